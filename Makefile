@@ -1,0 +1,49 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test test-slow check bench clean help
+
+help:  ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: $(VENV)/run.stamp  ## watch a simulated joint being identified, live, in a browser
+	$(BIN)/jointwatch demo $(DEMO)
+
+test: check  ## lint, types, import rules, then every test (slow ones excepted)
+	$(BIN)/python -m pytest -m "not slow" $(TEST)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m "not slow and not compiled" tests/estimators tests/contracts
+
+test-slow: $(VENV)/test.stamp  ## the endurance runs
+	$(BIN)/python -m pytest -m slow $(TEST)
+
+check: $(VENV)/test.stamp  ## ruff, mypy --strict, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/bench.stamp  ## every figure of the README, measured here (needs gcc for the C reference)
+	$(BIN)/jointwatch bench $(BENCH)
+
+clean:  ## remove the environment and everything generated
+	rm -rf $(VENV) *.egg-info build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	find daq drivers estimators hil_rig tests -name __pycache__ -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/run.stamp: $(BIN)/python pyproject.toml constraints.txt
+	@echo "installing into $(VENV) (once)" >&2
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/test.stamp: $(VENV)/run.stamp
+	$(PIP) --editable '.[test]'
+	@touch $@
+
+$(VENV)/bench.stamp: $(VENV)/test.stamp
+	$(PIP) --editable '.[test,bench]'
+	@touch $@

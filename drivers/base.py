@@ -1,0 +1,76 @@
+"""What a driver is: it waits on one bus or port, drains everything that is there and decodes the whole batch.
+
+The error tree::
+
+    DriverError            one clear sentence, never a traceback for the user
+    ├── LinkError          the device is missing, busy, not permitted, or went away: retried with back-off
+    └── LayoutError        the layout cannot be used (unreadable DBC, unknown signal): a configuration error, exit 78
+"""
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+
+class DriverError(Exception):
+    """Something a driver cannot do, said in one sentence."""
+
+
+class LinkError(DriverError):
+    """The wire is not there (missing, busy, not permitted, gone)."""
+
+
+class LayoutError(DriverError):
+    """The description of frames or packets cannot be used."""
+
+
+class Settings(BaseModel):
+    """Frozen settings; an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Wanted(NamedTuple):
+    """One signal that the core asked for: reading.value = scale × (signal in SI) + offset."""
+
+    channel: int  # index written into every Reading
+    signal: str  # "MESSAGE.signal", as listed by DriverSettings.signals()
+    scale: float = 1.0
+    offset: float = 0.0
+
+
+class Driver(Protocol):
+    """One bus or port, open for reading."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def read(self, timeout: float) -> NDArray[np.void]:
+        """Wait up to timeout seconds for the first frame, then drain and decode all that is there.
+
+        Returns a READING array (possibly empty). Garbage is counted, never raised. Raises LinkError when the wire is gone.
+        """
+        ...
+
+    def counters(self) -> Mapping[str, int]:
+        """Totals since opening: 'frames', and one name per cause of loss (e.g. 'unmatched', 'bad_crc', 'truncated')."""
+        ...
+
+
+class DriverSettings(Protocol):
+    """What the configuration's `kind = "…"` selects: one settings type per driver, listed in drivers/__init__.py."""
+
+    def signals(self) -> Mapping[str, str]:
+        """Every signal this driver can deliver, "MESSAGE.signal" → SI unit. Raises LayoutError."""
+        ...
+
+    def open(self, wanted: Sequence[Wanted]) -> Driver:
+        """A driver for exactly these signals (not yet opened: entering it opens the wire)."""
+        ...

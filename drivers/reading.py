@@ -1,0 +1,15 @@
+"""A Reading: one value of one channel at one instant, in SI units; a batch of them is one NumPy array."""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+# time: int64 ns of the host's CLOCK_MONOTONIC at which the frame arrived; channel: index into the configuration's
+# table of channels; value: SI (rad, rad/s, m, N·m, N, A, °C), NaN where the device marked it invalid.
+READING: Final = np.dtype([("time", "<i8"), ("value", "<f8"), ("channel", "<i4"), ("flags", "<u4")])
+
+
+def empty() -> NDArray[np.void]:
+    """A batch of no readings."""
+    return np.zeros(0, READING)
