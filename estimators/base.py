@@ -67,6 +67,32 @@ class Estimate:
     progress: float  # of the starting procedure, per cent
 
 
+class Rows(NamedTuple):
+    """Conditioned, decimated, whole regression rows: y = Φ θ + error, ready for an estimator."""
+
+    time: Nanoseconds  # (rows,) the instant each row speaks of, filter delay removed
+    phi: Floats  # (rows, outputs, parameters)
+    y: Floats  # (rows, outputs)
+    speed: Floats  # (rows,) rms joint speed over the row's support, rad/s (m/s): standstill is decided on it
+
+
+class JointModel(Protocol):
+    """A joint's equation of motion, linear in θ given η: y = Φ(x; η) θ."""
+
+    channels: tuple[str, ...]  # roles it needs, e.g. ("position", "torque")
+    parameters: tuple[Parameter, ...]  # θ
+    nonlinear: tuple[Parameter, ...]  # η
+    outputs: tuple[str, ...]  # units of y's components, e.g. ("N·m",)
+
+
+class Event(NamedTuple):
+    """Something that happened to an estimate."""
+
+    time: int  # ns
+    kind: str  # started, alarm, recovered, held, moving, faulted, …
+    text: str  # the cause, in words
+
+
 class JointEstimator(Protocol):
     """Identifies one joint from equidistant rows of its channels."""
 
@@ -81,4 +107,8 @@ class JointEstimator(Protocol):
 
     def estimate(self) -> Estimate:
         """Report; never learns."""
+        ...
+
+    def events(self) -> list[Event]:
+        """What happened since the last call."""
         ...

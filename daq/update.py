@@ -1,0 +1,78 @@
+"""What is published: topics and maps, their version, and how an Estimate becomes them.
+
+Every message on the public stream is two frames, ``[topic][msgpack map]``; every map carries a numeric ``timestamp``
+(Unix seconds of the instant it speaks of), ``v``, ``robot``, ``joint``, ``seq`` (counts up by one per topic, so a
+subscriber sees every loss) and ``boot`` (changes when the core restarts, and with it seq starts at 0).
+
+Topics between core, supervisor and outlet that never leave the machine are in ``INTERNAL``.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgpack
+
+from estimators.base import Estimate
+
+VERSION: Final = 1
+PUBLIC: Final = ("estimate/", "residual/", "event/")
+INTERNAL: Final = ("status/", "process/")  # status/core: losses and totals; process/<name>: the supervisor's view
+
+Map = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Publication:
+    """Numbers the updates of one joint and turns Estimates into messages."""
+
+    robot: str
+    joint: str
+    boot: int  # drawn anew at every start of the core
+    unit: str  # of the residual: N·m, or N for a prismatic joint
+    sequence: dict[str, int] = field(default_factory=dict)
+
+    def head(self, topic: str, timestamp: float) -> Map:
+        """The fields every map has; advances the topic's sequence."""
+        seq = self.sequence.get(topic, 0)
+        self.sequence[topic] = seq + 1
+        return {
+            "timestamp": timestamp,
+            "v": VERSION,
+            "robot": self.robot,
+            "joint": self.joint,
+            "seq": seq,
+            "boot": self.boot,
+        }
+
+    def estimate(self, estimate: Estimate, timestamp: float, arrival: float, latency: float) -> tuple[bytes, bytes]:
+        """`estimate/<joint>`: parameters, deviations, error, health.
+
+        timestamp: Unix s; arrival: Unix s at which the newest frame that went in arrived; latency: s from there to here.
+        """
+        body = self.head("estimate", timestamp) | {
+            "phase": str(estimate.phase),
+            "parameters": dict(zip(estimate.names, estimate.values.tolist(), strict=True)),
+            "deviations": dict(zip(estimate.names, estimate.deviations.tolist(), strict=True)),
+            "error": estimate.error,
+            "forgetting": estimate.forgetting,
+            "progress": estimate.progress,
+            "health": {"status": str(estimate.status), "reasons": list(estimate.reasons)},
+            "arrival": arrival,
+            "latency": latency,
+        }
+        return f"estimate/{self.joint}".encode(), msgpack.packb(body)
+
+    def residual(self, estimate: Estimate, timestamp: float) -> tuple[bytes, bytes]:
+        """`residual/<joint>`: measured, predicted and residual torque."""
+        body = self.head("residual", timestamp) | {
+            "measured": estimate.measured,
+            "predicted": estimate.predicted,
+            "residual": estimate.measured - estimate.predicted,
+            "unit": self.unit,
+        }
+        return f"residual/{self.joint}".encode(), msgpack.packb(body)
+
+    def event(self, kind: str, text: str, timestamp: float) -> tuple[bytes, bytes]:
+        """`event/<joint>`: something happened (started, alarm, recovered, gap, stale, …), with its cause in words."""
+        body = self.head("event", timestamp) | {"kind": kind, "text": text}
+        return f"event/{self.joint}".encode(), msgpack.packb(body)
