@@ -1,0 +1,187 @@
+"""The command line. stdout is data, stderr is logs; exit codes: 0, 1 runtime, 2 usage, 78 configuration."""
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from daq.process import CannotStartError, configure_logging, leave_word
+
+EXIT_RUNTIME: Final = 1
+EXIT_CONFIG: Final = 78
+TEMPLATE: Final = Path(__file__).with_name("jointwatch.toml")
+
+# Commands that stand above daq in the import order (the rig, and what is composed with it) run as their own program.
+ELSEWHERE: Final = {
+    "rig": ("hil_rig", "play a robot joint, with known truth, on a wire"),
+    "demo": ("hil_rig.demo", "rig, service and page in one: watch a joint being identified"),
+    "reproduce": ("hil_rig.reproduce", "a published experiment or recording beside ours"),
+    "bench": ("hil_rig.bench", "measure every figure on this machine"),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words and words[0] in ELSEWHERE:
+        os.execv(sys.executable, [sys.executable, "-m", ELSEWHERE[words[0]][0], *words[1:]])
+    options = _parser().parse_args(words)
+    command: Callable[[argparse.Namespace], int] = options.command
+    return command(options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="jointwatch", description="Know, live, what a robot's joints are doing.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(name: str, command: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=text, description=text)
+        sub.set_defaults(command=command)
+        return sub
+
+    init = add("init", _init, "write a commented configuration")
+    init.add_argument("path", nargs="?", type=Path, default=Path("jointwatch.toml"))
+    init.add_argument("--force", action="store_true", help="overwrite an existing file")
+    checking = add("check", _check, "check a configuration: all mistakes at once")
+    checking.add_argument("config", type=Path)
+    run = add("run", _run, "run the service")
+    run.add_argument("config", type=Path)
+    run.add_argument("--duration", type=float, metavar="S", help="stop after S seconds")
+    for name, (_, text) in ELSEWHERE.items():
+        commands.add_parser(name, help=text)
+    listen = add("listen", _listen, "print the live updates")
+    listen.add_argument("--endpoint", default="tcp://127.0.0.1:5556")
+    listen.add_argument("--topic", default="", help="e.g. estimate/ or estimate/elbow")
+    listen.add_argument("--json", action="store_true", help="one JSON object per line")
+    listen.add_argument("--count", type=int, metavar="N", help="stop after N updates")
+    add("version", _version, "print the version")
+    for name, process in (("_driver", _driver), ("_core", _core), ("_outlet", _outlet)):
+        sub = commands.add_parser(name)  # the service's own processes: not for people
+        sub.set_defaults(command=process)
+        sub.add_argument("--runtime", type=Path, required=True)
+        if name == "_driver":
+            sub.add_argument("name")
+    return parser
+
+
+def _init(options: argparse.Namespace) -> int:
+    path: Path = options.path
+    if path.exists() and not options.force:
+        return _fail(f"{path} exists; --force overwrites it")
+    try:
+        path.write_text(TEMPLATE.read_text(encoding="utf-8"), encoding="utf-8")
+    except OSError as error:
+        return _fail(f"{path}: {error.strerror}")
+    print(path)
+    print(f"edit it, then: jointwatch check {path}", file=sys.stderr)
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from daq.config import ConfigError, load, routes
+
+    try:
+        config = load(options.config)
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        return EXIT_CONFIG
+    for route in routes(config):
+        print(f"{route.joint}.{route.role} <- {route.driver}.{route.signal}")
+    print(f"{options.config}: good", file=sys.stderr)
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    from daq.config import ConfigError, load
+    from daq.service import Service, StartError
+
+    configure_logging("jointwatch")
+    try:
+        config = load(options.config)
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        return EXIT_CONFIG
+    try:
+        Service(config).run(options.duration)
+    except StartError as error:
+        return _fail(str(error))
+    return 0
+
+
+def _listen(options: argparse.Namespace) -> int:
+    from daq.subscriber import Subscriber
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    left = options.count
+    try:
+        with contextlib.suppress(KeyboardInterrupt), Subscriber(options.endpoint, (options.topic,)) as subscriber:
+            for topic, update in subscriber:
+                print(json.dumps(update) if options.json else _line(topic, update), flush=True)
+                left = None if left is None else left - 1
+                if left == 0:
+                    break
+            if subscriber.gaps:
+                print(f"lost on the way: {dict(subscriber.gaps)}", file=sys.stderr)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _line(topic: str, update: dict[str, object]) -> str:
+    """One update for a person."""
+    clock = time.strftime("%H:%M:%S", time.localtime(float(str(update["timestamp"]))))
+    parameters, deviations = update.get("parameters"), update.get("deviations")
+    if isinstance(parameters, dict) and isinstance(deviations, dict):
+        values = "  ".join(f"{name} {value:.5g} ± {deviations[name]:.2g}" for name, value in parameters.items())
+        return f"{clock} {topic:24} {update['phase']:9} {values}"
+    if "residual" in update:
+        words = (f"{name} {update[name]:9.4f}" for name in ("measured", "predicted", "residual"))
+        return f"{clock} {topic:24} {'  '.join(words)} {update['unit']}"
+    return f"{clock} {topic:24} {update.get('kind', '')}: {update.get('text', '')}"
+
+
+def _version(_: argparse.Namespace) -> int:
+    print(version("jointwatch"))
+    return 0
+
+
+def _child(name: str, runtime: Path, work: Callable[[], None]) -> int:
+    try:
+        work()
+    except CannotStartError as error:
+        return leave_word(runtime, name, error)
+    return 0
+
+
+def _driver(options: argparse.Namespace) -> int:
+    from daq.driver_process import run
+
+    return _child(options.name, options.runtime, lambda: run(options.name, options.runtime))
+
+
+def _core(options: argparse.Namespace) -> int:
+    from daq.core import run
+
+    return _child("_core", options.runtime, lambda: run(options.runtime))
+
+
+def _outlet(options: argparse.Namespace) -> int:
+    from daq.outlet import run
+
+    return _child("_outlet", options.runtime, lambda: run(options.runtime))
+
+
+def _fail(text: str) -> int:
+    print(f"jointwatch: {text}", file=sys.stderr)
+    return EXIT_RUNTIME
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""Readings → Samples: one row per joint and tick, every channel at the instant of the joint's reference channel.
+
+A Sample is a tick (int64 ns, equidistant on the device's clock) and one value per channel (NaN where it is missing).
+The arithmetic (clock recovery, delays, unwrapping, interpolation) is the kernel in estimators/resample.py; this file
+says which reading goes where.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daq.config import Joint, Route
+from estimators.base import Floats, Nanoseconds
+from estimators.resample import Resampler
+
+COUNTER = "counter"
+
+
+class Aligner:
+    """Builds one joint's samples; `columns` are the roles in the order that its estimator wants them."""
+
+    def __init__(self, joint: Joint, columns: Sequence[str]) -> None:
+        channels = [joint.channels[role] for role in columns]
+        self._resampler = Resampler(
+            period=1.0 / joint.rate,
+            channels=len(columns),
+            reference=columns.index(joint.reference),
+            delays=[channel.delay for channel in channels],
+            wraps=[channel.wrap or 0.0 for channel in channels],
+            counter_modulo=joint.counter.modulo if joint.counter else 0,
+            patience=joint.patience,
+        )
+
+    def absorb(self, times: Nanoseconds, values: Floats, columns: NDArray[np.int32]) -> tuple[Nanoseconds, Floats]:
+        """Readings of this joint in order of arrival → ticks (n,) ns, rows (n, channels)."""
+        return self._resampler.absorb(times, values, columns)
+
+    def lost(self) -> Mapping[str, int]:
+        """Totals by cause: lost, late, out_of_order, invalid, restart, …"""
+        return self._resampler.counters()
+
+
+class Sorter:
+    """Splits a batch of Readings by joint: which joint a channel belongs to, and which column it is there."""
+
+    def __init__(self, routes: Sequence[Route], joints: Sequence[str], columns: Mapping[str, Sequence[str]]) -> None:
+        self._joint = np.array([joints.index(route.joint) for route in routes], np.int32)
+        self._column = np.array(
+            [
+                len(columns[route.joint]) if route.role == COUNTER else columns[route.joint].index(route.role)
+                for route in routes
+            ],
+            np.int32,
+        )
+
+    def split(self, readings: NDArray[np.void]) -> Iterator[tuple[int, Nanoseconds, Floats, NDArray[np.int32]]]:
+        """(joint's index, times, values, columns) for every joint that has readings in the batch, in arrival order."""
+        channel = readings["channel"]
+        owner = self._joint[channel]
+        order = np.argsort(owner, kind="stable")
+        times, values, columns = readings["time"][order], readings["value"][order], self._column[channel[order]]
+        present, starts = np.unique(owner[order], return_index=True)
+        for joint, start, end in zip(present, starts, [*starts[1:], len(order)], strict=True):
+            yield int(joint), times[start:end], values[start:end], columns[start:end]

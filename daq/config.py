@@ -1,0 +1,302 @@
+"""One TOML file, read once, frozen, passed down by section; every mistake in it is reported at once.
+
+ConfigError            the file cannot be used: carries all problems, each with file:line, expected, found, nearest
+"""
+
+import difflib
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+
+from daq.toml_lines import Lines
+from drivers import AnyDriver
+from drivers.base import LayoutError, Wanted
+from estimators.integrated import Identification
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$", description="letters, digits, _ and -")]
+SignalName = Annotated[str, Field(pattern=r"^[^.]+\.[^.]+\.[^.]+$", description="driver.MESSAGE.signal")]
+
+
+class Section(BaseModel):
+    """Part of the configuration: frozen, unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Robot(Section):
+    """Who this is, in every message and metric."""
+
+    name: Name = "robot"
+
+
+class Publish(Section):
+    """What goes out, and where."""
+
+    endpoint: str = Field("tcp://127.0.0.1:5556", pattern=r"^(tcp://[^:/]+:\d+|ipc://.+)$", description="updates")
+    page: str = Field("http://127.0.0.1:8080", description="dashboard, and /metrics for Prometheus")
+    rate: float = Field(50.0, gt=0, le=1000, description="Hz, updates per joint")
+
+    @field_validator("page")
+    @classmethod
+    def _an_address(cls, page: str) -> str:
+        address = urlsplit(page)
+        if address.scheme != "http" or not address.hostname or address.port is None or address.path not in ("", "/"):
+            raise ValueError("expected http://HOST:PORT, for example http://127.0.0.1:8080")
+        return page
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port of the page."""
+        parts = urlsplit(self.page)
+        return str(parts.hostname), int(parts.port or 0)
+
+
+class Channel(Section):
+    """One measured quantity of a joint: value = scale × signal + offset, in SI, on the joint's side."""
+
+    signal: SignalName
+    scale: float = Field(1.0, allow_inf_nan=False, description="gear ratio, torque constant, sign")
+    offset: float = Field(0.0, allow_inf_nan=False)
+    delay: float = Field(0.0, ge=-1.0, le=1.0, description="s by which this channel's values are late")
+    wrap: float | None = Field(None, gt=0, description="rad (m) after which the encoder starts again, after scaling")
+
+
+class Counter(Section):
+    """The device's own sample counter: with it every lost sample is seen exactly, whatever the link's jitter."""
+
+    signal: SignalName
+    modulo: int = Field(65536, ge=4)
+
+
+class Joint(Identification):
+    """One joint: where its channels come from, and how it is identified."""
+
+    rate: float = Field(gt=0, le=20_000, description="Hz at which the device samples the reference channel")
+    channels: dict[str, Channel]
+    counter: Counter | None = None
+    reference: str = Field("position", description="the channel whose clock the samples are built on")
+    patience: float = Field(0.1, gt=0, le=5, description="s to wait for a late channel before a sample goes without it")
+    stale: float = Field(1.0, gt=0, description="s without samples after which the joint is called faulted")
+
+
+class Config(Section):
+    """The whole configuration, frozen."""
+
+    robot: Robot = Robot()
+    publish: Publish = Publish()
+    drivers: dict[Name, AnyDriver]
+    joints: dict[Name, Joint]
+    folder: Path = Path()  # relative paths (a DBC) are relative to the file they stand in
+
+
+class Route(NamedTuple):
+    """One line of the table of channels: which signal of which driver feeds which role of which joint."""
+
+    joint: str
+    role: str  # a channel's role, or "counter"
+    driver: str
+    signal: str  # MESSAGE.signal
+    scale: float
+    offset: float
+
+
+def routes(config: Config) -> list[Route]:
+    """The table of channels; a Reading's `channel` is an index into it. A joint's channels stand together."""
+    table: list[Route] = []
+    for name, joint in config.joints.items():
+        for role, channel in joint.channels.items():
+            driver, signal = channel.signal.split(".", 1)
+            table.append(Route(name, role, driver, signal, channel.scale, channel.offset))
+        if joint.counter is not None:
+            driver, signal = joint.counter.signal.split(".", 1)
+            table.append(Route(name, "counter", driver, signal, 1.0, 0.0))
+    return table
+
+
+def wanted(config: Config, driver: str) -> list[Wanted]:
+    """What one driver is asked for."""
+    return [
+        Wanted(index, route.signal, route.scale, route.offset)
+        for index, route in enumerate(routes(config))
+        if route.driver == driver
+    ]
+
+
+class Problem(NamedTuple):
+    """One mistake and where it stands."""
+
+    line: int
+    path: str
+    text: str  # what was expected, what was found, the nearest valid name
+
+    def __str__(self) -> str:
+        return f"{self.line}: {self.path}: {self.text}" if self.path else f"{self.line}: {self.text}"
+
+
+class ConfigError(Exception):
+    """The configuration cannot be used; `problems` holds every mistake found."""
+
+    def __init__(self, file: Path, problems: list[Problem]) -> None:
+        self.file = file
+        self.problems = sorted(problems)
+        super().__init__("\n".join(f"{file}:{problem}" for problem in self.problems))
+
+
+def load(file: Path) -> Config:
+    """Read and check a configuration file. Raises ConfigError with every mistake found."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        data = tomllib.loads(text)
+    except OSError as error:
+        raise ConfigError(file, [Problem(1, "", f"cannot be read: {error.strerror}")]) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(file, [Problem(1, "", f"expected UTF-8 text: {error.reason}")]) from error
+    except tomllib.TOMLDecodeError as error:
+        line = error.lineno if hasattr(error, "lineno") else _line_in(str(error))
+        raise ConfigError(file, [Problem(line, "", f"not valid TOML: {error}")]) from error
+    return check(data, file, Lines(text))
+
+
+def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
+    """Validate a read configuration section by section, so that one mistake hides no other."""
+    problems: list[Problem] = []
+    folder = file.resolve().parent
+    parts: dict[str, Any] = {"folder": folder}
+    for key in data.keys() - (Config.model_fields.keys() - {"folder"}):
+        known = sorted(Config.model_fields.keys() - {"folder"})
+        problems.append(Problem(lines.of((key,)), key, _unknown(key, known)))
+    for key, kind in (("robot", Robot), ("publish", Publish)):
+        parts[key] = _validate(kind, data.get(key, {}), (key,), lines, folder, problems)
+    for key, kind in (("drivers", AnyDriver), ("joints", Joint)):
+        parts[key] = {}
+        section = data.get(key, {})
+        if not isinstance(section, dict) or not section:
+            problems.append(Problem(lines.of((key,)), key, f"expected at least one [{key}.NAME] table, found none"))
+            continue
+        for name, value in section.items():
+            _validate(Name, name, (key, name), lines, folder, problems)
+            part = _validate(kind, value, (key, name), lines, folder, problems)
+            if part is not None:
+                parts[key][name] = part
+    for path, message in _cross_check(parts, set(data.get("drivers", ()))):
+        problems.append(Problem(lines.of(path), ".".join(map(str, path)), message))
+    if problems:
+        raise ConfigError(file, problems)
+    return Config.model_construct(**parts)
+
+
+def revive(text: str) -> Config:
+    """The configuration that the supervisor checked and wrote down as JSON for its processes."""
+    return Config.model_validate_json(text)
+
+
+def _validate(kind: Any, value: Any, path: tuple[str, ...], lines: Lines, folder: Path, problems: list[Problem]) -> Any:
+    adapter: TypeAdapter[Any] = TypeAdapter(kind)
+    try:
+        return adapter.validate_python(value, context={"folder": folder})
+    except ValidationError as error:
+        schema = adapter.json_schema()
+        for mistake in error.errors(include_url=False):
+            inside, names = _walk(schema, mistake["loc"])
+            where = (*path, *inside)
+            problems.append(Problem(lines.of(where), ".".join(map(str, where)), _in_words(mistake, names)))
+        return None
+
+
+def _walk(schema: dict[str, Any], loc: tuple[int | str, ...]) -> tuple[tuple[int | str, ...], list[str]]:
+    """Follow an error's location through the schema: the path as it stands in the file, and the names valid there.
+
+    pydantic puts the tag of a tagged union into the location; in the file there is no such key.
+    """
+    definitions = schema.get("$defs", {})
+    path: list[int | str] = []
+    node: dict[str, Any] = schema
+    names: list[str] = []
+    for part in loc:
+        node = _settle(node, definitions)
+        if "discriminator" in node and part in node["discriminator"]["mapping"]:
+            node = definitions[node["discriminator"]["mapping"][part].rsplit("/", 1)[-1]]
+            continue
+        path.append(part)
+        names = sorted(node.get("properties", {}))
+        node = node.get("properties", {}).get(part) or node.get("items") or node.get("additionalProperties") or {}
+        node = node if isinstance(node, dict) else {}
+    return tuple(path), names
+
+
+def _settle(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" in node:
+        return _settle(definitions[node["$ref"].rsplit("/", 1)[-1]], definitions)
+    for option in node.get("anyOf", ()):
+        if option.get("type") != "null":
+            return _settle(option, definitions)
+    return node
+
+
+def _in_words(mistake: Any, names: list[str]) -> str:
+    kind, found = mistake["type"], mistake["input"]
+    if kind == "extra_forbidden":
+        return _unknown(str(mistake["loc"][-1]), names)
+    if kind == "missing":
+        return "expected a value, found none"
+    if kind == "union_tag_not_found":
+        return f'expected a table with kind = "…", found {_short(found)}'
+    if kind == "union_tag_invalid":
+        tags = [tag.strip(" '") for tag in mistake["ctx"]["expected_tags"].split(",")]
+        return _unknown(str(mistake["ctx"]["tag"]), tags, "kind")
+    text = str(mistake["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    text = text if text.startswith("expected") else text.replace("Input should be", "expected")
+    return f"{text}, found {_short(found)}" if "found" not in text else text
+
+
+def _unknown(name: str, known: list[str], what: str = "key") -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    ending = f'; did you mean "{near[0]}"?' if near else ""
+    return f'unknown {what} "{name}", expected one of {", ".join(known)}{ending}'
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def _cross_check(parts: Mapping[str, Any], drivers: set[str]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """What no section can know alone: roles against the model, signals against the drivers."""
+    signals: dict[str, Mapping[str, str]] = {}
+    for name, driver in parts["drivers"].items():
+        try:
+            signals[name] = driver.signals()
+        except LayoutError as error:
+            yield ("drivers", name), str(error)
+    for name, joint in parts["joints"].items():
+        yield from _check_roles(name, joint)
+        sources = {("channels", role, "signal"): channel.signal for role, channel in joint.channels.items()}
+        if joint.counter is not None:
+            sources[("counter", "signal")] = joint.counter.signal
+        for path, source in sources.items():
+            driver, signal = source.split(".", 1)
+            where = ("joints", name, *path)
+            if driver not in drivers:
+                yield where, _unknown(driver, sorted(drivers), "driver")
+            elif driver in signals and signal not in signals[driver]:
+                yield where, _unknown(signal, sorted(signals[driver]), f"signal of {driver}")
+
+
+def _check_roles(name: str, joint: Joint) -> Iterator[tuple[tuple[str, ...], str]]:
+    needed = set(joint.model.roles())
+    for role in sorted(joint.channels.keys() - needed):
+        yield ("joints", name, "channels", role), _unknown(role, sorted(needed), "channel")
+    for role in sorted(needed - joint.channels.keys()):
+        yield ("joints", name, "channels"), f'the model "{joint.model.kind}" needs the channel "{role}", found none'
+    if joint.reference not in joint.channels:
+        message = _unknown(joint.reference, sorted(joint.channels), "reference channel")
+        yield ("joints", name, "reference"), message
+
+
+def _line_in(message: str) -> int:
+    words = message.replace(",", " ").split()
+    return int(words[words.index("line") + 1]) if "line" in words else 1

@@ -1,0 +1,76 @@
+"""The core process: Readings in, Updates out, and nothing else (no web, no scrape, no file) may hold its interpreter."""
+
+import gc
+import os
+import time
+from pathlib import Path
+from typing import Final
+
+import msgpack
+import zmq
+
+from daq.channel import Receiver
+from daq.pipeline import Pipeline
+from daq.process import Stop, endpoint, enter, log, ready
+
+STATUS_EVERY: Final = 0.5  # s between two reports of the totals
+WAIT: Final = 0.05  # s that one receive may wait, so that silence and a stop are seen soon
+
+
+def run(runtime: Path) -> None:
+    """Serve until SIGTERM."""
+    config = enter("core", runtime)
+    stop = Stop()
+    boot = int.from_bytes(os.urandom(6), "little")
+    pipeline = Pipeline(config, boot)
+    updates, status = _publisher(endpoint(runtime, "updates")), _publisher(endpoint(runtime, "status"))
+    gc.collect()
+    gc.freeze()  # what lives now lives to the end: a collection need not look at it
+    with Receiver(endpoint(runtime, "readings")) as receiver:
+        ready()
+        log.info("identifying %s", ", ".join(line.name for line in pipeline.lines))
+        due = 0.0
+        while not stop.asked:
+            readings = receiver.drain(WAIT)
+            epoch = time.time_ns() - time.monotonic_ns()
+            messages = pipeline.absorb(readings, epoch, time.monotonic_ns) if len(readings) else []
+            messages += pipeline.watch(time.monotonic_ns(), epoch)
+            for message in messages:
+                updates.send_multipart(message)
+            if time.monotonic() >= due:
+                due = time.monotonic() + STATUS_EVERY
+                status.send_multipart((b"status/core", msgpack.packb(_totals(pipeline, receiver, boot))))
+    updates.close()
+    status.close()
+
+
+def _publisher(address: str) -> zmq.Socket[bytes]:
+    socket = zmq.Context.instance().socket(zmq.PUB)
+    socket.setsockopt(zmq.SNDHWM, 10_000)  # an outlet away for seconds loses nothing; one that is dead costs 10 MB
+    socket.setsockopt(zmq.LINGER, 100)
+    socket.bind(address)
+    return socket
+
+
+def _totals(pipeline: Pipeline, receiver: Receiver, boot: int) -> dict[str, object]:
+    """Everything that is counted, since the core's start."""
+    return {
+        "timestamp": time.time(),
+        "boot": boot,
+        "malformed": receiver.malformed,
+        "joints": {
+            line.name: {"samples": line.samples, "updates": line.updates, "lost": dict(line.aligner.lost())}
+            for line in pipeline.lines
+        },
+        "drivers": {
+            name: {
+                "up": link.up,
+                "cause": link.cause,
+                "readings": link.readings,
+                "lost": link.lost,
+                "restarts": max(0, link.restarts),
+                "counters": link.counters,
+            }
+            for name, link in receiver.links.items()
+        },
+    }

@@ -1,0 +1,65 @@
+"""A driver process: waits in one driver's read, hands every batch to the core, opens the wire again when it is lost."""
+
+import time
+from pathlib import Path
+from typing import Final
+
+from daq import config
+from daq.channel import Sender
+from daq.process import CannotStartError, Stop, endpoint, enter, log, ready
+from drivers.base import Driver, LinkError
+
+REPORT_EVERY: Final = 0.5  # s between two reports of the counters
+WAIT: Final = 0.1  # s that one read may wait, so that a stop is seen soon
+BACK_OFF: Final = (0.1, 2.0)  # s between two attempts to open a lost wire, first and longest
+
+
+def run(name: str, runtime: Path) -> None:
+    """Serve one driver until SIGTERM. Raises CannotStartError when the wire cannot be opened the first time."""
+    settings = enter(f"driver {name}", runtime)
+    stop = Stop()
+    sender = Sender(endpoint(runtime, "readings"), name)
+    totals: dict[str, int] = {}
+    opened = restarted = (runtime / f"{name}.opened").exists()
+    pause = BACK_OFF[0]
+    while not stop.asked:
+        driver = settings.drivers[name].open(config.wanted(settings, name))
+        try:
+            with driver:
+                (runtime / f"{name}.opened").touch()
+                ready()
+                log.info("open again" if opened else "open")
+                opened, pause = True, BACK_OFF[0]
+                _serve(driver, sender, stop, totals)
+        except LinkError as error:
+            if not opened and not restarted:
+                raise CannotStartError(f"driver {name}: {error}") from error
+            log.warning("%s; trying again in %.1f s", error, pause)
+            sender.report(False, totals, str(error))
+            time.sleep(pause)
+            pause = min(2 * pause, BACK_OFF[1])
+    sender.report(False, totals, "stopped")
+    sender.close()
+
+
+def _serve(driver: Driver, sender: Sender, stop: Stop, totals: dict[str, int]) -> None:
+    """Read until the wire is lost (LinkError) or a stop is asked; totals go on over re-opened wires."""
+    before = dict(totals)
+    due = 0.0
+    try:
+        while not stop.asked:
+            readings = driver.read(WAIT)
+            if len(readings):
+                sender.send(readings)
+            now = time.monotonic()
+            if now >= due:
+                due = now + REPORT_EVERY
+                _add(totals, before, driver)
+                sender.report(True, totals)
+    finally:
+        _add(totals, before, driver)
+
+
+def _add(totals: dict[str, int], before: dict[str, int], driver: Driver) -> None:
+    for cause, count in driver.counters().items():
+        totals[cause] = before.get(cause, 0) + count

@@ -1,0 +1,126 @@
+"""Samples in, Updates out: the way of every reading through alignment and estimation to what is published.
+
+No thread, no socket, no clock: time comes in with the readings, so a recording replayed through the same pipeline
+gives the same updates.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daq.align import Aligner, Sorter
+from daq.config import Config, Joint, routes
+from daq.update import Publication
+from estimators.base import Estimate, Floats, Nanoseconds, Phase, Status
+
+Message = tuple[bytes, bytes]  # topic, msgpack map
+
+STALE_EVERY = 500_000_000  # ns between two updates of a joint that has no data
+
+
+class JointLine:
+    """One joint: aligner, estimator, and when its next update is due."""
+
+    def __init__(self, name: str, joint: Joint, publication: Publication, interval: int) -> None:
+        self.name = name
+        self.estimator = joint.build(1.0 / joint.rate)
+        self.aligner = Aligner(joint, self.estimator.channels)
+        self.samples = 0
+        self.updates = 0
+        self._publication = publication
+        self._interval = interval  # ns between two updates
+        self._slot = -1
+        self._stale_after = int(joint.stale * 1e9)
+        self._stale = False
+        self._last_arrival = 0  # ns
+        self._last_update = 0  # ns
+
+    def absorb(
+        self, times: Nanoseconds, values: Floats, columns: NDArray[np.int32], epoch: int, now: Callable[[], int]
+    ) -> list[Message]:
+        """Align, estimate, publish where an interval ends. epoch: ns to add to get Unix time."""
+        arrival = int(times[-1])
+        messages = self._recovered(arrival + epoch) if self._stale else []
+        self._last_arrival = arrival
+        ticks, rows = self.aligner.absorb(times, values, columns)
+        self.samples += len(ticks)
+        for start, end, due in self._cuts(ticks):
+            self.estimator.absorb(ticks[start:end], rows[start:end])
+            messages += self._events(epoch)
+            if due:
+                messages += self._update(self.estimator.estimate(), int(ticks[end - 1]), arrival, epoch, now())
+        return messages
+
+    def watch(self, now: int, epoch: int) -> list[Message]:
+        """What is to be said when no data come. now: monotonic ns."""
+        if self._last_arrival == 0:
+            self._last_arrival = now
+        silence = now - self._last_arrival
+        if silence < self._stale_after or now - self._last_update < STALE_EVERY:
+            return []
+        reason = f"no data for {silence / 1e9:.1f} s"
+        messages: list[Message] = []
+        if not self._stale:
+            self._stale = True
+            messages.append(self._publication.event("stale", reason, (now + epoch) / 1e9))
+        estimate = replace(self.estimator.estimate(), phase=Phase.FAULTED, status=Status.FAULTED, reasons=(reason,))
+        return messages + self._update(estimate, now, self._last_arrival, epoch, now)
+
+    def _cuts(self, ticks: Nanoseconds) -> list[tuple[int, int, bool]]:
+        """Cut a batch where publishing intervals begin: (start, end, whether an update is due at end)."""
+        slots = ticks // self._interval
+        fresh = np.flatnonzero(np.diff(slots, prepend=self._slot) > 0) + 1
+        cuts = [(int(start), int(end), True) for start, end in zip([0, *fresh[:-1]], fresh, strict=False)]
+        rest = int(fresh[-1]) if len(fresh) else 0
+        if len(ticks):
+            self._slot = int(slots[-1])
+        return [*cuts, (rest, len(ticks), False)] if rest < len(ticks) else cuts
+
+    def _update(self, estimate: Estimate, tick: int, arrival: int, epoch: int, now: int) -> list[Message]:
+        self.updates += 1
+        self._last_update = now
+        timestamp = ((estimate.time or tick) + epoch) / 1e9
+        return [
+            self._publication.estimate(estimate, timestamp, (arrival + epoch) / 1e9, (now - arrival) / 1e9),
+            self._publication.residual(estimate, timestamp),
+        ]
+
+    def _events(self, epoch: int) -> list[Message]:
+        return [
+            self._publication.event(event.kind, event.text, (event.time + epoch) / 1e9)
+            for event in self.estimator.events()
+        ]
+
+    def _recovered(self, time: int) -> list[Message]:
+        self._stale = False
+        return [self._publication.event("recovered", "data again", time / 1e9)]
+
+
+class Pipeline:
+    """All joints of one robot."""
+
+    def __init__(self, config: Config, boot: int) -> None:
+        interval = round(1e9 / config.publish.rate)
+        self.lines = [
+            JointLine(name, joint, Publication(config.robot.name, name, boot, joint.model.unit()), interval)
+            for name, joint in config.joints.items()
+        ]
+        names = [line.name for line in self.lines]
+        columns = {line.name: line.estimator.channels for line in self.lines}
+        self._sorter = Sorter(routes(config), names, columns)
+
+    def absorb(self, readings: NDArray[np.void], epoch: int, now: Callable[[], int]) -> list[Message]:
+        """A batch of Readings → the messages that it makes due.
+
+        epoch: ns from CLOCK_MONOTONIC to Unix time; now: the monotonic clock (ns), asked only to state latencies.
+        """
+        messages: list[Message] = []
+        for index, times, values, columns in self._sorter.split(readings):
+            messages += self.lines[index].absorb(times, values, columns, epoch, now)
+        return messages
+
+    def watch(self, now: int, epoch: int) -> list[Message]:
+        """The messages that silence makes due."""
+        return [message for line in self.lines for message in line.watch(now, epoch)]
