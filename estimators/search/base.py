@@ -1,0 +1,156 @@
+"""What a search is: it looks for the global minimum of a function over a box, within a budget of evaluations.
+
+A search is a settings type with one method, ``search(problem, seed)``: it asks the Problem for values and returns why
+it stopped. The Problem owns everything that no search may get wrong: the box, the budget, the count, the best point,
+the target, the callback; when one of them says stop it raises Stop, which ends the search wherever it stands.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
+
+import numpy as np
+
+from estimators.base import Floats
+
+Callback = Callable[[int, Floats, float], bool | None]  # evaluations so far, best x, best value; True cancels
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+OBJECTIVE: Final = "f8(f8[::1], f8[::1])"  # the signature of a compiled objective: x (dimensions,), data (any length)
+REACH: Final = 10.0  # where an infinite end of the box is first looked at, as in Huyer & Neumaier 1999, §7
+
+
+class Status(StrEnum):
+    """Why a search ended."""
+
+    TARGET = "target"  # a value ≤ target was found
+    BUDGET = "budget"  # the evaluations are used up
+    STALLED = "stalled"  # no progress for as long as the settings allow
+    COMPLETE = "complete"  # nothing is left to search
+    CANCELLED = "cancelled"  # the callback said so
+
+
+class Minimum(NamedTuple):
+    """What a search found."""
+
+    x: Floats  # (dimensions,) the best point that was evaluated
+    value: float  # f there; +∞ when f was nowhere finite
+    evaluations: int
+    status: Status
+    nonfinite: int = 0  # evaluations whose value was not finite, taken as +∞
+
+
+class Stop(Exception):  # noqa: N818 (not an error: the search is over)
+    """The search is over; raised by Problem, caught by minimise()."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+def batch(function: Function) -> Function:
+    """Mark f as taking (points, dimensions) and returning (points,)."""
+    cast(Any, function).batch = True
+    return function
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A compiled objective: ``function`` is a kernel of signature OBJECTIVE that neither raises nor writes to data."""
+
+    function: Callable[[Floats, Floats], float]
+    data: Floats  # (any,) contiguous float64, what f knows besides x
+
+    def __call__(self, x: Floats) -> float:
+        """One value, as any other objective gives it."""
+        return self.function(x, self.data)
+
+
+class Search(Protocol):
+    """A registered search's settings: frozen, selected by `kind`, listed in estimators/search/__init__.py."""
+
+    def search(self, problem: "Problem", seed: int) -> Status:
+        """Look for the minimum of problem; return why it ended (or let Stop through)."""
+        ...
+
+
+class Problem:
+    """One function over one box: the only way for a search to get a value.
+
+    Only dimensions of nonzero width are shown to the search: ``lower``, ``upper``, ``start`` and the points it passes
+    have shape (dimensions,) of those.
+    """
+
+    def __init__(
+        self,
+        f: Callable[[Floats], Any],
+        lower: Floats,
+        upper: Floats,
+        *,
+        budget: int,
+        target: float = -np.inf,
+        start: Floats | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        """As minimise(), arguments already checked."""
+        self.free = upper > lower
+        self.lower, self.upper = lower[self.free], upper[self.free]
+        self.start = None if start is None else start[self.free]
+        self.f, self.callback = f, callback
+        self.is_batch = bool(getattr(f, "batch", False))
+        self.budget, self.target = budget, target
+        self.evaluations = self.nonfinite = 0
+        self.best, self.value = lower.copy(), np.inf  # all dimensions
+        self._fixed = lower
+
+    def region(self) -> tuple[Floats, Floats]:
+        """A finite box to draw first points from: the bounds, infinite ends replaced by REACH beyond the other or 0."""
+        lower = np.where(np.isfinite(self.lower), self.lower, np.minimum(-REACH, self.upper - REACH))
+        upper = np.where(np.isfinite(self.upper), self.upper, np.maximum(REACH, lower + REACH))
+        return lower, upper
+
+    def values(self, points: Floats) -> Floats:
+        """f at points (points, dimensions), clipped to the box; non-finite values are +∞.
+
+        Raises Stop, and what f raises. Of a batch that exceeds the budget, the first points are still evaluated.
+        """
+        room = self.budget - self.evaluations
+        if room <= 0:
+            raise Stop(Status.BUDGET)
+        full = np.tile(self._fixed, (min(len(points), room), 1))
+        full[:, self.free] = np.clip(points[:room], self.lower, self.upper)
+        values = self._call(full)
+        self._remember(full, values)
+        if self.callback is not None and self.callback(self.evaluations, self.best.copy(), self.value):
+            raise Stop(Status.CANCELLED)
+        if self.value <= self.target:
+            raise Stop(Status.TARGET)
+        if len(points) > room:
+            raise Stop(Status.BUDGET)
+        return values
+
+    def evaluate(self, x: Floats) -> float:
+        """f at one point (dimensions,), as values()."""
+        return float(self.values(x[np.newaxis])[0])
+
+    def minimum(self, status: Status) -> Minimum:
+        """What was found so far."""
+        return Minimum(self.best.copy(), self.value, self.evaluations, status, self.nonfinite)
+
+    def _call(self, points: Floats) -> Floats:
+        if not self.is_batch:
+            return np.array([float(self.f(x)) for x in points.copy()])
+        values = np.array(self.f(points.copy()), dtype=float)
+        if values.shape != (len(points),):
+            raise ValueError(f"a batch objective must return shape ({len(points)},), got {values.shape}")
+        return values
+
+    def _remember(self, points: Floats, values: Floats) -> None:
+        bad = ~np.isfinite(values)
+        values[bad] = np.inf
+        self.nonfinite += int(bad.sum())
+        first = int(np.argmin(values))
+        if self.evaluations == 0 or values[first] < self.value:
+            self.best, self.value = points[first].copy(), float(values[first])
+        self.evaluations += len(points)
