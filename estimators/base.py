@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,28 @@ class Parameter(NamedTuple):
     low: float  # plausible range, in the unit
     high: float
     equation: str  # where it is defined
+
+
+class Axis(StrEnum):
+    """Whether a joint turns or slides: decides every unit."""
+
+    ROTARY = "rotary"
+    PRISMATIC = "prismatic"
+
+    @property
+    def length(self) -> str:
+        """Unit of position."""
+        return "rad" if self is Axis.ROTARY else "m"
+
+    @property
+    def effort(self) -> str:
+        """Unit of torque or force."""
+        return "N·m" if self is Axis.ROTARY else "N"
+
+    @property
+    def inertia(self) -> str:
+        """Unit of inertia or mass."""
+        return "kg·m²" if self is Axis.ROTARY else "kg"
 
 
 class Phase(StrEnum):
@@ -68,7 +90,10 @@ class Estimate:
 
 
 class Rows(NamedTuple):
-    """Conditioned, decimated, whole regression rows: y = Φ θ + error, ready for an estimator."""
+    """Conditioned, decimated, whole regression rows: y = Φ θ + error, ready for an estimator.
+
+    An output that the model masked for a row (e.g. a link that sticks) is NaN there in phi and y, never all of them.
+    """
 
     time: Nanoseconds  # (rows,) the instant each row speaks of, filter delay removed
     phi: Floats  # (rows, outputs, parameters)
@@ -76,13 +101,33 @@ class Rows(NamedTuple):
     speed: Floats  # (rows,) rms joint speed over the row's support, rad/s (m/s): standstill is decided on it
 
 
+# What a model sees of each channel at one instant, the last axis of `signals` (rows, channels, SIGNALS). Linear columns
+# take the raw value and its exact central differences, arguments of nonlinear functions the smoothed ones; the finished
+# row then passes the smoothing kernel as a whole (see signals.py).
+VALUE: Final = 0  # raw
+RATE: Final = 1  # raw, first central difference, 1/s
+SECOND: Final = 2  # raw, second central difference, 1/s²
+SMOOTH: Final = 3  # smoothed value
+SMOOTH_RATE: Final = 4  # its first central difference, 1/s
+SIGNALS: Final = 5
+
+
 class JointModel(Protocol):
     """A joint's equation of motion, linear in θ given η: y = Φ(x; η) θ."""
 
-    channels: tuple[str, ...]  # roles it needs, e.g. ("position", "torque")
+    channels: tuple[str, ...]  # roles it needs, e.g. ("position", "torque"); the first one's rate decides standstill
     parameters: tuple[Parameter, ...]  # θ
     nonlinear: tuple[Parameter, ...]  # η
     outputs: tuple[str, ...]  # units of y's components, e.g. ("N·m",)
+    start: Floats  # (nonlinear,) the η to begin with
+
+    def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
+        """Fill the rows at the full rate; NaN in y masks that output at that instant.
+
+        signals: (rows, channels, SIGNALS); eta: (nonlinear,); phi: (rows, outputs, parameters) and y: (rows, outputs),
+        all C-contiguous, every entry of phi and y is written.
+        """
+        ...
 
 
 class Event(NamedTuple):
