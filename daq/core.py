@@ -1,4 +1,4 @@
-"""The core process: Readings in, Updates out, and nothing else (no web, no scrape, no file) may hold its interpreter."""
+"""The core process: Readings in, Updates out; no web, no scrape and no file may hold its interpreter."""
 
 import gc
 import os

@@ -47,7 +47,7 @@ class Publication:
     def estimate(self, estimate: Estimate, timestamp: float, arrival: float, latency: float) -> tuple[bytes, bytes]:
         """`estimate/<joint>`: parameters, deviations, error, health.
 
-        timestamp: Unix s; arrival: Unix s at which the newest frame that went in arrived; latency: s from there to here.
+        timestamp: Unix s; arrival: Unix s at which the newest frame that went in came; latency: s from there to here.
         """
         body = self.head("estimate", timestamp) | {
             "phase": str(estimate.phase),

@@ -1,0 +1,146 @@
+"""A rig and the service beside it, as the processes they are in the field, for as long as a `with` lasts."""
+
+import json
+import queue
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+START: Final = 60.0  # s until the page must answer; a first start compiles the kernels
+STOP: Final = 10.0  # s to stop by itself
+
+
+class LiveError(Exception):
+    """The rig or the service did not do what it should; the text says which and how."""
+
+
+class Live:
+    """A rig on a wire and `jointwatch run` listening to it.
+
+    rig: arguments of `jointwatch rig`, from the name on. endpoint, page: addresses of the service; free ones by default.
+    """
+
+    def __init__(self, rig: Sequence[str], endpoint: str = "", page: str = "", quiet: bool = True) -> None:
+        self.endpoint = endpoint or f"tcp://127.0.0.1:{free_port()}"
+        self.page = page or f"http://127.0.0.1:{free_port()}"
+        self.truth: dict[str, dict[str, float]] = {}
+        self.hello: dict[str, Any] = {}
+        self.farewell: dict[str, Any] = {}
+        self._folder = Path(tempfile.mkdtemp(prefix="jointwatch-rig-"))
+        self.config = self._folder / "jointwatch.toml"
+        self._rig_arguments = list(rig)
+        self._quiet = quiet
+        self._lines: queue.Queue[str] = queue.Queue()
+        self._rig: subprocess.Popen[str] | None = None
+        self.service: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self._start_rig()
+            self._start_service()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for process in (self.service, self._rig):
+            if process is not None and process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                try:
+                    process.wait(STOP)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+        self._hear_farewell()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def wait_for_rig(self, timeout: float) -> int:
+        """Wait until the rig has played to its end; its exit code. Raises LiveError after timeout (s)."""
+        assert self._rig is not None
+        try:
+            code = self._rig.wait(timeout)
+        except subprocess.TimeoutExpired as error:
+            raise LiveError(f"the rig still plays after {timeout:g} s") from error
+        self._hear_farewell()
+        return code
+
+    def _start_rig(self) -> None:
+        self._rig = subprocess.Popen(
+            [sys.executable, "-m", "hil_rig", *self._rig_arguments, "--config", str(self.config)]
+            + ["--endpoint", self.endpoint, "--page", self.page],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL if self._quiet else None,
+            text=True,
+            start_new_session=True,  # Ctrl-C reaches only us, and we stop both in order
+        )
+        threading.Thread(target=self._read_lines, args=(self._rig,), daemon=True).start()
+        try:
+            self.hello = json.loads(self._lines.get(timeout=START))
+        except (queue.Empty, json.JSONDecodeError) as error:
+            raise LiveError(f"the rig {' '.join(self._rig_arguments)} did not start") from error
+        self.truth = self.hello["truth"]
+
+    def _read_lines(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            self._lines.put(line)
+        self._lines.put("")
+
+    def _hear_farewell(self) -> None:
+        deadline = time.monotonic() + 1.0
+        while (left := deadline - time.monotonic()) > 0:
+            try:
+                line = self._lines.get(timeout=left)
+            except queue.Empty:
+                return
+            if not line:
+                return
+            self.farewell = json.loads(line)
+
+    def _start_service(self) -> None:
+        self.service = subprocess.Popen(
+            [sys.executable, "-m", "daq", "run", str(self.config)],
+            stderr=subprocess.PIPE if self._quiet else None,
+            text=True,
+            start_new_session=True,
+        )
+        deadline = time.monotonic() + START
+        while not answers(self.page):
+            if self.service.poll() is not None:
+                words = self.service.stderr.read() if self.service.stderr else ""
+                raise LiveError(words.strip().splitlines()[-1] if words.strip() else "the service did not start")
+            if time.monotonic() > deadline:
+                raise LiveError(f"{self.page} does not answer after {START:g} s")
+            time.sleep(0.05)
+        if self.service.stderr:
+            threading.Thread(target=self.service.stderr.read, daemon=True).start()
+
+
+def answers(page: str) -> bool:
+    """Whether something serves the page."""
+    try:
+        with urllib.request.urlopen(page, timeout=1.0) as response:
+            return bool(response.status == 200)
+    except (urllib.error.URLError, TimeoutError, ConnectionError):
+        return False
+
+
+def free_port() -> int:
+    """A TCP port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
