@@ -1,0 +1,96 @@
+"""Readings cross a real socket unchanged, and every loss on the way is counted."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zmq
+
+from daq.channel import HEADER, MAGIC, Receiver, Sender
+from drivers.reading import READING
+
+
+def batch(start: int, count: int) -> np.ndarray:
+    readings = np.zeros(count, READING)
+    readings["time"] = np.arange(start, start + count)
+    readings["value"] = np.sin(readings["time"])
+    return readings
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> str:
+    return f"ipc://{tmp_path}/readings"
+
+
+def gather(receiver: Receiver, count: int) -> np.ndarray:
+    got = [receiver.drain(2.0)]
+    while sum(map(len, got)) < count:
+        more = receiver.drain(2.0)
+        assert len(more), "nothing came for 2 s"
+        got.append(more)
+    return np.concatenate(got)
+
+
+def test_readings_arrive_bit_for_bit(address: str) -> None:
+    with Receiver(address) as receiver:
+        sender = Sender(address, "can0")
+        sent = [batch(0, 3), batch(3, 1), batch(4, 100)]
+        for readings in sent:
+            sender.send(readings)
+        got = gather(receiver, 104)
+        assert got.tobytes() == np.concatenate(sent).tobytes()
+        link = receiver.links["can0"]
+        assert (link.readings, link.lost, link.restarts, link.up) == (104, 0, 0, True)
+        sender.close()
+
+
+def test_a_gap_in_the_sequence_is_counted(address: str) -> None:
+    with Receiver(address) as receiver:
+        sender = Sender(address, "can0")
+        sender.send(batch(0, 5))
+        gather(receiver, 5)
+        sender._made += 7  # what a full queue does: made, never delivered
+        sender.send(batch(12, 2))
+        gather(receiver, 2)
+        assert receiver.links["can0"].lost == 7
+        sender.close()
+
+
+def test_a_restarted_driver_is_a_restart_and_no_loss(address: str) -> None:
+    with Receiver(address) as receiver:
+        for _ in range(3):
+            sender = Sender(address, "can0")
+            sender.send(batch(0, 5))
+            gather(receiver, 5)
+            sender.close()
+        link = receiver.links["can0"]
+        assert (link.restarts, link.lost, link.readings) == (2, 0, 15)
+
+
+def test_counters_travel_with_the_readings(address: str) -> None:
+    with Receiver(address) as receiver:
+        sender = Sender(address, "port")
+        sender.report(False, {"bad_crc": 3}, "unplugged")
+        sender.send(batch(0, 1))
+        gather(receiver, 1)
+        link = receiver.links["port"]
+        assert link.counters == {"bad_crc": 3}
+        assert link.cause == "unplugged"
+        sender.close()
+
+
+def test_rubbish_is_counted_and_nothing_else_happens(address: str) -> None:
+    with Receiver(address) as receiver:
+        stranger = zmq.Context.instance().socket(zmq.PUSH)
+        stranger.connect(address)
+        stranger.send(b"hello")
+        stranger.send_multipart([b"JWR1", b""])
+        stranger.send_multipart([HEADER.pack(MAGIC, 0, 1, 0) + b"x", b"12345"])
+        sender = Sender(address, "can0")
+        sender.send(batch(0, 1))
+        gather(receiver, 1)
+        while receiver.malformed < 3:
+            receiver.drain(0.5)
+        assert receiver.malformed == 3
+        stranger.close(0)
+        sender.close()
