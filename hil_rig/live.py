@@ -28,7 +28,7 @@ class LiveError(Exception):
 class Live:
     """A rig on a wire and `jointwatch run` listening to it.
 
-    rig: arguments of `jointwatch rig`, from the name on. endpoint, page: addresses of the service; free ones by default.
+    rig: arguments of `jointwatch rig`, from the name on. endpoint, page: of the service; free ones by default.
     """
 
     def __init__(self, rig: Sequence[str], endpoint: str = "", page: str = "", quiet: bool = True) -> None:

@@ -1,0 +1,178 @@
+"""The supervisor with real processes: order, restart, clean stop, and one clear line when it cannot start."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hil_rig.live import Live, free_port
+
+RUN = [sys.executable, "-m", "daq", "run"]
+
+
+def write(folder: Path, driver: str, page: int | None = None) -> Path:
+    file = folder / "jointwatch.toml"
+    file.write_text(f"""
+[publish]
+endpoint = "tcp://127.0.0.1:{free_port()}"
+page = "http://127.0.0.1:{page or free_port()}"
+{driver}
+[joints.elbow]
+rate = 1000
+model = {{ kind = "rigid" }}
+[joints.elbow.channels]
+position = {{ signal = "port.STATE.q" }}
+torque = {{ signal = "port.STATE.tau" }}
+""")
+    return file
+
+
+def serial(device: str) -> str:
+    return f"""
+[drivers.port]
+kind = "serial"
+port = "{device}"
+baudrate = 115200
+[[drivers.port.packets]]
+id = 1
+name = "STATE"
+fields = [{{ name = "q", type = "f4", unit = "rad" }}, {{ name = "tau", type = "f4", unit = "N·m" }}]
+"""
+
+
+def run(file: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*RUN, str(file), *more], capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_missing_device_is_one_line_and_exit_1(tmp_path: Path) -> None:
+    done = run(write(tmp_path, serial("/dev/does-not-exist")))
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("jointwatch: driver port: ")
+    assert "/dev/does-not-exist" in last
+    assert "Traceback" not in done.stderr
+
+
+def test_a_port_in_use_is_one_line_and_exit_1(tmp_path: Path) -> None:
+    import socket
+
+    master, slave = os.openpty()
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        number = busy.getsockname()[1]
+        done = run(write(tmp_path, serial(os.ttyname(slave)), page=number))
+    os.close(master)
+    os.close(slave)
+    assert done.returncode == 1
+    assert str(number) in done.stderr.strip().splitlines()[-1]
+    assert "Traceback" not in done.stderr
+
+
+def test_a_missing_dbc_is_a_configuration_error(tmp_path: Path) -> None:
+    file = write(tmp_path, '[drivers.port]\nkind = "can"\ninterface = "virtual"\nchannel = "x"\ndbc = "no.dbc"\n')
+    done = run(file)
+    assert done.returncode == 78
+    assert "no.dbc" in done.stderr
+
+
+def children(pid: int) -> dict[str, int]:
+    """The service's processes by what they are."""
+    found = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(status.read_text().rsplit(")", 1)[1].split()[1])
+            words = (status.parent / "cmdline").read_bytes().decode().split("\0")
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if parent == pid:
+            found[" ".join(words[3:5]) if words[3] == "_driver" else words[3]] = int(status.parent.name)
+    return found
+
+
+def gone(pid: int) -> bool:
+    return not Path(f"/proc/{pid}").exists() or ") Z " in Path(f"/proc/{pid}/stat").read_text()
+
+
+@pytest.fixture(scope="module")
+def live() -> Live:  # type: ignore[misc]
+    with Live(["rigid", "--wire", "slcan"]) as started:
+        yield started
+
+
+def test_a_killed_driver_is_back_within_a_second_and_its_gap_is_counted(live: Live) -> None:
+    from daq.subscriber import Subscriber
+
+    assert live.service is not None
+    processes = children(live.service.pid)
+    victim = next(pid for name, pid in processes.items() if name.startswith("_driver"))
+    with Subscriber(live.endpoint, ("estimate/",), timeout=10.0) as subscriber:
+        updates = iter(subscriber)
+        for _ in range(20):
+            next(updates)
+        os.kill(victim, signal.SIGKILL)
+        killed = time.time()
+        for _, update in updates:
+            if update["arrival"] > killed + 0.05 and update["health"]["status"] != "faulted":
+                break
+            assert time.time() - killed < 10
+        assert update["arrival"] - killed < 1.0
+    after = children(live.service.pid)
+    assert {name: pid for name, pid in processes.items() if not name.startswith("_driver")} == {
+        name: pid for name, pid in after.items() if not name.startswith("_driver")
+    }, "the others must never notice"
+    deadline = time.time() + 5
+    while lost(live) == 0 and time.time() < deadline:
+        time.sleep(0.2)
+    assert lost(live) > 0
+
+
+def lost(live: Live) -> float:
+    """Samples that the metrics say were lost on the joint."""
+    import urllib.request
+
+    text = urllib.request.urlopen(f"{live.page}/metrics").read().decode()
+    return sum(
+        float(line.rsplit(" ", 1)[1])
+        for line in text.splitlines()
+        if line.startswith("jointwatch_samples_lost_total{")
+    )
+
+
+@pytest.mark.parametrize("name", ["_core", "_outlet"])
+def test_a_killed_core_or_outlet_is_restarted_alone(live: Live, name: str) -> None:
+    assert live.service is not None
+    before = children(live.service.pid)
+    os.kill(before[name], signal.SIGKILL)
+    deadline = time.time() + 20
+    while time.time() < deadline:
+        after = children(live.service.pid)
+        if after.get(name, before[name]) != before[name]:
+            break
+        time.sleep(0.05)
+    assert after.keys() == before.keys()
+    assert {key for key in before if before[key] != after[key]} == {name}
+    from daq.subscriber import Subscriber
+
+    with Subscriber(live.endpoint, ("estimate/",), timeout=20.0) as subscriber:
+        assert next(iter(subscriber))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_leaves_nothing_behind(number: int) -> None:
+    import tempfile
+
+    folder = Path(tempfile.gettempdir())
+    before = set(folder.glob("jointwatch-*"))
+    with Live(["rigid", "--wire", "slcan"]) as live:
+        assert live.service is not None
+        processes = children(live.service.pid)
+        assert len(processes) == 3
+        live.service.send_signal(number)
+        assert live.service.wait(10) == 0
+        assert all(gone(pid) for pid in processes.values())
+    assert set(folder.glob("jointwatch-*")) <= before
