@@ -1,0 +1,61 @@
+"""What a friction law is: columns that are linear in its coefficients, given its nonlinear parameters η.
+
+A law names its coefficients and η with units, plausible ranges and equation numbers. It sees a joint's signals, never
+its equation of motion; the joint model chooses which channel turns and which one carries the load. Linear columns take
+RATE and VALUE, arguments of nonlinear functions SMOOTH_RATE and SMOOTH (see estimators/signals.py).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.base import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, Axis, Floats, Parameter
+from estimators.base import Settings as BaseSettings
+
+# of every law's kernel: signals (rows, channels, SIGNALS), which channel is the position, which one the load,
+# constants, η (nonlinear,), the columns to write (rows, parameters)
+SIGNATURE: Final = "void(f8[:, :, ::1], i8, i8, f8[::1], f8[::1], f8[:, :])"
+
+NOTHING: Final[Floats] = np.zeros(0)
+
+
+@dataclass(frozen=True, slots=True)
+class FrictionLaw:
+    """One law in the units of one axis: what its columns are called, and the kernel that fills them."""
+
+    parameters: tuple[Parameter, ...]  # linear coefficients, one column each
+    nonlinear: tuple[Parameter, ...]  # η
+    start: Floats  # (nonlinear,) the η to begin with
+    constants: Floats  # known numbers that the kernel wants
+    odd: bool  # every column changes its sign with the velocity, at the same position and load
+    kernel: Callable[[Floats, int, int, Floats, Floats, Floats], None]
+
+    def fill(self, signals: Floats, position: int, load: int, eta: Floats, columns: Floats) -> None:
+        """Write columns (rows, parameters) from signals (rows, channels, SIGNALS) and η (nonlinear,)."""
+        self.kernel(signals, position, load, self.constants, eta, columns)
+
+    def columns(self, position: Floats, velocity: Floats, load: Floats, eta: Floats) -> Floats:
+        """The columns for a known motion, without any filter: arrays (rows,) in SI → (rows, parameters)."""
+        signals = np.zeros((len(velocity), 2, SIGNALS))
+        signals[:, 0, VALUE] = signals[:, 0, SMOOTH] = position
+        signals[:, 0, RATE] = signals[:, 0, SMOOTH_RATE] = velocity
+        signals[:, 1, VALUE] = signals[:, 1, SMOOTH] = load
+        columns = np.empty((len(velocity), len(self.parameters)))
+        self.fill(signals, 0, 1, np.asarray(eta, np.float64), columns)
+        return columns
+
+
+class FrictionSettings(BaseSettings):
+    """What the configuration's `kind = "…"` selects: one settings type per law, listed in friction/__init__.py."""
+
+    def law(self, axis: Axis) -> FrictionLaw:
+        """The law in the units of this axis."""
+        raise NotImplementedError
+
+
+def numbers(*values: float) -> NDArray[np.float64]:
+    """Constants or η as a kernel takes them."""
+    return np.array(values, np.float64)
