@@ -173,7 +173,7 @@ def _core(options: argparse.Namespace) -> int:
 
 
 def _outlet(options: argparse.Namespace) -> int:
-    from daq.outlet import run
+    from daq.outlet_process import run
 
     return _child("_outlet", options.runtime, lambda: run(options.runtime))
 

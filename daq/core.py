@@ -12,6 +12,7 @@ import zmq
 from daq.channel import Receiver
 from daq.pipeline import Pipeline
 from daq.process import Stop, endpoint, enter, log, ready
+from daq.publisher import open_publisher
 
 STATUS_EVERY: Final = 0.5  # s between two reports of the totals
 WAIT: Final = 0.05  # s that one receive may wait, so that silence and a stop are seen soon
@@ -23,7 +24,9 @@ def run(runtime: Path) -> None:
     stop = Stop()
     boot = int.from_bytes(os.urandom(6), "little")
     pipeline = Pipeline(config, boot)
-    updates, status = _publisher(endpoint(runtime, "updates")), _publisher(endpoint(runtime, "status"))
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
+    updates = open_publisher(context, endpoint(runtime, "updates"))
+    status = open_publisher(context, endpoint(runtime, "status"))
     gc.collect()
     gc.freeze()  # what lives now lives to the end: a collection need not look at it
     with Receiver(endpoint(runtime, "readings")) as receiver:
@@ -42,14 +45,6 @@ def run(runtime: Path) -> None:
                 status.send_multipart((b"status/core", msgpack.packb(_totals(pipeline, receiver, boot))))
     updates.close()
     status.close()
-
-
-def _publisher(address: str) -> zmq.Socket[bytes]:
-    socket = zmq.Context.instance().socket(zmq.PUB)
-    socket.setsockopt(zmq.SNDHWM, 10_000)  # an outlet away for seconds loses nothing; one that is dead costs 10 MB
-    socket.setsockopt(zmq.LINGER, 100)
-    socket.bind(address)
-    return socket
 
 
 def _totals(pipeline: Pipeline, receiver: Receiver, boot: int) -> dict[str, object]:

@@ -22,6 +22,7 @@ import zmq
 
 from daq.config import Config
 from daq.process import EXIT_CANNOT_START, endpoint, log
+from daq.publisher import open_publisher
 
 FIRST_PAUSE: Final = 0.05  # s before a dead process is started again; doubles with every death …
 LONGEST_PAUSE: Final = 5.0
@@ -58,14 +59,12 @@ class Service:
         self.runtime.chmod(0o700)
         (self.runtime / "config.json").write_text(config.model_dump_json(by_alias=True))
         self._processes = [
-            Process("core", ("_core",)),
             Process("outlet", ("_outlet",)),
+            Process("core", ("_core",)),
             *(Process(name, ("_driver", name)) for name in config.drivers),
         ]
         self._stop = False
-        self._publisher = zmq.Context.instance().socket(zmq.PUB)
-        self._publisher.setsockopt(zmq.LINGER, 0)
-        self._publisher.bind(endpoint(self.runtime, "processes"))
+        self._publisher = open_publisher(zmq.Context.instance(), endpoint(self.runtime, "status"))
 
     def run(self, duration: float | None = None) -> None:
         """Run until SIGINT, SIGTERM or the end of duration (s). Raises StartError."""
