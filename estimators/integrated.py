@@ -1,0 +1,56 @@
+"""The identification of one joint: its model, its conditioning, and the procedure around recursive least squares."""
+
+from pydantic import Field
+
+from estimators.base import Estimate, Event, Floats, Nanoseconds, Settings
+from estimators.forgetting import Alarm, Forgetting
+from estimators.joints import JointModelSettings
+from estimators.procedure import Procedure
+from estimators.signals import Conditioner, Conditioning
+
+
+class Identification(Settings):
+    """How one joint is identified."""
+
+    model: JointModelSettings
+    conditioning: Conditioning = Conditioning()
+    forgetting: Forgetting = Alarm()
+    start: float = Field(12.0, ge=2, le=600, description="s of motion that the starting procedure takes at least")
+    standstill: float = Field(0.005, ge=0, description="rad/s (m/s) below which the joint rests and nothing is learnt")
+
+    def build(self, period: float) -> "Integrated":
+        """The estimator for rows that are period seconds apart."""
+        return Integrated(self, period)
+
+
+class Integrated:
+    """Identifies one joint from equidistant rows of its channels (estimators.base.JointEstimator)."""
+
+    def __init__(self, settings: Identification, period: float) -> None:
+        """period: s between raw rows. Raises ValueError when it is not a positive number."""
+        model = settings.model.build()
+        self.channels = model.channels
+        self.conditioner = Conditioner(model, period, settings.conditioning)
+        self.procedure = Procedure(
+            model.parameters,
+            len(model.outputs),
+            self.conditioner.row_period,
+            settings.forgetting,
+            settings.start,
+            settings.standstill,
+        )
+
+    def absorb(self, time: Nanoseconds, values: Floats) -> None:
+        """Learn from equidistant rows.
+
+        time: (rows,) ns; values: (rows, channels) SI; a missing or invalid value is NaN and its row teaches nothing.
+        """
+        self.procedure.absorb(self.conditioner.absorb(time, values))
+
+    def estimate(self) -> Estimate:
+        """Report; never learns."""
+        return self.procedure.estimate()
+
+    def events(self) -> list[Event]:
+        """What happened since the last call."""
+        return self.procedure.events()

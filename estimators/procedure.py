@@ -1,0 +1,293 @@
+"""What an estimator of one joint goes through: waiting → starting → normal ⇄ transient, rows in, parameters out.
+
+    waiting    until one second of motion is there: it gives the columns' scale
+    starting   λ = 1 from a wide prior; ends when every parameter is certain enough over enough motion, or, when one is
+               not, after five times as much; then whitening, alarm and memory are set from this window (calibration)
+    normal     the forgetting law rules; at standstill nothing is taught and the phase reads held
+    transient  an alarm stands: the values from before it are published until the new ones are covered and quiet
+
+All decisions fall at fixed row counts, so results do not depend on how rows are cut into batches.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from estimators import rls_state as at
+from estimators.alarm import calibrate, honesty, motion_period, robust_mean
+from estimators.base import Estimate, Event, Floats, Parameter, Phase, Rows, Status
+from estimators.forgetting import Forgetting
+from estimators.health import Gate, Validity, sick
+from estimators.rls import RecursiveLeastSquares
+
+REVIEW: Final = 0.1  # s between two decisions
+SCALE_WINDOW: Final = 1.0  # s of motion that give the columns' scale
+PATIENCE: Final = 5.0  # times the start's length, after which it ends without its uncertain parameters
+PERIODS: Final = 2.0  # the start lasts, and the memory reaches, at least this many motion periods
+RECOVERY: Final = 0.3  # s of motion that a transient lasts at least
+QUIET: Final = 2.0  # times the usual variance, below which the residual is quiet again
+FLOOR: Final = 1e-6  # of an output's rms: the least noise it is believed to have
+
+
+class Procedure:
+    """Phases around one recursive least-squares estimator."""
+
+    def __init__(
+        self,
+        parameters: Sequence[Parameter],
+        outputs: int,
+        period: float,
+        forgetting: Forgetting,
+        start: float,
+        standstill: float,
+    ) -> None:
+        """period: s between rows; start: s of motion; standstill: rad/s (m/s)."""
+        self.phase = Phase.WAITING
+        self.restarts = 0
+        self.rls = RecursiveLeastSquares(len(parameters), outputs, period, forgetting)
+        self._names = tuple(parameter.name for parameter in parameters)
+        self._period = period
+        self._start = start
+        self._gate = Gate(standstill, period)
+        self._validity = Validity(parameters)
+        self._block = max(1, round(REVIEW / period))
+        self._filled = 0  # rows of the current block
+        self._window: list[tuple[Floats, Floats]] = []
+        self._motion = 0  # rows that taught since the phase began
+        self._cycle = 0  # rows in one motion period, 0 when there is none
+        self._alarms = 0.0
+        self._quiet = 0.0  # residual variance below which a transient may end
+        self._honesty = np.ones(len(parameters))
+        self._leverage = np.zeros(len(parameters))  # rms of each column, whitened
+        self._signal = 0.0  # rms of y, whitened
+        self._deviations = np.full(len(parameters), np.inf)
+        self._good = (self.rls.theta.copy(), self._deviations)
+        self._time = 0
+        self._last = (np.zeros((outputs, len(parameters))), np.full(outputs, np.nan))
+        self._held = True
+        self._events: list[Event] = []
+
+    def absorb(self, rows: Rows) -> None:
+        """Learn from rows."""
+        first, count = 0, len(rows.time)
+        while first < count:
+            last = min(count, first + self._block - self._filled)
+            self._learn(Rows(rows.time[first:last], rows.phi[first:last], rows.y[first:last], rows.speed[first:last]))
+            self._filled += last - first
+            if self._filled == self._block:
+                self._filled = 0
+                self._review()
+            first = last
+
+    def estimate(self) -> Estimate:
+        """Report; never learns."""
+        values, deviations = self._published()
+        phase, status, reasons = self._verdict()
+        error, signal = self.rls.state[at.ERROR], self.rls.state[at.SIGNAL]
+        return Estimate(
+            time=self._time,
+            phase=phase,
+            status=status,
+            reasons=reasons,
+            names=self._names,
+            values=values,
+            deviations=deviations,
+            error=float(np.sqrt(error / signal)) if signal > 0 else np.nan,
+            forgetting=float(self.rls.state[at.LAMBDA]),
+            measured=float(self._last[1][0]),
+            predicted=float(self._last[0][0] @ values),
+            progress=self._progress(),
+        )
+
+    def events(self) -> list[Event]:
+        """What happened since the last call."""
+        events, self._events = self._events, []
+        return events
+
+    def _learn(self, rows: Rows) -> None:
+        moving = self._gate.moving(rows.speed)
+        phi, y = (rows.phi, rows.y) if moving.all() else (rows.phi[moving], rows.y[moving])
+        self._time = int(rows.time[-1])
+        self._last = (rows.phi[-1].copy(), rows.y[-1].copy())
+        self._motion += len(y)
+        if self.phase in (Phase.WAITING, Phase.STARTING, Phase.FAULTED):
+            self._window.append((phi.copy(), y.copy()))
+        if self.phase not in (Phase.WAITING, Phase.FAULTED):
+            self.rls.absorb(phi, y)
+
+    def _review(self) -> None:
+        if self.phase in (Phase.WAITING, Phase.FAULTED):
+            if self._motion * self._period >= SCALE_WINDOW:
+                self._begin()
+            return
+        cause = sick(self.rls.theta, self.rls.d, self.rls.bound, self._signal)
+        if cause:
+            self._restart(cause)
+            return
+        self._judge()
+        if self.phase is Phase.STARTING:
+            self._continue_start()
+        elif self.rls.state[at.ALARMS] > self._alarms:
+            self._alarm()
+        elif self.phase is Phase.TRANSIENT:
+            self._continue_transient()
+        elif self.rls.state[at.CUSUM] == 0.0:
+            self._good = (self.rls.theta.copy(), self._deviations)
+        if self.phase is Phase.NORMAL and self._held != self._gate.resting:
+            self._held = self._gate.resting
+            self._say("held" if self._held else "moving", "standstill" if self._held else "the joint moves again")
+
+    def _judge(self) -> None:
+        """Deviations as published, and what they allow."""
+        rls = self.rls
+        variance = rls.variance() * rls.share() * np.diag(rls.covariance())
+        self._deviations = np.sqrt(variance) * self._honesty
+        self._validity.judge(rls.theta, self._deviations, self._leverage, self._signal)
+
+    # --- waiting and starting
+
+    def _gathered(self) -> tuple[Floats, Floats]:
+        """The window's rows; an output that is masked or not finite is zero in phi and y."""
+        phi = np.concatenate([part[0] for part in self._window])
+        y = np.concatenate([part[1] for part in self._window])
+        usable = np.isfinite(y) & np.isfinite(phi).all(axis=2)
+        whole = usable.any(axis=1)
+        return np.where(usable[:, :, None], phi, 0.0)[whole], np.where(usable, y, 0.0)[whole]
+
+    def _begin(self) -> None:
+        """The first look at the scale of things; learn from what is there already."""
+        phi, y = self._gathered()
+        if len(y) * self._period < 0.5 * SCALE_WINDOW:
+            return
+        noise = np.mean(y**2, axis=0)
+        self._restart_from(phi, y, np.where(noise > 0, noise, 1.0))
+        self.phase = Phase.STARTING
+        self._judge()
+
+    def _restart_from(self, phi: Floats, y: Floats, noise: Floats) -> None:
+        """θ and P from the whole window, with these variances of the outputs."""
+        scale = np.sqrt(np.mean(np.sum(phi**2 / noise[None, :, None], axis=1), axis=0))
+        scale = np.where(scale > 0, scale, 1.0 / np.sqrt(noise.min()))
+        self._leverage = scale
+        self._signal = float(np.sqrt(np.mean(np.sum(y**2 / noise, axis=1))))
+        self.rls.begin(noise, scale)
+        for part in self._window:
+            self.rls.absorb(*part)
+
+    def _continue_start(self) -> None:
+        if self._motion % round(SCALE_WINDOW / self._period) < self._block and not self._gate.resting:
+            phi, y = self._gathered()
+            self._cycle = motion_period(y[:, 0])
+            self._be_honest(phi, y)
+        ready = self._motion >= self._needed() and not self._validity.reasons
+        if ready or self._motion * self._period >= PATIENCE * self._start:
+            self._calibrate()
+
+    def _needed(self) -> float:
+        """Rows of motion that the start takes at least."""
+        return max(self._start / self._period, PERIODS * self._cycle)
+
+    def _be_honest(self, phi: Floats, y: Floats) -> None:
+        phi = phi / np.sqrt(self.rls.noise)[:, None]
+        residual = y / np.sqrt(self.rls.noise) - phi @ self.rls.theta
+        block = max(1, len(y) // (3 * self.rls.p))
+        rows = len(y) // block * block
+        outputs = y.shape[1]
+        self._honesty = honesty(
+            phi[:rows].reshape(rows * outputs, -1),
+            residual[:rows].ravel(),
+            self.rls.covariance(),
+            self.rls.variance(),
+            block * outputs,
+        )
+
+    def _calibrate(self) -> None:
+        """End the start: whiten, learn the window again, set alarm and memory from its residual over whole periods."""
+        phi, y = self._gathered()
+        residual = y - phi @ self.rls.theta
+        noise = np.array([robust_mean(column[column != 0.0] ** 2) for column in residual.T])
+        self._restart_from(phi, y, np.maximum(noise, FLOOR**2 * np.mean(y**2, axis=0)))
+        residual = (y - phi @ self.rls.theta) / np.sqrt(self.rls.noise)
+        whole = len(y) if not self._cycle else len(y) // self._cycle * self._cycle
+        threshold = calibrate(np.mean(residual[-whole:] ** 2, axis=1))
+        self.rls.settle(threshold, PERIODS * self._cycle)
+        self._quiet = QUIET * threshold.noise
+        self._be_honest(phi, y)
+        self._judge()
+        self._good = (self.rls.theta.copy(), self._deviations)
+        self._alarms = self.rls.state[at.ALARMS]
+        self._window = []
+        self.phase = Phase.NORMAL
+        self._held = False
+        weak = "; ".join(self._validity.reasons)
+        self._say("started", f"from {len(y) * self._period:.1f} s of motion" + (f", but {weak}" if weak else ""))
+
+    # --- normal and transient
+
+    def _alarm(self) -> None:
+        self._alarms = self.rls.state[at.ALARMS]
+        if self.phase is Phase.NORMAL:
+            self.phase = Phase.TRANSIENT
+            self._motion = 0
+            self._say("alarm", "the residual left what it was at the start: relearning, last good values stand")
+
+    def _continue_transient(self) -> None:
+        """New values count when they are covered and the residual is quiet; a residual that stays is the new usual."""
+        state = self.rls.state
+        elapsed = state[at.SINCE] * self._period
+        quiet = self.rls.recent_variance() <= self._quiet
+        if elapsed >= RECOVERY and quiet and self._validity.valid.all():
+            self._recover(f"new values after {self._motion * self._period:.1f} s of motion")
+        elif self._motion >= self._needed():
+            self.rls.accept_noise()
+            self._quiet = QUIET * self.rls.variance()
+            self._recover("the residual stays larger than at the start: it is the new usual")
+
+    def _recover(self, text: str) -> None:
+        self.phase = Phase.NORMAL
+        self._good = (self.rls.theta.copy(), self._deviations)
+        self._say("recovered", text)
+
+    def _restart(self, cause: str) -> None:
+        self.phase = Phase.FAULTED
+        self.restarts += 1
+        self._window = []
+        self._motion = 0
+        self._cycle = 0
+        self._say("faulted", f"{cause}: starting again (restart {self.restarts})")
+
+    # --- reporting
+
+    def _published(self) -> tuple[Floats, Floats]:
+        if self.phase in (Phase.WAITING, Phase.FAULTED):
+            nothing = np.full(self.rls.p, np.nan)
+            return nothing, nothing
+        if self.phase is Phase.TRANSIENT:
+            return self._good
+        return self.rls.theta.copy(), self._deviations
+
+    def _verdict(self) -> tuple[Phase, Status, tuple[str, ...]]:
+        if self.phase is Phase.WAITING:
+            return Phase.WAITING, Status.UNESTIMATED, ("waiting for motion",)
+        if self.phase is Phase.FAULTED:
+            return Phase.FAULTED, Status.FAULTED, ("the estimator starts again", "waiting for motion")
+        rest = ("at standstill",) if self._gate.resting else ()
+        if self.phase is Phase.STARTING:
+            return Phase.STARTING, Status.LEARNING, (*rest, *self._validity.reasons)
+        if self.phase is Phase.TRANSIENT:
+            return Phase.TRANSIENT, Status.LEARNING, ("an alarm stands: values from before it", *rest)
+        if self._validity.reasons:
+            return (Phase.HELD if rest else Phase.NORMAL), Status.LEARNING, (*rest, *self._validity.reasons)
+        return (Phase.HELD, Status.HELD, rest) if rest else (Phase.NORMAL, Status.VALID, ())
+
+    def _progress(self) -> float:
+        if self.phase in (Phase.WAITING, Phase.FAULTED):
+            return 0.0
+        if self.phase is not Phase.STARTING:
+            return 100.0
+        share = min(self._motion / self._needed(), self._validity.readiness)
+        return float(100.0 * min(1.0, max(share, self._motion * self._period / (PATIENCE * self._start))))
+
+    def _say(self, kind: str, text: str) -> None:
+        self._events.append(Event(self._time, kind, text))
