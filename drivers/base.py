@@ -7,7 +7,8 @@ The error tree::
     └── LayoutError        the layout cannot be used (unreadable DBC, unknown signal): a configuration error, exit 78
 """
 
-from collections.abc import Mapping, Sequence
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
@@ -34,6 +35,15 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+def nearest(name: str, valid: Iterable[str]) -> str:
+    """The end of a sentence about an unknown name: the valid one that was probably meant, or a few of them."""
+    known = sorted(filter(None, valid))
+    close = difflib.get_close_matches(name, known, n=1)
+    if close:
+        return f'did you mean "{close[0]}"?'
+    return f"expected one of {', '.join(known[:12])}{', …' if len(known) > 12 else ''}"
+
+
 class Wanted(NamedTuple):
     """One signal that the core asked for: reading.value = scale × (signal in SI) + offset."""
 
@@ -55,7 +65,8 @@ class Driver(Protocol):
     def read(self, timeout: float) -> NDArray[np.void]:
         """Wait up to timeout seconds for the first frame, then drain and decode all that is there.
 
-        Returns a READING array (possibly empty). Garbage is counted, never raised. Raises LinkError when the wire is gone.
+        Returns a READING array (possibly empty). Garbage is counted, never raised.
+        Raises LinkError when the wire is gone.
         """
         ...
 
@@ -69,6 +80,10 @@ class DriverSettings(Protocol):
 
     def signals(self) -> Mapping[str, str]:
         """Every signal this driver can deliver, "MESSAGE.signal" → SI unit. Raises LayoutError."""
+        ...
+
+    def check(self, wanted: Sequence[Wanted]) -> None:
+        """Raise LayoutError if one of these cannot be delivered: why not, and the nearest name that can."""
         ...
 
     def open(self, wanted: Sequence[Wanted]) -> Driver:

@@ -1,0 +1,146 @@
+"""A CAN bus: which adapter, and which signals are in its frames; it only listens, nothing is ever sent on the bus."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Literal, Self
+
+import numpy as np
+from can.interfaces import BACKENDS
+from numpy.typing import NDArray
+from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
+
+from drivers.adapter import SILENT, UNHURRIED, Adapter, open_adapter
+from drivers.base import LayoutError, LinkError, Settings, Wanted, nearest
+from drivers.decode import Decoder
+from drivers.descriptor import link_error
+from drivers.frame import Layout
+from drivers.layout import FrameSettings, from_dbc, from_table
+from drivers.units import Quantity
+
+_HOST_SETS_BITRATE: Final = frozenset({"socketcan", "socketcand", "udp_multicast", "virtual"})
+
+
+class CanBusSettings(Settings):
+    """A CAN bus and the frames on it.
+
+    A relative `dbc` is resolved against the validation context's "folder", where one is given: the configuration's.
+    """
+
+    kind: Literal["can"]
+    interface: str = Field(description='of python-can: "socketcan", "slcan", "pcan", "kvaser", "udp_multicast", …')
+    channel: str = Field(min_length=1, description='"can0", "/dev/ttyACM0", a multicast group, …')
+    bitrate: int | None = Field(default=None, gt=0, description="bit/s, where the adapter sets it")
+    fd: bool = Field(default=False, description="CAN FD, where the adapter must be told")
+    listen_only: bool = Field(default=False, description="do not even acknowledge, where the adapter can")
+    dbc: Path | None = Field(default=None, description="layout: a DBC file …")
+    frames: tuple[FrameSettings, ...] = Field(default=(), description="… or a table")
+    quantities: dict[str, Quantity] = Field(
+        default={}, description='what the DBC leaves out or has wrong, by "MESSAGE.signal"'
+    )
+    limits: bool = Field(default=False, description="believe the DBC's value limits: what is outside becomes NaN")
+    options: dict[str, str | int | float | bool] = Field(default={}, description="handed to python-can as they are")
+    _layout: Layout = PrivateAttr()
+
+    @field_validator("interface")
+    @classmethod
+    def _known(cls, interface: str) -> str:
+        if interface not in BACKENDS:
+            raise ValueError(f'found the unknown interface "{interface}", {nearest(interface, BACKENDS)}')
+        return interface
+
+    @field_validator("dbc")
+    @classmethod
+    def _beside_the_configuration(cls, dbc: Path | None, info: ValidationInfo) -> Path | None:
+        folder = (info.context or {}).get("folder")
+        return dbc if dbc is None or folder is None else Path(folder) / dbc
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.bitrate is not None and self.interface in _HOST_SETS_BITRATE:
+            raise ValueError(
+                f"the host sets the bitrate of {self.interface} (`sudo ip link set {self.channel} up type can "
+                f"bitrate {self.bitrate}`), found it here"
+            )
+        if self.listen_only and self.interface not in SILENT:
+            raise ValueError(
+                f"{self.interface} cannot be told to keep silent (for socketcan: `ip link set {self.channel} type can "
+                f"listen-only on`), found listen_only = true"
+            )
+        clash = self.options.keys() & {"interface", "channel", "bitrate", "fd", "ignore_config"}
+        if clash:
+            raise ValueError(f"expected {', '.join(sorted(clash))} as keys of the driver, found them under options")
+        if (self.dbc is None) == (not self.frames):
+            raise ValueError(f"expected either dbc or frames, found {'none' if self.dbc is None else 'both'}")
+        if self.quantities and self.dbc is None:
+            raise ValueError("quantities complete a DBC, found them with a table of frames")
+        return self
+
+    @model_validator(mode="after")
+    def _layout_of_frames(self) -> Self:
+        try:
+            if self.dbc is None:
+                self._layout = from_table(self.frames)
+            else:
+                self._layout = from_dbc(self.dbc, self.quantities, self.limits)
+        except LayoutError as error:
+            raise ValueError(str(error)) from error
+        return self
+
+    def adapter_options(self) -> dict[str, Any]:
+        """What python-can is told on opening."""
+        options: dict[str, Any] = dict(UNHURRIED.get(self.interface, {}))
+        options |= SILENT[self.interface] if self.listen_only else {}
+        options |= {"bitrate": self.bitrate} if self.bitrate else {}
+        options |= {"fd": True} if self.fd else {}
+        return options | self.options
+
+    def signals(self) -> Mapping[str, str]:
+        """Every signal that can be delivered: "MESSAGE.signal" → SI unit."""
+        return self._layout.units()
+
+    def check(self, wanted: Sequence[Wanted]) -> None:
+        """Raise LayoutError naming every signal that cannot be delivered, why, and the nearest that can."""
+        self._layout.check(wanted)
+
+    def open(self, wanted: Sequence[Wanted]) -> "CanBus":
+        """A driver for exactly these signals. Raises LayoutError."""
+        self.check(wanted)
+        return CanBus(self, self._layout, wanted)
+
+
+class CanBus:
+    """One CAN bus, open for reading."""
+
+    def __init__(self, settings: CanBusSettings, layout: Layout, wanted: Sequence[Wanted]) -> None:
+        self._settings, self._layout, self._wanted = settings, layout, wanted
+        self._decoder = Decoder(layout, wanted)
+        self._adapter: Adapter | None = None
+        self._garbage: dict[str, int] = {}
+
+    def __enter__(self) -> Self:
+        settings = self._settings
+        self._decoder = Decoder(self._layout, self._wanted)
+        try:
+            self._adapter = open_adapter(settings.interface, settings.channel, settings.adapter_options())
+        except Exception as error:  # adapters' libraries raise whatever they like when opening fails
+            raise link_error(settings.channel, error) from error
+        self._garbage = self._adapter.counts
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._adapter is not None:
+            self._adapter.close()
+            self._adapter = None
+
+    def read(self, timeout: float) -> NDArray[np.void]:
+        """Readings of all frames that are there. Raises LinkError."""
+        if self._adapter is None:
+            raise LinkError(f"{self._settings.channel}: not open")
+        return self._decoder.decode(self._adapter.receive(timeout))
+
+    def counters(self) -> Mapping[str, int]:
+        """Frames received, and every loss by cause (see Decoder); malformed: what could not be taken for a frame."""
+        return self._decoder.counts | self._garbage

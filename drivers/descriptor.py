@@ -1,0 +1,54 @@
+"""Reading a descriptor in bulk, and what its errors mean to the person who has to mend them."""
+
+import errno
+import os
+import select
+from typing import Final
+
+from drivers.base import LinkError
+
+CHUNK: Final = 65536
+MOST: Final = 16  # chunks in one go: a flooding device must not keep its first bytes waiting
+
+_REMEDIES: Final = {
+    errno.ENOENT: "there is no such port: is the device plugged in? (`ls /dev/serial/by-id` lists those there are)",
+    errno.EACCES: "no permission: `sudo usermod -aG dialout $USER`, then log in again",
+    errno.EPERM: "no permission: `sudo usermod -aG dialout $USER`, then log in again",
+    errno.EBUSY: "another program has it: close that one (`fuser -v {name}` names it)",
+    errno.EAGAIN: "another program has it: close that one (`fuser -v {name}` names it)",
+    errno.ENOTTY: "this is no serial port: is the path right?",
+    errno.EIO: "the device went away: is it plugged in and powered?",
+    errno.ENXIO: "the device went away: is it plugged in and powered?",
+    errno.ENODEV: "there is no such interface: `ip -br link show type can` lists those there are",
+    errno.ENETDOWN: "the interface is down: `sudo ip link set {name} up type can bitrate …`",
+    errno.EAFNOSUPPORT: "this kernel has no SocketCAN: `sudo modprobe can-raw`, or use another interface",
+}
+
+
+def link_error(name: str, error: BaseException) -> LinkError:
+    """One sentence: which port, what happened, what to do."""
+    cause: BaseException | None = error
+    while cause is not None:
+        code = getattr(cause, "errno", None)
+        if code in _REMEDIES:
+            return LinkError(f"{name}: {_REMEDIES[code].format(name=name)}")
+        cause = cause.__cause__ or cause.__context__
+    reason = " ".join(str(error).split()) or type(error).__name__
+    return LinkError(f"{name}: {reason}")
+
+
+def drain(descriptor: int, name: str, timeout: float) -> bytes:
+    """Wait up to timeout seconds for the first byte, then take all that is there. Raises LinkError when it is gone."""
+    chunks: list[bytes] = []
+    try:
+        while len(chunks) < MOST and select.select([descriptor], [], [], 0.0 if chunks else max(0.0, timeout))[0]:
+            chunk = os.read(descriptor, CHUNK)
+            if not chunk:  # readable but empty: hung up
+                raise OSError(errno.EIO, "end of file")
+            chunks.append(chunk)
+    except BlockingIOError:
+        pass  # another reader was quicker
+    except (OSError, ValueError) as error:  # ValueError: closed meanwhile
+        if not chunks:  # what came before the end is delivered first; the next call raises
+            raise link_error(name, error) from error
+    return b"".join(chunks)

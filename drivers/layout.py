@@ -1,0 +1,176 @@
+"""Layouts of CAN frames, from a DBC file or from a table in the configuration; cantools reads and checks both."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, Self
+
+import cantools.database
+from cantools.database.can import Database, Message
+from cantools.database.can import Signal as DbcSignal
+from cantools.database.conversion import BaseConversion
+from pydantic import Field, FiniteFloat, model_validator
+
+from drivers.base import LayoutError, Settings, nearest
+from drivers.frame import EXTENDED, Layout, Selector, Signal
+from drivers.units import Quantity
+
+
+class SignalSettings(Quantity):
+    """One signal of a frame in the configuration's table."""
+
+    start: int = Field(ge=0, lt=512, description="bit of the LSB (intel) or MSB (motorola), counted 8·byte + bit")
+    bits: int = Field(ge=1, le=64)
+    order: Literal["intel", "motorola"] = "intel"
+    type: Literal["unsigned", "signed", "float"] = "unsigned"
+    scale: FiniteFloat = Field(default=1.0, description="value in `unit` = scale × raw + offset")
+    offset: FiniteFloat = 0.0
+    minimum: FiniteFloat | None = Field(
+        default=None, description="in `unit`; a value below is delivered as NaN and counted"
+    )
+    maximum: FiniteFloat | None = None
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        if self.unit is None:
+            self.conversion("")  # quantities of a bare number make no sense
+        if self.type == "float" and self.bits not in (16, 32, 64):
+            raise ValueError(f"expected a float of 16, 32 or 64 bits, found {self.bits}")
+        if self.invalid is not None and not -(1 << (self.bits - 1)) <= self.invalid < 1 << self.bits:
+            raise ValueError(f"expected an invalid marker of {self.bits} bits, found {self.invalid}")
+        return self
+
+
+class FrameSettings(Settings):
+    """One frame in the configuration's table."""
+
+    name: str = Field(pattern=r"^[^.]+$")
+    id: int = Field(ge=0, le=0x1FFF_FFFF)
+    extended: bool = Field(default=False, description="29-bit id")
+    length: int | None = Field(
+        default=None, ge=1, le=64, description="bytes; where left out, just enough for its signals"
+    )
+    signals: dict[str, SignalSettings] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        self.message()
+        return self
+
+    def message(self) -> Message:
+        """The same as cantools has it from a DBC. Raises ValueError where signals overlap or do not fit."""
+        signals = [_dbc_signal(name, one) for name, one in self.signals.items()]
+        needed = max(max(signal.place()[0], signal.start // 8) + 1 for signal in (_bits(0, one) for one in signals))
+        try:
+            return Message(self.id, self.name, self.length or needed, signals, is_extended_frame=self.extended)
+        except cantools.Error as error:
+            raise ValueError(f"expected signals side by side inside the frame, found: {error}") from error
+
+
+def from_table(frames: Iterable[FrameSettings]) -> Layout:
+    """Layout of the configuration's table. Raises LayoutError."""
+    table = {f"{frame.name}.{name}": one for frame in frames for name, one in frame.signals.items()}
+    return _layout((frame.message() for frame in frames), table, limits=True)
+
+
+def from_dbc(path: Path, quantities: Mapping[str, Quantity], limits: bool) -> Layout:
+    """Layout of a DBC file (or any other that cantools reads). Raises LayoutError.
+
+    quantities: what the file leaves out or has wrong, by "MESSAGE.signal"; limits: whether the file's are believed.
+    """
+    try:
+        database = cantools.database.load_file(path, strict=True)
+    except OSError as error:
+        raise LayoutError(f"expected a readable DBC file, found {path}: {error.strerror}") from error
+    except (cantools.Error, ValueError, KeyError) as error:  # text that is none, a grammar that is none, overlaps
+        reason = " ".join(str(error).split())
+        raise LayoutError(f"expected a valid DBC file, found in {path}: {reason[:300]}") from error
+    if not isinstance(database, Database):
+        raise LayoutError(f"expected CAN frames, found a diagnostics database in {path}")
+    layout = _layout(database.messages, quantities, limits)
+    for name in quantities.keys() - layout.signals.keys() - layout.unusable.keys():
+        raise LayoutError(f'found the unknown signal "{name}", {nearest(name, layout.signals)}')
+    return layout
+
+
+def _layout(messages: Iterable[Message], quantities: Mapping[str, Quantity], limits: bool) -> Layout:
+    lengths: dict[int, int] = {}
+    signals: dict[str, Signal] = {}
+    unusable: dict[str, str] = {}
+    names: set[str] = set()
+    for message in messages:
+        frame = message.frame_id | (EXTENDED if message.is_extended_frame else 0)
+        if frame in lengths or message.name in names:
+            what = f"name {message.name}" if message.name in names else f"id {message.frame_id:#x}"
+            raise LayoutError(f"expected every frame name and id once, found the {what} twice")
+        names.add(message.name)
+        lengths[frame] = message.length
+        for signal in message.signals:
+            name = f"{message.name}.{signal.name}"
+            try:
+                signals[name] = _signal(frame, message, signal, quantities.get(name, Quantity()), limits)
+            except ValueError as error:
+                unusable[name] = str(error)
+    return Layout(lengths, signals, unusable)
+
+
+def _signal(frame: int, message: Message, signal: DbcSignal, quantity: Quantity, limits: bool) -> Signal:
+    if signal.length > 64:
+        raise ValueError(f"expected at most 64 bits, found {signal.length}")
+    try:
+        si = quantity.conversion(signal.unit or "")
+    except ValueError as error:
+        raise ValueError(f'{error} (say what it is under quantities."{message.name}.{signal.name}")') from error
+    scale, offset = float(signal.scale), float(signal.offset)
+    bounds = (signal.minimum, signal.maximum) if limits else (None, None)
+    low, high = sorted(_raw_limit(*pair, scale, offset) for pair in zip(bounds, (-math.inf, math.inf), strict=True))
+    invalid = signal.raw_invalid if quantity.invalid is None else quantity.invalid
+    return replace(
+        _bits(frame, signal),
+        scale=si.factor * scale,
+        offset=si.factor * offset + si.offset,
+        unit=si.unit,
+        invalid=None if invalid is None else int(invalid) & ((1 << signal.length) - 1),
+        low=low,
+        high=high,
+        selector=_selector(frame, message, signal),
+    )
+
+
+def _bits(frame: int, signal: DbcSignal) -> Signal:
+    kind = "float" if signal.conversion.is_float else "signed" if signal.is_signed else "unsigned"
+    return Signal(frame, signal.start, signal.length, signal.byte_order == "big_endian", kind)
+
+
+def _raw_limit(limit: float | None, none: float, scale: float, offset: float) -> float:
+    """A limit of the physical value as one of the raw value, a rounding error beyond it."""
+    if limit is None:
+        return math.copysign(none, none * scale)
+    raw = (float(limit) - offset) / scale
+    return raw + math.copysign(1e-9 * max(1.0, abs(raw)), none * scale)
+
+
+def _selector(frame: int, message: Message, signal: DbcSignal) -> Selector | None:
+    if not signal.multiplexer_ids or signal.multiplexer_signal is None:
+        return None
+    above = message.get_signal_by_name(signal.multiplexer_signal)
+    if above.length > 32:
+        raise ValueError(f"expected a multiplexer of at most 32 bits, found {above.length} in {above.name}")
+    mask = (1 << above.length) - 1
+    whole = replace(_bits(frame, above), selector=_selector(frame, message, above))
+    return Selector(whole, tuple(value & mask for value in signal.multiplexer_ids))
+
+
+def _dbc_signal(name: str, one: SignalSettings) -> DbcSignal:
+    return DbcSignal(
+        name,
+        one.start,
+        one.bits,
+        "big_endian" if one.order == "motorola" else "little_endian",
+        one.type == "signed",
+        conversion=BaseConversion.factory(one.scale, one.offset, is_float=one.type == "float"),
+        minimum=one.minimum,
+        maximum=one.maximum,
+        unit=one.unit,
+    )
