@@ -103,6 +103,7 @@ class Problem:
         self.evaluations = self.nonfinite = 0
         self.best, self.value = lower.copy(), np.inf  # all dimensions
         self._fixed = lower
+        self.lower_all = lower
 
     def region(self) -> tuple[Floats, Floats]:
         """A finite box to draw first points from: the bounds, infinite ends replaced by REACH beyond the other or 0."""

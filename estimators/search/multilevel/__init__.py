@@ -1,0 +1,1 @@
+"""The parts of multilevel coordinate search, each compiled with the one kernel in sweeps.py."""

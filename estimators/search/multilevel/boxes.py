@@ -1,0 +1,248 @@
+"""Boxes of multilevel coordinate search: their store, the two kinds of split, and which split a box gets.
+
+Huyer & Neumaier 1999, §3 (splits) and §4 (by rank, by expected gain). A box is its base point x (f known) and the
+opposite point y; along a coordinate never split it is the whole [u, v]. Under the separable model of §4, a move of the
+base along one coordinate leaves the differences along the others as they are, so children inherit them.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from estimators.base import Floats
+from estimators.jit import inline
+from estimators.search.multilevel.evaluation import BEST, Ints, Objective, evaluate
+
+GOLDEN: Final = 0.5 * (5.0**0.5 - 1.0)
+
+X: Final = 0  # rows of Boxes.line: base and opposite point,
+Y: Final = 1
+P1: Final = 2  # two neighbours and f there less f at the base,
+D1: Final = 3
+P2: Final = 4
+D2: Final = 5
+H: Final = 6  # and the neighbour that becomes the second one at the next split
+DH: Final = 7
+ROWS: Final = 8
+
+BOXES: Final = 0  # indices into Boxes.size
+CANDIDATES: Final = 1
+SWEEPS: Final = 2
+PROGRESS: Final = 3  # the last sweep that found a better point
+CONSIDERED: Final = 4
+BASKET: Final = 5
+SIZES: Final = 6
+
+
+class Boxes(NamedTuple):
+    """All boxes, in the order of their making."""
+
+    line: Floats  # (capacity, ROWS, dimensions)
+    value: Floats  # (capacity,) f at the base point
+    splits: Ints  # (capacity, dimensions) how often each coordinate was split
+    level: Ints  # (capacity,) 0: already split; from 1 up to, not including, the last level: open
+    gainless: Ints  # (capacity,) 1: no expected gain
+    record: Ints  # (levels,) per level the open box with the smallest value, −1: none; its size is s_max
+    candidate: Floats  # (room, dimensions) base points that reached the last level in this sweep
+    candidate_value: Floats  # (room,)
+    size: Ints
+
+
+class Lists(NamedTuple):
+    """The initialisation list, Huyer & Neumaier 1999, §3."""
+
+    x: Floats  # (dimensions, longest) ascending
+    f: Floats  # (dimensions, longest) values found at initialisation
+    length: Ints  # (dimensions,)
+    start: Ints  # (dimensions,) index of the start value
+    rank: Ints  # (dimensions,) 0: the most variable coordinate
+
+
+@inline
+def subinterval(x: float, y: float, factor: float) -> float:
+    """y, or something nearer to x when y is very far away (infinite, say)."""
+    if factor * abs(x) < 1.0:
+        if abs(y) > factor:
+            return np.sign(y)
+    elif abs(y) > factor * abs(x):
+        return 10.0 * np.sign(y) * abs(x)
+    return y
+
+
+@inline
+def add_box(boxes: Boxes, parent: int, level: int, i: int, value: float, row: Floats) -> None:
+    """A child of parent, split along i; row: its line along i. At the last level it is a candidate instead."""
+    last = boxes.record.size
+    n = boxes.splits.shape[1]
+    if level >= last:
+        k = boxes.size[CANDIDATES]
+        boxes.size[CANDIDATES] = k + 1
+        for j in range(n):
+            boxes.candidate[k, j] = boxes.line[parent, X, j]
+        boxes.candidate[k, i] = row[X]
+        boxes.candidate_value[k] = value
+        return
+    k = boxes.size[BOXES]
+    boxes.size[BOXES] = k + 1
+    boxes.line[k] = boxes.line[parent]
+    boxes.line[k, :, i] = row
+    boxes.value[k] = value
+    boxes.splits[k] = boxes.splits[parent]
+    boxes.splits[k, i] += 1
+    boxes.level[k] = level
+    boxes.gainless[k] = 0
+    note(boxes, k)
+
+
+@inline
+def note(boxes: Boxes, k: int) -> None:
+    """Box k into the record list, if it is the best of its level."""
+    s = boxes.level[k]
+    if boxes.record[s] < 0 or boxes.value[k] < boxes.value[boxes.record[s]]:
+        boxes.record[s] = k
+
+
+@inline
+def promote(boxes: Boxes, k: int) -> None:
+    """Box k is not split in this sweep: one level up, or a candidate."""
+    level = boxes.level[k] + 1
+    if level < boxes.record.size:
+        boxes.level[k] = level
+        note(boxes, k)
+        return
+    boxes.level[k] = 0
+    c = boxes.size[CANDIDATES]
+    boxes.size[CANDIDATES] = c + 1
+    boxes.candidate[c] = boxes.line[k, X]
+    boxes.candidate_value[c] = boxes.value[k]
+
+
+@inline
+def split_by_list(boxes: Boxes, k: int, i: int, lower: float, upper: float, x: Floats, f: Floats, row: Floats) -> None:
+    """Box k along i at the list values x (ascending) with function values f; row: scratch of ROWS."""
+    s = boxes.level[k]
+    last = x.size - 1
+    boxes.level[k] = 0
+    if x[0] > lower:
+        _list_row(row, x, f, 0, 1, lower)
+        add_box(boxes, k, s + 1, i, f[0], row)
+    for j in range(last):
+        larger_left = f[j] <= f[j + 1]
+        z = x[j] + (GOLDEN if larger_left else 1.0 - GOLDEN) * (x[j + 1] - x[j])
+        _list_row(row, x, f, j, j + 1, z)
+        add_box(boxes, k, s + (1 if larger_left else 2), i, f[j], row)
+        _list_row(row, x, f, j + 1, j, z)
+        add_box(boxes, k, s + (2 if larger_left else 1), i, f[j + 1], row)
+    if x[last] < upper:
+        _list_row(row, x, f, last, last - 1, upper)
+        add_box(boxes, k, s + 1, i, f[last], row)
+
+
+@inline
+def _list_row(row: Floats, x: Floats, f: Floats, j: int, other: int, y: float) -> None:
+    """The line of the child with base x[j] and opposite y, where `other` is the list value next to it across y."""
+    a = min(max(j, 1), x.size - 2)  # the triple a − 1, a, a + 1 holds j and its two neighbours
+    first = a if j == a - 1 else a - 1
+    second = a if j == a + 1 else a + 1
+    row[X], row[Y] = x[j], y
+    row[P1], row[D1] = x[first], f[first] - f[j]
+    row[P2], row[D2] = x[second], f[second] - f[j]
+    row[H], row[DH] = x[other], f[other] - f[j]
+
+
+@inline
+def split_at(boxes: Boxes, k: int, i: int, z: float, fz: float, row: Floats) -> None:
+    """Box k along i at z, where f is fz; row: scratch of ROWS."""
+    s = boxes.level[k]
+    x, y, f = boxes.line[k, X, i], boxes.line[k, Y, i], boxes.value[k]
+    h, dh = boxes.line[k, H, i], boxes.line[k, DH, i]
+    near = f <= fz  # the part of the better point is the larger one
+    g = x + (GOLDEN if near else 1.0 - GOLDEN) * (z - x)
+    boxes.level[k] = 0
+    row[X], row[Y], row[P1], row[D1], row[P2], row[D2], row[H], row[DH] = x, g, z, fz - f, h, dh, z, fz - f
+    add_box(boxes, k, s + (1 if near else 2), i, f, row)
+    row[X], row[P1], row[D1], row[D2], row[H], row[DH] = z, x, f - fz, dh - (fz - f), x, f - fz
+    add_box(boxes, k, s + (2 if near else 1), i, fz, row)
+    if z != y:
+        row[Y] = y
+        add_box(boxes, k, s + (1 if abs(y - z) > (1.0 - GOLDEN) * abs(z - x) else 2), i, fz, row)
+
+
+@inline
+def least_split(boxes: Boxes, k: int, rank: Ints) -> int:
+    """Rule R: the coordinate split least often, the most variable one of those."""
+    best = 0
+    for i in range(1, rank.size):
+        a, b = boxes.splits[k, i], boxes.splits[k, best]
+        if a < b or (a == b and rank[i] < rank[best]):
+            best = i
+    return best
+
+
+@inline
+def parabola_minimum(x: Floats, d: Floats, a: float, b: float) -> tuple[float, float]:
+    """Where on [a, b] the parabola through (x[0..2], d[0..2]) is smallest, and its value there."""
+    slope = (d[1] - d[0]) / (x[1] - x[0])
+    curve = ((d[2] - d[1]) / (x[2] - x[1]) - slope) / (x[2] - x[0])
+    if curve > 0.0:
+        z = 0.5 * (x[0] + x[1] - slope / curve)
+        if a <= z <= b:
+            return z, d[0] + (z - x[0]) * (slope + curve * (z - x[1]))
+    at_a = d[0] + (a - x[0]) * (slope + curve * (a - x[1]))
+    at_b = d[0] + (b - x[0]) * (slope + curve * (b - x[1]))
+    if at_a < at_b:
+        return a, at_a
+    return b, at_b
+
+
+@inline
+def expected_gain(boxes: Boxes, k: int, lists: Lists) -> tuple[int, float, float]:
+    """Rule G: the coordinate, the value at which to split it, and the (negative) gain that the separable model expects."""
+    chosen, where, least = -1, 0.0, np.inf
+    x, d = np.zeros(3), np.zeros(3)
+    line = boxes.line[k]
+    for i in range(lists.rank.size):
+        if boxes.splits[k, i] == 0:
+            z, gain = 0.0, np.min(lists.f[i, : lists.length[i]]) - lists.f[i, lists.start[i]]
+        else:
+            far = subinterval(line[X, i], line[Y, i], 1000.0)
+            near = line[X, i] + (far - line[X, i]) / 10.0
+            x[0], x[1], x[2] = line[X, i], line[P1, i], line[P2, i]
+            d[1], d[2] = line[D1, i], line[D2, i]
+            z, gain = parabola_minimum(x, d, min(near, far), max(near, far))
+        if gain < least:
+            chosen, where, least = i, z, gain
+    return chosen, where, least
+
+
+@inline
+def process(objective: Objective, boxes: Boxes, k: int, lists: Lists, far: float, x: Floats, row: Floats) -> None:
+    """Split box k, or promote it; far: factor of subinterval in rule R; x (dimensions,), row (ROWS,): scratch."""
+    n = x.size
+    s = boxes.level[k]
+    if s > 2 * n * (np.min(boxes.splits[k]) + 1):
+        i = least_split(boxes, k, lists.rank)
+        base = boxes.line[k, X, i]
+        z = base + 2.0 / 3.0 * (subinterval(base, boxes.line[k, Y, i], far) - base)
+    else:
+        i = -1
+        z = 0.0
+        if boxes.gainless[k] == 0:
+            i, z, gain = expected_gain(boxes, k, lists)
+            if not boxes.value[k] + gain < objective.value[BEST]:
+                i = -1
+                boxes.gainless[k] = 1
+        if i < 0:
+            promote(boxes, k)
+            return
+    x[:] = boxes.line[k, X]
+    if boxes.splits[k, i] > 0:
+        x[i] = z
+        split_at(boxes, k, i, z, evaluate(objective, x), row)
+        return
+    length = lists.length[i]
+    values = np.empty(length)
+    for j in range(length):
+        x[i] = lists.x[i, j]
+        values[j] = boxes.value[k] if j == lists.start[i] else evaluate(objective, x)
+    split_by_list(boxes, k, i, objective.lower[i], objective.upper[i], lists.x[i, :length], values, row)

@@ -1,0 +1,92 @@
+"""The objective as the kernel sees it: the box, the budget and the best point are kept where every value is asked for."""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from estimators.base import Floats
+from estimators.jit import inline, kernel
+from estimators.search.base import OBJECTIVE
+
+Ints = NDArray[np.int64]
+
+EVALUATIONS: Final = 0  # indices into Objective.count
+BUDGET: Final = 1
+NONFINITE: Final = 2
+STOP: Final = 3
+BY_STAGE: Final = 4  # 1: the target ends the search only after a completed stage, as in v2.0
+
+BEST: Final = 0  # indices into Objective.value
+TARGET: Final = 1
+
+RUNNING: Final = 0  # Objective.count[STOP]
+SPENT: Final = 1
+REACHED: Final = 2
+ABANDONED: Final = 3  # set from outside: the objective raised, or the callback cancelled
+
+
+class Objective(NamedTuple):
+    """f over the box; everything it learns is written into its arrays."""
+
+    f: Callable[[Floats, Floats], float]
+    data: Floats
+    lower: Floats  # (dimensions,)
+    upper: Floats
+    free: Ints  # (dimensions,) where each coordinate stands in x
+    x: Floats  # (all dimensions,) the point handed to f
+    best: Floats  # (dimensions,)
+    value: Floats  # BEST, TARGET
+    count: Ints
+
+
+@inline
+def evaluate(objective: Objective, point: Floats) -> float:
+    """f at point projected to the box; +∞, without a call, once the search has been told to stop."""
+    count = objective.count
+    if count[EVALUATIONS] >= count[BUDGET] and count[STOP] == RUNNING:
+        count[STOP] = SPENT
+    if count[STOP] != RUNNING:
+        return np.inf
+    for i in range(point.size):
+        objective.x[objective.free[i]] = min(max(point[i], objective.lower[i]), objective.upper[i])
+    count[EVALUATIONS] += 1
+    value = objective.f(objective.x, objective.data)
+    if not np.isfinite(value):
+        count[NONFINITE] += 1
+        return np.inf
+    if value < objective.value[BEST]:
+        objective.value[BEST] = value
+        for i in range(point.size):
+            objective.best[i] = objective.x[objective.free[i]]
+        if count[BY_STAGE] == 0:
+            stage(objective)
+    return value
+
+
+@inline
+def stage(objective: Objective) -> None:
+    """A stage is complete: stop if the target is reached."""
+    if objective.value[BEST] <= objective.value[TARGET] and objective.count[STOP] == RUNNING:
+        objective.count[STOP] = REACHED
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _call(context: Any, address: Any) -> Any:
+    """double (*)(void) at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = ir.FunctionType(ir.DoubleType(), []).as_pointer()
+        return builder.call(builder.inttoptr(arguments[0], pointer), [])
+
+    return numba.float64(numba.int64), generate
+
+
+@kernel(OBJECTIVE)
+def interpreted(x: Floats, data: Floats) -> float:
+    """An objective in Python: data[0] holds the bits of a C address that reads x where it lies."""
+    return float(_call(data.view(np.int64)[0]))

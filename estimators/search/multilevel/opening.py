@@ -1,0 +1,95 @@
+"""Initialisation of multilevel coordinate search (Huyer & Neumaier 1999, §3): the list, the root box, the first splits."""
+
+import numpy as np
+
+from estimators.base import Floats
+from estimators.jit import inline
+from estimators.search.multilevel.boxes import BOXES, ROWS, Boxes, Lists, X, Y, parabola_minimum, split_by_list
+from estimators.search.multilevel.evaluation import Ints, Objective, evaluate, stage
+
+
+@inline
+def opening(objective: Objective, boxes: Boxes, lists: Lists, legacy_rank: int) -> None:
+    """Evaluate the list coordinate by coordinate, always at the best point so far; split the root box along each."""
+    n = lists.rank.size
+    x = np.empty(n)
+    for i in range(n):
+        x[i] = lists.x[i, lists.start[i]]
+    chosen = lists.start.copy()
+    value = evaluate(objective, x)
+    for i in range(n):
+        for j in range(lists.length[i]):
+            if j == lists.start[i]:
+                lists.f[i, j] = value
+                continue
+            x[i] = lists.x[i, j]
+            lists.f[i, j] = evaluate(objective, x)
+        for j in range(lists.length[i]):
+            if lists.f[i, j] < lists.f[i, chosen[i]]:
+                chosen[i] = j
+        x[i] = lists.x[i, chosen[i]]
+        value = lists.f[i, chosen[i]]
+    stage(objective)
+    _first_splits(objective, boxes, lists, chosen)
+    _rank(objective, lists, legacy_rank)
+
+
+@inline
+def _first_splits(objective: Objective, boxes: Boxes, lists: Lists, chosen: Ints) -> None:
+    n = lists.rank.size
+    row = np.empty(ROWS)
+    boxes.line[0] = 0.0
+    for i in range(n):
+        x = lists.x[i, lists.start[i]]
+        far = objective.upper[i] if objective.upper[i] - x >= x - objective.lower[i] else objective.lower[i]
+        boxes.line[0, X, i], boxes.line[0, Y, i] = x, far
+    boxes.value[0], boxes.level[0], boxes.splits[0] = lists.f[0, lists.start[0]], 1, 0
+    boxes.size[BOXES] = 1
+    k = 0
+    for i in range(n):
+        first, length = boxes.size[BOXES], lists.length[i]
+        x, f = lists.x[i, :length], lists.f[i, :length]
+        split_by_list(boxes, k, i, objective.lower[i], objective.upper[i], x, f, row)
+        k = _next_box(boxes, first, i, x[chosen[i]], _last_vertex(lists, i))
+
+
+@inline
+def _next_box(boxes: Boxes, first: int, i: int, x: float, vertex: float) -> int:
+    """Of the boxes from `first` on, the one with base x along i; of two, the one on the side of vertex."""
+    chosen = -1
+    for k in range(first, boxes.size[BOXES]):
+        if boxes.line[k, X, i] == x and (chosen < 0 or (boxes.line[k, Y, i] > x) == (vertex > x)):
+            chosen = k
+    return chosen
+
+
+@inline
+def _last_vertex(lists: Lists, i: int) -> float:
+    """Where the parabola through the last triple of the list is smallest."""
+    a = lists.length[i] - 3
+    x, f = lists.x[i, a : a + 3], lists.f[i, a : a + 3]
+    z, _ = parabola_minimum(x, f, x[0], x[2])
+    return z
+
+
+@inline
+def _rank(objective: Objective, lists: Lists, legacy: int) -> None:
+    """Rank the coordinates by variability: how far the parabolas through consecutive triples reach over [u, v]."""
+    n = lists.rank.size
+    variability = np.empty(n)
+    for i in range(n):
+        low, high = np.inf, -np.inf
+        last = lists.length[i] - 3
+        for a in range(last + 1):
+            x, f = lists.x[i, a : a + 3], lists.f[i, a : a + 3]
+            left = objective.lower[i] if a == 0 and np.isfinite(objective.lower[i]) else x[0]
+            right = objective.upper[i] if a == last and np.isfinite(objective.upper[i]) else x[2]
+            low = min(low, parabola_minimum(x, f, left, right)[1])
+            high = max(high, -parabola_minimum(x, -f, left, right)[1])
+        variability[i] = high - low
+    order = np.argsort(-variability, kind="mergesort")
+    for i in range(n):
+        if legacy == 1:
+            lists.rank[i] = order[i]
+        else:
+            lists.rank[order[i]] = i
