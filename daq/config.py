@@ -4,21 +4,33 @@ ConfigError            the file cannot be used: carries all problems, each with 
 """
 
 import difflib
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
 from daq.toml_lines import Lines
 from drivers import AnyDriver
 from drivers.base import LayoutError, Wanted
 from estimators.integrated import Identification
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$", description="letters, digits, _ and -")]
-SignalName = Annotated[str, Field(pattern=r"^[^.]+\.[^.]+\.[^.]+$", description="driver.MESSAGE.signal")]
+
+def _matching(pattern: str, expected: str) -> AfterValidator:
+    def match(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"expected {expected}")
+        return text
+
+    return AfterValidator(match)
+
+
+Name = Annotated[str, _matching(r"[A-Za-z0-9_-]+", "letters, digits, _ and - only")]
+SignalName = Annotated[str, _matching(r"[^.]+\.[^.]+\.[^.]+", "driver.MESSAGE.signal")]
+Endpoint = Annotated[str, _matching(r"tcp://[^:/]+:\d+|ipc://.+", "tcp://HOST:PORT or ipc://PATH")]
 
 
 class Section(BaseModel):
@@ -36,7 +48,7 @@ class Robot(Section):
 class Publish(Section):
     """What goes out, and where."""
 
-    endpoint: str = Field("tcp://127.0.0.1:5556", pattern=r"^(tcp://[^:/]+:\d+|ipc://.+)$", description="updates")
+    endpoint: Endpoint = Field("tcp://127.0.0.1:5556", description="updates")
     page: str = Field("http://127.0.0.1:8080", description="dashboard, and /metrics for Prometheus")
     rate: float = Field(50.0, gt=0, le=1000, description="Hz, updates per joint")
 

@@ -61,11 +61,16 @@ class FrameSettings(Settings):
     def message(self) -> Message:
         """The same as cantools has it from a DBC. Raises ValueError where signals overlap or do not fit."""
         signals = [_dbc_signal(name, one) for name, one in self.signals.items()]
-        needed = max(max(signal.place()[0], signal.start // 8) + 1 for signal in (_bits(0, one) for one in signals))
+        needed = max(_last_byte(_bits(0, one)) for one in signals) + 1
         try:
             return Message(self.id, self.name, self.length or needed, signals, is_extended_frame=self.extended)
         except cantools.Error as error:
             raise ValueError(f"expected signals side by side inside the frame, found: {error}") from error
+
+
+def _last_byte(signal: Signal) -> int:
+    """The last byte of a frame that a signal reaches."""
+    return signal.place()[0] if signal.motorola else (signal.start + signal.bits - 1) // 8
 
 
 def from_table(frames: Iterable[FrameSettings]) -> Layout:
