@@ -29,7 +29,7 @@ class Sender:
     """A driver's end. It never waits: what the core cannot take is lost, and the sequence says how much."""
 
     def __init__(self, endpoint: str, driver: str) -> None:
-        self._socket = zmq.Context.instance().socket(zmq.PUSH)
+        self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PUSH)
         self._socket.setsockopt(zmq.SNDHWM, QUEUE)
         self._socket.setsockopt(zmq.LINGER, 100)
         self._socket.connect(endpoint)
@@ -78,7 +78,7 @@ class Receiver:
     """The core's end: drains what is there and keeps the books."""
 
     def __init__(self, endpoint: str) -> None:
-        self._socket = zmq.Context.instance().socket(zmq.PULL)
+        self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PULL)
         self._socket.setsockopt(zmq.RCVHWM, QUEUE)
         self._socket.setsockopt(zmq.LINGER, 0)
         self._socket.bind(endpoint)

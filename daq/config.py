@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 
 from daq.toml_lines import Lines
 from drivers import AnyDriver
-from drivers.base import LayoutError, Wanted
+from drivers.base import Wanted
 from estimators.integrated import Identification
 
 
@@ -48,9 +48,9 @@ class Robot(Section):
 class Publish(Section):
     """What goes out, and where."""
 
-    endpoint: Endpoint = Field("tcp://127.0.0.1:5556", description="updates")
-    page: str = Field("http://127.0.0.1:8080", description="dashboard, and /metrics for Prometheus")
-    rate: float = Field(50.0, gt=0, le=1000, description="Hz, updates per joint")
+    endpoint: Endpoint = Field(default="tcp://127.0.0.1:5556", description="updates")
+    page: str = Field(default="http://127.0.0.1:8080", description="dashboard, and /metrics for Prometheus")
+    rate: float = Field(default=50.0, gt=0, le=1000, description="Hz, updates per joint")
 
     @field_validator("page")
     @classmethod
@@ -71,17 +71,19 @@ class Channel(Section):
     """One measured quantity of a joint: value = scale × signal + offset, in SI, on the joint's side."""
 
     signal: SignalName
-    scale: float = Field(1.0, allow_inf_nan=False, description="gear ratio, torque constant, sign")
-    offset: float = Field(0.0, allow_inf_nan=False)
-    delay: float = Field(0.0, ge=-1.0, le=1.0, description="s by which this channel's values are late")
-    wrap: float | None = Field(None, gt=0, description="rad (m) after which the encoder starts again, after scaling")
+    scale: float = Field(default=1.0, allow_inf_nan=False, description="gear ratio, torque constant, sign")
+    offset: float = Field(default=0.0, allow_inf_nan=False)
+    delay: float = Field(default=0.0, ge=-1.0, le=1.0, description="s by which this channel's values are late")
+    wrap: float | None = Field(
+        default=None, gt=0, description="rad (m) after which the encoder starts again, after scaling"
+    )
 
 
 class Counter(Section):
     """The device's own sample counter: with it every lost sample is seen exactly, whatever the link's jitter."""
 
     signal: SignalName
-    modulo: int = Field(65536, ge=4)
+    modulo: int = Field(default=65536, ge=4)
 
 
 class Joint(Identification):
@@ -90,9 +92,11 @@ class Joint(Identification):
     rate: float = Field(gt=0, le=20_000, description="Hz at which the device samples the reference channel")
     channels: dict[str, Channel]
     counter: Counter | None = None
-    reference: str = Field("position", description="the channel whose clock the samples are built on")
-    patience: float = Field(0.1, gt=0, le=5, description="s to wait for a late channel before a sample goes without it")
-    stale: float = Field(1.0, gt=0, description="s without samples after which the joint is called faulted")
+    reference: str = Field(default="position", description="the channel whose clock the samples are built on")
+    patience: float = Field(
+        default=0.1, gt=0, le=5, description="s to wait for a late channel before a sample goes without it"
+    )
+    stale: float = Field(default=1.0, gt=0, description="s without samples after which the joint is called faulted")
 
 
 class Config(Section):
@@ -181,9 +185,11 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
     for key in data.keys() - (Config.model_fields.keys() - {"folder"}):
         known = sorted(Config.model_fields.keys() - {"folder"})
         problems.append(Problem(lines.of((key,)), key, _unknown(key, known)))
-    for key, kind in (("robot", Robot), ("publish", Publish)):
+    single: tuple[tuple[str, Any], ...] = (("robot", Robot), ("publish", Publish))
+    for key, kind in single:
         parts[key] = _validate(kind, data.get(key, {}), (key,), lines, folder, problems)
-    for key, kind in (("drivers", AnyDriver), ("joints", Joint)):
+    many: tuple[tuple[str, Any], ...] = (("drivers", AnyDriver), ("joints", Joint))
+    for key, kind in many:
         parts[key] = {}
         section = data.get(key, {})
         if not isinstance(section, dict) or not section:
@@ -194,7 +200,7 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
             part = _validate(kind, value, (key, name), lines, folder, problems)
             if part is not None:
                 parts[key][name] = part
-    for path, message in _cross_check(parts, set(data.get("drivers", ()))):
+    for path, message in _cross_check(data, parts):
         problems.append(Problem(lines.of(path), ".".join(map(str, path)), message))
     if problems:
         raise ConfigError(file, problems)
@@ -276,26 +282,37 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def _cross_check(parts: Mapping[str, Any], drivers: set[str]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """What no section can know alone: roles against the model, signals against the drivers."""
-    signals: dict[str, Mapping[str, str]] = {}
-    for name, driver in parts["drivers"].items():
-        try:
-            signals[name] = driver.signals()
-        except LayoutError as error:
-            yield ("drivers", name), str(error)
+def _cross_check(data: Mapping[str, Any], parts: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """What no section can know alone: roles against the model, signals against the drivers.
+
+    Signals are looked up in the data as read, so that a mistake elsewhere in a joint does not hide a wrong one.
+    """
+    drivers = _table(data, "drivers")
+    signals = {name: driver.signals() for name, driver in parts["drivers"].items()}
+    for path, source in _sources(_table(data, "joints")):
+        driver, _, signal = source.partition(".")
+        if driver not in drivers:
+            yield path, _unknown(driver, sorted(drivers), "driver")
+        elif driver in signals and signal not in signals[driver]:
+            yield path, _unknown(signal, sorted(signals[driver]), f"signal of {driver}")
     for name, joint in parts["joints"].items():
         yield from _check_roles(name, joint)
-        sources = {("channels", role, "signal"): channel.signal for role, channel in joint.channels.items()}
-        if joint.counter is not None:
-            sources[("counter", "signal")] = joint.counter.signal
-        for path, source in sources.items():
-            driver, signal = source.split(".", 1)
-            where = ("joints", name, *path)
-            if driver not in drivers:
-                yield where, _unknown(driver, sorted(drivers), "driver")
-            elif driver in signals and signal not in signals[driver]:
-                yield where, _unknown(signal, sorted(signals[driver]), f"signal of {driver}")
+
+
+def _sources(joints: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Every well-formed driver.MESSAGE.signal that a joint names, and where."""
+    for name in joints:
+        joint = _table(joints, name)
+        places = {("channels", role): _table(_table(joint, "channels"), role) for role in _table(joint, "channels")}
+        for path, place in (places | {("counter",): _table(joint, "counter")}).items():
+            source = place.get("signal")
+            if isinstance(source, str) and source.count(".") == 2:
+                yield ("joints", name, *path, "signal"), source
+
+
+def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = data.get(key)
+    return value if isinstance(value, dict) else {}
 
 
 def _check_roles(name: str, joint: Joint) -> Iterator[tuple[tuple[str, ...], str]]:
