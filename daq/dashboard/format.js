@@ -1,0 +1,57 @@
+// Numbers as a careful person writes them: digits follow the standard deviation, a true minus, a unit.
+
+const NOTHING = "–";
+const EXPONENT = { 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹", "-": "⁻" };
+
+const signed = (text) => text.replace("-", "−");
+const power = (exponent) => ` ·10${[...String(exponent)].map((digit) => EXPONENT[digit]).join("")}`;
+
+// A formatter that remembers its digits, so that a σ around a power of ten does not make the number jump.
+export function quantity() {
+  let digits = null, exponent = 0;
+  return (value, deviation) => {
+    if (value === null || value === undefined) return [NOTHING, "", ""];
+    if (!(deviation > 0)) return [signed(value.toPrecision(4)), "", ""];
+    const size = Math.max(Math.abs(value), deviation);
+    const small = size < 0.1 && deviation < (exponent ? 1.2e-4 : 0.9e-4); // more than five decimals are not read
+    const wanted = size >= 1e6 || small ? 3 * Math.floor(Math.log10(size) / 3) : 0;
+    if (wanted !== exponent) { exponent = wanted; digits = null; }
+    const scale = 10 ** -exponent;
+    const place = Math.log10(deviation * scale);
+    // two significant digits of σ
+    if (digits === null || place < 1 - digits - 0.15 || place > 2 - digits + 0.15) digits = Math.min(9, Math.max(0, 1 - Math.floor(place)));
+    return [signed((value * scale).toFixed(digits)), (deviation * scale).toFixed(digits), exponent ? power(exponent) : ""];
+  };
+}
+
+export const percent = (ratio) => {
+  if (ratio === null || ratio === undefined || !Number.isFinite(ratio)) return NOTHING;
+  const value = 100 * ratio;
+  return `${value.toFixed(value < 9.95 ? 2 : value < 99.5 ? 1 : 0)} %`;
+};
+
+export const forgetting = (lambda) => (Number.isFinite(lambda) ? lambda.toFixed(5) : NOTHING);
+
+export const significant = (value, digits = 3) => {
+  if (value === null || !Number.isFinite(value)) return NOTHING;
+  if (value === 0) return "0";
+  const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value))));
+  return decimals > 8 ? signed(value.toExponential(digits - 1)) : signed(value.toFixed(Math.min(decimals, 8)));
+};
+
+export const count = (value) => (value === undefined ? NOTHING : String(value).replace(/\B(?=(\d{3})+$)/g, "\u202f"));
+
+export const duration = (seconds) => {
+  if (seconds === null || !Number.isFinite(seconds)) return NOTHING;
+  if (seconds < 1e-3) return `${(1e6 * seconds).toFixed(0)} µs`;
+  if (seconds < 1) return `${(1e3 * seconds).toFixed(seconds < 0.1 ? 1 : 0)} ms`;
+  if (seconds < 100) return `${Math.floor(seconds)} s`;
+  return seconds < 6000 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3600)} h`;
+};
+
+export const clock = (timestamp) => new Date(1000 * timestamp).toLocaleTimeString("en-GB");
+
+export const total = (lost) => Object.values(lost ?? {}).reduce((sum, value) => sum + value, 0);
+
+export const causes = (lost) =>
+  Object.entries(lost ?? {}).filter(([, value]) => value).map(([cause, value]) => `${cause.replaceAll("_", " ")} ${count(value)}`).join(", ");

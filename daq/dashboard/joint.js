@@ -1,0 +1,171 @@
+// One joint in full: every parameter with its band, torque and residual, error and forgetting, health and events.
+
+import * as format from "./format.js";
+import { element, EventLog, mark, PhasePill, Quantity, write } from "./page.js";
+import { effortLimits, extent, TimePlot } from "./plots.js";
+import { effort, explain, phase, readable } from "./words.js";
+
+const SYNC = "joint"; // one cursor through all plots
+
+// A titled plot whose headline number turns into the value under the cursor.
+class Panel {
+  constructor(title, hint, options, headline = []) {
+    this.readout = element("span", { class: "readout" });
+    this.live = element("span", { class: "live" }, ...headline);
+    this.read = options.read;
+    this.plot = new TimePlot({ ...options, label: title, sync: SYNC, onCursor: (idx, data) => this.cursor(idx, data) });
+    this.node = element("article", { class: `panel ${options.kind ?? ""}` },
+      element("header", {}, element("h3", {}, title), this.live, this.readout),
+      element("p", { class: "caption" }, element("span", {}, hint),
+        ...(options.keys ?? []).map(([name, text]) => element("span", { class: `key ${name}` }, text))),
+      this.plot.node);
+  }
+
+  cursor(idx, data) {
+    const time = idx === null ? undefined : data[0][idx];
+    const shown = time !== undefined && data[1][idx] !== null;
+    mark(this.node, "cursor", String(shown));
+    if (shown) write(this.readout, `${(this.plot.end - time).toFixed(1)} s ago: ${this.read(idx, data)}`);
+  }
+}
+
+export class JointView {
+  constructor(robot, joint) {
+    this.joint = joint;
+    this.pace = 14; // drawings a second
+    this.pill = new PhasePill();
+    this.explanation = element("p", { class: "explanation" });
+    this.reasons = element("ul", { class: "reasons" });
+    this.progress = element("div", { class: "progress" }, element("i"));
+    this.progressText = element("span", { class: "progress-text" });
+    this.events = new EventLog(60, false);
+    this.figures = Object.fromEntries([
+      ["error", "prediction error", "rms of the prediction error, relative to what is measured"],
+      ["residual", "residual, rms over 5 s", "what the model does not explain"],
+      ["latency", "frame to update", "from the arrival of the newest frame to this update"],
+      ["samples", "samples", "used since the core started"],
+      ["lost", "samples lost", "lost, late or unusable, by cause"],
+    ].map(([key, label, hint]) => [key, { label, hint, value: element("b"), more: element("small") }]));
+    this.parameters = joint.names.map((name, i) => this.parameter(name, joint.units[i]));
+    this.torque = this.torquePanel();
+    this.residual = this.residualPanel();
+    this.error = new Panel("Prediction error", "relative to the measured rms, %; small and steady is good",
+      { lines: [{ label: "error", colour: "error", width: 1.6 }], read: (idx, data) => `${data[1][idx].toFixed(2)} %`, least: 0.2, floor: 0, ticks: 3 }, [element("span", { class: "value" })]);
+    this.forgetting = new Panel("Forgetting λ", "1 keeps all of the past; lower adapts faster",
+      { lines: [{ label: "λ", colour: "forgetting", width: 1.6 }], read: (idx, data) => format.forgetting(data[1][idx]), least: 2e-4, ceiling: 1, ticks: 3 }, [element("span", { class: "value" })]);
+    this.node = this.build(robot);
+  }
+
+  get panels() { return [...this.parameters.map((row) => row.panel), this.torque, this.residual, this.error, this.forgetting]; }
+
+  build(robot) {
+    const tabs = element("nav", { class: "tabs", "aria-label": "Joints" }, element("a", { href: "#/", class: "all" }, "‹ All joints"));
+    this.tabs = [...robot.joints.values()].map((joint) => {
+      const tab = element("a", { href: `#/joint/${encodeURIComponent(joint.name)}` }, element("i"), joint.name);
+      if (joint === this.joint) tab.setAttribute("aria-current", "page");
+      tabs.append(tab);
+      return [tab, joint];
+    });
+    const figures = element("dl", { class: "figures" }, ...Object.values(this.figures).map(({ label, hint, value, more }) =>
+      element("div", { title: hint }, element("dt", {}, label), element("dd", {}, value, more))));
+    return element("section", { class: "joint", "aria-label": `Joint ${this.joint.name}` },
+      tabs,
+      element("header", { class: "head" },
+        element("div", { class: "title" }, element("h1", {}, this.joint.name), this.pill.node),
+        element("div", { class: "health" }, this.explanation, this.reasons,
+          element("div", { class: "startup" }, this.progress, this.progressText)),
+        figures),
+      element("h2", {}, "Parameters", element("small", {}, "estimate with its ±1 σ band")),
+      this.parameterGrid(),
+      element("h2", {}, "How well the model explains the motion"),
+      element("div", { class: "torques" }, this.torque.node, this.residual.node),
+      element("div", { class: "grid last" }, this.error.node, this.forgetting.node,
+        element("article", { class: "panel log" }, element("header", {}, element("h3", {}, "Events")), this.events.node)));
+  }
+
+  // as few rows as fit four columns, all equally full
+  parameterGrid() {
+    const grid = element("div", { class: "grid" }, ...this.parameters.map((row) => row.panel.node));
+    const count = this.parameters.length;
+    grid.style.setProperty("--columns", Math.ceil(count / Math.ceil(count / 4)) || 1);
+    return grid;
+  }
+
+  parameter(name, unit) {
+    const quantity = new Quantity(unit);
+    const hint = explain(name);
+    const panel = new Panel(readable(name), `${unit}${hint ? ` · ${hint}` : ""}`, {
+      kind: "parameter", ticks: 4,
+      lines: [{ label: "+σ" }, { label: "−σ" }, { label: name, colour: "estimate", width: 1.8 }], band: [0, 1],
+      read: (idx, data) => `${format.significant(data[3][idx], 4)} ± ${format.significant(data[1][idx] - data[3][idx], 2)}`,
+    }, quantity.nodes);
+    return { panel, quantity };
+  }
+
+  torquePanel() {
+    const { unit } = this.joint;
+    return new Panel(effort(unit), `${unit} · what the sensors say and what the model expects`, {
+      kind: "wide", lines: [{ label: "measured", colour: "measured", width: 2.2 }, { label: "predicted", colour: "predicted", width: 1.3 }],
+      keys: [["measured", "measured"], ["predicted", "predicted"]],
+      read: (idx, data) => `${format.significant(data[1][idx])} measured, ${format.significant(data[2][idx])} predicted`,
+    });
+  }
+
+  residualPanel() {
+    const { unit } = this.joint;
+    return new Panel("Residual", `${unit} · measured − predicted`, {
+      kind: "wide low", ticks: 3, lines: [{ label: "residual", colour: "residual", width: 1.2 }],
+      read: (idx, data) => `${format.significant(data[1][idx])} ${unit}`,
+    }, [element("span", { class: "value" }), element("span", { class: "unit" }, `${unit} rms`)]);
+  }
+
+  words(robot) {
+    const { joint, figures } = this;
+    this.tabs.forEach(([tab, other]) => mark(tab, "phase", other.phase));
+    this.pill.update(joint.phase);
+    mark(this.node, "phase", joint.phase);
+    write(this.explanation, phase(joint.phase)[1]);
+    if (joint.reasons.join() !== this.told) {
+      this.told = joint.reasons.join();
+      this.reasons.replaceChildren(...joint.reasons.map((reason) => element("li", {}, reason)));
+    }
+    const starting = joint.phase === "starting";
+    mark(this.progress.parentNode, "on", String(starting));
+    this.progress.firstChild.style.width = `${joint.state.progress ?? 0}%`;
+    write(this.progressText, starting ? `${(joint.state.progress ?? 0).toFixed(0)} %` : "");
+    this.parameters.forEach(({ quantity }, i) => quantity.update(joint.estimates.last(joint.valueColumn(i)), joint.estimates.last(joint.deviationColumn(i))));
+    write(figures.error.value, format.percent(joint.state.error));
+    write(figures.residual.value, `${format.significant(joint.residualRms(5), 2)} ${joint.unit}`);
+    write(figures.latency.value, format.duration(joint.state.latency ?? null));
+    write(figures.samples.value, format.count(joint.totals.samples));
+    write(figures.lost.value, format.count(joint.totals.lost && format.total(joint.totals.lost)));
+    write(figures.lost.more, format.causes(joint.totals.lost));
+    write(this.error.live.firstChild, figures.error.value.textContent);
+    write(this.residual.live.firstChild, format.significant(joint.residualRms(5), 2));
+    write(this.forgetting.live.firstChild, format.forgetting(joint.state.forgetting));
+    this.events.update(robot.events.filter((event) => event.joint === joint.name));
+  }
+
+  draw(start, end) {
+    const { joint } = this;
+    this.parameters.forEach(({ panel }, i) => {
+      const [times, values, deviations] = joint.estimates.since(start, joint.valueColumn(i), joint.deviationColumn(i));
+      const upper = values.map((value, at) => (value === null ? null : value + deviations[at]));
+      const lower = values.map((value, at) => (value === null ? null : value - deviations[at]));
+      // today's σ decides what must be in view: yesterday's wide band may leave the plot
+      const [low, high] = extent(values), sigma = deviations.at(-1) ?? 0;
+      panel.plot.draw(start, end, [times, upper, lower, values], low === null ? [null, null] : [low - 1.5 * sigma, high + 1.5 * sigma]);
+    });
+    const torque = joint.residuals.since(start, 1, 2);
+    this.torque.plot.draw(start, end, torque, effortLimits(torque[1], torque[2]));
+    const residual = torque[1].map((value, i) => (value === null || torque[2][i] === null ? null : value - torque[2][i]));
+    const [low, high] = extent(residual);
+    this.residual.plot.draw(start, end, [torque[0], residual], low === null ? [null, null] : [Math.min(low, 0), Math.max(high, 0)]);
+    const [times, error, forgetting] = joint.estimates.since(start, 1, 2);
+    const percent = error.map((value) => (value === null ? null : 100 * value));
+    this.error.plot.draw(start, end, [times, percent], [0, extent(percent)[1] ?? 1]);
+    this.forgetting.plot.draw(start, end, [times, forgetting], [extent(forgetting)[0] ?? 0.999, 1]);
+  }
+
+  destroy() { this.panels.forEach((panel) => panel.plot.destroy()); }
+}

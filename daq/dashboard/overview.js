@@ -1,0 +1,107 @@
+// All joints at a glance: one card each, and one for the service itself.
+
+import * as format from "./format.js";
+import { element, EventLog, mark, meaning, PhasePill, Quantity, write } from "./page.js";
+import { effortLimits, Sparkline, TimePlot } from "./plots.js";
+import { effort, explain, readable } from "./words.js";
+
+class Card {
+  constructor(joint) {
+    this.joint = joint;
+    this.pill = new PhasePill();
+    this.meaning = element("p", { class: "meaning" });
+    this.progress = element("div", { class: "progress" }, element("i"));
+    this.rows = joint.names.map((name, i) => ({ spark: new Sparkline(`${readable(name)}, last seconds`), quantity: new Quantity(joint.units[i]) }));
+    const table = element("div", { class: "parameters" });
+    this.rows.forEach(({ spark, quantity }, i) => table.append(
+      element("span", { class: "name", title: explain(joint.names[i]) }, readable(joint.names[i])), spark.node, ...quantity.nodes));
+    this.plot = new TimePlot({
+      label: `Measured and predicted ${effort(joint.unit).toLowerCase()} of ${joint.name}`, ticks: 3,
+      lines: [{ label: "measured", colour: "measured", width: 1.8 }, { label: "predicted", colour: "predicted", width: 1.2 }],
+    });
+    this.error = element("b");
+    this.residual = element("b");
+    this.lost = element("b");
+    this.node = element("article", { class: "card", "data-joint": joint.name },
+      element("header", {}, element("h2", {}, element("a", { href: `#/joint/${encodeURIComponent(joint.name)}` }, joint.name)), this.pill.node),
+      element("div", {}, this.meaning, this.progress), table,
+      element("p", { class: "caption" }, element("span", {}, `${effort(joint.unit)}, ${joint.unit}`),
+        element("span", { class: "key measured" }, "measured"), element("span", { class: "key predicted" }, "predicted")),
+      this.plot.node,
+      element("footer", {},
+        element("span", { title: "rms of the prediction error, relative to what is measured" }, "error ", this.error),
+        element("span", { title: "rms of measured − predicted over the last 5 s" }, "residual ", this.residual),
+        element("span", { title: "samples lost, late or unusable since the start" }, "lost ", this.lost)));
+  }
+
+  words() {
+    const { joint } = this;
+    this.pill.update(joint.phase);
+    mark(this.node, "phase", joint.phase);
+    write(this.meaning, meaning(joint));
+    mark(this.progress, "on", String(joint.phase === "starting"));
+    this.progress.firstChild.style.width = `${joint.state.progress ?? 0}%`;
+    this.rows.forEach(({ quantity }, i) => quantity.update(joint.estimates.last(joint.valueColumn(i)), joint.estimates.last(joint.deviationColumn(i))));
+    write(this.error, format.percent(joint.state.error));
+    write(this.residual, `${format.significant(joint.residualRms(5), 2)} ${joint.unit}`);
+    write(this.lost, format.count(format.total(joint.totals.lost)));
+  }
+
+  draw(start, end) {
+    const { joint } = this;
+    const idle = joint.phase === "faulted" || joint.phase === "waiting";
+    this.rows.forEach(({ spark }, i) => spark.draw(start, end, ...joint.estimates.since(start, joint.valueColumn(i), joint.deviationColumn(i)), idle));
+    const data = joint.residuals.since(start, 1, 2);
+    this.plot.draw(start, end, data, effortLimits(data[1], data[2]));
+  }
+}
+
+class ServiceCard {
+  constructor() {
+    this.list = element("div", { class: "links" });
+    this.events = new EventLog(5, true);
+    this.node = element("article", { class: "card service" },
+      element("header", {}, element("h2", {}, "Service")),
+      element("p", { class: "meaning" }, "Drivers read the buses, the core identifies, the outlet shows and publishes. Every loss is counted."),
+      this.list, element("p", { class: "caption" }, element("span", {}, "Latest events")), this.events.node);
+  }
+
+  words(robot) {
+    const lines = Object.entries(robot.processes).map(([name, process]) => {
+      const driver = robot.drivers[name];
+      const up = process.up && (driver ? driver.up : true);
+      const parts = [up ? "running" : process.up ? "no link" : "stopped"];
+      if (process.restarts) parts.push(`${process.restarts} restart${process.restarts > 1 ? "s" : ""}`);
+      if (driver) parts.push(`${format.count(driver.readings)} readings`, `${format.count(driver.lost)} lost`);
+      if (!up && (driver?.cause || process.cause)) parts.push(driver?.cause || process.cause);
+      return [name, up, parts.join(" · ")];
+    });
+    const key = JSON.stringify(lines);
+    if (key !== this.key) {
+      this.list.replaceChildren(...lines.map(([name, up, text]) =>
+        element("div", { "data-up": up }, element("i"), element("b", {}, name), element("span", {}, text))));
+    }
+    this.key = key;
+    this.events.update(robot.events);
+  }
+}
+
+export class Overview {
+  constructor(robot) {
+    this.cards = [...robot.joints.values()].map((joint) => new Card(joint));
+    this.service = new ServiceCard();
+    this.pace = 8; // drawings a second
+    this.node = element("section", { class: "overview", "aria-label": "All joints" },
+      element("p", { class: "note" }, "Each card is a joint. Its parameters are identified from the motion itself, all the time; ± is one standard deviation. Open a joint for its plots."),
+      element("div", { class: "cards" }, ...this.cards.map((card) => card.node), this.service.node));
+  }
+
+  words(robot) {
+    this.cards.forEach((card) => card.words());
+    this.service.words(robot);
+  }
+
+  draw(start, end) { this.cards.forEach((card) => card.draw(start, end)); }
+
+  destroy() { this.cards.forEach((card) => card.plot.destroy()); }
+}

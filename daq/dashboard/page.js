@@ -1,0 +1,73 @@
+// Building and updating elements, and what both views share.
+
+import * as format from "./format.js";
+import { icon, phase } from "./words.js";
+
+export function element(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+// Touches the document only when something changed.
+export function write(node, text) { if (node.textContent !== text) node.textContent = text; }
+export function mark(node, name, value) { if (node.dataset[name] !== value) node.dataset[name] = value; }
+
+export class PhasePill {
+  constructor() {
+    this.text = element("b");
+    this.node = element("span", { class: "pill" }, this.text);
+  }
+
+  update(key) {
+    if (this.node.dataset.phase === key) return;
+    const [word, , shape] = phase(key);
+    this.node.dataset.phase = key;
+    this.text.textContent = word;
+    this.node.querySelector("svg")?.remove();
+    this.node.prepend(icon(shape));
+  }
+}
+
+// "0.4127 ± 0.0015 kg·m²", in columns so that digits stand still
+export class Quantity {
+  constructor(unit) {
+    this.format = format.quantity();
+    this.value = element("span", { class: "value" });
+    this.deviation = element("span", { class: "deviation" });
+    this.unit = element("span", { class: "unit" });
+    this.suffix = unit;
+    this.nodes = [this.value, this.deviation, this.unit];
+  }
+
+  update(value, deviation) {
+    const [number, sigma, power] = this.format(value, deviation);
+    write(this.value, number);
+    write(this.deviation, sigma ? `± ${sigma}` : "");
+    write(this.unit, power ? `${power} ${this.suffix}` : this.suffix);
+  }
+}
+
+// What the health line says: reasons in words, else what the phase means.
+export const meaning = (joint) => (joint.reasons.length ? joint.reasons.join("; ") : phase(joint.phase)[1]);
+
+export class EventLog {
+  constructor(limit, withJoint) {
+    this.limit = limit;
+    this.withJoint = withJoint;
+    this.node = element("ol", { class: "events" });
+  }
+
+  update(events) {
+    const shown = events.slice(-this.limit).reverse();
+    const key = shown.map((event) => `${event.timestamp}${event.joint}${event.kind}`).join();
+    if (key === this.key) return;
+    this.key = key;
+    this.node.replaceChildren(...shown.map((event) => element("li", {},
+      element("time", {}, format.clock(event.timestamp)),
+      element("span", { class: "kind" }, event.kind),
+      element("span", { class: "text", title: event.text }, this.withJoint ? element("b", {}, event.joint) : "", event.text))));
+    if (!shown.length) this.node.append(element("li", { class: "none" }, "Nothing has happened yet."));
+  }
+}

@@ -1,0 +1,171 @@
+// Plots over the last seconds: uPlot with axes that stand still, and sparklines.
+
+import { element } from "./page.js";
+
+const FONT = '"Segoe UI", system-ui, Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif';
+const ROOM = 0.12; // of the range, left free above and below
+const LOOSE = 0.4; // a range that is used less than this is tightened
+
+const style = () => getComputedStyle(document.documentElement);
+export const colour = (name) => style().getPropertyValue(`--${name}`).trim();
+const rem = () => parseFloat(style().fontSize);
+
+// Limits that change only when they must, so that a plot does not pump.
+export class CalmLimits {
+  constructor(least = 0, floor = -Infinity, ceiling = Infinity) {
+    Object.assign(this, { least, floor, ceiling, low: null, high: null });
+  }
+
+  cover(low, high) {
+    if (low === null) return;
+    const least = Math.max(this.least, 1e-9, 1e-6 * Math.abs(high));
+    if (high - low < least && this.ceiling < Infinity) low = high - least;
+    else if (high - low < least) { const middle = (low + high) / 2; low = middle - least / 2; high = middle + least / 2; }
+    const span = high - low;
+    if (this.low !== null && low >= this.low && high <= this.high && span > LOOSE * (this.high - this.low)) return;
+    this.low = Math.max(this.floor, low - ROOM * span);
+    this.high = Math.min(this.ceiling, high + ROOM * span);
+  }
+}
+
+export function extent(...columns) {
+  let low = Infinity, high = -Infinity;
+  for (const column of columns) for (const value of column) {
+    if (value === null) continue;
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return low > high ? [null, null] : [low, high];
+}
+
+// What a plot of measured and predicted must show: a joint that holds still must not look restless for its noise.
+export function effortLimits(measured, predicted) {
+  const [low, high] = extent(measured, predicted);
+  if (low === null) return [null, null];
+  const missing = Math.max(0, 0.3 * Math.max(Math.abs(low), Math.abs(high)) - (high - low));
+  return [low - missing / 2, high + missing / 2];
+}
+
+// lines: [{label, colour, width, dash}]; band: [upper, lower] indices into lines, drawn as an area
+export class TimePlot {
+  constructor({ label, lines, band = null, sync = null, least = 0, floor, ceiling, ticks = 4, onCursor = null }) {
+    this.node = element("div", { class: "plot", role: "img", "aria-label": label });
+    this.limits = new CalmLimits(least, floor, ceiling);
+    this.options = { lines, band, sync, ticks, onCursor };
+    this.start = 0;
+    this.end = 1;
+    this.resized = new ResizeObserver(() => this.resize());
+    this.resized.observe(this.node);
+  }
+
+  resize() {
+    const { clientWidth: width, clientHeight: height } = this.node;
+    if (!width || !height) return;
+    if (this.plot) this.plot.setSize({ width, height });
+    else this.plot = new uPlot(this.build(width, height), this.data ?? [[], ...this.options.lines.map(() => [])], this.node);
+  }
+
+  build(width, height) {
+    const { lines, band, sync, ticks, onCursor } = this.options;
+    const unit = rem();
+    const axis = { stroke: colour("muted"), font: `${Math.round(0.73 * unit)}px ${FONT}`, ticks: { show: false } };
+    const grid = { stroke: colour("grid"), width: 1 };
+    return {
+      width, height,
+      legend: { show: false },
+      cursor: { drag: { x: false, y: false }, y: false, points: { size: 6 }, sync: sync ? { key: sync } : undefined },
+      padding: [0.5 * unit, 1.1 * unit, 0, 0],
+      scales: {
+        x: { time: false, range: () => [this.start, this.end] },
+        y: { range: () => (this.limits.low === null ? [0, 1] : [this.limits.low, this.limits.high]) },
+      },
+      axes: [
+        { ...axis, grid, size: 1.5 * unit, gap: 0.2 * unit, splits: () => this.times(width < 26 * unit ? 3 : 6), values: (_, splits) => splits.map((at) => this.ago(at)) },
+        { ...axis, grid, size: 3.9 * unit, gap: 0.3 * unit, space: (height - 2 * unit) / (2 * ticks), values: (_, splits) => numbers(splits) },
+      ],
+      series: [{}, ...lines.map((line, i) => ({
+        label: line.label,
+        stroke: line.colour ? colour(line.colour) : undefined,
+        width: band?.includes(i) ? 0 : (line.width * unit) / 15,
+        dash: line.dash,
+        points: { show: false },
+        spanGaps: false,
+      }))],
+      bands: band ? [{ series: [band[0] + 1, band[1] + 1], fill: colour("band") }] : [],
+      hooks: { setCursor: onCursor ? [(plot) => onCursor(plot.cursor.idx ?? null, plot.data)] : [] },
+    };
+  }
+
+  // start, end: Unix s at the edges; data: [times, line, line, …]; limits: what must be in view
+  draw(start, end, data, [low, high]) {
+    Object.assign(this, { start, end, data });
+    this.limits.cover(low, high);
+    this.plot?.setData(data);
+  }
+
+  times(parts) {
+    const step = [5, 10, 20, 30, 60].find((seconds) => seconds >= (this.end - this.start) / parts) ?? 60;
+    const result = [];
+    for (let at = this.end; at >= this.start - 1e-6; at -= step) result.unshift(at);
+    return result;
+  }
+
+  ago(at) {
+    const seconds = Math.round(this.end - at);
+    return seconds ? `−${seconds} s` : "now";
+  }
+
+  destroy() {
+    this.resized.disconnect();
+    this.plot?.destroy();
+  }
+}
+
+// Tick labels with just the decimals that tell neighbours apart.
+function numbers(splits) {
+  const step = splits.length > 1 ? Math.abs(splits[1] - splits[0]) : 1;
+  const decimals = Math.min(8, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
+  const fine = splits.some((at) => Math.abs(at * 10 ** decimals - Math.round(at * 10 ** decimals)) > 1e-6) ? decimals + 1 : decimals;
+  return splits.map((at) => at.toFixed(fine).replace("-", "−").replace(/^−(0(\.0+)?)$/, "$1"));
+}
+
+// A line the height of a text line, with its ±σ band.
+export class Sparkline {
+  constructor(label) {
+    this.node = element("canvas", { class: "spark", role: "img", "aria-label": label });
+    this.limits = new CalmLimits();
+  }
+
+  draw(start, end, times, values, deviations, stale) {
+    const ratio = devicePixelRatio, width = this.node.clientWidth, height = this.node.clientHeight;
+    if (!width) return;
+    const wide = Math.round(width * ratio), high = Math.round(height * ratio);
+    if (this.node.width !== wide || this.node.height !== high) Object.assign(this.node, { width: wide, height: high });
+    const pen = this.node.getContext("2d");
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    const sigma = deviations.at(-1) ?? 0;
+    const [low, top] = extent(values);
+    if (low === null) return;
+    this.limits.cover(low - 1.5 * sigma, top + 1.5 * sigma);
+    const x = (time) => ((time - start) / (end - start)) * (width - 3);
+    const y = (value) => height - 1 - ((value - this.limits.low) / (this.limits.high - this.limits.low)) * (height - 2);
+    const step = Math.max(1, Math.floor(times.length / width));
+    const runs = [[]];
+    for (let i = 0; i < times.length; i += step) {
+      if (values[i] === null || times[i] < start) { if (runs.at(-1).length) runs.push([]); } else runs.at(-1).push(i);
+    }
+    pen.fillStyle = colour("band");
+    pen.lineWidth = (1.4 * rem()) / 15;
+    pen.strokeStyle = colour(stale ? "muted" : "estimate");
+    for (const run of runs.filter((indices) => indices.length > 1)) {
+      pen.beginPath();
+      run.forEach((i) => pen.lineTo(x(times[i]), y(values[i] + deviations[i])));
+      run.toReversed().forEach((i) => pen.lineTo(x(times[i]), y(values[i] - deviations[i])));
+      pen.fill();
+      pen.beginPath();
+      run.forEach((i) => pen.lineTo(x(times[i]), y(values[i])));
+      pen.stroke();
+    }
+  }
+}

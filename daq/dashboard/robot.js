@@ -1,0 +1,142 @@
+// What the page knows of the robot: every joint's traces and state, kept up by snapshots and ticks of the same shape.
+
+const KEPT = 125; // s of every trace
+const BREAK = { estimates: 1.5, residuals: 0.5 }; // s without a row after which the line is interrupted
+const EVENTS = 200;
+
+class Trace {
+  constructor(columns, gap) {
+    this.columns = Array.from({ length: columns }, () => []);
+    this.gap = gap;
+  }
+
+  get length() { return this.columns[0].length; }
+
+  // rows: ArrayBuffer of float32, row by row; their time (first column) is relative to base
+  append(rows, base) {
+    const values = new Float32Array(rows);
+    const count = this.columns.length;
+    for (let at = 0; at + count <= values.length; at += count) {
+      const time = base + values[at];
+      const last = this.columns[0].at(-1);
+      if (last !== undefined && time - last > this.gap) this.columns.forEach((column, i) => column.push(i ? null : (time + last) / 2));
+      this.columns[0].push(time);
+      for (let i = 1; i < count; i++) this.columns[i].push(Number.isFinite(values[at + i]) ? values[at + i] : null);
+    }
+    const first = this.columns[0].at(-1) - 1.2 * KEPT;
+    if (this.columns[0][0] < first) {
+      const cut = this.from(first + 0.2 * KEPT);
+      this.columns.forEach((column) => column.splice(0, cut));
+    }
+  }
+
+  // index of the last row before this time
+  from(time) {
+    const times = this.columns[0];
+    let low = 0, high = times.length;
+    while (low < high) { const mid = (low + high) >> 1; if (times[mid] < time) low = mid + 1; else high = mid; }
+    return Math.max(0, low - 1);
+  }
+
+  // the columns (by index) since this time
+  since(time, ...wanted) {
+    const start = this.from(time);
+    return [0, ...wanted].map((i) => this.columns[i].slice(start));
+  }
+
+  last(column) { return this.columns[column]?.at(-1) ?? null; }
+}
+
+class Joint {
+  constructor(name) {
+    this.name = name;
+    this.unit = "";
+    this.names = [];
+    this.units = [];
+    this.state = {};
+    this.totals = {};
+    this.estimates = new Trace(3, BREAK.estimates);
+    this.residuals = new Trace(3, BREAK.residuals);
+  }
+
+  get phase() { return this.state.phase ?? "waiting"; }
+  get reasons() { return this.state.health?.reasons ?? []; }
+
+  valueColumn(index) { return 3 + index; }
+  deviationColumn(index) { return 3 + this.names.length + index; }
+
+  // rms of measured − predicted over the newest seconds
+  residualRms(seconds) {
+    const [, measured, predicted] = this.residuals.since((this.residuals.last(0) ?? 0) - seconds, 1, 2);
+    let sum = 0, count = 0;
+    measured.forEach((value, i) => {
+      if (value !== null && predicted[i] !== null) { sum += (value - predicted[i]) ** 2; count++; }
+    });
+    return count ? Math.sqrt(sum / count) : null;
+  }
+}
+
+export class Robot {
+  constructor() {
+    this.name = "";
+    this.joints = new Map();
+    this.events = [];
+    this.processes = {};
+    this.drivers = {};
+    this.layout = 0; // changes when joints or parameters do: views are then built anew
+    this.newest = null; // Unix s that the newest update speaks of
+    this.heard = null; // local ms at which the newest update came
+    this.offset = null; // s from the local clock to the updates' time
+  }
+
+  absorb(message, local) {
+    if (message.snapshot) this.begin(message);
+    for (const [name, told] of Object.entries(message.joints)) {
+      const joint = this.joints.get(name);
+      if (!joint) continue;
+      joint.state = told.state;
+      joint.totals = told.totals;
+      joint.estimates.append(told.estimates, message.base);
+      joint.residuals.append(told.residuals, message.base);
+      this.hear(told.state, message.now, local);
+    }
+    this.events = this.events.concat(message.events).slice(-EVENTS);
+    this.processes = message.processes;
+    this.drivers = message.drivers;
+  }
+
+  begin(message) {
+    this.name = message.robot;
+    this.events = [];
+    this.newest = null;
+    const shape = JSON.stringify(Object.entries(message.joints).map(([name, { names, units, unit }]) => [name, names, units, unit]));
+    if (shape !== this.shape) this.layout++;
+    this.shape = shape;
+    this.joints = new Map(Object.entries(message.joints).map(([name, told]) => {
+      const joint = new Joint(name);
+      Object.assign(joint, { unit: told.unit, names: told.names, units: told.units });
+      joint.estimates = new Trace(3 + 2 * told.names.length, BREAK.estimates);
+      return [name, joint];
+    }));
+  }
+
+  hear(state, now, local) {
+    if (state.received === undefined) return;
+    const heard = local - 1000 * Math.max(0, now - state.received);
+    if (this.heard === null || heard > this.heard) this.heard = heard;
+    if (this.newest !== null && state.timestamp <= this.newest) return;
+    this.newest = state.timestamp;
+    const offset = state.timestamp - local / 1000;
+    // follow slowly, so that jitter of the network does not shake the plots
+    this.offset = this.offset === null || Math.abs(offset - this.offset) > 1 ? offset : this.offset + 0.05 * (offset - this.offset);
+  }
+
+  // the right edge of every plot: it stops shortly after the last update, so that the last moments stay in view
+  now(local) {
+    if (this.newest === null) return Date.now() / 1000;
+    return Math.min(local / 1000 + this.offset, this.newest + 1.5);
+  }
+
+  // s since the newest update
+  age(local) { return this.heard === null ? null : Math.max(0, (local - this.heard) / 1000); }
+}

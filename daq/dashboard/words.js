@@ -1,0 +1,50 @@
+// What things are called and what they mean, for someone who sees them for the first time.
+
+export const PHASES = {
+  waiting: ["Waiting", "No usable data yet.", "dots"],
+  starting: ["Starting up", "Watching the motion until every parameter can be told apart.", "play"],
+  normal: ["Normal", "The model explains the motion; the parameters are updated all the time.", "check"],
+  transient: ["Transient", "Something changed. The last good values stay until the change is understood.", "wave"],
+  held: ["Held", "The joint stands still, so there is nothing to learn; the values stay.", "pause"],
+  faulted: ["Faulted", "The values must not be used.", "cross"],
+};
+
+// by the first part of a parameter's name; η and rarer ones speak for themselves
+const PARAMETERS = {
+  inertia: "resistance to acceleration",
+  mass: "resistance to acceleration",
+  viscous: "friction that grows with speed",
+  coulomb: "friction that only depends on direction",
+  stribeck: "extra friction at low speed",
+  offset: "constant part, such as a sensor's bias",
+  gravity: "torque of the weight, by angle",
+  stiffness: "torque per twist of the gear",
+};
+
+export const explain = (name) => PARAMETERS[name] ?? PARAMETERS[name.split("_")[0]] ?? "";
+
+export const effort = (unit) => (unit === "N" ? "Force" : "Torque");
+
+export const readable = (name) => name.replaceAll("_", " ");
+
+export const phase = (key) => PHASES[key] ?? [key, "", "dots"];
+
+// outlines on a 16 × 16 grid: the shape says it without colour
+const ICONS = {
+  dots: "M3 8h.01M8 8h.01M13 8h.01",
+  play: "M5 3.5v9l7-4.5z",
+  check: "M3.5 8.5l3 3 6-7",
+  wave: "M2 9c1.5-5 3-5 4 0s2.5 5 4 0 2.5-5 4-1",
+  pause: "M5.5 4v8M10.5 4v8",
+  cross: "M4 4l8 8M12 4l-8 8",
+};
+
+export function icon(name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  svg.setAttribute("viewBox", "0 0 16 16");
+  svg.setAttribute("aria-hidden", "true");
+  path.setAttribute("d", ICONS[name]);
+  svg.append(path);
+  return svg;
+}

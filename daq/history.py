@@ -1,0 +1,196 @@
+"""The last minutes of every joint, decimated and bounded: what a page opened late sees at once.
+
+A snapshot and a tick have the same shape, so the page needs one piece of code for both: the snapshot carries all rows,
+a tick those that came since the last tick. Rows travel as little-endian float32, their time relative to ``base``.
+"""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daq.update import Map
+
+SPAN: Final = 120.0  # s
+ESTIMATES: Final = 10.0  # rows/s kept of estimates: what a screen can show
+RESIDUALS: Final = 50.0  # rows/s kept of torques: ten points in the shortest period that a joint's motion shows
+SLACK: Final = 0.9  # a row that comes this much of its interval after the last is taken: updates jitter
+EVENTS: Final = 200
+
+
+class JointLabel(NamedTuple):
+    """What the page and the metrics must know of a joint before its first update."""
+
+    name: str
+    unit: str  # of measured and residual: N·m or N
+    parameters: Mapping[str, str]  # name → unit
+
+
+class Trace:
+    """The newest rows of some columns (the first is time, s), oldest first."""
+
+    def __init__(self, columns: int, rate: float) -> None:
+        self._interval = SLACK / rate
+        self._capacity = int(SPAN * rate)
+        self._rows = np.empty((2 * self._capacity, columns))
+        self._start = self._end = self._told = 0
+
+    def append(self, row: Sequence[float]) -> None:
+        """Keep the row unless it comes too soon after the last; a clock set back starts a new trace."""
+        if self._end > self._start:
+            step = row[0] - self._rows[self._end - 1, 0]
+            if -1.0 < step < self._interval:
+                return
+            if step <= -1.0:
+                self._start = self._told = self._end
+        if self._end == len(self._rows):
+            kept = self._end - self._start
+            self._rows[:kept] = self._rows[self._start :].copy()
+            self._told -= self._start
+            self._start, self._end = 0, kept
+        self._rows[self._end] = row
+        self._end += 1
+        self._start = max(self._start, self._end - self._capacity)
+        self._told = max(self._told, self._start)
+
+    def all(self, base: float) -> bytes:
+        """Every row, for a snapshot."""
+        return _packed(self._rows[self._start : self._end], base)
+
+    def fresh(self, base: float) -> bytes:
+        """The rows since the last call, for a tick."""
+        rows = self._rows[self._told : self._end]
+        self._told = self._end
+        return _packed(rows, base)
+
+    def last(self) -> list[float]:
+        """The newest row; empty when there is none."""
+        return self._rows[self._end - 1].tolist() if self._end > self._start else []
+
+
+@dataclass(slots=True)
+class JointHistory:
+    """One joint's traces and the newest of everything else."""
+
+    label: JointLabel
+    names: tuple[str, ...] = ()
+    estimates: Trace = field(default_factory=lambda: Trace(3, ESTIMATES))  # time, error, forgetting, values, deviations
+    residuals: Trace = field(default_factory=lambda: Trace(3, RESIDUALS))  # time, measured, predicted
+    state: Map = field(default_factory=dict)
+    totals: Map = field(default_factory=dict)  # samples, updates, lost by cause
+
+
+class History:
+    """All joints, events, processes and drivers of one robot."""
+
+    def __init__(self, robot: str, joints: Sequence[JointLabel]) -> None:
+        self.robot = robot
+        self._joints = {label.name: JointHistory(label, tuple(label.parameters)) for label in joints}
+        for joint in self._joints.values():
+            joint.estimates = Trace(3 + 2 * len(joint.names), ESTIMATES)
+        self._events: deque[Map] = deque(maxlen=EVENTS)
+        self._fresh_events: list[Map] = []
+        self._processes: dict[str, Map] = {}
+        self._drivers: Map = {}
+
+    def absorb(self, topic: str, update: Map, now: float) -> None:
+        """One update or internal status map, received at now (Unix s)."""
+        family, _, name = topic.partition("/")
+        if family == "process":
+            self._processes[name] = update
+        elif family == "status":
+            self._drivers = update["drivers"]
+            for joint, totals in update["joints"].items():
+                self._joint(joint).totals = totals
+        elif family == "estimate":
+            self._estimate(self._joint(name), update, now)
+        elif family == "residual":
+            joint = self._joint(name)
+            joint.label = joint.label._replace(unit=update["unit"])
+            joint.residuals.append((update["timestamp"], update["measured"], update["predicted"]))
+        elif family == "event":
+            event = {key: update[key] for key in ("timestamp", "joint", "kind", "text")}
+            self._events.append(event)
+            self._fresh_events.append(event)
+
+    def snapshot(self, now: float) -> Map:
+        """Everything that is kept."""
+        return self._message(now, list(self._events), whole=True)
+
+    def tick(self, now: float) -> Map:
+        """What came since the last tick."""
+        events, self._fresh_events = self._fresh_events, []
+        return self._message(now, events, whole=False)
+
+    def latest(self) -> Map:
+        """The newest values in words and numbers, for /api/state."""
+        joints = {}
+        for name, joint in self._joints.items():
+            row, count = joint.estimates.last(), len(joint.names)
+            torque = joint.residuals.last()
+            joints[name] = {
+                **joint.state,
+                "parameters": {
+                    parameter: {
+                        "value": row[3 + index],
+                        "deviation": row[3 + count + index],
+                        "unit": joint.label.parameters.get(parameter, ""),
+                    }
+                    for index, parameter in enumerate(joint.names if row else ())
+                },
+                "unit": joint.label.unit,
+                **(dict(zip(("measured", "predicted"), torque[1:], strict=True)) if torque else {}),
+                **joint.totals,
+            }
+        return {"robot": self.robot, "joints": joints, "processes": self._processes, "drivers": self._drivers}
+
+    def _joint(self, name: str) -> JointHistory:
+        joint = self._joints.get(name)
+        if joint is None:
+            joint = self._joints[name] = JointHistory(JointLabel(name, "", {}))
+        return joint
+
+    def _estimate(self, joint: JointHistory, update: Map, now: float) -> None:
+        names = tuple(update["parameters"])
+        if names != joint.names:
+            joint.names, joint.estimates = names, Trace(3 + 2 * len(names), ESTIMATES)
+        head = (update["timestamp"], update["error"], update["forgetting"])
+        joint.estimates.append((*head, *update["parameters"].values(), *update["deviations"].values()))
+        joint.state = {
+            key: update[key]
+            for key in ("timestamp", "phase", "health", "progress", "error", "forgetting", "latency", "boot")
+        } | {"received": now}
+
+    def _message(self, now: float, events: list[Map], whole: bool) -> Map:
+        return {
+            "snapshot": whole,
+            "robot": self.robot,
+            "now": now,
+            "base": now,
+            "events": events,
+            "processes": self._processes,
+            "drivers": self._drivers,
+            "joints": {name: _joint_message(joint, now, whole) for name, joint in self._joints.items()},
+        }
+
+
+def _joint_message(joint: JointHistory, base: float, whole: bool) -> Map:
+    told: Map = {"state": joint.state, "totals": joint.totals}
+    if not whole:
+        return told | {"estimates": joint.estimates.fresh(base), "residuals": joint.residuals.fresh(base)}
+    return told | {
+        "unit": joint.label.unit,
+        "names": joint.names,
+        "units": [joint.label.parameters.get(name, "") for name in joint.names],
+        "estimates": joint.estimates.all(base),
+        "residuals": joint.residuals.all(base),
+    }
+
+
+def _packed(rows: NDArray[np.float64], base: float) -> bytes:
+    relative = rows.astype("<f4")
+    relative[:, 0] = rows[:, 0] - base
+    return relative.tobytes()

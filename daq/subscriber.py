@@ -1,0 +1,119 @@
+"""Receives the public stream: iterate over (topic, map), and know of every message that went missing."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Final, Self
+
+import msgpack
+import zmq
+
+QUEUE: Final = 100_000  # messages that wait for a busy reader before its own are lost (and counted)
+HEARTBEAT, HEARTBEAT_TIMEOUT = 2_000, 6_000  # ms: a publisher that vanished is noticed, then looked for again
+
+
+class Continuity:
+    """Follows `seq` and `boot` of every topic."""
+
+    def __init__(self) -> None:
+        self.gaps: Counter[str] = Counter()  # topic → messages lost
+        self.restarts = 0  # of the core, seen in any topic
+        self._last: dict[str, tuple[int, int]] = {}
+        self._boot: int | None = None
+
+    def follow(self, topic: str, update: Mapping[str, Any]) -> int:
+        """How many messages of this topic are missing just before this one; a restart of the core is no gap."""
+        boot, seq = update["boot"], update["seq"]
+        if boot != self._boot:
+            self.restarts += self._boot is not None
+            self._boot = boot
+        last_boot, last = self._last.get(topic, (boot, seq - 1))
+        self._last[topic] = (boot, seq)
+        missing = max(0, seq - last - 1) if boot == last_boot else 0
+        if missing:
+            self.gaps[topic] += missing
+        return missing
+
+
+class Subscriber:
+    """The stream of one service, as an iterator of (topic, map); reconnects by itself.
+
+    >>> with Subscriber(topics=("estimate/",), timeout=5) as updates:
+    ...     for topic, update in updates:
+    ...         print(update["joint"], update["parameters"])
+    """
+
+    def __init__(
+        self,
+        endpoint: str = "tcp://127.0.0.1:5556",
+        topics: Sequence[str] = ("",),
+        timeout: float | None = None,
+    ) -> None:
+        """topics: prefixes; timeout: s without a message after which the iterator raises TimeoutError (None: never)."""
+        self.endpoint = endpoint
+        self.malformed = 0  # messages that are not [topic][msgpack map with seq and boot]
+        self.missing = 0  # lost just before the last message
+        self._timeout = timeout
+        self._continuity = Continuity()
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._socket = self._context.socket(zmq.SUB)
+        self._socket.setsockopt(zmq.RCVHWM, QUEUE)
+        self._socket.setsockopt(zmq.LINGER, 0)
+        self._socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT)
+        self._socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT)
+        for topic in topics:
+            self._socket.setsockopt_string(zmq.SUBSCRIBE, topic)
+        try:
+            self._socket.connect(endpoint)
+        except zmq.ZMQError as error:
+            self.close()
+            raise ValueError(f"expected an address such as tcp://127.0.0.1:5556, found {endpoint!r}: {error}") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave; idempotent."""
+        self._socket.close()
+        self._context.term()
+
+    @property
+    def gaps(self) -> Counter[str]:
+        """Topic → messages lost since the first one received."""
+        return self._continuity.gaps
+
+    @property
+    def restarts(self) -> int:
+        """How often the core was seen to have restarted."""
+        return self._continuity.restarts
+
+    def __iter__(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        return self
+
+    def __next__(self) -> tuple[str, dict[str, Any]]:
+        deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        while True:
+            left = None if deadline is None else max(0, round((deadline - time.monotonic()) * 1000))
+            if not self._socket.poll(left):
+                raise TimeoutError(f"nothing from {self.endpoint} for {self._timeout:g} s: is the service running?")
+            message = self._decode(self._socket.recv_multipart())
+            if message is not None:
+                self.missing = self._continuity.follow(*message)
+                return message
+
+    def _decode(self, frames: list[bytes]) -> tuple[str, dict[str, Any]] | None:
+        try:
+            topic, payload = frames
+            update = msgpack.unpackb(payload)
+            if isinstance(update["seq"], int) and isinstance(update["boot"], int):
+                return topic.decode(), update
+        except (ValueError, KeyError, TypeError, msgpack.UnpackException):
+            pass
+        self.malformed += 1
+        return None
