@@ -15,8 +15,7 @@ from drivers.base import LayoutError, LinkError, Settings, Wanted, nearest
 from drivers.decode import Decoder
 from drivers.descriptor import link_error
 from drivers.frame import Layout
-from drivers.layout import FrameSettings, from_dbc, from_table
-from drivers.units import Quantity
+from drivers.layout import Correction, FrameSettings, from_dbc, from_table
 
 _HOST_SETS_BITRATE: Final = frozenset({"socketcan", "socketcand", "udp_multicast", "virtual"})
 
@@ -35,7 +34,7 @@ class CanBusSettings(Settings):
     listen_only: bool = Field(default=False, description="do not even acknowledge, where the adapter can")
     dbc: Path | None = Field(default=None, description="layout: a DBC file …")
     frames: tuple[FrameSettings, ...] = Field(default=(), description="… or a table")
-    quantities: dict[str, Quantity] = Field(
+    corrections: dict[str, Correction] = Field(
         default={}, description='what the DBC leaves out or has wrong, by "MESSAGE.signal"'
     )
     limits: bool = Field(default=False, description="believe the DBC's value limits: what is outside becomes NaN")
@@ -72,8 +71,8 @@ class CanBusSettings(Settings):
             raise ValueError(f"expected {', '.join(sorted(clash))} as keys of the driver, found them under options")
         if (self.dbc is None) == (not self.frames):
             raise ValueError(f"expected either dbc or frames, found {'none' if self.dbc is None else 'both'}")
-        if self.quantities and self.dbc is None:
-            raise ValueError("quantities complete a DBC, found them with a table of frames")
+        if self.corrections and self.dbc is None:
+            raise ValueError("corrections are of a DBC, found them with a table of frames")
         return self
 
     @model_validator(mode="after")
@@ -82,7 +81,7 @@ class CanBusSettings(Settings):
             if self.dbc is None:
                 self._layout = from_table(self.frames)
             else:
-                self._layout = from_dbc(self.dbc, self.quantities, self.limits)
+                self._layout = from_dbc(self.dbc, self.corrections, self.limits)
         except LayoutError as error:
             raise ValueError(str(error)) from error
         return self

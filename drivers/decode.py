@@ -61,12 +61,14 @@ class Decoder:
         rows, slots = self._match(frames)
         if not len(rows):
             return empty()
-        if (np.diff(frames.times[rows]) < 0).any():
-            order = np.argsort(frames.times[rows], kind="stable")
+        times = frames.times[rows]
+        if (times[1:] < times[:-1]).any():
+            order = times.argsort(kind="stable")
             rows, slots = rows[order], slots[order]
         count = self._count[slots]
-        columns = np.arange(count.sum()) + np.repeat(self._first[slots] - np.cumsum(count) + count, count)
-        rows = np.repeat(rows, count)
+        after = count.cumsum()
+        columns = np.arange(after[-1]) + (self._first[slots] - after + count).repeat(count)
+        rows = rows.repeat(count)
         if self._selectors.any:
             there = self._selectors.present(frames, rows, columns)
             rows, columns = rows[there], columns[there]
@@ -84,10 +86,10 @@ class Decoder:
             slots, known = np.zeros(total, np.intp), np.zeros(total, bool)
             good = known
         else:
-            slots = np.minimum(np.searchsorted(self._ids, frames.ids), len(self._ids) - 1)
+            slots = np.minimum(self._ids.searchsorted(frames.ids), len(self._ids) - 1)
             known = self._ids[slots] == frames.ids
             good = known & (frames.lengths >= self._lengths[slots])
-        rows = np.flatnonzero(good)
+        rows = good.nonzero()[0]
         if len(rows) < total:
             error = frames.ids & ERROR != 0
             remote = (frames.ids & REMOTE != 0) & ~error
@@ -101,17 +103,19 @@ class Decoder:
         with np.errstate(over="ignore", invalid="ignore"):  # a device's NaN or overflow is counted, not warned about
             number = self._numbers(raw, columns)
             value: NDArray[np.float64] = self._scale[columns] * number + self._offset[columns]
-        causes = {"non_finite": ~np.isfinite(value)}
+        lost = ~np.isfinite(value)  # one cause each: the device's own mark before a NaN before a limit
         if self._any_marked:
-            causes = {"invalid": self._marked[columns] & (raw == self._invalid[columns])} | causes
+            marked = self._marked[columns] & (raw == self._invalid[columns])
+            self._add("invalid", marked)
+            self._add("non_finite", lost & ~marked)
+            lost |= marked
+        elif lost.any():
+            self._add("non_finite", lost)
         if self._any_limit:
-            causes["out_of_range"] = (number < self._low[columns]) | (number > self._high[columns])
-        lost = np.zeros(len(value), bool)
-        for cause, which in causes.items():
-            if which.any():
-                self._add(cause, which & ~lost)  # one cause each, the first
-                lost |= which
-                value[which] = np.nan
+            outside = ~lost & ((number < self._low[columns]) | (number > self._high[columns]))
+            self._add("out_of_range", outside)
+            lost |= outside
+        value[lost] = np.nan
         return value
 
     def _numbers(self, raw: NDArray[np.uint64], columns: Indices) -> NDArray[np.float64]:

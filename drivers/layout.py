@@ -17,7 +17,13 @@ from drivers.frame import EXTENDED, Layout, Selector, Signal
 from drivers.units import Quantity
 
 
-class SignalSettings(Quantity):
+class Correction(Quantity):
+    """What a DBC leaves out of a signal, or has wrong."""
+
+    type: Literal["unsigned", "signed", "float"] | None = None
+
+
+class SignalSettings(Correction):
     """One signal of a frame in the configuration's table."""
 
     start: int = Field(ge=0, lt=512, description="bit of the LSB (intel) or MSB (motorola), counted 8·byte + bit")
@@ -34,11 +40,8 @@ class SignalSettings(Quantity):
     @model_validator(mode="after")
     def _usable(self) -> Self:
         if self.unit is None:
-            self.conversion("")  # quantities of a bare number make no sense
-        if self.type == "float" and self.bits not in (16, 32, 64):
-            raise ValueError(f"expected a float of 16, 32 or 64 bits, found {self.bits}")
-        if self.invalid is not None and not -(1 << (self.bits - 1)) <= self.invalid < 1 << self.bits:
-            raise ValueError(f"expected an invalid marker of {self.bits} bits, found {self.invalid}")
+            self.conversion("")  # counts_per_rev and rated of a bare number make no sense
+        self.check_bits(self.bits, self.type)
         return self
 
 
@@ -62,6 +65,8 @@ class FrameSettings(Settings):
         """The same as cantools has it from a DBC. Raises ValueError where signals overlap or do not fit."""
         signals = [_dbc_signal(name, one) for name, one in self.signals.items()]
         needed = max(_last_byte(_bits(0, one)) for one in signals) + 1
+        if needed > 64:
+            raise ValueError(f"expected at most 64 bytes in a frame, found signals up to byte {needed}")
         try:
             return Message(self.id, self.name, self.length or needed, signals, is_extended_frame=self.extended)
         except cantools.Error as error:
@@ -79,10 +84,10 @@ def from_table(frames: Iterable[FrameSettings]) -> Layout:
     return _layout((frame.message() for frame in frames), table, limits=True)
 
 
-def from_dbc(path: Path, quantities: Mapping[str, Quantity], limits: bool) -> Layout:
+def from_dbc(path: Path, corrections: Mapping[str, Correction], limits: bool) -> Layout:
     """Layout of a DBC file (or any other that cantools reads). Raises LayoutError.
 
-    quantities: what the file leaves out or has wrong, by "MESSAGE.signal"; limits: whether the file's are believed.
+    corrections: by "MESSAGE.signal"; limits: whether the file's are believed.
     """
     try:
         database = cantools.database.load_file(path, strict=True)
@@ -93,13 +98,17 @@ def from_dbc(path: Path, quantities: Mapping[str, Quantity], limits: bool) -> La
         raise LayoutError(f"expected a valid DBC file, found in {path}: {reason[:300]}") from error
     if not isinstance(database, Database):
         raise LayoutError(f"expected CAN frames, found a diagnostics database in {path}")
-    layout = _layout(database.messages, quantities, limits)
-    for name in quantities.keys() - layout.signals.keys() - layout.unusable.keys():
-        raise LayoutError(f'found the unknown signal "{name}", {nearest(name, layout.signals)}')
+    layout = _layout(database.messages, corrections, limits)
+    for name in corrections.keys() - layout.signals.keys() - layout.unusable.keys():
+        raise LayoutError(
+            f'found the unknown signal "{name}", {nearest(name, layout.signals.keys() | layout.unusable.keys())}'
+        )
+    for name in corrections.keys() & layout.unusable.keys():
+        raise LayoutError(f'signal "{name}" cannot be used as corrected: {layout.unusable[name]}')
     return layout
 
 
-def _layout(messages: Iterable[Message], quantities: Mapping[str, Quantity], limits: bool) -> Layout:
+def _layout(messages: Iterable[Message], corrections: Mapping[str, Correction], limits: bool) -> Layout:
     lengths: dict[int, int] = {}
     signals: dict[str, Signal] = {}
     unusable: dict[str, str] = {}
@@ -114,25 +123,27 @@ def _layout(messages: Iterable[Message], quantities: Mapping[str, Quantity], lim
         for signal in message.signals:
             name = f"{message.name}.{signal.name}"
             try:
-                signals[name] = _signal(frame, message, signal, quantities.get(name, Quantity()), limits)
+                signals[name] = _signal(frame, message, signal, corrections.get(name, Correction()), limits)
             except ValueError as error:
                 unusable[name] = str(error)
     return Layout(lengths, signals, unusable)
 
 
-def _signal(frame: int, message: Message, signal: DbcSignal, quantity: Quantity, limits: bool) -> Signal:
+def _signal(frame: int, message: Message, signal: DbcSignal, correction: Correction, limits: bool) -> Signal:
     if signal.length > 64:
         raise ValueError(f"expected at most 64 bits, found {signal.length}")
     try:
-        si = quantity.conversion(signal.unit or "")
+        si = correction.conversion(signal.unit or "")
     except ValueError as error:
-        raise ValueError(f'{error} (say what it is under quantities."{message.name}.{signal.name}")') from error
+        raise ValueError(f'{error} (say what it is under corrections."{message.name}.{signal.name}")') from error
     scale, offset = float(signal.scale), float(signal.offset)
+    bits = _bits(frame, signal, correction.type)
+    correction.check_bits(bits.bits, bits.kind)
     bounds = (signal.minimum, signal.maximum) if limits else (None, None)
     low, high = sorted(_raw_limit(*pair, scale, offset) for pair in zip(bounds, (-math.inf, math.inf), strict=True))
-    invalid = signal.raw_invalid if quantity.invalid is None else quantity.invalid
+    invalid = signal.raw_invalid if correction.invalid is None else correction.invalid
     return replace(
-        _bits(frame, signal),
+        bits,
         scale=si.factor * scale,
         offset=si.factor * offset + si.offset,
         unit=si.unit,
@@ -143,9 +154,9 @@ def _signal(frame: int, message: Message, signal: DbcSignal, quantity: Quantity,
     )
 
 
-def _bits(frame: int, signal: DbcSignal) -> Signal:
-    kind = "float" if signal.conversion.is_float else "signed" if signal.is_signed else "unsigned"
-    return Signal(frame, signal.start, signal.length, signal.byte_order == "big_endian", kind)
+def _bits(frame: int, signal: DbcSignal, corrected: str | None = None) -> Signal:
+    declared = "float" if signal.conversion.is_float else "signed" if signal.is_signed else "unsigned"
+    return Signal(frame, signal.start, signal.length, signal.byte_order == "big_endian", corrected or declared)
 
 
 def _raw_limit(limit: float | None, none: float, scale: float, offset: float) -> float:

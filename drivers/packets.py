@@ -45,14 +45,18 @@ class FieldSettings(Quantity):
         """Size."""
         return int(self.type[1:])
 
+    @property
+    def kind(self) -> str:
+        """As a signal of a frame has it."""
+        return {"u": "unsigned", "i": "signed", "f": "float"}[self.type[0]]
+
     @model_validator(mode="after")
     def _usable(self) -> Self:
         if self.name == "sequence":
             raise ValueError('found a field named "sequence": every packet has one already')
         if self.unit is None:
             self.conversion("")
-        if self.invalid is not None and not -(1 << (self.bits - 1)) <= self.invalid < 1 << self.bits:
-            raise ValueError(f"expected an invalid marker of {self.bits} bits, found {self.invalid}")
+        self.check_bits(self.bits, self.kind)
         return self
 
 
@@ -198,7 +202,7 @@ def _signal(packet: PacketSettings, field: FieldSettings, start: int) -> Signal:
         start + 7 if big else start,
         field.bits,
         big,
-        {"u": "unsigned", "i": "signed", "f": "float"}[field.type[0]],
+        field.kind,
         si.factor * field.scale,
         si.factor * field.offset + si.offset,
         si.unit,

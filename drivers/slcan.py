@@ -18,25 +18,22 @@ CAUSES: Final = ("malformed",)
 _LONGEST_ANSWER: Final = 6
 _LONGEST: Final = 10 + 2 * WIDTH + 4
 _SIZES: Final = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 24, 32, 48, 64], np.int64)  # bytes by DLC
-_DIGIT: Final = np.full(256, 255, np.uint8)  # ASCII → value of a hexadecimal digit, 255 where it is none
-for _digits in (b"0123456789ABCDEF", b"0123456789abcdef"):
-    _DIGIT[list(_digits)] = range(16)
-
-
-def _letters(text: bytes) -> NDArray[np.bool_]:
-    table = np.zeros(256, bool)
-    table[list(text)] = True
-    return table
-
-
-_FRAME: Final = _letters(b"tTrRdDbB")
-_LONG_ID: Final = _letters(b"TRDB")
-_REQUEST: Final = _letters(b"rR")
-_FLEXIBLE: Final = _letters(b"dDbB")
-_ANSWER: Final = _letters(b"zZVvNF")
-
+# by letter: digits of the id (0: no frame), highest DLC, flags of the id
+_KINDS: Final = {"t": (3, 8, 0), "T": (8, 8, EXTENDED), "r": (3, 8, REMOTE), "R": (8, 8, EXTENDED | REMOTE)} | {
+    letter: (8 if letter.isupper() else 3, 15, EXTENDED * letter.isupper()) for letter in "dDbB"
+}
+_DIGITS, _CODES, _FLAGS = np.zeros((3, 256), np.int64)
+for _letter, _kind in _KINDS.items():
+    _DIGITS[ord(_letter)], _CODES[ord(_letter)], _FLAGS[ord(_letter)] = _kind
+_ANSWERS: Final = np.isin(np.arange(256), list(b"zZVvNF"))
+_NO_DIGIT: Final = 1 << 33  # any weight makes it greater than every id
+_NUMBER: Final = np.full(256, _NO_DIGIT, np.int64)  # ASCII → value of a hexadecimal digit
+for _hexadecimal in (b"0123456789ABCDEF", b"0123456789abcdef"):
+    _NUMBER[list(_hexadecimal)] = range(16)
+_NIBBLE: Final = np.minimum(_NUMBER, 255).astype(np.uint8)
 # of the digits of a standard and of an extended id
-_WEIGHTS: Final = np.array([[256, 16, 1, 0, 0, 0, 0, 0], [16**power for power in range(7, -1, -1)]], np.int64)
+_WEIGHTS: Final = np.array([[256, 16, 1, 0, 0, 0, 0, 0], [16**power for power in range(7, -1, -1)]], np.int64).T
+_HIGHEST: Final = np.array([0x7FF, 0x1FFF_FFFF], np.int64)
 
 Indices = NDArray[np.intp]
 
@@ -52,7 +49,7 @@ class Parser:
     def feed(self, data: bytes, time: int) -> Frames:
         """The frames whose lines end in these bytes; time: ns, of their arrival."""
         text = np.frombuffer(self._rest + data, np.uint8)
-        ends = np.flatnonzero((text == 13) | (text == 7))
+        ends = ((text == 13) | (text == 7)).nonzero()[0]
         starts = np.concatenate(([0], ends + 1))
         rest, starts = text[starts[-1] :], starts[:-1]
         if len(ends) and self._skipping:
@@ -68,36 +65,35 @@ class Parser:
     def _parse(self, text: NDArray[np.uint8], starts: Indices, sizes: Indices, time: int) -> Frames:
         """Frames of the lines at these places; malformed ones are counted."""
         letters = text[starts]
-        framed = _FRAME[letters]
-        answers = _ANSWER[letters] & (sizes <= _LONGEST_ANSWER)
-        total = len(starts) - int(np.count_nonzero(answers & ~framed))
-        starts, sizes, letters = starts[framed], sizes[framed], letters[framed]
+        framed = _DIGITS[letters] > 0
+        if not framed.all():
+            answers = _ANSWERS[letters] & (sizes <= _LONGEST_ANSWER)
+            self.counts["malformed"] += int(np.count_nonzero(~(framed | answers)))
+            starts, sizes, letters = starts[framed], sizes[framed], letters[framed]
         ids, lengths, heads, good = _headers(text, starts, sizes, letters)
-        payload, digits = _payloads(text, starts + heads, sizes - heads, int(lengths.max(initial=0, where=good)))
+        payload, digits = _payloads(text, starts + heads, sizes - heads, int((lengths * good).max(initial=0)))
         good &= digits
-        self.counts["malformed"] += total - int(np.count_nonzero(good))
-        ids, lengths = ids[good], lengths[good]
-        return Frames(ids, payload[good], lengths, np.full(len(ids), time, np.int64))
+        if not good.all():
+            self.counts["malformed"] += int(np.count_nonzero(~good))
+            ids, lengths, payload = ids[good], lengths[good], payload[good]
+        return Frames(ids, payload, lengths, np.full(len(ids), time, np.int64))
 
 
 def _headers(
     text: NDArray[np.uint8], starts: Indices, sizes: Indices, letters: NDArray[np.uint8]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], Indices, NDArray[np.bool_]]:
     """Id with flags, bytes of payload, characters before the payload, and whether all that can be."""
-    extended, request = _LONG_ID[letters], _REQUEST[letters]
-    digits = np.where(extended, 8, 3)
-    nibbles = _DIGIT[text[np.minimum(starts[:, None] + np.arange(1, 10), len(text) - 1)]]
-    weights = _WEIGHTS[extended.astype(np.intp)]
-    ids = (nibbles[:, :8] * weights).sum(axis=1)
-    good = ((nibbles[:, :8] < 16) | (weights == 0)).all(axis=1)
-    good &= ids <= np.where(extended, 0x1FFF_FFFF, 0x7FF)
-    code = nibbles[np.arange(len(starts)), digits]
-    good &= code <= np.where(_FLEXIBLE[letters], 15, 8)
-    lengths = np.where(request, 0, _SIZES[np.minimum(code, 15)])
+    lines = np.arange(len(starts))
+    digits, flags = _DIGITS[letters], _FLAGS[letters]
+    numbers = _NUMBER[text[np.minimum(starts[:, None] + np.arange(1, 10), len(text) - 1)]]
+    extended = digits >> 3
+    ids = (numbers[:, :8] @ _WEIGHTS)[lines, extended]
+    code = numbers[lines, digits]
+    lengths = _SIZES[np.minimum(code, 15)] * (flags & REMOTE == 0)
     heads = digits + 2
     stamp = sizes - heads - 2 * lengths
-    good &= (stamp == 0) | (stamp == 4)
-    return (ids | extended * EXTENDED | request * REMOTE).astype(np.uint32), lengths, heads, good
+    good = (ids <= _HIGHEST[extended]) & (code <= _CODES[letters]) & ((stamp == 0) | (stamp == 4))
+    return (ids | flags).astype(np.uint32), lengths, heads, good
 
 
 def _payloads(
@@ -105,7 +101,7 @@ def _payloads(
 ) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
     """Payload bytes (lines, width), and whether every character of a line is a hexadecimal digit."""
     column = np.arange(2 * width + 4)
-    nibbles = _DIGIT[text[np.minimum(starts[:, None] + column, len(text) - 1)]]
-    good: NDArray[np.bool_] = ((nibbles < 16) | (column >= sizes[:, None])).all(axis=1)
+    nibbles = _NIBBLE[text[np.minimum(starts[:, None] + column, len(text) - 1)]]
+    wrong = (nibbles > 15) & (column < sizes[:, None])
     high, low = nibbles[:, : 2 * width : 2], nibbles[:, 1 : 2 * width : 2]
-    return (high << 4) | (low & 15), good
+    return (high << 4) | (low & 15), ~wrong.any(axis=1)

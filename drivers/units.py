@@ -95,6 +95,13 @@ class Quantity(Settings):
             raise ValueError(f'counts_per_rev goes with the unit "counts", found "{written}"')
         return self._of_rated(written, found)
 
+    def check_bits(self, bits: int, kind: str) -> None:
+        """Raise ValueError where a raw value of this many bits cannot be a float, or cannot be the invalid marker."""
+        if kind == "float" and bits not in (16, 32, 64):
+            raise ValueError(f"expected a float of 16, 32 or 64 bits, found {bits}")
+        if self.invalid is not None and not -(1 << (bits - 1)) <= self.invalid < 1 << bits:
+            raise ValueError(f"expected an invalid marker of {bits} bits, found {self.invalid}")
+
     def _of_rated(self, written: str, found: Conversion) -> Conversion:
         if self.rated is None and self.rated_unit is None:
             return found
