@@ -5,6 +5,7 @@ The arithmetic (clock recovery, delays, unwrapping, interpolation) is the kernel
 says which reading goes where.
 """
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -22,6 +23,7 @@ class Aligner:
 
     def __init__(self, joint: Joint, columns: Sequence[str]) -> None:
         channels = [joint.channels[role] for role in columns]
+        messages = [channel.signal.rsplit(".", 1)[0] for channel in channels]  # driver.MESSAGE: one frame, one clock
         self._resampler = Resampler(
             period=1.0 / joint.rate,
             channels=len(columns),
@@ -30,6 +32,7 @@ class Aligner:
             wraps=[channel.wrap or 0.0 for channel in channels],
             counter_modulo=joint.counter.modulo if joint.counter else 0,
             patience=joint.patience,
+            frames=[messages.index(message) for message in messages],
         )
 
     def absorb(self, times: Nanoseconds, values: Floats, columns: NDArray[np.int32]) -> tuple[Nanoseconds, Floats]:
@@ -58,8 +61,9 @@ class Sorter:
         """(joint's index, times, values, columns) for every joint that has readings in the batch, in arrival order."""
         channel = readings["channel"]
         owner = self._joint[channel]
-        order = np.argsort(owner, kind="stable")
-        times, values, columns = readings["time"][order], readings["value"][order], self._column[channel[order]]
-        present, starts = np.unique(owner[order], return_index=True)
-        for joint, start, end in zip(present, starts, [*starts[1:], len(order)], strict=True):
-            yield int(joint), times[start:end], values[start:end], columns[start:end]
+        order = owner.argsort(kind="stable")
+        owner, channel = owner[order], channel[order]
+        times, values, columns = readings["time"][order], readings["value"][order], self._column[channel]
+        starts = [0, *((owner[1:] != owner[:-1]).nonzero()[0] + 1).tolist(), len(owner)]
+        for start, end in itertools.pairwise(starts):
+            yield int(owner[start]), times[start:end], values[start:end], columns[start:end]

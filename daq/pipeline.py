@@ -70,13 +70,16 @@ class JointLine:
 
     def _cuts(self, ticks: Nanoseconds) -> list[tuple[int, int, bool]]:
         """Cut a batch where publishing intervals begin: (start, end, whether an update is due at end)."""
+        if not len(ticks):
+            return []
+        last = int(ticks[-1]) // self._interval
+        if last == self._slot:
+            return [(0, len(ticks), False)]
         slots = ticks // self._interval
-        fresh = np.flatnonzero(np.diff(slots, prepend=self._slot) > 0) + 1
-        cuts = [(int(start), int(end), True) for start, end in zip([0, *fresh[:-1]], fresh, strict=False)]
-        rest = int(fresh[-1]) if len(fresh) else 0
-        if len(ticks):
-            self._slot = int(slots[-1])
-        return [*cuts, (rest, len(ticks), False)] if rest < len(ticks) else cuts
+        fresh = ((np.diff(slots, prepend=self._slot) > 0).nonzero()[0] + 1).tolist()
+        self._slot = last
+        cuts = [(start, end, True) for start, end in zip([0, *fresh[:-1]], fresh, strict=True)]
+        return [*cuts, (fresh[-1], len(ticks), False)] if fresh[-1] < len(ticks) else cuts
 
     def _update(self, estimate: Estimate, tick: int, arrival: int, epoch: int, now: int) -> list[Message]:
         self.updates += 1

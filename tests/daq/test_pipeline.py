@@ -1,0 +1,111 @@
+"""Readings in, updates out: the truth comes out, at the configured rate, however the readings are cut into batches."""
+
+from pathlib import Path
+
+import msgpack
+import numpy as np
+import pytest
+
+from daq.config import Config, load
+from daq.pipeline import Message, Pipeline
+from drivers.reading import READING
+
+TRUTH = {"inertia": 2.0, "viscous": 3.0, "coulomb": 1.5, "offset": 0.4, "gravity_sin": 5.0, "gravity_cos": -1.0}
+START = 1_000_000_000  # ns
+
+
+@pytest.fixture(scope="module")
+def config() -> Config:
+    return load(Path(__file__).parents[2] / "daq" / "jointwatch.toml")
+
+
+def readings(seconds: float, begin: float = 0.0) -> np.ndarray:
+    """The template's joint, sampled at 1 kHz: position, torque and counter in one frame, in analytic motion."""
+    t = begin + np.arange(round(seconds * 1000)) * 1e-3
+    amplitude, omega = np.array([[0.5], [0.3]]), 2 * np.pi * np.array([[0.5], [1.3]])
+    q = np.sum(amplitude * np.sin(omega * t), axis=0)
+    v = np.sum(amplitude * omega * np.cos(omega * t), axis=0)
+    a = np.sum(-amplitude * omega**2 * np.sin(omega * t), axis=0)
+    torque = TRUTH["inertia"] * a + TRUTH["viscous"] * v + TRUTH["coulomb"] * np.sign(v) + TRUTH["offset"]
+    torque += TRUTH["gravity_sin"] * np.sin(q) + TRUTH["gravity_cos"] * np.cos(q)
+    table = np.zeros((len(t), 3), READING)
+    table["time"] = START + np.round(t * 1e9).astype(np.int64)[:, None]
+    table["channel"] = [0, 1, 2]
+    table["value"] = np.column_stack([q, torque, np.round(t * 1000) % 65536])
+    return table.reshape(-1)
+
+
+def play(config: Config, batches: list[np.ndarray]) -> list[Message]:
+    pipeline = Pipeline(config, boot=1)
+    return [message for batch in batches for message in pipeline.absorb(batch, 0, lambda: 0)]
+
+
+def maps(messages: list[Message], topic: bytes) -> list[dict]:
+    return [msgpack.unpackb(body) for name, body in messages if name == topic]
+
+
+def test_the_truth_comes_out_at_the_configured_rate(config: Config) -> None:
+    messages = play(config, list(readings(20.0).reshape(-1, 30)))
+    estimates = maps(messages, b"estimate/elbow")
+    assert len(estimates) == pytest.approx(20 * 50, abs=3)
+    assert [update["seq"] for update in estimates] == list(range(len(estimates)))
+    assert np.diff([update["timestamp"] for update in estimates[200:]]) == pytest.approx(0.02, abs=0.0101)
+    last = estimates[-1]
+    assert last["phase"] == "normal"
+    assert last["health"] == {"status": "valid", "reasons": []}
+    for name, value in TRUTH.items():
+        assert last["parameters"][name] == pytest.approx(value, abs=0.02 * abs(value) + 0.01), name
+    residual = maps(messages, b"residual/elbow")[-1]
+    assert residual["residual"] == pytest.approx(residual["measured"] - residual["predicted"])
+    assert abs(residual["residual"]) < 0.3
+    assert [event["kind"] for event in maps(messages, b"event/elbow")] == ["started"]
+
+
+@pytest.mark.parametrize("size", [3, 21, 999])
+def test_updates_do_not_depend_on_how_readings_are_batched(config: Config, size: int) -> None:
+    table = readings(15.0)
+
+    def without_arrival(messages: list[Message]) -> list[dict]:
+        bodies = [(topic, msgpack.unpackb(body)) for topic, body in messages]
+        return [body | {"topic": topic, "arrival": 0, "latency": 0} for topic, body in bodies]
+
+    whole = without_arrival(play(config, [table]))
+    cut = without_arrival(play(config, [table[i : i + size] for i in range(0, len(table), size)]))
+    assert repr(cut) == repr(whole)
+
+
+def test_not_a_number_never_reaches_the_parameters(config: Config) -> None:
+    table = readings(20.0)
+    rng = np.random.default_rng(1)
+    bad = rng.choice(len(table), 60, replace=False)
+    bad = bad[table["channel"][bad] < 2]
+    table["value"][bad] = rng.choice([np.nan, np.inf, -np.inf], len(bad))
+    last = maps(play(config, [table]), b"estimate/elbow")[-1]
+    for name, value in TRUTH.items():
+        assert last["parameters"][name] == pytest.approx(value, abs=0.03 * abs(value) + 0.02), name
+
+
+def test_silence_is_said_and_so_is_its_end(config: Config) -> None:
+    pipeline = Pipeline(config, boot=1)
+    table = readings(3.0)
+    pipeline.absorb(table, 0, lambda: 0)
+    end = int(table["time"][-1])
+    assert pipeline.watch(end + 900_000_000, 0) == []
+    said = pipeline.watch(end + 1_100_000_000, 0)
+    assert maps(said, b"event/elbow")[0]["kind"] == "stale"
+    faulted = maps(said, b"estimate/elbow")[0]
+    assert faulted["health"] == {"status": "faulted", "reasons": ["no data for 1.1 s"]}
+    assert pipeline.watch(end + 1_200_000_000, 0) == []
+    assert len(maps(pipeline.watch(end + 1_700_000_000, 0), b"estimate/elbow")) == 1
+    again = readings(1.0, begin=6.0)
+    assert maps(pipeline.absorb(again, 0, lambda: 0), b"event/elbow")[0]["kind"] == "recovered"
+
+
+def test_lost_samples_are_counted(config: Config) -> None:
+    table = readings(5.0)
+    keep = np.ones(len(table), bool)
+    keep[3 * 2000 : 3 * 2007] = False
+    pipeline = Pipeline(config, boot=1)
+    pipeline.absorb(table[keep], 0, lambda: 0)
+    assert pipeline.lines[0].aligner.lost()["lost"] == 7
+    assert pipeline.lines[0].samples == 5000
