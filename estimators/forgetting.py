@@ -1,4 +1,4 @@
-"""Forgetting laws: how fast each row lets go of the past; memories are in seconds, so that the row rate does not matter.
+"""Forgetting laws: how fast each row lets go of the past; memories are in seconds, so the row rate does not matter.
 
 - ``alarm`` (default): rests at a long memory; an alarm by a CUSUM on the squared prior prediction error, in units of
   the start-up's own residual, cuts the memory to almost nothing and lets it grow again with the time since.
@@ -56,7 +56,7 @@ class Alarm(Settings):
     """Long memory at rest, almost none after an alarm."""
 
     kind: Literal["alarm"] = "alarm"
-    memory: Seconds = 20.0  # s of motion; raised to two motion periods where the start-up finds a period
+    memory: Seconds = 60.0  # s of motion; raised to two motion periods where the start-up finds a period
     restart: Seconds = 0.005  # s, memory right after an alarm
     growth: Annotated[float, Field(gt=1)] = 2.0  # memory = time since the alarm / growth, until it is `memory` again
 
@@ -188,15 +188,15 @@ def next_lambda(state: Floats, long: float, short: float, q: float, clipped: flo
             memory = state[CONSTANT + 2]
         state[CUSUM] = g
         state[MEMORY] = memory
-        return 1.0 - 1.0 / (1.0 + memory)
+        return float(1.0 - 1.0 / (1.0 + memory))
     if law == VARIANCE_RATIO:
         r = short - state[CONSTANT] * long
         if not r > 0.0:
             return 1.0
-        return max(1.0 / (1.0 + state[CONSTANT + 1] * r / long), state[CONSTANT + 2])
+        return float(max(1.0 / (1.0 + state[CONSTANT + 1] * r / long), state[CONSTANT + 2]))
     if law == FORTESCUE:
         level = state[NOISE] if state[NOISE] > 0.0 else long
-        return max(1.0 - clipped / level * state[CONSTANT], state[CONSTANT + 1])
+        return float(max(1.0 - clipped / level * state[CONSTANT], state[CONSTANT + 1]))
     if law == PALEOLOGU:
         state[AVERAGE] += state[CONSTANT] * (e - state[AVERAGE])
         state[AVERAGE + 1] += state[CONSTANT] * (z * z - state[AVERAGE + 1])
@@ -206,7 +206,7 @@ def next_lambda(state: Floats, long: float, short: float, q: float, clipped: flo
         if sigma_e <= state[CONSTANT + 2] * sigma_v:
             return 1.0
         wanted = math.sqrt(state[AVERAGE + 1]) * sigma_v / (sigma_e - sigma_v)
-        return min(max(wanted, state[CONSTANT + 3]), 1.0)
+        return float(min(max(wanted, state[CONSTANT + 3]), 1.0))
     if law == RANDOM_WALK:
         return 1.0
-    return state[CONSTANT]
+    return float(state[CONSTANT])

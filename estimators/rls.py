@@ -10,10 +10,15 @@ Estimation, 1977, section V.3), λ from the forgetting law:
     per axis i whose share of forgetting is due:  the same update with h = e_i, zero innovation, R_i = P∞_i/(2Σ(1 − λ))
 
 The last line is the bound. Without data an axis goes from the information I to Λ·I + 2Σ(1 − λ)/P∞ between two visits,
-Λ = Πλ; as Σ(1 − λ) ≥ 1 − Λ the fixed point is at least 2/P∞, whatever λ does in between, and visits come before Λ is
-below ½: hence P_ii ≤ P∞_i. (The zero-innovation pseudo-observation of PX4 and openpilot; exponential resetting, Salgado, Goodwin,
-Middleton, Int. J. Control 47:477–491, 1988.) UD is invariant to column scaling, so θ is in SI units and only P∞ is
-scaled: 1/P∞ is the bound's weight in rows of typical excitation, P∞_i = P∞·r̄/rms(column i)².
+Λ = Πλ; as Σ(1 − λ) ≥ 1 − Λ the fixed point is at least 2/P∞, whatever λ does in between, and an axis that has lost a
+quarter does not wait for its turn: hence P_ii ≤ P∞_i. This pseudo-observation of zero innovation is what PX4 and
+openpilot arrived at, and is exponential resetting (Salgado, Goodwin, Middleton, Int. J. Control 47:477–491, 1988). UD is
+invariant to column scaling, so θ is in SI units and only P∞ is scaled: P∞_i = P∞/rms(column i)², outputs whitened, so
+that the bound weighs 1/P∞ rows of typical excitation.
+
+A row's output with a non-finite value is masked: it never touches the state. Bierman's two divisions a column are one
+here (1/α_j is kept), and f_j is formed in the pass that updates column j: a quarter less time, see
+tests/benchmarks/rls.py.
 """
 
 import itertools
@@ -34,10 +39,11 @@ from estimators.rls_state import (
     FORGOTTEN,
     HEADER,
     LAMBDA,
-    LAST,
     LAW,
     MASKED,
     OPEN,
+    OUTPUTS,
+    PARAMETERS,
     RATE_ERROR,
     RATE_LONG,
     RATE_SHORT,
@@ -50,6 +56,7 @@ from estimators.rls_state import (
     WEIGHT_2,
 )
 
+YOUNG: Final = 10  # times p rows, in which the residual variance is not known: nothing is clipped
 CLIP: Final = 25.0  # (5σ)²
 LONG_CLIP: Final = 9.0  # the long variance learns at most this many times itself
 DUE: Final = 0.01  # an axis is due for its pseudo-observation after this much forgetting
@@ -59,39 +66,26 @@ ABSURD: Final = 1e100  # refused like a non-finite value: its square would overf
 
 
 @inline
-def _observe(d: Floats, u: Floats, f: Floats, v: Floats, k: Floats, p: int, first: int, r: float) -> float:
-    """Bierman's measurement update of U and d from f = U'h, v = d∘f, nonzero from `first` on.
-
-    Returns α = r + h'Ph and leaves the gain times α in k.
-    """
-    alpha = r
-    for j in range(first, p):
-        vj = v[j]
-        new = alpha + f[j] * vj
-        step = -f[j] / alpha
-        d[j] *= alpha / new
-        k[j] = vj
+def _observe_axis(d: Floats, u: Floats, k: Floats, p: int, axis: int, r: float) -> None:
+    """Observe one coordinate as what it is, with noise r: only U and d change."""
+    alpha, inverse = r, 1.0 / r
+    for i in range(axis):
+        k[i] = 0.0
+    for j in range(axis, p):
         column = j * p
+        f = u[column + axis] if j > axis else 1.0
+        v = d[j] * f
+        step = -f * inverse
+        new = alpha + f * v
+        inverse = 1.0 / new
+        d[j] *= alpha * inverse
+        k[j] = v
         for i in range(j):
             old = u[column + i]
             ki = k[i]
             u[column + i] = old + ki * step
-            k[i] = ki + vj * old
+            k[i] = ki + v * old
         alpha = new
-    return alpha
-
-
-@inline
-def _observe_axis(d: Floats, u: Floats, f: Floats, v: Floats, k: Floats, p: int, axis: int, r: float) -> None:
-    """Observe one coordinate as what it is, with noise r: only U and d change."""
-    for i in range(axis):
-        k[i] = 0.0
-    f[axis] = 1.0
-    v[axis] = d[axis]
-    for j in range(axis + 1, p):
-        f[j] = u[j * p + axis]
-        v[j] = d[j] * f[j]
-    _observe(d, u, f, v, k, p, axis, r)
 
 
 @inline
@@ -112,7 +106,7 @@ def _walk(d: Floats, u: Floats, a: Floats, p: int, axis: int, q: float) -> None:
 
 
 @inline
-def _bound(state: Floats, d: Floats, u: Floats, f: Floats, v: Floats, k: Floats, p: int) -> None:
+def _bound(state: Floats, d: Floats, u: Floats, k: Floats, p: int) -> None:
     """Pseudo-observations that are due."""
     forgotten = state[FORGOTTEN]
     axis = int(state[AXIS])
@@ -122,16 +116,16 @@ def _bound(state: Floats, d: Floats, u: Floats, f: Floats, v: Floats, k: Floats,
         share = forgotten - state[visited + axis]
         if share < DUE or (turn > 0 and share < OVERDUE):
             break
-        _observe_axis(d, u, f, v, k, p, axis, 0.5 * state[bound + axis] / share)
+        _observe_axis(d, u, k, p, axis, 0.5 * state[bound + axis] / share)
         state[visited + axis] = forgotten
         axis += 1
         if axis == p:
             axis = 0
-    state[AXIS] = axis
+        state[AXIS] = axis
 
 
 @inline
-def _wander(state: Floats, d: Floats, u: Floats, f: Floats, p: int) -> None:
+def _wander(state: Floats, d: Floats, u: Floats, k: Floats, p: int) -> None:
     """Random walk of one axis, p rows' worth, where its variance is below P∞."""
     axis = int(state[AXIS])
     bound = state[HEADER + 2 * p + p * p + axis]
@@ -140,8 +134,110 @@ def _wander(state: Floats, d: Floats, u: Floats, f: Floats, p: int) -> None:
         variance += d[j] * u[j * p + axis] * u[j * p + axis]
     q = min(p * state[CONSTANT] * bound, bound - variance)
     if q > 0.0:
-        _walk(d, u, f, p, axis, q)
+        _walk(d, u, k, p, axis, q)
     state[AXIS] = axis + 1 if axis + 1 < p else 0
+
+
+@inline
+def _rows(state: Floats, phi: Floats, y: Floats, rows: int, m: int, p: int) -> None:
+    """Learn from rows, in place. phi: (rows·outputs·parameters,), y: (rows·outputs,), flat."""
+    theta = state[HEADER : HEADER + p]
+    d = state[HEADER + p : HEADER + 2 * p]
+    u = state[HEADER + 2 * p : HEADER + 2 * p + p * p]
+    scratch = HEADER + 4 * p + p * p
+    k = state[scratch : scratch + p]
+    r = state[scratch + p : scratch + p + m]
+    long = state[scratch + p + m : scratch + p + 2 * m]
+    short = state[scratch + p + 2 * m : scratch + p + 3 * m]
+    for row in range(rows):
+        inverse_lambda = 1.0 / state[LAMBDA]
+        count = state[ROWS] + 1.0
+        rate = 1.0 / count
+        rate_long = max(state[RATE_LONG], rate)
+        rate_short = max(state[RATE_SHORT], rate)
+        young = count <= YOUNG * p
+        opened = state[SINCE] < state[OPEN]
+        present = 0
+        sum_q = sum_clipped = sum_e = sum_clipped_e = sum_z = sum_y = 0.0
+        for j in range(m):
+            h = (row * m + j) * p
+            target = y[row * m + j]
+            e = target
+            size = 0.0
+            for i in range(p):
+                x = phi[h + i]
+                e -= x * theta[i]
+                size += abs(x)
+            if not (abs(e) < ABSURD and size < ABSURD):  # true for NaN and infinity anywhere in h and y
+                state[MASKED] += 1.0
+                continue
+            noise = r[j]
+            alpha, inverse = noise, 1.0 / noise
+            for column in range(p):
+                first = column * p
+                f = phi[h + column]
+                for i in range(column):
+                    f += u[first + i] * phi[h + i]
+                dj = d[column] * inverse_lambda
+                v = dj * f
+                step = -f * inverse
+                new = alpha + f * v
+                inverse = 1.0 / new
+                d[column] = dj * (alpha * inverse)
+                k[column] = v
+                for i in range(column):
+                    old = u[first + i]
+                    ki = k[i]
+                    u[first + i] = old + ki * step
+                    k[i] = ki + v * old
+                alpha = new
+            inverse_lambda = 1.0
+            q = e * e * inverse
+            sum_q += q
+            sum_e += e * e / noise
+            level = long[j]
+            if opened and short[j] > level:
+                level = short[j]
+            if q > CLIP * level and not young:
+                e = math.copysign(math.sqrt(CLIP * level * alpha), e)
+                q = CLIP * level
+                state[CLIPPED] += 1.0
+            gain = e * inverse
+            for i in range(p):
+                theta[i] += k[i] * gain
+            limit = LONG_CLIP * long[j]
+            long[j] += rate_long * ((q if young or q < limit else limit) - long[j])
+            short[j] += rate_short * (q - short[j])
+            sum_clipped += q
+            sum_clipped_e += e * e / noise
+            sum_z += alpha / noise - 1.0
+            sum_y += target * target / noise
+            present += 1
+        if present == 0:
+            state[REFUSED] += 1.0
+            continue
+        state[ROWS] = count
+        lam = state[LAMBDA]
+        state[FORGOTTEN] += 1.0 - lam
+        state[WEIGHT] = lam * state[WEIGHT] + 1.0
+        state[WEIGHT_2] = lam * lam * state[WEIGHT_2] + 1.0
+        rate = max(state[RATE_ERROR], rate)
+        state[ERROR] += rate * (sum_e - state[ERROR])
+        state[SIGNAL] += rate * (sum_y - state[SIGNAL])
+        if state[STARTING] == 1.0:
+            continue
+        if state[LAW] == RANDOM_WALK:
+            _wander(state, d, u, k, p)
+        else:
+            _bound(state, d, u, k, p)
+        mean_long = mean_short = 0.0
+        for j in range(m):
+            mean_long += long[j] / m
+            mean_short += short[j] / m
+        share = 1.0 / present
+        state[LAMBDA] = next_lambda(
+            state, mean_long, mean_short, sum_q * share, sum_clipped * share, sum_clipped_e * share, sum_z * share
+        )
 
 
 @kernel("void(f8[::1], f8[:, :, ::1], f8[:, ::1])")
@@ -151,96 +247,17 @@ def absorb(state: Floats, phi: Floats, y: Floats) -> None:
     state: see rls_state.py; phi: (rows, outputs, parameters); y: (rows, outputs).
     """
     rows, m, p = phi.shape
-    theta = state[HEADER : HEADER + p]
-    d = state[HEADER + p : HEADER + 2 * p]
-    u = state[HEADER + 2 * p : HEADER + 2 * p + p * p]
-    scratch = HEADER + 4 * p + p * p
-    f = state[scratch : scratch + p]
-    v = state[scratch + p : scratch + 2 * p]
-    k = state[scratch + 2 * p : scratch + 3 * p]
-    r = state[scratch + 3 * p : scratch + 3 * p + m]
-    long = state[scratch + 3 * p + m : scratch + 3 * p + 2 * m]
-    short = state[scratch + 3 * p + 2 * m : scratch + 3 * p + 3 * m]
-    usable = state[scratch + 3 * p + 3 * m : scratch + 3 * p + 4 * m]
-    for row in range(rows):
-        present = 0
-        for j in range(m):
-            whole = abs(y[row, j]) < ABSURD
-            for i in range(p):
-                whole &= abs(phi[row, j, i]) < ABSURD
-            usable[j] = whole
-            present += whole
-        if present == 0:
-            state[REFUSED] += 1.0
-            continue
-        lam = state[LAMBDA]
-        state[ROWS] += 1.0
-        if lam < 1.0:
-            inverse = 1.0 / lam
-            for i in range(p):
-                d[i] *= inverse
-            state[FORGOTTEN] += 1.0 - lam
-        state[WEIGHT] = lam * state[WEIGHT] + 1.0
-        state[WEIGHT_2] = lam * lam * state[WEIGHT_2] + 1.0
-        rate = 1.0 / state[ROWS]
-        rate_long = max(state[RATE_LONG], rate)
-        rate_short = max(state[RATE_SHORT], rate)
-        young = state[ROWS] <= 10.0 * p  # the residual variance is not known yet
-        opened = state[SINCE] < state[OPEN]
-        mean_q = mean_clipped = mean_e = mean_z = mean_y = mean_e_raw = 0.0
-        for j in range(m):
-            if usable[j] == 0.0:
-                state[MASKED] += 1.0
-                continue
-            e = y[row, j]
-            for i in range(p):
-                e -= phi[row, j, i] * theta[i]
-            if j == 0:
-                state[LAST] = e
-            for i in range(p):
-                s = phi[row, j, i]
-                for n in range(i):
-                    s += u[i * p + n] * phi[row, j, n]
-                f[i] = s
-                v[i] = d[i] * s
-            alpha = _observe(d, u, f, v, k, p, 0, r[j])
-            q = e * e / alpha
-            mean_q += q
-            mean_e_raw += e * e / r[j]
-            level = long[j]
-            if opened:
-                level = max(level, short[j])
-            if q > CLIP * level and not young:
-                e = math.copysign(math.sqrt(CLIP * level * alpha), e)
-                q = CLIP * level
-                state[CLIPPED] += 1.0
-            gain = e / alpha
-            for i in range(p):
-                theta[i] += k[i] * gain
-            limit = LONG_CLIP * long[j]
-            long[j] += rate_long * ((q if young or q < limit else limit) - long[j])
-            short[j] += rate_short * (q - short[j])
-            mean_clipped += q
-            mean_e += e * e / r[j]
-            mean_z += alpha / r[j] - 1.0
-            mean_y += y[row, j] * y[row, j] / r[j]
-        rate = max(state[RATE_ERROR], rate)
-        state[ERROR] += rate * (mean_e_raw - state[ERROR])
-        state[SIGNAL] += rate * (mean_y - state[SIGNAL])
-        if state[STARTING] == 1.0:
-            continue
-        if state[LAW] == RANDOM_WALK:
-            _wander(state, d, u, f, p)
-        else:
-            _bound(state, d, u, f, v, k, p)
-        share = 1.0 / present
-        mean_long = mean_short = 0.0
-        for j in range(m):
-            mean_long += long[j] / m
-            mean_short += short[j] / m
-        state[LAMBDA] = next_lambda(
-            state, mean_long, mean_short, mean_q * share, mean_clipped * share, mean_e * share, mean_z * share
-        )
+    _rows(state, phi.reshape(-1), y.reshape(-1), rows, m, p)
+
+
+@kernel("void(f8[::1], f8[::1])")
+def absorb_one(state: Floats, row: Floats) -> None:
+    """Learn from one row, in place; the same result as `absorb`, for callers that have one row at a time.
+
+    state: see rls_state.py; row: Φ and behind it y, flat (outputs·parameters + outputs,).
+    """
+    m, p = int(state[OUTPUTS]), int(state[PARAMETERS])
+    _rows(state, row[: m * p], row[m * p :], 1, m, p)
 
 
 class RecursiveLeastSquares:
@@ -250,10 +267,11 @@ class RecursiveLeastSquares:
         """period: s between rows. Learns nothing before `begin`."""
         self.p, self.m, self.period = p, m, period = parameters, outputs, period
         self.state = state = np.zeros(at.size(p, m))
-        cuts = np.cumsum([HEADER, p, p, p * p, p, p, 3 * p, m, m, m, m])
+        cuts = np.cumsum([HEADER, p, p, p * p, p, p, p, m, m, m])
         parts = [state[a:b] for a, b in itertools.pairwise(cuts)]
-        self.theta, self.d, u, self.bound, self._visited, _, self.noise, self._long, self._short, _ = parts
+        self.theta, self.d, u, self.bound, self._visited, _, self.noise, self._long, self._short = parts
         self._u = u.reshape(p, p).T  # u[i, j] above the diagonal; the rest is not used
+        state[[PARAMETERS, OUTPUTS]] = p, m
         state[RATE_LONG] = min(period / 5.0, 0.02)
         state[RATE_SHORT] = min(period / 0.1, 0.1)
         state[RATE_ERROR] = min(period / 2.0, 0.1)

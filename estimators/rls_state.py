@@ -2,8 +2,8 @@
 
 One array, because a compiled call costs a fixed time per array argument, because a checkpoint is then one copy, and
 because "the state did not change" is then one comparison. The header holds scalars at the indices below; behind it, for
-p parameters and m outputs: θ (p), d (p), U (p × p, column j at ``j·p``), bound (p), visited (p), scratch f, v, k (p
-each), r (m), long (m), short (m), usable (m).
+p parameters and m outputs: θ (p), d (p), U (p × p, column j at ``j·p``), bound (p), visited (p), scratch (p),
+r (m), long (m), short (m).
 """
 
 from typing import Final
@@ -32,11 +32,12 @@ RATE_SHORT: Final = 17
 RATE_ERROR: Final = 18
 ERROR: Final = 19  # running mean of Σ e²/r
 SIGNAL: Final = 20  # running mean of Σ y²/r
-LAST: Final = 21  # the last row's first output: prior prediction error
+PARAMETERS: Final = 21  # p
+OUTPUTS: Final = 26  # m
 AVERAGE: Final = 22  # 22…24: running averages of the law
 CONSTANT: Final = 28  # 28…39: constants of the law
 
 
 def size(p: int, m: int) -> int:
     """Length of the state of p parameters and m outputs."""
-    return HEADER + 7 * p + p * p + 4 * m
+    return HEADER + 5 * p + p * p + 3 * m

@@ -1,0 +1,169 @@
+"""One RLS step, p = 10, two outputs: ours against gcc -O3 C of the same algorithm, padasip, river and filterpy.
+
+python tests/benchmarks/rls.py [--json]
+
+ns per sample (two scalar updates), medians of interleaved chunks, CPU time of this thread, so ratios belong to one run.
+C is called as ours is, through a Python call per batch, but its time is taken from a call of the whole chunk.
+"""
+
+import argparse
+import ctypes
+import json
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from estimators.base import Floats
+from estimators.forgetting import Alarm, Fixed, Threshold
+from estimators.rls import RecursiveLeastSquares, absorb, absorb_one
+
+P: Final = 10
+M: Final = 2
+ROWS: Final = 1000
+PERIOD: Final = 1e-3
+LAMBDA: Final = 1.0 - 1.0 / 60_001.0
+BATCHES: Final = (1, 8, 32, 1000)
+GOALS: Final = {1: 3.2, 8: 1.45, 32: None, 1000: 1.2}  # of our default step to bare C
+
+Chunk = Callable[[], object]
+
+
+def data() -> tuple[Floats, Floats]:
+    """phi (rows, outputs, parameters) and y (rows, outputs)."""
+    rng = np.random.default_rng(1)
+    phi = rng.standard_normal((ROWS, M, P))
+    return phi, phi @ rng.standard_normal(P) + 0.01 * rng.standard_normal((ROWS, M))
+
+
+def ours(phi: Floats, y: Floats, full: bool, batch: int) -> Chunk:
+    """Our kernel over the chunk, batch rows a call; full: the default law, else a fixed λ."""
+    rls = RecursiveLeastSquares(P, M, PERIOD, Alarm() if full else Fixed(memory=60.0))
+    rls.begin(np.ones(M), np.ones(P))
+    rls.absorb(phi, y)
+    rls.settle(Threshold(1e-4, 3.0, 60.0))
+    parts = [
+        (np.ascontiguousarray(phi[i : i + batch]), np.ascontiguousarray(y[i : i + batch]))
+        for i in range(0, ROWS, batch)
+    ]
+    state = rls.state
+
+    def chunk() -> None:
+        for part_phi, part_y in parts:
+            absorb(state, part_phi, part_y)
+
+    single = list(np.concatenate([phi.reshape(ROWS, -1), y], axis=1))
+
+    def one_by_one() -> None:
+        for row in single:
+            absorb_one(state, row)
+
+    return one_by_one if batch == 1 else chunk
+
+
+def reference(folder: Path) -> ctypes.CDLL:
+    """rls_reference.c compiled with gcc -O3."""
+    library = folder / "rls_reference.so"
+    source = Path(__file__).with_name("rls_reference.c")
+    subprocess.run(["gcc", "-O3", "-shared", "-fPIC", "-o", str(library), str(source), "-lm"], check=True)
+    return ctypes.CDLL(str(library))
+
+
+def c_chunk(library: ctypes.CDLL, phi: Floats, y: Floats, full: bool) -> Chunk:
+    """The C reference over the chunk, in one call."""
+    state = np.zeros(7 * P + P * P + 3 * M)
+    state[P : 2 * P] = 50.0
+    state[2 * P + P * P : 3 * P + P * P] = 100.0
+    scalars = np.zeros(26)
+    scalars[0] = LAMBDA
+    scalars[11:19] = np.inf, 6e4, 1000.0, 2e-4, 1e-2, 5e-4, 0.0, 0.0
+    scalars[20:] = 6e4, 0.5, 5.0, 1e-4, 3.0, 60.0
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (scalars, state, phi, y)]
+    sizes = [ctypes.c_long(n) for n in (ROWS, M, P)]
+
+    def chunk(_: Any = (scalars, state, phi, y)) -> None:
+        if full:
+            library.full(*pointers, *sizes)
+        else:
+            library.bare(*pointers[1:], *sizes, ctypes.c_double(LAMBDA))
+
+    return chunk
+
+
+def libraries(phi: Floats, y: Floats) -> dict[str, tuple[Chunk, int]]:
+    """The neighbours, as their users call them: chunk and its rows."""
+    import padasip
+    import river.linear_model
+    from filterpy.kalman import KalmanFilter
+
+    n = 100
+    names = [f"x{i}" for i in range(P)]
+    flat = [(x, float(v)) for row, target in zip(phi[:n], y[:n], strict=True) for x, v in zip(row, target, strict=True)]
+    maps = [(dict(zip(names, x.tolist(), strict=True)), v) for x, v in flat]
+    adaptive = padasip.filters.FilterRLS(n=P, mu=LAMBDA)
+    bayesian = river.linear_model.BayesianLinearRegression(smoothing=LAMBDA)
+    walk = KalmanFilter(dim_x=P, dim_z=M)
+    walk.R = np.eye(M)
+
+    def run_padasip() -> None:
+        for x, v in flat:
+            adaptive.adapt(v, x)
+
+    def run_river() -> None:
+        for x, v in maps:
+            bayesian.learn_one(x, v)
+
+    def run_filterpy() -> None:
+        for row, target in zip(phi[:n], y[:n], strict=True):
+            walk.update(target, H=row)
+
+    return {"padasip": (run_padasip, n), "river": (run_river, n), "filterpy": (run_filterpy, n)}
+
+
+def measure(chunks: dict[str, tuple[Chunk, int]], repeats: int = 31) -> dict[str, float]:
+    """Median ns per sample of each, interleaved."""
+    times: dict[str, list[float]] = {name: [] for name in chunks}
+    for _ in range(repeats):
+        for name, (chunk, rows) in chunks.items():
+            start = time.thread_time_ns()
+            chunk()
+            times[name].append((time.thread_time_ns() - start) / rows)
+    return {name: float(np.median(values[2:])) for name, values in times.items()}
+
+
+def figures() -> list[dict[str, Any]]:
+    """One row per contender."""
+    phi, y = data()
+    with tempfile.TemporaryDirectory() as folder:
+        library = reference(Path(folder))
+        chunks = {
+            "C bare UD": (c_chunk(library, phi, y, full=False), ROWS),
+            "C default step": (c_chunk(library, phi, y, full=True), ROWS),
+        }
+        for batch in BATCHES:
+            chunks[f"ours fixed λ, batch {batch}"] = ours(phi, y, False, batch), ROWS
+            chunks[f"ours default step, batch {batch}"] = ours(phi, y, True, batch), ROWS
+        result = measure(chunks | libraries(phi, y))
+    bare, full = result["C bare UD"], result["C default step"]
+    return [{"name": name, "ns": ns, "to_bare_c": ns / bare, "to_same_c": ns / full} for name, ns in result.items()]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--json", action="store_true")
+    rows = figures()
+    if parser.parse_args().json:
+        print(json.dumps(rows))
+        return
+    print(f"{'':32}{'ns/sample':>10}{'× bare C':>10}{'× C default step':>18}")
+    for row in rows:
+        print(f"{row['name']:32}{row['ns']:10.0f}{row['to_bare_c']:10.2f}{row['to_same_c']:18.2f}")
+
+
+if __name__ == "__main__":
+    main()
