@@ -139,6 +139,7 @@ def test_a_table_says_the_same_as_a_dbc(tmp_path: Path) -> None:
         ]
     )
     assert table.signals() == {"AXIS.position": "rad", "AXIS.torque": "N·m", "AXIS.load": "1"}
+    assert table._layout.lengths == {0x181 | 0x8000_0000: 6}  # just enough, as none is given
     batch = Frames(
         np.full(2, 0x181 | 0x8000_0000, np.uint32),
         np.frombuffer(bytes.fromhex("ffff38 18fc fa") + bytes.fromhex("000168 0080 fb"), np.uint8).reshape(2, 6),
