@@ -1,0 +1,98 @@
+"""A complete configuration for listening to exactly one rig."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from hil_rig.emulator import Wire
+from hil_rig.messages import COUNTER, Field, Message
+from hil_rig.plants.base import Plant
+from hil_rig.player import Robot
+
+DRIVER: Final = "wire"
+BAUDRATE: Final = 3_000_000
+BITRATE: Final = 1_000_000
+
+
+def toml(rig: str, kind: str, wire: Wire, robot: Robot, endpoint: str, page: str) -> str:
+    """The file's text. kind: name of the wire; endpoint, page: where the service publishes."""
+    lines = [
+        f"# Written by the rig {rig} on {kind}: listens to exactly what it plays.",
+        "[robot]",
+        f"name = {_value(rig)}",
+        "",
+        "[publish]",
+        f"endpoint = {_value(endpoint)}",
+        f"page = {_value(page)}",
+        "",
+        f"[drivers.{DRIVER}]",
+        *_driver(kind, wire),
+    ]
+    for messages in robot.messages.values():
+        for message in messages:
+            lines += _packet(message) if kind == "serial" else _frame(message)
+    for name, plant in robot.joints.items():
+        lines += _joint(name, plant, robot.messages[name], kind)
+    return "\n".join(lines) + "\n"
+
+
+def _driver(kind: str, wire: Wire) -> list[str]:
+    device = _value(wire.device)
+    if kind == "serial":
+        return ['kind = "serial"', f"port = {device}", f"baudrate = {BAUDRATE}"]
+    if kind == "slcan":
+        return ['kind = "can"', 'interface = "slcan"', f"channel = {device}", f"bitrate = {BITRATE}"]
+    options = _value({"port": getattr(wire, "port", 0)})
+    return ['kind = "can"', 'interface = "udp_multicast"', f"channel = {device}", f"options = {options}"]
+
+
+def _frame(message: Message) -> Iterator[str]:
+    yield from ("", f"[[drivers.{DRIVER}.frames]]", f"name = {_value(message.name)}", f"id = {message.can_id:#x}")
+    start = 0
+    for field in message.fields:
+        place = {"start": start, "bits": field.bits, "type": "signed"}
+        yield f"signals.{field.name} = {_value(place | _quantity(field))}"
+        start += field.bits
+    yield f"signals.counter = {_value({'start': start, 'bits': 16})}"
+
+
+def _packet(message: Message) -> Iterator[str]:
+    yield from ("", f"[[drivers.{DRIVER}.packets]]", f"name = {_value(message.name)}", f"id = {message.packet_id}")
+    yield "fields = ["
+    for field in message.fields:
+        yield f"    {_value({'name': field.name, 'type': f'i{field.bits}'} | _quantity(field))},"
+    yield "]"
+
+
+def _quantity(field: Field) -> dict[str, Any]:
+    quantity: dict[str, Any] = {"unit": field.unit}
+    if field.scale != 1.0:
+        quantity["scale"] = field.scale
+    if field.counts_per_rev is not None:
+        quantity["counts_per_rev"] = field.counts_per_rev
+    return quantity | {"invalid": field.invalid}
+
+
+def _joint(name: str, plant: Plant, messages: tuple[Message, ...], kind: str) -> Iterator[str]:
+    own = {one.name: ours for one, ours in zip(plant.messages, messages, strict=True)}
+    reference = own[plant.roles["position"].signal.partition(".")[0]]
+    counter = "sequence" if kind == "serial" else "counter"
+    source = {"signal": f"{DRIVER}.{reference.name}.{counter}", "modulo": COUNTER}
+    yield from ("", f"[joints.{name}]", f"rate = {_value(plant.rate)}", f"model = {_value(plant.model)}")
+    yield from (f"counter = {_value(source)}", f"[joints.{name}.channels]")
+    for role, (signal, scale) in plant.roles.items():
+        message, _, wanted = signal.partition(".")
+        field = next(field for field in own[message].fields if field.name == wanted)
+        channel: dict[str, Any] = {"signal": f"{DRIVER}.{own[message].name}.{wanted}"}
+        if scale != 1.0:
+            channel["scale"] = scale
+        if field.turn is not None:
+            channel["wrap"] = field.turn * scale
+        yield f"{role} = {_value(channel)}"
+
+
+def _value(value: Any) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_value(one)}" for key, one in value.items()) + " }"
+    return repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,91 @@
+"""What a rig puts on the wire: messages of integers, and how rows of SI values become them."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+COUNTER: Final = 65536  # modulo of the sample counter that every message carries
+NODES: Final = 15  # joints that have an id of their own
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One signed integer: value in `unit` = scale × raw; the most negative number means "no value"."""
+
+    name: str
+    bits: int  # 16 or 32
+    unit: str  # as the configuration names it
+    scale: float = 1.0
+    counts_per_rev: int | None = None  # for the unit "counts"
+    wrap: int | None = None  # bits after which an encoder starts again
+
+    @property
+    def lsb(self) -> float:
+        """SI value of one count."""
+        return self.scale if self.counts_per_rev is None else math.tau / self.counts_per_rev
+
+    @property
+    def invalid(self) -> int:
+        """The marker for "no value"."""
+        return -(1 << (self.bits - 1))
+
+    @property
+    def turn(self) -> float | None:
+        """SI value after which the encoder starts again."""
+        return None if self.wrap is None else self.lsb * (1 << self.wrap)
+
+    def raw(self, values: Floats) -> Integers:
+        """Round to counts, saturate as a controller does, wrap, mark NaN."""
+        limit = -self.invalid - 1
+        counts = np.clip(np.rint(np.nan_to_num(values) / self.lsb), -limit, limit).astype(np.int64)
+        if self.wrap is not None:
+            counts &= (1 << self.wrap) - 1
+        return np.where(np.isfinite(values), counts, self.invalid)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Fields that are sampled and sent together, up to six bytes of them."""
+
+    name: str
+    fields: tuple[Field, ...]
+    rank: int = 0  # among the messages of its joint
+    node: int = 1  # number of its joint
+
+    @property
+    def can_id(self) -> int:
+        """As CANopen counts its process data: 0x181 is the first message of node 1, 0x281 its second."""
+        return 0x180 + 0x100 * self.rank + self.node
+
+    @property
+    def packet_id(self) -> int:
+        """On a serial line."""
+        return 16 * self.rank + self.node
+
+    def of_node(self, node: int, robot: int) -> "Message":
+        """The same message of another joint of a robot of so many joints."""
+        return replace(self, node=node, name=self.name if robot == 1 else f"{self.name}{node}")
+
+
+class Frame(NamedTuple):
+    """One message of one sample, before a wire gives it its form."""
+
+    message: Message
+    counter: int  # of the sample, modulo COUNTER
+    fields: bytes  # little-endian, without the counter
+
+
+def frames(message: Message, values: Floats, first: int) -> list[Frame]:
+    """Frames of one message. values: (rows, fields) SI; first: number of the first row's sample."""
+    record = np.dtype([(field.name, f"<i{field.bits // 8}") for field in message.fields])
+    raw = np.zeros(len(values), record)
+    for column, field in enumerate(message.fields):
+        raw[field.name] = field.raw(values[:, column])
+    data, size = raw.tobytes(), record.itemsize
+    return [Frame(message, (first + row) % COUNTER, data[size * row : size * (row + 1)]) for row in range(len(values))]

@@ -1,0 +1,23 @@
+"""The catalogue of rigs: what `jointwatch rig NAME` selects."""
+
+from typing import Final, NamedTuple
+
+from hil_rig.plants.recording import RecordingSettings
+from hil_rig.plants.rigid import RigidSettings
+from hil_rig.plants.two_mass import TwoMassSettings
+
+
+class Rig(NamedTuple):
+    """Settings of its joints, how many it has unless told otherwise, and what it is."""
+
+    settings: type[TwoMassSettings] | type[RigidSettings] | type[RecordingSettings]
+    joints: int
+    text: str
+
+
+RIGS: Final = {
+    "two_mass": Rig(TwoMassSettings, 1, "an elastic joint with a harmonic drive, motor and link side measured"),
+    "rigid": Rig(RigidSettings, 1, "a rigid joint with friction and gravity"),
+    "arm": Rig(RigidSettings, 7, "seven rigid joints that do not feel each other"),
+    "recording": Rig(RecordingSettings, 1, "a file of measurements, by default the EMPS drive"),
+}

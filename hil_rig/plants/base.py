@@ -1,0 +1,106 @@
+"""What a rig's joint is: something that can be sampled on and on, with channels, messages and a known truth."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+from hil_rig.messages import Message
+
+Floats = NDArray[np.float64]
+
+
+class RigError(Exception):
+    """Something a rig cannot do, said in one sentence."""
+
+
+class Settings(BaseModel):
+    """Frozen settings; an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Jump(NamedTuple):
+    """At this time a parameter (or a named group of them) is multiplied."""
+
+    time: float  # s after the first sample
+    name: str
+    factor: float
+
+
+class Role(NamedTuple):
+    """Which signal an estimator needs for a role: value = scale × signal."""
+
+    signal: str  # MESSAGE.field, of the joint's own message names
+    scale: float = 1.0
+
+
+class Plant(Protocol):
+    """One joint that is sampled equidistantly, at its own rate, one sample after the other."""
+
+    rate: float  # Hz
+    messages: tuple[Message, ...]
+    model: Mapping[str, Any]  # the configuration's `model` for identifying it
+    roles: Mapping[str, Role]
+
+    def rows(self, count: int) -> Floats:
+        """The next samples as measured, (≤ count, fields of all messages) in SI; fewer only at the end."""
+        ...
+
+    def times(self) -> Floats | None:
+        """When each sample of a finite recording is due, s after the first; None: one every 1/rate, without end."""
+        ...
+
+    def truth(self) -> Mapping[str, float]:
+        """What an estimator of `model` should find now; empty when nobody knows."""
+        ...
+
+    def parameters(self) -> Mapping[str, float]:
+        """All of the plant's own parameters, as they are now."""
+        ...
+
+
+class PlantSettings(Protocol):
+    """Settings of one kind of plant."""
+
+    def build(self, node: int, seed: int, jumps: Sequence[Jump], /) -> Plant:
+        """Joint number `node` (from 1) of a robot. Raises RigError."""
+        ...
+
+
+class Parameters:
+    """A plant's parameters as the array that its kernel reads, and the jumps they make."""
+
+    def __init__(
+        self, values: Mapping[str, float], rate: float, jumps: Sequence[Jump], groups: Mapping[str, Sequence[str]]
+    ) -> None:
+        self.names = tuple(values)
+        self.values = np.array(list(values.values()), np.float64)
+        for jump in jumps:
+            if jump.name not in values and jump.name not in groups:
+                raise RigError(f'unknown parameter "{jump.name}", expected one of {", ".join([*values, *groups])}')
+        self._groups = groups
+        self._jumps = sorted((round(jump.time * rate), jump.name, jump.factor) for jump in jumps)
+        self._sample = 0
+
+    def next_stretch(self, most: int) -> int:
+        """Apply the jumps that are due; how many samples (≤ most) may pass until the next one."""
+        while self._jumps and self._jumps[0][0] <= self._sample:
+            _, name, factor = self._jumps.pop(0)
+            for one in self._groups.get(name, (name,)):
+                self.values[self.names.index(one)] *= factor
+        stretch = min(most, self._jumps[0][0] - self._sample) if self._jumps else most
+        self._sample += stretch
+        return stretch
+
+    def as_dict(self) -> dict[str, float]:
+        """Name → value."""
+        return dict(zip(self.names, self.values.tolist(), strict=True))
+
+
+def encoder(values: Floats, bits: int) -> Floats:
+    """What an encoder of 2^bits steps a turn makes of positions (rad)."""
+    step = 2 * np.pi / (1 << bits)
+    return np.floor(values / step + 0.5) * step

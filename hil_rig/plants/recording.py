@@ -1,0 +1,150 @@
+"""A recording played as the frames of a controller: position and current (or voltage, or torque), at its own pace.
+
+Columns of .mat, .npz and .csv files are found by name; "name:2" is column 2 of a matrix, "a.b" a field of a struct.
+"""
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+import scipy.io
+from pydantic import Field as Setting
+
+from hil_rig.messages import Field, Message
+from hil_rig.plants.base import Floats, Jump, RigError, Role, Settings
+
+EMPS: Final = Path(__file__).parents[3] / "shared/data/emps/nlid_emps_sim_data_training.mat"
+POSITION: Final = {"m": ("m", 1.0), "mm": ("m", 1e-3), "rad": ("rad", 1.0), "deg": ("rad", math.pi / 180)}
+
+
+class RecordingSettings(Settings):
+    """Which file, and what is in it; by default the EMPS drive (Janot, Gautier, Brunot 2019)."""
+
+    file: Path = EMPS
+    time: str = "t"  # s
+    position: str = "qm"
+    effort: str = "vir"
+    position_unit: Literal["m", "mm", "rad", "deg"] = "m"
+    effort_name: str = "voltage"  # of the signal on the wire
+    effort_unit: str = "V"
+    effort_scale: float = Setting(default=35.1507, description="N·m (N) per unit of effort")
+    gravity: bool = False
+    loop: bool = False
+
+    def build(self, node: int, _seed: int, jumps: Sequence[Jump]) -> "Recording":
+        """The recording. Raises RigError when it cannot be read, and when it should jump or be several joints."""
+        if jumps or node > 1:
+            raise RigError("a recording is one joint and plays what happened: it takes no --jump and no --joints")
+        return Recording(self)
+
+
+class Recording:
+    """One recorded joint; nobody knows its truth."""
+
+    def __init__(self, settings: RecordingSettings) -> None:
+        table = _read(settings.file)
+        unit, factor = POSITION[settings.position_unit]
+        times = _column(table, settings.time, settings.file)
+        position = factor * _column(table, settings.position, settings.file)
+        effort = _column(table, settings.effort, settings.file)
+        if not len(times) == len(position) == len(effort) > 1:
+            raise RigError(f"{settings.file}: expected columns of one length, at least 2")
+        steps = np.diff(times)
+        if not (np.isfinite(times).all() and (steps > 0).all()):
+            raise RigError(f'{settings.file}: expected times that rise, column "{settings.time}" does not')
+        self.rate = _round(1 / float(np.median(steps)))
+        self._rows = np.column_stack((position, effort))
+        self._times: Floats = times - times[0]
+        self._next = 0
+        self._loop = settings.loop
+        rotary = unit == "rad"
+        fields = (
+            Field("position", 32, unit, _decimal(position, 32)),
+            Field(settings.effort_name, 16, settings.effort_unit, _nice(effort, 16)),
+        )
+        self.messages: tuple[Message, ...] = (Message("STATE", fields),)
+        self.model: Mapping[str, Any] = {"kind": "rigid", "axis": "rotary" if rotary else "prismatic"}
+        if settings.gravity:
+            self.model = {**self.model, "gravity_sin": True, "gravity_cos": True}
+        self.roles: Mapping[str, Role] = {
+            "position": Role("STATE.position"),
+            "torque" if rotary else "force": Role(f"STATE.{settings.effort_name}", settings.effort_scale),
+        }
+
+    def rows(self, count: int) -> Floats:
+        """(≤ count, 2): position (rad or m), effort (in its own unit); none at the end, unless it loops."""
+        if self._loop:
+            self._next %= len(self._rows)
+        start, self._next = self._next, min(self._next + count, len(self._rows))
+        return self._rows[start : self._next]
+
+    def times(self) -> Floats | None:
+        """As recorded."""
+        return self._times
+
+    def truth(self) -> Mapping[str, float]:
+        """Nobody knows."""
+        return {}
+
+    def parameters(self) -> Mapping[str, float]:
+        """None."""
+        return {}
+
+
+def _read(file: Path) -> Mapping[str, Any]:
+    try:
+        if file.suffix == ".mat":
+            loaded: Mapping[str, Any] = scipy.io.loadmat(file, simplify_cells=True)
+            return loaded
+        if file.suffix == ".npz":
+            with np.load(file) as archive:
+                return dict(archive)
+        if file.suffix == ".csv":
+            with file.open(newline="") as text:
+                names, *rows = csv.reader(text)
+            columns = zip(*rows, strict=True)
+            return {name.strip(): column for name, column in zip(names, columns, strict=True)}
+    except FileNotFoundError as error:
+        raise RigError(f"{file} is not there; `--file PATH` names the recording") from error
+    except (OSError, ValueError, NotImplementedError) as error:
+        raise RigError(f"{file}: {' '.join(str(error).split())}") from error
+    raise RigError(f"expected a .mat, .npz or .csv file, found {file}")
+
+
+def _column(table: Mapping[str, Any], path: str, file: Path) -> Floats:
+    name, _, index = path.partition(":")
+    value: Any = table
+    for part in name.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            known = [key for key in (value if isinstance(value, Mapping) else table) if not key.startswith("__")]
+            raise RigError(f'{file}: no column "{path}", expected one of {", ".join(known)}')
+        value = value[part]
+    try:
+        array = np.asarray(value, np.float64)
+        return np.ascontiguousarray(array[:, int(index)] if index else np.squeeze(array)).reshape(-1)
+    except (ValueError, TypeError, IndexError) as error:
+        raise RigError(f'{file}: column "{path}" is no column of numbers: {error}') from error
+
+
+def _round(rate: float) -> float:
+    """Times written with a few digits only do not say 999.98 Hz."""
+    return float(np.rint(rate)) if abs(rate - np.rint(rate)) < 1e-3 * rate else rate
+
+
+def _decimal(values: Floats, bits: int) -> float:
+    """The smallest power of ten, from 1e-9 on, of which so many bits hold every value."""
+    largest = float(np.nanmax(np.abs(values), initial=0.0))
+    exponent = -9
+    while largest / 10.0**exponent > 2 ** (bits - 1) - 1:
+        exponent += 1
+    return float(10.0**exponent)
+
+
+def _nice(values: Floats, bits: int) -> float:
+    """The smallest 1, 2 or 5 × 10ⁿ, from 1e-6 on, of which so many bits hold every value."""
+    largest = float(np.nanmax(np.abs(values), initial=0.0))
+    candidates = (float(f"{digit}e{exponent}") for exponent in range(-6, 12) for digit in (1, 2, 5))
+    return next(scale for scale in candidates if largest / scale <= 2 ** (bits - 1) - 1)

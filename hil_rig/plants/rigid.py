@@ -1,0 +1,127 @@
+"""A rigid joint under a position controller: J·q̈ = τ − Fv·q̇ − Fc·sign(q̇) − offset − A·sin q − B·cos q.
+
+Integration: leapfrog at 20 kHz (positions on the step, velocities between the steps), the velocity on the step
+predicted for the damping; dry friction takes at most the momentum that is there, so the joint truly sticks. At a sample
+the torque is the one in force at that instant, and central differences of the positions satisfy the equation exactly.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from pydantic import Field as Setting
+
+from hil_rig.messages import Field, Message
+from hil_rig.plants.base import Floats, Jump, Parameters, Role, Settings, encoder
+from hil_rig.plants.jit import kernel
+from hil_rig.plants.trajectory import Trajectory, reference
+
+SUBSTEPS: Final = 20  # per sample
+COLUMNS: Final = ("position", "velocity", "acceleration", "torque")  # of `exact`
+POSITION, BETWEEN, ACCELERATION, TIME = range(4)  # state; BETWEEN: velocity half a step ago
+
+
+class RigidSettings(Settings):
+    """A joint of a middle-sized arm; units: kg·m², N·m·s/rad, N·m."""
+
+    inertia: float = Setting(default=2.0, gt=0)
+    viscous: float = Setting(default=8.0, ge=0)
+    coulomb: float = Setting(default=5.0, ge=0)
+    offset: float = -1.5
+    gravity_sin: float = 12.0
+    gravity_cos: float = 3.0
+    trajectory: Trajectory = Trajectory()
+    rate: float = Setting(default=1000.0, gt=0, description="Hz")
+    stiffness: float = Setting(default=4000.0, gt=0, description="N·m/rad, of the controller")
+    damping: float = Setting(default=200.0, ge=0, description="N·m·s/rad, of the controller")
+    encoder_bits: int = Setting(default=20, ge=8, le=28)
+    torque_constant: float = Setting(default=8.0, gt=0, description="N·m/A")
+    torque_noise: float = Setting(default=0.2, ge=0, description="N·m, standard deviation, white")
+
+    def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "Rigid":
+        """Every further joint of an arm is smaller, and a little slower in its rhythm."""
+        names = ("inertia", "viscous", "coulomb", "offset", "gravity_sin", "gravity_cos")
+        size = 0.75 ** (node - 1)
+        values = {name: size * float(getattr(self, name)) for name in names}
+        trajectory = self.trajectory.model_copy(update={"period": self.trajectory.period * (1 + 0.1 * (node - 1))})
+        smaller = {"stiffness": size * self.stiffness, "damping": size * self.damping}
+        smaller |= {"torque_noise": size * self.torque_noise}
+        return Rigid(self.model_copy(update=values | smaller | {"trajectory": trajectory}), node, seed, jumps)
+
+
+class Rigid:
+    """One rigid joint in motion."""
+
+    model: Mapping[str, Any] = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
+
+    def __init__(self, settings: RigidSettings, node: int, seed: int, jumps: Sequence[Jump]) -> None:
+        self.rate = settings.rate
+        self._settings = settings
+        names = ("inertia", "viscous", "coulomb", "offset", "gravity_sin", "gravity_cos")
+        values = {name: float(getattr(settings, name)) for name in names}
+        self._parameters = Parameters(values, settings.rate, jumps, {"linear": names})
+        self._control = np.array([settings.stiffness, settings.damping])
+        self._trajectory = settings.trajectory.constants()
+        self._state = np.array([settings.trajectory.lowest(), 0.0, 0.0, 0.0])
+        self._rng = np.random.default_rng([seed, node])
+        counts = 1 << settings.encoder_bits
+        fields = (Field("position", 32, "counts", counts_per_rev=counts), Field("current", 16, "A", 1e-3))
+        self.messages: tuple[Message, ...] = (Message("STATE", fields),)
+        self.roles: Mapping[str, Role] = {
+            "position": Role("STATE.position"),
+            "torque": Role("STATE.current", settings.torque_constant),
+        }
+
+    def exact(self, count: int) -> Floats:
+        """The next samples without sensors, (count, COLUMNS) in SI."""
+        out = np.empty((count, len(COLUMNS)))
+        step = 1 / (self.rate * SUBSTEPS)
+        start = 0
+        while start < count:
+            stretch = self._parameters.next_stretch(count - start)
+            part = out[start : start + stretch]
+            _run(self._parameters.values, self._control, self._trajectory, step, self._state, part)
+            start += stretch
+        return out
+
+    def rows(self, count: int) -> Floats:
+        """(count, 2): position (rad), current (A)."""
+        exact = self.exact(count)
+        noise = self._settings.torque_noise * self._rng.standard_normal(count)
+        position = encoder(exact[:, 0], self._settings.encoder_bits)
+        return np.column_stack((position, (exact[:, 3] + noise) / self._settings.torque_constant))
+
+    def times(self) -> Floats | None:
+        """Without end."""
+        return None
+
+    def truth(self) -> Mapping[str, float]:
+        """The parameters themselves."""
+        return self._parameters.as_dict()
+
+    def parameters(self) -> Mapping[str, float]:
+        """The same as the truth."""
+        return self._parameters.as_dict()
+
+
+@kernel("void(f8[::1], f8[::1], f8[::1], f8, f8[::1], f8[:, ::1])")
+def _run(parameters: Floats, control: Floats, trajectory: Floats, step: float, state: Floats, out: Floats) -> None:
+    J, Fv, Fc, offset, A, B = parameters
+    kp, kd = control
+    for row in range(len(out)):
+        for substep in range(SUBSTEPS):
+            q, between = state[POSITION], state[BETWEEN]
+            v = between + step / 2 * state[ACCELERATION]
+            wanted, speed = reference(trajectory, state[TIME] * step)
+            torque = kp * (wanted - q) + kd * (speed - v)
+            free = between + step / J * (torque - Fv * v - offset - A * np.sin(q) - B * np.cos(q))
+            after = free - np.sign(free) * min(abs(free), step / J * Fc)
+            state[ACCELERATION] = (after - between) / step
+            if substep == 0:
+                out[row, 0] = q
+                out[row, 1] = (between + after) / 2
+                out[row, 2] = state[ACCELERATION]
+                out[row, 3] = torque
+            state[POSITION] = q + step * after
+            state[BETWEEN] = after
+            state[TIME] += 1.0  # in steps: exact for centuries

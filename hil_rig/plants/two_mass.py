@@ -1,0 +1,187 @@
+"""An elastic joint with a harmonic drive: motor and link inertia, cubic stiffness, Stribeck friction, gravity.
+
+All on the link side (da Silva, de Souza, Schäfer 2007, equations (3.5)–(3.8), read with N + 1 = 1)::
+
+    J_in θ̈_in   = T_m − T_stiff − [b_in θ̇_in + C1 tanh(θ̇_in/ω1) + C2 θ̇_in exp(−|θ̇_in/ω_s|^δ_s) + b_inD θ_in]
+    J_out θ̈_out = T_stiff − [b_out θ̇_out + b_outC sign(θ̇_out) + A1 sin θ_out + A2 cos θ_out] + T_g sin θ_out
+    T_stiff = k1 Δθ + k2 Δθ³,   Δθ = θ_in − θ_out
+
+Integration as in rigid.py: leapfrog at 20 kHz, the velocity on the step predicted for the damping, true sticking of the
+link. The joint torque sensor sits before the output friction: it measures T_stiff.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from pydantic import Field as Setting
+
+from hil_rig.messages import Field, Message
+from hil_rig.plants.base import Floats, Jump, Parameters, Role, Settings, encoder
+from hil_rig.plants.jit import kernel
+from hil_rig.plants.trajectory import Trajectory, reference
+
+SUBSTEPS: Final = 20  # per sample
+# of `exact`; each pair is motor side, link side
+COLUMNS: Final = (
+    *("theta_in", "theta_out", "omega_in", "omega_out", "alpha_in", "alpha_out"),
+    *("motor_torque", "joint_torque"),
+)
+Q_IN, Q_OUT, W_IN, W_OUT, A_IN, A_OUT, TIME = range(7)  # state; W: velocity half a step ago
+GROUPS: Final = {  # what jumps together in the published experiment
+    "linear": ("C1", "C2", "b_in", "b_inD"),
+    "nonlinear": ("omega1", "omega_s"),
+}
+
+
+class TwoMassSettings(Settings):
+    """A robot's shoulder. Friction as in the published Case 2; inertias, gravity and output friction are chosen."""
+
+    J_in: float = Setting(default=1.5, gt=0, description="kg·m²")
+    J_out: float = Setting(default=4.0, gt=0, description="kg·m²")
+    k1: float = Setting(default=10_000.0, gt=0, description="N·m/rad")
+    k2: float = Setting(default=3e7, ge=0, description="N·m/rad³")
+    C1: float = Setting(default=25.0, ge=0, description="N·m")
+    C2: float = Setting(default=590.0, ge=0, description="N·m·s/rad")
+    b_in: float = Setting(default=76.0, ge=0, description="N·m·s/rad")
+    b_inD: float = Setting(default=40.0, ge=0, description="N·m/rad")  # noqa: N815 (the paper's symbol)
+    b_out: float = Setting(default=20.0, ge=0, description="N·m·s/rad")
+    b_outC: float = Setting(default=8.0, ge=0, description="N·m")  # noqa: N815 (the paper's symbol)
+    A1: float = Setting(default=3.0, description="N·m")
+    A2: float = Setting(default=2.0, description="N·m")
+    omega1: float = Setting(default=0.0616, gt=0, description="rad/s")
+    omega_s: float = Setting(default=0.1312, gt=0, description="rad/s")
+    delta_s: float = Setting(default=1.0, gt=0)
+    T_g: float = Setting(default=80.0, description="N·m, gravity, θ from the upright")
+    trajectory: Trajectory = Trajectory()
+    rate: float = Setting(default=1000.0, gt=0, description="Hz")
+    stiffness: float = Setting(default=20_000.0, gt=0, description="N·m/rad, of the controller")
+    damping: float = Setting(default=300.0, ge=0, description="N·m·s/rad, of the controller")
+    motor_bits: int = Setting(default=20, ge=8, le=28, description="encoder, link side")
+    link_bits: int = Setting(default=18, ge=8, le=28, description="encoder")
+    torque_constant: float = Setting(default=10.0, gt=0, description="N·m/A, (N+1)·K_m")
+    motor_noise: float = Setting(default=0.5, ge=0, description="N·m, standard deviation, white")
+    joint_noise: float = Setting(default=0.3, ge=0, description="N·m, standard deviation, white")
+
+    def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "TwoMass":
+        """The joints of an arm differ in their noise only."""
+        return TwoMass(self, node, seed, jumps)
+
+
+class TwoMass:
+    """One elastic joint in motion."""
+
+    # seen from the link: what a rigid model finds between the torque sensor and the link's encoder
+    model: Mapping[str, Any] = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
+
+    def __init__(self, settings: TwoMassSettings, node: int, seed: int, jumps: Sequence[Jump]) -> None:
+        self.rate = settings.rate
+        self._settings = settings
+        names = list(TwoMassSettings.model_fields)
+        names = names[: names.index("trajectory")]
+        values = {name: float(getattr(settings, name)) for name in names}
+        self._parameters = Parameters(values, settings.rate, jumps, GROUPS)
+        self._control = np.array([settings.stiffness, settings.damping])
+        self._trajectory = settings.trajectory.constants()
+        self._state = np.zeros(7)
+        self._state[Q_IN], self._state[Q_OUT] = self._at_rest(settings.trajectory.lowest())
+        self._rng = np.random.default_rng([seed, node])
+        motor = (
+            Field("position", 32, "counts", counts_per_rev=1 << settings.motor_bits),
+            Field("current", 16, "A", 2e-3),
+        )
+        link = (
+            Field("position", 32, "counts", counts_per_rev=1 << settings.link_bits),
+            Field("torque", 16, "N·m", 1e-2),
+        )
+        self.messages: tuple[Message, ...] = (Message("MOTOR", motor), Message("LINK", link, rank=1))
+        self.roles: Mapping[str, Role] = {"position": Role("LINK.position"), "torque": Role("LINK.torque")}
+
+    def exact(self, count: int) -> Floats:
+        """The next samples without sensors, (count, COLUMNS) in SI."""
+        out = np.empty((count, len(COLUMNS)))
+        step = 1 / (self.rate * SUBSTEPS)
+        start = 0
+        while start < count:
+            stretch = self._parameters.next_stretch(count - start)
+            part = out[start : start + stretch]
+            _run(self._parameters.values, self._control, self._trajectory, step, self._state, part)
+            start += stretch
+        return out
+
+    def rows(self, count: int) -> Floats:
+        """(count, 4): motor position (rad), motor current (A), link position (rad), joint torque (N·m)."""
+        exact, settings = self.exact(count), self._settings
+        noise = self._rng.standard_normal((count, 2)) * (settings.motor_noise, settings.joint_noise)
+        return np.column_stack(
+            (
+                encoder(exact[:, 0], settings.motor_bits),
+                (exact[:, 6] + noise[:, 0]) / settings.torque_constant,
+                encoder(exact[:, 1], settings.link_bits),
+                exact[:, 7] + noise[:, 1],
+            )
+        )
+
+    def times(self) -> Floats | None:
+        """Without end."""
+        return None
+
+    def truth(self) -> Mapping[str, float]:
+        """Of the link: J_out θ̈ + b_out θ̇ + b_outC sign(θ̇) + (A1 − T_g) sin θ + A2 cos θ = joint torque."""
+        now = self._parameters.as_dict()
+        return {
+            "inertia": now["J_out"],
+            "viscous": now["b_out"],
+            "coulomb": now["b_outC"],
+            "offset": 0.0,
+            "gravity_sin": now["A1"] - now["T_g"],
+            "gravity_cos": now["A2"],
+        }
+
+    def parameters(self) -> Mapping[str, float]:
+        """All of them, as they are now."""
+        return self._parameters.as_dict()
+
+    def _at_rest(self, motor: float) -> tuple[float, float]:
+        """Positions of motor and link when the drive holds the load (fixed point, a contraction by T_g/k1)."""
+        now = self._parameters.as_dict()
+        link = motor
+        for _ in range(20):
+            load = (now["A1"] - now["T_g"]) * np.sin(link) + now["A2"] * np.cos(link)
+            wound = load / now["k1"]
+            for _ in range(20):
+                wound = load / (now["k1"] + now["k2"] * wound**2)
+            link = motor - wound
+        return motor, float(link)
+
+
+@kernel("void(f8[::1], f8[::1], f8[::1], f8, f8[::1], f8[:, ::1])")
+def _run(parameters: Floats, control: Floats, trajectory: Floats, step: float, state: Floats, out: Floats) -> None:
+    J_in, J_out, k1, k2, C1, C2, b_in, b_inD, b_out, b_outC, A1, A2, omega1, omega_s, delta_s, T_g = parameters
+    kp, kd = control
+    for row in range(len(out)):
+        for substep in range(SUBSTEPS):
+            q_in, q_out, w_in, w_out = state[Q_IN], state[Q_OUT], state[W_IN], state[W_OUT]
+            v_in = w_in + step / 2 * state[A_IN]
+            v_out = w_out + step / 2 * state[A_OUT]
+            wanted, speed = reference(trajectory, state[TIME] * step)
+            torque = kp * (wanted - q_in) + kd * (speed - v_in)
+            twist = q_in - q_out
+            joint = k1 * twist + k2 * twist**3
+            stribeck = C2 * v_in * np.exp(-(np.abs(v_in / omega_s) ** delta_s))
+            friction = b_in * v_in + C1 * np.tanh(v_in / omega1) + stribeck + b_inD * q_in
+            a_in = (torque - joint - friction) / J_in
+            free = w_out + step / J_out * (joint - b_out * v_out - (A1 - T_g) * np.sin(q_out) - A2 * np.cos(q_out))
+            after = free - np.sign(free) * min(abs(free), step / J_out * b_outC)
+            a_out = (after - w_out) / step
+            if substep == 0:
+                out[row, 0], out[row, 1] = q_in, q_out
+                out[row, 2], out[row, 3] = w_in + step / 2 * a_in, (w_out + after) / 2
+                out[row, 4], out[row, 5] = a_in, a_out
+                out[row, 6], out[row, 7] = torque, joint
+            state[W_IN] = w_in + step * a_in
+            state[W_OUT] = after
+            state[Q_IN] = q_in + step * state[W_IN]
+            state[Q_OUT] = q_out + step * after
+            state[A_IN], state[A_OUT] = a_in, a_out
+            state[TIME] += 1.0  # in steps: exact for centuries
