@@ -5,6 +5,7 @@ reading costs 127 µs a frame). `ignore_config`: no hidden file has a say in wha
 """
 
 import fcntl
+import logging
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,8 @@ from drivers import slcan
 from drivers.base import LinkError
 from drivers.descriptor import drain, link_error
 from drivers.frame import ERROR, EXTENDED, REMOTE, Frames
+
+logging.getLogger("can").setLevel(logging.CRITICAL)  # what it logs it also raises, and we say it in one sentence
 
 MOST: Final = 4096  # frames in one go: a flooded bus must not keep its first frames waiting
 WIDTH: Final = 64

@@ -30,7 +30,7 @@ def link_error(name: str, error: BaseException) -> LinkError:
     cause: BaseException | None = error
     while cause is not None:
         code = getattr(cause, "errno", None) or (cause.args or (None,))[0]  # termios.error has no errno
-        if code in _REMEDIES:
+        if isinstance(code, int) and code in _REMEDIES:
             return LinkError(f"{name}: {_REMEDIES[code].format(name=name)}")
         cause = cause.__cause__ or cause.__context__
     reason = " ".join(str(error).split()) or type(error).__name__

@@ -1,5 +1,6 @@
 """Layouts of CAN frames, from a DBC file or from a table in the configuration; cantools reads and checks both."""
 
+import logging
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -15,6 +16,8 @@ from pydantic import Field, FiniteFloat, model_validator
 from drivers.base import LayoutError, Settings, nearest
 from drivers.frame import EXTENDED, Layout, Selector, Signal
 from drivers.units import Quantity
+
+logging.getLogger("cantools").setLevel(logging.ERROR)  # of what it warns of (ids said twice) we make errors
 
 
 class Correction(Quantity):
