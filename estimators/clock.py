@@ -1,0 +1,218 @@
+"""When a device took its samples: recovers equidistant instants from the jittering arrival of its frames.
+
+Frames of one stream are consecutive samples, one period P apart, whatever their arrival: a burst that arrives at once
+is still placed P by P. With T the instant of the last frame, a the arrival of the next and Δ the step of the device's
+counter (1 without one), the next instant is T + Δ·P(1 + ρ) + Δ·σ and the frame's lateness e = a − that. Frames are
+late, never early: only the least lateness m of a window of 128 frames speaks of the clock. At the window's end
+
+    σ ← 0.3 m / 128      ρ ← ρ + 0.04 m / (128 P)
+
+so instants are corrected by about 1 µs at most from one to the next, and the device's drift is learnt.
+
+A frame that is late by more than 0.75 U (U = P, or modulo · P with a counter, which sees smaller losses exactly) was
+either delayed or follows lost ones. It and its successors are held until that is known: one that is in time again
+proves a delay; n that were the last of their burst, over at least 50 ms, all late, prove that ⌊e/U + 1/4⌋ units are
+lost, and everything held moves by as much; n is 8, or thrice what a mere delay ever took on this link. The clock's
+first setting is found in the same way: that of the earliest of 32 such frames, or of 8 that agree. Earlier than −P/2 or
+later than 1.5 s: the clock starts anew.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.base import Floats
+from estimators.jit import inline
+
+WINDOW: Final = 128  # frames
+PROPORTIONAL: Final = 0.3  # the loop of window minima is critically damped with these
+INTEGRAL: Final = 0.04
+FASTEST_DRIFT: Final = 1e-3  # crystals differ by less than 1e-4
+SUSPICIOUS: Final = 0.75  # units
+EVIDENCE_FRAMES: Final = 8
+SETTLING_FRAMES: Final = 32
+AGREEMENT: Final = 0.1  # periods
+EVIDENCE_TIME: Final = 50e6  # ns
+RESTART_AFTER: Final = 1.5e9  # ns
+LONGEST_LOSS: Final = 64  # ticks that are given as rows of NaN; more is a restart
+
+# a stream's state: integers, times in ns
+(
+    FRAMES,
+    COUNTER,
+    BACKWARDS,
+    HELD,
+    HOLDING,
+    EVIDENCE,
+    INDEX,
+    FRESH,
+    SLIP,
+    MOST,
+    WINDOW_FRAMES,
+    WINDOW_EVIDENCE,
+    CLOCK_INTEGERS,
+) = range(13)
+INSTANT, ARRIVED, LATENESS, EARLIEST, LATEST, LEAST, SINCE, SHIFT, DRIFT, SLEW, WINDOW_LEAST, CLOCK_FLOATS = range(12)
+
+IN_TIME, LATE, SETTLING = range(3)  # values of HELD
+DUPLICATE, OUT_OF_ORDER, PLACED = range(3)  # what became of a frame
+
+# totals by cause
+LOST, LATE_ROWS, DUPLICATES, DISORDERED, INVALID, GLITCHES, RESTARTS, CAUSES = range(8)
+
+
+@inline
+def place(
+    arrival: float,
+    counter: int,
+    period: float,
+    modulo: int,
+    room: int,
+    integers: NDArray[np.int64],
+    floats: Floats,
+    totals: NDArray[np.int64],
+) -> int:
+    """Advance one stream's clock to a frame; returns PLACED, DUPLICATE or OUT_OF_ORDER.
+
+    arrival, period: ns (period 0: the arrival is the instant); counter: -1 without one; room: frames that may be held;
+    integers (CLOCK_INTEGERS,), floats (CLOCK_FLOATS,): the stream's state. Afterwards floats[INSTANT] and
+    integers[INDEX] are the frame's; integers[HELD] says whether it is held; what was held before is decided when it is
+    not, or when the clock begins anew (integers[FRESH]), and moves by floats[SHIFT] and integers[SLIP] ticks.
+    """
+    floats[SHIFT] = 0.0
+    integers[FRESH] = integers[SLIP] = 0
+    if period == 0.0:
+        integers[INDEX] += 1
+        floats[INSTANT] = arrival
+        return PLACED
+    if integers[FRAMES] == 0:
+        _start(arrival, counter, integers, floats)
+        return PLACED
+    step = 1
+    if modulo > 0 and counter >= 0 and integers[COUNTER] >= 0:
+        step = (counter - integers[COUNTER]) % modulo
+        if step == 0:
+            totals[DUPLICATES] += 1
+            return DUPLICATE
+        if modulo - step <= modulo // 8:
+            if integers[BACKWARDS] < 0 or (counter - integers[BACKWARDS]) % modulo != 1:
+                integers[BACKWARDS] = counter
+                totals[DISORDERED] += 1
+                return OUT_OF_ORDER
+            totals[RESTARTS] += 1  # two in a row: the device itself began again
+            _start(arrival, counter, integers, floats)
+            return PLACED
+    integers[BACKWARDS] = -1
+    if arrival - floats[ARRIVED] >= 0.5 * period:  # the frame before was the last of its burst
+        integers[EVIDENCE] += 1
+        integers[WINDOW_EVIDENCE] += 1
+        floats[LEAST] = min(floats[LEAST], floats[LATENESS])
+    instant = floats[INSTANT] + step * (period * (1.0 + floats[DRIFT]) + floats[SLEW])
+    late = arrival - instant
+    too_early = late < -0.5 * period and integers[HELD] != SETTLING
+    if too_early or late > RESTART_AFTER or step > LONGEST_LOSS + 1:
+        totals[RESTARTS] += 1
+        if too_early:  # perhaps a delay was taken for a loss
+            integers[MOST] = min(max(2 * integers[MOST], EVIDENCE_FRAMES), 100)
+        _start(arrival, counter, integers, floats)
+        return PLACED
+    totals[LOST] += step - 1
+    if counter >= 0:
+        integers[COUNTER] = counter
+    integers[FRAMES] += 1
+    integers[INDEX] += step
+    floats[ARRIVED] = arrival
+    floats[LATENESS] = late
+    floats[EARLIEST] = min(floats[EARLIEST], late)
+    floats[LATEST] = max(floats[LATEST], late)
+    unit = period * max(modulo, 1)
+    if integers[HELD] == IN_TIME and late >= SUSPICIOUS * unit:
+        _hold(LATE, arrival, integers, floats)
+    elif integers[HELD] == LATE and late < SUSPICIOUS * unit:
+        integers[HELD] = IN_TIME
+        integers[MOST] = min(max(integers[MOST], integers[EVIDENCE]), 100)
+    if integers[HELD] != IN_TIME:
+        integers[HOLDING] += 1
+        known = _known(arrival, period, integers, floats)
+        if known or integers[HOLDING] >= room:
+            _resolve(known, unit, max(modulo, 1), integers, floats, totals)
+            instant += floats[SHIFT]
+    _learn(late, period, integers, floats)
+    floats[INSTANT] = instant
+    return PLACED
+
+
+@inline
+def _start(arrival: float, counter: int, integers: NDArray[np.int64], floats: Floats) -> None:
+    if integers[FRAMES] > 0 and integers[HELD] == SETTLING:
+        floats[SHIFT] = floats[EARLIEST]
+    integers[FRAMES] = 1
+    integers[COUNTER] = counter
+    integers[BACKWARDS] = -1
+    integers[INDEX] += 1
+    integers[FRESH] = 1
+    floats[INSTANT] = arrival
+    floats[ARRIVED] = arrival
+    floats[LATENESS] = 0.0
+    floats[SLEW] = 0.0
+    _open_window(integers, floats)
+    _hold(SETTLING, arrival, integers, floats)
+
+
+@inline
+def _learn(late: float, period: float, integers: NDArray[np.int64], floats: Floats) -> None:
+    """Follow the window's least lateness; a window has eight frames that were not queued behind others."""
+    integers[WINDOW_FRAMES] += 1
+    floats[WINDOW_LEAST] = min(floats[WINDOW_LEAST], late)
+    whole = integers[WINDOW_FRAMES] >= WINDOW and integers[WINDOW_EVIDENCE] >= EVIDENCE_FRAMES
+    if floats[SHIFT] != 0.0 or integers[HELD] == SETTLING:
+        floats[SLEW] = 0.0
+        _open_window(integers, floats)
+    elif whole and integers[HELD] == IN_TIME:
+        floats[SLEW] = PROPORTIONAL * floats[WINDOW_LEAST] / WINDOW
+        drift = floats[DRIFT] + INTEGRAL * floats[WINDOW_LEAST] / (WINDOW * period)
+        floats[DRIFT] = min(max(drift, -FASTEST_DRIFT), FASTEST_DRIFT)
+        _open_window(integers, floats)
+
+
+@inline
+def _open_window(integers: NDArray[np.int64], floats: Floats) -> None:
+    integers[WINDOW_FRAMES] = integers[WINDOW_EVIDENCE] = 0
+    floats[WINDOW_LEAST] = np.inf
+
+
+@inline
+def _hold(why: int, arrival: float, integers: NDArray[np.int64], floats: Floats) -> None:
+    integers[HELD] = why
+    integers[HOLDING] = 0
+    integers[EVIDENCE] = 0
+    floats[EARLIEST] = floats[LATEST] = floats[LATENESS]
+    floats[LEAST] = np.inf
+    floats[SINCE] = arrival
+
+
+@inline
+def _known(arrival: float, period: float, integers: NDArray[np.int64], floats: Floats) -> bool:
+    """Whether the frames seen since holding began decide what happened."""
+    if integers[HELD] == SETTLING:
+        agree = floats[LATEST] - floats[EARLIEST] <= AGREEMENT * period
+        return bool(integers[EVIDENCE] >= (EVIDENCE_FRAMES if agree else SETTLING_FRAMES))
+    enough = integers[EVIDENCE] >= max(EVIDENCE_FRAMES, 3 * integers[MOST])
+    return bool(enough and arrival - floats[SINCE] >= EVIDENCE_TIME)
+
+
+@inline
+def _resolve(
+    known: bool, unit: float, ticks: int, integers: NDArray[np.int64], floats: Floats, totals: NDArray[np.int64]
+) -> None:
+    if integers[HELD] == SETTLING:
+        floats[SHIFT] = floats[EARLIEST]
+    elif known:
+        units = int(np.floor(floats[LEAST] / unit + 0.25))
+        floats[SHIFT] = units * unit
+        integers[SLIP] = units * ticks
+        integers[INDEX] += units * ticks
+        totals[LOST] += units * ticks
+    floats[LATENESS] -= floats[SHIFT]
+    integers[HELD] = IN_TIME

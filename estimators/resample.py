@@ -1,0 +1,272 @@
+"""Readings of one joint → rows on the clock of its reference channel, every channel at the instant of the tick.
+
+Channels that travel in one frame share a stream and its clock (clock.py); encoders are made continuous (unwrap.py); a
+channel's delay is taken off its instants; values are interpolated linearly onto the tick, exactly where instants
+coincide, and never across a lost frame (more than 1.5 periods). A tick leaves when every channel has a value at or
+after it, or patience after its own arrival, with NaN and counted late. Lost ticks leave as rows of NaN. The kernel
+takes readings one by one, so results do not depend on how they are cut into batches.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.base import Floats, Nanoseconds
+from estimators.clock import (
+    CAUSES,
+    CLOCK_FLOATS,
+    CLOCK_INTEGERS,
+    FRESH,
+    HELD,
+    IN_TIME,
+    INDEX,
+    INSTANT,
+    LONGEST_LOSS,
+    PLACED,
+    RESTART_AFTER,
+    SHIFT,
+    SLIP,
+    place,
+)
+from estimators.jit import inline, kernel
+from estimators.rings import GLOBALS, HEAD, LATE_COUNT, NOW, RING_INTEGERS, USABLE, emit, push, release
+from estimators.unwrap import UNWRAP_FLOATS, unwrap
+
+NAMES: Final = ("lost", "late", "duplicate", "out_of_order", "invalid", "glitch", "restart")  # totals, in clock's order
+COUNTER_BIT: Final = 62  # of the set of channels seen in a frame
+
+STAMP, SEEN, FULL, PENDING_COUNTER, STREAM_INTEGERS = range(5)  # a stream's frame in the making
+
+
+class Resampler:
+    """Aligns the channels of one joint; holds bounded rings of what waits for its neighbours."""
+
+    def __init__(
+        self,
+        period: float,
+        channels: int,
+        reference: int = 0,
+        delays: Sequence[float] = (),
+        wraps: Sequence[float] = (),
+        counter_modulo: int = 0,
+        patience: float = 0.1,
+        frames: Sequence[int] = (),
+        periods: Sequence[float] = (),
+    ) -> None:
+        """One joint with that many channels.
+
+        period: s between ticks; reference: the channel whose clock makes the ticks; delays: s by which each channel is
+        late; wraps: where each encoder starts again, 0 for never; counter_modulo: of the device's sample counter, which
+        must travel in the reference's frame and is column `channels` (0: none); patience: s; frames: which frame each
+        channel travels in, by any number (default: each its own); periods: s of each channel (default: period; 0: it
+        comes when it likes and its arrival is its instant). Raises ValueError.
+        """
+        if not (math.isfinite(period) and period > 0):
+            raise ValueError(f"expected a positive period in seconds, found {period}")
+        if not 1 <= channels <= COUNTER_BIT or not 0 <= reference < channels:
+            raise ValueError(f"expected 1 to {COUNTER_BIT} channels and a reference among them")
+        self._channels = channels
+        self._delays = 1e9 * _per_channel("delays", delays, channels, [0.0] * channels)
+        self._wraps = _per_channel("wraps", wraps, channels, [0.0] * channels)
+        self._periods = 1e9 * _per_channel("periods", periods, channels, [period] * channels)
+        own = _per_channel("frames", frames, channels, range(channels))
+        self._streams = np.unique(own, return_inverse=True)[1].astype(np.int64)
+        self._constants = np.array([period * 1e9, patience * 1e9])
+        self._roles = np.array([reference, counter_modulo], np.int64)
+        self._periods[self._streams == self._streams[reference]] = period * 1e9
+        shortest = min([period, *(self._periods[self._periods > 0] * 1e-9)])
+        size = 1 << min(16, math.ceil(math.log2((patience + RESTART_AFTER * 1e-9) / shortest + 16)))
+        streams = int(self._streams.max()) + 1
+        self._clock_integers = np.zeros((streams, CLOCK_INTEGERS), np.int64)
+        self._clock_floats = np.zeros((streams, CLOCK_FLOATS))
+        self._frame = np.zeros((streams, STREAM_INTEGERS), np.int64)
+        for channel, stream in enumerate(self._streams):
+            self._frame[stream, FULL] |= 1 << channel
+        if counter_modulo:
+            self._frame[self._streams[reference], FULL] |= 1 << COUNTER_BIT
+        self._pending = np.zeros(channels)
+        self._unwrap = np.full((channels, UNWRAP_FLOATS), np.nan)
+        self._rings = np.zeros((channels + 1, RING_INTEGERS), np.int64)  # the last one: ticks
+        self._ring = np.zeros((channels + 1, 2, size))  # instant, value; of a tick: instant, arrival
+        self._indices = np.zeros((2, size), np.int64)  # of a tick: device's sample number, whether the clock began anew
+        self._globals = np.zeros(GLOBALS, np.int64)
+        self._last = np.zeros(1)  # instant of the last tick that left
+        self._totals = np.zeros(CAUSES, np.int64)
+        self._origin: int | None = None
+        self._out_ticks = np.zeros(size + LONGEST_LOSS)
+        self._out_rows = np.zeros((size + LONGEST_LOSS, channels))
+
+    def absorb(self, times: Nanoseconds, values: Floats, columns: NDArray[np.int32]) -> tuple[Nanoseconds, Floats]:
+        """Readings in order of arrival → ticks (n,) ns and rows (n, channels), NaN where a value is missing.
+
+        times: (readings,) ns, of arrival, one for all readings of a frame; values: SI; columns: channel, or `channels`
+        for the counter. Raises ValueError on a column that is neither.
+        """
+        if len(times) == 0:
+            return np.zeros(0, np.int64), np.zeros((0, self._channels))
+        if self._origin is None:
+            self._origin = int(times[0])
+        parts: list[tuple[Nanoseconds, Floats]] = []
+        consumed, count = 0, len(self._out_ticks)
+        while consumed < len(times) or count > len(self._out_ticks) - LONGEST_LOSS - 1:
+            consumed, count = _absorb(
+                times, values, columns, consumed, self._origin,
+                self._constants, self._roles, self._delays, self._wraps, self._periods, self._streams,
+                self._clock_integers, self._clock_floats, self._frame, self._pending, self._unwrap,
+                self._rings, self._ring, self._indices, self._globals, self._last, self._totals,
+                self._out_ticks, self._out_rows,
+            )  # fmt: skip
+            if consumed < 0:
+                raise ValueError(
+                    f"expected columns from 0 to {self._channels}, found {columns.min()} to {columns.max()}"
+                )
+            ticks = np.round(self._out_ticks[:count]).astype(np.int64) + self._origin
+            parts.append((ticks, self._out_rows[:count].copy()))
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+    def counters(self) -> dict[str, int]:
+        """Totals by cause.
+
+        lost: frames that never came; late: values that missed their tick; duplicate, out_of_order: frames not used, by
+        counter or stamp; invalid: values not finite; glitch: encoder values beyond reason; restart: clocks set anew.
+        """
+        return dict(zip(NAMES, self._totals.tolist(), strict=True))
+
+    def late(self) -> list[int]:
+        """Of each channel: ticks that left without it."""
+        return [int(count) for count in self._rings[: self._channels, LATE_COUNT]]
+
+
+def _per_channel(name: str, given: Sequence[float], channels: int, default: Sequence[float]) -> Floats:
+    values = np.array(given if len(given) else default, np.float64)
+    if len(values) != channels:
+        raise ValueError(f"expected {name} for {channels} channels, found {len(values)}")
+    return values
+
+
+@inline
+def _finish(
+    stream: int,
+    reference: int,
+    modulo: int,
+    delays: Floats,
+    wraps: Floats,
+    periods: Floats,
+    streams: NDArray[np.int64],
+    clock_integers: NDArray[np.int64],
+    clock_floats: Floats,
+    frame: NDArray[np.int64],
+    pending: Floats,
+    unwrapped: Floats,
+    rings: NDArray[np.int64],
+    ring: Floats,
+    indices: NDArray[np.int64],
+    totals: NDArray[np.int64],
+) -> None:
+    """A frame is complete (or its successor has begun): place it in time, and its values in their rings."""
+    seen, arrival = frame[stream, SEEN], float(frame[stream, STAMP])
+    frame[stream, SEEN] = 0
+    leads = stream == streams[reference]
+    counter = frame[stream, PENDING_COUNTER] if seen & (1 << COUNTER_BIT) != 0 else -1
+    period = 0.0
+    for channel in range(len(delays)):
+        if streams[channel] == stream:
+            period = periods[channel]
+    integers, floats = clock_integers[stream], clock_floats[stream]
+    room = ring.shape[2] - 8
+    if place(arrival, counter, period, modulo if leads else 0, room, integers, floats, totals) != PLACED:
+        return
+    decided = integers[HELD] == IN_TIME
+    ticks = len(delays)
+    for channel in range(ticks):
+        if streams[channel] == stream:
+            if decided or integers[FRESH] == 1:
+                release(channel, floats[SHIFT], rings, ring)
+            if seen & (1 << channel) != 0:
+                value = unwrap(pending[channel], integers[INDEX], wraps[channel], unwrapped[channel], totals)
+                push(channel, floats[INSTANT] - delays[channel], value, rings, ring)
+            if decided:
+                release(channel, 0.0, rings, ring)
+    if leads:
+        mask = ring.shape[2] - 1
+        if decided or integers[FRESH] == 1:
+            for entry in range(rings[ticks, USABLE], rings[ticks, HEAD]):
+                ring[ticks, 0, entry & mask] += floats[SHIFT]
+                indices[0, entry & mask] += integers[SLIP]
+            rings[ticks, USABLE] = rings[ticks, HEAD]
+        at = rings[ticks, HEAD] & mask
+        indices[0, at], indices[1, at] = integers[INDEX], integers[FRESH]
+        push(ticks, floats[INSTANT] - delays[reference], arrival, rings, ring)
+        if decided:
+            rings[ticks, USABLE] = rings[ticks, HEAD]
+
+
+@kernel(
+    "UniTuple(i8, 2)(Array(i8, 1, 'A', readonly=True), Array(f8, 1, 'A', readonly=True), "
+    "Array(i4, 1, 'A', readonly=True), i8, i8, f8[::1], i8[::1], f8[::1], f8[::1], f8[::1], i8[::1], i8[:, ::1], "
+    "f8[:, ::1], i8[:, ::1], f8[::1], f8[:, ::1], i8[:, ::1], f8[:, :, ::1], i8[:, ::1], i8[::1], f8[::1], i8[::1], "
+    "f8[::1], f8[:, ::1])"
+)
+def _absorb(
+    times: Nanoseconds,
+    values: Floats,
+    columns: NDArray[np.int32],
+    start: int,
+    origin: int,
+    constants: Floats,
+    roles: NDArray[np.int64],
+    delays: Floats,
+    wraps: Floats,
+    periods: Floats,
+    streams: NDArray[np.int64],
+    clock_integers: NDArray[np.int64],
+    clock_floats: Floats,
+    frame: NDArray[np.int64],
+    pending: Floats,
+    unwrapped: Floats,
+    rings: NDArray[np.int64],
+    ring: Floats,
+    indices: NDArray[np.int64],
+    state: NDArray[np.int64],
+    last: Floats,
+    totals: NDArray[np.int64],
+    out_ticks: Floats,
+    out_rows: Floats,
+) -> tuple[int, int]:
+    """Take readings from start on until all are taken or the output is full; returns (taken, ticks), or (-1, 0)."""
+    reference, modulo = roles[0], roles[1]
+    channels = len(delays)
+    count = emit(constants, periods, rings, ring, indices, state, last, totals, out_ticks, out_rows, 0)
+    for i in range(start, len(times)):
+        if count >= len(out_ticks) - LONGEST_LOSS:
+            return i, count
+        column = columns[i]
+        if column < 0 or column > channels or (column == channels and modulo == 0):
+            return -1, 0
+        stream = streams[reference if column == channels else column]
+        bit = 1 << (COUNTER_BIT if column == channels else column)
+        arrival = times[i] - origin
+        if frame[stream, SEEN] != 0 and (frame[stream, STAMP] != arrival or frame[stream, SEEN] & bit != 0):
+            _finish(
+                stream, reference, modulo, delays, wraps, periods, streams, clock_integers, clock_floats,
+                frame, pending, unwrapped, rings, ring, indices, totals,
+            )  # fmt: skip
+        frame[stream, STAMP] = arrival
+        frame[stream, SEEN] |= bit
+        if column == channels:
+            frame[stream, PENDING_COUNTER] = np.int64(values[i]) % modulo if np.isfinite(values[i]) else -1
+        else:
+            pending[column] = values[i]
+        state[NOW] = max(state[NOW], arrival)
+        if frame[stream, SEEN] == frame[stream, FULL]:
+            _finish(
+                stream, reference, modulo, delays, wraps, periods, streams, clock_integers, clock_floats,
+                frame, pending, unwrapped, rings, ring, indices, totals,
+            )  # fmt: skip
+        count = emit(constants, periods, rings, ring, indices, state, last, totals, out_ticks, out_rows, count)
+    return len(times), count
