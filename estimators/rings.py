@@ -41,20 +41,24 @@ def release(channel: int, shift: float, rings: NDArray[np.int64], ring: Floats) 
 
 
 @inline
-def _advance(tick: float, rings: NDArray[np.int64], ring: Floats) -> tuple[bool, bool]:
-    """Move every channel's tail to its last value up to the tick: (all have one after it, one has none before it)."""
+def _advance(tick: float, rings: NDArray[np.int64], ring: Floats) -> tuple[bool, bool, bool]:
+    """Move every channel's tail to its last value up to the tick.
+
+    Returns whether all have a value after it, whether one has none before it, whether a clock is in its first setting.
+    """
     mask = ring.shape[2] - 1
-    ready, early = True, False
+    ready, early, settling = True, False, False
     for channel in range(len(rings) - 1):
         tail, usable = rings[channel, TAIL], rings[channel, USABLE]
         while tail + 1 < usable and ring[channel, 0, (tail + 1) & mask] <= tick:
             tail += 1
         rings[channel, TAIL] = tail
+        settling = settling or (usable == 0 and rings[channel, HEAD] > 0)
         if tail >= usable or ring[channel, 0, (usable - 1) & mask] < tick:
             ready = False
         elif ring[channel, 0, tail & mask] > tick:
             early = True
-    return ready, early
+    return ready, early, settling
 
 
 @inline
@@ -98,8 +102,8 @@ def emit(
         tick = ring[channels, 0, at]
         waited = state[NOW] - ring[channels, 1, at] > constants[1]
         crowded = rings[channels, HEAD] - rings[channels, TAIL] >= mask
-        ready, early = _advance(tick, rings, ring)
-        if not (ready or waited or crowded):
+        ready, early, settling = _advance(tick, rings, ring)
+        if not (ready or crowded or (waited and not settling)):
             break
         rings[channels, TAIL] += 1
         if state[STARTED] == 0 and ready and early:

@@ -59,6 +59,7 @@ def test_undisturbed_frames_come_out_as_they_went_in() -> None:
     assert set(resampler.counters().values()) == {0}
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("modulo", [0, 256])
 @pytest.mark.parametrize("jitter", JITTERS)
 @pytest.mark.parametrize("drift", [0.0, 50e-6, -50e-6])
@@ -78,6 +79,7 @@ def test_consecutive_samples_stay_equidistant_whatever_their_arrival(jitter: str
     assert np.abs(np.diff(settled) / P - 1).max() < 2e-3
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("jitter", JITTERS)
 @pytest.mark.parametrize("modulo", [16, 256, 65536])
 def test_with_a_counter_losses_are_exact(jitter: str, modulo: int) -> None:
@@ -140,6 +142,7 @@ def test_the_clock_settles_on_the_earliest_frames_even_when_the_first_is_late() 
     assert len(ticks) == 3000
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("jitter", JITTERS)
 def test_channels_of_other_frames_rates_and_delays_meet_on_the_tick(jitter: str) -> None:
     """Motor encoder 1 kHz; torque 500 Hz; link encoder 1 kHz, 3.1 ms late in itself."""
@@ -265,6 +268,7 @@ def untidy() -> Resampler:
     )  # fmt: skip
 
 
+@pytest.mark.compiled
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 1000), st.lists(st.integers(1, 900), max_size=12))
 def test_results_do_not_depend_on_the_batches_and_time_runs_forward(seed: int, cuts: list[int]) -> None:
