@@ -15,7 +15,7 @@ from pydantic import Field, FiniteFloat, model_validator
 
 from drivers.base import LayoutError, Settings, nearest
 from drivers.frame import EXTENDED, Layout, Selector, Signal
-from drivers.units import Quantity
+from drivers.units import Quantity, Scale
 
 logging.getLogger("cantools").setLevel(logging.ERROR)  # of what it warns of (ids said twice) we make errors
 
@@ -33,7 +33,7 @@ class SignalSettings(Correction):
     bits: int = Field(ge=1, le=64)
     order: Literal["intel", "motorola"] = "intel"
     type: Literal["unsigned", "signed", "float"] = "unsigned"
-    scale: FiniteFloat = Field(default=1.0, description="value in `unit` = scale × raw + offset")
+    scale: Scale = 1.0
     offset: FiniteFloat = 0.0
     minimum: FiniteFloat | None = Field(
         default=None, description="in `unit`; a value below is delivered as NaN and counted"
@@ -140,6 +140,8 @@ def _signal(frame: int, message: Message, signal: DbcSignal, correction: Correct
     except ValueError as error:
         raise ValueError(f'{error} (say what it is under corrections."{message.name}.{signal.name}")') from error
     scale, offset = float(signal.scale), float(signal.offset)
+    if scale == 0:
+        raise ValueError("expected a scale other than zero, found 0")
     bits = _bits(frame, signal, correction.type)
     correction.check_bits(bits.bits, bits.kind)
     bounds = (signal.minimum, signal.maximum) if limits else (None, None)

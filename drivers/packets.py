@@ -20,7 +20,7 @@ from pydantic import Field, FiniteFloat, field_validator, model_validator
 
 from drivers.base import LayoutError, Settings
 from drivers.frame import Frames, Layout, Signal
-from drivers.units import Quantity
+from drivers.units import Quantity, Scale
 
 LIMIT: Final = 253  # bytes of a packet: COBS then costs exactly one byte
 CAUSES: Final = ("bad_cobs", "bad_crc", "truncated", "oversized", "lost", "restarted")
@@ -37,7 +37,7 @@ class FieldSettings(Quantity):
 
     name: str = Field(pattern=r"^[^.]+$")
     type: Literal["u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "f32", "f64"]
-    scale: FiniteFloat = Field(default=1.0, description="value in `unit` = scale × raw + offset")
+    scale: Scale = 1.0
     offset: FiniteFloat = 0.0
 
     @property

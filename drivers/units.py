@@ -2,9 +2,9 @@
 
 import math
 import unicodedata
-from typing import Final, NamedTuple, Self
+from typing import Annotated, Final, NamedTuple, Self
 
-from pydantic import Field, FiniteFloat, model_validator
+from pydantic import AfterValidator, Field, FiniteFloat, model_validator
 
 from drivers.base import Settings, nearest
 
@@ -60,6 +60,15 @@ UNITS: Final[dict[str, Conversion]] = (
     | {name: Conversion("°C", 5 / 9, -160 / 9) for name in ("°F", "degF")}
 )
 _RATIOS: Final = ("%", "percent", "‰", "permille")
+
+
+def _not_zero(scale: float) -> float:
+    if scale == 0:
+        raise ValueError("expected a scale other than zero, found 0")
+    return scale
+
+
+Scale = Annotated[FiniteFloat, AfterValidator(_not_zero), Field(description="value in `unit` = scale × raw + offset")]
 
 
 class Quantity(Settings):
