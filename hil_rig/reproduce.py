@@ -38,8 +38,8 @@ def emps(options: argparse.Namespace) -> list[Row]:
                     break  # the recording is over
                 continue
             last = update["parameters"]
-            print(f"\r{update['phase']:9} {_brief(last)}", end="", file=sys.stderr)
-        print(file=sys.stderr)
+            if update["seq"] % 100 == 0:
+                print(f"{update['phase']:9} {_brief(last)}", file=sys.stderr)
         live.wait_for_rig(10)
         if subscriber.gaps:
             raise LiveError(f"updates were lost on the way: {dict(subscriber.gaps)}")

@@ -1,0 +1,94 @@
+"""Frame → subscriber: latency, the processes' share of a core, and losses, with rig, service and subscriber live.
+
+    python tests/benchmarks/latency.py [--json] [--seconds 20]
+
+Latency is from the arrival of the newest frame that went into an update, stamped by its driver, to the moment that a
+subscriber in another process holds the unpacked update. Losses are everything that any counter of the service saw,
+plus gaps in the subscriber's sequences.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+
+from daq.subscriber import Subscriber
+from hil_rig.live import Live
+
+CASES = {
+    "7 joints × 1 kHz, udp_multicast": ["rigid", "--joints", "7", "--wire", "udp"],
+    "1 joint × 1 kHz, slcan": ["rigid", "--wire", "slcan"],
+    "1 joint × 1 kHz, serial": ["rigid", "--wire", "serial"],
+}
+WARM_UP = 5.0  # s left out
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--seconds", type=float, default=20.0)
+    options = parser.parse_args()
+    results = {name: measure(rig, options.seconds) for name, rig in CASES.items()}
+    if options.json:
+        print(json.dumps(results))
+        return 0
+    print(f"{'':34} {'p50':>8} {'p99':>8} {'max':>8}   share of a core: driver, core, outlet   lost")
+    for name, result in results.items():
+        p50, p99, worst = (f"{1e3 * result[key]:.2f} ms" for key in ("p50", "p99", "max"))
+        shares = ", ".join(f"{result['cpu'][key]:.1%}" for key in ("driver", "core", "outlet"))
+        print(f"{name:34} {p50:>8} {p99:>8} {worst:>8}   {shares:>37}   {result['lost']}")
+    return 0
+
+
+def measure(rig: list[str], seconds: float) -> dict[str, object]:
+    """One case."""
+    latencies = []
+    with Live(rig) as live, Subscriber(live.endpoint, ("estimate/",), timeout=20.0) as subscriber:
+        assert live.service is not None
+        processes = children(live.service.pid)
+        begin = time.time() + WARM_UP
+        before: dict[str, float] = {}
+        for _, update in subscriber:
+            now = time.time()
+            if now < begin:
+                continue
+            before = before or {name: cpu(pid) for name, pid in processes.items()}
+            latencies.append(now - update["arrival"])
+            if now > begin + seconds:
+                break
+        used = {name: (cpu(pid) - before[name]) / seconds for name, pid in processes.items()}
+        lost = sum(subscriber.gaps.values()) + losses(f"{live.page}/metrics")
+    p50, p99, worst = np.quantile(latencies, [0.5, 0.99, 1.0])
+    return {"p50": p50, "p99": p99, "max": worst, "updates": len(latencies), "cpu": used, "lost": lost}
+
+
+def children(pid: int) -> dict[str, int]:
+    """The service's processes: driver, core, outlet."""
+    found = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        if int(stat.read_text().rsplit(")", 1)[1].split()[1]) == pid:
+            words = (stat.parent / "cmdline").read_bytes().decode().split("\0")
+            found[words[3].removeprefix("_")] = int(stat.parent.name)
+    return found
+
+
+def cpu(pid: int) -> float:
+    """Processor seconds of a process so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def losses(metrics: str) -> int:
+    """Everything that any counter of loss saw."""
+    text = urllib.request.urlopen(metrics).read().decode()
+    rows = [line.rsplit(" ", 1) for line in text.splitlines() if "_lost_total{" in line]
+    return int(sum(float(value) for _, value in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
