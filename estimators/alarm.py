@@ -22,13 +22,14 @@ ALLOWANCE: Final = 3.0  # k
 LEAST: Final = 60.0  # h, at least
 MARGIN: Final = 2.5  # h over the start-up's largest excursion
 SIMILAR: Final = 0.7  # autocorrelation from which a lag is called a period
+LEAST_NOISE: Final = 0.5  # whitening has made it 1; it is less only where an output has no noise at all
 OUTLIER: Final = 5.0  # σ, residuals beyond it do not count into v₀
 
 
 def calibrate(squared: Floats) -> Threshold:
     """Threshold from the start-up's squared residuals, whitened: (rows,), mean over a row's outputs."""
-    noise = robust_mean(squared)
-    s = np.minimum(squared / noise, SATURATION) if noise > 0 else np.zeros(len(squared))
+    noise = max(robust_mean(squared), LEAST_NOISE)
+    s = np.minimum(squared / noise, SATURATION)
     total = np.cumsum(s - ALLOWANCE)
     excursion = float(np.max(total - np.minimum.accumulate(np.minimum(total, 0.0)), initial=0.0))
     return Threshold(noise, ALLOWANCE, max(LEAST, MARGIN * excursion))
@@ -36,6 +37,8 @@ def calibrate(squared: Floats) -> Threshold:
 
 def robust_mean(squared: Floats) -> float:
     """Mean of squared residuals without those beyond 5 σ."""
+    if not len(squared):
+        return 0.0
     mean = float(np.mean(squared))
     for _ in range(3):
         kept = squared[squared <= OUTLIER**2 * mean]

@@ -15,11 +15,12 @@ from typing import Final
 import numpy as np
 
 from estimators import rls_state as at
-from estimators.alarm import calibrate, honesty, motion_period, robust_mean
+from estimators.alarm import calibrate
 from estimators.base import Estimate, Event, Floats, Parameter, Phase, Rows, Status
 from estimators.forgetting import Forgetting
 from estimators.health import Gate, Validity, sick
 from estimators.rls import RecursiveLeastSquares
+from estimators.window import Window
 
 REVIEW: Final = 0.1  # s between two decisions
 SCALE_WINDOW: Final = 1.0  # s of motion that give the columns' scale
@@ -27,7 +28,6 @@ PATIENCE: Final = 5.0  # times the start's length, after which it ends without i
 PERIODS: Final = 2.0  # the start lasts, and the memory reaches, at least this many motion periods
 RECOVERY: Final = 0.3  # s of motion that a transient lasts at least
 QUIET: Final = 2.0  # times the usual variance, below which the residual is quiet again
-FLOOR: Final = 1e-6  # of an output's rms: the least noise it is believed to have
 
 
 class Procedure:
@@ -53,7 +53,7 @@ class Procedure:
         self._validity = Validity(parameters)
         self._block = max(1, round(REVIEW / period))
         self._filled = 0  # rows of the current block
-        self._window: list[tuple[Floats, Floats]] = []
+        self._window = Window()
         self._motion = 0  # rows that taught since the phase began
         self._cycle = 0  # rows in one motion period, 0 when there is none
         self._alarms = 0.0
@@ -63,6 +63,7 @@ class Procedure:
         self._signal = 0.0  # rms of y, whitened
         self._deviations = np.full(len(parameters), np.inf)
         self._good = (self.rls.theta.copy(), self._deviations)
+        self._wanted = np.ones(len(parameters), np.bool_)  # what was valid when the alarm came, and must be again
         self._time = 0
         self._last = (np.zeros((outputs, len(parameters))), np.full(outputs, np.nan))
         self._held = True
@@ -111,8 +112,8 @@ class Procedure:
         self._time = int(rows.time[-1])
         self._last = (rows.phi[-1].copy(), rows.y[-1].copy())
         self._motion += len(y)
-        if self.phase in (Phase.WAITING, Phase.STARTING, Phase.FAULTED):
-            self._window.append((phi.copy(), y.copy()))
+        if len(y) and self.phase in (Phase.WAITING, Phase.STARTING, Phase.FAULTED):
+            self._window.add(phi, y)
         if self.phase not in (Phase.WAITING, Phase.FAULTED):
             self.rls.absorb(phi, y)
 
@@ -147,39 +148,28 @@ class Procedure:
 
     # --- waiting and starting
 
-    def _gathered(self) -> tuple[Floats, Floats]:
-        """The window's rows; an output that is masked or not finite is zero in phi and y."""
-        phi = np.concatenate([part[0] for part in self._window])
-        y = np.concatenate([part[1] for part in self._window])
-        usable = np.isfinite(y) & np.isfinite(phi).all(axis=2)
-        whole = usable.any(axis=1)
-        return np.where(usable[:, :, None], phi, 0.0)[whole], np.where(usable, y, 0.0)[whole]
-
     def _begin(self) -> None:
         """The first look at the scale of things; learn from what is there already."""
-        phi, y = self._gathered()
-        if len(y) * self._period < 0.5 * SCALE_WINDOW:
+        power = self._window.power()
+        if len(self._window) * self._period < 0.5 * SCALE_WINDOW:  # the rest is not finite
+            self._window.clear()
+            self._motion = 0
             return
-        noise = np.mean(y**2, axis=0)
-        self._restart_from(phi, y, np.where(noise > 0, noise, 1.0))
+        self._learn_window(power)
         self.phase = Phase.STARTING
         self._judge()
 
-    def _restart_from(self, phi: Floats, y: Floats, noise: Floats) -> None:
+    def _learn_window(self, noise: Floats) -> None:
         """θ and P from the whole window, with these variances of the outputs."""
-        scale = np.sqrt(np.mean(np.sum(phi**2 / noise[None, :, None], axis=1), axis=0))
-        scale = np.where(scale > 0, scale, 1.0 / np.sqrt(noise.min()))
-        self._leverage = scale
-        self._signal = float(np.sqrt(np.mean(np.sum(y**2 / noise, axis=1))))
-        self.rls.begin(noise, scale)
-        for part in self._window:
-            self.rls.absorb(*part)
+        self._leverage, self._signal = self._window.scale(noise)
+        self.rls.begin(noise, self._leverage)
+        for phi, y in self._window.parts:
+            self.rls.absorb(phi, y)
 
     def _continue_start(self) -> None:
-        if self._motion % round(SCALE_WINDOW / self._period) < self._block and not self._gate.resting:
-            phi, y = self._gathered()
-            self._cycle = motion_period(y[:, 0])
-            self._be_honest(phi, y)
+        if self._motion % max(1, round(SCALE_WINDOW / self._period)) < self._block and not self._gate.resting:
+            self._cycle = self._window.cycle()
+            self._honesty = self._window.honesty(self.rls)
         ready = self._motion >= self._needed() and not self._validity.reasons
         if ready or self._motion * self._period >= PATIENCE * self._start:
             self._calibrate()
@@ -188,40 +178,24 @@ class Procedure:
         """Rows of motion that the start takes at least."""
         return max(self._start / self._period, PERIODS * self._cycle)
 
-    def _be_honest(self, phi: Floats, y: Floats) -> None:
-        phi = phi / np.sqrt(self.rls.noise)[:, None]
-        residual = y / np.sqrt(self.rls.noise) - phi @ self.rls.theta
-        block = max(1, len(y) // (3 * self.rls.p))
-        rows = len(y) // block * block
-        outputs = y.shape[1]
-        self._honesty = honesty(
-            phi[:rows].reshape(rows * outputs, -1),
-            residual[:rows].ravel(),
-            self.rls.covariance(),
-            self.rls.variance(),
-            block * outputs,
-        )
-
     def _calibrate(self) -> None:
         """End the start: whiten, learn the window again, set alarm and memory from its residual over whole periods."""
-        phi, y = self._gathered()
-        residual = y - phi @ self.rls.theta
-        noise = np.array([robust_mean(column[column != 0.0] ** 2) for column in residual.T])
-        self._restart_from(phi, y, np.maximum(noise, FLOOR**2 * np.mean(y**2, axis=0)))
-        residual = (y - phi @ self.rls.theta) / np.sqrt(self.rls.noise)
-        whole = len(y) if not self._cycle else len(y) // self._cycle * self._cycle
-        threshold = calibrate(np.mean(residual[-whole:] ** 2, axis=1))
+        window = self._window
+        self._learn_window(window.noise(self.rls.theta))
+        squared = window.squared(self.rls)
+        whole = len(squared) // self._cycle * self._cycle if self._cycle else len(squared)
+        threshold = calibrate(squared[-whole:])
         self.rls.settle(threshold, PERIODS * self._cycle)
         self._quiet = QUIET * threshold.noise
-        self._be_honest(phi, y)
+        self._honesty = window.honesty(self.rls)
         self._judge()
         self._good = (self.rls.theta.copy(), self._deviations)
         self._alarms = self.rls.state[at.ALARMS]
-        self._window = []
         self.phase = Phase.NORMAL
         self._held = False
         weak = "; ".join(self._validity.reasons)
-        self._say("started", f"from {len(y) * self._period:.1f} s of motion" + (f", but {weak}" if weak else ""))
+        self._say("started", f"from {len(window) * self._period:.1f} s of motion" + (f", but {weak}" if weak else ""))
+        window.clear()
 
     # --- normal and transient
 
@@ -230,6 +204,7 @@ class Procedure:
         if self.phase is Phase.NORMAL:
             self.phase = Phase.TRANSIENT
             self._motion = 0
+            self._wanted = self._validity.valid.copy()
             self._say("alarm", "the residual left what it was at the start: relearning, last good values stand")
 
     def _continue_transient(self) -> None:
@@ -237,12 +212,14 @@ class Procedure:
         state = self.rls.state
         elapsed = state[at.SINCE] * self._period
         quiet = self.rls.recent_variance() <= self._quiet
-        if elapsed >= RECOVERY and quiet and self._validity.valid.all():
+        if elapsed >= RECOVERY and quiet and (self._validity.valid | ~self._wanted).all():
             self._recover(f"new values after {self._motion * self._period:.1f} s of motion")
         elif self._motion >= self._needed():
             self.rls.accept_noise()
-            self._quiet = QUIET * self.rls.variance()
-            self._recover("the residual stays larger than at the start: it is the new usual")
+            self._quiet = max(self._quiet, QUIET * self.rls.variance())
+            self._recover(
+                "new values; " + ("some lack excitation" if quiet else "the residual stays larger than before")
+            )
 
     def _recover(self, text: str) -> None:
         self.phase = Phase.NORMAL
@@ -252,7 +229,7 @@ class Procedure:
     def _restart(self, cause: str) -> None:
         self.phase = Phase.FAULTED
         self.restarts += 1
-        self._window = []
+        self._window.clear()
         self._motion = 0
         self._cycle = 0
         self._say("faulted", f"{cause}: starting again (restart {self.restarts})")

@@ -34,6 +34,7 @@ ERROR: Final = 19  # running mean of Σ e²/r
 SIGNAL: Final = 20  # running mean of Σ y²/r
 PARAMETERS: Final = 21  # p
 OUTPUTS: Final = 26  # m
+LEAST: Final = 27  # residual variance below which the clip does not go
 AVERAGE: Final = 22  # 22…24: running averages of the law
 CONSTANT: Final = 28  # 28…39: constants of the law
 

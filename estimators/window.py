@@ -1,0 +1,82 @@
+"""The rows of a starting procedure, kept whole: scale, whitening, period and the alarm's threshold come from them."""
+
+from typing import Final
+
+import numpy as np
+
+from estimators.alarm import honesty, motion_period, robust_mean
+from estimators.base import Floats
+from estimators.rls import RecursiveLeastSquares
+
+FLOOR: Final = 1e-6  # of an output's rms: the least noise it is believed to have
+BLOCKS: Final = 3  # times p blocks in the batch means of `honesty`
+
+
+class Window:
+    """Rows that taught; an output that is masked or not finite counts as zero in phi and y."""
+
+    def __init__(self) -> None:
+        self.parts: list[tuple[Floats, Floats]] = []  # as they came, rows without any finite output left out
+        self._clean: list[tuple[Floats, Floats]] = []
+
+    def __len__(self) -> int:
+        return sum(len(y) for _, y in self.parts)
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        self.parts, self._clean = [], []
+
+    def add(self, phi: Floats, y: Floats) -> None:
+        """Append rows: phi (rows, outputs, parameters), y (rows, outputs)."""
+        usable = np.isfinite(y) & np.isfinite(phi).all(axis=2)
+        whole = usable.any(axis=1)
+        phi, y, usable = phi[whole], y[whole], usable[whole]
+        self.parts.append((phi, y))
+        self._clean.append((np.where(usable[:, :, None], phi, 0.0), np.where(usable, y, 0.0)))
+
+    def power(self) -> Floats:
+        """Mean square of each output, 1 where it is zero: (outputs,)."""
+        _, y = self._rows()
+        power = np.mean(y**2, axis=0)
+        return np.asarray(np.where(power > 0, power, 1.0))
+
+    def noise(self, theta: Floats) -> Floats:
+        """Residual variance of each output: (outputs,)."""
+        phi, y = self._rows()
+        residual = y - phi @ theta
+        noise = np.array([robust_mean(column[column != 0.0] ** 2) for column in residual.T])
+        return np.asarray(np.maximum(noise, FLOOR**2 * self.power()))
+
+    def scale(self, noise: Floats) -> tuple[Floats, float]:
+        """Root mean square of each column (parameters,) and of y, whitened; a column of zeros has that of ones."""
+        phi, y = self._rows()
+        scale = np.sqrt(np.mean(np.sum(phi**2 / noise[None, :, None], axis=1), axis=0))
+        return np.where(scale > 0, scale, 1.0 / np.sqrt(noise.min())), float(
+            np.sqrt(np.mean(np.sum(y**2 / noise, axis=1)))
+        )
+
+    def cycle(self) -> int:
+        """Rows in one motion period, 0 when there is none."""
+        return motion_period(self._rows()[1][:, 0])
+
+    def squared(self, rls: RecursiveLeastSquares) -> Floats:
+        """Squared residual of each row, whitened, mean over its outputs: (rows,)."""
+        phi, y = self._rows()
+        return np.asarray(np.mean((y - phi @ rls.theta) ** 2 / rls.noise, axis=1))
+
+    def honesty(self, rls: RecursiveLeastSquares) -> Floats:
+        """Factor of each deviation for the residual's structure: (parameters,)."""
+        phi, y = self._rows()
+        weight = 1.0 / np.sqrt(rls.noise)
+        phi, y = phi * weight[:, None], y * weight
+        block = max(1, len(y) // (BLOCKS * rls.p))
+        rows, outputs = len(y) // block * block, y.shape[1]
+        residual = (y - phi @ rls.theta)[:rows].ravel()
+        return honesty(phi[:rows].reshape(-1, rls.p), residual, rls.covariance(), rls.variance(), block * outputs)
+
+    def _rows(self) -> tuple[Floats, Floats]:
+        """phi (rows, outputs, parameters), y (rows, outputs)."""
+        if len(self._clean) != 1:
+            phi = np.concatenate([part[0] for part in self._clean])
+            self._clean = [(phi, np.concatenate([part[1] for part in self._clean]))]
+        return self._clean[0]
