@@ -72,8 +72,8 @@ class Forwarder:
             # The public address first: it alone tells whether another service is running already, and a bind to
             # ipc:// would take the running one's file away.
             _bind(self._outside, public, "updates")
+            self.endpoint = self._outside.getsockopt_string(zmq.LAST_ENDPOINT)  # with the port that :0 was given
             self._outside.bind(INSIDE)
-            self.endpoint = self._outside.getsockopt_string(zmq.LAST_ENDPOINT) if public.endswith(":0") else public
             self._core = open_receiver(self._context, updates, PUBLIC)
         except EndpointError:
             self._outside.close()

@@ -20,7 +20,14 @@ from daq.update import Publication
 from estimators.base import Estimate, Phase, Status
 
 SCARA = {"inertia": 1.842, "viscous": 6.31, "coulomb": 4.12, "offset": -0.214}
-ARM = {"inertia": 0.4127, "viscous": 1.284, "coulomb": 2.071, "offset": 0.0312, "gravity_sin": 7.924, "gravity_cos": 0.311}
+ARM = {
+    "inertia": 0.4127,
+    "viscous": 1.284,
+    "coulomb": 2.071,
+    "offset": 0.0312,
+    "gravity_sin": 7.924,
+    "gravity_cos": 0.311,
+}
 WRIST = {"inertia": 0.00731, "viscous": 0.0412, "coulomb": 0.1873, "offset": -0.0021}
 LIFT = {"mass": 95.109, "viscous": 203.5, "coulomb": 20.39, "offset": -3.165}
 
@@ -78,7 +85,9 @@ class Joint:
         deviations = self.scale * (0.15 + 1.6 / math.sqrt(1 + settled))
         self.wander += -0.01 * self.wander + self.random.normal(0, 0.1, len(truth)) * (self.kind not in ("held",))
         values = truth + self.wander * deviations
-        error = noise * (1.05 + 0.2 * math.sin(age / 3)) + (0.5 * math.exp(-settled / 3) if self.kind == "starting" else 0)
+        error = noise * (1.05 + 0.2 * math.sin(age / 3)) + (
+            0.5 * math.exp(-settled / 3) if self.kind == "starting" else 0
+        )
         forgetting = 1.0 - (0.018 if phase == Phase.TRANSIENT else 0.00005 * (1 + math.sin(age)))
         return Estimate(
             int(age * 1e9), phase, status, reasons, tuple(self.truth), values, deviations,
@@ -153,7 +162,14 @@ def _report(status: zmq.Socket, joints: tuple[Joint, ...], boot: int, samples: i
         },
     })))  # fmt: skip
     for name in ("core", "outlet", "can0", "can1"):
-        report = {"timestamp": now, "name": name, "up": True, "restarts": 2 * (name == "can1"), "pid": 4711, "cause": ""}
+        report = {
+            "timestamp": now,
+            "name": name,
+            "up": True,
+            "restarts": 2 * (name == "can1"),
+            "pid": 4711,
+            "cause": "",
+        }
         status.send_multipart((f"process/{name}".encode(), msgpack.packb(report)))
 
 

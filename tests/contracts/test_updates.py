@@ -1,0 +1,71 @@
+"""Every map on the public stream keeps the promises that a subscriber who imports nothing of ours relies on."""
+
+import math
+
+import msgpack
+import numpy as np
+import pytest
+
+from daq.update import INTERNAL, PUBLIC, VERSION, Publication
+from estimators.base import Estimate, Phase, Status
+
+HEAD = {"timestamp": float, "v": int, "robot": str, "joint": str, "seq": int, "boot": int}
+
+
+def estimate(error: float = 0.01) -> Estimate:
+    return Estimate(
+        time=5, phase=Phase.TRANSIENT, status=Status.HELD, reasons=("alarm",), names=("inertia", "coulomb"),
+        values=np.array([0.5, 2.0]), deviations=np.array([0.01, math.inf]), error=error, forgetting=0.99,
+        measured=3.5, predicted=3.25, progress=40.0,
+    )  # fmt: skip
+
+
+def every(publication: Publication) -> dict[str, tuple[bytes, bytes]]:
+    return {
+        "estimate/": publication.estimate(estimate(), 12.5, 12.4, 1e-4),
+        "residual/": publication.residual(estimate(), 12.5),
+        "event/": publication.event("alarm", "the residual left its band", 12.5),
+    }
+
+
+def test_every_public_family_is_published() -> None:
+    assert tuple(every(Publication("r", "elbow", 7, "N·m"))) == PUBLIC
+    assert not set(PUBLIC) & set(INTERNAL)
+
+
+@pytest.mark.parametrize("family", PUBLIC)
+def test_topic_and_head(family: str) -> None:
+    topic, payload = every(Publication("r", "elbow", 7, "N·m"))[family]
+    update = msgpack.unpackb(payload)
+    assert topic == f"{family}elbow".encode()
+    assert {key: type(update[key]) for key in HEAD} == HEAD
+    assert (update["v"], update["robot"], update["joint"], update["boot"]) == (VERSION, "r", "elbow", 7)
+    assert update["timestamp"] == 12.5
+
+
+def test_every_topic_counts_for_itself_without_a_gap() -> None:
+    publication = Publication("r", "elbow", 7, "N·m")
+    runs = [every(publication) for _ in range(3)]
+    for family in PUBLIC:
+        assert [msgpack.unpackb(run[family][1])["seq"] for run in runs] == [0, 1, 2]
+
+
+def test_an_estimate_says_it_all() -> None:
+    update = msgpack.unpackb(every(Publication("r", "elbow", 7, "N·m"))["estimate/"][1])
+    assert update["phase"] == "transient"
+    assert update["parameters"] == {"inertia": 0.5, "coulomb": 2.0}
+    assert update["deviations"] == {"inertia": 0.01, "coulomb": math.inf}
+    assert update["health"] == {"status": "held", "reasons": ["alarm"]}
+    assert (update["error"], update["forgetting"], update["latency"]) == (0.01, 0.99, 1e-4)
+
+
+def test_an_error_that_is_not_known_yet_is_nan_not_missing() -> None:
+    publication = Publication("r", "elbow", 7, "N·m")
+    update = msgpack.unpackb(publication.estimate(estimate(error=math.nan), 1.0, 1.0, 0.0)[1])
+    assert math.isnan(update["error"])
+
+
+def test_a_residual_is_measured_minus_predicted_with_its_unit() -> None:
+    update = msgpack.unpackb(every(Publication("r", "elbow", 7, "N"))["residual/"][1])
+    assert update["residual"] == update["measured"] - update["predicted"] == 0.25
+    assert update["unit"] == "N"

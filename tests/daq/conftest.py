@@ -1,0 +1,140 @@
+"""The outlet as a real process, and publishers that stand in for the core."""
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zmq
+
+from daq.publisher import open_publisher
+from daq.update import Publication
+from estimators.base import Estimate, Phase, Status
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+
+def until(condition: Callable[[], object], timeout: float = 15.0) -> None:
+    """Wait for a condition, however loaded the machine is; fails after the timeout."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
+
+
+def an_estimate(phase: Phase = Phase.NORMAL, reasons: tuple[str, ...] = (), inertia: float = 0.5) -> Estimate:
+    status = Status.FAULTED if phase is Phase.FAULTED else Status.VALID
+    return Estimate(
+        time=0, phase=phase, status=status, reasons=reasons, names=("inertia", "viscous"),
+        values=np.array([inertia, 1.25]), deviations=np.array([0.002, 0.03]),
+        error=0.011, forgetting=0.9995, measured=3.0, predicted=2.75, progress=100.0,
+    )  # fmt: skip
+
+
+class FakeCore:
+    """Publishes as a core does, on the addresses that an outlet has bound."""
+
+    def __init__(self, folder: Path, boot: int = 1) -> None:
+        self.context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self.updates = open_publisher(self.context, f"ipc://{folder}/u")
+        self.status = open_publisher(self.context, f"ipc://{folder}/s")
+        self.boot = boot
+        self.publications = {name: Publication("robot", name, boot, "N·m") for name in ("elbow", "base")}
+
+    def estimate(self, joint: str = "elbow", estimate: Estimate | None = None, timestamp: float | None = None) -> None:
+        estimate, now = estimate or an_estimate(), timestamp or time.time()
+        self.updates.send_multipart(self.publications[joint].estimate(estimate, now, now, 2e-4))
+        self.updates.send_multipart(self.publications[joint].residual(estimate, now))
+
+    def close(self) -> None:
+        self.updates.close()
+        self.status.close()
+        self.context.term()
+
+
+@dataclass
+class OutletProcess:
+    """A running outlet."""
+
+    child: subprocess.Popen[str]
+    page: str  # http://…
+    endpoint: str  # tcp://…
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        self.child.send_signal(number)
+        try:
+            return self.child.wait(10)
+        finally:
+            self.child.kill()
+            for pipe in (self.child.stdout, self.child.stderr):
+                if pipe:
+                    pipe.close()
+
+
+def start_outlet(folder: Path, page: str = "", endpoint: str = "tcp://127.0.0.1:0") -> OutletProcess:
+    """Warnings are errors in the process, too."""
+    port = page.rsplit(":", 1)[-1] if page else "0"
+    child = subprocess.Popen(
+        [sys.executable, "-W", "error", HERE / "fake_outlet.py", f"ipc://{folder}/u", f"ipc://{folder}/s", endpoint,
+         "--port", port],
+        cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert child.stdout is not None
+    assert child.stderr is not None
+    if child.stdout.readline() != "ready\n":
+        pytest.fail(f"the outlet did not start: {child.stderr.read()}")
+    found = re.search(r"page (\S+)  updates (\S+)", child.stderr.readline())
+    assert found
+    return OutletProcess(child, found[1], found[2])
+
+
+@pytest.fixture
+def outlet(tmp_path: Path) -> Iterator[OutletProcess]:
+    process = start_outlet(tmp_path)
+    yield process
+    if process.child.poll() is None:
+        assert process.stop() == 0
+
+
+@pytest.fixture
+def core(tmp_path: Path) -> Iterator[FakeCore]:
+    fake = FakeCore(tmp_path)
+    yield fake
+    fake.close()
+
+
+@pytest.fixture
+def restart() -> Iterator[Callable[..., OutletProcess]]:
+    """Starts outlets and ends those that the test left."""
+    started: list[OutletProcess] = []
+
+    def start(*arguments: object, **more: object) -> OutletProcess:
+        started.append(start_outlet(*arguments, **more))  # type: ignore[arg-type]
+        return started[-1]
+
+    yield start
+    for process in started:
+        if process.child.poll() is None:
+            process.stop()
+
+
+@pytest.fixture
+def wait() -> Callable[..., None]:
+    return until
+
+
+@pytest.fixture
+def make_estimate() -> Callable[..., Estimate]:
+    return an_estimate
+
+
+@pytest.fixture
+def make_core() -> type[FakeCore]:
+    return FakeCore

@@ -1,0 +1,155 @@
+"""The table's own rules, how totals are followed, and what Prometheus's own checker says."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+
+import msgpack
+import pytest
+from prometheus_client import Counter, Histogram
+from prometheus_client.parser import text_string_to_metric_families
+
+from daq.metrics import TABLE, Metric, Metrics
+from daq.update import Publication
+from estimators.base import Estimate, Phase
+
+UNITS = {"elbow": {"inertia": "kg·m²", "viscous": "N·m·s/rad"}}
+LABELS = {"joint", "cause", "driver", "parameter", "unit", "phase", "status", "process", "kind", "version", "python"}
+
+
+@pytest.mark.parametrize("metric", TABLE, ids=lambda metric: metric.name)
+def test_every_metric_keeps_the_rules(metric: Metric) -> None:
+    assert re.fullmatch(r"[a-z]+(_[a-z]+)*", metric.name)
+    assert metric.name.endswith("_total") == (metric.kind is Counter)
+    assert metric.name.endswith("_seconds") == (metric.unit == "s"), "base units, named"
+    assert metric.help.endswith(".")
+    assert set(metric.labels) <= LABELS, "a new label needs a thought about how many values it can take"
+
+
+def test_no_metric_stands_twice() -> None:
+    names = [metric.name for metric in TABLE]
+    assert len(names) == len(set(names))
+
+
+def scrape(metrics: Metrics) -> dict[str, float]:
+    text = metrics.exposition("")[0].decode()
+    return {
+        sample.name.removeprefix("jointwatch_") + "".join(f",{value}" for _, value in sorted(sample.labels.items())): (
+            sample.value
+        )
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def status(boot: int, samples: int, lost: int, decoded: int = 100, errors: int = 0) -> dict[str, object]:
+    return {
+        "timestamp": 1.0,
+        "boot": boot,
+        "malformed": 1,
+        "joints": {"elbow": {"samples": samples, "updates": samples // 20, "lost": {"late": lost}}},
+        "drivers": {
+            "can0": {"up": True, "cause": "", "readings": samples, "lost": lost, "restarts": 0,
+                     "counters": {"frames": decoded, "bad_crc": errors}},
+        },
+    }  # fmt: skip
+
+
+def absorb_estimate(metrics: Metrics, estimate: Estimate, publication: Publication | None = None) -> None:
+    publication = publication or Publication("r", "elbow", 1, "N·m")
+    topic, payload = publication.estimate(estimate, 1e9, 1e9, 3e-4)
+    metrics.absorb(topic.decode(), msgpack.unpackb(payload))
+
+
+def filled(make_estimate: Callable[..., Estimate]) -> Metrics:
+    metrics = Metrics(UNITS)
+    absorb_estimate(metrics, make_estimate())
+    metrics.absorb("status/core", status(1, 1000, 3, errors=2))
+    metrics.absorb("process/core", {"name": "core", "up": True, "restarts": 1, "pid": 1, "cause": ""})
+    metrics.absorb("event/elbow", {"joint": "elbow", "kind": "alarm", "text": "", "seq": 0, "boot": 1})
+    metrics.page(2, 5)
+    metrics.malformed(1)
+    return metrics
+
+
+def test_every_metric_of_the_table_is_fed(make_estimate: Callable[..., Estimate]) -> None:
+    values = filled(make_estimate)
+    text = values.exposition("")[0].decode()
+    for metric in TABLE:
+        suffix = "_count" if metric.kind is Histogram else ""
+        assert re.search(rf"^jointwatch_{metric.name}{suffix}[{{ ]", text, re.MULTILINE), metric.name
+
+
+def test_an_estimate_is_told(make_estimate: Callable[..., Estimate]) -> None:
+    values = scrape(filled(make_estimate))
+    assert values["parameter_value,elbow,inertia"] == 0.5
+    assert values["parameter_deviation,elbow,viscous"] == 0.03
+    assert values["parameter_info,elbow,viscous,N·m·s/rad"] == 1
+    assert values["prediction_error_ratio,elbow"] == 0.011
+    assert values["forgetting_factor,elbow"] == 0.9995
+    assert (values["process_up,core"], values["process_restarts_total,core"]) == (1, 1)
+    assert (values["page_clients"], values["page_skipped_total"]) == (2, 5)
+
+
+def test_latency_falls_into_its_bucket(make_estimate: Callable[..., Estimate]) -> None:
+    values = scrape(filled(make_estimate))
+    assert (
+        values["update_latency_seconds_bucket,elbow,0.0002"],
+        values["update_latency_seconds_bucket,elbow,0.0005"],
+    ) == (0, 1)
+    assert values["update_latency_seconds_sum,elbow"] == pytest.approx(3e-4)
+
+
+def test_exactly_one_phase_and_one_status_hold(make_estimate: Callable[..., Estimate]) -> None:
+    metrics = filled(make_estimate)
+    absorb_estimate(metrics, make_estimate(Phase.FAULTED))
+    values = scrape(metrics)
+    assert [key for key, value in values.items() if key.startswith("phase,") and value] == ["phase,elbow,faulted"]
+    assert [key for key, value in values.items() if key.startswith("health,") and value] == ["health,elbow,faulted"]
+
+
+def test_totals_go_on_when_the_core_starts_over() -> None:
+    metrics = Metrics(UNITS)
+    for boot, samples, lost in ((1, 1000, 3), (1, 1500, 4), (2, 200, 1), (2, 1700, 1)):
+        metrics.absorb("status/core", status(boot, samples, lost))
+    values = scrape(metrics)
+    assert values["samples_total,elbow"] == 1500 + 1700
+    assert values["samples_lost_total,late,elbow"] == 4 + 1
+    assert values["readings_lost_total,can0"] == 4 + 1
+
+
+def test_totals_go_on_when_a_driver_starts_over() -> None:
+    metrics = Metrics(UNITS)
+    for decoded, errors in ((100, 2), (250, 7), (30, 1), (90, 1)):
+        metrics.absorb("status/core", status(1, 1000, 0, decoded, errors))
+    values = scrape(metrics)
+    assert values["frames_total,can0"] == 250 + 90
+    assert values["decode_errors_total,bad_crc,can0"] == 7 + 1
+
+
+def test_what_never_reached_the_outlet_is_counted(make_estimate: Callable[..., Estimate]) -> None:
+    metrics, publication = Metrics(UNITS), Publication("r", "elbow", 1, "N·m")
+    absorb_estimate(metrics, make_estimate(), publication)
+    for _ in range(3):
+        publication.estimate(make_estimate(), 1.0, 1.0, 0.0)
+    absorb_estimate(metrics, make_estimate(), publication)
+    assert scrape(metrics)["updates_missed_total,elbow"] == 3
+    absorb_estimate(metrics, make_estimate(), Publication("r", "elbow", 2, "N·m"))
+    assert scrape(metrics)["updates_missed_total,elbow"] == 3
+    assert scrape(metrics)["core_restarts_total"] == 1
+
+
+def test_promtool_finds_nothing_to_complain_about(make_estimate: Callable[..., Estimate]) -> None:
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is missing: apt-get install prometheus")
+    text = filled(make_estimate).exposition("")[0]
+    done = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_a_scraper_that_asks_for_openmetrics_gets_it(make_estimate: Callable[..., Estimate]) -> None:
+    body, kind = filled(make_estimate).exposition("application/openmetrics-text; version=1.0.0")
+    assert kind.startswith("application/openmetrics-text")
+    assert body.endswith(b"# EOF\n")
