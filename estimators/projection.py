@@ -1,0 +1,314 @@
+"""Variable projection: the residual of a linear model as a function of η alone, and all its minima in a box.
+
+    ρ(η) = min over θ of ‖y − F θ_F − M(η) θ_M‖²,  θ_j ≥ 0 where signed              (Golub & Pereyra 1973, (2.3))
+
+F is projected out once; an evaluation fills the moving columns M (one call of the friction law), forms a few products
+with the window's Statistics and solves the small non-negative least squares. Minima are found in three steps, in s
+(s = ln η where η is positive, else η):
+
+1. survey: ρ on a lattice. Where every column depends on one η only, `lattice` evaluations give all latticeᵠ combinations,
+   and, by six-point interpolation of the columns in s, ρ and its derivatives anywhere between (table.py): no further
+   evaluation is spent on finding the valleys and running down them.
+2. from the bottom of each valley, evaluations again: Gauss–Newton with Kaufman's Jacobian (BIT 15:49–57, 1975). With
+   D_k = ∂M/∂s_k θ_M, r the residual and P⊥ the projector off the columns in use,
+
+       (DᵀP⊥D + μ diag) δ = Dᵀr
+
+   M′ are forward differences; where every column depends on one η, one more fill gives all of them.
+3. the lowest once more, until a step promises nothing.
+
+The law's kernel comes in as a function of explicit type (docs/decisions/004-refit.md).
+"""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from estimators.base import Floats
+from estimators.friction.base import SIGNATURE
+from estimators.jit import inline, kernel
+from estimators.nnls import Integers, nnls
+from estimators.normal import damped_step, gauss_newton, normal_equations
+from estimators.table import interpolate, valleys
+
+Law = Callable[[Floats, int, int, Floats, Floats, Floats], None]
+
+STEP: Final = 1e-5  # of s, for the columns' derivatives
+DEPENDENT: Final = 1e-12  # |projected column|² / |column|² below which it has no direction of its own
+LIMIT: Final = 1.0  # largest step in s = ln η: a factor e
+SMALLEST: Final = 1e-10  # step in s worth taking
+DAMPING: Final = 1e-3  # μ to begin with
+TRIALS: Final = 8  # of one step, with μ ten times larger each
+ITERATIONS: Final = 40
+APART: Final = 0.05  # in ln η (or of the range): closer minima are one
+VALLEYS: Final = 16  # of the lattice that are run down in the table
+
+
+class Problem(NamedTuple):
+    """What the kernels take, in this order; f: signed fixed columns, m: moving ones, q: nonlinear parameters."""
+
+    constants: Floats  # of the law
+    signals: Floats  # (B, 2, SIGNALS) where it is evaluated
+    columns: int  # it has
+    moving: Integers  # (m,) which of them η moves
+    owner: Integers  # (derivatives,) by which η the derivative columns are: (m,), or q times m where one depends on several
+    separate: bool  # every column depends on one η
+    scale: Floats  # (3, q) lower and upper s, and 1 where s = ln η
+    band: Floats  # (width, B) WᵀW
+    cross: Floats  # (free + f + 1, B) Wᵀ[Q F y], F and y projected off the unsigned fixed columns Q
+    block: Floats  # (f + 1, f + 1) [F y]ᵀ[F y], likewise
+    signed: Integers  # (f + m,)
+
+
+PROBLEM: Final = (
+    f"FunctionType({SIGNATURE}), f8[::1], f8[:, :, ::1], i8, i8[::1], i8[::1], b1, f8[:, ::1], "
+    "f8[:, ::1], f8[:, ::1], f8[:, ::1], i8[::1]"
+)
+
+
+@inline
+def _fill(law: Law, p: Problem, s: Floats, every: Floats, M: Floats) -> None:
+    """M (m, B): the moving columns at s; every: (columns, B) scratch."""
+    eta = np.empty(len(s))
+    for k in range(len(s)):
+        eta[k] = np.exp(s[k]) if p.scale[2, k] > 0.0 else s[k]
+    law(p.signals, 0, 1, p.constants, eta, every.T)
+    for c in range(len(p.moving)):
+        M[c] = every[p.moving[c]]
+
+
+@inline
+def _project(p: Problem, K: Floats, c: Floats, size: Floats, theta: Floats, state: Integers) -> float:
+    """ρ from the normal equations of [F M …]; fills theta and state (f + m,)."""
+    n = len(theta)
+    yy = p.block[-1, -1]
+    floor = size[:n] * DEPENDENT
+    value = yy - nnls(K[:n, :n], c[:n], p.signed, floor, yy, theta, state)
+    return value if np.isfinite(value) else np.inf
+
+
+@inline
+def _derivatives(law: Law, p: Problem, s: Floats, every: Floats, X: Floats) -> int:
+    """Fill the rows after M in X = [M M′] at s; returns the number of fills."""
+    m, q = len(p.moving), len(s)
+    beside, M = np.empty(q), np.empty((m, X.shape[1]))
+    fills = 1 if p.separate else q
+    for k in range(fills):
+        for j in range(q):
+            step = STEP if s[j] + STEP <= p.scale[1, j] else -STEP
+            beside[j] = s[j] + step if p.separate or j == k else s[j]
+        _fill(law, p, beside, every, M)
+        for c in range(m):
+            j = p.owner[k * m + c]
+            factor = 1.0 / (beside[j] - s[j])
+            for b in range(X.shape[1]):
+                X[m + k * m + c, b] = factor * (M[c, b] - X[c, b])
+    return fills
+
+
+@inline
+def _run_down(p: Problem, table: Floats, tc: Floats, ts: Floats, lattice: int, s: Floats, tolerance: float) -> float:
+    """Gauss–Newton from s, in place, on interpolated columns: no evaluation; returns ρ as the table has it."""
+    m, q, n = len(p.moving), len(s), len(p.signed)
+    K, c, size = np.empty((n + m, n + m)), np.empty(n + m), np.empty(n + m)
+    theta, state, trial = np.empty(n), np.empty(n, np.int64), np.empty(q)
+    H, g, d = np.empty((q, q)), np.empty(q), np.empty(q)
+    interpolate(table, tc, ts, lattice, p.owner, p.scale, s, m, K, c, size)
+    value = _project(p, K, c, size, theta, state)
+    mu = DAMPING
+    for _ in range(ITERATIONS):
+        gauss_newton(K, c, state, theta, m, p.owner, H, g)
+        moved = False
+        for _ in range(TRIALS):
+            promise = damped_step(H, g, mu, s, p.scale, LIMIT, d)
+            if promise <= tolerance * value or np.abs(d).max() <= SMALLEST:
+                break
+            for k in range(q):
+                trial[k] = s[k] + d[k]
+            interpolate(table, tc, ts, lattice, p.owner, p.scale, trial, m, K, c, size)
+            attempt = _project(p, K, c, size, theta, state)
+            if attempt <= value:
+                s[:] = trial
+                value = attempt
+                mu *= 0.1
+                moved = True
+                break
+            mu *= 10.0
+        if not moved:
+            break
+    return value
+
+
+@inline
+def _polish(law: Law, p: Problem, s: Floats, tolerance: float, theta: Floats, X: Floats, count: Integers) -> float:
+    """Gauss–Newton from s, in place, on evaluations, until a step promises less than tolerance·ρ; returns ρ.
+
+    Fills theta (f + m,) and X (m + derivatives, B) = [M M′] at s; adds to count: evaluations, fills.
+    """
+    m, q, n, nodes = len(p.moving), len(s), len(p.signed), X.shape[1]
+    total = n + len(p.owner)
+    K, c, size = np.empty((total, total)), np.empty(total), np.empty(total)
+    state, trial, attempted = np.empty(n, np.int64), np.empty(q), np.empty(n)
+    H, g, d = np.empty((q, q)), np.empty(q), np.empty(q)
+    every, M = np.empty((p.columns, nodes)), np.empty((m, nodes))
+    _fill(law, p, s, every, X[:m])
+    normal_equations(X[:m], p.band, p.cross, p.block, K, c, size)
+    value = _project(p, K, c, size, theta, state)
+    count[0] += 1
+    count[1] += 1
+    mu = DAMPING
+    for iteration in range(ITERATIONS + 1):
+        count[1] += _derivatives(law, p, s, every, X)
+        normal_equations(X, p.band, p.cross, p.block, K, c, size)
+        gauss_newton(K, c, state, theta, m, p.owner, H, g)
+        moved = False
+        for _ in range(TRIALS if iteration < ITERATIONS else 0):
+            promise = damped_step(H, g, mu, s, p.scale, LIMIT, d)
+            if promise <= tolerance * value or np.abs(d).max() <= SMALLEST:
+                break
+            for k in range(q):
+                trial[k] = s[k] + d[k]
+            _fill(law, p, trial, every, M)
+            normal_equations(M, p.band, p.cross, p.block, K, c, size)
+            attempt = _project(p, K, c, size, attempted, state)
+            count[0] += 1
+            count[1] += 1
+            if attempt <= value + 1e-15 * p.block[-1, -1]:
+                s[:] = trial
+                theta[:] = attempted
+                X[:m] = M
+                value = attempt
+                mu *= 0.1
+                moved = True
+                break
+            mu *= 10.0
+        if not moved:
+            break
+    return value
+
+
+@inline
+def _insert(value: float, s: Floats, scale: Floats, best: Floats, where: Floats, held: int) -> int:
+    """Keep (value, s) among the `held` lowest so far, in order, unless a lower one is within APART; returns how many."""
+    for i in range(held):
+        near = True
+        for k in range(len(s)):
+            unit = 1.0 if scale[2, k] > 0.0 else scale[1, k] - scale[0, k]
+            near = near and abs(s[k] - where[i, k]) <= APART * unit
+        if near and best[i] <= value:
+            return held
+        if near:  # the other is the worse of the two: take it out
+            for j in range(i, held - 1):
+                best[j] = best[j + 1]
+                where[j] = where[j + 1]
+            held -= 1
+            break
+    if held == len(best):
+        if value >= best[held - 1]:
+            return held
+        held -= 1
+    place = held
+    while place > 0 and best[place - 1] > value:
+        best[place] = best[place - 1]
+        where[place] = where[place - 1]
+        place -= 1
+    best[place] = value
+    where[place] = s
+    return held + 1
+
+
+@inline
+def _survey(law: Law, p: Problem, lattice: int, tolerance: float, best: Floats, where: Floats, count: Integers) -> int:
+    """Step 1: the lowest distinct bottoms in best and where (as many, q); returns how many."""
+    q, m, n, nodes = p.scale.shape[1], len(p.moving), len(p.signed), p.signals.shape[0]
+    f = n - m
+    fills = lattice if p.separate else lattice**q
+    every, s, place = np.empty((p.columns, nodes)), np.empty(q), np.empty(q, np.int64)
+    values, theta, state = np.empty(lattice**q), np.empty(n), np.empty(n, np.int64)
+    K, c, size = np.empty((n, n)), np.empty(n), np.empty(n)
+    store, M = np.empty((m * lattice if p.separate else 0, nodes)), np.empty((m, nodes))
+    count[0] += fills
+    count[1] += fills
+    if p.separate:
+        for i in range(lattice):
+            for k in range(q):
+                s[k] = p.scale[0, k] + (p.scale[1, k] - p.scale[0, k]) * i / (lattice - 1)
+            _fill(law, p, s, every, M)
+            for column in range(m):
+                store[column * lattice + i] = M[column]
+    total = f + len(store)
+    table, tc, ts = np.empty((total, total)), np.empty(total), np.empty(total)
+    normal_equations(store, p.band, p.cross, p.block, table, tc, ts)
+    index = np.arange(n)
+    for point in range(len(values)):
+        rest = point
+        for k in range(q):
+            place[k] = rest % lattice
+            rest //= lattice
+        if p.separate:
+            for column in range(m):
+                index[f + column] = f + column * lattice + place[p.owner[column]]
+            for i in range(n):
+                for j in range(n):
+                    K[i, j] = table[index[i], index[j]]
+                c[i], size[i] = tc[index[i]], ts[index[i]]
+        else:
+            for k in range(q):
+                s[k] = p.scale[0, k] + (p.scale[1, k] - p.scale[0, k]) * place[k] / (lattice - 1)
+            _fill(law, p, s, every, M)
+            normal_equations(M, p.band, p.cross, p.block, K, c, size)
+        values[point] = _project(p, K, c, size, theta, state)
+    found = np.empty(VALLEYS, np.int64)
+    held = 0
+    for i in range(valleys(values, lattice, q, found)):
+        point = found[i]
+        for k in range(q):
+            s[k] = p.scale[0, k] + (p.scale[1, k] - p.scale[0, k]) * (point % lattice) / (lattice - 1)
+            point //= lattice
+        value = _run_down(p, table, tc, ts, lattice, s, tolerance) if p.separate else values[found[i]]
+        held = _insert(value, s, p.scale, best, where, held)
+    return held
+
+
+@kernel(f"i8({PROBLEM}, i8, f8, f8, f8[::1], f8[:, ::1], f8[::1], f8[:, ::1], i8[::1])")
+def minima(
+    law: Law,
+    constants: Floats,
+    signals: Floats,
+    columns: int,
+    moving: Integers,
+    owner: Integers,
+    separate: bool,
+    scale: Floats,
+    band: Floats,
+    cross: Floats,
+    block: Floats,
+    signed: Integers,
+    lattice: int,
+    coarse: float,
+    fine: float,
+    best: Floats,
+    where: Floats,
+    theta: Floats,
+    X: Floats,
+    count: Integers,
+) -> int:
+    """Fill best (minima,) and where (minima, q) with ρ and s of the lowest distinct minima in order; returns how many.
+
+    coarse, fine: the part of ρ that the last step may still promise, elsewhere and for the lowest, of which theta and X
+    are (see _polish). count: (2,) evaluations of ρ and fills of the moving columns.
+    """
+    p = Problem(constants, signals, columns, moving, owner, separate, scale, band, cross, block, signed)
+    bottoms, starts = np.empty(len(best)), np.empty(where.shape)
+    found = _survey(law, p, lattice, coarse, bottoms, starts, count)
+    held, finished = 0, -1
+    for i in range(found):
+        value = _polish(law, p, starts[i], coarse, theta, X, count)
+        held = _insert(value, starts[i], scale, best, where, held)
+        finished = i
+    if held > 0 and (finished != 0 or held == 1):
+        s = where[0].copy()
+        best[0] = _polish(law, p, s, fine, theta, X, count)
+        where[0] = s
+    return held

@@ -1,0 +1,380 @@
+"""The refit: the whole window's best θ and η of a model that is linear in θ given η, by variable projection.
+
+    y = F θ_F + M(η) θ_M + e,   F: columns η does not move, M: those of the friction law that it does
+
+The residual as a function of η alone (projection.py) is surveyed on a lattice, and every valley found is polished by
+Gauss–Newton: friction's landscape has up to five minima, and with a short window the lowest can be the wrong one. So
+the answer carries the runner-up and how much worse it is, and says when the data cannot tell them apart. With nodes
+(binning.py) an evaluation does not cost the window. The covariance is the Cramér–Rao bound of the window,
+
+    C = σ² (JᵀJ)⁻¹,   J = [F M ∂(Mθ_M)/∂η],   σ² = ρ / (rows − columns of J)
+
+Why this and not a search over all parameters: docs/decisions/004-refit.md.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from estimators import binning
+from estimators.base import Axis, Floats, Parameter, Settings
+from estimators.binning import Statistics
+from estimators.friction.base import FrictionLaw, FrictionSettings
+from estimators.projection import Problem, minima
+from estimators.table import POINTS
+
+COLLINEAR: Final = (
+    1e-10  # |part of a column that the others do not explain|² / |column|²: below, they cannot be told apart
+)
+COARSE: Final = 1e-2  # χ² that a runner-up's last step may promise
+FINE: Final = 1e-7  # χ² of the best's last step: 3e-4 of a standard deviation
+EDGE: Final = 1e-9  # of the range
+
+
+class RefitSettings(Settings):
+    """How a window is refitted."""
+
+    nodes: Annotated[int, Field(ge=0, le=4096)] = 128  # of the velocity; 0: none, an evaluation costs the window
+    lattice: Annotated[int, Field(ge=POINTS, le=64)] = 16  # points a side over the box of η
+    minima: Annotated[int, Field(ge=1, le=16)] = 3  # that are polished, at most
+    ambiguity: Annotated[float, Field(ge=0)] = 9.0  # χ² by which a runner-up must be worse: a likelihood ratio of 90
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A joint model as a refit takes it: plain data, built anew in a worker."""
+
+    fixed: tuple[Parameter, ...]  # of the columns that η does not move, in the window's order
+    friction: FrictionSettings
+    axis: Axis = Axis.ROTARY
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Rows of one joint: plain arrays, SI."""
+
+    fixed: Floats  # (rows, fixed)
+    y: Floats  # (rows,)
+    velocity: Floats  # (samples,) what the friction law sees
+    position: Floats | None = None  # (samples,), as load
+    load: Floats | None = None
+    gain: Floats | None = None  # (rows,) what multiplies the friction columns: their sign in the row, 0 where none acts
+    weight: Floats | None = None  # (rows,) whitening, 1 / standard deviation
+    taps: Floats | None = None  # (taps,) that smoothed the rows (samples are then at the full rate)
+    first: NDArray[np.int64] | None = None  # (rows,) index of each row's first sample
+
+
+class Refit(NamedTuple):
+    """What a window says of a joint."""
+
+    names: tuple[str, ...]  # of θ, then of η
+    theta: Floats  # fixed, then moving coefficients
+    eta: Floats
+    covariance: Floats  # (names, names); infinite on the diagonal where the window says nothing
+    condition: float  # of J with columns of length one
+    residual: float  # rms of y − Φθ, whitened
+    rows: int
+    evaluations: int  # of the residual as a function of η
+    fills: int  # of the moving columns over the nodes or the window: what the evaluations cost
+    runner_up: Floats | None  # η of the second-best minimum
+    gap: float  # by which its χ² is worse; infinite when there is none
+    ambiguous: str | None  # why this could be the other minimum
+    held: tuple[str, ...]  # coefficients that would be negative and are kept at 0
+    edge: tuple[str, ...]  # η at an end of their range
+
+    @property
+    def deviations(self) -> Floats:
+        """(names,) standard deviations."""
+        return np.sqrt(np.diag(self.covariance))
+
+
+class _Structure(NamedTuple):
+    """What η does to a law's columns, found by looking."""
+
+    law: FrictionLaw
+    moving: NDArray[np.int64]  # columns that η moves
+    owner: NDArray[np.int64]  # see Problem
+    alone: bool  # they depend on the velocity alone
+
+
+def refit(
+    window: Window,
+    model: Model,
+    lower: Floats | None = None,
+    upper: Floats | None = None,
+    settings: RefitSettings | None = None,
+) -> Refit:
+    """Fit θ and η to a window.
+
+    lower, upper: (nonlinear,) the box of η, by default the plausible ranges of the friction law; searched in ln η where
+    lower > 0. A coefficient whose plausible range begins at 0 is kept ≥ 0. Deterministic.
+    Raises ValueError on shapes that do not fit, non-finite numbers, too few rows, a crossed box, a joint that never
+    moves, and collinear fixed columns, named.
+    """
+    settings = settings or RefitSettings()
+    structure = _look(model.friction, model.axis)
+    _check(window, model, structure)
+    scale = _scale(structure.law, lower, upper)
+    parameters = (*model.fixed, *(structure.law.parameters[i] for i in structure.moving))
+    statistics = _statistics(window, structure, settings)
+    norms = _norms(statistics, parameters)
+    order, free = _order(model)
+    problem = _problem(statistics, structure, scale, norms, order, free, parameters)
+    found = _search(problem, structure.law, settings, len(window.y) - len(parameters) - scale.shape[1])
+    return _report(found, problem, statistics, parameters, structure, order, settings)
+
+
+@lru_cache(maxsize=64)
+def _look(friction: FrictionSettings, axis: Axis) -> _Structure:
+    """Which columns η moves, which η moves which, and whether velocity is all they see: from values, not from promises."""
+    law = friction.law(axis)
+    speed = np.concatenate([np.geomspace(1e-4, 10.0, 24), -np.geomspace(1e-4, 10.0, 24)])
+    places, loads = np.linspace(-2.0, 2.0, 48), np.linspace(5.0, -7.0, 48)
+    lower, upper = (np.array([getattr(p, end) for p in law.nonlinear]) for end in ("low", "high"))
+    tries = [law.start, *(np.clip(law.start * factor, lower, upper) for factor in (0.5, 2.0))]
+    moves = np.zeros((len(law.parameters), len(law.nonlinear)), bool)
+    alone = True
+    for eta in tries:
+        base = law.columns(places, speed, loads, eta)
+        for k in range(len(eta)):
+            for other in tries:
+                changed = eta.copy()
+                changed[k] = other[k]
+                moves[:, k] |= (law.columns(places, speed, loads, changed) != base).any(axis=0)
+        elsewhere = law.columns(-places - 1.0, speed, 2.0 * loads, eta)
+        alone = alone and not (elsewhere != base)[:, moves.any(axis=1)].any()
+    moving = np.flatnonzero(moves.any(axis=1))
+    separate = bool((moves[moving].sum(axis=1) == 1).all())
+    owner = moves[moving].argmax(axis=1) if separate else np.repeat(np.arange(len(law.nonlinear)), len(moving))
+    return _Structure(law, moving, owner.astype(np.int64), alone)
+
+
+def _check(window: Window, model: Model, structure: _Structure) -> None:
+    law, rows = structure.law, len(window.y)
+    if len(structure.moving) == 0:
+        raise ValueError("the friction law has no nonlinear parameter: nothing to refit")
+    if window.fixed.shape != (rows, len(model.fixed)):
+        raise ValueError(f"expected fixed columns of shape ({rows}, {len(model.fixed)}), found {window.fixed.shape}")
+    least = len(model.fixed) + len(structure.moving) + len(law.nonlinear) + 1
+    if rows < least:
+        raise ValueError(f"expected at least {least} rows for {least - 1} parameters, found {rows}")
+    taps = 1 if window.taps is None else len(window.taps)
+    if window.first is None and (taps != 1 or len(window.velocity) != rows):
+        raise ValueError(f"expected one sample a row, or `first`; found {len(window.velocity)} for {rows} rows")
+    if window.first is not None and len(window.first):
+        low, high = int(window.first.min()), int(window.first.max())
+        if len(window.first) != rows or low < 0 or high + taps > len(window.velocity):
+            raise ValueError(f"expected `first` ({rows},) within the {len(window.velocity)} samples less {taps} taps")
+    for name in ("fixed", "y", "velocity", "position", "load", "gain", "weight", "taps"):
+        values = getattr(window, name)
+        wanted = {"position": len(window.velocity), "load": len(window.velocity), "gain": rows, "weight": rows}
+        if values is not None and values.shape != (wanted.get(name, len(values)), *values.shape[1:]):
+            raise ValueError(f"expected {name} of length {wanted[name]}, found {values.shape}")
+        if values is not None and not math.isfinite(float(np.sum(values))) and not np.isfinite(values).all():
+            raise ValueError(f"{name} has {int((~np.isfinite(values)).sum())} values that are not finite")
+
+
+def _scale(law: FrictionLaw, lower: Floats | None, upper: Floats | None) -> Floats:
+    """(3, nonlinear): the box in s, and 1 where s = ln η."""
+    low = np.array([p.low for p in law.nonlinear]) if lower is None else np.asarray(lower, float)
+    high = np.array([p.high for p in law.nonlinear]) if upper is None else np.asarray(upper, float)
+    if low.shape != (len(law.nonlinear),) or high.shape != low.shape:
+        raise ValueError(f"expected {len(law.nonlinear)} bounds on either side, found {low.shape} and {high.shape}")
+    for parameter, a, b in zip(law.nonlinear, low, high, strict=True):
+        if not (math.isfinite(a) and math.isfinite(b) and a < b):
+            raise ValueError(f"{parameter.name}: expected a finite range with lower < upper, found [{a}, {b}]")
+    log = low > 0.0
+    with np.errstate(all="ignore"):
+        return np.array([np.where(log, np.log(low), low), np.where(log, np.log(high), high), log])
+
+
+def _statistics(window: Window, structure: _Structure, settings: RefitSettings) -> Statistics:
+    count, samples = len(window.y), len(window.velocity)
+    one = np.broadcast_to(1.0, (count,))
+    rows = binning.Rows(
+        np.ascontiguousarray(window.fixed),
+        window.y,
+        one if window.weight is None else window.weight,
+        one if window.gain is None else window.gain,
+        np.arange(count) if window.first is None else window.first,
+        np.ones(1) if window.taps is None else window.taps,
+    )
+    if settings.nodes and structure.alone:
+        return binning.binned(rows, window.velocity, structure.law.odd, settings.nodes)
+    zero = np.zeros(samples)
+    position, load = (zero if signal is None else signal for signal in (window.position, window.load))
+    return binning.whole(rows, position, window.velocity, load)
+
+
+def _norms(statistics: Statistics, parameters: tuple[Parameter, ...]) -> Floats:
+    """(fixed,) lengths of the fixed columns. Raises ValueError when they cannot be told apart."""
+    fixed = len(statistics.gram) - 1
+    norms = np.sqrt(np.diag(statistics.gram)[:-1])
+    for j in range(fixed):
+        if not norms[j] > 0.0:
+            raise ValueError(f"the column of {parameters[j].name} is zero throughout the window")
+    cosine = statistics.gram[:-1, :-1] / np.outer(norms, norms)
+    for j in range(1, fixed):
+        before = np.linalg.solve(cosine[:j, :j], cosine[:j, j])
+        if 1.0 - cosine[:j, j] @ before < COLLINEAR:
+            i = int(np.argmax(np.abs(before)))
+            names = f"{parameters[i].name} and {parameters[j].name}"
+            raise ValueError(f"the columns of {names} are collinear in this window: they cannot be told apart")
+    return norms
+
+
+def _order(model: Model) -> tuple[NDArray[np.int64], int]:
+    """Fixed columns with the unsigned ones first, and how many those are."""
+    signed = np.array([p.low >= 0.0 for p in model.fixed], bool)
+    return np.argsort(signed, kind="stable"), int((~signed).sum())
+
+
+def _problem(
+    statistics: Statistics,
+    structure: _Structure,
+    scale: Floats,
+    norms: Floats,
+    order: NDArray[np.int64],
+    free: int,
+    parameters: tuple[Parameter, ...],
+) -> Problem:
+    """Project the unsigned fixed columns out of everything that η does not move, once (R from their Gram matrix)."""
+    lengths = np.append(norms[order], 1.0)
+    index = np.append(order, len(order))
+    gram = statistics.gram[np.ix_(index, index)] / np.outer(lengths, lengths)
+    cross = statistics.cross[index] / lengths[:, np.newaxis]
+    if free:
+        inverse = np.linalg.inv(np.linalg.cholesky(gram[:free, :free]))
+        corner = inverse @ gram[:free, free:]  # Qᵀ[F y]
+        cross[:free] = inverse @ cross[:free]
+        cross[free:] -= corner.T @ cross[:free]
+        gram[free:, free:] -= corner.T @ corner
+    signed = [parameters[j].low >= 0.0 for j in (*order[free:], *range(len(order), len(parameters)))]
+    return Problem(
+        structure.law.constants,
+        statistics.signals,
+        len(structure.law.parameters),
+        structure.moving,
+        structure.owner,
+        len(structure.owner) == len(structure.moving),
+        scale,
+        statistics.band,
+        np.ascontiguousarray(cross),
+        np.ascontiguousarray(gram[free:, free:]),
+        np.array(signed, np.int64),
+    )
+
+
+class _Found(NamedTuple):
+    values: Floats  # (minima,) ρ
+    where: Floats  # (minima, q) s
+    theta: Floats  # of the first: signed fixed, moving
+    X: Floats  # (m + derivatives, B) columns and derivatives there
+    evaluations: int
+    fills: int
+
+
+def _search(problem: Problem, law: FrictionLaw, settings: RefitSettings, freedom: int) -> _Found:
+    dimensions = problem.scale.shape[1]
+    values, where = np.empty(settings.minima), np.empty((settings.minima, dimensions))
+    theta, count = np.empty(len(problem.signed)), np.zeros(2, np.int64)
+    X = np.empty((len(problem.moving) + len(problem.owner), len(problem.signals)))
+    tolerances = COARSE / freedom, FINE / freedom
+    found = minima(law.kernel, *problem, settings.lattice, *tolerances, values, where, theta, X, count)
+    if found == 0:
+        raise ValueError("the residual is finite nowhere in the box: the window holds numbers beyond all scale")
+    return _Found(values[:found], where[:found], theta, X, int(count[0]), int(count[1]))
+
+
+def _report(
+    found: _Found,
+    problem: Problem,
+    statistics: Statistics,
+    parameters: tuple[Parameter, ...],
+    structure: _Structure,
+    order: NDArray[np.int64],
+    settings: RefitSettings,
+) -> Refit:
+    log, s, value = problem.scale[2] > 0.0, found.where[0], max(float(found.values[0]), 0.0)
+    m, fixed, q = len(structure.moving), len(order), len(s)
+    etas = np.where(log, np.exp(found.where), found.where)
+    held = np.zeros(fixed + m + q, bool)
+    held[order[fixed - (len(found.theta) - m) :]] = found.theta[:-m] == 0.0
+    held[fixed : fixed + m] = found.theta[-m:] == 0.0
+    D = np.zeros((q, found.X.shape[1]))
+    for j, k in enumerate(structure.owner):
+        D[k] += found.theta[len(found.theta) - m + j % m] * found.X[m + j]
+    D /= np.where(log, etas[0], 1.0)[:, np.newaxis]  # ∂/∂η = ∂/∂s · ∂s/∂η
+    A, b = _normal(np.concatenate([found.X[:m], D]), statistics)
+    held[fixed + m :] = np.diag(A)[fixed + m :] <= 0.0
+    theta = np.zeros(fixed + m)
+    used = np.flatnonzero(~held[: fixed + m])
+    theta[used] = _solve(A[np.ix_(used, used)], b[used])
+    variance = value / (statistics.rows - len(A))
+    covariance, condition = _covariance(A, held, variance)
+    names = (*(p.name for p in parameters), *(p.name for p in structure.law.nonlinear))
+    runner_up, gap = (etas[1], found.values[1] - value) if len(etas) > 1 else (None, math.inf)
+    gap = float(gap) / variance if variance > 0.0 else math.inf
+    low, high, _ = problem.scale
+    at_end = np.minimum(s - low, high - s) <= EDGE * (high - low)
+    return Refit(
+        names,
+        theta,
+        etas[0],
+        covariance,
+        condition,
+        math.sqrt(value / statistics.rows),
+        statistics.rows,
+        found.evaluations,
+        found.fills,
+        runner_up,
+        gap,
+        _doubt(structure.law, runner_up, gap, settings.ambiguity),
+        tuple(name for name, out in zip(names[: fixed + m], held[: fixed + m], strict=True) if out),
+        tuple(p.name for p, out in zip(structure.law.nonlinear, at_end, strict=True) if out),
+    )
+
+
+def _normal(X: Floats, statistics: Statistics) -> tuple[Floats, Floats]:
+    """JᵀJ and Jᵀy for J = [F M D] from X (m + q, B) = [M D]."""
+    product = statistics.band[0] * X
+    for d in range(1, len(statistics.band)):
+        w = statistics.band[d, :-d]
+        product[:, :-d] += w * X[:, d:]
+        product[:, d:] += w * X[:, :-d]
+    across = statistics.cross @ X.T
+    inner = product @ X.T
+    A = np.block([[statistics.gram[:-1, :-1], across[:-1]], [across[:-1].T, inner]])
+    return A, np.concatenate([statistics.gram[:-1, -1], across[-1]])
+
+
+def _solve(A: Floats, b: Floats) -> Floats:
+    lengths = np.sqrt(np.diag(A))
+    solution: Floats = np.linalg.solve(A / np.outer(lengths, lengths), b / lengths) / lengths
+    return solution
+
+
+def _covariance(A: Floats, held: NDArray[np.bool_], variance: float) -> tuple[Floats, float]:
+    """σ²(JᵀJ)⁻¹ of the columns in use, and the condition of J with columns of length one."""
+    used = np.flatnonzero(~held)
+    lengths = np.sqrt(np.diag(A)[used])
+    values, vectors = np.linalg.eigh(A[np.ix_(used, used)] / np.outer(lengths, lengths))
+    covariance = np.diag(np.where(held, np.inf, 0.0))
+    if values[0] <= 0.0:
+        covariance[np.ix_(used, used)] = np.diag(np.full(len(used), np.inf))
+        return covariance, math.inf
+    inverse = (vectors / values) @ vectors.T
+    covariance[np.ix_(used, used)] = variance * inverse / np.outer(lengths, lengths)
+    return covariance, math.sqrt(values[-1] / values[0])
+
+
+def _doubt(law: FrictionLaw, runner_up: Floats | None, gap: float, limit: float) -> str | None:
+    if runner_up is None or gap >= limit:
+        return None
+    other = ", ".join(f"{p.name} = {value:.4g} {p.unit}" for p, value in zip(law.nonlinear, runner_up, strict=True))
+    return f"{other} fits nearly as well: χ² is {gap:.1f} worse, {limit:g} would be clear"
