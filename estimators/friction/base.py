@@ -5,6 +5,7 @@ its equation of motion; the joint model chooses which channel turns and which on
 RATE and VALUE, arguments of nonlinear functions SMOOTH_RATE and SMOOTH (see estimators/signals.py).
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -54,6 +55,16 @@ class FrictionSettings(BaseSettings):
     def law(self, axis: Axis) -> FrictionLaw:
         """The law in the units of this axis."""
         raise NotImplementedError
+
+
+def viscous(axis: Axis, equation: str) -> Parameter:
+    """The coefficient of velocity."""
+    return Parameter("viscous", f"{axis.effort}·s/{axis.length}", 0.0, math.inf, equation)
+
+
+def coulomb(axis: Axis, equation: str) -> Parameter:
+    """The coefficient of the velocity's sign."""
+    return Parameter("coulomb", axis.effort, 0.0, math.inf, equation)
 
 
 def numbers(*values: float) -> NDArray[np.float64]:

@@ -3,13 +3,12 @@
 Reference: Janot, Gautier, Brunot, "Data set and reference models of EMPS", 2019, inverse dynamic model.
 """
 
-import math
 from typing import Literal
 
 import numpy as np
 
-from estimators.base import RATE, SMOOTH_RATE, Axis, Floats, Parameter
-from estimators.friction.base import NOTHING, SIGNATURE, FrictionLaw, FrictionSettings, numbers
+from estimators.base import RATE, SMOOTH_RATE, Axis, Floats
+from estimators.friction.base import NOTHING, SIGNATURE, FrictionLaw, FrictionSettings, coulomb, numbers, viscous
 from estimators.jit import kernel
 
 
@@ -22,17 +21,15 @@ class ViscousCoulombSettings(FrictionSettings):
 
     def law(self, axis: Axis) -> FrictionLaw:
         """The law in the units of this axis."""
-        viscous = Parameter("viscous", f"{axis.effort}·s/{axis.length}", 0.0, math.inf, "EMPS IDM, Fv")
-        coulomb = Parameter("coulomb", axis.effort, 0.0, math.inf, "EMPS IDM, Fc")
-        parameters = (viscous,) * self.viscous + (coulomb,) * self.coulomb
+        parameters = (viscous(axis, "EMPS IDM, Fv"),) * self.viscous + (coulomb(axis, "EMPS IDM, Fc"),) * self.coulomb
         return FrictionLaw(parameters, (), NOTHING, numbers(self.viscous, self.coulomb), odd=True, kernel=_fill)
 
 
 @kernel(SIGNATURE)
 def _fill(signals: Floats, position: int, _load: int, constants: Floats, _eta: Floats, columns: Floats) -> None:
-    viscous, coulomb = constants[0] > 0, constants[1] > 0
+    with_viscous, with_coulomb = constants[0] > 0, constants[1] > 0
     for row in range(len(signals)):
-        if viscous:
+        if with_viscous:
             columns[row, 0] = signals[row, position, RATE]
-        if coulomb:
-            columns[row, int(viscous)] = np.sign(signals[row, position, SMOOTH_RATE])
+        if with_coulomb:
+            columns[row, int(with_viscous)] = np.sign(signals[row, position, SMOOTH_RATE])
