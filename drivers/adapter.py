@@ -112,9 +112,10 @@ class Slcan:
         self._name = channel.partition("@")[0]
         self._parser = slcan.Parser()
         self.counts = self._parser.counts
+        self._bus: Any = None
         self._lock = _claim(self._name)
         try:
-            self._bus: Any = can.Bus(interface=interface, channel=channel, ignore_config=True, **options)
+            self._bus = can.Bus(interface=interface, channel=channel, ignore_config=True, **options)
         except BaseException:
             self.close()
             raise
@@ -126,7 +127,7 @@ class Slcan:
 
     def close(self) -> None:
         """Close the adapter's channel and the port, whatever is left of them."""
-        with suppress(AttributeError):  # it was never opened
+        if self._bus is not None:
             with suppress(can.CanError, OSError):
                 self._bus.shutdown()
             self._bus.serialPortOrig.close()  # python-can leaves it open where the command could not be sent
