@@ -25,6 +25,9 @@ from hil_rig.plants import RIGS
 from hil_rig.plants.base import Jump, Plant, RigError
 from hil_rig.player import Player, Robot
 
+EXIT_RUNTIME: Final = 1
+EXIT_USAGE: Final = 2
+STOPPING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOG: Final = logging.getLogger("jointwatch.rig")
 
 
@@ -45,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.wire == "udp" and options.speed == float("inf"):
             raise RigError("--speed inf needs a wire that can say stop: slcan or serial")
     except RigError as error:
-        parser.error(str(error))
+        return _fail(error, EXIT_USAGE)
     stop = _stop_on_signals(options.duration)
     try:
         wire = WIRES[options.wire](options.link)
@@ -58,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(error)
     except BrokenPipeError:
         sys.stderr.close()  # nobody reads: nothing more to say
-        return 1
+        return EXIT_RUNTIME
     finally:
         wire.close()
     return 0
@@ -75,6 +78,8 @@ def _perform(options: argparse.Namespace, robot: Robot, wire: Wire, faults: Faul
     _say(_hello(options, robot, wire))
     LOG.info("%s on %s at %s, waiting for a reader", options.name, options.wire, wire.device)
     player.play(stop)
+    for number in STOPPING:
+        signal.signal(number, signal.SIG_IGN)  # too late to stop: what follows must not be cut short
     if not player.started:
         LOG.warning("nobody ever listened")
     counts: dict[str, Any] = {"samples": player.samples, "sent": wire.sent, "refused": wire.refused}
@@ -177,7 +182,7 @@ def _assignment(text: str) -> tuple[str, str]:
 def _stop_on_signals(duration: float | None) -> Callable[[], bool]:
     """A question that is answered yes after SIGINT, SIGTERM, SIGHUP, or the duration (s)."""
     told = []
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in STOPPING:
         signal.signal(number, lambda *_: told.append(True))
     end = time.monotonic() + (duration or float("inf"))
     return lambda: bool(told) or time.monotonic() >= end
@@ -187,9 +192,9 @@ def _say(what: Mapping[str, Any]) -> None:
     print(json.dumps(what), flush=True)
 
 
-def _fail(error: Exception) -> int:
+def _fail(error: Exception, code: int = EXIT_RUNTIME) -> int:
     print(f"jointwatch rig: {error}", file=sys.stderr)
-    return 1
+    return code
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from hil_rig.plants.base import RigError
 
 BACKLOG: Final = 16384  # bytes
 SETTLE: Final = 0.2  # s that a reader gets between opening the port and the first frame (it sets it up, and flushes it)
+DATAGRAMS: Final = 40  # in a row at most: a reader's socket queues some 270 by default, and cannot say stop
 STRANGE_ID: Final = 0x7F5
 STRANGE_PACKET: Final = 0xFE
 
@@ -36,6 +37,7 @@ class Wire(Protocol):
 
     device: str
     settle: float
+    burst: int  # frames that may go out in a row
     sent: int
     refused: int
     unheard: int
@@ -81,6 +83,7 @@ class Pty:
     """A pseudo-terminal, under a lasting name if wanted."""
 
     settle = SETTLE
+    burst = 1_000_000
 
     def __init__(self, link: Path | None) -> None:
         """link: a symbolic link to the terminal; one that is there already is replaced, anything else is not."""
@@ -272,6 +275,7 @@ class Multicast(CanFrames):
     """CAN frames as python-can sends them over UDP multicast; they do not leave this host."""
 
     settle = 0.0
+    burst = DATAGRAMS
 
     def __init__(self, link: Path | None) -> None:
         if link is not None:

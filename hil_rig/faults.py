@@ -90,18 +90,6 @@ class Faults:
         """s by which this field is old."""
         return self._skew.get(f"{message.name}.{field.name}", self._skew.get(field.name, 0.0))
 
-    def on_values(self, values: Floats) -> Floats:
-        """Markers for no value in some fields of one message. values: (rows, fields)."""
-        chance = self._chance.get("nan", 0.0)
-        if not chance:
-            return values
-        struck = self._rng.random(len(values)) < chance
-        columns = self._rng.integers(0, values.shape[1], len(values))
-        values = values.copy()
-        self.counts["nan"] += int(np.count_nonzero(struck & np.isfinite(values[np.arange(len(values)), columns])))
-        values[struck, columns[struck]] = np.nan
-        return values
-
     def on_frame(self, frame: Frame, wire: Wire) -> list[bytes]:
         """What really goes on the wire for a frame."""
         if not self._chance:
@@ -111,6 +99,8 @@ class Faults:
             units.append(wire.rubbish(self._rng))
         if self._strikes("unknown"):
             units.append(wire.stranger(self._rng))
+        if self._strikes("nan"):
+            frame = frame.without(int(self._rng.integers(len(frame.message.fields))))
         damage = next((kind for kind in _DAMAGE if self._strikes(kind)), "")
         if damage == "truncate":
             units.append(wire.cut(frame, self._rng))

@@ -80,6 +80,13 @@ class Frame(NamedTuple):
     counter: int  # of the sample, modulo COUNTER
     fields: bytes  # little-endian, without the counter
 
+    def without(self, index: int) -> "Frame":
+        """The same with the marker for "no value" in one field."""
+        start = sum(field.bits // 8 for field in self.message.fields[:index])
+        field = self.message.fields[index]
+        marker = field.invalid.to_bytes(field.bits // 8, "little", signed=True)
+        return self._replace(fields=self.fields[:start] + marker + self.fields[start + len(marker) :])
+
 
 def frames(message: Message, values: Floats, first: int) -> list[Frame]:
     """Frames of one message. values: (rows, fields) SI; first: number of the first row's sample."""

@@ -15,6 +15,7 @@ from hil_rig.plants.base import Plant
 BLOCK: Final = 20  # samples prepared at once, in the time until the next is due
 LONGEST: Final = 0.02  # s asleep at most: a signal must not wait
 PRECISION: Final = 1e-4  # s before it is due that a sample may go: a shorter sleep is not worth the call
+BREATH: Final = 1e-3  # s between bursts on a wire that limits them
 HOLD: Final = 2.0  # s that the wire stays open after the last sample
 
 
@@ -77,7 +78,7 @@ class Robot:
         batches, start = [], 0
         for message in self.messages[name]:
             end = start + len(message.fields)
-            batches.append(frames(message, self._faults.on_values(values[:, start:end]), self._next))
+            batches.append(frames(message, values[:, start:end], self._next))
             start = end
         return batches
 
@@ -88,7 +89,7 @@ class Player:
     def __init__(self, robot: Robot, wire: Wire, faults: Faults, speed: float) -> None:
         """speed: × real time; inf: as fast as the wire takes it."""
         self._robot, self._wire, self._faults, self._speed = robot, wire, faults, speed
-        self._prepared: deque[list[bytes]] = deque()  # what each of the next samples puts on the wire
+        self._prepared: deque[list[Frame]] = deque()  # of each of the next samples
         self.samples = self.late = 0
         self.latest = 0.0
         self.started = False
@@ -115,6 +116,7 @@ class Player:
 
     def _paced(self, stop: Callable[[], bool]) -> None:
         robot, period = self._robot, 1 / self._robot.rate
+        most = max(1, self._wire.burst // sum(map(len, robot.messages.values())))
         start, held = time.monotonic(), 0.0
         while not stop():
             elapsed = (time.monotonic() - start) * self._speed
@@ -125,8 +127,10 @@ class Player:
                     last = robot.due(elapsed - self._faults.jitter - period)
                     self.late += min(count, last - self.samples)
                     self.latest = max(self.latest, behind / self._speed)
-                if not self._send(self._take(count)):
+                if not self._send(self._take(min(count, most))):
                     return
+                if count > most:
+                    time.sleep(BREATH)
                 held = robot.at(self.samples) + self._faults.lateness() * self._speed
             if len(self._prepared) < BLOCK // 2:
                 self._prepare(BLOCK)
@@ -144,28 +148,27 @@ class Player:
             if not self._send(self._take(BLOCK)):
                 return
 
-    def _take(self, count: int) -> list[bytes]:
-        """What the next samples put on the wire; fewer at the end."""
-        units: list[bytes] = []
+    def _take(self, count: int) -> list[Frame]:
+        """The frames of the next samples; fewer at the end."""
+        taken: list[Frame] = []
         self._prepare(count - len(self._prepared))
         for _ in range(min(count, len(self._prepared))):
-            units += self._prepared.popleft()
+            taken += self._prepared.popleft()
             self.samples += 1
-        return units
+        return taken
 
     def _prepare(self, count: int) -> None:
         while count > 0:
             block = self._robot.samples(min(count, 50 * BLOCK))
             if not block:
                 return
-            for sample in block:
-                self._prepared.append([unit for frame in sample for unit in self._faults.on_frame(frame, self._wire)])
+            self._prepared += block
             count -= len(block)
 
-    def _send(self, units: list[bytes]) -> bool:
-        """Whether there was anything left to play."""
+    def _send(self, batch: list[Frame]) -> bool:
+        """Whether there is anything left to play."""
         if self._wire.listening():
-            self._wire.send(units)
+            self._wire.send([unit for frame in batch for unit in self._faults.on_frame(frame, self._wire)])
         else:
-            self._wire.unheard += len(units)
+            self._wire.unheard += len(batch)
         return self._robot.at(self.samples) < float("inf") or bool(self._prepared)

@@ -1,6 +1,6 @@
 """A recording played as the frames of a controller: position and current (or voltage, or torque), at its own pace.
 
-Columns of .mat, .npz and .csv files are found by name; "name:2" is column 2 of a matrix, "a.b" a field of a struct.
+Columns of .mat, .npz and .csv files are found by name; "name:2" is channel 2 of a matrix, "a.b" a field of a struct.
 """
 
 import csv
@@ -123,8 +123,10 @@ def _column(table: Mapping[str, Any], path: str, file: Path) -> Floats:
             raise RigError(f'{file}: no column "{path}", expected one of {", ".join(known)}')
         value = value[part]
     try:
-        array = np.asarray(value, np.float64)
-        return np.ascontiguousarray(array[:, int(index)] if index else np.squeeze(array)).reshape(-1)
+        array = np.squeeze(np.asarray(value, np.float64))
+        if index:
+            array = (array.T if array.shape[0] > array.shape[1] else array)[int(index)]  # the longer axis is time
+        return np.ascontiguousarray(array).reshape(-1)
     except (ValueError, TypeError, IndexError) as error:
         raise RigError(f'{file}: column "{path}" is no column of numbers: {error}') from error
 
