@@ -81,10 +81,15 @@ class _Run:
         ]
         basket = [np.zeros((capacity, n)), np.zeros(capacity), np.zeros((capacity, n))]
         f = self.problem.f.function
+        from estimators.search.multilevel.evaluation import Pointer
+        from estimators.search.multilevel.line_search import line_search
+        from estimators.search.multilevel.local import local_search
+        fs = (f, local_search, line_search)
+        if not numba.config.DISABLE_JIT: fs = [Pointer(g) for g in fs]
         data = self.problem.f.data
         while True:
             outcome = sweeps.sweep(
-                f, data, self.problem.lower, self.problem.upper, np.flatnonzero(self.problem.free), self.x, self.best,
+                *fs, data, self.problem.lower, self.problem.upper, np.flatnonzero(self.problem.free), self.x, self.best,
                 self.value, self.count, *boxes, np.zeros(self.levels, np.int64), np.zeros((self.room, n)), np.zeros(self.room), size,
                 self.list_x, np.zeros_like(self.list_x), np.full(n, 3), self.start, np.zeros(n, np.int64), *basket, self.options, self.tolerances)
             if outcome != sweeps.FULL:

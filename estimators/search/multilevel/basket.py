@@ -10,7 +10,7 @@ import numpy as np
 from estimators.base import Floats
 from estimators.jit import inline
 from estimators.search.multilevel.boxes import BASKET, CONSIDERED
-from estimators.search.multilevel.evaluation import Ints, Objective, evaluate
+from estimators.search.multilevel.evaluation import Ints, Objective, ascending, copy, evaluate
 
 
 class Basket(NamedTuple):
@@ -26,9 +26,9 @@ class Basket(NamedTuple):
 def consider(basket: Basket, x: Floats) -> bool:
     """Remember x; False if it was there already."""
     for k in range(basket.size[CONSIDERED]):
-        if np.all(basket.considered[k] == x):
+        if _distance(basket.considered[k], x) == 0.0:
             return False
-    basket.considered[basket.size[CONSIDERED]] = x
+    copy(x, basket.considered[basket.size[CONSIDERED]])
     basket.size[CONSIDERED] += 1
     return True
 
@@ -36,24 +36,27 @@ def consider(basket: Basket, x: Floats) -> bool:
 @inline
 def is_new_valley(objective: Objective, basket: Basket, x: Floats, f: float) -> tuple[bool, float]:
     """Before a local search from x: False if it would end at a known minimum. x may move to a better point; its value."""
-    y = np.empty(x.size)
+    y, z = np.empty(x.size), np.empty(x.size)
     for i in _by_distance(basket, x):
         if basket.value[i] > f:
             continue
         w = basket.point[i]
-        y[:] = x + (w - x) / 3.0
+        _between(x, w, 1.0 / 3.0, y)
         f1 = evaluate(objective, y)
         if f1 > f:
             continue
-        z = x + 2.0 / 3.0 * (w - x)
+        _between(x, w, 2.0 / 3.0, z)
         f2 = evaluate(objective, z)
         if f2 > max(f1, basket.value[i]):
             if f1 < f:
-                x[:], f = y, f1
+                copy(y, x)
+                f = f1
         elif f1 < min(f2, basket.value[i]):
-            x[:], f = y, f1
+            copy(y, x)
+            f = f1
         elif f2 < min(f1, basket.value[i]):
-            x[:], f = z, f2
+            copy(z, x)
+            f = f2
         else:
             return False, f
     return True, f
@@ -62,26 +65,45 @@ def is_new_valley(objective: Objective, basket: Basket, x: Floats, f: float) -> 
 @inline
 def keep(objective: Objective, basket: Basket, x: Floats, f: float) -> None:
     """After a local search that ended at x: into the basket, or in place of the known minimum of the same valley."""
+    y, z = np.empty(x.size), np.empty(x.size)
     for i in _by_distance(basket, x):
         w, fw = basket.point[i], basket.value[i]
-        y = x + (w - x) / 3.0
+        _between(x, w, 1.0 / 3.0, y)
         f1 = evaluate(objective, y)
         if f1 > max(fw, f):
             continue
-        z = x + 2.0 / 3.0 * (w - x)
+        _between(x, w, 2.0 / 3.0, z)
         f2 = evaluate(objective, z)
         if f2 > max(f1, fw):
             continue
         if f < min(f1, f2, fw):
-            w[:], basket.value[i] = x, f
+            copy(x, w)
+            basket.value[i] = f
         elif f1 < min(f2, fw):
-            w[:], basket.value[i] = y, f1
+            copy(y, w)
+            basket.value[i] = f1
         elif f2 < fw:
-            w[:], basket.value[i] = z, f2
+            copy(z, w)
+            basket.value[i] = f2
         return
     k = basket.size[BASKET]
-    basket.point[k], basket.value[k] = x, f
+    copy(x, basket.point[k])
+    basket.value[k] = f
     basket.size[BASKET] = k + 1
+
+
+@inline
+def _between(x: Floats, w: Floats, part: float, y: Floats) -> None:
+    for i in range(x.size):
+        y[i] = x[i] + part * (w[i] - x[i])
+
+
+@inline
+def _distance(x: Floats, w: Floats) -> float:
+    total = 0.0
+    for i in range(x.size):
+        total += (w[i] - x[i]) ** 2
+    return total
 
 
 @inline
@@ -89,5 +111,5 @@ def _by_distance(basket: Basket, x: Floats) -> Ints:
     count = basket.size[BASKET]
     distance = np.empty(count)
     for k in range(count):
-        distance[k] = np.sum((basket.point[k] - x) ** 2)
-    return np.argsort(distance, kind="mergesort")
+        distance[k] = _distance(basket.point[k], x)
+    return ascending(distance, count)

@@ -11,7 +11,7 @@ import numpy as np
 
 from estimators.base import Floats
 from estimators.jit import inline
-from estimators.search.multilevel.evaluation import BEST, Ints, Objective, evaluate
+from estimators.search.multilevel.evaluation import BEST, Ints, Objective, copy, evaluate
 
 GOLDEN: Final = 0.5 * (5.0**0.5 - 1.0)
 
@@ -84,10 +84,13 @@ def add_box(boxes: Boxes, parent: int, level: int, i: int, value: float, row: Fl
         return
     k = boxes.size[BOXES]
     boxes.size[BOXES] = k + 1
-    boxes.line[k] = boxes.line[parent]
-    boxes.line[k, :, i] = row
+    for j in range(n):
+        boxes.splits[k, j] = boxes.splits[parent, j]
+        for r in range(ROWS):
+            boxes.line[k, r, j] = boxes.line[parent, r, j]
+    for r in range(ROWS):
+        boxes.line[k, r, i] = row[r]
     boxes.value[k] = value
-    boxes.splits[k] = boxes.splits[parent]
     boxes.splits[k, i] += 1
     boxes.level[k] = level
     boxes.gainless[k] = 0
@@ -113,46 +116,51 @@ def promote(boxes: Boxes, k: int) -> None:
     boxes.level[k] = 0
     c = boxes.size[CANDIDATES]
     boxes.size[CANDIDATES] = c + 1
-    boxes.candidate[c] = boxes.line[k, X]
+    copy(boxes.line[k, X], boxes.candidate[c])
     boxes.candidate_value[c] = boxes.value[k]
 
 
 @inline
-def split_by_list(boxes: Boxes, k: int, i: int, lower: float, upper: float, x: Floats, f: Floats, row: Floats) -> None:
-    """Box k along i at the list values x (ascending) with function values f; row: scratch of ROWS."""
-    s = boxes.level[k]
-    last = x.size - 1
+def split_by_list(objective: Objective, boxes: Boxes, k: int, i: int, x: Floats, f: Floats, length: int) -> None:
+    """Box k along i at the first `length` list values x (ascending) with function values f."""
+    s, last = boxes.level[k], length - 1
+    row = np.empty(ROWS)
     boxes.level[k] = 0
-    if x[0] > lower:
-        _list_row(row, x, f, 0, 1, lower)
+    if x[0] > objective.lower[i]:
+        _list_row(row, x, f, 0, 1, length)
+        row[Y] = objective.lower[i]
         add_box(boxes, k, s + 1, i, f[0], row)
     for j in range(last):
         larger_left = f[j] <= f[j + 1]
         z = x[j] + (GOLDEN if larger_left else 1.0 - GOLDEN) * (x[j + 1] - x[j])
-        _list_row(row, x, f, j, j + 1, z)
+        _list_row(row, x, f, j, j + 1, length)
+        row[Y] = z
         add_box(boxes, k, s + (1 if larger_left else 2), i, f[j], row)
-        _list_row(row, x, f, j + 1, j, z)
+        _list_row(row, x, f, j + 1, j, length)
+        row[Y] = z
         add_box(boxes, k, s + (2 if larger_left else 1), i, f[j + 1], row)
-    if x[last] < upper:
-        _list_row(row, x, f, last, last - 1, upper)
+    if x[last] < objective.upper[i]:
+        _list_row(row, x, f, last, last - 1, length)
+        row[Y] = objective.upper[i]
         add_box(boxes, k, s + 1, i, f[last], row)
 
 
 @inline
-def _list_row(row: Floats, x: Floats, f: Floats, j: int, other: int, y: float) -> None:
-    """The line of the child with base x[j] and opposite y, where `other` is the list value next to it across y."""
-    a = min(max(j, 1), x.size - 2)  # the triple a − 1, a, a + 1 holds j and its two neighbours
+def _list_row(row: Floats, x: Floats, f: Floats, j: int, other: int, length: int) -> None:
+    """The line, but for its Y, of the child with base x[j]; `other` is the list value across its opposite end."""
+    a = min(max(j, 1), length - 2)  # the triple a − 1, a, a + 1 holds j and its two neighbours
     first = a if j == a - 1 else a - 1
     second = a if j == a + 1 else a + 1
-    row[X], row[Y] = x[j], y
+    row[X] = x[j]
     row[P1], row[D1] = x[first], f[first] - f[j]
     row[P2], row[D2] = x[second], f[second] - f[j]
     row[H], row[DH] = x[other], f[other] - f[j]
 
 
 @inline
-def split_at(boxes: Boxes, k: int, i: int, z: float, fz: float, row: Floats) -> None:
-    """Box k along i at z, where f is fz; row: scratch of ROWS."""
+def split_at(boxes: Boxes, k: int, i: int, z: float, fz: float) -> None:
+    """Box k along i at z, where f is fz."""
+    row = np.empty(ROWS)
     s = boxes.level[k]
     x, y, f = boxes.line[k, X, i], boxes.line[k, Y, i], boxes.value[k]
     h, dh = boxes.line[k, H, i], boxes.line[k, DH, i]
@@ -180,16 +188,18 @@ def least_split(boxes: Boxes, k: int, rank: Ints) -> int:
 
 
 @inline
-def parabola_minimum(x: Floats, d: Floats, a: float, b: float) -> tuple[float, float]:
-    """Where on [a, b] the parabola through (x[0..2], d[0..2]) is smallest, and its value there."""
-    slope = (d[1] - d[0]) / (x[1] - x[0])
-    curve = ((d[2] - d[1]) / (x[2] - x[1]) - slope) / (x[2] - x[0])
+def parabola_minimum(
+    x0: float, x1: float, x2: float, d0: float, d1: float, d2: float, a: float, b: float
+) -> tuple[float, float]:
+    """Where on [a, b] the parabola through (x0, d0), (x1, d1), (x2, d2) is smallest, and its value there."""
+    slope = (d1 - d0) / (x1 - x0)
+    curve = ((d2 - d1) / (x2 - x1) - slope) / (x2 - x0)
     if curve > 0.0:
-        z = 0.5 * (x[0] + x[1] - slope / curve)
+        z = 0.5 * (x0 + x1 - slope / curve)
         if a <= z <= b:
-            return z, d[0] + (z - x[0]) * (slope + curve * (z - x[1]))
-    at_a = d[0] + (a - x[0]) * (slope + curve * (a - x[1]))
-    at_b = d[0] + (b - x[0]) * (slope + curve * (b - x[1]))
+            return z, d0 + (z - x0) * (slope + curve * (z - x1))
+    at_a = d0 + (a - x0) * (slope + curve * (a - x1))
+    at_b = d0 + (b - x0) * (slope + curve * (b - x1))
     if at_a < at_b:
         return a, at_a
     return b, at_b
@@ -199,34 +209,35 @@ def parabola_minimum(x: Floats, d: Floats, a: float, b: float) -> tuple[float, f
 def expected_gain(boxes: Boxes, k: int, lists: Lists) -> tuple[int, float, float]:
     """Rule G: the coordinate, the value at which to split it, and the (negative) gain that the separable model expects."""
     chosen, where, least = -1, 0.0, np.inf
-    x, d = np.zeros(3), np.zeros(3)
-    line = boxes.line[k]
     for i in range(lists.rank.size):
         if boxes.splits[k, i] == 0:
-            z, gain = 0.0, np.min(lists.f[i, : lists.length[i]]) - lists.f[i, lists.start[i]]
+            z, gain = 0.0, np.inf
+            for j in range(lists.length[i]):
+                gain = min(gain, lists.f[i, j] - lists.f[i, lists.start[i]])
         else:
-            far = subinterval(line[X, i], line[Y, i], 1000.0)
-            near = line[X, i] + (far - line[X, i]) / 10.0
-            x[0], x[1], x[2] = line[X, i], line[P1, i], line[P2, i]
-            d[1], d[2] = line[D1, i], line[D2, i]
-            z, gain = parabola_minimum(x, d, min(near, far), max(near, far))
+            x, p1, p2 = boxes.line[k, X, i], boxes.line[k, P1, i], boxes.line[k, P2, i]
+            far = subinterval(x, boxes.line[k, Y, i], 1000.0)
+            near = x + (far - x) / 10.0
+            d1, d2 = boxes.line[k, D1, i], boxes.line[k, D2, i]
+            z, gain = parabola_minimum(x, p1, p2, 0.0, d1, d2, min(near, far), max(near, far))
         if gain < least:
             chosen, where, least = i, z, gain
     return chosen, where, least
 
 
 @inline
-def process(objective: Objective, boxes: Boxes, k: int, lists: Lists, far: float, x: Floats, row: Floats) -> None:
-    """Split box k, or promote it; far: factor of subinterval in rule R; x (dimensions,), row (ROWS,): scratch."""
+def process(objective: Objective, boxes: Boxes, k: int, lists: Lists, far: float, x: Floats) -> None:
+    """Split box k, or promote it; far: factor of subinterval in rule R; x (dimensions,): scratch."""
     n = x.size
-    s = boxes.level[k]
-    if s > 2 * n * (np.min(boxes.splits[k]) + 1):
+    fewest = boxes.splits[k, 0]
+    for i in range(1, n):
+        fewest = min(fewest, boxes.splits[k, i])
+    if boxes.level[k] > 2 * n * (fewest + 1):
         i = least_split(boxes, k, lists.rank)
         base = boxes.line[k, X, i]
         z = base + 2.0 / 3.0 * (subinterval(base, boxes.line[k, Y, i], far) - base)
     else:
-        i = -1
-        z = 0.0
+        i, z = -1, 0.0
         if boxes.gainless[k] == 0:
             i, z, gain = expected_gain(boxes, k, lists)
             if not boxes.value[k] + gain < objective.value[BEST]:
@@ -235,14 +246,14 @@ def process(objective: Objective, boxes: Boxes, k: int, lists: Lists, far: float
         if i < 0:
             promote(boxes, k)
             return
-    x[:] = boxes.line[k, X]
+    copy(boxes.line[k, X], x)
     if boxes.splits[k, i] > 0:
         x[i] = z
-        split_at(boxes, k, i, z, evaluate(objective, x), row)
+        split_at(boxes, k, i, z, evaluate(objective, x))
         return
     length = lists.length[i]
     values = np.empty(length)
     for j in range(length):
         x[i] = lists.x[i, j]
         values[j] = boxes.value[k] if j == lists.start[i] else evaluate(objective, x)
-    split_by_list(boxes, k, i, objective.lower[i], objective.upper[i], lists.x[i, :length], values, row)
+    split_by_list(objective, boxes, k, i, lists.x[i], values, length)

@@ -44,6 +44,31 @@ class Objective(NamedTuple):
     count: Ints
 
 
+FLOATS: Final = numba.types.Array(numba.float64, 1, "C")
+INTS: Final = numba.types.Array(numba.int64, 1, "C")
+FUNCTION: Final = numba.types.FunctionType(numba.float64(FLOATS, FLOATS))
+OBJECTIVE_TYPE: Final = numba.types.NamedTuple(
+    (FUNCTION, FLOATS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, INTS), Objective
+)
+
+
+class Pointer(numba.types.WrapperAddressProtocol):  # type: ignore[misc]
+    """A compiled function of one signature as kernels take it: by address, so that no kernel is compiled for it."""
+
+    def __init__(self, function: Any) -> None:
+        (self._signature,) = function.nopython_signatures
+        result = function.get_compile_result(self._signature)
+        self._address = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
+        self._function = function  # owns the code
+
+    def __wrapper_address__(self) -> int:
+        return int(self._address)
+
+    def signature(self) -> Any:
+        """The signature, as numba's protocol asks."""
+        return self._signature
+
+
 @inline
 def evaluate(objective: Objective, point: Floats) -> float:
     """f at point projected to the box; +∞, without a call, once the search has been told to stop."""
@@ -66,6 +91,26 @@ def evaluate(objective: Objective, point: Floats) -> float:
         if count[BY_STAGE] == 0:
             stage(objective)
     return value
+
+
+@inline
+def copy(source: Floats, target: Floats) -> None:
+    """target = source; a loop, because slices cost the compiler far more."""
+    for i in range(source.size):
+        target[i] = source[i]
+
+
+@inline
+def ascending(values: Floats, count: int) -> Ints:
+    """The indices that sort the first count values, equal ones in their order."""
+    order = np.empty(count, np.int64)
+    for k in range(count):
+        j = k
+        while j > 0 and values[order[j - 1]] > values[k]:
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = k
+    return order
 
 
 @inline

@@ -6,11 +6,22 @@ point, by a quartic through five, by extending or halving the list where those d
 
 from typing import Final, NamedTuple
 
+import numba
 import numpy as np
 
 from estimators.base import Floats
-from estimators.jit import inline
-from estimators.search.multilevel.evaluation import RUNNING, STOP, Ints, Objective, evaluate
+from estimators.jit import inline, kernel
+from estimators.search.multilevel.evaluation import (
+    FLOATS,
+    INTS,
+    OBJECTIVE_TYPE,
+    RUNNING,
+    STOP,
+    Ints,
+    Objective,
+    ascending,
+    evaluate,
+)
 
 SMALL: Final = 0.1  # relative distance below which two steps are one
 SECTION: Final = 0.5 * (3.0 - 5.0**0.5)
@@ -18,7 +29,8 @@ MOST: Final = 32  # room for steps
 
 POINTS: Final = 0  # indices into Line.size
 GIVEN: Final = 1
-SATURATED: Final = 2
+CAP: Final = 2  # points in all
+SATURATED: Final = 3
 
 LEAST_STEP: Final = 0  # indices into Line.range
 GREATEST_STEP: Final = 1
@@ -36,10 +48,14 @@ class Line(NamedTuple):
     x: Floats  # (dimensions,) scratch
 
 
+LINE_TYPE: Final = numba.types.NamedTuple((FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, INTS, FLOATS), Line)
+SEARCH: Final = numba.types.FunctionType(numba.int64(OBJECTIVE_TYPE, LINE_TYPE))
+
+
 @inline
 def line(n: int) -> Line:
     """An empty line."""
-    return Line(np.zeros(n), np.zeros(n), np.zeros(MOST), np.zeros(MOST), np.zeros(2), np.zeros(3, np.int64), np.zeros(n))
+    return Line(np.zeros(n), np.zeros(n), np.zeros(MOST), np.zeros(MOST), np.zeros(2), np.zeros(4, np.int64), np.zeros(n))
 
 
 @inline
@@ -57,38 +73,11 @@ def put(line: Line, a: float, f: float) -> None:
 @inline
 def best(line: Line) -> int:
     """Index of the smallest value."""
-    return int(np.argmin(line.f[: line.size[POINTS]]))
-
-
-@inline
-def line_search(objective: Objective, line: Line, most: int) -> None:
-    """Add up to `most` steps in all to the list; base, direction and the given steps are set."""
-    line.size[GIVEN] = line.size[POINTS]
-    line.size[SATURATED] = 0
-    _range(objective, line)
-    _spread(objective, line)
-    while line.size[POINTS] < min(5, most):
-        _parabola(objective, line)
-        if objective.count[STOP] != RUNNING:
-            return
-        if line.size[POINTS] > 3 and _runs_into_bound(line):
-            return
-    if _minima(line) == 1:
-        if _runs_into_bound(line):
-            return
-        if line.size[POINTS] == 5:
-            _quartic(objective, line)
-        _descent(objective, line)
-        if _convex(line):
-            return
-    before = -1
-    while objective.count[STOP] == RUNNING:
-        _descent(objective, line)
-        _confirm_saturated(line)
-        if line.size[SATURATED] == 1 or line.size[POINTS] == before or line.size[POINTS] >= most:
-            return
-        before = line.size[POINTS]
-        _local_step(objective, line)
+    k = 0
+    for j in range(1, line.size[POINTS]):
+        if line.f[j] < line.f[k]:
+            k = j
+    return k
 
 
 @inline
@@ -198,7 +187,18 @@ def _is_convex(curve: float) -> bool:
 @inline
 def _nearest(line: Line, a: float) -> float:
     """Distance from a to the nearest step in the list."""
-    return float(np.min(np.abs(line.a[: line.size[POINTS]] - a)))
+    distance = np.inf
+    for k in range(line.size[POINTS]):
+        distance = min(distance, abs(line.a[k] - a))
+    return distance
+
+
+@inline
+def _median(line: Line) -> float:
+    """The median of the values."""
+    s = line.size[POINTS]
+    order = ascending(line.f, s)
+    return 0.5 * (line.f[order[(s - 1) // 2]] + line.f[order[s // 2]])
 
 
 @inline
@@ -221,7 +221,7 @@ def _extend(objective: Objective, line: Line) -> None:
     """Extrapolate at an end that still falls; otherwise split the interval that is longest for its distance."""
     s, a, f = line.size[POINTS], line.a, line.f
     single = line.size[GIVEN] == 1
-    middle = float(np.median(f[:s]))
+    middle = _median(line)
     left = a[0] > line.range[LEAST_STEP] and (single or f[0] < max(middle, f[1]))
     right = a[s - 1] < line.range[GREATEST_STEP] and (single or f[s - 1] < max(middle, f[s - 2]))
     step = s - 1 if single else 1
@@ -282,14 +282,16 @@ def _parabola(objective: Objective, line: Line) -> None:
 def _quartic(objective: Objective, line: Line) -> None:
     """The minimiser of the quartic through all five steps; a local step if it is not bounded below."""
     a, f = line.a, line.f
-    third = (_second(line, 1, 2, 3) - _second(line, 0, 1, 2)) / (a[3] - a[0])
-    fourth = ((_second(line, 2, 3, 4) - _second(line, 1, 2, 3)) / (a[4] - a[1]) - third) / (a[4] - a[0])
+    i = line.size[POINTS] - 5
+    d1, d2 = _first(line, i, i + 1), _second(line, i, i + 1, i + 2)
+    middle, right = _second(line, i + 1, i + 2, i + 3), _second(line, i + 2, i + 3, i + 4)
+    third = (middle - d2) / (a[3] - a[0])
+    fourth = ((right - middle) / (a[4] - a[1]) - third) / (a[4] - a[0])
     if not _is_convex(fourth):
         _local_step(objective, line)
         return
     # Newton's form through steps 0 … 4, expanded at step 2: q(t) = f[2] + c1 t + c2 t² + c3 t³ + c4 t⁴
     p, q, r = a[2] - a[0], a[2] - a[1], a[2] - a[3]
-    d1, d2 = _first(line, 0, 1), _second(line, 0, 1, 2)
     c4 = fourth
     c3 = third + fourth * (p + q + r)
     c2 = d2 + third * (p + q) + fourth * (p * q + p * r + q * r)
@@ -299,7 +301,7 @@ def _quartic(objective: Objective, line: Line) -> None:
     if count > 1:
         at_low = f[2] + low * (c1 + low * (c2 + low * (c3 + low * c4)))
         at_high = f[2] + high * (c1 + high * (c2 + high * (c3 + high * c4)))
-        worst = np.max(f[:5])
+        worst = max(f[0], f[1], f[2], f[3], f[4])
         if a[2] + high > a[4] and at_high < worst:
             step = a[2] + high
         elif a[2] + low < a[0] and at_low < worst:
@@ -343,7 +345,7 @@ def _polish(t: float, b: float, c: float, d: float) -> float:
 def _descent(objective: Objective, line: Line) -> None:
     """Look closer to step 0 when the best is step 0 itself or four times as far as the next one towards it."""
     s, a = line.size[POINTS], line.a
-    if not np.any(a[:s] == 0.0):
+    if _nearest(line, 0.0) > 0.0:
         return
     k = best(line)
     if a[k] == 0.0:
@@ -394,7 +396,7 @@ def _local_step(objective: Objective, line: Line) -> None:
     i = min(max(k - 2, 0), s - 5)
     possible, step = _local_minimiser(line, i, k - i)
     tolerance = 0.0
-    if possible and f[k] <= float(np.median(f[:s])):
+    if possible and f[k] <= _median(line):
         tolerance = SMALL * (a[min(k + 1, s - 1)] - a[max(k - 1, 0)])
     near = not _nearest(line, step) > tolerance
     line.size[SATURATED] = 1 if near or not possible else 0
@@ -465,3 +467,35 @@ def _quadruple_right(line: Line, i: int, middle: float, right: float) -> float:
     if a[i] < step < a[i + 4]:
         return step
     return 0.5 * (a[i + 2] + a[i + 3] - slope / max(middle, right))
+
+
+@kernel(numba.int64(OBJECTIVE_TYPE, LINE_TYPE))
+def line_search(objective: Objective, line: Line) -> int:
+    """Add steps to the list; base, direction, cap and the given steps are set. Returns the index of the best."""
+    line.size[GIVEN] = line.size[POINTS]
+    line.size[SATURATED] = 0
+    _range(objective, line)
+    _spread(objective, line)
+    while line.size[POINTS] < min(5, line.size[CAP]):
+        _parabola(objective, line)
+        if objective.count[STOP] != RUNNING:
+            return best(line)
+        if line.size[POINTS] > 3 and _runs_into_bound(line):
+            return best(line)
+    if _minima(line) == 1:
+        if _runs_into_bound(line):
+            return best(line)
+        if line.size[POINTS] == 5:
+            _quartic(objective, line)
+        _descent(objective, line)
+        if _convex(line):
+            return best(line)
+    before = -1
+    while objective.count[STOP] == RUNNING:
+        _descent(objective, line)
+        _confirm_saturated(line)
+        if line.size[SATURATED] == 1 or line.size[POINTS] == before or line.size[POINTS] >= line.size[CAP]:
+            return best(line)
+        before = line.size[POINTS]
+        _local_step(objective, line)
+    return best(line)

@@ -4,19 +4,23 @@ Coordinate line searches build a quadratic model (g, G) while they descend; its 
 for a line search; after that, models come from points at ε^⅓-sized steps around the base (triple searches).
 """
 
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
+import numba
 import numpy as np
 
 from estimators.base import Floats
-from estimators.jit import inline
-from estimators.search.multilevel.evaluation import RUNNING, STOP, Objective, evaluate, stage
-from estimators.search.multilevel.line_search import POINTS, Line, best, line, line_search, put
+from estimators.jit import inline, kernel
+from estimators.search.multilevel.evaluation import FLOATS, OBJECTIVE_TYPE, RUNNING, STOP, Objective, copy, evaluate, stage
+from estimators.search.multilevel.line_search import CAP, POINTS, SEARCH, Line, best, line, put
 from estimators.search.multilevel.quadratic import EPSILON, box_minimum
 
 DIFFERENCE: Final = EPSILON ** (1.0 / 3.0)
 COORDINATE_STEPS: Final = 6
 DIRECTION_STEPS: Final = 15
+
+Search = Callable[[Objective, Line], int]
 
 VALUE: Final = 0  # index into Model.value
 
@@ -41,56 +45,9 @@ def difference(x: float) -> float:
 
 
 @inline
-def local_search(objective: Objective, x: Floats, f: float, f0: float, most: int, gamma: float) -> tuple[float, Floats]:
-    """Descend from x (value f) in at most `most` steps; f0: best value after initialisation. Returns value and point."""
-    n = x.size
-    lower, upper = objective.lower, objective.upper
-    along = line(n)
-    model = Model(
-        x.copy(), np.array([f]), np.zeros(n), np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
-    )
-    origin = np.empty(n)
-    for i in range(n):
-        origin[i] = min(max(0.0, lower[i]), upper[i])
-    _coordinate_search(objective, model, along)
-    stage(objective)
-    base, old = model.base, model.base.copy()
-    trust = np.empty(n)
-    for i in range(n):
-        trust[i] = min(base[i] - lower[i], upper[i] - base[i], 0.25 * (1.0 + abs(x[i] - origin[i])))
-    ratio, moved = _model_step(objective, model, along, trust)
-    stage(objective)
-    gain = f - model.value[VALUE]
-    slope = _slope(model, old)
-    interior = _interior(objective, base)
-    diagonal = False
-    for _ in range(most):
-        if objective.count[STOP] != RUNNING:
-            break
-        start = model.value[VALUE]
-        converged = slope < gamma * (f0 - f) or gain == 0.0
-        if not (diagonal or interior < n or (slope >= gamma * (f0 - f) and gain > 0.0)):
-            break
-        f = start
-        if interior < n and converged and not _leave_bounds(objective, model, along):
-            break
-        full = abs(ratio - 1.0) > 0.25 or converged
-        _triple_search(objective, model, full)
-        stage(objective)
-        diagonal = not full
-        old[:] = base
-        if ratio < 0.25:
-            trust *= 0.5
-        elif ratio > 0.75:
-            trust *= 2.0
-        ratio, moved = _model_step(objective, model, along, trust)
-        stage(objective)
-        if not moved and full and interior == n:
-            break
-        interior = _interior(objective, base)
-        gain = f - model.value[VALUE]
-        slope = _slope(model, old)
-    return model.value[VALUE], base
+def _scale(x: Floats, factor: float) -> None:
+    for i in range(x.size):
+        x[i] *= factor
 
 
 @inline
@@ -112,7 +69,7 @@ def _slope(model: Model, old: Floats) -> float:
 
 
 @inline
-def _model_step(objective: Objective, model: Model, along: Line, trust: Floats) -> tuple[float, bool]:
+def _model_step(objective: Objective, search: Search, model: Model, along: Line, trust: Floats) -> tuple[float, bool]:
     """To the model's minimum within the trust box and a line search that way; actual over predicted gain, and if moved."""
     n = trust.size
     base, p, x = model.base, along.direction, model.x
@@ -120,7 +77,7 @@ def _model_step(objective: Objective, model: Model, along: Line, trust: Floats) 
     for i in range(n):
         low[i] = max(-trust[i], objective.lower[i] - base[i])
         high[i] = min(trust[i], objective.upper[i] - base[i])
-    p[:] = box_minimum(model.g, model.G, low, high)
+    copy(box_minimum(model.g, model.G, low, high), p)
     moved = False
     for i in range(n):
         x[i] = min(max(base[i] + p[i], objective.lower[i]), objective.upper[i])
@@ -135,12 +92,12 @@ def _model_step(objective: Objective, model: Model, along: Line, trust: Floats) 
         for j in range(n):
             predicted += 0.5 * p[i] * model.G[i, j] * p[j]
     value = evaluate(objective, x)
-    along.base[:] = base
-    along.size[:] = 0
+    copy(base, along.base)
+    along.size[POINTS] = 0
     put(along, 0.0, before)
     put(along, 1.0, value)
-    line_search(objective, along, DIRECTION_STEPS)
-    k = best(along)
+    along.size[CAP] = DIRECTION_STEPS
+    k = search(objective, along)
     if along.f[k] == before:
         return 0.0, True
     for i in range(n):
@@ -152,7 +109,7 @@ def _model_step(objective: Objective, model: Model, along: Line, trust: Floats) 
 
 
 @inline
-def _leave_bounds(objective: Objective, model: Model, along: Line) -> bool:
+def _leave_bounds(objective: Objective, search: Search, model: Model, along: Line) -> bool:
     """From each coordinate on a bound a step inwards, and a line search where that is better; True if any was."""
     n = model.base.size
     base, x = model.base, model.x
@@ -161,14 +118,13 @@ def _leave_bounds(objective: Objective, model: Model, along: Line) -> bool:
         if objective.lower[i] < base[i] < objective.upper[i]:
             continue
         inward = difference(base[i]) if base[i] <= objective.lower[i] else -difference(base[i])
-        x[:] = base
+        copy(base, x)
         x[i] = min(max(base[i] + inward, objective.lower[i]), objective.upper[i])
         value = evaluate(objective, x)
         if value < model.value[VALUE]:
             _aim(along, model, i)
             put(along, x[i] - base[i], value)
-            line_search(objective, along, COORDINATE_STEPS)
-            k = best(along)
+            k = search(objective, along)
             base[i] = min(max(base[i] + along.a[k], objective.lower[i]), objective.upper[i])
             model.value[VALUE] = along.f[k]
             better = True
@@ -178,10 +134,10 @@ def _leave_bounds(objective: Objective, model: Model, along: Line) -> bool:
 @inline
 def _aim(along: Line, model: Model, i: int) -> None:
     """A line from the base along coordinate i, with step 0 known."""
-    along.base[:] = model.base
-    along.direction[:] = 0.0
-    along.direction[i] = 1.0
-    along.size[:] = 0
+    copy(model.base, along.base)
+    for j in range(along.direction.size):
+        along.direction[j] = 1.0 if j == i else 0.0
+    along.size[POINTS], along.size[CAP] = 0, COORDINATE_STEPS
     put(along, 0.0, model.value[VALUE])
 
 
@@ -219,7 +175,7 @@ def _cross_terms(objective: Objective, model: Model, i: int, new_value: float) -
         model.G[i, k] = model.G[k, i] = rest / (di * (x[k] - base[k]))
         if value < new_value:
             new_value, partner = value, k
-            model.new[:] = x
+            copy(x, model.new)
         x[k] = base[k]
     return new_value, partner
 
@@ -239,24 +195,24 @@ def _move(model: Model, i: int, partner: int, value: float) -> None:
         model.g[k] += model.G[k, i] * (new[i] - base[i])
         if partner >= 0:
             model.g[k] += model.G[k, partner] * (new[partner] - base[partner])
-    base[:] = new
+    copy(new, base)
     model.value[VALUE] = value
 
 
 @inline
-def _coordinate_search(objective: Objective, model: Model, along: Line) -> None:
+def _coordinate_search(objective: Objective, search: Search, model: Model, along: Line) -> None:
     """Step 1 of the local search: a line search along every coordinate, and the model from what they saw."""
     n = model.base.size
     for i in range(n):
         if objective.count[STOP] != RUNNING:
             return
         x = model.base[i]
-        model.new[:] = model.base
+        copy(model.base, model.new)
         _aim(along, model, i)
         rises = False
         if not objective.lower[i] < x < objective.upper[i]:
             inward = difference(x) if x <= objective.lower[i] else -difference(x)
-            model.x[:] = model.base
+            copy(model.base, model.x)
             model.x[i] = x + inward
             value = evaluate(objective, model.x)
             rises = value >= model.value[VALUE]
@@ -264,10 +220,10 @@ def _coordinate_search(objective: Objective, model: Model, along: Line) -> None:
         if rises:
             at_left, at_right, value = _stay(objective, model, i, inward, value)
         else:
-            line_search(objective, along, COORDINATE_STEPS)
+            search(objective, along)
             at_left, at_right, value = _three_abscissae(objective, model, along, i)
         _expand(model, i, at_left, at_right)
-        model.x[:] = model.base
+        copy(model.base, model.x)
         model.x[i] = model.left[i] if at_left <= at_right else model.right[i]
         value, partner = _cross_terms(objective, model, i, value)
         _move(model, i, partner, value)
@@ -337,18 +293,17 @@ def _triple_search(objective: Objective, model: Model, full: bool) -> None:
         if x <= low or x >= high:
             model.left[i] = model.right[i] = x
             model.g[i] = 0.0
-            model.G[i, :] = 0.0
-            model.G[:, i] = 0.0
-        elif full:
-            model.G[i, :] = 0.0
+        for k in range(n):
+            if full or model.left[i] == model.right[i]:
+                model.G[i, k] = model.G[k, i] = 0.0
     for i in range(n):
         if objective.count[STOP] != RUNNING:
             return
         if model.left[i] == model.base[i] == model.right[i]:
             continue
         x = model.x
-        x[:] = model.base
-        model.new[:] = model.base
+        copy(model.base, x)
+        copy(model.base, model.new)
         value, partner = model.value[VALUE], -1
         x[i] = model.left[i]
         at_left = evaluate(objective, x)
@@ -363,3 +318,67 @@ def _triple_search(objective: Objective, model: Model, full: bool) -> None:
             value, partner = _cross_terms(objective, model, i, value)
         if value < model.value[VALUE]:
             _move(model, i, partner, value)
+
+
+@kernel(numba.float64(OBJECTIVE_TYPE, SEARCH, FLOATS, numba.float64, numba.float64, numba.int64, numba.float64))
+def local_search(
+    objective: Objective, search: Search, x: Floats, f: float, f0: float, most: int, gamma: float
+) -> float:
+    """Descend from x (value f) in at most `most` steps; x becomes the minimiser. Returns the minimum.
+
+    search: line_search; f0: best value after initialisation.
+    """
+    n = x.size
+    lower, upper = objective.lower, objective.upper
+    along = line(n)
+    model = Model(
+        x.copy(), np.array([f]), np.zeros(n), np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
+    )
+    origin = np.empty(n)
+    for i in range(n):
+        origin[i] = min(max(0.0, lower[i]), upper[i])
+    _coordinate_search(objective, search, model, along)
+    stage(objective)
+    base, old = model.base, model.base.copy()
+    trust = np.empty(n)
+    for i in range(n):
+        trust[i] = min(base[i] - lower[i], upper[i] - base[i], 0.25 * (1.0 + abs(x[i] - origin[i])))
+    ratio, moved = _model_step(objective, search, model, along, trust)
+    stage(objective)
+    gain = f - model.value[VALUE]
+    slope = _slope(model, old)
+    interior = _interior(objective, base)
+    diagonal = False
+    for _ in range(most):
+        if objective.count[STOP] != RUNNING:
+            break
+        start = model.value[VALUE]
+        converged = slope < gamma * (f0 - f) or gain == 0.0
+        if not (diagonal or interior < n or (slope >= gamma * (f0 - f) and gain > 0.0)):
+            break
+        f = start
+        if interior < n and converged and not _leave_bounds(objective, search, model, along):
+            break
+        full = abs(ratio - 1.0) > 0.25 or converged
+        _triple_search(objective, model, full)
+        stage(objective)
+        diagonal = not full
+        copy(base, old)
+        if ratio < 0.25:
+            _scale(trust, 0.5)
+        elif ratio > 0.75:
+            _scale(trust, 2.0)
+        ratio, moved = _model_step(objective, search, model, along, trust)
+        stage(objective)
+        if not moved and full and interior == n:
+            break
+        interior = _interior(objective, base)
+        gain = f - model.value[VALUE]
+        slope = _slope(model, old)
+    copy(base, x)
+    return model.value[VALUE]
+
+
+LOCAL: Final = numba.types.FunctionType(
+    numba.float64(OBJECTIVE_TYPE, SEARCH, FLOATS, numba.float64, numba.float64, numba.int64, numba.float64)
+)

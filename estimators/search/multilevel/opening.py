@@ -4,8 +4,8 @@ import numpy as np
 
 from estimators.base import Floats
 from estimators.jit import inline
-from estimators.search.multilevel.boxes import BOXES, ROWS, Boxes, Lists, X, Y, parabola_minimum, split_by_list
-from estimators.search.multilevel.evaluation import Ints, Objective, evaluate, stage
+from estimators.search.multilevel.boxes import BOXES, Boxes, Lists, X, Y, parabola_minimum, split_by_list
+from estimators.search.multilevel.evaluation import Ints, Objective, ascending, evaluate, stage
 
 
 @inline
@@ -37,20 +37,19 @@ def opening(objective: Objective, boxes: Boxes, lists: Lists, legacy_rank: int) 
 @inline
 def _first_splits(objective: Objective, boxes: Boxes, lists: Lists, chosen: Ints) -> None:
     n = lists.rank.size
-    row = np.empty(ROWS)
-    boxes.line[0] = 0.0
     for i in range(n):
         x = lists.x[i, lists.start[i]]
         far = objective.upper[i] if objective.upper[i] - x >= x - objective.lower[i] else objective.lower[i]
         boxes.line[0, X, i], boxes.line[0, Y, i] = x, far
-    boxes.value[0], boxes.level[0], boxes.splits[0] = lists.f[0, lists.start[0]], 1, 0
+    boxes.value[0], boxes.level[0] = lists.f[0, lists.start[0]], 1
     boxes.size[BOXES] = 1
-    k = 0
+    k = boxes.size[BOXES] - 1
     for i in range(n):
-        first, length = boxes.size[BOXES], lists.length[i]
-        x, f = lists.x[i, :length], lists.f[i, :length]
-        split_by_list(boxes, k, i, objective.lower[i], objective.upper[i], x, f, row)
-        k = _next_box(boxes, first, i, x[chosen[i]], _last_vertex(lists, i))
+        first = boxes.size[BOXES]
+        split_by_list(objective, boxes, k, i, lists.x[i], lists.f[i], lists.length[i])
+        last = lists.length[i] - 3
+        vertex, _ = _over_triple(lists, i, last, lists.x[i, last], lists.x[i, last + 2], 1.0)
+        k = _next_box(boxes, first, i, lists.x[i, chosen[i]], vertex)
 
 
 @inline
@@ -64,12 +63,11 @@ def _next_box(boxes: Boxes, first: int, i: int, x: float, vertex: float) -> int:
 
 
 @inline
-def _last_vertex(lists: Lists, i: int) -> float:
-    """Where the parabola through the last triple of the list is smallest."""
-    a = lists.length[i] - 3
-    x, f = lists.x[i, a : a + 3], lists.f[i, a : a + 3]
-    z, _ = parabola_minimum(x, f, x[0], x[2])
-    return z
+def _over_triple(lists: Lists, i: int, a: int, left: float, right: float, sign: float) -> tuple[float, float]:
+    """Where on [left, right] sign × the parabola through list values a, a + 1, a + 2 is smallest, and its value."""
+    x, f = lists.x, lists.f
+    d0, d1, d2 = sign * f[i, a], sign * f[i, a + 1], sign * f[i, a + 2]
+    return parabola_minimum(x[i, a], x[i, a + 1], x[i, a + 2], d0, d1, d2, left, right)
 
 
 @inline
@@ -81,13 +79,12 @@ def _rank(objective: Objective, lists: Lists, legacy: int) -> None:
         low, high = np.inf, -np.inf
         last = lists.length[i] - 3
         for a in range(last + 1):
-            x, f = lists.x[i, a : a + 3], lists.f[i, a : a + 3]
-            left = objective.lower[i] if a == 0 and np.isfinite(objective.lower[i]) else x[0]
-            right = objective.upper[i] if a == last and np.isfinite(objective.upper[i]) else x[2]
-            low = min(low, parabola_minimum(x, f, left, right)[1])
-            high = max(high, -parabola_minimum(x, -f, left, right)[1])
-        variability[i] = high - low
-    order = np.argsort(-variability, kind="mergesort")
+            left = objective.lower[i] if a == 0 and np.isfinite(objective.lower[i]) else lists.x[i, a]
+            right = objective.upper[i] if a == last and np.isfinite(objective.upper[i]) else lists.x[i, a + 2]
+            low = min(low, _over_triple(lists, i, a, left, right, 1.0)[1])
+            high = max(high, -_over_triple(lists, i, a, left, right, -1.0)[1])
+        variability[i] = low - high
+    order = ascending(variability, n)
     for i in range(n):
         if legacy == 1:
             lists.rank[i] = order[i]

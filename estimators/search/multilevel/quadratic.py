@@ -25,18 +25,18 @@ def box_minimum(g: Floats, G: Floats, low: Floats, high: Floats) -> Floats:
         G[i, i] *= 1.0 + 100.0 * EPSILON
     p, slope = np.zeros(n), g.copy()
     free = np.zeros(n, np.int64)
-    value, freeing = np.inf, True
+    value, freeing = np.inf, n > 0
     refined, steps, before = 0, 0, -1
     improved = True
     while True:
         new = _value(p, g, slope)
-        if not improved or refined > REFINEMENTS or (refined > 0 and before == free.sum() and new >= value):
+        if not improved or refined > REFINEMENTS or (refined > 0 and before == _count(free) and new >= value):
             return p
         value = min(value, new) if refined == 0 else new
         if refined == 0 and steps >= 3 * n:
             return p
         _coordinate_passes(p, slope, G, low, high, free, freeing)
-        count = free.sum()
+        count = _count(free)
         if freeing and before == count:
             _gradient(p, g, G, slope)
             refined += 1
@@ -51,6 +51,20 @@ def box_minimum(g: Floats, G: Floats, low: Floats, high: Floats) -> Floats:
                 steps += 1
                 freeing = _subspace_step(p, slope, G, low, high, free)
                 _gradient(p, g, G, slope)
+
+
+@inline
+def _count(free: Ints) -> int:
+    count = 0
+    for i in range(free.size):
+        count += free[i]
+    return count
+
+
+@inline
+def _shift(slope: Floats, t: float, G: Floats, k: int) -> None:
+    for i in range(slope.size):
+        slope[i] += t * G[k, i]
 
 
 @inline
@@ -104,12 +118,12 @@ def _coordinate_passes(
             bound = low[k] if end < 0 or (end == 0 and p[k] + t <= low[k]) else high[k]
             free[k] = 0
             if p[k] != bound:
-                slope += (bound - p[k]) * G[k]
+                _shift(slope, bound - p[k], G, k)
                 p[k] = bound
                 count = 0
         elif t != 0.0:
             p[k] += t
-            slope += t * G[k]
+            _shift(slope, t, G, k)
             free[k] = 1
 
 

@@ -6,32 +6,35 @@ Huyer & Neumaier 1999, §3: a sweep goes from the lowest level up and deals with
 from collections.abc import Callable
 from typing import Final
 
+import numba
 import numpy as np
 
 from estimators.base import Floats
 from estimators.jit import inline, kernel
-from estimators.search.base import OBJECTIVE
 from estimators.search.multilevel.basket import Basket, consider, is_new_valley, keep
 from estimators.search.multilevel.boxes import (
     BOXES,
     CANDIDATES,
     CONSIDERED,
     PROGRESS,
-    ROWS,
     SWEEPS,
     Boxes,
     Lists,
     note,
     process,
 )
-from estimators.search.multilevel.evaluation import BEST, RUNNING, STOP, Ints, Objective
-from estimators.search.multilevel.local import local_search
+from estimators.search.multilevel.evaluation import BEST, FLOATS, FUNCTION, INTS, RUNNING, STOP, Ints, Objective, ascending
+from estimators.search.multilevel.local import LOCAL as LOCAL_TYPE
+from estimators.search.multilevel.local import Search
+from estimators.search.multilevel.line_search import SEARCH
 from estimators.search.multilevel.opening import opening
 
 STOPPED: Final = 0  # what sweep() returns: the objective's own count says why
 STALLED: Final = 1
 COMPLETE: Final = 2
 FULL: Final = 3  # the arrays need more room; call again
+
+Local = Callable[[Objective, Search, Floats, float, float, int, float], float]
 
 LEGACY_RANK: Final = 0  # indices into the kernel's options
 LOCAL: Final = 1
@@ -41,18 +44,62 @@ GAMMA: Final = 0  # and into its tolerances
 FAR: Final = 1
 START: Final = 2  # best value after initialisation, written by the kernel
 
-ARRAYS: Final = (
-    "f8[::1], f8[::1], f8[::1], i8[::1], f8[::1], f8[::1], f8[::1], i8[::1],"  # Objective
-    "f8[:, :, ::1], f8[::1], i8[:, ::1], i8[::1], i8[::1], i8[::1], f8[:, ::1], f8[::1], i8[::1],"  # Boxes
-    "f8[:, ::1], f8[:, ::1], i8[::1], i8[::1], i8[::1],"  # Lists
-    "f8[:, ::1], f8[::1], f8[:, ::1],"  # Basket
-    "i8[::1], f8[::1]"
+@inline
+def _divide(objective: Objective, boxes: Boxes, lists: Lists, far: float) -> bool:
+    """One box of each level; False if there was none."""
+    x = np.empty(lists.rank.size)
+    for s in range(boxes.record.size):
+        boxes.record[s] = -1
+    for k in range(boxes.size[BOXES]):
+        if boxes.level[k] > 0:
+            note(boxes, k)
+    found = False
+    for s in range(1, boxes.record.size):
+        if boxes.record[s] >= 0 and objective.count[STOP] == RUNNING:
+            found = True
+            process(objective, boxes, boxes.record[s], lists, far, x)
+    return found
+
+
+@inline
+def _descend(
+    objective: Objective,
+    local: Local,
+    search: Search,
+    boxes: Boxes,
+    basket: Basket,
+    f0: float,
+    most: int,
+    gamma: float,
+) -> None:
+    """Local searches from this sweep's candidates, best first."""
+    for k in ascending(boxes.candidate_value, boxes.size[CANDIDATES]):
+        x, f = boxes.candidate[k], boxes.candidate_value[k]
+        if objective.count[STOP] != RUNNING or not np.isfinite(f) or not consider(basket, x):
+            continue
+        new, f = is_new_valley(objective, basket, x, f)
+        if new:
+            f = local(objective, search, x, f, f0, most, gamma)
+            keep(objective, basket, x, f)
+
+
+MATRIX: Final = numba.types.Array(numba.float64, 2, "C")
+COUNTS: Final = numba.types.Array(numba.int64, 2, "C")
+SIGNATURE: Final = numba.int64(
+    *(FUNCTION, LOCAL_TYPE, SEARCH),
+    *(FLOATS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, INTS),  # Objective
+    *(numba.types.Array(numba.float64, 3, "C"), FLOATS, COUNTS, INTS, INTS, INTS, MATRIX, FLOATS, INTS),  # Boxes
+    *(MATRIX, MATRIX, INTS, INTS, INTS),  # Lists
+    *(MATRIX, FLOATS, MATRIX),  # Basket
+    *(INTS, FLOATS),
 )
 
 
-@kernel(f"i8(FunctionType({OBJECTIVE}), {ARRAYS})")
+@kernel(SIGNATURE)
 def sweep(
     f: Callable[[Floats, Floats], float],
+    local: Local,
+    search: Search,
     data: Floats,
     lower: Floats,
     upper: Floats,
@@ -97,39 +144,10 @@ def sweep(
         if not _divide(objective, boxes, lists, tolerances[FAR]):
             return COMPLETE
         if options[LOCAL] > 0:
-            _descend(objective, boxes, basket, tolerances[START], options[LOCAL], tolerances[GAMMA])
+            _descend(objective, local, search, boxes, basket, tolerances[START], options[LOCAL], tolerances[GAMMA])
         size[SWEEPS] += 1
         if value[BEST] < before:
             size[PROGRESS] = size[SWEEPS]
         if size[SWEEPS] - size[PROGRESS] >= options[STALL]:
             return STALLED
     return STOPPED
-
-
-@inline
-def _divide(objective: Objective, boxes: Boxes, lists: Lists, far: float) -> bool:
-    """One box of each level; False if there was none."""
-    x, row = np.empty(lists.rank.size), np.empty(ROWS)
-    boxes.record[:] = -1
-    for k in range(boxes.size[BOXES]):
-        if boxes.level[k] > 0:
-            note(boxes, k)
-    found = False
-    for s in range(1, boxes.record.size):
-        if boxes.record[s] >= 0 and objective.count[STOP] == RUNNING:
-            found = True
-            process(objective, boxes, boxes.record[s], lists, far, x, row)
-    return found
-
-
-@inline
-def _descend(objective: Objective, boxes: Boxes, basket: Basket, f0: float, most: int, gamma: float) -> None:
-    """Local searches from this sweep's candidates, best first."""
-    for k in np.argsort(boxes.candidate_value[: boxes.size[CANDIDATES]], kind="mergesort"):
-        x, f = boxes.candidate[k], boxes.candidate_value[k]
-        if objective.count[STOP] != RUNNING or not np.isfinite(f) or not consider(basket, x):
-            continue
-        new, f = is_new_valley(objective, basket, x, f)
-        if new:
-            f, x = local_search(objective, x, f, f0, most, gamma)
-            keep(objective, basket, x, f)
