@@ -32,13 +32,30 @@ from estimators.clock import (
     place,
 )
 from estimators.jit import inline, kernel
-from estimators.rings import GLOBALS, HEAD, LATE_COUNT, NOW, RING_INTEGERS, USABLE, emit, push, release
+from estimators.rings import (
+    CHANNEL_CONSTANTS,
+    DELAY,
+    LATE_COUNT,
+    NOW,
+    PERIOD,
+    RING_INTEGERS,
+    STATES,
+    WRAP,
+    Lines,
+    emit,
+    push,
+    release,
+    release_ticks,
+)
 from estimators.unwrap import UNWRAP_FLOATS, unwrap
 
 NAMES: Final = ("lost", "late", "duplicate", "out_of_order", "invalid", "glitch", "restart")  # totals, in clock's order
 COUNTER_BIT: Final = 62  # of the set of channels seen in a frame
 
-STAMP, SEEN, FULL, PENDING_COUNTER, STREAM_INTEGERS = range(5)  # a stream's frame in the making
+# a stream's integers: those of its clock, then its frame in the making
+STAMP, SEEN, FULL, PENDING_COUNTER, STREAM_INTEGERS = range(CLOCK_INTEGERS, CLOCK_INTEGERS + 5)
+# a channel's floats: those of its unwrapping, then its value in the frame in the making
+PENDING, CHANNEL_FLOATS = UNWRAP_FLOATS, UNWRAP_FLOATS + 1
 
 
 class Resampler:
@@ -69,34 +86,30 @@ class Resampler:
         if not 1 <= channels <= COUNTER_BIT or not 0 <= reference < channels:
             raise ValueError(f"expected 1 to {COUNTER_BIT} channels and a reference among them")
         self._channels = channels
-        self._delays = 1e9 * _per_channel("delays", delays, channels, [0.0] * channels)
-        self._wraps = _per_channel("wraps", wraps, channels, [0.0] * channels)
-        self._periods = 1e9 * _per_channel("periods", periods, channels, [period] * channels)
         own = _per_channel("frames", frames, channels, range(channels))
         self._streams = np.unique(own, return_inverse=True)[1].astype(np.int64)
-        self._constants = np.array([period * 1e9, patience * 1e9])
-        self._roles = np.array([reference, counter_modulo], np.int64)
-        self._periods[self._streams == self._streams[reference]] = period * 1e9
-        shortest = min([period, *(self._periods[self._periods > 0] * 1e-9)])
-        size = 1 << min(16, math.ceil(math.log2((patience + RESTART_AFTER * 1e-9) / shortest + 16)))
+        self._table = np.zeros((channels, CHANNEL_CONSTANTS))
+        self._table[:, DELAY] = 1e9 * _per_channel("delays", delays, channels, [0.0] * channels)
+        self._table[:, WRAP] = _per_channel("wraps", wraps, channels, [0.0] * channels)
+        self._table[:, PERIOD] = 1e9 * _per_channel("periods", periods, channels, [period] * channels)
+        self._table[self._streams == self._streams[reference], PERIOD] = period * 1e9
+        self._reference, self._modulo, self._patience = reference, counter_modulo, patience * 1e9
+        shortest = self._table[self._table[:, PERIOD] > 0, PERIOD].min()
+        size = 1 << min(16, math.ceil(math.log2((self._patience + RESTART_AFTER) / shortest + 16)))
         streams = int(self._streams.max()) + 1
-        self._clock_integers = np.zeros((streams, CLOCK_INTEGERS), np.int64)
-        self._clock_floats = np.zeros((streams, CLOCK_FLOATS))
-        self._frame = np.zeros((streams, STREAM_INTEGERS), np.int64)
+        self._stream_integers = np.zeros((streams, STREAM_INTEGERS), np.int64)
         for channel, stream in enumerate(self._streams):
-            self._frame[stream, FULL] |= 1 << channel
+            self._stream_integers[stream, FULL] |= 1 << channel
         if counter_modulo:
-            self._frame[self._streams[reference], FULL] |= 1 << COUNTER_BIT
-        self._pending = np.zeros(channels)
-        self._unwrap = np.full((channels, UNWRAP_FLOATS), np.nan)
-        self._rings = np.zeros((channels + 1, RING_INTEGERS), np.int64)  # the last one: ticks
-        self._ring = np.zeros((channels + 1, 2, size))  # instant, value; of a tick: instant, arrival
-        self._indices = np.zeros((2, size), np.int64)  # of a tick: device's sample number, whether the clock began anew
-        self._globals = np.zeros(GLOBALS, np.int64)
-        self._last = np.zeros(1)  # instant of the last tick that left
-        self._totals = np.zeros(CAUSES, np.int64)
+            self._stream_integers[self._streams[reference], FULL] |= 1 << COUNTER_BIT
+        self._stream_floats = np.zeros((streams, CLOCK_FLOATS))
+        self._channel_floats = np.full((channels, CHANNEL_FLOATS), np.nan)
+        self._rings = np.zeros((channels + 1, RING_INTEGERS), np.int64)
+        self._ring = np.zeros((channels + 2, 2, size))
+        self._state = np.zeros(STATES, np.int64)
+        self._totals = self._state[:CAUSES]
         self._origin: int | None = None
-        self._out_ticks = np.zeros(size + LONGEST_LOSS)
+        self._out_ticks = np.zeros(size + LONGEST_LOSS, np.int64)
         self._out_rows = np.zeros((size + LONGEST_LOSS, channels))
 
     def absorb(self, times: Nanoseconds, values: Floats, columns: NDArray[np.int32]) -> tuple[Nanoseconds, Floats]:
@@ -113,18 +126,15 @@ class Resampler:
         consumed, count = 0, len(self._out_ticks)
         while consumed < len(times) or count > len(self._out_ticks) - LONGEST_LOSS - 1:
             consumed, count = _absorb(
-                times, values, columns, consumed, self._origin,
-                self._constants, self._roles, self._delays, self._wraps, self._periods, self._streams,
-                self._clock_integers, self._clock_floats, self._frame, self._pending, self._unwrap,
-                self._rings, self._ring, self._indices, self._globals, self._last, self._totals,
-                self._out_ticks, self._out_rows,
+                times, values, columns, consumed, self._origin, self._reference, self._modulo, self._patience,
+                self._table, self._streams, self._stream_integers, self._stream_floats, self._channel_floats,
+                self._rings, self._ring, self._state, self._out_ticks, self._out_rows,
             )  # fmt: skip
             if consumed < 0:
                 raise ValueError(
                     f"expected columns from 0 to {self._channels}, found {columns.min()} to {columns.max()}"
                 )
-            ticks = np.round(self._out_ticks[:count]).astype(np.int64) + self._origin
-            parts.append((ticks, self._out_rows[:count].copy()))
+            parts.append((self._out_ticks[:count] + self._origin, self._out_rows[:count].copy()))
         if len(parts) == 1:
             return parts[0]
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
@@ -154,63 +164,50 @@ def _finish(
     stream: int,
     reference: int,
     modulo: int,
-    delays: Floats,
-    wraps: Floats,
-    periods: Floats,
     streams: NDArray[np.int64],
-    clock_integers: NDArray[np.int64],
-    clock_floats: Floats,
-    frame: NDArray[np.int64],
-    pending: Floats,
-    unwrapped: Floats,
-    rings: NDArray[np.int64],
-    ring: Floats,
-    indices: NDArray[np.int64],
-    totals: NDArray[np.int64],
+    stream_integers: NDArray[np.int64],
+    stream_floats: Floats,
+    channel_floats: Floats,
+    lines: Lines,
 ) -> None:
     """A frame is complete (or its successor has begun): place it in time, and its values in their rings."""
-    seen, arrival = frame[stream, SEEN], float(frame[stream, STAMP])
-    frame[stream, SEEN] = 0
+    integers, floats = stream_integers[stream], stream_floats[stream]
+    seen, arrival = integers[SEEN], float(integers[STAMP])
+    integers[SEEN] = 0
     leads = stream == streams[reference]
-    counter = frame[stream, PENDING_COUNTER] if seen & (1 << COUNTER_BIT) != 0 else -1
+    counter = integers[PENDING_COUNTER] if seen & (1 << COUNTER_BIT) != 0 else -1
     period = 0.0
-    for channel in range(len(delays)):
+    for channel in range(len(streams)):
         if streams[channel] == stream:
-            period = periods[channel]
-    integers, floats = clock_integers[stream], clock_floats[stream]
-    room = ring.shape[2] - 8
-    if place(arrival, counter, period, modulo if leads else 0, room, integers, floats, totals) != PLACED:
+            period = lines.table[channel, PERIOD]
+    room = lines.ring.shape[2] - 8
+    if place(arrival, counter, period, modulo if leads else 0, room, integers, floats, lines.state) != PLACED:
         return
-    decided = integers[HELD] == IN_TIME
-    ticks = len(delays)
-    for channel in range(ticks):
+    decided, fresh = integers[HELD] == IN_TIME, integers[FRESH] == 1
+    for channel in range(len(streams)):
         if streams[channel] == stream:
-            if decided or integers[FRESH] == 1:
-                release(channel, floats[SHIFT], rings, ring)
+            if decided or fresh:
+                release(channel, floats[SHIFT], lines)
             if seen & (1 << channel) != 0:
-                value = unwrap(pending[channel], integers[INDEX], wraps[channel], unwrapped[channel], totals)
-                push(channel, floats[INSTANT] - delays[channel], value, rings, ring)
+                own = channel_floats[channel]
+                value = unwrap(own[PENDING], integers[INDEX], lines.table[channel, WRAP], own, lines.state)
+                push(channel, floats[INSTANT] - lines.table[channel, DELAY], value, lines)
             if decided:
-                release(channel, 0.0, rings, ring)
+                release(channel, 0.0, lines)
     if leads:
-        mask = ring.shape[2] - 1
-        if decided or integers[FRESH] == 1:
-            for entry in range(rings[ticks, USABLE], rings[ticks, HEAD]):
-                ring[ticks, 0, entry & mask] += floats[SHIFT]
-                indices[0, entry & mask] += integers[SLIP]
-            rings[ticks, USABLE] = rings[ticks, HEAD]
-        at = rings[ticks, HEAD] & mask
-        indices[0, at], indices[1, at] = integers[INDEX], integers[FRESH]
-        push(ticks, floats[INSTANT] - delays[reference], arrival, rings, ring)
+        ticks = len(streams)
+        if decided or fresh:
+            release_ticks(floats[SHIFT], integers[SLIP], lines)
+        at = push(ticks, floats[INSTANT] - lines.table[reference, DELAY], arrival, lines)
+        lines.ring[ticks + 1, 0, at], lines.ring[ticks + 1, 1, at] = integers[INDEX], integers[FRESH]
         if decided:
-            rings[ticks, USABLE] = rings[ticks, HEAD]
+            release_ticks(0.0, 0, lines)
 
 
 @kernel(
     "UniTuple(i8, 2)(Array(i8, 1, 'A', readonly=True), Array(f8, 1, 'A', readonly=True), "
-    "Array(i4, 1, 'A', readonly=True), i8, i8, f8[::1], i8[::1], f8[::1], f8[::1], f8[::1], i8[::1], i8[:, ::1], "
-    "f8[:, ::1], i8[:, ::1], f8[::1], f8[:, ::1], i8[:, ::1], f8[:, :, ::1], i8[:, ::1], i8[::1], f8[::1], i8[::1], "
-    "f8[::1], f8[:, ::1])"
+    "Array(i4, 1, 'A', readonly=True), i8, i8, i8, i8, f8, f8[:, ::1], i8[::1], i8[:, ::1], f8[:, ::1], f8[:, ::1], "
+    "i8[:, ::1], f8[:, :, ::1], i8[::1], i8[::1], f8[:, ::1])"
 )
 def _absorb(
     times: Nanoseconds,
@@ -218,30 +215,24 @@ def _absorb(
     columns: NDArray[np.int32],
     start: int,
     origin: int,
-    constants: Floats,
-    roles: NDArray[np.int64],
-    delays: Floats,
-    wraps: Floats,
-    periods: Floats,
+    reference: int,
+    modulo: int,
+    patience: float,
+    table: Floats,
     streams: NDArray[np.int64],
-    clock_integers: NDArray[np.int64],
-    clock_floats: Floats,
-    frame: NDArray[np.int64],
-    pending: Floats,
-    unwrapped: Floats,
+    stream_integers: NDArray[np.int64],
+    stream_floats: Floats,
+    channel_floats: Floats,
     rings: NDArray[np.int64],
     ring: Floats,
-    indices: NDArray[np.int64],
     state: NDArray[np.int64],
-    last: Floats,
-    totals: NDArray[np.int64],
-    out_ticks: Floats,
+    out_ticks: Nanoseconds,
     out_rows: Floats,
 ) -> tuple[int, int]:
     """Take readings from start on until all are taken or the output is full; returns (taken, ticks), or (-1, 0)."""
-    reference, modulo = roles[0], roles[1]
-    channels = len(delays)
-    count = emit(constants, periods, rings, ring, indices, state, last, totals, out_ticks, out_rows, 0)
+    channels = len(streams)
+    lines = Lines(table, rings, ring, state)
+    count = emit(patience, lines, out_ticks, out_rows, 0) if start > 0 else 0  # what the full output left behind
     for i in range(start, len(times)):
         if count >= len(out_ticks) - LONGEST_LOSS:
             return i, count
@@ -251,22 +242,17 @@ def _absorb(
         stream = streams[reference if column == channels else column]
         bit = 1 << (COUNTER_BIT if column == channels else column)
         arrival = times[i] - origin
-        if frame[stream, SEEN] != 0 and (frame[stream, STAMP] != arrival or frame[stream, SEEN] & bit != 0):
-            _finish(
-                stream, reference, modulo, delays, wraps, periods, streams, clock_integers, clock_floats,
-                frame, pending, unwrapped, rings, ring, indices, totals,
-            )  # fmt: skip
-        frame[stream, STAMP] = arrival
-        frame[stream, SEEN] |= bit
+        frame = stream_integers[stream]
+        if frame[SEEN] != 0 and (frame[STAMP] != arrival or frame[SEEN] & bit != 0):
+            _finish(stream, reference, modulo, streams, stream_integers, stream_floats, channel_floats, lines)
+        frame[STAMP] = arrival
+        frame[SEEN] |= bit
         if column == channels:
-            frame[stream, PENDING_COUNTER] = np.int64(values[i]) % modulo if np.isfinite(values[i]) else -1
+            frame[PENDING_COUNTER] = np.int64(values[i]) % modulo if np.isfinite(values[i]) else -1
         else:
-            pending[column] = values[i]
+            channel_floats[column, PENDING] = values[i]
         state[NOW] = max(state[NOW], arrival)
-        if frame[stream, SEEN] == frame[stream, FULL]:
-            _finish(
-                stream, reference, modulo, delays, wraps, periods, streams, clock_integers, clock_floats,
-                frame, pending, unwrapped, rings, ring, indices, totals,
-            )  # fmt: skip
-        count = emit(constants, periods, rings, ring, indices, state, last, totals, out_ticks, out_rows, count)
+        if frame[SEEN] == frame[FULL]:
+            _finish(stream, reference, modulo, streams, stream_integers, stream_floats, channel_floats, lines)
+            count = emit(patience, lines, out_ticks, out_rows, count)
     return len(times), count
