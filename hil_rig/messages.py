@@ -41,12 +41,13 @@ class Field:
         return None if self.wrap is None else self.lsb * (1 << self.wrap)
 
     def raw(self, values: Floats) -> Integers:
-        """Round to counts, saturate as a controller does, wrap, mark NaN."""
+        """Round to counts, saturate as a controller does, wrap, mark what is not finite."""
         limit = -self.invalid - 1
-        counts = np.clip(np.rint(np.nan_to_num(values) / self.lsb), -limit, limit).astype(np.int64)
+        finite = np.isfinite(values)
+        counts = np.clip(np.rint(np.where(finite, values, 0.0) / self.lsb), -limit, limit).astype(np.int64)
         if self.wrap is not None:
             counts &= (1 << self.wrap) - 1
-        return np.where(np.isfinite(values), counts, self.invalid)
+        return np.where(finite, counts, self.invalid)
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,7 @@ def _read(file: Path) -> Mapping[str, Any]:
             return {name.strip(): column for name, column in zip(names, columns, strict=True)}
     except FileNotFoundError as error:
         raise RigError(f"{file} is not there; `--file PATH` names the recording") from error
-    except (OSError, ValueError, NotImplementedError) as error:
+    except (OSError, ValueError, NotImplementedError, scipy.io.matlab.MatReadError) as error:
         raise RigError(f"{file}: {' '.join(str(error).split())}") from error
     raise RigError(f"expected a .mat, .npz or .csv file, found {file}")
 
