@@ -30,19 +30,20 @@ from estimators.friction.base import SIGNATURE
 from estimators.jit import inline, kernel
 from estimators.nnls import Integers, nnls
 from estimators.normal import damped_step, gauss_newton, normal_equations
-from estimators.table import interpolate, valleys
+from estimators.table import interpolate, starts
 
 Law = Callable[[Floats, int, int, Floats, Floats, Floats], None]
 
 STEP: Final = 1e-5  # of s, for the columns' derivatives
-DEPENDENT: Final = 1e-12  # |projected column|² / |column|² below which it has no direction of its own
 LIMIT: Final = 1.0  # largest step in s = ln η: a factor e
+ROUNDING: Final = 1e-13  # of yᵀy: changes of ρ that say nothing
 SMALLEST: Final = 1e-10  # step in s worth taking
 DAMPING: Final = 1e-3  # μ to begin with
 TRIALS: Final = 8  # of one step, with μ ten times larger each
 ITERATIONS: Final = 40
+PROBE: Final = 3  # iterations on evaluations that tell a runner-up from the lowest: the table has led to its bottom
 APART: Final = 0.05  # in ln η (or of the range): closer minima are one
-VALLEYS: Final = 16  # of the lattice that are run down in the table
+STARTS: Final = 24  # on the lattice that are run down in the table, at most
 
 
 class Problem(NamedTuple):
@@ -79,12 +80,11 @@ def _fill(law: Law, p: Problem, s: Floats, every: Floats, M: Floats) -> None:
 
 
 @inline
-def _project(p: Problem, K: Floats, c: Floats, size: Floats, theta: Floats, state: Integers) -> float:
+def _project(p: Problem, K: Floats, c: Floats, size: Floats, theta: Floats, state: Integers, scratch: Floats) -> float:
     """ρ from the normal equations of [F M …]; fills theta and state (f + m,)."""
     n = len(theta)
     yy = p.block[-1, -1]
-    floor = size[:n] * DEPENDENT
-    value = yy - nnls(K[:n, :n], c[:n], p.signed, floor, yy, theta, state)
+    value = yy - nnls(K[:n, :n], c[:n], p.signed, size, yy, theta, state, scratch)
     return value if np.isfinite(value) else np.inf
 
 
@@ -108,14 +108,29 @@ def _derivatives(law: Law, p: Problem, s: Floats, every: Floats, X: Floats) -> i
 
 
 @inline
-def _run_down(p: Problem, table: Floats, tc: Floats, ts: Floats, lattice: int, s: Floats, tolerance: float) -> float:
-    """Gauss–Newton from s, in place, on interpolated columns: no evaluation; returns ρ as the table has it."""
+def _near(a: Floats, b: Floats, scale: Floats, distance: float) -> bool:
+    """Whether no coordinate differs by more than distance: in ln η, or of the range."""
+    near = True
+    for k in range(len(a)):
+        unit = 1.0 if scale[2, k] > 0.0 else scale[1, k] - scale[0, k]
+        near = near and abs(a[k] - b[k]) <= distance * unit
+    return near
+
+
+@inline
+def _run_down(
+    p: Problem, table: Floats, tc: Floats, ts: Floats, lattice: int, s: Floats, tolerance: float, known: Floats
+) -> float:
+    """Gauss–Newton from s, in place, on interpolated columns: no evaluation; returns ρ as the table has it.
+
+    Stops, with +∞, where it comes to a known bottom (bottoms, q).
+    """
     m, q, n = len(p.moving), len(s), len(p.signed)
     K, c, size = np.empty((n + m, n + m)), np.empty(n + m), np.empty(n + m)
-    theta, state, trial = np.empty(n), np.empty(n, np.int64), np.empty(q)
+    theta, state, scratch, trial = np.empty(n), np.empty(n, np.int64), np.empty((n + 1, n)), np.empty(q)
     H, g, d = np.empty((q, q)), np.empty(q), np.empty(q)
     interpolate(table, tc, ts, lattice, p.owner, p.scale, s, m, K, c, size)
-    value = _project(p, K, c, size, theta, state)
+    value = _project(p, K, c, size, theta, state, scratch)
     mu = DAMPING
     for _ in range(ITERATIONS):
         gauss_newton(K, c, state, theta, m, p.owner, H, g)
@@ -127,7 +142,7 @@ def _run_down(p: Problem, table: Floats, tc: Floats, ts: Floats, lattice: int, s
             for k in range(q):
                 trial[k] = s[k] + d[k]
             interpolate(table, tc, ts, lattice, p.owner, p.scale, trial, m, K, c, size)
-            attempt = _project(p, K, c, size, theta, state)
+            attempt = _project(p, K, c, size, theta, state, scratch)
             if attempt <= value:
                 s[:] = trial
                 value = attempt
@@ -137,11 +152,16 @@ def _run_down(p: Problem, table: Floats, tc: Floats, ts: Floats, lattice: int, s
             mu *= 10.0
         if not moved:
             break
+        for i in range(len(known)):
+            if _near(s, known[i], p.scale, 0.5 * APART):
+                return np.inf
     return value
 
 
 @inline
-def _polish(law: Law, p: Problem, s: Floats, tolerance: float, theta: Floats, X: Floats, count: Integers) -> float:
+def _polish(
+    law: Law, p: Problem, s: Floats, iterations: int, tolerance: float, theta: Floats, X: Floats, count: Integers
+) -> float:
     """Gauss–Newton from s, in place, on evaluations, until a step promises less than tolerance·ρ; returns ρ.
 
     Fills theta (f + m,) and X (m + derivatives, B) = [M M′] at s; adds to count: evaluations, fills.
@@ -149,21 +169,21 @@ def _polish(law: Law, p: Problem, s: Floats, tolerance: float, theta: Floats, X:
     m, q, n, nodes = len(p.moving), len(s), len(p.signed), X.shape[1]
     total = n + len(p.owner)
     K, c, size = np.empty((total, total)), np.empty(total), np.empty(total)
-    state, trial, attempted = np.empty(n, np.int64), np.empty(q), np.empty(n)
+    state, scratch, trial, attempted = np.empty(n, np.int64), np.empty((n + 1, n)), np.empty(q), np.empty(n)
     H, g, d = np.empty((q, q)), np.empty(q), np.empty(q)
     every, M = np.empty((p.columns, nodes)), np.empty((m, nodes))
     _fill(law, p, s, every, X[:m])
     normal_equations(X[:m], p.band, p.cross, p.block, K, c, size)
-    value = _project(p, K, c, size, theta, state)
+    value = _project(p, K, c, size, theta, state, scratch)
     count[0] += 1
     count[1] += 1
     mu = DAMPING
-    for iteration in range(ITERATIONS + 1):
+    for iteration in range(iterations + 1):
         count[1] += _derivatives(law, p, s, every, X)
         normal_equations(X, p.band, p.cross, p.block, K, c, size)
         gauss_newton(K, c, state, theta, m, p.owner, H, g)
         moved = False
-        for _ in range(TRIALS if iteration < ITERATIONS else 0):
+        for _ in range(TRIALS if iteration < iterations else 0):
             promise = damped_step(H, g, mu, s, p.scale, LIMIT, d)
             if promise <= tolerance * value or np.abs(d).max() <= SMALLEST:
                 break
@@ -171,10 +191,10 @@ def _polish(law: Law, p: Problem, s: Floats, tolerance: float, theta: Floats, X:
                 trial[k] = s[k] + d[k]
             _fill(law, p, trial, every, M)
             normal_equations(M, p.band, p.cross, p.block, K, c, size)
-            attempt = _project(p, K, c, size, attempted, state)
+            attempt = _project(p, K, c, size, attempted, state, scratch)
             count[0] += 1
             count[1] += 1
-            if attempt <= value + 1e-15 * p.block[-1, -1]:
+            if attempt <= value + ROUNDING * p.block[-1, -1]:
                 s[:] = trial
                 theta[:] = attempted
                 X[:m] = M
@@ -192,10 +212,7 @@ def _polish(law: Law, p: Problem, s: Floats, tolerance: float, theta: Floats, X:
 def _insert(value: float, s: Floats, scale: Floats, best: Floats, where: Floats, held: int) -> int:
     """Keep (value, s) among the `held` lowest so far, in order, unless a lower one is within APART; returns how many."""
     for i in range(held):
-        near = True
-        for k in range(len(s)):
-            unit = 1.0 if scale[2, k] > 0.0 else scale[1, k] - scale[0, k]
-            near = near and abs(s[k] - where[i, k]) <= APART * unit
+        near = _near(s, where[i], scale, APART)
         if near and best[i] <= value:
             return held
         if near:  # the other is the worse of the two: take it out
@@ -225,7 +242,8 @@ def _survey(law: Law, p: Problem, lattice: int, tolerance: float, best: Floats, 
     f = n - m
     fills = lattice if p.separate else lattice**q
     every, s, place = np.empty((p.columns, nodes)), np.empty(q), np.empty(q, np.int64)
-    values, theta, state = np.empty(lattice**q), np.empty(n), np.empty(n, np.int64)
+    values, theta = np.empty(lattice**q), np.empty(n)
+    state, scratch = np.empty(n, np.int64), np.empty((n + 1, n))
     K, c, size = np.empty((n, n)), np.empty(n), np.empty(n)
     store, M = np.empty((m * lattice if p.separate else 0, nodes)), np.empty((m, nodes))
     count[0] += fills
@@ -258,16 +276,19 @@ def _survey(law: Law, p: Problem, lattice: int, tolerance: float, best: Floats, 
                 s[k] = p.scale[0, k] + (p.scale[1, k] - p.scale[0, k]) * place[k] / (lattice - 1)
             _fill(law, p, s, every, M)
             normal_equations(M, p.band, p.cross, p.block, K, c, size)
-        values[point] = _project(p, K, c, size, theta, state)
-    found = np.empty(VALLEYS, np.int64)
+        values[point] = _project(p, K, c, size, theta, state, scratch)
+    found = np.empty(STARTS, np.int64)
     held = 0
-    for i in range(valleys(values, lattice, q, found)):
+    for i in range(starts(values, lattice, q, found)):
         point = found[i]
         for k in range(q):
             s[k] = p.scale[0, k] + (p.scale[1, k] - p.scale[0, k]) * (point % lattice) / (lattice - 1)
             point //= lattice
-        value = _run_down(p, table, tc, ts, lattice, s, tolerance) if p.separate else values[found[i]]
-        held = _insert(value, s, p.scale, best, where, held)
+        value = values[found[i]]
+        if p.separate:
+            value = _run_down(p, table, tc, ts, lattice, s, tolerance, where[:held])
+        if value < np.inf:
+            held = _insert(value, s, p.scale, best, where, held)
     return held
 
 
@@ -300,15 +321,15 @@ def minima(
     are (see _polish). count: (2,) evaluations of ρ and fills of the moving columns.
     """
     p = Problem(constants, signals, columns, moving, owner, separate, scale, band, cross, block, signed)
-    bottoms, starts = np.empty(len(best)), np.empty(where.shape)
-    found = _survey(law, p, lattice, coarse, bottoms, starts, count)
+    bottoms, places = np.empty(len(best)), np.empty(where.shape)
+    found = _survey(law, p, lattice, coarse, bottoms, places, count)
     held, finished = 0, -1
     for i in range(found):
-        value = _polish(law, p, starts[i], coarse, theta, X, count)
-        held = _insert(value, starts[i], scale, best, where, held)
+        value = _polish(law, p, places[i], PROBE, coarse, theta, X, count)
+        held = _insert(value, places[i], scale, best, where, held)
         finished = i
     if held > 0 and (finished != 0 or held == 1):
         s = where[0].copy()
-        best[0] = _polish(law, p, s, fine, theta, X, count)
+        best[0] = _polish(law, p, s, ITERATIONS, fine, theta, X, count)
         where[0] = s
     return held

@@ -32,7 +32,7 @@ COLLINEAR: Final = (
     1e-10  # |part of a column that the others do not explain|² / |column|²: below, they cannot be told apart
 )
 COARSE: Final = 1e-2  # χ² that a runner-up's last step may promise
-FINE: Final = 1e-7  # χ² of the best's last step: 3e-4 of a standard deviation
+FINE: Final = 1e-6  # χ² of the best's last step: 1e-3 of a standard deviation
 EDGE: Final = 1e-9  # of the range
 
 

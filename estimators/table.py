@@ -1,4 +1,4 @@
-"""The table of a survey: normal equations of columns stored on a lattice of η, read between its points, and its valleys.
+"""The table of a survey: normal equations of columns stored on a lattice of η, read between its points, and its starts.
 
 Where every moving column depends on one η only, the normal equations at any s are a congruence of those of all stored
 columns: K(s) = L(s) K_table L(s)ᵀ, with six-point Lagrange weights L in s, and with their derivatives those of M′.
@@ -83,23 +83,32 @@ def interpolate(
 
 
 @inline
-def valleys(values: Floats, lattice: int, dimensions: int, found: Integers) -> int:
-    """The local minima of values (latticeᵈ,), lowest first; fills found, returns how many, at most its length.
+def starts(values: Floats, lattice: int, dimensions: int, found: Integers) -> int:
+    """Where to begin on values (latticeᵈ,), lowest first: fills found, returns how many, at most its length.
 
-    Against the neighbours along the axes only: a narrow valley that runs obliquely is then seen at several points.
+    The local minima, against neighbours along the axes, and the best point of every other slice of every axis: a
+    narrow oblique valley can hold two bottoms and still fall all the way from point to point of the lattice.
     """
+    slices = np.full((dimensions, lattice), -1)
+    for point in range(len(values)):
+        stride = 1
+        for k in range(dimensions):
+            i = point // stride % lattice
+            if i % 2 == 0 and (slices[k, i] < 0 or values[point] < values[slices[k, i]]):
+                slices[k, i] = point
+            stride *= lattice
     count = 0
     for point in range(len(values)):
-        lowest = np.isfinite(values[point])
+        minimum, best = True, False
         stride = 1
-        for _ in range(dimensions):
+        for k in range(dimensions):
             i = point // stride % lattice
-            if i > 0 and values[point - stride] <= values[point]:
-                lowest = False
-            if i < lattice - 1 and values[point + stride] < values[point]:
-                lowest = False
+            before = i > 0 and values[point - stride] <= values[point]
+            after = i < lattice - 1 and values[point + stride] < values[point]
+            minimum = minimum and not before and not after
+            best = best or slices[k, i] == point
             stride *= lattice
-        if not lowest:
+        if not ((minimum or best) and np.isfinite(values[point])):
             continue
         place = min(count, len(found))
         while place > 0 and values[found[place - 1]] > values[point]:
