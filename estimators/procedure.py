@@ -129,10 +129,10 @@ class Procedure:
         self._judge()
         if self.phase is Phase.STARTING:
             self._continue_start()
-        elif self.rls.state[at.ALARMS] > self._alarms:
-            self._alarm()
         elif self.phase is Phase.TRANSIENT:
             self._continue_transient()
+        elif self.rls.state[at.ALARMS] > self._alarms:
+            self._alarm()
         elif self.rls.state[at.CUSUM] == 0.0:
             self._good = (self.rls.theta.copy(), self._deviations)
         if self.phase is Phase.NORMAL and self._held != self._gate.resting:
@@ -200,12 +200,10 @@ class Procedure:
     # --- normal and transient
 
     def _alarm(self) -> None:
-        self._alarms = self.rls.state[at.ALARMS]
-        if self.phase is Phase.NORMAL:
-            self.phase = Phase.TRANSIENT
-            self._motion = 0
-            self._wanted = self._validity.valid.copy()
-            self._say("alarm", "the residual left what it was at the start: relearning, last good values stand")
+        self.phase = Phase.TRANSIENT
+        self._motion = 0
+        self._wanted = self._validity.valid.copy()
+        self._say("alarm", "the residual left what it was at the start: relearning, last good values stand")
 
     def _continue_transient(self) -> None:
         """New values count when they are covered and the residual is quiet; a residual that stays is the new usual."""
@@ -223,6 +221,7 @@ class Procedure:
 
     def _recover(self, text: str) -> None:
         self.phase = Phase.NORMAL
+        self._alarms = self.rls.state[at.ALARMS]
         self._good = (self.rls.theta.copy(), self._deviations)
         self._say("recovered", text)
 

@@ -11,6 +11,7 @@ from estimators.forgetting import NOISE, Forgetting, Threshold, arm
 from estimators.rls_kernel import absorb
 
 LARGEST: Final = 100.0  # P∞
+NEVER: Final = 1e12  # rows since the last alarm, when there was none
 QUIETEST: Final = 1e-12  # least residual variance that the clip believes in, of the output's own noise setting
 
 
@@ -42,7 +43,7 @@ class RecursiveLeastSquares:
         state = self.state
         state[[at.FORGOTTEN, at.AXIS, at.ROWS, at.WEIGHT, at.WEIGHT_2, at.ERROR, at.SIGNAL]] = 0.0
         state[[at.LAMBDA, at.STARTING]] = 1.0
-        state[at.SINCE] = np.inf
+        state[at.SINCE] = NEVER
         state[at.LEAST] = QUIETEST
         for part in (self.theta, self._u, self._visited, self._long, self._short):
             part[:] = 0.0
