@@ -24,6 +24,7 @@ from estimators.clock import (
     IN_TIME,
     INDEX,
     INSTANT,
+    INVALID,
     LONGEST_LOSS,
     PLACED,
     RESTART_AFTER,
@@ -174,6 +175,9 @@ def _finish(
     integers, floats = stream_integers[stream], stream_floats[stream]
     seen, arrival = integers[SEEN], float(integers[STAMP])
     integers[SEEN] = 0
+    if seen == 1 << COUNTER_BIT:  # a counter without the frame that it counts
+        lines.state[INVALID] += 1
+        return
     leads = stream == streams[reference]
     counter = integers[PENDING_COUNTER] if seen & (1 << COUNTER_BIT) != 0 else -1
     period = 0.0
@@ -243,7 +247,8 @@ def _absorb(
         bit = 1 << (COUNTER_BIT if column == channels else column)
         arrival = times[i] - origin
         frame = stream_integers[stream]
-        if frame[SEEN] != 0 and (frame[STAMP] != arrival or frame[SEEN] & bit != 0):
+        torn = frame[SEEN] != 0 and (frame[STAMP] != arrival or frame[SEEN] & bit != 0)
+        if torn:
             _finish(stream, reference, modulo, streams, stream_integers, stream_floats, channel_floats, lines)
         frame[STAMP] = arrival
         frame[SEEN] |= bit
@@ -254,5 +259,6 @@ def _absorb(
         state[NOW] = max(state[NOW], arrival)
         if frame[SEEN] == frame[FULL]:
             _finish(stream, reference, modulo, streams, stream_integers, stream_floats, channel_floats, lines)
+        if frame[SEEN] == 0 or torn:
             count = emit(patience, lines, out_ticks, out_rows, count)
     return len(times), count

@@ -237,6 +237,16 @@ def test_duplicates_stragglers_and_a_reset_of_the_device() -> None:
     np.testing.assert_allclose(seconds(ticks), np.r_[np.arange(700), np.arange(701, 1100)] * P, atol=2e-5)
 
 
+def test_a_counter_in_a_frame_of_its_own_is_counted_and_not_used() -> None:
+    t = np.arange(500) * P
+    own = frames(t + 2e-4, np.arange(500.0))
+    resampler = Resampler(P, 1, counter_modulo=256)
+    _, rows = resampler.absorb(*merge(frames(t, t), (own[0], own[1], own[2] + np.int32(1))))
+    assert len(rows) >= 499
+    assert np.array_equal(rows[:, 0], t[: len(rows)])
+    assert resampler.counters() | {"invalid": 499, "lost": 0, "restart": 0} == resampler.counters()
+
+
 def test_a_constant_counter_gives_no_samples_and_says_why() -> None:
     t = np.arange(100) * P
     resampler = Resampler(P, 1, counter_modulo=256)
