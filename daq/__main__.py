@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from daq.process import CannotStartError, configure_logging, leave_word
+from daq.forks import preload
 
 EXIT_RUNTIME: Final = 1
 EXIT_CONFIG: Final = 78
@@ -62,12 +62,6 @@ def _parser() -> argparse.ArgumentParser:
     listen.add_argument("--json", action="store_true", help="one JSON object per line")
     listen.add_argument("--count", type=int, metavar="N", help="stop after N updates")
     add("version", _version, "print the version")
-    for name, process in (("_driver", _driver), ("_core", _core), ("_outlet", _outlet)):
-        sub = commands.add_parser(name)  # the service's own processes: not for people
-        sub.set_defaults(command=process)
-        sub.add_argument("--runtime", type=Path, required=True)
-        if name == "_driver":
-            sub.add_argument("name")
     return parser
 
 
@@ -99,7 +93,9 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
+    preload()
     from daq.config import ConfigError, load
+    from daq.process import configure_logging
     from daq.service import Service, StartError
 
     configure_logging("jointwatch")
@@ -150,32 +146,6 @@ def _line(topic: str, update: dict[str, object]) -> str:
 def _version(_: argparse.Namespace) -> int:
     print(version("jointwatch"))
     return 0
-
-
-def _child(name: str, runtime: Path, work: Callable[[], None]) -> int:
-    try:
-        work()
-    except CannotStartError as error:
-        return leave_word(runtime, name, error)
-    return 0
-
-
-def _driver(options: argparse.Namespace) -> int:
-    from daq.driver_process import run
-
-    return _child(options.name, options.runtime, lambda: run(options.name, options.runtime))
-
-
-def _core(options: argparse.Namespace) -> int:
-    from daq.core import run
-
-    return _child("_core", options.runtime, lambda: run(options.runtime))
-
-
-def _outlet(options: argparse.Namespace) -> int:
-    from daq.outlet_process import run
-
-    return _child("_outlet", options.runtime, lambda: run(options.runtime))
 
 
 def _fail(text: str) -> int:

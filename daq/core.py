@@ -3,6 +3,7 @@
 import gc
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -10,17 +11,17 @@ import msgpack
 import zmq
 
 from daq.channel import Receiver
+from daq.config import Config
 from daq.pipeline import Pipeline
-from daq.process import Stop, endpoint, enter, log, ready
+from daq.process import Stop, endpoint, log
 from daq.publisher import open_publisher
 
 STATUS_EVERY: Final = 0.5  # s between two reports of the totals
 WAIT: Final = 0.05  # s that one receive may wait, so that silence and a stop are seen soon
 
 
-def run(runtime: Path) -> None:
+def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> None:
     """Serve until SIGTERM."""
-    config = enter("core", runtime)
     stop = Stop()
     boot = int.from_bytes(os.urandom(6), "little")
     pipeline = Pipeline(config, boot)

@@ -1,12 +1,14 @@
 """A driver process: waits in one driver's read, hands every batch to the core, opens the wire again when it is lost."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from daq import config
 from daq.channel import Sender
-from daq.process import CannotStartError, Stop, endpoint, enter, log, ready
+from daq.config import Config
+from daq.process import CannotStartError, Stop, endpoint, log
 from drivers.base import Driver, LinkError
 
 REPORT_EVERY: Final = 0.5  # s between two reports of the counters
@@ -14,9 +16,8 @@ WAIT: Final = 0.1  # s that one read may wait, so that a stop is seen soon
 BACK_OFF: Final = (0.1, 2.0)  # s between two attempts to open a lost wire, first and longest
 
 
-def run(name: str, runtime: Path) -> None:
+def run(name: str, settings: Config, runtime: Path, ready: Callable[[], None]) -> None:
     """Serve one driver until SIGTERM. Raises CannotStartError when the wire cannot be opened the first time."""
-    settings = enter(f"driver {name}", runtime)
     stop = Stop()
     sender = Sender(endpoint(runtime, "readings"), name)
     totals: dict[str, int] = {}

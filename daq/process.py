@@ -1,30 +1,34 @@
-"""What every process of the service does at its start: no orphan, quiet on Ctrl-C, clean stop."""
+"""What every process of the service has in common: its start, its one clear line when it cannot, its clean stop.
+
+Processes are forked from a server that has imported everything already (multiprocessing's forkserver): a driver that
+was killed is back in a fraction of a second instead of the seconds that importing takes on a busy machine.
+"""
 
 import ctypes
 import logging
 import os
+import pkgutil
 import signal
 import sys
+from collections.abc import Callable
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType
 from typing import Final
 
 from daq.config import Config, revive
 
+PR_SET_NAME: Final = 15
 PR_SET_PDEATHSIG: Final = 1
 EXIT_CANNOT_START: Final = 3  # before "ready": the supervisor stops everything and shows the one line left behind
 
 log = logging.getLogger("jointwatch")
 
+Work = Callable[[str, Config, Path, Callable[[], None]], None]  # name, configuration, runtime folder, ready
+
 
 class CannotStartError(Exception):
     """The process cannot do its work as configured; the text is the one line that the user sees."""
-
-
-def leave_word(runtime: Path, name: str, error: CannotStartError) -> int:
-    """Leave the line where the supervisor finds it; returns the exit code that says so."""
-    (runtime / f"{name}.error").write_text(str(error))
-    return EXIT_CANNOT_START
 
 
 class Stop:
@@ -33,10 +37,40 @@ class Stop:
     def __init__(self) -> None:
         self.asked = False
         signal.signal(signal.SIGTERM, self._ask)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the supervisor, who stops us in order
 
     def _ask(self, _number: int, _frame: FrameType | None) -> None:
         self.asked = True
+
+
+def live(name: str, work: str, runtime: Path, waiting: Connection) -> None:
+    """The whole life of a child process; work: "module:function" of a Work.
+
+    Says on `waiting` when it does its work. No orphan outlives the supervisor; Ctrl-C is for the supervisor alone.
+    """
+    os.setsid()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        library = ctypes.CDLL(None)
+        library.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        library.prctl(PR_SET_NAME, f"jw {name}".encode())  # what ps and top show; 15 characters
+    configure_logging(name)
+    run: Work = pkgutil.resolve_name(work)
+
+    def ready() -> None:
+        if not waiting.closed:
+            waiting.send_bytes(b"ready")
+            waiting.close()
+
+    try:
+        run(name, revive((runtime / "config.json").read_text()), runtime, ready)
+    except CannotStartError as error:
+        (runtime / f"{name}.error").write_text(str(error))
+        sys.exit(EXIT_CANNOT_START)
+
+
+def last_words(runtime: Path, name: str) -> str:
+    """The line that a process left before it gave up."""
+    return (runtime / f"{name}.error").read_text().strip()
 
 
 def configure_logging(name: str) -> None:
@@ -44,23 +78,6 @@ def configure_logging(name: str) -> None:
     logging.basicConfig(
         stream=sys.stderr, level=os.environ.get("JOINTWATCH_LOG", "INFO"), format=f"%(asctime)s {name}: %(message)s"
     )
-
-
-def enter(name: str, runtime: Path) -> Config:
-    """Common start of a child process; returns the configuration that the supervisor checked."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    configure_logging(name)
-    return revive((runtime / "config.json").read_text())
-
-
-def ready() -> None:
-    """Tell the supervisor (when there is one) that this process does its work now."""
-    number = os.environ.get("JOINTWATCH_READY_FD")
-    if number is not None:
-        os.write(int(number), b"1")
-        os.close(int(number))
-        del os.environ["JOINTWATCH_READY_FD"]
 
 
 def endpoint(runtime: Path, name: str) -> str:

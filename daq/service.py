@@ -1,18 +1,17 @@
-"""The supervisor: starts the processes in order, restarts what dies with back-off, and stops everything cleanly.
+"""The supervisor: starts the processes, restarts what dies with back-off, and stops everything cleanly.
 
 It holds no data and opens no port: when a driver, the core or the outlet dies, the others go on, and the dead one is
 back after a pause that doubles with every early death. What cannot even start once ends the service with one line.
 """
 
-import os
-import selectors
+import contextlib
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -21,7 +20,8 @@ import msgpack
 import zmq
 
 from daq.config import Config
-from daq.process import EXIT_CANNOT_START, endpoint, log
+from daq.forks import CONTEXT, CORE, DRIVER, OUTLET
+from daq.process import EXIT_CANNOT_START, endpoint, last_words, live, log
 from daq.publisher import open_publisher
 
 FIRST_PAUSE: Final = 0.05  # s before a dead process is started again; doubles with every death …
@@ -29,6 +29,7 @@ LONGEST_PAUSE: Final = 5.0
 CALM: Final = 10.0  # … and starts over after a life this long, s
 GRACE: Final = 3.0  # s that a process has to stop by itself
 REPORT_EVERY: Final = 0.5  # s
+WATCH_EVERY: Final = 0.02  # s
 
 
 class StartError(Exception):
@@ -37,12 +38,12 @@ class StartError(Exception):
 
 @dataclass(slots=True)
 class Process:
-    """One child: how to start it, and how its life went so far."""
+    """One child: what it does, and how its life went so far."""
 
     name: str
-    arguments: tuple[str, ...]
-    child: subprocess.Popen[bytes] | None = None
-    ready_fd: int = -1  # read end of the pipe on which it says "ready"; −1 once it has
+    work: str  # see process.live
+    child: ForkServerProcess | None = None
+    waiting: Connection | None = None  # on which it says that it does its work
     was_ready: bool = False
     started: float = 0.0
     again: float = 0.0  # monotonic s of the next start
@@ -56,13 +57,9 @@ class Service:
 
     def __init__(self, config: Config) -> None:
         self.runtime = Path(tempfile.mkdtemp(prefix="jointwatch-"))
-        self.runtime.chmod(0o700)
         (self.runtime / "config.json").write_text(config.model_dump_json(by_alias=True))
-        self._processes = [
-            Process("outlet", ("_outlet",)),
-            Process("core", ("_core",)),
-            *(Process(name, ("_driver", name)) for name in config.drivers),
-        ]
+        drivers = (Process(name, DRIVER) for name in config.drivers)
+        self._processes = [Process("outlet", OUTLET), Process("core", CORE), *drivers]
         self._stop = False
         self._publisher = open_publisher(zmq.Context.instance(), endpoint(self.runtime, "status"))
 
@@ -79,7 +76,7 @@ class Service:
                 if time.monotonic() >= due:
                     due = time.monotonic() + REPORT_EVERY
                     self._report()
-                time.sleep(0.02)
+                time.sleep(WATCH_EVERY)
         finally:
             self._stop_all()
 
@@ -91,45 +88,39 @@ class Service:
         for process in self._processes:
             self._start(process)
         while not self._stop and any(not process.was_ready for process in self._processes):
-            self._hear_ready(0.05)
+            time.sleep(WATCH_EVERY)
+            self._hear_ready()
             for process in self._processes:
-                if not process.was_ready and process.child is not None and process.child.poll() is not None:
-                    raise StartError(self._last_words(process))
-        log.info("running: %s", ", ".join(process.name for process in self._processes))
+                if not process.was_ready and process.child is not None and not process.child.is_alive():
+                    raise StartError(self._why(process, process.child.exitcode))
+        if not self._stop:
+            log.info("running: %s", ", ".join(process.name for process in self._processes))
 
     def _start(self, process: Process) -> None:
-        reading, writing = os.pipe()
-        environment = os.environ | {"JOINTWATCH_READY_FD": str(writing)}
-        process.child = subprocess.Popen(
-            [sys.executable, "-m", "daq", *process.arguments, "--runtime", str(self.runtime)],
-            env=environment,
-            pass_fds=(writing,),
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C in the terminal reaches the supervisor alone
+        reading, writing = CONTEXT.Pipe(duplex=False)
+        process.child = CONTEXT.Process(
+            target=live, args=(process.name, process.work, self.runtime, writing), name=process.name
         )
-        os.close(writing)
-        process.ready_fd = reading
+        process.child.start()
+        writing.close()
+        process.waiting = reading
         process.started = time.monotonic()
 
-    def _hear_ready(self, timeout: float) -> None:
-        with selectors.DefaultSelector() as selector:
-            for process in self._processes:
-                if process.ready_fd >= 0:
-                    selector.register(process.ready_fd, selectors.EVENT_READ, process)
-            if not selector.get_map():
-                return
-            for key, _ in selector.select(timeout):
-                process = key.data
-                process.was_ready |= os.read(process.ready_fd, 1) == b"1"
-                os.close(process.ready_fd)
-                process.ready_fd = -1
+    def _hear_ready(self) -> None:
+        for process in self._processes:
+            if process.waiting is not None and process.waiting.poll():
+                with contextlib.suppress(EOFError):  # it died; whoever looks at its exit code sees that
+                    process.was_ready |= process.waiting.recv_bytes() == b"ready"
+                process.waiting.close()
+                process.waiting = None
 
     def _watch(self) -> None:
         """Restart what died, each after its own pause."""
-        self._hear_ready(0)
+        self._hear_ready()
         now = time.monotonic()
         for process in self._processes:
-            if process.child is not None and (code := process.child.poll()) is not None:
+            if process.child is not None and not process.child.is_alive():
+                code = process.child.exitcode or 0
                 if now - process.started > CALM:
                     process.pause = FIRST_PAUSE
                 process.child, process.again = None, now + process.pause
@@ -153,30 +144,25 @@ class Service:
             }
             self._publisher.send_multipart((f"process/{process.name}".encode(), msgpack.packb(report)))
 
-    def _last_words(self, process: Process) -> str:
-        """The line that a process left before it gave up."""
-        note = self.runtime / f"{process.arguments[-1]}.error"
-        code = process.child.returncode if process.child else None
-        if code == EXIT_CANNOT_START and note.exists():
-            return note.read_text().strip()
+    def _why(self, process: Process, code: int | None) -> str:
+        if code == EXIT_CANNOT_START:
+            return last_words(self.runtime, process.name)
         return f"{process.name} did not start (exit code {code}); its own message stands above"
 
     def _stop_all(self) -> None:
-        """Drivers first, then outlet and core; nobody and nothing is left behind."""
-        for process in reversed(self._processes):
-            if process.child is not None and process.child.poll() is None:
-                process.child.terminate()
+        """Drivers first, then core and outlet; nobody and nothing is left behind."""
+        children = [process.child for process in reversed(self._processes) if process.child is not None]
+        for child in children:
+            child.terminate()
         deadline = time.monotonic() + GRACE
-        for process in reversed(self._processes):
-            if process.child is None:
-                continue
-            try:
-                process.child.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                log.warning("%s did not stop in %g s: killed", process.name, GRACE)
-                process.child.kill()
-                process.child.wait()
-            if process.ready_fd >= 0:
-                os.close(process.ready_fd)
+        for child in children:
+            child.join(max(0.0, deadline - time.monotonic()))
+            if child.is_alive():
+                log.warning("%s did not stop in %g s: killed", child.name, GRACE)
+                child.kill()
+                child.join()
+        for process in self._processes:
+            if process.waiting is not None:
+                process.waiting.close()
         self._publisher.close()
         shutil.rmtree(self.runtime, ignore_errors=True)

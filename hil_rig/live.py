@@ -12,10 +12,10 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import IO, Any, Final, Self
 
 START: Final = 60.0  # s until the page must answer; a first start compiles the kernels
 STOP: Final = 10.0  # s to stop by itself
@@ -41,6 +41,8 @@ class Live:
         self.config = self._folder / "jointwatch.toml"
         self._rig_arguments = list(rig)
         self._quiet = quiet
+        self._readers: list[threading.Thread] = []
+        self._words: list[str] = []  # of the service, when quiet
         self._lines: queue.Queue[str] = queue.Queue()
         self._rig: subprocess.Popen[str] | None = None
         self.service: subprocess.Popen[str] | None = None
@@ -58,14 +60,11 @@ class Live:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for process in (self.service, self._rig):
-            if process is not None and process.poll() is None:
-                process.send_signal(signal.SIGTERM)
-                try:
-                    process.wait(STOP)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
+            if process is not None:
+                _stop(process)
         self._hear_farewell()
+        for reader in self._readers:
+            reader.join()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def wait_for_rig(self, timeout: float) -> int:
@@ -87,18 +86,26 @@ class Live:
             text=True,
             start_new_session=True,  # Ctrl-C reaches only us, and we stop both in order
         )
-        threading.Thread(target=self._read_lines, args=(self._rig,), daemon=True).start()
+        self._read(self._rig.stdout, self._lines.put)
         try:
             self.hello = json.loads(self._lines.get(timeout=START))
         except (queue.Empty, json.JSONDecodeError) as error:
             raise LiveError(f"the rig {' '.join(self._rig_arguments)} did not start") from error
         self.truth = self.hello["truth"]
 
-    def _read_lines(self, process: subprocess.Popen[str]) -> None:
-        assert process.stdout is not None
-        for line in process.stdout:
-            self._lines.put(line)
-        self._lines.put("")
+    def _read(self, stream: IO[str] | None, take: Callable[[str], None]) -> None:
+        """Take every line of a stream, and an empty one at its end, in a thread: a full pipe would stop its writer."""
+
+        def lines() -> None:
+            assert stream is not None
+            with stream:
+                for line in stream:
+                    take(line)
+            take("")
+
+        reader = threading.Thread(target=lines, daemon=True)
+        reader.start()
+        self._readers.append(reader)
 
     def _hear_farewell(self) -> None:
         deadline = time.monotonic() + 1.0
@@ -118,16 +125,26 @@ class Live:
             text=True,
             start_new_session=True,
         )
+        if self._quiet:
+            self._read(self.service.stderr, self._words.append)
         deadline = time.monotonic() + START
         while not answers(self.page):
             if self.service.poll() is not None:
-                words = self.service.stderr.read() if self.service.stderr else ""
-                raise LiveError(words.strip().splitlines()[-1] if words.strip() else "the service did not start")
+                words = "".join(self._words).strip().splitlines()
+                raise LiveError(words[-1] if words else "the service did not start")
             if time.monotonic() > deadline:
                 raise LiveError(f"{self.page} does not answer after {START:g} s")
             time.sleep(0.05)
-        if self.service.stderr:
-            threading.Thread(target=self.service.stderr.read, daemon=True).start()
+
+
+def _stop(process: "subprocess.Popen[str]") -> None:
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(STOP)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def answers(page: str) -> bool:

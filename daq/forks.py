@@ -1,0 +1,18 @@
+"""The server that every process of the service is forked from, with everything imported once, ahead of need.
+
+Light to import itself, so that it can begin before the supervisor has read its configuration.
+"""
+
+import multiprocessing
+from multiprocessing import forkserver
+from typing import Final
+
+# "module:function" of each kind of process, a process.Work
+OUTLET, CORE, DRIVER = "daq.outlet_process:run", "daq.core:run", "daq.driver_process:run"
+CONTEXT: Final = multiprocessing.get_context("forkserver")
+
+
+def preload() -> None:
+    """Begin importing; returns at once."""
+    CONTEXT.set_forkserver_preload([work.partition(":")[0] for work in (OUTLET, CORE, DRIVER)])
+    forkserver.ensure_running()
