@@ -1,17 +1,23 @@
 """Alignment against a simulated device whose sampling instants are known."""
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.io import loadmat
 
+from estimators.base import Axis
 from estimators.clock import LONGEST_LOSS
+from estimators.joints.rigid import RigidSettings
 from estimators.resample import Resampler
+from estimators.signals import Conditioner
 
 P = 1e-3
+EMPS = Path(__file__).parents[3] / "shared/data/emps/nlid_emps_sim_data_training.mat"
 BOOT = 10**15  # ns: the host's clock is not near zero
 Readings = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]
 
@@ -309,6 +315,25 @@ def test_a_batch_larger_than_every_ring_is_the_same_as_many_small_ones() -> None
         ]
         assert np.array_equal(np.concatenate([part[0] for part in parts]), ticks)
         assert np.array_equal(np.concatenate([part[1] for part in parts]), rows)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("jitter", JITTERS)
+def test_emps_over_a_bad_link_gives_the_published_parameters(jitter: str) -> None:
+    """Position and force in frames of their own, a device clock 50 ppm slow, no counter."""
+    if not EMPS.exists():
+        pytest.skip(f"needs the EMPS recording in {EMPS}")
+    data = loadmat(EMPS)
+    position, force = data["qm"].ravel(), data["vir"].ravel() * data["gtau"].item()
+    arrival = arrivals(np.arange(len(position)) * P * (1 + 50e-6), jitter)
+    other = frames(arrival, force)
+    readings = merge(frames(arrival, position), (other[0], other[1], other[2] + np.int32(1)))
+    conditioner = Conditioner(RigidSettings(axis=Axis.PRISMATIC).build(), P)
+    rows = conditioner.absorb(*Resampler(P, 2).absorb(*readings))
+    theta = np.linalg.lstsq(rows.phi[:, 0], rows.y[:, 0], rcond=None)[0]
+    published = np.array([95.1089, 203.5034, 20.3935, -3.1648])  # kg, N·s/m, N, N
+    assert (np.abs(theta / published - 1) <= [0.001, 0.014, 0.010, 0.025]).all(), theta
+    assert conditioner.counters()["dropped"] == 0
 
 
 def test_bad_input_is_said_clearly() -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.io import loadmat
 
 from estimators.base import RATE, SECOND, SMOOTH, SMOOTH_RATE, VALUE, Axis, Floats, Parameter, Rows
 from estimators.joints.rigid import RigidSettings
@@ -218,7 +219,6 @@ def test_bad_input_is_said_clearly() -> None:
 def test_emps_gives_the_published_parameters_by_least_squares() -> None:
     if not EMPS.exists():
         pytest.skip(f"needs the EMPS recording in {EMPS}")
-    loadmat = pytest.importorskip("scipy.io").loadmat
     data = loadmat(EMPS)
     values = np.stack([data["qm"].ravel(), data["vir"].ravel() * data["gtau"].item()], 1)
     time = np.arange(len(values), dtype=np.int64) * 1_000_000
