@@ -130,17 +130,6 @@ def taps(half_width: float) -> Floats:
     return g
 
 
-def observe(raw: Floats, period: float, g: Floats) -> Floats:
-    """What a model sees of raw rows: (n, channels) → (n − 2K − 2, channels, SIGNALS), from instant K+1 on."""
-    half = len(g) // 2
-    length = len(raw) - 2 * (half + 1)
-    if length < 1:
-        raise ValueError(f"expected at least {2 * half + 3} rows for this kernel, found {len(raw)}")
-    signals = np.empty((length, raw.shape[1], SIGNALS))
-    _observe(np.ascontiguousarray(raw), 0, g, period, np.empty(length + 2), signals)
-    return signals
-
-
 @kernel(
     "i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), "  # a view of a message is read-only
     "f8, i8, i8, f8[:, ::1], i8[:, ::1], i8[::1])"

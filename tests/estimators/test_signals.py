@@ -11,7 +11,7 @@ from scipy.io import loadmat
 
 from estimators.base import RATE, SECOND, SMOOTH, SMOOTH_RATE, VALUE, Axis, Floats, Parameter, Rows
 from estimators.joints.rigid import RigidSettings
-from estimators.signals import Conditioner, observe, taps
+from estimators.signals import Conditioner, taps
 
 PERIOD = 1e-3
 EMPS = Path(__file__).parents[3] / "shared/data/emps/nlid_emps_sim_data_training.mat"
@@ -187,15 +187,6 @@ def test_a_slow_recording_is_not_smoothed_but_still_conditioned() -> None:
     assert len(rows.time) == 398
     assert np.array_equal(rows.y, values[1:-1])
     assert conditioner.row_period == 0.02
-
-
-def test_observe_is_what_the_conditioner_shows_the_model() -> None:
-    _, values = motion()
-    signals = observe(values, PERIOD, taps(10))
-    assert signals.shape == (380, 2, 5)
-    assert np.array_equal(signals[:, :, VALUE], values[10:-10])
-    with pytest.raises(ValueError, match="at least 21 rows"):
-        observe(values[:20], PERIOD, taps(10))
 
 
 def test_read_only_views_and_empty_batches_are_taken() -> None:
