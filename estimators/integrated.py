@@ -51,6 +51,10 @@ class Integrated:
         """Report; never learns."""
         return self.procedure.estimate()
 
+    def counters(self) -> dict[str, int]:
+        """Totals of the conditioning (see Conditioner) and of the procedure (see Procedure)."""
+        return self.conditioner.counters() | self.procedure.counters()
+
     def events(self) -> list[Event]:
         """What happened since the last call."""
         return self.procedure.events()

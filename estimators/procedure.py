@@ -106,15 +106,23 @@ class Procedure:
         events, self._events = self._events, []
         return events
 
+    def counters(self) -> dict[str, int]:
+        """Totals: rows learnt from since the start, refused (not finite), clipped innovations, alarms, restarts."""
+        state = self.rls.state
+        named = {"learnt": at.ROWS, "refused": at.REFUSED, "clipped": at.CLIPPED, "alarms": at.ALARMS}
+        return {name: int(state[place]) for name, place in named.items()} | {"restarts": self.restarts}
+
     def _learn(self, rows: Rows) -> None:
         moving = self._gate.moving(rows.speed)
         phi, y = (rows.phi, rows.y) if moving.all() else (rows.phi[moving], rows.y[moving])
         self._time = int(rows.time[-1])
         self._last = (rows.phi[-1].copy(), rows.y[-1].copy())
         self._motion += len(y)
-        if len(y) and self.phase in (Phase.WAITING, Phase.STARTING, Phase.FAULTED):
-            self._window.add(phi, y)
-        if self.phase not in (Phase.WAITING, Phase.FAULTED):
+        waiting = self.phase in (Phase.WAITING, Phase.FAULTED)
+        if len(y) and (waiting or self.phase is Phase.STARTING):
+            refused = self._window.add(phi, y)
+            self.rls.state[at.REFUSED] += refused if waiting else 0  # else the kernel counts
+        if not waiting:
             self.rls.absorb(phi, y)
 
     def _review(self) -> None:
@@ -150,12 +158,11 @@ class Procedure:
 
     def _begin(self) -> None:
         """The first look at the scale of things; learn from what is there already."""
-        power = self._window.power()
         if len(self._window) * self._period < 0.5 * SCALE_WINDOW:  # the rest is not finite
             self._window.clear()
             self._motion = 0
             return
-        self._learn_window(power)
+        self._learn_window(self._window.power())
         self.phase = Phase.STARTING
         self._judge()
 

@@ -26,13 +26,14 @@ class Window:
         """Forget all rows."""
         self.parts, self._clean = [], []
 
-    def add(self, phi: Floats, y: Floats) -> None:
-        """Append rows: phi (rows, outputs, parameters), y (rows, outputs)."""
+    def add(self, phi: Floats, y: Floats) -> int:
+        """Append rows: phi (rows, outputs, parameters), y (rows, outputs). Returns how many had no finite output."""
         usable = np.isfinite(y) & np.isfinite(phi).all(axis=2)
         whole = usable.any(axis=1)
         phi, y, usable = phi[whole], y[whole], usable[whole]
         self.parts.append((phi, y))
         self._clean.append((np.where(usable[:, :, None], phi, 0.0), np.where(usable, y, 0.0)))
+        return int(np.count_nonzero(~whole))
 
     def power(self) -> Floats:
         """Mean square of each output, 1 where it is zero: (outputs,)."""
@@ -51,9 +52,8 @@ class Window:
         """Root mean square of each column (parameters,) and of y, whitened; a column of zeros has that of ones."""
         phi, y = self._rows()
         scale = np.sqrt(np.mean(np.sum(phi**2 / noise[None, :, None], axis=1), axis=0))
-        return np.where(scale > 0, scale, 1.0 / np.sqrt(noise.min())), float(
-            np.sqrt(np.mean(np.sum(y**2 / noise, axis=1)))
-        )
+        signal = np.sqrt(np.mean(np.sum(y**2 / noise, axis=1)))
+        return np.where(scale > 0, scale, 1.0 / np.sqrt(noise.min())), float(signal)
 
     def cycle(self) -> int:
         """Rows in one motion period, 0 when there is none."""

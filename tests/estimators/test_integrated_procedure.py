@@ -173,6 +173,15 @@ def test_rows_that_are_not_finite_teach_nothing_in_any_phase() -> None:
     assert np.isfinite(joint.rls.state).all()
 
 
+def test_rows_that_are_never_finite_are_counted_and_nothing_else_happens() -> None:
+    rows = simulate(5.0)
+    rows.y[:] = np.nan
+    joint = procedure()
+    joint.absorb(rows)
+    assert joint.estimate().phase is Phase.WAITING
+    assert joint.counters()["refused"] == 1000
+
+
 def test_deviations_are_honest_on_white_noise() -> None:
     ratios = []
     for seed in range(12):
