@@ -95,6 +95,7 @@ class History:
         self._fresh_events: list[Map] = []
         self._processes: dict[str, Map] = {}
         self._drivers: Map = {}
+        self.layout = 0  # changes with joints and parameters: a page then needs a snapshot
 
     def absorb(self, topic: str, update: Map, now: float) -> None:
         """One update or internal status map, received at now (Unix s)."""
@@ -151,12 +152,14 @@ class History:
         joint = self._joints.get(name)
         if joint is None:
             joint = self._joints[name] = JointHistory(JointLabel(name, "", {}))
+            self.layout += 1
         return joint
 
     def _estimate(self, joint: JointHistory, update: Map, now: float) -> None:
         names = tuple(update["parameters"])
         if names != joint.names:
             joint.names, joint.estimates = names, Trace(3 + 2 * len(names), ESTIMATES)
+            self.layout += 1
         head = (update["timestamp"], update["error"], update["forgetting"])
         joint.estimates.append((*head, *update["parameters"].values(), *update["deviations"].values()))
         joint.state = {

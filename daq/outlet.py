@@ -53,6 +53,7 @@ class Outlet:
         self.history = History(robot, joints)
         self._pages: set[asyncio.Queue[bytes | None]] = set()
         self._skipped = 0
+        self._layout = 0
         self._assets = _assets()
         self._edition = hashlib.sha256(b"".join(body for body, _ in self._assets.values())).hexdigest()[:12]
 
@@ -100,9 +101,10 @@ class Outlet:
 
     def _tell(self) -> None:
         tick = self.history.tick(time.time())
+        same, self._layout = self._layout == self.history.layout, self.history.layout
         if not self._pages:
             return
-        message = msgpack.packb(tick)
+        message = msgpack.packb(tick) if same else None
         for queue in self._pages:
             if queue.full():
                 self._skipped += queue.qsize()

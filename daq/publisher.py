@@ -2,9 +2,10 @@
 
 Who binds: the outlet binds every socket between the service's own processes, the core and the supervisor connect. A
 connecting PUB keeps its queue and its peer's subscriptions while the peer is away, so an outlet that is killed and
-comes back finds what was published in between (a binding PUB would forget it all), and several publishers share one
-address. Internal topics travel on an address of their own; besides, the forwarder subscribes to the public prefixes
-only, so nothing else can leave even if it is published on the wrong address.
+comes back finds what was published in between (a binding PUB would forget it all); only what the dead one had already
+taken is lost, and ``seq`` tells. Besides, several publishers can share one address. Internal topics travel on an
+address of their own, and the forwarder subscribes to the public prefixes only, so nothing else can leave even if it is
+published on the wrong address.
 """
 
 import threading

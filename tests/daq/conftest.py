@@ -46,6 +46,7 @@ class FakeCore:
         self.updates = open_publisher(self.context, f"ipc://{folder}/u")
         self.status = open_publisher(self.context, f"ipc://{folder}/s")
         self.boot = boot
+        self._partings = self.updates.get_monitor_socket(zmq.EVENT_DISCONNECTED)
         self.publications = {name: Publication("robot", name, boot, "N·m") for name in ("elbow", "base")}
 
     def estimate(self, joint: str = "elbow", estimate: Estimate | None = None, timestamp: float | None = None) -> None:
@@ -53,7 +54,14 @@ class FakeCore:
         self.updates.send_multipart(self.publications[joint].estimate(estimate, now, now, 2e-4))
         self.updates.send_multipart(self.publications[joint].residual(estimate, now))
 
+    def wait_alone(self) -> None:
+        """Until the publisher knows that its outlet is gone: what it sends from then on waits for the next one."""
+        assert self._partings.poll(10_000)
+        self._partings.recv_multipart()
+
     def close(self) -> None:
+        self.updates.disable_monitor()
+        self._partings.close()
         self.updates.close()
         self.status.close()
         self.context.term()
@@ -101,6 +109,14 @@ def outlet(tmp_path: Path) -> Iterator[OutletProcess]:
     yield process
     if process.child.poll() is None:
         assert process.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OutletProcess]:
+    """One that nobody publishes to, for everything that leaves no trace in it."""
+    process = start_outlet(tmp_path_factory.mktemp("shared"))
+    yield process
+    assert process.stop() == 0
 
 
 @pytest.fixture

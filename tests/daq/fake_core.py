@@ -141,7 +141,7 @@ def main() -> None:
                 updates.send_multipart(publication.event("started", "start-up finished: condition 38, 13.0 s", stamp))
             if event and age > 1:
                 updates.send_multipart(publication.event("alarm", event, stamp))
-            updates.send_multipart(publication.estimate(estimate, stamp, stamp, abs(np.random.normal(2e-4, 5e-5))))
+            updates.send_multipart(publication.estimate(estimate, stamp, stamp, abs(joint.random.normal(2e-4, 5e-5))))
             updates.send_multipart(publication.residual(estimate, stamp))
         samples += 20
         if step % int(options.rate) == 0:

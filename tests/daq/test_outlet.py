@@ -36,7 +36,7 @@ def ask(page: str, path: str, method: str = "GET", **headers: str) -> tuple[int,
 
 
 def live(page: str, **more: Any) -> ClientConnection:
-    return connect(f"ws://{urlsplit(page).netloc}/live", compression=None, max_size=None, **more)
+    return connect(f"ws://{urlsplit(page).netloc}/live", compression=None, max_size=None, close_timeout=0.5, **more)
 
 
 def receive(line: ClientConnection) -> Any:
@@ -53,59 +53,59 @@ def known(outlet: Any, core: Any) -> bool:
     return phase_of(outlet) == "normal"
 
 
-def test_the_page_and_its_parts_are_served(outlet: Any) -> None:
-    status, headers, body = ask(outlet.page, "/")
+def test_the_page_and_its_parts_are_served(shared: Any) -> None:
+    status, headers, body = ask(shared.page, "/")
     assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
     for part in ("main.js", "style.css", "vendor/uPlot.iife.min.js", "vendor/uPlot.min.css", "icon.svg"):
         assert part.encode() in body
-        assert ask(outlet.page, f"/{part}")[0] == 200
-    assert ask(outlet.page, "/main.js")[1]["content-type"].startswith("text/javascript")
+        assert ask(shared.page, f"/{part}")[0] == 200
+    assert ask(shared.page, "/main.js")[1]["content-type"].startswith("text/javascript")
 
 
-def test_an_unchanged_page_is_not_sent_again(outlet: Any) -> None:
-    tag = ask(outlet.page, "/main.js")[1]["etag"]
-    assert ask(outlet.page, "/main.js", if_none_match=tag)[0] == 304
+def test_an_unchanged_page_is_not_sent_again(shared: Any) -> None:
+    tag = ask(shared.page, "/main.js")[1]["etag"]
+    assert ask(shared.page, "/main.js", if_none_match=tag)[0] == 304
 
 
-def test_browsers_are_told_to_load_nothing_from_elsewhere(outlet: Any) -> None:
+def test_browsers_are_told_to_load_nothing_from_elsewhere(shared: Any) -> None:
     for path in ("/", "/api/state", "/metrics", "/nothing-here"):
-        headers = ask(outlet.page, path)[1]
+        headers = ask(shared.page, path)[1]
         assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self';")
         assert headers["x-content-type-options"] == "nosniff"
         assert "server" not in headers
 
 
-def test_nothing_can_be_sent_to_it(outlet: Any) -> None:
+def test_nothing_can_be_sent_to_it(shared: Any) -> None:
     for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
-        assert {ask(outlet.page, path, method)[0] for path in ("/", "/api/state", "/metrics")} == {405}, method
+        assert {ask(shared.page, path, method)[0] for path in ("/", "/api/state", "/metrics")} == {405}, method
 
 
-def test_only_the_pages_files_exist(outlet: Any) -> None:
+def test_only_the_pages_files_exist(shared: Any) -> None:
     paths = ("/../outlet.py", "/..%2foutlet.py", "/%2e%2e/outlet.py", "/vendor/../../outlet.py", "//etc/passwd", "/no")
-    assert [ask(outlet.page, path)[0] for path in paths] == [404] * len(paths)
+    assert [ask(shared.page, path)[0] for path in paths] == [404] * len(paths)
 
 
-def test_a_foreign_name_is_refused(outlet: Any) -> None:
+def test_a_foreign_name_is_refused(shared: Any) -> None:
     for host in ("evil.example", "evil.example:8080", "", "localhost.evil.example", "127.0.0.1.evil.example", "[::1"):
-        assert {ask(outlet.page, path, host=host)[0] for path in ("/", "/api/state")} == {421}, host
-    assert ask(outlet.page, "/metrics", host="host.docker.internal:8080")[0] == 200
+        assert {ask(shared.page, path, host=host)[0] for path in ("/", "/api/state")} == {421}, host
+    assert ask(shared.page, "/metrics", host="host.docker.internal:8080")[0] == 200
 
 
-def test_this_machine_is_known_by_its_names_and_addresses(outlet: Any) -> None:
+def test_this_machine_is_known_by_its_names_and_addresses(shared: Any) -> None:
     for host in ("localhost:8080", "127.0.0.1", "192.168.1.5:8080", "[::1]:8080", socket.gethostname()):
-        assert ask(outlet.page, "/", host=host)[0] == 200, host
+        assert ask(shared.page, "/", host=host)[0] == 200, host
 
 
-def test_a_page_from_elsewhere_gets_no_live_stream(outlet: Any) -> None:
+def test_a_page_from_elsewhere_gets_no_live_stream(shared: Any) -> None:
     for headers in ({"origin": "http://evil.example"}, {"origin": "null"}):
         with pytest.raises(InvalidStatus, match="403"):
-            live(outlet.page, additional_headers=headers)
-    with live(outlet.page, additional_headers={"origin": outlet.page}) as line:
+            live(shared.page, additional_headers=headers)
+    with live(shared.page, additional_headers={"origin": shared.page}) as line:
         assert receive(line)["snapshot"]
 
 
-def test_a_rebound_name_gets_no_live_stream(outlet: Any) -> None:
-    address = urlsplit(outlet.page)
+def test_a_rebound_name_gets_no_live_stream(shared: Any) -> None:
+    address = urlsplit(shared.page)
     with socket.create_connection((address.hostname, address.port), timeout=10) as raw:
         raw.sendall(
             b"GET /live HTTP/1.1\r\nHost: evil.example\r\nOrigin: http://evil.example\r\nUpgrade: websocket\r\n"
@@ -142,8 +142,8 @@ def test_a_page_opened_late_sees_the_past_then_what_comes(outlet: Any, core: Any
         assert rows == 201
 
 
-def test_a_page_hears_from_a_silent_service(outlet: Any) -> None:
-    with live(outlet.page) as line:
+def test_a_page_hears_from_a_silent_service(shared: Any) -> None:
+    with live(shared.page) as line:
         assert receive(line)["snapshot"]
         assert not receive(line)["snapshot"]
 
@@ -192,6 +192,7 @@ def test_what_the_core_says_while_the_outlet_is_dead_is_not_lost(
     first = restart(tmp_path)
     wait(lambda: known(first, core))
     assert first.stop(signal.SIGKILL) == -signal.SIGKILL
+    core.wait_alone()
     for _ in range(100):
         core.estimate("base")
     second = restart(tmp_path, page=first.page, endpoint=first.endpoint)

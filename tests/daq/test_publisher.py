@@ -48,6 +48,7 @@ def test_a_tap_sees_what_goes_out(tmp_path: Path, core: Any, wait: Callable[...,
 def test_an_outlet_that_comes_back_finds_what_was_published_meanwhile(tmp_path: Path, core: Any) -> None:
     with Forwarder(f"ipc://{tmp_path}/u", ANY) as forwarder, Subscriber(forwarder.endpoint, timeout=10) as before:
         reach(core, before)
+    core.wait_alone()
     first = core.publications["elbow"].sequence["estimate"]
     for _ in range(300):
         core.estimate()

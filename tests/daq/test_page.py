@@ -1,0 +1,258 @@
+"""The page in a real Chromium: it draws, it updates, it reconnects, it explains, and it stays on this machine."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from estimators.base import Estimate, Phase
+
+HERE = Path(__file__).parent
+DASHBOARD = HERE.parents[1] / "daq" / "dashboard"
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run",
+    "--disable-quic", "--disable-component-update",
+]  # fmt: skip
+SOON = 20_000  # ms that a loaded machine may take
+
+
+def test_vendored_files_are_the_published_ones() -> None:
+    vendor = DASHBOARD / "vendor"
+    told = dict(reversed(line.split()) for line in (vendor / "HASHES").read_text().splitlines())
+    found = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in vendor.iterdir()}
+    del found["HASHES"]
+    assert found == told
+
+
+def test_the_page_names_no_other_host() -> None:
+    for file in DASHBOARD.glob("*.*"):
+        text = file.read_text().replace("http://www.w3.org/2000/svg", "")  # a name, not a link
+        links = [line.strip() for line in text.splitlines() if "http://" in line or "https://" in line]
+        assert all(line.startswith("//") for line in links), f"{file.name}: {links}"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("chromium is missing: apt-get install chromium")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def troubles() -> list[str]:
+    """What the browser complained about, and every request that left the page's own host."""
+    return []
+
+
+@pytest.fixture
+def open_page(browser: Browser, troubles: list[str]) -> Iterator[Callable[..., Page]]:
+    """Opens pages; at the end of the test none may have had trouble, unless the test emptied the list."""
+    contexts = []
+
+    def open_one(address: str, width: int = 1440, height: int = 900, **more: Any) -> Page:
+        context = browser.new_context(viewport={"width": width, "height": height}, **more)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda said: troubles.append(said.text) if said.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        own = (address.split("/#")[0], "data:")
+        page.on("request", lambda asked: None if asked.url.startswith(own) else troubles.append(asked.url))
+        page.goto(address)
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert not troubles
+
+
+@pytest.fixture(scope="module")
+def seven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an outlet that seven joints of every kind have fed for a minute."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location("outlet_conftest", HERE / "conftest.py")
+    assert spec is not None
+    assert spec.loader is not None
+    conftest = module_from_spec(spec)
+    sys.modules["outlet_conftest"] = conftest
+    spec.loader.exec_module(conftest)
+    folder = tmp_path_factory.mktemp("seven")
+    outlet = conftest.start_outlet(folder)
+    child = subprocess.Popen(
+        [sys.executable, HERE / "fake_core.py", f"ipc://{folder}/u", f"ipc://{folder}/s", "--past", "40"],
+        env=os.environ | {"PYTHONPATH": str(HERE.parents[1])},
+    )
+    yield outlet.page
+    child.terminate()
+    child.wait(10)
+    assert outlet.stop() == 0
+
+
+def painted(page: Page, selector: str) -> int:
+    """How many pixels of the canvases under the selector are not transparent; −1 when one of them is blank."""
+    script = """(selector) => {
+      const counts = [...document.querySelectorAll(`${selector} canvas, canvas${selector}`)].map((canvas) => {
+        const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+        let count = 0;
+        for (let i = 3; i < pixels.length; i += 4) count += pixels[i] > 0;
+        return count;
+      });
+      return !counts.length || Math.min(...counts) === 0 ? -1 : counts.reduce((a, b) => a + b);
+    }"""
+    found: int = page.evaluate(script, selector)
+    return found
+
+
+def test_seven_joints_are_drawn(seven: str, open_page: Callable[..., Page], wait: Callable[..., None]) -> None:
+    page = open_page(seven)
+    expect(page.locator(".card[data-joint]")).to_have_count(7, timeout=SOON)
+    expect(page.locator("#connection")).to_have_text("Live", timeout=SOON)
+    expect(page).to_have_title("demo-arm · jointwatch")
+    wait(lambda: painted(page, ".card .plot") > 0)
+    wait(lambda: painted(page, ".spark") > 0)
+    expect(page.locator("#summary")).to_contain_text("7 joints: 1 starting up")
+
+
+def test_a_faulted_joint_says_why(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(seven)
+    card = page.locator('[data-joint="wrist_pitch"]')
+    expect(card.locator(".pill")).to_have_text("Faulted", timeout=SOON)
+    expect(card.locator(".meaning")).to_have_text("no data for 12.4 s; driver can1: interface is down")
+    card.get_by_role("link").click()
+    expect(page.locator(".reasons li")).to_have_text(["no data for 12.4 s", "driver can1: interface is down"])
+    expect(page.locator(".explanation")).to_have_text("The values must not be used.")
+
+
+def test_a_starting_joint_shows_its_progress(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{seven}/#/joint/elbow")
+    expect(page.locator(".startup i")).to_be_visible(timeout=SOON)
+    before = page.locator(".progress-text").text_content()
+    expect(page.locator(".progress-text")).not_to_have_text(before or "", timeout=SOON)
+
+
+def test_one_joint_in_full(seven: str, open_page: Callable[..., Page], wait: Callable[..., None]) -> None:
+    page = open_page(f"{seven}/#/joint/shoulder")
+    expect(page.locator(".panel.parameter")).to_have_count(6, timeout=SOON)
+    wait(lambda: painted(page, ".panel") > 0)
+    inertia = page.locator(".panel.parameter").first
+    expect(inertia.locator("h3")).to_have_text("inertia")
+    expect(inertia.locator(".unit")).to_have_text("kg·m²")
+    assert 0.35 < float(inertia.locator(".value").text_content() or "nan") < 0.48
+    for title in ("Torque", "Residual", "Prediction error", "Forgetting λ", "Events"):
+        expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
+    expect(page.locator(".log li")).to_contain_text("start-up finished")
+
+
+def test_the_cursor_reads_a_plot(seven: str, open_page: Callable[..., Page], wait: Callable[..., None]) -> None:
+    page = open_page(f"{seven}/#/joint/base")
+    wait(lambda: page.locator(".panel .u-over").count() > 0)
+    plot = page.locator(".panel.parameter .u-over").first
+    plot.hover()
+    expect(page.locator(".readout").first).to_contain_text("s ago: 1.8", timeout=SOON)
+
+
+def test_the_keyboard_is_enough(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(seven)
+    expect(page.locator(".card[data-joint]")).to_have_count(7, timeout=SOON)
+    page.get_by_role("link", name="base", exact=True).focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("base")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("heading", level=1)).to_have_text("shoulder")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_role("heading", level=1)).to_have_text("lift")
+    page.keyboard.press("Escape")
+    expect(page.locator(".card[data-joint]")).to_have_count(7)
+
+
+@pytest.mark.parametrize("path", ["/", "/#/joint/wrist_pitch"])
+def test_a_phone_never_scrolls_sideways(seven: str, open_page: Callable[..., Page], path: str) -> None:
+    page = open_page(seven + path, 360, 740, device_scale_factor=2, has_touch=True)
+    expect(page.locator("h2, h1").first).to_be_visible(timeout=SOON)
+    expect(page.locator("#connection")).to_have_text("Live", timeout=SOON)
+    page.wait_for_timeout(500)
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    out = "[...document.querySelectorAll('.parameters > *, header > *, .caption > *')]"
+    assert page.evaluate(f"{out}.filter((e) => e.getBoundingClientRect().right > innerWidth + 1).length") == 0
+
+
+def test_light_and_dark(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(seven, color_scheme="dark")
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(background) == "rgb(14, 18, 22)"
+    page.locator("#theme").click()
+    assert page.evaluate(background) == "rgb(244, 246, 248)"
+    page.reload()
+    assert page.evaluate(background) == "rgb(244, 246, 248)", "the choice is remembered"
+    expect(page.locator("#theme")).to_have_text("Theme: light")
+
+
+def test_the_layout_stands_still(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{seven}/#/joint/shoulder")
+    expect(page.locator("#connection")).to_have_text("Live", timeout=SOON)
+    page.wait_for_timeout(1000)
+    every = "[...document.querySelectorAll('.panel, .head, .plot')]"
+    boxes = f"JSON.stringify({every}.map((e) => e.getBoundingClientRect()))"
+    before = page.evaluate(boxes)
+    for _ in range(4):
+        page.wait_for_timeout(300)
+        assert page.evaluate(boxes) == before
+
+
+def test_values_follow_the_updates(
+    outlet: Any, core: Any, open_page: Callable[..., Page], make_estimate: Callable[..., Estimate]
+) -> None:
+    page = open_page(outlet.page)
+    card = page.locator('[data-joint="elbow"]')
+    expect(card.locator(".pill")).to_have_text("Waiting", timeout=SOON)
+    expect(page.locator("#connection")).to_have_text("Connected · no updates yet")
+    value = card.locator(".value").first
+    feed(page, core, make_estimate(inertia=0.5), lambda: value.text_content() == "0.5000")
+    feed(page, core, make_estimate(inertia=0.625), lambda: value.text_content() == "0.6250")
+    expect(card.locator(".deviation").first).to_have_text("± 0.0020")
+    jumped = make_estimate(Phase.FAULTED, ("the encoder jumped",))
+    feed(page, core, jumped, lambda: card.get_attribute("data-phase") == "faulted")
+    expect(card.locator(".meaning")).to_have_text("the encoder jumped")
+
+
+def feed(page: Page, core: Any, estimate: Estimate, enough: Callable[[], bool]) -> None:
+    """Publish this estimate until the page shows it."""
+    deadline = time.monotonic() + SOON / 1000
+    while not enough():
+        assert time.monotonic() < deadline, "the page does not follow"
+        core.estimate(estimate=estimate)
+        page.wait_for_timeout(30)
+
+
+def test_it_says_stale_and_reconnects_by_itself(
+    tmp_path: Path, core: Any, restart: Callable[..., Any], open_page: Callable[..., Page], troubles: list[str],
+    make_estimate: Callable[..., Estimate],
+) -> None:  # fmt: skip
+    first = restart(tmp_path)
+    page = open_page(first.page)
+    state = page.locator("#connection")
+    feed(page, core, make_estimate(), lambda: state.text_content() == "Live")
+    expect(state).to_have_text("Stale for 2 s", timeout=SOON)
+    assert not troubles
+    first.stop()
+    expect(state).to_contain_text("Reconnecting · stale for", timeout=SOON)
+    restart(tmp_path, page=first.page)
+    feed(page, core, make_estimate(inertia=0.75), lambda: state.text_content() == "Live")
+    expect(page.locator('[data-joint="elbow"] .value').first).to_have_text("0.7500", timeout=SOON)
+    refused = [trouble for trouble in troubles if "WebSocket connection to" in trouble]
+    assert troubles == refused, "but for the attempts while the outlet was away"
+    troubles.clear()
