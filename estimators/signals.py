@@ -32,7 +32,7 @@ FILLED, CLEAN, SEEN, LAST, DROPPED, GAPS, STATES = range(7)
 class Conditioning(BaseSettings):
     """How raw rows become regression rows; the defaults suit a joint sampled at 1 kHz."""
 
-    half_width: Annotated[float, Field(ge=0, le=1)] = 0.010  # s from the kernel's middle to where it is zero
+    half_width: Annotated[float, Field(ge=0, le=1)] = 0.020  # s from the kernel's middle to where it is zero
     row_rate: Annotated[float, Field(gt=0, le=20_000)] = 100.0  # Hz at which regression rows leave, at most
 
 
