@@ -33,7 +33,6 @@ LOG: Final = logging.getLogger("jointwatch.rig")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Play until the end, until --duration is over, or until told to stop."""
-    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.INFO, stream=sys.stderr)
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.list:
@@ -49,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise RigError("--speed inf needs a wire that can say stop: slcan or serial")
     except RigError as error:
         return _fail(error, EXIT_USAGE)
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.INFO, stream=sys.stderr)
     stop = _stop_on_signals(options.duration)
     try:
         wire = WIRES[options.wire](options.link)

@@ -1,0 +1,116 @@
+"""Every rig × every wire: starts, says what it is, plays, and leaves nothing behind."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from daq.config import load, wanted
+from hil_rig.emulator import WIRES
+from hil_rig.plants import RIGS
+
+pytestmark = pytest.mark.compiled  # the plants must keep up with the clock
+
+
+@pytest.fixture(params=RIGS)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=WIRES)
+def wire(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the rig `recording` plays: no data set is needed."""
+    path = tmp_path_factory.mktemp("recording") / "run.npz"
+    t = np.arange(20_000) / 1000
+    np.savez(path, t=t, qm=0.1 * np.sin(t), vir=np.cos(t))
+    return path
+
+
+@contextmanager
+def playing(name: str, file: Path, *more: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+    words = [name, *(["--file", str(file)] if name == "recording" else []), *more]
+    rig = subprocess.Popen([sys.executable, "-m", "hil_rig", *words], stdout=subprocess.PIPE, text=True)
+    try:
+        assert rig.stdout is not None
+        yield rig, json.loads(rig.stdout.readline())
+    finally:
+        rig.kill()
+        rig.communicate()
+
+
+def test_it_plays_what_its_configuration_listens_to(name: str, wire: str, file: Path, tmp_path: Path) -> None:
+    config, link = tmp_path / "rig.toml", tmp_path / "robot"
+    where = [] if wire == "udp" else ["--link", str(link)]
+    with playing(name, file, "--wire", wire, "--config", str(config), *where) as (rig, hello):
+        assert {"rig": name, "wire": wire, "config": str(config)}.items() <= hello.items()
+        assert link.is_symlink() == bool(where)
+        assert hello["device"] == (str(link) if where else hello["device"])
+        settings = load(config)
+        assert list(settings.joints) == list(hello["truth"]) == [f"joint{n + 1}" for n in range(RIGS[name].joints)]
+        for joint, truth in hello["truth"].items():
+            named = {parameter.name for parameter in settings.joints[joint].model.build().parameters}
+            assert truth.keys() == (named if truth else set()), "the truth in the estimator's own names"
+            assert settings.joints[joint].rate == hello["rate"]
+        channels = wanted(settings, "wire")
+        first, last, batches = {}, {}, []
+        with settings.drivers["wire"].open(channels) as driver:
+            deadline = time.monotonic() + 20
+            while sum(map(len, batches)) < 300 * len(channels):
+                assert time.monotonic() < deadline, "no frames"
+                batches.append(driver.read(0.5))
+            counts = driver.counters()
+        assert counts["frames"] > 0
+        assert sum(counts.values()) == counts["frames"], "nothing lost, nothing malformed"
+        readings = np.concatenate(batches)
+        for channel in channels:
+            mine = readings[readings["channel"] == channel.channel]
+            assert np.isfinite(mine["value"]).all()
+            if channel.signal.endswith(("counter", "sequence")):
+                assert (np.diff(mine["value"]) == 1).all()
+                first[channel.channel], last[channel.channel] = mine[0], mine[-1]
+            else:
+                assert np.ptp(mine["value"]) > 0
+        rig.send_signal(signal.SIGTERM)
+        out, _ = rig.communicate(timeout=10)
+        assert rig.returncode == 0
+        farewell = json.loads(out)
+        assert farewell["truth"] == hello["truth"]
+        assert farewell["samples"] >= 299
+        assert not link.is_symlink()
+    span = [(last[c]["time"] - first[c]["time"]) / 1e9 for c in last]
+    count = [last[c]["value"] - first[c]["value"] for c in last]
+    ratio = np.divide(count, span) / hello["rate"]
+    assert ((ratio > 1 / 3) & (ratio < 3)).all(), "about in real time, however busy this machine is"
+
+
+def test_the_configuration_is_toml_that_says_where_it_came_from(name: str, file: Path, tmp_path: Path) -> None:
+    config = tmp_path / "rig.toml"
+    publish = {"endpoint": "tcp://127.0.0.1:7001", "page": "http://127.0.0.1:7002"}
+    words = ["--endpoint", publish["endpoint"], "--page", publish["page"], "--config", str(config)]
+    with playing(name, file, *words, "--duration", "0.2") as (rig, hello):
+        rig.communicate(timeout=10)
+        assert rig.returncode == 0, "--duration ends it, reader or none"
+    text = config.read_text()
+    assert text.startswith(f"# Written by the rig {name}")
+    read = tomllib.loads(text)
+    assert read["publish"] == publish
+    assert read["drivers"]["wire"]["channel"] == hello["device"]
+
+
+def test_the_list_names_them_all() -> None:
+    done = subprocess.run([sys.executable, "-m", "hil_rig", "--list"], capture_output=True, text=True, check=True)
+    assert [line.split()[0] for line in done.stdout.splitlines()] == list(RIGS)

@@ -1,0 +1,210 @@
+"""`jointwatch rig`: time, readers that come and go, the end, and what it says about mistakes."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import serial
+
+from hil_rig.__main__ import main
+
+pytestmark = pytest.mark.compiled
+RIG = [sys.executable, "-m", "hil_rig"]
+
+
+class Rig:
+    """One `jointwatch rig` on a serial wire."""
+
+    def __init__(self, *words: str) -> None:
+        self.process = subprocess.Popen([*RIG, *words, "--wire", "serial"], stdout=subprocess.PIPE, text=True)
+        self.hello = self.line()
+
+    def line(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        said: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return said
+
+    def reader(self) -> serial.Serial:
+        return serial.Serial(self.hello["device"], 3_000_000, timeout=0.05)
+
+    def stop(self, number: int = signal.SIGTERM) -> dict[str, Any]:
+        self.process.send_signal(number)
+        farewell = self.line()
+        assert self.process.wait(10) == 0
+        return farewell
+
+
+@pytest.fixture
+def rig() -> Iterator[Callable[..., Rig]]:
+    with ExitStack() as stack:
+
+        def start(*words: str) -> Rig:
+            one = Rig(*words)
+            stack.enter_context(one.process)
+            stack.callback(one.process.kill)
+            return one
+
+        yield start
+
+
+def read(port: serial.Serial, seconds: float) -> int:
+    """Packets that came in this time."""
+    end, count = time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        count += port.read(4096).count(b"\0")
+    return count
+
+
+def read_until(port: serial.Serial, packets: int) -> int:
+    """As many packets; fewer when they do not come."""
+    end, count = time.monotonic() + 20, 0
+    while count < packets and time.monotonic() < end:
+        count += port.read(4096).count(b"\0")
+    return count
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> list[str]:
+    t = np.arange(1500) / 1000
+    np.savez(tmp_path / "run.npz", t=t, qm=np.sin(t), vir=np.cos(t))
+    return ["recording", "--file", str(tmp_path / "run.npz")]
+
+
+@pytest.mark.parametrize("speed", [1.0, 4.0])
+def test_it_keeps_time(rig: Callable[..., Rig], speed: float) -> None:
+    one = rig("rigid", "--speed", str(speed))
+    with one.reader() as port:
+        assert 0.5 < read(port, 2.5) / (2500 * speed) < 1.05
+
+
+def test_what_comes_late_comes_in_a_burst_and_is_counted(rig: Callable[..., Rig]) -> None:
+    one = rig("rigid")
+    with one.reader() as port:
+        assert read_until(port, 100) >= 100
+        one.process.send_signal(signal.SIGSTOP)
+        time.sleep(0.5)
+        one.process.send_signal(signal.SIGCONT)
+        read(port, 0.2)
+        farewell = one.stop()
+        assert farewell["late"] > 300
+        assert farewell["latest"] > 0.4
+        assert farewell["samples"] == farewell["sent"] + farewell["refused"] + farewell["unheard"]
+        assert farewell["refused"] == 0, "half a second of samples fits"
+
+
+def test_nothing_is_played_before_somebody_listens_and_time_goes_on_when_they_leave(rig: Callable[..., Rig]) -> None:
+    one = rig("rigid")
+    time.sleep(0.5)
+    with one.reader() as port:
+        assert read_until(port, 50) >= 50
+    time.sleep(0.5)
+    with one.reader() as port:
+        assert read_until(port, 50) >= 50
+    farewell = one.stop()
+    assert farewell["unheard"] > 200
+    assert farewell["samples"] == farewell["sent"] + farewell["refused"] + farewell["unheard"]
+
+
+def test_a_recording_is_played_whole_from_the_first_sample_held_and_left(
+    rig: Callable[..., Rig], recording: list[str]
+) -> None:
+    one = rig(*recording, "--speed", "5")
+    time.sleep(0.3)
+    with one.reader() as port:
+        assert read_until(port, 1500) == 1500
+        assert one.process.poll() is None, "the line is held open for a moment"
+        assert one.process.wait(10) == 0
+    assert one.line().items() >= {"samples": 1500, "sent": 1500, "refused": 0, "unheard": 0}.items()
+
+
+def test_as_fast_as_the_wire_takes_it_loses_nothing(rig: Callable[..., Rig], recording: list[str]) -> None:
+    one = rig(*recording, "--speed", "inf")
+    with one.reader() as port:
+        time.sleep(0.5)  # a reader that is busy elsewhere: the rig must wait for it
+        assert read_until(port, 1500) == 1500
+        assert read(port, 0.2) == 0
+
+
+def test_a_loop_has_no_end(rig: Callable[..., Rig], recording: list[str]) -> None:
+    one = rig(*recording, "--speed", "8", "--loop")
+    with one.reader() as port:
+        assert read_until(port, 3100) >= 3100
+        assert one.process.poll() is None
+    one.stop()
+
+
+def test_a_jump_is_announced_and_changes_the_truth(rig: Callable[..., Rig]) -> None:
+    one = rig("rigid", "--jump", "0.2:coulomb=1.5", "--set", "viscous=4", "--set", "trajectory.period=2")
+    assert one.hello["jumps"] == [{"time": 0.2, "name": "coulomb", "factor": 1.5}]
+    assert one.hello["truth"]["joint1"]["coulomb"] == 5.0
+    assert one.hello["truth"]["joint1"]["viscous"] == 4.0
+    with one.reader() as port:
+        assert read_until(port, 300) >= 300
+        assert one.stop()["truth"]["joint1"]["coulomb"] == 7.5
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_any_way_of_stopping_it_leaves_nothing_behind(rig: Callable[..., Rig], number: int, tmp_path: Path) -> None:
+    one = rig("rigid", "--link", str(tmp_path / "robot"))
+    assert (tmp_path / "robot").is_symlink()
+    one.stop(number)
+    assert not (tmp_path / "robot").is_symlink()
+
+
+def test_it_survives_that_nobody_reads_what_it_says() -> None:
+    with subprocess.Popen([*RIG, "rigid", "--duration", "0.3"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as one:
+        assert one.stdout is not None
+        assert one.stderr is not None
+        one.stdout.close()
+        assert b"Traceback" not in one.stderr.read()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "expected the name of a rig: two_mass, rigid, arm, recording"),
+        (["rigid", "--loop"], "--loop goes with a recording"),
+        (["rigid", "--wire", "udp", "--speed", "inf"], "--speed inf needs a wire that can say stop"),
+        (["rigid", "--jump", "5:mass=2"], 'unknown parameter "mass", expected one of inertia, viscous'),
+        (["rigid", "--jump", "soon"], "expected T:NAME=FACTOR, found soon"),
+        (
+            ["rigid", "--set", "mass=2", "--set", "rate=-1"],
+            "rate: Input should be greater than 0; mass: Extra inputs are",
+        ),
+        (["rigid", "--set", "trajectory.kind=round"], "trajectory.kind: Input should be 'velocity' or 'position'"),
+        (["rigid", "--fault", "drop=much"], "fault drop: expected probability"),
+        (["rigid", "--speed", "0"], "expected a positive number, found 0"),
+        (["recording", "--file", "/nowhere.npz"], "/nowhere.npz is not there"),
+    ],
+)
+def test_a_mistake_is_one_clear_line(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        code: Any = main(words)
+    except SystemExit as ending:
+        code = ending.code
+    said = capsys.readouterr()
+    assert code == 2
+    assert message in said.err.strip().splitlines()[-1]
+    assert said.out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--fault", "crc=0.1"], "expected the fault crc on serial only"),
+        (["--config", "/nowhere/rig.toml"], "--config /nowhere/rig.toml: No such file or directory"),
+    ],
+)
+def test_what_does_not_work_out_is_one_clear_line(words: list[str], message: str) -> None:
+    done = subprocess.run([*RIG, "rigid", *words], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert message in done.stderr.strip().splitlines()[-1]
+    assert done.stdout == ""
