@@ -32,6 +32,7 @@ class Aligner:
             wraps=[channel.wrap or 0.0 for channel in channels],
             counter_modulo=joint.counter.modulo if joint.counter else 0,
             patience=joint.patience,
+            periods=[1.0 / (channel.rate or joint.rate) for channel in channels],
             frames=[messages.index(message) for message in messages],
         )
 

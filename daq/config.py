@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 
 from daq.toml_lines import Lines
 from drivers import AnyDriver
-from drivers.base import Wanted
+from drivers.base import LayoutError, Wanted
 from estimators.integrated import Identification
 
 
@@ -77,6 +77,7 @@ class Channel(Section):
     wrap: float | None = Field(
         default=None, gt=0, description="rad (m) after which the encoder starts again, after scaling"
     )
+    rate: float | None = Field(default=None, gt=0, le=20_000, description="Hz, where it is not the joint's")
 
 
 class Counter(Section):
@@ -288,13 +289,15 @@ def _cross_check(data: Mapping[str, Any], parts: Mapping[str, Any]) -> Iterator[
     Signals are looked up in the data as read, so that a mistake elsewhere in a joint does not hide a wrong one.
     """
     drivers = _table(data, "drivers")
-    signals = {name: driver.signals() for name, driver in parts["drivers"].items()}
     for path, source in _sources(_table(data, "joints")):
         driver, _, signal = source.partition(".")
         if driver not in drivers:
             yield path, _unknown(driver, sorted(drivers), "driver")
-        elif driver in signals and signal not in signals[driver]:
-            yield path, _unknown(signal, sorted(signals[driver]), f"signal of {driver}")
+        elif driver in parts["drivers"]:
+            try:
+                parts["drivers"][driver].check([Wanted(0, signal)])
+            except LayoutError as error:
+                yield path, f"expected a signal of {driver}, found: {error}"
     for name, joint in parts["joints"].items():
         yield from _check_roles(name, joint)
 
@@ -321,6 +324,11 @@ def _check_roles(name: str, joint: Joint) -> Iterator[tuple[tuple[str, ...], str
         yield ("joints", name, "channels", role), _unknown(role, sorted(needed), "channel")
     for role in sorted(needed - joint.channels.keys()):
         yield ("joints", name, "channels"), f'the model "{joint.model.kind}" needs the channel "{role}", found none'
+    if joint.counter is not None and joint.reference in joint.channels:
+        message = joint.channels[joint.reference].signal.rpartition(".")[0]
+        if joint.counter.signal.rpartition(".")[0] != message:
+            text = f'expected a signal of {message}, the frame of the reference channel, found "{joint.counter.signal}"'
+            yield ("joints", name, "counter", "signal"), text
     if joint.reference not in joint.channels:
         message = _unknown(joint.reference, sorted(joint.channels), "reference channel")
         yield ("joints", name, "reference"), message

@@ -95,6 +95,7 @@ def test_five_mistakes_are_five_messages(tmp_path: Path) -> None:
         ('"tcp://127.0.0.1:5556"', '"127.0.0.1:5556"', "endpoint", "expected tcp://HOST:PORT"),
         ('"http://127.0.0.1:8080"', '"127.0.0.1"', "page =", "expected http://HOST:PORT"),
         ("bits = 32", "bits = 33", "[[drivers.bus.frames]]", "overlapping"),
+        ('"bus.STATE.counter"', '"bus.OTHER.counter"', "counter =", "the frame of the reference channel"),
         ("modulo = 65536", "modulo = 2", "counter =", "expected greater than or equal to 4"),
     ],
 )
