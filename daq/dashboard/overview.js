@@ -14,7 +14,7 @@ class Card {
     this.rows = joint.names.map((name, i) => ({ spark: new Sparkline(`${readable(name)}, last seconds`), quantity: new Quantity(joint.units[i]) }));
     const table = element("div", { class: "parameters" });
     this.rows.forEach(({ spark, quantity }, i) => table.append(
-      element("span", { class: "name", title: explain(joint.names[i]) }, readable(joint.names[i])), spark.node, ...quantity.nodes));
+      element("span", { class: "name", title: explain(joint.names[i]), "data-unit": joint.units[i] }, readable(joint.names[i])), spark.node, ...quantity.nodes));
     this.plot = new TimePlot({
       label: `Measured and predicted ${effort(joint.unit).toLowerCase()} of ${joint.name}`, ticks: 3,
       lines: [{ label: "measured", colour: "measured", width: 1.8 }, { label: "predicted", colour: "predicted", width: 1.2 }],

@@ -44,8 +44,8 @@ export class Quantity {
   update(value, deviation) {
     const [number, sigma, power] = this.format(value, deviation);
     write(this.value, number);
-    write(this.deviation, sigma ? `± ${sigma}` : "");
-    write(this.unit, power ? `${power} ${this.suffix}` : this.suffix);
+    write(this.deviation, sigma ? `± ${sigma}${power}` : "");
+    write(this.unit, this.suffix);
   }
 }
 

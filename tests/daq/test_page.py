@@ -186,8 +186,11 @@ def test_a_phone_never_scrolls_sideways(seven: str, open_page: Callable[..., Pag
     expect(page.locator("#connection")).to_have_text("Live", timeout=SOON)
     page.wait_for_timeout(500)
     assert page.evaluate("document.documentElement.scrollWidth") == 360
-    out = "[...document.querySelectorAll('.parameters > *, header > *, .caption > *')]"
-    assert page.evaluate(f"{out}.filter((e) => e.getBoundingClientRect().right > innerWidth + 1).length") == 0
+    parts = "[...document.querySelectorAll('.parameters > span, header > *, .caption > *, .card footer > *')]"
+    outside = (
+        f"{parts}.filter((e) => e.getBoundingClientRect().right > innerWidth - 8 || e.scrollWidth > e.clientWidth + 1)"
+    )
+    assert page.evaluate(f"{outside}.map((e) => e.textContent)") == []
 
 
 def test_light_and_dark(seven: str, open_page: Callable[..., Page]) -> None:
