@@ -25,7 +25,7 @@ from drivers.packets import encode
 from hil_rig.messages import Frame
 from hil_rig.plants.base import RigError
 
-BACKLOG: Final = 16384  # bytes
+BACKLOG: Final = 65536  # bytes, 1.5 s of a thousand samples in two frames each
 SETTLE: Final = 0.2  # s that a reader gets between opening the port and the first frame (it sets it up, and flushes it)
 DATAGRAMS: Final = 40  # in a row at most: a reader's socket queues some 270 by default, and cannot say stop
 STRANGE_ID: Final = 0x7F5
