@@ -47,9 +47,10 @@ UNHURRIED: Final = {"slcan": {"sleep_after_open": 0.0}}  # python-can waits 2 s 
 class Adapter(Protocol):
     """One adapter, open: where frames come from."""
 
-    counts: dict[str, int]
-
     def __init__(self, interface: str, channel: str, options: Mapping[str, Any]) -> None: ...
+
+    @property
+    def counts(self) -> Mapping[str, int]: ...
 
     def receive(self, timeout: float) -> Frames: ...
 
@@ -60,12 +61,17 @@ class Messages:
     """Any adapter, frame by frame through python-can."""
 
     def __init__(self, interface: str, channel: str, options: Mapping[str, Any]) -> None:
-        self.counts = {"malformed": 0}
+        self._malformed = 0
         self._name = channel
         self._realtime = interface in _REALTIME
         self._bus = can.Bus(interface=interface, channel=channel, ignore_config=True, **options)
         self._lost: LinkError | None = None
         self._empty = time.monotonic_ns()  # when nothing was waiting last: what comes now has arrived later
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What could not be taken for a frame."""
+        return {"malformed": self._malformed}
 
     def receive(self, timeout: float) -> Frames:
         """Wait for the first frame, then take all that are there. Raises LinkError."""
@@ -91,7 +97,7 @@ class Messages:
                 if not _is_garbage(error):  # what came before the end is delivered first
                     self._lost = link_error(self._name, error)
                     break
-                self.counts["malformed"] += 1
+                self._malformed += 1
             else:
                 if message is None:
                     break
@@ -111,7 +117,6 @@ class Slcan:
     def __init__(self, interface: str, channel: str, options: Mapping[str, Any]) -> None:
         self._name = channel.partition("@")[0]
         self._parser = slcan.Parser()
-        self.counts = self._parser.counts
         self._bus: Any = None
         self._lock = _claim(self._name)
         try:
@@ -119,6 +124,11 @@ class Slcan:
         except BaseException:
             self.close()
             raise
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What could not be taken for a frame."""
+        return self._parser.counts
 
     def receive(self, timeout: float) -> Frames:
         """Wait for the first byte, then take all that are there. Raises LinkError."""
@@ -168,7 +178,7 @@ def _frames(messages: Sequence[can.Message], times: NDArray[np.int64]) -> Frames
         for message in messages
     ]
     ids = np.array([one.arbitration_id | flag for one, flag in zip(messages, flags, strict=True)], np.uint32)
-    rows = b"".join([message.data[:WIDTH].ljust(WIDTH, b"\0") for message in messages])
+    rows = bytearray().join([message.data[:WIDTH].ljust(WIDTH, b"\0") for message in messages])
     payload = np.frombuffer(rows, np.uint8).reshape(-1, WIDTH)
     return Frames(ids, payload, np.array([len(message.data) for message in messages], np.int64), times)
 

@@ -1,5 +1,6 @@
 """A CAN bus: which adapter, and which signals are in its frames; it only listens, nothing is ever sent on the bus."""
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -115,16 +116,15 @@ class CanBus:
         self._settings, self._layout, self._wanted = settings, layout, wanted
         self._decoder = Decoder(layout, wanted)
         self._adapter: Adapter | None = None
-        self._garbage: dict[str, int] = {}
+        self._garbage: Mapping[str, int] = {}
 
     def __enter__(self) -> Self:
         settings = self._settings
-        self._decoder = Decoder(self._layout, self._wanted)
+        self._decoder, self._garbage = Decoder(self._layout, self._wanted), {}
         try:
             self._adapter = open_adapter(settings.interface, settings.channel, settings.adapter_options())
         except Exception as error:  # adapters' libraries raise whatever they like when opening fails
             raise link_error(settings.channel, error) from error
-        self._garbage = self._adapter.counts
         return self
 
     def __exit__(
@@ -132,14 +132,18 @@ class CanBus:
     ) -> None:
         if self._adapter is not None:
             self._adapter.close()
+            self._garbage = self._adapter.counts
             self._adapter = None
 
     def read(self, timeout: float) -> NDArray[np.void]:
         """Readings of all frames that are there. Raises LinkError."""
         if self._adapter is None:
             raise LinkError(f"{self._settings.channel}: not open")
-        return self._decoder.decode(self._adapter.receive(timeout))
+        readings = self._decoder.decode(self._adapter.receive(timeout))
+        self._decoder.watch(time.monotonic_ns())
+        return readings
 
     def counters(self) -> Mapping[str, int]:
         """Frames received, and every loss by cause (see Decoder); malformed: what could not be taken for a frame."""
-        return self._decoder.counts | self._garbage
+        garbage = self._garbage if self._adapter is None else self._adapter.counts
+        return {**self._decoder.counts, **garbage}

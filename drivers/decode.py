@@ -1,192 +1,228 @@
-"""Whole batches of frames to Readings: every wanted signal's bits gathered, scaled and converted to SI at once."""
+"""Whole batches of frames to Readings, by tables compiled from the layout: one kernel call a batch."""
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from drivers import extract
 from drivers.base import Wanted
-from drivers.frame import ERROR, REMOTE, Frames, Layout, Selector, Signal
-from drivers.reading import READING, empty
+from drivers.checksum import CHECKSUMS
+from drivers.frame import Frames, Guard, Layout, Selector, Signal
+from drivers.reading import READING
 
-CAUSES: Final = ("unmatched", "truncated", "remote_frames", "error_frames", "invalid", "out_of_range", "non_finite")
+# in the order of extract's totals
+CAUSES: Final = (
+    "unmatched",
+    "truncated",
+    "remote_frames",
+    "error_frames",
+    "bad_checksum",
+    "lost",
+    "restarted",
+    "invalid",
+    "out_of_range",
+    "non_finite",
+)
+_WATCH: Final = 100_000_000  # ns between two looks for frames that have gone silent
+_KINDS: Final = {"signed": extract.SIGNED, "unsigned": extract.UNSIGNED}
+_FLOATS: Final = {16: extract.HALF, 32: extract.SINGLE, 64: extract.DOUBLE}
 
-Indices = NDArray[np.intp]
+log = logging.getLogger("jointwatch")
 
 
 class Decoder:
     """Decodes batches of frames to READING arrays, for exactly the wanted signals.
 
     Signals of one frame stand together, frames are in order of time. `counts` totals the frames and every loss by
-    cause: unmatched (id not in the layout), truncated (shorter than the layout), remote and error frames; and values
-    that were delivered as NaN: invalid (the device's own mark), out_of_range (the layout's limits), non_finite.
+    cause: unmatched (id not in the layout), truncated (shorter than the layout), remote and error frames, bad_checksum
+    (refused), lost (missing by the frames' own counter), restarted (the counter went back or stood still), silent
+    (times that a frame was not heard of within its time-out); and values that were delivered as NaN: invalid (the
+    device's own mark), out_of_range (the layout's limits), non_finite.
     """
 
     def __init__(self, layout: Layout, wanted: Sequence[Wanted]) -> None:
         layout.check(wanted)
-        self.counts: dict[str, int] = dict.fromkeys(("frames", *CAUSES), 0)
-        self._ids = np.array(sorted(layout.lengths), np.uint32)
-        self._lengths = np.array([layout.lengths[int(one)] for one in self._ids], np.int64)
-        self._compile(layout, sorted(wanted, key=lambda one: layout.signals[one.signal].frame))
+        self._totals = np.zeros(extract.TOTALS, np.int64)
+        self._silences = 0
+        ordered = sorted(wanted, key=lambda one: layout.signals[one.signal].frame)
+        signals = _Signals(layout, ordered)
+        self._signals, self._scales, self._allowed = signals.table, signals.scales, signals.allowed
+        self._frames = signals.frames
+        self._checks, self._crcs = signals.checks, signals.crcs
+        self._index = _index(sorted(layout.lengths))
+        self._most = int(self._frames[:, extract.COUNT].max(initial=0))
+        self._patience = _patience(layout, {layout.signals[one.signal].frame for one in wanted})
+        self._due = 0
+        self._silent: set[int] = set()
 
-    def _compile(self, layout: Layout, wanted: Sequence[Wanted]) -> None:
-        """Signals sorted by frame id: those of frame slot s are first[s] … first[s] + count[s] − 1."""
-        signals = [layout.signals[one.signal] for one in wanted]
-        self._table = _Table(signals, layout.lengths)
-        owner = np.searchsorted(self._ids, np.array([signal.frame for signal in signals], np.uint32))
-        self._count = np.bincount(owner, minlength=len(self._ids)).astype(np.intp)
-        self._first = np.cumsum(self._count) - self._count
-        self._channel = np.array([one.channel for one in wanted], np.int32)
-        # value = wanted.scale × (scale × raw + offset) + wanted.offset
-        self._scale = np.array([one.scale * signal.scale for one, signal in zip(wanted, signals, strict=True)])
-        self._offset = np.array(
-            [one.scale * signal.offset + one.offset for one, signal in zip(wanted, signals, strict=True)]
-        )
-        signed = [1 << (signal.bits - 1) if signal.kind == "signed" else 0 for signal in signals]
-        self._sign = np.array(signed, np.uint64)
-        kinds = [(signal.kind, signal.bits) for signal in signals]
-        odd = {kind for kind in kinds if kind[0] == "float" or kind == ("unsigned", 64)}  # what int64 cannot hold
-        self._special = {kind: np.array([kind == other for other in kinds], bool) for kind in odd}
-        self._marked = np.array([signal.invalid is not None for signal in signals], bool)
-        self._any_marked = bool(self._marked.any())
-        self._invalid = np.array([signal.invalid or 0 for signal in signals], np.uint64)
-        self._low = np.array([signal.low for signal in signals], np.float64)
-        self._high = np.array([signal.high for signal in signals], np.float64)
-        self._any_limit = bool((self._low > -np.inf).any() or (self._high < np.inf).any())
-        self._selectors = _Selectors(signals, layout.lengths)
+    @property
+    def counts(self) -> dict[str, int]:
+        """Totals since the beginning."""
+        totals = dict(zip(("frames", *CAUSES), self._totals.tolist(), strict=True))
+        return totals | {"silent": self._silences}
 
     def decode(self, frames: Frames) -> NDArray[np.void]:
         """READING array of the wanted signals in these frames; what is lost is counted."""
-        rows, slots = self._match(frames)
-        if not len(rows):
-            return empty()
-        times = frames.times[rows]
-        if (times[1:] < times[:-1]).any():
-            order = times.argsort(kind="stable")
-            rows, slots = rows[order], slots[order]
-        count = self._count[slots]
-        after = count.cumsum()
-        columns = np.arange(after[-1]) + (self._first[slots] - after + count).repeat(count)
-        rows = rows.repeat(count)
-        if self._selectors.any:
-            there = self._selectors.present(frames, rows, columns)
-            rows, columns = rows[there], columns[there]
-        readings = np.zeros(len(rows), READING)
-        readings["time"] = frames.times[rows]
-        readings["channel"] = self._channel[columns]
-        readings["value"] = self._values(self._table.raw(frames, rows, columns), columns)
-        return readings
+        readings = np.empty(len(frames.ids) * self._most, READING)
+        made = extract.extract(
+            frames.ids,
+            _words(frames.payload),
+            frames.lengths,
+            frames.times,
+            frames.flags,
+            self._index,
+            self._frames,
+            self._signals,
+            self._scales,
+            self._allowed,
+            self._checks,
+            self._crcs,
+            readings.view(np.int64),
+            self._totals,
+        )
+        if made < 0:
+            return self.decode(_sorted(frames))
+        return readings[:made] if 2 * made >= len(readings) else readings[:made].copy()
 
-    def _match(self, frames: Frames) -> tuple[Indices, Indices]:
-        """Frames that the layout knows and that are long enough, and each one's slot in the table of ids."""
-        total = len(frames.ids)
-        self.counts["frames"] += total
-        if not len(self._ids):
-            slots, known = np.zeros(total, np.intp), np.zeros(total, bool)
-            good = known
-        else:
-            slots = np.minimum(self._ids.searchsorted(frames.ids), len(self._ids) - 1)
-            known = self._ids[slots] == frames.ids
-            good = known & (frames.lengths >= self._lengths[slots])
-        rows = good.nonzero()[0]
-        if len(rows) < total:
-            error = frames.ids & ERROR != 0
-            remote = (frames.ids & REMOTE != 0) & ~error
-            self._add("error_frames", error)
-            self._add("remote_frames", remote)
-            self._add("unmatched", ~(known | error | remote))
-            self._add("truncated", known & ~good)
-        return rows, slots[rows]
-
-    def _values(self, raw: NDArray[np.uint64], columns: Indices) -> NDArray[np.float64]:
-        with np.errstate(over="ignore", invalid="ignore"):  # a device's NaN or overflow is counted, not warned about
-            number = self._numbers(raw, columns)
-            value: NDArray[np.float64] = self._scale[columns] * number + self._offset[columns]
-        lost = ~np.isfinite(value)  # one cause each: the device's own mark before a NaN before a limit
-        if self._any_marked:
-            marked = self._marked[columns] & (raw == self._invalid[columns])
-            self._add("invalid", marked)
-            self._add("non_finite", lost & ~marked)
-            lost |= marked
-        elif lost.any():
-            self._add("non_finite", lost)
-        if self._any_limit:
-            outside = ~lost & ((number < self._low[columns]) | (number > self._high[columns]))
-            self._add("out_of_range", outside)
-            lost |= outside
-        value[lost] = np.nan
-        return value
-
-    def _numbers(self, raw: NDArray[np.uint64], columns: Indices) -> NDArray[np.float64]:
-        """The raw bits as numbers."""
-        sign = self._sign[columns]
-        number = ((raw ^ sign) - sign).view(np.int64).astype(np.float64)  # two's complement of any width
-        for (kind, bits), which in self._special.items():
-            some = which[columns]
-            bytes_ = bits // 8
-            number[some] = raw[some] if kind == "unsigned" else raw[some].astype(f"<u{bytes_}").view(f"<f{bytes_}")
-        return number
-
-    def _add(self, cause: str, which: NDArray[np.bool_]) -> None:
-        self.counts[cause] += int(np.count_nonzero(which))
+    def watch(self, now: int) -> None:
+        """Count and name the frames that have been silent for longer than their time-out. now: monotonic ns."""
+        if not self._patience or now < self._due:
+            return
+        self._due = now + _WATCH
+        for slot, guard in self._patience.items():
+            seen = int(self._frames[slot, extract.SEEN])
+            if seen == 0:  # its time runs from the first look
+                self._frames[slot, extract.SEEN] = now
+            elif now - seen > guard.timeout:
+                if slot not in self._silent:
+                    self._silent.add(slot)
+                    self._silences += 1
+                    log.warning("%s has been silent for %.2g s", guard.name, (now - seen) / 1e9)
+            elif slot in self._silent:
+                self._silent.remove(slot)
+                log.warning("%s is heard again", guard.name)
 
 
-class _Table:
-    """Signals as columns, so that one indexing operation serves a whole batch."""
+class _Signals:
+    """The tables of extract: signals sorted by frame, then counters of frames, then selectors."""
 
-    def __init__(self, signals: Sequence[Signal], lengths: Mapping[int, int]) -> None:
-        places = [signal.place() for signal in signals]
-        last = np.array([lengths[signal.frame] - 1 for signal in signals], np.intp)
-        first = np.array([place[0] for place in places], np.intp)
-        step = np.array([place[1] for place in places], np.intp)
-        bits = np.array([signal.bits for signal in signals], np.uint64)
-        # nine bytes hold 64 bits at any shift; those beyond the frame only meet bits that are masked away
-        nine = first[:, None] + step[:, None] * np.arange(9)
-        self.bytes = np.minimum(np.maximum(nine, 0), last[:, None])
-        self.shift = np.array([place[2] for place in places], np.uint64)
-        self.mask = np.uint64(0xFFFF_FFFF_FFFF_FFFF) >> (np.uint64(64) - bits)
-        self.ninth = self.shift + bits > 64
-        self.any_ninth = bool(self.ninth.any())
+    def __init__(self, layout: Layout, wanted: Sequence[Wanted]) -> None:
+        ids = sorted(layout.lengths)
+        self._rows: list[list[int]] = []
+        self._scales: list[tuple[float, float, float, float]] = []
+        self._values: list[int] = []
+        self._selectors: dict[Selector, int] = {}
+        self.frames = np.full((len(ids), extract.FRAME_COLUMNS), -1, np.int64)
+        owners = np.searchsorted(ids, [layout.signals[one.signal].frame for one in wanted])
+        count = np.bincount(owners, minlength=len(ids)) if ids else np.zeros(0, np.int64)
+        self.frames[:, extract.COUNT] = count
+        self.frames[:, extract.FIRST] = np.cumsum(count) - count
+        self.frames[:, extract.SEEN] = 0
+        pending: list[tuple[int, Selector]] = []
+        for one in wanted:
+            signal = layout.signals[one.signal]
+            if signal.selector is not None:
+                pending.append((len(self._rows), signal.selector))
+            self._add(signal, one)
+        self._guard(layout, ids)
+        while pending:
+            row, selector = pending.pop()
+            above = self._select(row, selector)
+            if above is not None and selector.signal.selector is not None:
+                pending.append((above, selector.signal.selector))
+        self.table = np.array(self._rows, np.int64).reshape(-1, extract.SIGNAL_COLUMNS)
+        self.scales = np.array(self._scales, np.float64).reshape(-1, 4)
+        self.allowed = np.array(self._values, np.int64)
 
-    def raw(self, frames: Frames, rows: Indices, columns: Indices) -> NDArray[np.uint64]:
-        """Bits of signal columns[i] in frame rows[i], as unsigned integers."""
-        flat, base = frames.payload.reshape(-1), rows * frames.payload.shape[1]
-        where = self.bytes[columns]
-        raw: NDArray[np.uint64] = flat[base[:, None] + where[:, :8]].view("<u8")[:, 0] >> self.shift[columns]
-        if self.any_ninth:
-            some = np.flatnonzero(self.ninth[columns])
-            raw[some] |= flat[base[some] + where[some, 8]].astype(np.uint64) << (64 - self.shift[columns[some]])
-        return raw & self.mask[columns]
+    def _add(self, signal: Signal, wanted: Wanted) -> int:
+        """One more row; value = wanted.scale × (scale × raw + offset) + wanted.offset."""
+        left = 64 - signal.bits
+        word, spill, shift = _place(signal)
+        kind = _FLOATS[signal.bits] if signal.kind == "float" else _KINDS[signal.kind]
+        kind = extract.WIDE if (signal.kind, signal.bits) == ("unsigned", 64) else kind
+        mark = int(np.uint64((signal.invalid or 0) << left).view(np.int64))
+        self._rows.append(
+            [
+                *(word, spill, shift, signal.motorola, kind, left, wanted.channel),
+                *(-1, 0, 0, signal.invalid is not None, mark),
+            ]
+        )
+        scale, offset = wanted.scale * signal.scale, wanted.scale * signal.offset + wanted.offset
+        self._scales.append((scale, offset, signal.low, signal.high))
+        return len(self._rows) - 1
+
+    def _select(self, row: int, selector: Selector) -> int | None:
+        """Put a selector above a row; its own row where it is new."""
+        known = self._selectors.get(selector)
+        above = self._add(selector.signal, Wanted(0, "")) if known is None else known
+        self._selectors[selector] = above
+        self._rows[row][extract.SELECTOR] = above
+        self._rows[row][extract.FIRST_VALUE] = len(self._values)
+        self._rows[row][extract.VALUES] = len(selector.values)
+        self._values += sorted(selector.values)
+        return above if known is None else None
+
+    def _guard(self, layout: Layout, ids: Sequence[int]) -> None:
+        checks: list[NDArray[np.int64]] = []
+        tables: list[NDArray[np.int64]] = []
+        for slot, ident in enumerate(ids):
+            frame, length, guard = self.frames[slot], layout.lengths[ident], layout.guards.get(ident)
+            frame[extract.IDENT], frame[extract.LENGTH] = ident, length
+            if guard is None:
+                continue
+            if guard.counter is not None:
+                frame[extract.COUNTER] = self._add(guard.counter, Wanted(0, ""))
+                frame[extract.MODULO] = guard.modulo
+            if guard.checksum:
+                one = CHECKSUMS[guard.checksum]
+                frame[extract.CHECK], frame[extract.CHECK_START] = len(checks), guard.start
+                frame[extract.CHECK_EXTENT], frame[extract.CHECK_BIG] = length, guard.big
+                frame[extract.SUFFIX], frame[extract.SUFFIXES] = len(self._values), len(guard.suffix)
+                self._values += guard.suffix
+                checks.append(one.settings())
+                tables.append(one.table())
+        self.checks = np.array(checks, np.int64).reshape(-1, 4)
+        self.crcs = np.array(tables, np.int64).reshape(-1, 256)
 
 
-class _Selectors:
-    """Which signals of a multiplexed frame are there: every selector up the chain must have one of its values."""
+def _place(signal: Signal) -> tuple[int, int, int]:
+    """Word of the least significant bit, the other word (or −1) where the signal spills over, bits to shift right."""
+    first, last = signal.span()
+    if signal.motorola:  # bit 0 of the wire is the most significant of word 0
+        return last // 64, first // 64 if first // 64 < last // 64 else -1, 63 - last % 64
+    return first // 64, last // 64 if last // 64 > first // 64 else -1, first % 64
 
-    def __init__(self, signals: Sequence[Signal], lengths: Mapping[int, int]) -> None:
-        chain: list[Selector] = []
-        for signal in signals:
-            selector = signal.selector
-            while selector is not None:
-                if selector not in chain:
-                    chain.append(selector)
-                selector = selector.signal.selector
-        index = {selector: i for i, selector in enumerate(chain)} | {None: -1}
-        self.any = bool(chain)
-        self._table = _Table([selector.signal for selector in chain], lengths)
-        self._of = np.array([index[signal.selector] for signal in signals], np.intp)
-        self._above = np.array([index[selector.signal.selector] for selector in chain], np.intp)
-        # a selector has at most 32 bits: (selector, value) in one integer
-        keys = [(i << 32) | value for i, selector in enumerate(chain) for value in selector.values]
-        self._allowed = np.array(sorted(keys), np.uint64)
 
-    def present(self, frames: Frames, rows: Indices, columns: Indices) -> NDArray[np.bool_]:
-        """For each (frame, signal): is it there?"""
-        there = np.ones(len(rows), bool)
-        selector = self._of[columns]
-        while (selector >= 0).any():
-            some = np.flatnonzero(selector >= 0)
-            keys = self._table.raw(frames, rows[some], selector[some]) | (selector[some].astype(np.uint64) << 32)
-            there[some] &= np.isin(keys, self._allowed)
-            selector[some] = self._above[selector[some]]
-        return there
+def _index(ids: Sequence[int]) -> NDArray[np.int64]:
+    """Ids and their slots by open addressing, at most a quarter full."""
+    size = 1 << max(4, (4 * len(ids)).bit_length())
+    index = np.full((2, size), -1, np.int64)
+    for slot, ident in enumerate(ids):
+        place = ((ident * 40503) >> 4) % size
+        while index[1, place] >= 0:
+            place = (place + 1) % size
+        index[:, place] = ident, slot
+    return index
+
+
+def _words(payload: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """As the kernel reads them; of odd width or read-only (what no driver of ours makes) by a copy."""
+    if payload.shape[1] % 8 or not payload.flags.writeable:
+        payload = np.pad(payload, ((0, 0), (0, -payload.shape[1] % 8)))
+    return payload.view(np.uint64)
+
+
+def _sorted(frames: Frames) -> Frames:
+    """Equal times stay in order of arrival."""
+    order = frames.times.argsort(kind="stable")
+    flags = frames.flags[order] if len(frames.flags) else frames.flags
+    return Frames(frames.ids[order], frames.payload[order], frames.lengths[order], frames.times[order], flags)
+
+
+def _patience(layout: Layout, frames: set[int]) -> dict[int, Guard]:
+    """Slot → guard of the frames that are waited for."""
+    slots = {ident: slot for slot, ident in enumerate(sorted(layout.lengths))}
+    return {slots[one]: guard for one, guard in layout.guards.items() if one in frames and guard.timeout}

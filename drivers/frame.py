@@ -13,6 +13,7 @@ from drivers.base import LayoutError, Wanted, nearest
 EXTENDED: Final = 0x8000_0000
 REMOTE: Final = 0x4000_0000
 ERROR: Final = 0x2000_0000
+NO_FLAGS: Final = np.zeros(0, np.uint32)
 
 
 class Frames(NamedTuple):
@@ -22,6 +23,7 @@ class Frames(NamedTuple):
     payload: NDArray[np.uint8]  # (n, width), bytes beyond a frame's length are of no meaning
     lengths: NDArray[np.int64]  # (n,) bytes
     times: NDArray[np.int64]  # (n,) ns, CLOCK_MONOTONIC
+    flags: NDArray[np.uint32] = NO_FLAGS  # (n,) for the readings, or none
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +51,27 @@ class Signal:
     high: float = np.inf
     selector: Selector | None = None
 
-    def place(self) -> tuple[int, int, int]:
-        """Byte of the least significant bit, step to the next more significant byte, bits to shift right."""
-        if not self.motorola:
-            return self.start // 8, 1, self.start % 8
-        last = 8 * (self.start // 8) + 7 - self.start % 8 + self.bits - 1  # counted from the first bit on the wire
-        return last // 8, -1, 7 - last % 8
+    def span(self) -> tuple[int, int]:
+        """First bit and last bit, counted as they are significant: upwards in Intel's order, on the wire in Motorola's.
+
+        Bit b of either count is in byte b // 8.
+        """
+        first = 8 * (self.start // 8) + 7 - self.start % 8 if self.motorola else self.start
+        return first, first + self.bits - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What else a frame tells of itself: a counter that shows losses, a checksum, how often it comes."""
+
+    name: str  # of the frame
+    counter: Signal | None = None  # counts the frames of this id
+    modulo: int = 0  # of the counter
+    checksum: str = ""  # one of checksum.CHECKSUMS, over all other bytes of the frame, then `suffix`
+    start: int = 0  # byte at which it stands
+    big: bool = False  # byte order of a checksum of 16 bits
+    suffix: tuple[int, ...] = ()  # bytes that both ends know
+    timeout: int = 0  # ns without a frame after which it is called silent; 0: never
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +81,7 @@ class Layout:
     lengths: Mapping[int, int]  # id → bytes a frame must have at least
     signals: Mapping[str, Signal]  # "MESSAGE.signal"
     unusable: Mapping[str, str] = field(default_factory=dict)  # "MESSAGE.signal" → why it cannot be delivered
+    guards: Mapping[int, Guard] = field(default_factory=dict)  # by id
 
     def units(self) -> dict[str, str]:
         """Every signal that can be delivered and its SI unit."""

@@ -78,7 +78,7 @@ class FrameSettings(Settings):
 
 def _last_byte(signal: Signal) -> int:
     """The last byte of a frame that a signal reaches."""
-    return signal.place()[0] if signal.motorola else (signal.start + signal.bits - 1) // 8
+    return signal.span()[1] // 8
 
 
 def from_table(frames: Iterable[FrameSettings]) -> Layout:

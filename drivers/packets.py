@@ -1,4 +1,4 @@
-"""Bytes of a serial line to checked packets: COBS framing, CRC-16, a sequence counter that makes every loss visible.
+"""Packets on a serial line: their fields, and how they are framed; by default COBS, CRC-16 and a sequence counter.
 
 On the wire, so that the other end can be written from this::
 
@@ -8,28 +8,67 @@ COBS: consistent overhead byte stuffing (Cheshire and Baker 1999), so that 0x00 
 delimiters may stand between packets. CRC: CRC-16/CCITT-FALSE (polynomial 0x1021, initial value 0xFFFF, not reflected,
 no final xor; the CRC of "123456789" is 0x29B1) over id, sequence and fields. The sequence counts the packets of one id,
 modulo 65536; it is delivered as the signal "PACKET.sequence". Fields stand in the table's order without padding.
+
+Devices that speak otherwise are described by `Framing`: SLIP (RFC 1055) or HDLC-like (RFC 1662) escapes between
+delimiters, or packets of fixed length between known first and last bytes; with or without id, sequence and checksum.
 """
 
-import binascii
 import struct
-from collections.abc import Iterable, Mapping
-from typing import Final, Literal, Self
+from collections.abc import Sequence
+from typing import Annotated, Final, Literal, Self
 
-import numpy as np
 from pydantic import Field, FiniteFloat, field_validator, model_validator
 
 from drivers.base import LayoutError, Settings
-from drivers.frame import Frames, Layout, Signal
+from drivers.checksum import CHECKSUMS, Name, compute
+from drivers.frame import Layout, Signal
 from drivers.units import Quantity, Scale
 
 LIMIT: Final = 253  # bytes of a packet: COBS then costs exactly one byte
-CAUSES: Final = ("bad_cobs", "bad_crc", "truncated", "oversized", "lost", "restarted")
-_HEAD: Final = 3  # id and sequence
+DELIMITERS: Final = {"cobs": 0x00, "slip": 0xC0, "hdlc": 0x7E}
+_SEQUENCES: Final = {"none": 0, "u8": 1, "u16": 2}
+_MOST_FIELDS: Final = LIMIT - 5  # id, sequence and CRC beside them
 _TYPES: Final = {"u8": "B", "i8": "b", "u16": "H", "i16": "h", "u32": "I", "i32": "i", "u64": "Q", "i64": "q"} | {
     "f16": "e",
     "f32": "f",
     "f64": "d",
 }
+
+
+Byte = Annotated[int, Field(ge=0, le=255)]
+
+
+class Framing(Settings):
+    """How packets stand in the stream: [start] [id] [sequence] fields [checksum] [end], or stuffed and delimited."""
+
+    kind: Literal["cobs", "slip", "hdlc", "fixed"] = "cobs"
+    start: tuple[Byte, ...] = Field(default=(), max_length=8, description="fixed: bytes that every packet begins with")
+    end: tuple[Byte, ...] = Field(default=(), max_length=8, description="fixed: bytes that every packet ends with")
+    id: bool = Field(default=True, description="whether a packet begins with its id; without, there is one kind only")
+    sequence: Literal["none", "u8", "u16"] = Field(default="u16", description="counts the packets of one id")
+    checksum: Name | Literal["none"] = Field(default="crc16-ccitt", description="over id, sequence and fields")
+    order: Literal["little", "big"] = Field(default="little", description="of sequence and checksum")
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if self.kind != "fixed" and (self.start or self.end):
+            raise ValueError(f"start and end go with fixed packets, found them with {self.kind}")
+        if self.kind == "fixed" and not self.start:
+            raise ValueError("fixed packets are found by the bytes they begin with: expected start, found none")
+        return self
+
+    @property
+    def head(self) -> int:
+        """Bytes of id and sequence."""
+        return self.id + _SEQUENCES[self.sequence]
+
+    @property
+    def tail(self) -> int:
+        """Bytes of the checksum."""
+        return 0 if self.checksum == "none" else CHECKSUMS[self.checksum].bits // 8
+
+
+COBS: Final = Framing()
 
 
 class FieldSettings(Quantity):
@@ -76,8 +115,8 @@ class PacketSettings(Settings):
         if twice:
             raise ValueError(f"expected every field once, found {', '.join(sorted(twice))} more than once")
         size = sum(field.bits for field in fields) // 8
-        if size > LIMIT - _HEAD - 2:
-            raise ValueError(f"expected at most {LIMIT - _HEAD - 2} bytes of fields, found {size}")
+        if size > _MOST_FIELDS:
+            raise ValueError(f"expected at most {_MOST_FIELDS} bytes of fields, found {size}")
         return fields
 
     @property
@@ -85,113 +124,49 @@ class PacketSettings(Settings):
         """Format of the fields for `struct`."""
         return ("<" if self.order == "little" else ">") + "".join(_TYPES[field.type] for field in self.fields)
 
-    @property
-    def size(self) -> int:
-        """Bytes of id, sequence and fields."""
-        return _HEAD + struct.calcsize(self.format)
 
-
-def layout(packets: Iterable[PacketSettings]) -> Layout:
+def layout(packets: Sequence[PacketSettings], framing: Framing = COBS) -> Layout:
     """The same layout as of frames, over id, sequence and fields. Raises LayoutError."""
+    if not framing.id and len(packets) > 1:
+        raise LayoutError(f"expected one kind of packet where they carry no id, found {len(packets)}")
     lengths: dict[int, int] = {}
     signals: dict[str, Signal] = {}
+    names: set[str] = set()
     for packet in packets:
-        if packet.id in lengths or f"{packet.name}.sequence" in signals:
+        if packet.id in lengths or packet.name in names:
             raise LayoutError(f"expected every packet id and name once, found {packet.id} ({packet.name}) twice")
-        lengths[packet.id] = packet.size
-        signals[f"{packet.name}.sequence"] = Signal(packet.id, 8, 16)
-        start = 8 * _HEAD
+        names.add(packet.name)
+        lengths[packet.id] = framing.head + struct.calcsize(packet.format)
+        if framing.sequence != "none":
+            signals[f"{packet.name}.sequence"] = _sequence(packet.id, framing)
+        start = 8 * framing.head
         for field in packet.fields:
             signals[f"{packet.name}.{field.name}"] = _signal(packet, field, start)
             start += field.bits
     return Layout(lengths, signals)
 
 
-def encode(identifier: int, sequence: int, fields: bytes) -> bytes:
+def encode(identifier: int, sequence: int, fields: bytes, framing: Framing = COBS) -> bytes:
     """One packet as it stands on the wire, with its delimiter: for rigs, and as reference for firmware."""
-    checked = struct.pack("<BH", identifier, sequence % 65536) + fields
-    packet = checked + struct.pack("<H", binascii.crc_hqx(checked, 0xFFFF))
+    size = _SEQUENCES[framing.sequence]
+    checked = bytes([identifier]) * framing.id + (sequence % (1 << 8 * size)).to_bytes(size, framing.order) + fields
+    check = compute(framing.checksum, checked).to_bytes(framing.tail, framing.order) if framing.tail else b""
+    packet = checked + check
     if len(packet) > LIMIT:
         raise ValueError(f"expected at most {LIMIT} bytes, found {len(packet)}")
-    return b"".join(bytes([len(part) + 1]) + part for part in packet.split(b"\0")) + b"\0"
+    if framing.kind == "cobs":
+        return b"".join(bytes([len(part) + 1]) + part for part in packet.split(b"\0")) + b"\0"
+    if framing.kind == "slip":
+        return packet.replace(b"\xdb", b"\xdb\xdd").replace(b"\xc0", b"\xdb\xdc") + b"\xc0"
+    if framing.kind == "hdlc":
+        return packet.replace(b"\x7d", b"\x7d\x5d").replace(b"\x7e", b"\x7d\x5e") + b"\x7e"
+    return bytes(framing.start) + packet + bytes(framing.end)
 
 
-class Deframer:
-    """Finds packets in a stream of bytes, however it is cut; garbage is counted, the next delimiter resynchronises.
-
-    `counts` totals by cause: bad_cobs, bad_crc, truncated and oversized (too short for any packet, too long for any or
-    for its kind), lost (gaps in the sequence), restarted (a sequence that went back, as after a reset of the device).
-    """
-
-    def __init__(self, lengths: Mapping[int, int]) -> None:
-        self.counts: dict[str, int] = dict.fromkeys(CAUSES, 0)
-        self._lengths = lengths
-        self._width = max(lengths.values())
-        self._rest = b""
-        self._skipping = False  # inside something too long, until the next delimiter
-        self._last: dict[int, int] = {}  # id → sequence of its last packet
-
-    def feed(self, data: bytes, time: int) -> Frames:
-        """The packets that end in these bytes, id and sequence included, CRC removed; time: ns, of their arrival."""
-        *pieces, self._rest = (self._rest + data).split(b"\0")
-        if pieces and self._skipping:
-            self._skipping = False
-            del pieces[0]
-        if len(self._rest) > LIMIT + 1:
-            self.counts["oversized"] += not self._skipping
-            self._skipping = True
-        if self._skipping:
-            self._rest = b""
-        packets = [packet for piece in pieces if piece and (packet := self._checked(piece))]
-        width = self._width
-        rows = b"".join([packet[:width].ljust(width, b"\0") for packet in packets])
-        payload = np.frombuffer(rows, np.uint8).reshape(-1, width)
-        lengths = np.array([len(packet) for packet in packets], np.int64)
-        return Frames(payload[:, 0].astype(np.uint32), payload, lengths, np.full(len(packets), time, np.int64))
-
-    def _checked(self, piece: bytes) -> bytes:
-        """A packet without its CRC; empty where it is none, or too long for its kind."""
-        if len(piece) > LIMIT + 1:
-            return self._refuse("oversized")
-        packet = _unstuffed(piece)
-        if packet is None:
-            return self._refuse("bad_cobs")
-        if len(packet) < _HEAD + 2:
-            return self._refuse("truncated")
-        if binascii.crc_hqx(packet[:-2], 0xFFFF) != packet[-2] | packet[-1] << 8:
-            return self._refuse("bad_crc")
-        size = self._lengths.get(packet[0])
-        if size is None or len(packet) - 2 < size:
-            return packet[:-2]  # the decoder counts it as unmatched or truncated
-        if len(packet) - 2 > size:
-            return self._refuse("oversized")
-        self._follow(packet[0], packet[1] | packet[2] << 8)
-        return packet[:-2]
-
-    def _refuse(self, cause: str) -> bytes:
-        self.counts[cause] += 1
-        return b""
-
-    def _follow(self, identifier: int, sequence: int) -> None:
-        """Count what is missing between the last packet of this id and this one."""
-        gap = (sequence - self._last.get(identifier, sequence - 1) - 1) % 65536
-        self._last[identifier] = sequence
-        if gap < 32768:
-            self.counts["lost"] += gap
-        else:
-            self.counts["restarted"] += 1
-
-
-def _unstuffed(piece: bytes) -> bytes | None:
-    """COBS decoded, or None where a code points beyond the end."""
-    parts, start, end = [], 0, len(piece)
-    while start < end:
-        code = piece[start]
-        if start + code > end:
-            return None
-        parts.append(piece[start + 1 : start + code])
-        start += code
-    return b"\0".join(parts)  # a code 0xFF cannot stand in 254 bytes
+def _sequence(packet: int, framing: Framing) -> Signal:
+    big = framing.order == "big"
+    bits = 8 * _SEQUENCES[framing.sequence]
+    return Signal(packet, 8 * framing.id + (7 if big else 0), bits, big)
 
 
 def _signal(packet: PacketSettings, field: FieldSettings, start: int) -> Signal:

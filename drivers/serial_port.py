@@ -1,4 +1,4 @@
-"""A serial port on which a device sends COBS packets, read in bulk through its descriptor."""
+"""A serial port on which a device sends packets, read in bulk through its descriptor."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,10 @@ from pydantic import Field, PrivateAttr, model_validator
 from drivers import packets
 from drivers.base import LayoutError, LinkError, Settings, Wanted
 from drivers.decode import Decoder
+from drivers.deframe import Deframer
 from drivers.descriptor import drain, link_error
 from drivers.frame import Layout
-from drivers.packets import Deframer, PacketSettings
+from drivers.packets import COBS, Framing, PacketSettings
 
 
 class SerialPortSettings(Settings):
@@ -25,12 +26,13 @@ class SerialPortSettings(Settings):
     port: str = Field(min_length=1, description="device, best by its lasting name under /dev/serial/by-id")
     baudrate: int = Field(default=115200, gt=0, description="bit/s")
     packets: tuple[PacketSettings, ...] = Field(min_length=1)
+    framing: Framing = Field(default=COBS, description="how packets stand in the stream, where it is not ours")
     _layout: Layout = PrivateAttr()
 
     @model_validator(mode="after")
     def _layout_of_packets(self) -> Self:
         try:
-            self._layout = packets.layout(self.packets)
+            self._layout = packets.layout(self.packets, self.framing)
         except LayoutError as error:
             raise ValueError(str(error)) from error
         return self
@@ -45,29 +47,29 @@ class SerialPortSettings(Settings):
 
     def open(self, wanted: Sequence[Wanted]) -> "SerialPort":
         """A driver for exactly these signals. Raises LayoutError."""
-        return SerialPort(self.port, self.baudrate, self._layout, wanted)
+        return SerialPort(self, self._layout, wanted)
 
 
 class SerialPort:
     """One serial port, open for reading; readings are stamped when their bytes are in our hands."""
 
-    def __init__(self, port: str, baudrate: int, layout: Layout, wanted: Sequence[Wanted]) -> None:
+    def __init__(self, settings: SerialPortSettings, layout: Layout, wanted: Sequence[Wanted]) -> None:
         layout.check(wanted)
-        self._port, self._baudrate = port, baudrate
+        self._settings = settings
         self._layout, self._wanted = layout, wanted
         self._serial: serial.Serial | None = None
         self._start()
 
     def _start(self) -> None:
         self._decoder = Decoder(self._layout, self._wanted)
-        self._deframer = Deframer(self._layout.lengths)
+        self._deframer = Deframer(self._layout.lengths, self._settings.framing)
 
     def __enter__(self) -> Self:
         self._start()
         try:
-            self._serial = serial.Serial(self._port, self._baudrate, timeout=0, exclusive=True)
+            self._serial = serial.Serial(self._settings.port, self._settings.baudrate, timeout=0, exclusive=True)
         except (OSError, ValueError) as error:  # pyserial's own errors are OSErrors
-            raise link_error(self._port, error) from error
+            raise link_error(self._settings.port, error) from error
         return self
 
     def __exit__(
@@ -80,9 +82,12 @@ class SerialPort:
     def read(self, timeout: float) -> NDArray[np.void]:
         """Readings of the packets that end in what is there. Raises LinkError."""
         if self._serial is None:
-            raise LinkError(f"{self._port}: not open")
-        data = drain(self._serial.fileno(), self._port, timeout)
-        return self._decoder.decode(self._deframer.feed(data, time.monotonic_ns()))
+            raise LinkError(f"{self._settings.port}: not open")
+        data = drain(self._serial.fileno(), self._settings.port, timeout)
+        now = time.monotonic_ns()
+        readings = self._decoder.decode(self._deframer.feed(data, now))
+        self._decoder.watch(now)
+        return readings
 
     def counters(self) -> Mapping[str, int]:
         """Packets with a good CRC, and every loss by cause (see Decoder and Deframer)."""

@@ -9,99 +9,113 @@ end by a carriage return or, for an error, a bell.
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from drivers.frame import EXTENDED, REMOTE, Frames
+from drivers.jit import inline, kernel
 
 WIDTH: Final = 64
 CAUSES: Final = ("malformed",)
 _LONGEST_ANSWER: Final = 6
 _LONGEST: Final = 10 + 2 * WIDTH + 4
+_SHORTEST: Final = 6  # characters of a frame, with its end
 _SIZES: Final = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 24, 32, 48, 64], np.int64)  # bytes by DLC
 # by letter: digits of the id (0: no frame), highest DLC, flags of the id
 _KINDS: Final = {"t": (3, 8, 0), "T": (8, 8, EXTENDED), "r": (3, 8, REMOTE), "R": (8, 8, EXTENDED | REMOTE)} | {
     letter: (8 if letter.isupper() else 3, 15, EXTENDED * letter.isupper()) for letter in "dDbB"
 }
-_DIGITS, _CODES, _FLAGS = np.zeros((3, 256), np.int64)
+_LETTERS: Final = np.zeros((256, 4), np.int64)  # … and whether an answer may begin so
 for _letter, _kind in _KINDS.items():
-    _DIGITS[ord(_letter)], _CODES[ord(_letter)], _FLAGS[ord(_letter)] = _kind
-_ANSWERS: Final = np.isin(np.arange(256), list(b"zZVvNF"))
-_NO_DIGIT: Final = 1 << 33  # any weight makes it greater than every id
-_NUMBER: Final = np.full(256, _NO_DIGIT, np.int64)  # ASCII → value of a hexadecimal digit
+    _LETTERS[ord(_letter), :3] = _kind
+_LETTERS[list(b"zZVvNF"), 3] = 1
+_NO_DIGIT: Final = 1 << 36  # any weight makes it greater than every id
+NUMBER: Final = np.full(256, _NO_DIGIT, np.int64)  # ASCII → value of a hexadecimal digit
 for _hexadecimal in (b"0123456789ABCDEF", b"0123456789abcdef"):
-    _NUMBER[list(_hexadecimal)] = range(16)
-_NIBBLE: Final = np.minimum(_NUMBER, 255).astype(np.uint8)
-# of the digits of a standard and of an extended id
-_WEIGHTS: Final = np.array([[256, 16, 1, 0, 0, 0, 0, 0], [16**power for power in range(7, -1, -1)]], np.int64).T
-_HIGHEST: Final = np.array([0x7FF, 0x1FFF_FFFF], np.int64)
-
-Indices = NDArray[np.intp]
+    NUMBER[list(_hexadecimal)] = range(16)
+# state of the parser between two calls
+_SKIPPING, _MALFORMED = range(2)
 
 
 class Parser:
     """Finds the frames in a stream of bytes, however it is cut; what is no line is counted as malformed."""
 
     def __init__(self) -> None:
-        self.counts: dict[str, int] = dict.fromkeys(CAUSES, 0)
         self._rest = b""
-        self._skipping = False  # inside something too long, until the next end of line
+        self._state = np.zeros(2, np.int64)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Totals by cause."""
+        return {"malformed": int(self._state[_MALFORMED])}
 
     def feed(self, data: bytes, time: int) -> Frames:
         """The frames whose lines end in these bytes; time: ns, of their arrival."""
-        text = np.frombuffer(self._rest + data, np.uint8)
-        ends = ((text == 13) | (text == 7)).nonzero()[0]
-        starts = np.concatenate(([0], ends + 1))
-        rest, starts = text[starts[-1] :], starts[:-1]
-        if len(ends) and self._skipping:
-            self._skipping = False
-            starts, ends = starts[1:], ends[1:]
-        if len(rest) > _LONGEST:
-            self.counts["malformed"] += not self._skipping
-            self._skipping = True
-        self._rest = b"" if self._skipping else rest.tobytes()
-        some = ends > starts  # an empty line is an adapter's "done" or "refused"
-        return self._parse(text, starts[some], ends[some] - starts[some], time)
-
-    def _parse(self, text: NDArray[np.uint8], starts: Indices, sizes: Indices, time: int) -> Frames:
-        """Frames of the lines at these places; malformed ones are counted."""
-        letters = text[starts]
-        framed = _DIGITS[letters] > 0
-        if not framed.all():
-            answers = _ANSWERS[letters] & (sizes <= _LONGEST_ANSWER)
-            self.counts["malformed"] += int(np.count_nonzero(~(framed | answers)))
-            starts, sizes, letters = starts[framed], sizes[framed], letters[framed]
-        ids, lengths, heads, good = _headers(text, starts, sizes, letters)
-        payload, digits = _payloads(text, starts + heads, sizes - heads, int((lengths * good).max(initial=0)))
-        good &= digits
-        if not good.all():
-            self.counts["malformed"] += int(np.count_nonzero(~good))
-            ids, lengths, payload = ids[good], lengths[good], payload[good]
-        return Frames(ids, payload, lengths, np.full(len(ids), time, np.int64))
+        text = bytearray(self._rest + data)
+        most = len(text) // _SHORTEST + 1
+        ids, payload = np.empty(most, np.uint32), np.empty((most, WIDTH), np.uint8)
+        lengths, times = np.empty(most, np.int64), np.empty(most, np.int64)
+        used, found = _parse(np.frombuffer(text, np.uint8), self._state, time, ids, payload, lengths, times)
+        self._rest = bytes(text[used:])
+        return Frames(ids[:found], payload[:found], lengths[:found], times[:found])
 
 
-def _headers(
-    text: NDArray[np.uint8], starts: Indices, sizes: Indices, letters: NDArray[np.uint8]
-) -> tuple[NDArray[np.uint32], NDArray[np.int64], Indices, NDArray[np.bool_]]:
-    """Id with flags, bytes of payload, characters before the payload, and whether all that can be."""
-    lines = np.arange(len(starts))
-    digits, flags = _DIGITS[letters], _FLAGS[letters]
-    numbers = _NUMBER[text[np.minimum(starts[:, None] + np.arange(1, 10), len(text) - 1)]]
-    extended = digits >> 3
-    ids = (numbers[:, :8] @ _WEIGHTS)[lines, extended]
-    code = numbers[lines, digits]
-    lengths = _SIZES[np.minimum(code, 15)] * (flags & REMOTE == 0)
-    heads = digits + 2
-    stamp = sizes - heads - 2 * lengths
-    good = (ids <= _HIGHEST[extended]) & (code <= _CODES[letters]) & ((stamp == 0) | (stamp == 4))
-    return (ids | flags).astype(np.uint32), lengths, heads, good
+@inline
+def _line(text, start, end, payload, head):  # type: ignore[no-untyped-def]
+    """Read one line; head: id with flags and length. Returns 1: a frame, 0: an answer, −1: neither."""
+    kind = _LETTERS[text[start]]
+    size = end - start
+    digits = kind[0]
+    if digits == 0:
+        return 0 if kind[3] and size <= _LONGEST_ANSWER else -1
+    if size < digits + 2:
+        return -1
+    ident = np.int64(0)
+    for place in range(start + 1, start + 1 + digits):
+        ident = (ident << 4) + NUMBER[text[place]]
+        if ident >= _NO_DIGIT:
+            return -1
+    code = NUMBER[text[start + 1 + digits]]
+    if ident > (0x1FFFFFFF if digits == 8 else 0x7FF) or code > kind[1]:
+        return -1
+    length = 0 if kind[2] & REMOTE else _SIZES[code]
+    at = start + digits + 2
+    stamp = end - at - 2 * length
+    if stamp != 0 and stamp != 4:
+        return -1
+    wrong = np.int64(0)
+    for place in range(length):
+        value = (NUMBER[text[at]] << 4) | NUMBER[text[at + 1]]
+        wrong |= value
+        payload[place] = value & 0xFF
+        at += 2
+    for place in range(at, end):
+        wrong |= NUMBER[text[place]]
+    head[0], head[1] = ident | kind[2], length
+    return -1 if wrong >= _NO_DIGIT else 1
 
 
-def _payloads(
-    text: NDArray[np.uint8], starts: Indices, sizes: Indices, width: int
-) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
-    """Payload bytes (lines, width), and whether every character of a line is a hexadecimal digit."""
-    column = np.arange(2 * width + 4)
-    nibbles = _NIBBLE[text[np.minimum(starts[:, None] + column, len(text) - 1)]]
-    wrong = (nibbles > 15) & (column < sizes[:, None])
-    high, low = nibbles[:, : 2 * width : 2], nibbles[:, 1 : 2 * width : 2]
-    return (high << 4) | (low & 15), ~wrong.any(axis=1)
+@kernel("UniTuple(i8, 2)(u1[::1], i8[::1], i8, u4[::1], u1[:,::1], i8[::1], i8[::1])")
+def _parse(text, state, time, ids, payload, lengths, times):  # type: ignore[no-untyped-def]
+    """Parse all lines that end in the text. Returns the bytes used and the frames found."""
+    head = np.zeros(2, np.int64)
+    start = 0
+    found = 0
+    for place in range(len(text)):
+        if text[place] != 13 and text[place] != 7:
+            continue
+        if state[_SKIPPING]:
+            state[_SKIPPING] = 0
+        elif place > start:  # an empty line is an adapter's "done" or "refused"
+            what = _line(text, start, place, payload[found], head)
+            if what > 0:
+                ids[found], lengths[found], times[found] = head[0], head[1], time
+                found += 1
+            elif what < 0:
+                state[_MALFORMED] += 1
+        start = place + 1
+    if state[_SKIPPING]:
+        start = len(text)
+    elif len(text) - start > _LONGEST:
+        state[_SKIPPING] = 1
+        state[_MALFORMED] += 1
+        start = len(text)
+    return start, found

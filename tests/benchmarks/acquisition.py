@@ -17,7 +17,7 @@ from typing import Final
 import cantools.database
 import numpy as np
 
-from drivers import packets, slcan
+from drivers import deframe, packets, slcan
 from drivers.base import Wanted
 from drivers.decode import Decoder
 from drivers.frame import Frames
@@ -76,7 +76,7 @@ def serial_packets(batch: int) -> float:
     """Bytes to checked packets in arrays."""
     random = np.random.default_rng(0)
     stream = b"".join(packets.encode(1, i, random.bytes(24)) for i in range(batch))
-    deframer = packets.Deframer({1: 27})
+    deframer = deframe.Deframer({1: 27})
     return per_frame(lambda: deframer.feed(stream, 0), TOTAL // batch, batch)
 
 

@@ -11,8 +11,9 @@ from pydantic import TypeAdapter, ValidationError
 from drivers import AnyDriver
 from drivers.base import LayoutError, Wanted
 from drivers.decode import Decoder
+from drivers.deframe import Deframer
 from drivers.frame import Frames
-from drivers.packets import LIMIT, Deframer, PacketSettings, encode, layout
+from drivers.packets import LIMIT, PacketSettings, encode, layout
 
 JOINT = PacketSettings.model_validate(
     {
