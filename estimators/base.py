@@ -1,5 +1,6 @@
 """What an estimator is: Samples in, an Estimate out; absorbing is the only thing that changes it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
@@ -89,6 +90,13 @@ class Estimate:
     progress: float  # of the starting procedure, per cent
 
 
+# What a friction law takes as arguments, the middle axis of Rows.samples.
+VELOCITY: Final = 0
+POSITION: Final = 1
+LOAD: Final = 2
+ARGUMENTS: Final = 3
+
+
 class Rows(NamedTuple):
     """Conditioned, decimated, whole regression rows: y = Φ θ + error, ready for an estimator.
 
@@ -99,6 +107,12 @@ class Rows(NamedTuple):
     phi: Floats  # (rows, outputs, parameters)
     y: Floats  # (rows, outputs)
     speed: Floats  # (rows,) rms joint speed over the row's support, rad/s (m/s): standstill is decided on it
+    samples: Floats = np.zeros((0, ARGUMENTS, 0))  # (rows, ARGUMENTS, taps) what a friction law with η saw; else empty
+
+    def part(self, which: "slice | NDArray[np.bool_]") -> "Rows":
+        """Some of the rows."""
+        time, phi, y, speed, samples = self
+        return Rows(time[which], phi[which], y[which], speed[which], samples[which] if len(samples) else samples)
 
 
 # What a model sees of each channel at one instant, the last axis of `signals` (rows, channels, SIGNALS). Linear columns
@@ -112,6 +126,26 @@ SMOOTH_RATE: Final = 4  # its first central difference, 1/s
 SIGNALS: Final = 5
 
 
+class FrictionPlace(NamedTuple):
+    """Where an equation of motion has the friction law that η belongs to."""
+
+    law: Settings  # a friction law's settings (estimators.friction)
+    axis: Axis
+    position: int  # channel
+    load: int  # channel
+    scale: tuple[float, float]  # what position and load are multiplied with before the law sees them
+    output: int  # the output whose rows hold the law's columns
+    columns: tuple[int, ...]  # of phi, in the law's order
+    sign: float  # of the law's columns there
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Rows one after the other."""
+    time, phi, y, speed, samples = zip(*parts, strict=True)
+    columns = (np.concatenate(column) for column in (phi, y, speed, samples))
+    return Rows(np.concatenate(time), *columns)
+
+
 class JointModel(Protocol):
     """A joint's equation of motion, linear in θ given η: y = Φ(x; η) θ."""
 
@@ -120,6 +154,7 @@ class JointModel(Protocol):
     nonlinear: tuple[Parameter, ...]  # η
     outputs: tuple[str, ...]  # units of y's components, e.g. ("N·m",)
     start: Floats  # (nonlinear,) the η to begin with
+    friction: FrictionPlace
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill the rows at the full rate; NaN in y masks that output at that instant.

@@ -18,7 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from estimators.base import RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, Floats, JointModel, Nanoseconds, Rows
+from estimators.base import (
+    ARGUMENTS,
+    RATE,
+    SECOND,
+    SIGNALS,
+    SMOOTH,
+    SMOOTH_RATE,
+    VALUE,
+    Floats,
+    JointModel,
+    Nanoseconds,
+    Rows,
+    joined,
+)
 from estimators.base import Settings as BaseSettings
 from estimators.jit import kernel
 
@@ -47,8 +60,8 @@ class Conditioner:
         self.eta = np.array(model.start, np.float64)
         self._model = model
         self._period = period
-        self._taps = taps(settings.half_width / period)
-        half = len(self._taps) // 2
+        self.taps = taps(settings.half_width / period)
+        half = len(self.taps) // 2
         self._decimation = max(1, round(1.0 / (settings.row_rate * period)))
         self.row_period = self._decimation * period
         self.delay = (2 * half + 1) * period
@@ -63,7 +76,11 @@ class Conditioner:
         self._state = np.zeros(STATES, np.int64)
         self._rows = self._masked = 0
         self._none = Rows(
-            np.zeros(0, np.int64), np.zeros((0, outputs, parameters)), np.zeros((0, outputs)), np.zeros(0)
+            np.zeros(0, np.int64),
+            np.zeros((0, outputs, parameters)),
+            np.zeros((0, outputs)),
+            np.zeros(0),
+            np.zeros((0, ARGUMENTS, len(self.taps) if len(self.eta) else 0)),
         )
 
     def absorb(self, time: Nanoseconds, values: Floats) -> Rows:
@@ -75,8 +92,7 @@ class Conditioner:
             raise ValueError(f"expected values of shape ({len(time)}, {self._raw.shape[1]}), found {values.shape}")
         if len(time) > CHUNK:
             parts = [self.absorb(time[i : i + CHUNK], values[i : i + CHUNK]) for i in range(0, len(time), CHUNK)]
-            time, phi, y, speed = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-            return Rows(time, phi, y, speed)
+            return joined(parts)
         count = _push(
             time, values, self._period * 1e9, self._support, self._decimation, self._raw, self._due, self._state
         )
@@ -92,11 +108,11 @@ class Conditioner:
         }
 
     def _form(self, count: int) -> Rows:
-        half = len(self._taps) // 2
+        half = len(self.taps) // 2
         first = int(self._due[0, 0]) - self._support + 1
         length = int(self._due[count - 1, 0]) - first + 1 - 2 * (half + 1)
         signals, phi, y = self._signals[:length], self._phi[:length], self._y[:length]
-        _observe(self._raw, first, self._taps, self._period, self._smooth, signals)
+        _observe(self._raw, first, self.taps, self._period, self._smooth, signals)
         self._model.fill(signals, self.eta, phi, y)
         rows = Rows(
             np.empty(count, np.int64),
@@ -107,7 +123,7 @@ class Conditioner:
         kept = _reduce(
             self._due[:count],
             round(self.delay * 1e9),
-            self._taps,
+            self.taps,
             signals,
             phi,
             y,
@@ -118,7 +134,24 @@ class Conditioner:
         )
         self._rows += kept
         self._masked += count - kept
-        return rows if kept == count else Rows(rows.time[:kept], rows.phi[:kept], rows.y[:kept], rows.speed[:kept])
+        if kept < count:
+            rows = rows.part(slice(kept))
+        return rows._replace(samples=self._samples(count, rows.time, signals))
+
+    def _samples(self, count: int, kept: Nanoseconds, signals: Floats) -> Floats:
+        """What the friction law saw under the kernel of every row that left: (rows, ARGUMENTS, taps)."""
+        if not len(self.eta):
+            return np.zeros((len(kept), ARGUMENTS, 0))
+        place, due = self._model.friction, self._due[:count]
+        start = (due[:, 0] - due[0, 0])[np.isin(due[:, 1] - round(self.delay * 1e9), kept)]
+        under = start[:, np.newaxis] + np.arange(len(self.taps))
+        motion, load = signals[:, place.position], signals[:, place.load]
+        seen = (
+            place.scale[0] * motion[:, SMOOTH_RATE],
+            place.scale[0] * motion[:, SMOOTH],
+            place.scale[1] * load[:, SMOOTH],
+        )
+        return np.stack([signal[under] for signal in seen], axis=1)
 
 
 def taps(half_width: float) -> Floats:

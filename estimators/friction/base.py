@@ -38,6 +38,17 @@ class FrictionLaw:
         """Write columns (rows, parameters) from signals (rows, channels, SIGNALS) and η (nonlinear,)."""
         self.kernel(signals, position, load, self.constants, eta, columns)
 
+    def moving(self) -> NDArray[np.int64]:
+        """Which columns η moves: found by looking."""
+        speed = np.concatenate([np.geomspace(1e-4, 10.0, 24), -np.geomspace(1e-4, 10.0, 24)])
+        place, load = np.linspace(-2.0, 2.0, 48), np.linspace(5.0, -7.0, 48)
+        base, moved = self.columns(place, speed, load, self.start), np.zeros(len(self.parameters), np.bool_)
+        for k, parameter in enumerate(self.nonlinear):
+            eta = self.start.copy()
+            eta[k] = 0.5 * (eta[k] + (parameter.high if eta[k] < 0.5 * parameter.high else parameter.low))
+            moved |= (self.columns(place, speed, load, eta) != base).any(axis=0)
+        return np.flatnonzero(moved)
+
     def columns(self, position: Floats, velocity: Floats, load: Floats, eta: Floats) -> Floats:
         """The columns for a known motion, without any filter: arrays (rows,) in SI → (rows, parameters)."""
         signals = np.zeros((len(velocity), 2, SIGNALS))

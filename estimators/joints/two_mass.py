@@ -1,0 +1,129 @@
+"""An elastic joint: motor and link, a cubic spring between them, friction on either side, gravity on the link.
+
+On the link's side (motor angle and torque divided and multiplied by the gear, so that N + 1 = 1), Δθ = θ_in − θ_out:
+
+    J_in θ̈_in − T_m               = −k1 Δθ − k2 Δθ³ − T_d,in(θ̇_in, θ_in; η) + d1
+    T_out, or J_out θ̈_out − T_g sin θ_out = k1 Δθ + k2 Δθ³ − T_d,out(θ̇_out, θ_out)   + d2
+
+Reference: da Silva, de Souza, Schäfer 2007, (4.1), (4.6), with T_d,in of (3.5) and T_d,out + T_fscs of (4.6). Use T_out
+only of a sensor behind the output friction. The link's row says nothing while it sticks: sign(0) is any torque between
+±b_outC (irj-joint design, §6). An encoder's zero shows as Δθ₀ = (d1 − d2)/(2 k1).
+"""
+
+import math
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from estimators.base import SECOND, SMOOTH, SMOOTH_RATE, VALUE, Axis, Floats, FrictionPlace, JointModel, Parameter
+from estimators.base import Settings as BaseSettings
+from estimators.friction import AnyFriction
+from estimators.friction.cyclic import CyclicSettings
+from estimators.friction.tanh_stribeck import TanhStribeckSettings
+from estimators.jit import kernel
+
+MOTOR, LINK, EFFORT, JOINT = range(4)  # channels
+K1, K2 = 0, 1  # columns
+
+
+class TwoMassSettings(BaseSettings):
+    """What is known of the joint; everything else is identified."""
+
+    kind: Literal["two_mass"] = "two_mass"
+    inertia_motor: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.5  # J_in, kg·m²; of the motor where gear > 1
+    inertia_link: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 4.0  # J_out, kg·m²
+    gravity: Annotated[float, Field(allow_inf_nan=False)] = 0.0  # T_g, N·m, signed, θ_out from the upright
+    link_torque: Literal["inertial", "measured"] = "inertial"  # either form of the second row
+    gear: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0  # N + 1 where the motor's channels are motor-side
+    motor_friction: AnyFriction = TanhStribeckSettings(stiffness=True)
+    link_friction: AnyFriction = CyclicSettings()
+    offsets: bool = True  # d1, d2: torque offsets, and the encoders' zero
+    stick: Annotated[float, Field(ge=0, le=1)] = 0.005  # rad/s below which the link may stick
+
+    @model_validator(mode="after")
+    def _no_search_on_the_link(self) -> Self:
+        names = ", ".join(parameter.name for parameter in self.link_friction.law(Axis.ROTARY).nonlinear)
+        if names:
+            raise ValueError(f"expected a link_friction without nonlinear parameters, found {names}")
+        return self
+
+    def roles(self) -> tuple[str, ...]:
+        """The channels a joint must have; position and torque are the motor's."""
+        return ("position", "link_position", "torque") + ("joint_torque",) * (self.link_torque == "measured")
+
+    def unit(self) -> str:
+        """Of the residual."""
+        return Axis.ROTARY.effort
+
+    def build(self) -> JointModel:
+        """The model."""
+        return TwoMass(self)
+
+
+class TwoMass:
+    """Columns in the order stiffness, cubic stiffness, motor friction, link friction, offsets."""
+
+    def __init__(self, settings: TwoMassSettings) -> None:
+        axis = Axis.ROTARY
+        self.channels = settings.roles()
+        self.outputs: tuple[str, ...] = (axis.effort, axis.effort)
+        self._motor, self._link = settings.motor_friction.law(axis), settings.link_friction.law(axis)
+        self.nonlinear, self.start = self._motor.nonlinear, self._motor.start
+        self.parameters: tuple[Parameter, ...] = (
+            Parameter("stiffness", "N·m/rad", 0.0, math.inf, "da Silva 2007 (4.6), k1"),
+            Parameter("stiffness_cubic", "N·m/rad³", -math.inf, math.inf, "da Silva 2007 (4.6), k2"),
+            *(parameter._replace(name=f"motor_{parameter.name}") for parameter in self._motor.parameters),
+            *(parameter._replace(name=f"link_{parameter.name}") for parameter in self._link.parameters),
+            *(
+                Parameter(f"{side}_offset", axis.effort, -math.inf, math.inf, f"irj-joint design §1, d{number}")
+                for number, side in enumerate(("motor", "link"), 1)
+                if settings.offsets
+            ),
+        )
+        first = K2 + 1 + len(self._motor.parameters)
+        self._motor_columns = slice(K2 + 1, first)
+        self._link_columns = slice(first, first + len(self._link.parameters))
+        self._offsets = settings.offsets
+        self._gear = settings.gear
+        self._measured = settings.link_torque == "measured"
+        inertia = settings.gear**2 * settings.inertia_motor
+        self._known = np.array([inertia, settings.inertia_link, settings.gravity, settings.stick])
+        place = tuple(range(K2 + 1, first))
+        scale = (1.0 / settings.gear, settings.gear)
+        self.friction = FrictionPlace(settings.motor_friction, axis, MOTOR, EFFORT, scale, 0, place, -1.0)
+
+    def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
+        """Fill Φ (rows, 2, parameters) and y (rows, 2) at the full rate."""
+        if self._gear != 1.0:
+            signals = signals.copy()
+            signals[:, MOTOR] /= self._gear
+            signals[:, EFFORT] *= self._gear
+        phi[:] = 0.0
+        self._motor.fill(signals, MOTOR, EFFORT, eta, phi[:, 0, self._motor_columns])
+        self._link.fill(signals, LINK, EFFORT, self._link.start, phi[:, 1, self._link_columns])
+        _fill(signals, self._known, self._measured, self._offsets, self._link_columns.stop, phi, y)
+
+
+@kernel("void(f8[:, :, ::1], f8[::1], b1, b1, i8, f8[:, :, ::1], f8[:, ::1])")
+def _fill(signals: Floats, known: Floats, measured: bool, offsets: bool, friction: int, phi: Floats, y: Floats) -> None:
+    """Stiffness, offsets and y; turns the sign of the friction columns, those up to `friction`."""
+    inertia_in, inertia_out, gravity, stick = known
+    for row in range(len(signals)):
+        motor, link = signals[row, MOTOR], signals[row, LINK]
+        twist = motor[VALUE] - link[VALUE]
+        cube = (motor[SMOOTH] - link[SMOOTH]) ** 3
+        for column in range(K2 + 1, friction):
+            phi[row, 0, column] *= -1.0
+            phi[row, 1, column] *= -1.0
+        phi[row, 0, K1], phi[row, 1, K1] = -twist, twist
+        phi[row, 0, K2], phi[row, 1, K2] = -cube, cube
+        if offsets:
+            phi[row, 0, friction] = phi[row, 1, friction + 1] = 1.0
+        y[row, 0] = inertia_in * motor[SECOND] - signals[row, EFFORT, VALUE]
+        if abs(link[SMOOTH_RATE]) < stick:
+            y[row, 1] = np.nan
+        elif measured:
+            y[row, 1] = signals[row, JOINT, VALUE]
+        else:
+            y[row, 1] = inertia_out * link[SECOND] - gravity * np.sin(link[SMOOTH])
