@@ -9,10 +9,20 @@ from pydantic import Field
 
 from estimators.base import Floats
 from estimators.search.base import Callback, Minimum, Problem, Search, Status, Stop
+from estimators.search.bees import Bees
+from estimators.search.chaotic_cuckoo import ChaoticCuckoo
+from estimators.search.cuckoo import Cuckoo
 from estimators.search.mcs import Mcs
+from estimators.search.swarm import Swarm
 
-SearchSettings = Annotated[Mcs, Field(discriminator="kind")]
-SEARCHES: Final[dict[str, type[Search]]] = {"mcs": Mcs}
+SearchSettings = Annotated[Mcs | Cuckoo | ChaoticCuckoo | Swarm | Bees, Field(discriminator="kind")]
+SEARCHES: Final[dict[str, type[Search]]] = {
+    "mcs": Mcs,
+    "cuckoo": Cuckoo,
+    "chaotic_cuckoo": ChaoticCuckoo,
+    "swarm": Swarm,
+    "bees": Bees,
+}
 
 
 def minimise(
