@@ -2,6 +2,7 @@
 
 from typing import Final, NamedTuple
 
+from hil_rig.plants.base import PlantSettings
 from hil_rig.plants.recording import RecordingSettings
 from hil_rig.plants.rigid import RigidSettings
 from hil_rig.plants.two_mass import TwoMassSettings
@@ -10,7 +11,7 @@ from hil_rig.plants.two_mass import TwoMassSettings
 class Rig(NamedTuple):
     """Settings of its joints, how many it has unless told otherwise, and what it is."""
 
-    settings: type[TwoMassSettings] | type[RigidSettings] | type[RecordingSettings]
+    settings: type[PlantSettings]
     joints: int
     text: str
 

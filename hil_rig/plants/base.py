@@ -62,12 +62,12 @@ class Plant(Protocol):
         ...
 
 
-class PlantSettings(Protocol):
+class PlantSettings(Settings):
     """Settings of one kind of plant."""
 
     def build(self, node: int, seed: int, jumps: Sequence[Jump], /) -> Plant:
         """Joint number `node` (from 1) of a robot. Raises RigError."""
-        ...
+        raise NotImplementedError
 
 
 class Parameters:

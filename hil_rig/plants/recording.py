@@ -14,13 +14,13 @@ import scipy.io
 from pydantic import Field as Setting
 
 from hil_rig.messages import Field, Message
-from hil_rig.plants.base import Floats, Jump, RigError, Role, Settings
+from hil_rig.plants.base import Floats, Jump, PlantSettings, RigError, Role
 
 EMPS: Final = Path(__file__).parents[3] / "shared/data/emps/nlid_emps_sim_data_training.mat"
 POSITION: Final = {"m": ("m", 1.0), "mm": ("m", 1e-3), "rad": ("rad", 1.0), "deg": ("rad", math.pi / 180)}
 
 
-class RecordingSettings(Settings):
+class RecordingSettings(PlantSettings):
     """Which file, and what is in it; by default the EMPS drive (Janot, Gautier, Brunot 2019)."""
 
     file: Path = EMPS

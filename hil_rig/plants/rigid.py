@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field as Setting
 
 from hil_rig.messages import Field, Message
-from hil_rig.plants.base import Floats, Jump, Parameters, Role, Settings, encoder
+from hil_rig.plants.base import Floats, Jump, Parameters, PlantSettings, Role, encoder
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.trajectory import Trajectory, reference
 
@@ -21,7 +21,7 @@ COLUMNS: Final = ("position", "velocity", "acceleration", "torque")  # of `exact
 POSITION, BETWEEN, ACCELERATION, TIME = range(4)  # state; BETWEEN: velocity half a step ago
 
 
-class RigidSettings(Settings):
+class RigidSettings(PlantSettings):
     """A joint of a middle-sized arm; units: kg·m², N·m·s/rad, N·m."""
 
     inertia: float = Setting(default=2.0, gt=0)

@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import Field as Setting
 
 from hil_rig.messages import Field, Message
-from hil_rig.plants.base import Floats, Jump, Parameters, Role, Settings, encoder
+from hil_rig.plants.base import Floats, Jump, Parameters, PlantSettings, Role, encoder
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.trajectory import Trajectory, reference
 
@@ -34,7 +34,7 @@ GROUPS: Final = {  # what jumps together in the published experiment
 }
 
 
-class TwoMassSettings(Settings):
+class TwoMassSettings(PlantSettings):
     """A robot's shoulder. Friction as in the published Case 2; inertias, gravity and output friction are chosen."""
 
     J_in: float = Setting(default=1.5, gt=0, description="kg·m²")
