@@ -28,8 +28,8 @@ M: Final = 2
 ROWS: Final = 1000
 PERIOD: Final = 1e-3
 LAMBDA: Final = 1.0 - 1.0 / 60_001.0
+THRESHOLD: Final = Threshold(1e-4, 3.0, 60.0)
 BATCHES: Final = (1, 8, 32, 1000)
-GOALS: Final = {1: 3.2, 8: 1.45, 32: None, 1000: 1.2}  # of our default step to bare C
 
 Chunk = Callable[[], object]
 
@@ -46,7 +46,7 @@ def ours(phi: Floats, y: Floats, full: bool, batch: int) -> Chunk:
     rls = RecursiveLeastSquares(P, M, PERIOD, Alarm() if full else Fixed(memory=60.0))
     rls.begin(np.ones(M), np.ones(P))
     rls.absorb(phi, y)
-    rls.settle(Threshold(1e-4, 3.0, 60.0))
+    rls.settle(THRESHOLD)
     parts = [
         (np.ascontiguousarray(phi[i : i + batch]), np.ascontiguousarray(y[i : i + batch]))
         for i in range(0, ROWS, batch)
@@ -74,15 +74,21 @@ def reference(folder: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(library))
 
 
-def c_chunk(library: ctypes.CDLL, phi: Floats, y: Floats, full: bool) -> Chunk:
-    """The C reference over the chunk, in one call."""
+def c_state() -> tuple[Floats, Floats]:
+    """Scalars and arrays of the C reference before the first row: what ours has after begin() and settle()."""
     state = np.zeros(7 * P + P * P + 3 * M)
     state[P : 2 * P] = 50.0
     state[2 * P + P * P : 3 * P + P * P] = 100.0
-    scalars = np.zeros(26)
-    scalars[0] = LAMBDA
-    scalars[11:19] = np.inf, 6e4, 1000.0, 2e-4, 1e-2, 5e-4, 0.0, 0.0
-    scalars[20:] = 6e4, 0.5, 5.0, 1e-4, 3.0, 60.0
+    scalars = np.zeros(27)
+    scalars[0] = 1.0
+    scalars[11:19] = 1e12, 6e4, 1000.0, 2e-4, 1e-2, 5e-4, 0.0, 0.0
+    scalars[20:] = 6e4, 0.5, 5.0, *THRESHOLD, 0.25 * THRESHOLD.noise
+    return scalars, state
+
+
+def c_chunk(library: ctypes.CDLL, phi: Floats, y: Floats, full: bool) -> Chunk:
+    """The C reference over the chunk, in one call."""
+    scalars, state = c_state()
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (scalars, state, phi, y)]
     sizes = [ctypes.c_long(n) for n in (ROWS, M, P)]
 
@@ -93,6 +99,20 @@ def c_chunk(library: ctypes.CDLL, phi: Floats, y: Floats, full: bool) -> Chunk:
             library.bare(*pointers[1:], *sizes, ctypes.c_double(LAMBDA))
 
     return chunk
+
+
+def agree(library: ctypes.CDLL, phi: Floats, y: Floats) -> float:
+    """Largest relative difference of θ between the C reference's default step and ours, through an alarm."""
+    changed = y.copy()
+    changed[ROWS // 2 :] *= 1.5
+    scalars, state = c_state()
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (scalars, state, phi, changed)]
+    library.full(*pointers, *(ctypes.c_long(n) for n in (ROWS, M, P)))
+    rls = RecursiveLeastSquares(P, M, PERIOD, Alarm())
+    rls.begin(np.ones(M), np.ones(P))
+    rls.settle(THRESHOLD)
+    rls.absorb(phi, changed)
+    return float(np.max(np.abs(rls.theta / state[:P] - 1.0)))
 
 
 def libraries(phi: Floats, y: Floats) -> dict[str, tuple[Chunk, int]]:
@@ -142,6 +162,9 @@ def figures() -> list[dict[str, Any]]:
     phi, y = data()
     with tempfile.TemporaryDirectory() as folder:
         library = reference(Path(folder))
+        difference = agree(library, phi, y)
+        if not difference < 1e-9:
+            raise AssertionError(f"C and ours are not the same algorithm: θ differs by {difference:.1g}")
         chunks = {
             "C bare UD": (c_chunk(library, phi, y, full=False), ROWS),
             "C default step": (c_chunk(library, phi, y, full=True), ROWS),

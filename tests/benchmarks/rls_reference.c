@@ -10,6 +10,7 @@
 struct scalars {
     double lambda, forgotten, axis, rows, refused, clipped, weight, weight2, cusum, excursion, alarms, since, memory;
     double open, rate_long, rate_short, rate_error, error, signal, masked, longest, growth, restart, noise, allowance, limit;
+    double least;
 };
 
 /* Bierman's update, textbook loops: two divisions a column, f before U. */
@@ -161,7 +162,8 @@ void full(struct scalars *s, double *state, const double *phi, const double *y, 
                 s->masked += 1.0;
                 continue;
             }
-            double alpha = observe_fused(d, u, h, k, p, shrink, &inverse), q = e * e * inverse, level = longs[j];
+            double alpha = observe_fused(d, u, h, k, p, shrink, &inverse), q = e * e * inverse;
+            double level = longs[j] > s->least ? longs[j] : s->least;
             shrink = 1.0;
             sum_q += q;
             sum_e += e * e;

@@ -24,6 +24,7 @@ from estimators.procedure import Procedure
 PERIOD: Final = 1e-3  # s
 JUMP: Final = 300.0  # s
 LENGTH: Final = 600.0  # s
+WATCHED: Final = 4.0  # s after the jump
 NOISE: Final = 0.41  # N·m; the motion's torque has an rms of about 19 N·m
 TRUTH: Final = np.array([1.2, 4.0, 6.0, 0.5])
 PARAMETERS: Final = tuple(
@@ -106,7 +107,7 @@ def run(law: Any, rows: Rows, standstill: float = 0.005) -> Run:
             before = error(rls.theta, TRUTH)
             worst = max(worst, before)
             alarms = rls.state[12]
-        elif now < JUMP + 2.5:
+        elif now < JUMP + WATCHED:
             if error(rls.theta, after) > 0.1 / 3.0:
                 settle = now - JUMP
             if error(procedure.estimate().values, after) > 0.1 / 3.0:
@@ -132,9 +133,13 @@ def follow(law: Any, rows: Rows) -> dict[str, float]:
 
 
 def _cuts(rows: Rows) -> Iterable[tuple[int, int]]:
-    """Half-second batches; 5 ms ones for the 2.5 s after the jump."""
+    """Half-second batches; 5 ms ones after the jump."""
     times = np.concatenate(
-        [np.arange(0.5, JUMP + 0.1, 0.5), np.arange(JUMP + 0.005, JUMP + 2.5, 0.005), np.arange(JUMP + 2.5, 601, 0.5)]
+        [
+            np.arange(0.5, JUMP + 0.1, 0.5),
+            np.arange(JUMP + 0.005, JUMP + WATCHED, 0.005),
+            np.arange(JUMP + WATCHED, 601, 0.5),
+        ]
     )
     ends = np.unique(np.searchsorted(rows.time, np.round(times * 1e9)))
     ends = ends[ends > 0]
