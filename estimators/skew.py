@@ -1,0 +1,208 @@
+"""How late one channel of a joint is against another, from a recording of its motion, and how sure that is.
+
+With q the reference channel, made equidistant and smoothed by the same kernel g as the channel y that is judged,
+
+    y(t) = S(t − d) θ + error,   S a cubic spline through columns formed of q:
+        same    q, 1, s(v), τₑ            another encoder of the same joint
+        rate    v, 1                      a velocity that the device gives
+
+with s(v) = tanh(v/v₀). d is found by variable projection (Golub, Pereyra 1973): the least residual on a grid of delays,
+then Gauss–Newton on [S, −S′θ]. A delay shows as d·v, so whatever else is odd in velocity must not stand in for it, and
+whatever bends the joint must have a column. Deflection is the torque over a stiffness, but only of the torque that
+passes the spring: τₑ = τ without its own regression on v and s(v), the motor's friction. What is left of it is even
+under time reversal and takes nothing from the delay; s(v) takes lost motion at reversals. The channels are not
+whitened: a delay is read where the motion is, not where a joint's resonances turn the phase.
+
+The standard deviation is the delete-one-block jackknife (Shao, Wu 1989) over 20 blocks of time, since residuals of real
+joints (gear error, hysteresis) are correlated over tenths of a second.
+"""
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+
+from estimators.base import Floats
+
+Mask = NDArray[np.bool_]
+
+BLOCKS: Final = 20
+ROWS: Final = 10 * BLOCKS  # without ends and gaps
+SMOOTHING: Final = 0.01  # s, standard deviation of g; at least SMOOTHING_SAMPLES of the slower channel
+SMOOTHING_SAMPLES: Final = 2.0
+SUPPORT: Final = 4.0  # standard deviations at which g ends
+REVERSAL: Final = 0.05  # v₀ over the rms speed
+TOGETHER: Final = 2.5  # periods between two samples that may be interpolated
+SEARCHED_ROWS: Final = 5000  # rows on which the grid of delays is tried
+SEARCHED_DELAYS: Final = 101
+STEPS: Final = 30
+
+
+class Relation(StrEnum):
+    """What a channel is to the reference."""
+
+    SAME = "same"
+    RATE = "rate"
+
+
+class Series(NamedTuple):
+    """One channel of a recording."""
+
+    time: Floats  # (rows,) s, ascending
+    values: Floats  # (rows,) SI; NaN where missing
+
+
+class Delay(NamedTuple):
+    """How late a channel is against the reference."""
+
+    delay: float  # s
+    deviation: float  # s
+    gain: float  # of the channel over the reference (or its rate)
+    before: float  # std of channel − reference (or its rate), channel's unit, as recorded
+    after: float  # the same with the delay taken off
+    rows: int
+
+
+class SkewError(ValueError):
+    """The recording cannot tell the delay; the text says why."""
+
+
+def delay(
+    reference: Series, channel: Series, relation: Relation, effort: Series | None = None, longest: float = 0.1
+) -> Delay:
+    """The delay of a channel against the reference, positive when the channel is late.
+
+    effort: the joint's torque where it is known (for `same`: lets the joint bend); longest: s, either way.
+    Raises SkewError when the recording is too short, the joint rests, or no delay within ±longest fits best.
+    """
+    others = [] if effort is None or relation is not Relation.SAME else [effort]
+    grid, known, raw = _together([reference, channel, *others])
+    period = float(grid[1] - grid[0])
+    taps = _kernel(period)
+    q, y, *rest = (np.convolve(one, taps, "same") for one in raw)
+    columns = _columns(relation, grid, q, rest[0] if rest else None, taps)
+    margin = len(taps) // 2 + 1
+    shifted: Mask = np.delete(known, 1, axis=0).all(axis=0)
+    keep = _inside(known[1], margin) & _inside(shifted, margin + int(longest / period))
+    if np.count_nonzero(keep) < ROWS:
+        raise SkewError(f"too short: {np.count_nonzero(keep)} usable rows, {ROWS} are needed")
+    spline, t, y = CubicSpline(grid, columns), grid[keep], y[keep]
+    found = _gauss_newton(spline, t, y, _search(spline, t, y, longest), longest)
+    deviation = _jackknife(_jacobian(spline, t, y, found), y - _fit(spline(t - found), y)[1], t)
+    gain = float(_fit(spline(t - found), y)[0][0])
+    motion, order = CubicSpline(grid, raw[0]), int(relation is Relation.RATE)
+    scale = 1.0 if abs(gain - 1) < 0.05 else gain  # gears are exact: a fit of 0.9998 is not a gear
+    before, after = (float(np.std(raw[1][keep] - scale * motion(t - late, order))) for late in (0.0, found))
+    return Delay(found, deviation, gain, before, after, len(t))
+
+
+def _together(series: list[Series]) -> tuple[Floats, Mask, list[Floats]]:
+    """One equidistant grid (rows,) s, where on it each channel is known (channels, rows), and the channels' values."""
+    finite = [Series(one.time[ok], one.values[ok]) for one in series for ok in [np.isfinite(one.values)]]
+    if any(len(one.time) < 4 for one in finite):
+        raise SkewError("too short: a channel has fewer than four values")
+    if any((np.diff(one.time) <= 0).any() for one in finite):
+        raise SkewError("a channel's instants do not ascend")
+    period = max(float(np.median(np.diff(one.time))) for one in finite)
+    start, end = max(one.time[0] for one in finite), min(one.time[-1] for one in finite)
+    if end - start < 8 * period:
+        raise SkewError("too short: the channels have too little time in common")
+    grid = start + period * np.arange(int((end - start) / period + 1e-6) + 1)
+    known = np.ones((len(finite), len(grid)), bool)
+    for one, mask in zip(finite, known, strict=True):
+        after = np.clip(np.searchsorted(one.time, grid - 1e-9 * period), 1, len(one.time) - 1)
+        apart = one.time[after] - one.time[after - 1]
+        mask &= apart <= TOGETHER * max(period, float(np.median(np.diff(one.time))))
+    return grid, known, [CubicSpline(one.time, one.values)(grid) for one in finite]
+
+
+def _kernel(period: float) -> Floats:
+    """g: Gaussian taps, sum one."""
+    width = max(SMOOTHING / period, SMOOTHING_SAMPLES)
+    reach = int(np.ceil(SUPPORT * width))
+    taps: Floats = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
+    taps /= taps.sum()
+    return taps
+
+
+def _columns(relation: Relation, grid: Floats, q: Floats, effort: Floats | None, taps: Floats) -> Floats:
+    """The columns of S on the grid (rows, columns); the first one's coefficient is the gain."""
+    spline = CubicSpline(grid, q)
+    v, a, one = spline(grid, 1), spline(grid, 2), np.ones_like(q)
+    inner = slice(len(taps), len(grid) - len(taps))
+    speed = float(np.sqrt(np.mean(v[inner] ** 2))) if len(grid) > 3 * len(taps) else 0.0
+    if not speed > 0:
+        raise SkewError("the reference channel rests, or its motion is too short: a delay shows in motion only")
+    reversal = np.convolve(np.tanh(v / (REVERSAL * speed)), taps, "same")
+    if relation is Relation.RATE:
+        return np.stack([v, one], axis=1)
+    if effort is None:
+        return np.stack([q, one, reversal], axis=1)
+    dynamics = np.stack([v, reversal, a, np.sin(q), np.cos(q), one], axis=1)
+    friction, _ = _fit(dynamics[inner], effort[inner])
+    bending = effort - friction[0] * v - friction[1] * reversal
+    return np.stack([q, one, reversal, bending], axis=1)
+
+
+def _inside(known: Mask, margin: int) -> Mask:
+    """Rows that are at least margin away from an end or a gap."""
+    unknown = np.concatenate([[1.0], ~known, [1.0]])
+    near: Floats = np.convolve(unknown, np.ones(2 * margin + 1), "same")[1:-1]
+    return near < 0.5
+
+
+def _fit(columns: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Least squares by scaled columns: coefficients, prediction."""
+    scale = np.sqrt(np.mean(columns**2, axis=0)) + 1e-300
+    theta = np.linalg.lstsq(columns / scale, y, rcond=1e-9)[0] / scale
+    return theta, columns @ theta
+
+
+def _search(spline: CubicSpline, t: Floats, y: Floats, longest: float) -> float:
+    """The best of a grid of delays, on thinned rows."""
+    thin = slice(None, None, max(1, len(t) // SEARCHED_ROWS))
+    delays = np.linspace(-longest, longest, SEARCHED_DELAYS)
+    residuals = [float(np.var(y[thin] - _fit(spline(t[thin] - one), y[thin])[1])) for one in delays]
+    best = int(np.argmin(residuals))
+    if best in (0, len(delays) - 1):
+        raise SkewError(f"no delay within ±{longest * 1e3:g} ms fits best: longer, or not the same motion")
+    return float(delays[best])
+
+
+def _jacobian(spline: CubicSpline, t: Floats, y: Floats, at: float) -> Floats:
+    """[S, −S′θ] at a delay, columns scaled to rms one but the last."""
+    columns = spline(t - at)
+    theta, _ = _fit(columns, y)
+    columns = columns / (np.sqrt(np.mean(columns**2, axis=0)) + 1e-300)
+    slope: Floats = -(spline(t - at, 1) @ theta)
+    return np.column_stack([columns, slope])
+
+
+def _gauss_newton(spline: CubicSpline, t: Floats, y: Floats, start: float, longest: float) -> float:
+    found, reach = start, 4 * longest / SEARCHED_DELAYS  # two steps of the grid
+    for _ in range(STEPS):
+        step = float(_fit(_jacobian(spline, t, y, found), y - _fit(spline(t - found), y)[1])[0][-1])
+        found = float(np.clip(found + step, start - reach, start + reach))
+        if abs(step) < 1e-10:
+            break
+    if abs(found - start) >= reach:
+        raise SkewError("the delay is not determined: too little motion, or not the same motion")
+    return found
+
+
+def _jackknife(jacobian: Floats, residual: Floats, t: Floats) -> float:
+    """Standard deviation of the last coefficient when blocks of time are left out one by one."""
+    scale = np.sqrt(np.mean(jacobian**2, axis=0)) + 1e-300
+    A = jacobian / scale
+    bounds = np.searchsorted(t, t[0] + (t[-1] - t[0]) * np.arange(1, BLOCKS) / BLOCKS)
+    parts = [
+        (block.T @ block, block.T @ rest)
+        for block, rest in zip(np.split(A, bounds), np.split(residual, bounds), strict=True)
+        if len(block)
+    ]
+    normal, moment = sum(part[0] for part in parts), sum(part[1] for part in parts)
+    without = np.array([(np.linalg.pinv(normal - N, 1e-12, True) @ (moment - m))[-1] for N, m in parts]) / scale[-1]
+    blocks = len(parts)
+    return float(np.sqrt((blocks - 1) / blocks * np.sum((without - without.mean()) ** 2)))
