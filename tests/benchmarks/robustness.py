@@ -20,6 +20,7 @@ import numpy as np
 from estimators.base import Floats, Parameter, Rows
 from estimators.forgetting import Alarm, Fixed, Fortescue, Paleologu, RandomWalk, VarianceRatio
 from estimators.procedure import Procedure
+from estimators.rls_state import ALARMS
 
 PERIOD: Final = 1e-3  # s
 JUMP: Final = 300.0  # s
@@ -106,7 +107,7 @@ def run(law: Any, rows: Rows, standstill: float = 0.005) -> Run:
         if now < JUMP:
             before = error(rls.theta, TRUTH)
             worst = max(worst, before)
-            alarms = rls.state[12]
+            alarms = rls.state[ALARMS]
         elif now < JUMP + WATCHED:
             if error(rls.theta, after) > 0.1 / 3.0:
                 settle = now - JUMP
