@@ -14,6 +14,7 @@ import tty
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -27,6 +28,7 @@ from hil_rig.plants.base import RigError
 
 BACKLOG: Final = 65536  # bytes, 1.5 s of a thousand samples in two frames each
 SETTLE: Final = 0.2  # s that a reader gets between opening the port and the first frame (it sets it up, and flushes it)
+PIECES: Final = 256  # frames in one write
 DATAGRAMS: Final = 40  # in a row at most: a reader's socket queues some 270 by default, and cannot say stop
 STRANGE_ID: Final = 0x7F5
 STRANGE_PACKET: Final = 0xFE
@@ -152,7 +154,7 @@ class Pty:
     def _push(self) -> None:
         while self._backlog:
             try:
-                taken = os.write(self._master, b"".join(piece for piece, _ in self._backlog))
+                taken = os.write(self._master, b"".join(piece for piece, _ in islice(self._backlog, PIECES)))
             except BlockingIOError:
                 return
             self._waiting -= taken
