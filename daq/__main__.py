@@ -61,6 +61,11 @@ def _parser() -> argparse.ArgumentParser:
     listen.add_argument("--topic", default="", help="e.g. estimate/ or estimate/elbow")
     listen.add_argument("--json", action="store_true", help="one JSON object per line")
     listen.add_argument("--count", type=int, metavar="N", help="stop after N updates")
+    skewing = add("skew", _skew, "how late each channel is, from a recording of motion; prints the lines to paste")
+    skewing.add_argument("recording", type=Path, help=".mat, .npz or .csv")
+    skewing.add_argument("config", nargs="?", type=Path, help="table of its columns (see docs/skew.md)")
+    skewing.add_argument("--longest", type=float, default=100.0, metavar="MS", help="ms, either way (100)")
+    skewing.add_argument("--json", action="store_true")
     add("version", _version, "print the version")
     return parser
 
@@ -141,6 +146,12 @@ def _line(topic: str, update: dict[str, object]) -> str:
         words = (f"{name} {update[name]:9.4f}" for name in ("measured", "predicted", "residual"))
         return f"{clock} {topic:24} {'  '.join(words)} {update['unit']}"
     return f"{clock} {topic:24} {update.get('kind', '')}: {update.get('text', '')}"
+
+
+def _skew(options: argparse.Namespace) -> int:
+    from daq.skew import run
+
+    return run(options)
 
 
 def _version(_: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar, cast
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
@@ -28,6 +28,7 @@ def _matching(pattern: str, expected: str) -> AfterValidator:
     return AfterValidator(match)
 
 
+Model = TypeVar("Model", bound=BaseModel)
 Name = Annotated[str, _matching(r"[A-Za-z0-9_-]+", "letters, digits, _ and - only")]
 SignalName = Annotated[str, _matching(r"[^.]+\.[^.]+\.[^.]+", "driver.MESSAGE.signal")]
 Endpoint = Annotated[str, _matching(r"tcp://[^:/]+:\d+|ipc://.+", "tcp://HOST:PORT or ipc://PATH")]
@@ -165,9 +166,15 @@ class ConfigError(Exception):
 
 def load(file: Path) -> Config:
     """Read and check a configuration file. Raises ConfigError with every mistake found."""
+    data, lines = read_toml(file)
+    return check(data, file, lines)
+
+
+def read_toml(file: Path) -> tuple[dict[str, Any], Lines]:
+    """The tables of a TOML file, and where each key stands. Raises ConfigError."""
     try:
         text = file.read_text(encoding="utf-8")
-        data = tomllib.loads(text)
+        return tomllib.loads(text), Lines(text)
     except OSError as error:
         raise ConfigError(file, [Problem(1, "", f"cannot be read: {error.strerror}")]) from error
     except UnicodeDecodeError as error:
@@ -175,7 +182,15 @@ def load(file: Path) -> Config:
     except tomllib.TOMLDecodeError as error:
         line = error.lineno if hasattr(error, "lineno") else _line_in(str(error))
         raise ConfigError(file, [Problem(line, "", f"not valid TOML: {error}")]) from error
-    return check(data, file, Lines(text))
+
+
+def validate(kind: type[Model], data: Mapping[str, Any], file: Path, lines: Lines) -> Model:
+    """The whole of a TOML file as one model. Raises ConfigError with every mistake found."""
+    problems: list[Problem] = []
+    found = _validate(kind, data, (), lines, file.resolve().parent, problems)
+    if problems:
+        raise ConfigError(file, problems)
+    return cast(Model, found)
 
 
 def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:

@@ -84,7 +84,7 @@ def delay(
     q, y, *rest = (np.convolve(one, taps, "same") for one in raw)
     columns = _columns(relation, grid, q, rest[0] if rest else None, taps)
     margin = len(taps) // 2 + 1
-    shifted: Mask = np.delete(known, 1, axis=0).all(axis=0)
+    shifted = np.logical_and.reduce(np.delete(known, 1, axis=0))
     keep = _inside(known[1], margin) & _inside(shifted, margin + int(longest / period))
     if np.count_nonzero(keep) < ROWS:
         raise SkewError(f"too short: {np.count_nonzero(keep)} usable rows, {ROWS} are needed")

@@ -1,0 +1,90 @@
+"""`jointwatch skew RECORDING [CONFIG]`: how late each channel of a joint is, and the lines to paste."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from daq.config import ConfigError
+from daq.recording import Channels, RecordingError, load_columns, read
+from estimators.skew import Relation, Series, SkewError, delay
+
+REFERENCE: Final = "position"
+_RELATIONS: Final = {"position": Relation.SAME, "velocity": Relation.RATE, "speed": Relation.RATE}
+_EFFORTS: Final = ("torque", "force", "effort", "current")
+
+Finding = dict[str, Any]
+
+
+def run(options: argparse.Namespace) -> int:
+    """The command."""
+    try:
+        channels = read(options.recording, None if options.config is None else load_columns(options.config))
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        return 78
+    except RecordingError as error:
+        print(f"jointwatch: {error}", file=sys.stderr)
+        return 1
+    findings = list(find(channels, options.longest * 1e-3))
+    if options.json:
+        print(json.dumps(findings, indent=1, ensure_ascii=False))
+    else:
+        _tell(findings, options.recording)
+    return 0 if any("delay" in finding for finding in findings) else 1
+
+
+def find(channels: Channels, longest: float) -> Iterator[Finding]:
+    """What is known of the delay of every channel against its joint's position; longest: s."""
+    for joint, roles in channels.items():
+        reference = roles.get(REFERENCE)
+        if reference is None:
+            yield {"joint": joint, "channel": REFERENCE, "why": f'found no "{REFERENCE}" to compare with'}
+            continue
+        effort = next((roles[role] for role in roles if any(word in role for word in _EFFORTS)), None)
+        for role, channel in roles.items():
+            if role != REFERENCE:
+                yield {"joint": joint, "channel": role} | _compare(role, reference, channel, effort, longest)
+
+
+def _compare(role: str, reference: Series, channel: Series, effort: Series | None, longest: float) -> Finding:
+    relation = next((one for word, one in _RELATIONS.items() if word in role), None)
+    if relation is None:
+        return {"why": "not the same motion as the position: its delay does not show in a recording like this"}
+    try:
+        found = delay(reference, channel, relation, effort, longest)
+    except SkewError as error:
+        return {"why": str(error)}
+    return {"against": REFERENCE, "relation": str(relation)} | found._asdict()
+
+
+def _tell(findings: list[Finding], recording: Path) -> None:
+    """For a person: a table on stderr, the lines to paste on stdout."""
+    print(f"{'joint':12} {'channel':16} {'late by':>20}   {'std against position':28} gain", file=sys.stderr)
+    for one in findings:
+        head = f"{one['joint']:12} {one['channel']:16}"
+        if "why" in one:
+            print(f"{head} {one['why']}", file=sys.stderr)
+            continue
+        late = f"{one['delay'] * 1e3:.3f} ± {one['deviation'] * 1e3:.3f} ms"
+        ratio = one["before"] / one["after"]
+        std = f"{one['before']:.3g} → {one['after']:.3g} ({ratio:.1f}×)"
+        print(f"{head} {late:>20}   {std:28} {one['gain']:.5f}", file=sys.stderr)
+    told = ""
+    for one in findings:
+        if "delay" in one:
+            if one["joint"] != told:
+                print(f"[joints.{one['joint']}.channels]  # delays from {recording.name}")
+                told = one["joint"]
+            signal = f'signal = "DRIVER.MESSAGE.SIGNAL", delay = {_rounded(one["delay"], one["deviation"])}'
+            print(f"{one['channel']} = {{ {signal} }}  # ± {one['deviation']:.1g} s")
+
+
+def _rounded(late: float, deviation: float) -> str:
+    """As many digits as the deviation allows, and two more; never finer than 0.1 µs."""
+    digits = 7
+    while digits > 3 and deviation > 10.0 ** (2 - digits):
+        digits -= 1
+    return f"{late:.{digits}f}"
