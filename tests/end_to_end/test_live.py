@@ -1,0 +1,64 @@
+"""Rig → wire → service → subscriber, every part as in the field."""
+
+import json
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from daq.subscriber import Subscriber
+from hil_rig.live import Live
+
+EMPS = Path(__file__).parents[3] / "shared/data/emps/nlid_emps_sim_data_training.mat"
+
+
+def metric(page: str, start: str) -> float:
+    """Sum of the samples whose line begins so."""
+    text = urllib.request.urlopen(f"{page}/metrics").read().decode()
+    return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(start))
+
+
+@pytest.mark.parametrize("wire", ["slcan", "serial"])
+def test_the_emps_recording_gives_the_published_parameters(wire: str) -> None:
+    if not EMPS.exists():
+        pytest.skip(f"needs the EMPS recording in {EMPS}")
+    command = [sys.executable, "-m", "daq", "reproduce", "emps", "--json", "--wire", wire]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr + done.stdout
+    verdict = json.loads(done.stdout)
+    assert verdict["ok"]
+    assert [row["name"] for row in verdict["rows"]] == ["mass", "viscous", "coulomb", "offset"]
+    assert verdict["rows"][0]["ours"] == pytest.approx(95.1089, rel=0.01)
+
+
+def test_rubbish_on_the_wire_is_counted_and_the_truth_comes_out_all_the_same() -> None:
+    faults = ("garbage=0.01", "truncate=0.01", "unknown=0.01", "drop=0.01", "nan=0.01")
+    rig = ["rigid", "--wire", "slcan"] + [word for fault in faults for word in ("--fault", fault)]
+    with Live(rig) as live, Subscriber(live.endpoint, ("estimate/",), timeout=10.0) as subscriber:
+        (joint,) = live.truth
+        for _, update in subscriber:
+            if update["phase"] == "normal":
+                break
+        for name, truth in live.truth[joint].items():
+            assert update["parameters"][name] == pytest.approx(truth, abs=0.05 * abs(truth) + 0.1), name
+        for cause in ("malformed", "unmatched", "invalid"):
+            assert metric(live.page, f'jointwatch_decode_errors_total{{cause="{cause}",driver="wire"}}') > 50, cause
+        lost = metric(live.page, f'jointwatch_samples_lost_total{{cause="lost",joint="{joint}"}}')
+        seen = metric(live.page, f'jointwatch_samples_total{{joint="{joint}"}}')
+        assert 0.01 < lost / seen < 0.04  # dropped and truncated ones
+
+
+def test_listen_prints_one_object_per_line() -> None:
+    with Live(["rigid", "--joints", "2", "--wire", "udp"]) as live:
+        command = [sys.executable, "-m", "daq", "listen", "--endpoint", live.endpoint]
+        done = subprocess.run(
+            [*command, "--json", "--count", "400"], capture_output=True, text=True, timeout=60, check=True
+        )
+        updates = [json.loads(line) for line in done.stdout.splitlines()]
+        assert len(updates) == 400
+        assert {"timestamp", "v", "robot", "joint", "seq", "boot"} <= set.intersection(*map(set, updates))
+        assert {update["joint"] for update in updates} == set(live.truth)
+        people = subprocess.run([*command, "--count", "5"], capture_output=True, text=True, timeout=60, check=True)
+        assert len(people.stdout.splitlines()) == 5
