@@ -6,6 +6,7 @@ says which reading goes where.
 """
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -31,6 +32,7 @@ class Aligner:
             delays=[channel.delay for channel in channels],
             wraps=[channel.wrap or 0.0 for channel in channels],
             counter_modulo=joint.counter.modulo if joint.counter else 0,
+            device_wrap=(joint.device_time.wrap or math.inf) if joint.device_time else 0.0,
             patience=joint.patience,
             periods=[1.0 / (channel.rate or joint.rate) for channel in channels],
             frames=[messages.index(message) for message in messages],

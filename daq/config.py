@@ -4,6 +4,7 @@ ConfigError            the file cannot be used: carries all problems, each with 
 """
 
 import difflib
+import os.path
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 from daq.toml_lines import Lines
 from drivers import AnyDriver
 from drivers.base import LayoutError, Wanted
+from estimators.clock import LONGEST_LOSS
 from estimators.integrated import Identification
 
 
@@ -88,12 +90,21 @@ class Counter(Section):
     modulo: int = Field(default=65536, ge=4)
 
 
+class DeviceTime(Section):
+    """The device's own time of each sample: its clock is followed, and the link's jitter does not matter."""
+
+    signal: SignalName
+    scale: float = Field(default=1.0, gt=0, allow_inf_nan=False, description="s per unit, where the signal has no unit")
+    wrap: float | None = Field(default=None, gt=0, description="s after which it starts again: 2³² µs are 4294.967296")
+
+
 class Joint(Identification):
     """One joint: where its channels come from, and how it is identified."""
 
     rate: float = Field(gt=0, le=20_000, description="Hz at which the device samples the reference channel")
     channels: dict[str, Channel]
     counter: Counter | None = None
+    device_time: DeviceTime | None = None
     reference: str = Field(default="position", description="the channel whose clock the samples are built on")
     patience: float = Field(
         default=0.1, gt=0, le=5, description="s to wait for a late channel before a sample goes without it"
@@ -115,7 +126,7 @@ class Route(NamedTuple):
     """One line of the table of channels: which signal of which driver feeds which role of which joint."""
 
     joint: str
-    role: str  # a channel's role, or "counter"
+    role: str  # a channel's role, or "counter" (the device's own time stands in its place)
     driver: str
     signal: str  # MESSAGE.signal
     scale: float
@@ -132,6 +143,9 @@ def routes(config: Config) -> list[Route]:
         if joint.counter is not None:
             driver, signal = joint.counter.signal.split(".", 1)
             table.append(Route(name, "counter", driver, signal, 1.0, 0.0))
+        if joint.device_time is not None:
+            driver, signal = joint.device_time.signal.split(".", 1)
+            table.append(Route(name, "counter", driver, signal, joint.device_time.scale, 0.0))
     return table
 
 
@@ -304,6 +318,7 @@ def _cross_check(data: Mapping[str, Any], parts: Mapping[str, Any]) -> Iterator[
     Signals are looked up in the data as read, so that a mistake elsewhere in a joint does not hide a wrong one.
     """
     drivers = _table(data, "drivers")
+    yield from _check_wires(drivers)
     for path, source in _sources(_table(data, "joints")):
         driver, _, signal = source.partition(".")
         if driver not in drivers:
@@ -317,12 +332,29 @@ def _cross_check(data: Mapping[str, Any], parts: Mapping[str, Any]) -> Iterator[
         yield from _check_roles(name, joint)
 
 
+def _check_wires(drivers: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Two drivers on one wire would steal each other's bytes, or give every frame twice."""
+    owners: dict[tuple[str, str], str] = {}
+    for name in drivers:
+        table = _table(drivers, name)
+        key = next((key for key in ("channel", "port") if isinstance(table.get(key), str)), None)
+        if key is None:
+            continue
+        place = str(table[key])
+        port = place.startswith("/")  # under whatever name
+        wire = ("", os.path.realpath(place.partition("@")[0])) if port else (str(table.get("interface")), place)
+        owner = owners.setdefault(wire, name)
+        if owner != name:
+            yield ("drivers", name, key), f'expected a wire of its own, found "{place}", which is driver {owner}\'s'
+
+
 def _sources(joints: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
     """Every well-formed driver.MESSAGE.signal that a joint names, and where."""
     for name in joints:
         joint = _table(joints, name)
         places = {("channels", role): _table(_table(joint, "channels"), role) for role in _table(joint, "channels")}
-        for path, place in (places | {("counter",): _table(joint, "counter")}).items():
+        clocks = {(key,): _table(joint, key) for key in ("counter", "device_time")}
+        for path, place in (places | clocks).items():
             source = place.get("signal")
             if isinstance(source, str) and source.count(".") == 2:
                 yield ("joints", name, *path, "signal"), source
@@ -339,11 +371,19 @@ def _check_roles(name: str, joint: Joint) -> Iterator[tuple[tuple[str, ...], str
         yield ("joints", name, "channels", role), _unknown(role, sorted(needed), "channel")
     for role in sorted(needed - joint.channels.keys()):
         yield ("joints", name, "channels"), f'the model "{joint.model.kind}" needs the channel "{role}", found none'
-    if joint.counter is not None and joint.reference in joint.channels:
-        message = joint.channels[joint.reference].signal.rpartition(".")[0]
-        if joint.counter.signal.rpartition(".")[0] != message:
-            text = f'expected a signal of {message}, the frame of the reference channel, found "{joint.counter.signal}"'
-            yield ("joints", name, "counter", "signal"), text
+    if joint.counter is not None and joint.device_time is not None:
+        yield ("joints", name, "device_time"), "expected either counter or device_time, found both"
+    for key, clock in (("counter", joint.counter), ("device_time", joint.device_time)):
+        if clock is not None and joint.reference in joint.channels:
+            message = joint.channels[joint.reference].signal.rpartition(".")[0]
+            if clock.signal.rpartition(".")[0] != message:
+                text = f'expected a signal of {message}, the frame of the reference channel, found "{clock.signal}"'
+                yield ("joints", name, key, "signal"), text
+    if joint.device_time is not None and joint.device_time.wrap is not None:
+        least = 8 * LONGEST_LOSS / joint.rate
+        if joint.device_time.wrap < least:
+            text = f"expected at least {least:g} s at {joint.rate:g} Hz, found {joint.device_time.wrap:g}"
+            yield ("joints", name, "device_time", "wrap"), text
     if joint.reference not in joint.channels:
         message = _unknown(joint.reference, sorted(joint.channels), "reference channel")
         yield ("joints", name, "reference"), message

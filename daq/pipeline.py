@@ -32,8 +32,12 @@ class JointLine:
         self._publication = publication
         self._interval = interval  # ns between two updates
         self._slot = -1
-        self._stale_after = int(joint.stale * 1e9)
         self._stale = False
+        self._missing: tuple[str, ...] = ()  # what does not come although it should, in words
+        self._sources = [(role, joint.channels[role].signal) for role in self.estimator.channels]
+        rates = [joint.channels[role].rate or joint.rate for role in self.estimator.channels]
+        self._stale_after = np.array([max(joint.stale, 3 / rate) * 1e9 for rate in rates])  # ns
+        self._seen = np.zeros(len(self._sources) + 1, np.int64)  # ns, last arrival of each column
         self._last_arrival = 0  # ns
         self._last_update = 0  # ns
 
@@ -42,8 +46,9 @@ class JointLine:
     ) -> list[Message]:
         """Align, estimate, publish where an interval ends. epoch: ns to add to get Unix time."""
         arrival = int(times[-1])
-        messages = self._recovered(arrival + epoch) if self._stale else []
         self._last_arrival = arrival
+        self._seen[columns] = times
+        messages = self._recovered(arrival + epoch) if self._stale and not self._silent(arrival) else []
         ticks, rows = self.aligner.absorb(times, values, columns)
         self.samples += len(ticks)
         for start, end, due in self._cuts(ticks):
@@ -54,19 +59,34 @@ class JointLine:
         return messages
 
     def watch(self, now: int, epoch: int) -> list[Message]:
-        """What is to be said when no data come. now: monotonic ns."""
+        """What is to be said when the joint, or one of its channels, gives no data. now: monotonic ns."""
         if self._last_arrival == 0:
             self._last_arrival = now
-        silence = now - self._last_arrival
-        if silence < self._stale_after or now - self._last_update < STALE_EVERY:
+        self._seen[self._seen == 0] = now
+        self._missing = self._silent(now)
+        if not self._missing:
             return []
-        reason = f"no data for {silence / 1e9:.1f} s"
         messages: list[Message] = []
         if not self._stale:
             self._stale = True
-            messages.append(self._publication.event("stale", reason, (now + epoch) / 1e9))
-        estimate = replace(self.estimator.estimate(), phase=Phase.FAULTED, status=Status.FAULTED, reasons=(reason,))
-        return messages + self._update(estimate, now, self._last_arrival, epoch, now)
+            messages.append(self._publication.event("stale", "; ".join(self._missing), (now + epoch) / 1e9))
+        if now - self._last_update < STALE_EVERY:
+            return messages
+        return messages + self._update(self.estimator.estimate(), now, self._last_arrival, epoch, now)
+
+    def _silent(self, now: int) -> tuple[str, ...]:
+        """Every channel from which nothing comes, in words."""
+        silence = now - self._seen[:-1]
+        silent = (silence >= self._stale_after).nonzero()[0]
+        if len(silent) == 0:
+            return ()
+        if len(silent) == len(silence):
+            return (f"no data for {silence.min() / 1e9:.1f} s",)
+        return tuple(
+            f"no {role} ({signal}) for {silence[at] / 1e9:.1f} s"
+            for at, (role, signal) in enumerate(self._sources)
+            if at in silent
+        )
 
     def _cuts(self, ticks: Nanoseconds) -> list[tuple[int, int, bool]]:
         """Cut a batch where publishing intervals begin: (start, end, whether an update is due at end)."""
@@ -84,6 +104,8 @@ class JointLine:
     def _update(self, estimate: Estimate, tick: int, arrival: int, epoch: int, now: int) -> list[Message]:
         self.updates += 1
         self._last_update = now
+        if self._missing:
+            estimate = replace(estimate, phase=Phase.FAULTED, status=Status.FAULTED, reasons=self._missing)
         timestamp = ((estimate.time or tick) + epoch) / 1e9
         return [
             self._publication.estimate(estimate, timestamp, (arrival + epoch) / 1e9, (now - arrival) / 1e9),
@@ -97,7 +119,7 @@ class JointLine:
         ]
 
     def _recovered(self, time: int) -> list[Message]:
-        self._stale = False
+        self._stale, self._missing = False, ()
         return [self._publication.event("recovered", "data again", time / 1e9)]
 
 

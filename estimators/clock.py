@@ -7,7 +7,10 @@ late, never early: only the least lateness m of a window of 128 frames speaks of
 
     σ ← 0.3 m / 128      ρ ← ρ + 0.04 m / (128 P)
 
-so instants are corrected by about 1 µs at most from one to the next, and the device's drift is learnt.
+so instants are corrected by about 1 µs at most from one to the next, and the device's drift is learnt. Where a frame
+carries the device's own time, Δ is a fraction, the time passed on the device's clock over P: T is then a regression of
+host on device time along the lower envelope of the arrivals, 1 + ρ its slope. A device time by which a sample would be
+taken after it arrived, or before its predecessor, is rejected, unless a second one confirms that the device began anew.
 
 A frame that is late by more than 0.75 U (U = P, or modulo · P with a counter, which sees smaller losses exactly) was
 either delayed or follows lost ones. It and its successors are held until that is known: one that is in time again
@@ -59,7 +62,7 @@ IN_TIME, LATE, SETTLING = range(3)  # values of HELD
 DUPLICATE, OUT_OF_ORDER, PLACED = range(3)  # what became of a frame
 
 # totals by cause
-LOST, LATE_ROWS, DUPLICATES, DISORDERED, INVALID, GLITCHES, RESTARTS, CAUSES = range(8)
+LOST, LATE_ROWS, DUPLICATES, DISORDERED, INVALID, GLITCHES, RESTARTS, REJECTED, CAUSES = range(9)
 
 
 @inline
@@ -68,6 +71,7 @@ def place(
     counter: int,
     period: float,
     modulo: int,
+    unit: float,
     room: int,
     integers: NDArray[np.int64],
     floats: Floats,
@@ -75,8 +79,9 @@ def place(
 ) -> int:
     """Advance one stream's clock to a frame; returns PLACED, DUPLICATE or OUT_OF_ORDER.
 
-    arrival, period: ns (period 0: the arrival is the instant); counter: -1 without one; room: frames that may be held;
-    integers (CLOCK_INTEGERS,), floats (CLOCK_FLOATS,): the stream's state. Afterwards floats[INSTANT] and
+    arrival, period: ns (period 0: the arrival is the instant); counter: -1 without one; modulo: where it
+    starts again; unit: what it grows by per sample (1, or for a device's time in ns the period); room: frames that may
+    be held; integers (CLOCK_INTEGERS,), floats (CLOCK_FLOATS,): the stream's state. Afterwards floats[INSTANT] and
     integers[INDEX] are the frame's; integers[HELD] says whether it is held; what was held before is decided when it is
     not, or when the clock begins anew (integers[FRESH]), and moves by floats[SHIFT] and integers[SLIP] ticks.
     """
@@ -89,16 +94,22 @@ def place(
     if integers[FRAMES] == 0:
         _start(arrival, counter, integers, floats)
         return PLACED
-    step = 1
+    step, steps = 1, 1.0
+    advance = period * (1.0 + floats[DRIFT]) + floats[SLEW]
     if modulo > 0 and counter >= 0 and integers[COUNTER] >= 0:
-        step = (counter - integers[COUNTER]) % modulo
-        if step == 0:
+        gap = (counter - integers[COUNTER]) % modulo
+        if gap == 0:
             totals[DUPLICATES] += 1
             return DUPLICATE
-        if modulo - step <= modulo // 8:
-            if integers[BACKWARDS] < 0 or (counter - integers[BACKWARDS]) % modulo != 1:
+        steps = gap / unit
+        step = max(1, int(np.round(steps))) if steps < LONGEST_LOSS + 2 else LONGEST_LOSS + 2
+        backwards = modulo - gap <= modulo // 8
+        ahead = unit > 1.0 and integers[HELD] != SETTLING and arrival < floats[INSTANT] + steps * advance - 0.5 * period
+        if backwards or ahead:
+            before = integers[BACKWARDS]
+            if before < 0 or not 0.5 < ((counter - before) % modulo) / unit < 1.5:
                 integers[BACKWARDS] = counter
-                totals[DISORDERED] += 1
+                totals[DISORDERED if backwards else REJECTED] += 1
                 return OUT_OF_ORDER
             totals[RESTARTS] += 1  # two in a row: the device itself began again
             _start(arrival, counter, integers, floats)
@@ -108,7 +119,7 @@ def place(
         integers[EVIDENCE] += 1
         integers[WINDOW_EVIDENCE] += 1
         floats[LEAST] = min(floats[LEAST], floats[LATENESS])
-    instant = floats[INSTANT] + step * (period * (1.0 + floats[DRIFT]) + floats[SLEW])
+    instant = floats[INSTANT] + steps * advance
     late = arrival - instant
     too_early = late < -0.5 * period and integers[HELD] != SETTLING
     if too_early or late > RESTART_AFTER or step > LONGEST_LOSS + 1:
@@ -120,23 +131,25 @@ def place(
     totals[LOST] += step - 1
     if counter >= 0:
         integers[COUNTER] = counter
+    elif modulo > 0 and integers[COUNTER] >= 0:  # one without its counter
+        integers[COUNTER] = (integers[COUNTER] + int(unit)) % modulo
     integers[FRAMES] += 1
     integers[INDEX] += step
     floats[ARRIVED] = arrival
     floats[LATENESS] = late
     floats[EARLIEST] = min(floats[EARLIEST], late)
     floats[LATEST] = max(floats[LATEST], late)
-    unit = period * max(modulo, 1)
-    if integers[HELD] == IN_TIME and late >= SUSPICIOUS * unit:
+    ticks = max(1, int(modulo / unit))  # that pass unseen
+    if integers[HELD] == IN_TIME and late >= SUSPICIOUS * ticks * period:
         _hold(LATE, arrival, integers, floats)
-    elif integers[HELD] == LATE and late < SUSPICIOUS * unit:
+    elif integers[HELD] == LATE and late < SUSPICIOUS * ticks * period:
         integers[HELD] = IN_TIME
         integers[MOST] = min(max(integers[MOST], integers[EVIDENCE]), 100)
     if integers[HELD] != IN_TIME:
         integers[HOLDING] += 1
         known = _known(arrival, period, integers, floats)
         if known or integers[HOLDING] >= room:
-            _resolve(known, unit, max(modulo, 1), integers, floats, totals)
+            _resolve(known, ticks * period, ticks, integers, floats, totals)
             instant += floats[SHIFT]
     _learn(late, period, integers, floats)
     floats[INSTANT] = instant

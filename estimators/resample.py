@@ -50,8 +50,10 @@ from estimators.rings import (
 )
 from estimators.unwrap import UNWRAP_FLOATS, unwrap
 
-NAMES: Final = ("lost", "late", "duplicate", "out_of_order", "invalid", "glitch", "restart")  # totals, in clock's order
+# totals, in clock's order
+NAMES: Final = ("lost", "late", "duplicate", "out_of_order", "invalid", "glitch", "restart", "rejected")
 COUNTER_BIT: Final = 62  # of the set of channels seen in a frame
+NEVER: Final = 1 << 62  # ns
 
 # a stream's integers: those of its clock, then its frame in the making
 STAMP, SEEN, FULL, PENDING_COUNTER, STREAM_INTEGERS = range(CLOCK_INTEGERS, CLOCK_INTEGERS + 5)
@@ -73,6 +75,7 @@ class Resampler:
         patience: float = 0.1,
         frames: Sequence[int] = (),
         periods: Sequence[float] = (),
+        device_wrap: float = 0.0,
     ) -> None:
         """One joint with that many channels.
 
@@ -80,7 +83,8 @@ class Resampler:
         late; wraps: where each encoder starts again, 0 for never; counter_modulo: of the device's sample counter, which
         must travel in the reference's frame and is column `channels` (0: none); patience: s; frames: which frame each
         channel travels in, by any number (default: each its own); periods: s of each channel (default: period; 0: it
-        comes when it likes and its arrival is its instant). Raises ValueError.
+        comes when it likes and its arrival is its instant); device_wrap: s after which the device's own time starts
+        again (math.inf: never), where column `channels` is that time in s (0: it is not). Raises ValueError.
         """
         if not (math.isfinite(period) and period > 0):
             raise ValueError(f"expected a positive period in seconds, found {period}")
@@ -95,13 +99,21 @@ class Resampler:
         self._table[:, PERIOD] = 1e9 * _per_channel("periods", periods, channels, [period] * channels)
         self._table[self._streams == self._streams[reference], PERIOD] = period * 1e9
         self._reference, self._modulo, self._patience = reference, counter_modulo, patience * 1e9
+        self._unit = 1.0
+        if device_wrap:
+            if counter_modulo:
+                raise ValueError("expected either a counter or a device time, found both")
+            self._modulo = round(min(device_wrap * 1e9, float(NEVER)))
+            self._unit = period * 1e9
+            if self._modulo < 8 * LONGEST_LOSS * self._unit:
+                raise ValueError(f"expected a device time over {8 * LONGEST_LOSS} periods, found {device_wrap} s")
         shortest = self._table[self._table[:, PERIOD] > 0, PERIOD].min()
         size = 1 << min(16, math.ceil(math.log2((self._patience + RESTART_AFTER) / shortest + 16)))
         streams = int(self._streams.max()) + 1
         self._stream_integers = np.zeros((streams, STREAM_INTEGERS), np.int64)
         for channel, stream in enumerate(self._streams):
             self._stream_integers[stream, FULL] |= 1 << channel
-        if counter_modulo:
+        if self._modulo:
             self._stream_integers[self._streams[reference], FULL] |= 1 << COUNTER_BIT
         self._stream_floats = np.zeros((streams, CLOCK_FLOATS))
         self._channel_floats = np.full((channels, CHANNEL_FLOATS), np.nan)
@@ -117,7 +129,7 @@ class Resampler:
         """Readings in order of arrival → ticks (n,) ns and rows (n, channels), NaN where a value is missing.
 
         times: (readings,) ns, of arrival, one for all readings of a frame; values: SI; columns: channel, or `channels`
-        for the counter. Raises ValueError on a column that is neither.
+        for the counter or the device's time. Raises ValueError on a column that is neither.
         """
         if len(times) == 0:
             return np.zeros(0, np.int64), np.zeros((0, self._channels))
@@ -127,9 +139,9 @@ class Resampler:
         consumed, count = 0, len(self._out_ticks)
         while consumed < len(times) or count > len(self._out_ticks) - LONGEST_LOSS - 1:
             consumed, count = _absorb(
-                times, values, columns, consumed, self._origin, self._reference, self._modulo, self._patience,
-                self._table, self._streams, self._stream_integers, self._stream_floats, self._channel_floats,
-                self._rings, self._ring, self._state, self._out_ticks, self._out_rows,
+                times, values, columns, consumed, self._origin, self._reference, self._modulo, self._unit,
+                self._patience, self._table, self._streams, self._stream_integers, self._stream_floats,
+                self._channel_floats, self._rings, self._ring, self._state, self._out_ticks, self._out_rows,
             )  # fmt: skip
             if consumed < 0:
                 raise ValueError(
@@ -144,7 +156,8 @@ class Resampler:
         """Totals by cause.
 
         lost: frames that never came; late: values that missed their tick; duplicate, out_of_order: frames not used, by
-        counter or stamp; invalid: values not finite; glitch: encoder values beyond reason; restart: clocks set anew.
+        counter or stamp; invalid: values not finite; glitch: encoder values beyond reason; restart: clocks set anew;
+        rejected: frames whose device time runs ahead.
         """
         return dict(zip(NAMES, self._totals.tolist(), strict=True))
 
@@ -165,6 +178,7 @@ def _finish(
     stream: int,
     reference: int,
     modulo: int,
+    unit: float,
     streams: NDArray[np.int64],
     stream_integers: NDArray[np.int64],
     stream_floats: Floats,
@@ -185,7 +199,8 @@ def _finish(
         if streams[channel] == stream:
             period = lines.table[channel, PERIOD]
     room = lines.ring.shape[2] - 8
-    if place(arrival, counter, period, modulo if leads else 0, room, integers, floats, lines.state) != PLACED:
+    wrap = modulo if leads else 0
+    if place(arrival, counter, period, wrap, unit, room, integers, floats, lines.state) != PLACED:
         return
     decided, fresh = integers[HELD] == IN_TIME, integers[FRESH] == 1
     for channel in range(len(streams)):
@@ -210,8 +225,8 @@ def _finish(
 
 @kernel(
     "UniTuple(i8, 2)(Array(i8, 1, 'A', readonly=True), Array(f8, 1, 'A', readonly=True), "
-    "Array(i4, 1, 'A', readonly=True), i8, i8, i8, i8, f8, f8[:, ::1], i8[::1], i8[:, ::1], f8[:, ::1], f8[:, ::1], "
-    "i8[:, ::1], f8[:, :, ::1], i8[::1], i8[::1], f8[:, ::1])"
+    "Array(i4, 1, 'A', readonly=True), i8, i8, i8, i8, f8, f8, f8[:, ::1], i8[::1], i8[:, ::1], f8[:, ::1], "
+    "f8[:, ::1], i8[:, ::1], f8[:, :, ::1], i8[::1], i8[::1], f8[:, ::1])"
 )
 def _absorb(
     times: Nanoseconds,
@@ -221,6 +236,7 @@ def _absorb(
     origin: int,
     reference: int,
     modulo: int,
+    unit: float,
     patience: float,
     table: Floats,
     streams: NDArray[np.int64],
@@ -249,16 +265,17 @@ def _absorb(
         frame = stream_integers[stream]
         torn = frame[SEEN] != 0 and (frame[STAMP] != arrival or frame[SEEN] & bit != 0)
         if torn:
-            _finish(stream, reference, modulo, streams, stream_integers, stream_floats, channel_floats, lines)
+            _finish(stream, reference, modulo, unit, streams, stream_integers, stream_floats, channel_floats, lines)
         frame[STAMP] = arrival
         frame[SEEN] |= bit
         if column == channels:
-            frame[PENDING_COUNTER] = np.int64(values[i]) % modulo if np.isfinite(values[i]) else -1
+            count_there = values[i] if unit == 1.0 else np.rint(values[i] * 1e9)
+            frame[PENDING_COUNTER] = np.int64(count_there) % modulo if np.abs(count_there) < NEVER else -1
         else:
             channel_floats[column, PENDING] = values[i]
         state[NOW] = max(state[NOW], arrival)
         if frame[SEEN] == frame[FULL]:
-            _finish(stream, reference, modulo, streams, stream_integers, stream_floats, channel_floats, lines)
+            _finish(stream, reference, modulo, unit, streams, stream_integers, stream_floats, channel_floats, lines)
         if frame[SEEN] == 0 or torn:
             count = emit(patience, lines, out_ticks, out_rows, count)
     return len(times), count

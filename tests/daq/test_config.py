@@ -137,3 +137,31 @@ def test_check_exits_78_and_init_writes_what_check_accepts(tmp_path: Path) -> No
     assert jointwatch("check", str(good)).returncode == 0
     assert jointwatch("init", str(good)).returncode == 1
     assert jointwatch("listen", "--nonsense").returncode == 2
+
+
+def test_the_devices_time_stands_alone_and_in_the_references_frame(tmp_path: Path) -> None:
+    both = changed(
+        "[joints.elbow.channels]",
+        'device_time = { signal = "bus.STATE.counter", wrap = 0.065536 }\n[joints.elbow.channels]',
+    )
+    found = "\n".join(problems(tmp_path, both))
+    assert "expected either counter or device_time, found both" in found
+    assert "device_time.wrap: expected at least 0.512 s at 1000 Hz, found 0.065536" in found
+
+
+def test_two_drivers_claiming_one_wire_are_told_apart_or_refused(tmp_path: Path) -> None:
+    (tmp_path / "by-id").symlink_to("/dev/ttyACM0")
+    port = f"""
+[drivers.port]
+kind = "serial"
+port = "{tmp_path / "by-id"}"
+[[drivers.port.packets]]
+name = "TORQUE"
+id = 1
+fields = [{{ name = "torque", type = "i16" }}]
+"""
+    [problem] = problems(tmp_path, TEMPLATE.read_text() + port)
+    assert (
+        f'drivers.port.port: expected a wire of its own, found "{tmp_path / "by-id"}", which is driver bus' in problem
+    )
+    load(write(tmp_path, TEMPLATE.read_text() + port.replace(str(tmp_path / "by-id"), "/dev/ttyUSB7")))

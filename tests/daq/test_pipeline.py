@@ -109,3 +109,67 @@ def test_lost_samples_are_counted(config: Config) -> None:
     pipeline.absorb(table[keep], 0, lambda: 0)
     assert pipeline.lines[0].aligner.lost()["lost"] == 7
     assert pipeline.lines[0].samples == 5000
+
+
+def test_a_channel_that_never_comes_is_named_although_the_others_come(config: Config) -> None:
+    table = readings(3.0)
+    table = table[table["channel"] != 1]
+    pipeline = Pipeline(config, boot=1)
+    said: list[Message] = []
+    for batch in np.split(table, 100):
+        said += pipeline.absorb(batch, 0, lambda: 0)
+        said += pipeline.watch(int(batch["time"][-1]), 0)
+    events = maps(said, b"event/elbow")
+    assert [(event["kind"], event["text"]) for event in events] == [
+        ("stale", "no torque (bus.STATE.current) for 1.0 s")
+    ]
+    estimates = maps(said, b"estimate/elbow")
+    assert len(estimates) > 120
+    for update in estimates[-80:]:
+        assert update["health"]["status"] == "faulted"
+        assert update["health"]["reasons"][0].startswith("no torque (bus.STATE.current) for ")
+    whole = readings(1.0, begin=3.0)
+    assert maps(pipeline.absorb(whole, 0, lambda: 0), b"event/elbow")[0]["kind"] == "recovered"
+    assert pipeline.watch(int(whole["time"][-1]), 0) == []
+
+
+@pytest.mark.parametrize("step", [100, -100])
+def test_a_step_of_the_hosts_clock_moves_time_stamps_and_nothing_else(config: Config, step: int) -> None:
+    batches = np.split(readings(18.0), 600)
+    epoch = 1_700_000_000 * 10**9
+    runs = []
+    for jump in (0, step):
+        pipeline = Pipeline(config, boot=1)
+        messages: list[Message] = []
+        for at, batch in enumerate(batches):
+            now = int(batch["time"][-1])
+            messages += pipeline.absorb(batch, epoch + (jump * 10**9 if at >= 450 else 0), lambda now=now: now)
+            messages += pipeline.watch(now, epoch)
+        runs.append([(topic, msgpack.unpackb(body)) for topic, body in messages])
+    moved = 0
+    for (topic, plain), (other_topic, stepped) in zip(*runs, strict=True):
+        assert topic == other_topic
+        times = {"timestamp": plain["timestamp"], "arrival": plain.get("arrival")}
+        assert repr(stepped | times) == repr(plain | times)
+        moved += stepped["timestamp"] == pytest.approx(plain["timestamp"] + step, abs=1e-3)
+    assert moved > 200
+
+
+def test_the_devices_own_time_serves_as_its_counter(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "daq" / "jointwatch.toml").read_text()
+    text = text.replace(
+        'counter = { signal = "bus.STATE.counter", modulo = 65536 }',
+        'device_time = { signal = "bus.STATE.counter", scale = 1e-3, wrap = 65.536 }',
+    )
+    (tmp_path / "c.toml").write_text(text)
+    table = readings(5.0)
+    ms = table["channel"] == 2
+    table["value"][ms] *= 1e-3
+    keep = np.ones(len(table), bool)
+    keep[3 * 2000 : 3 * 2007] = False
+    jitter = np.repeat(np.random.default_rng(1).integers(0, 3_000_000, len(table) // 3), 3)
+    table["time"] = np.maximum.accumulate(table["time"] + jitter)
+    pipeline = Pipeline(load(tmp_path / "c.toml"), boot=1)
+    pipeline.absorb(table[keep], 0, lambda: 0)
+    lost = pipeline.lines[0].aligner.lost()
+    assert {cause: count for cause, count in lost.items() if count} == {"lost": 7}

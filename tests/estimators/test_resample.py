@@ -237,7 +237,7 @@ def test_duplicates_stragglers_and_a_reset_of_the_device() -> None:
     resampler = Resampler(P, 1, counter_modulo=65536)
     ticks, rows = resampler.absorb(*frames(t, n * 1.0, n * 1.0))
     assert resampler.counters() == {
-        "lost": 0, "late": 0, "duplicate": 1, "out_of_order": 2, "invalid": 0, "glitch": 0, "restart": 1,
+        "lost": 0, "late": 0, "duplicate": 1, "out_of_order": 2, "invalid": 0, "glitch": 0, "restart": 1, "rejected": 0,
     }  # fmt: skip
     assert np.array_equal(rows[:, 0], np.r_[np.arange(700), np.arange(1, 400)])
     np.testing.assert_allclose(seconds(ticks), np.r_[np.arange(700), np.arange(701, 1100)] * P, atol=2e-5)
@@ -347,3 +347,62 @@ def test_bad_input_is_said_clearly() -> None:
     with pytest.raises(ValueError, match="delays for 2 channels, found 3"):
         Resampler(P, 2, delays=[0, 0, 0])
     assert len(Resampler(P, 1).absorb(times[:0], values[:0], columns[:0])[0]) == 0
+
+
+def with_device_time(n: NDArray[np.int64], clock: NDArray[np.float64], jitter: str) -> Readings:
+    """Frames of sample n, taken at n·P of the device's clock, which carry clock(n), s."""
+    return frames(arrivals(n * P * (1 + 80e-6), jitter), n * 1.0, clock)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("jitter", JITTERS)
+@pytest.mark.parametrize(("start", "wrap"), [(0.0, np.inf), (1.7e9, np.inf), (4290.0, 4294.967296), (64.0, 65.536)])
+def test_device_time_places_samples_across_losses_and_wraps(jitter: str, start: float, wrap: float) -> None:
+    n = np.arange(9000)[np.random.default_rng(2).random(9000) > 0.05]
+    clock = start + n * P
+    readings = with_device_time(n, clock % wrap if np.isfinite(wrap) else clock, jitter)
+    resampler = Resampler(P, 1, device_wrap=wrap)
+    ticks, rows = resampler.absorb(*readings)
+    kept = np.isfinite(rows[:, 0])
+    samples = rows[kept, 0]
+    assert len(ticks) > 8800
+    assert np.array_equal(samples, n[: len(samples)])
+    assert resampler.counters()["lost"] == (~kept).sum()
+    assert resampler.counters()["restart"] == 0
+    late = seconds(ticks)[kept][2000:] - samples[2000:] * P * (1 + 80e-6)
+    assert np.abs(late).max() < {"none": 8e-6, "0.2 ms": 2e-5}.get(jitter, 3e-4)
+
+
+def test_device_time_follows_a_device_that_does_not_sample_evenly() -> None:
+    n = np.arange(4000)
+    taken = n * P + 2e-4 * np.sin(n * 0.01)
+    ticks, _ = Resampler(P, 1, device_wrap=np.inf).absorb(*frames(arrivals(taken, "0.2 ms"), n * 1.0, taken + 77.0))
+    np.testing.assert_allclose(seconds(ticks)[1000:], taken[1000 : len(ticks)], atol=2e-5)
+
+
+@pytest.mark.parametrize("wrong", [-50.0, -0.5, 0.004, 0.03, 5.0, 1e6, np.nan])
+def test_wrong_device_times_are_rejected_and_move_nothing(wrong: float) -> None:
+    n = np.arange(6000)
+    clock = 100.0 + n * P
+    bad = np.array([3000, 3600, 4200])
+    clock[bad] += wrong
+    resampler = Resampler(P, 1, device_wrap=np.inf)
+    ticks, rows = resampler.absorb(*with_device_time(n, clock, "0.2 ms"))
+    counters = resampler.counters()
+    assert counters["restart"] == 0
+    rejected = counters["rejected" if wrong > 0 else "out_of_order"]
+    assert rejected == (0 if np.isnan(wrong) else len(bad))
+    known = np.isfinite(rows[:, 0])
+    late = seconds(ticks)[known] - rows[known, 0] * P * (1 + 80e-6)
+    assert np.abs(late[2000:]).max() < 3e-5
+
+
+def test_a_device_that_begins_anew_is_followed() -> None:
+    n = np.arange(6000)
+    clock = np.where(n < 3000, 100.0, -2.0) + n * P
+    resampler = Resampler(P, 1, device_wrap=np.inf)
+    ticks, rows = resampler.absorb(*with_device_time(n, clock, "0.2 ms"))
+    assert resampler.counters()["restart"] == 1
+    known = np.isfinite(rows[:, 0])
+    assert known.sum() > 5900
+    assert np.abs(seconds(ticks)[known][4000:] - rows[known, 0][4000:] * P * (1 + 80e-6)).max() < 3e-5
