@@ -17,6 +17,7 @@ from daq.process import Stop, endpoint, log
 from daq.publisher import open_publisher
 
 STATUS_EVERY: Final = 0.5  # s between two reports of the totals
+INSPECT_EVERY: Final = 0.2  # s between two reports of what the page draws beside the estimates
 WAIT: Final = 0.05  # s that one receive may wait, so that silence and a stop are seen soon
 
 
@@ -33,7 +34,7 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
     with Receiver(endpoint(runtime, "readings")) as receiver:
         ready()
         log.info("identifying %s", ", ".join(line.name for line in pipeline.lines))
-        due = 0.0
+        due = look = 0.0
         while not stop.asked:
             readings = receiver.drain(WAIT)
             epoch = time.time_ns() - time.monotonic_ns()
@@ -41,6 +42,10 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
             messages += pipeline.watch(time.monotonic_ns(), epoch)
             for message in messages:
                 updates.send_multipart(message)
+            if time.monotonic() >= look:
+                look = time.monotonic() + INSPECT_EVERY
+                for message in pipeline.inspect(epoch):
+                    status.send_multipart(message)
             if time.monotonic() >= due:
                 due = time.monotonic() + STATUS_EVERY
                 status.send_multipart((b"status/core", msgpack.packb(_totals(pipeline, receiver, boot))))

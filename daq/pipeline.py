@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from daq.align import Aligner, Sorter
 from daq.config import Config, Joint, routes
+from daq.samples import pack
 from daq.update import Publication
 from estimators.base import Estimate, Floats, Nanoseconds, Phase, Status
 
@@ -145,6 +146,11 @@ class Pipeline:
         for index, times, values, columns in self._sorter.split(readings):
             messages += self.lines[index].absorb(times, values, columns, epoch, now)
         return messages
+
+    def inspect(self, epoch: int) -> list[Message]:
+        """What the page draws of every joint beside its estimate, since the last call; internal."""
+        found = ((line.name, line.estimator.inspect()) for line in self.lines)
+        return [pack(name, inspection, epoch) for name, inspection in found if inspection is not None]
 
     def watch(self, now: int, epoch: int) -> list[Message]:
         """The messages that silence makes due."""

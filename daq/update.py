@@ -16,7 +16,8 @@ from estimators.base import Estimate
 
 VERSION: Final = 1
 PUBLIC: Final = ("estimate/", "residual/", "event/")
-INTERNAL: Final = ("status/", "process/")  # status/core: losses and totals; process/<name>: the supervisor's view
+# status/core: losses and totals; process/<name>: the supervisor's view; samples/<joint>: what the page draws beside
+INTERNAL: Final = ("status/", "process/", "samples/")
 
 Map = dict[str, Any]
 

@@ -139,6 +139,13 @@ class FrictionPlace(NamedTuple):
     sign: float  # of the law's columns there
 
 
+class SpringPlace(NamedTuple):
+    """Where an equation of motion has an elastic gear: torque = linear·twist + cubic·twist³."""
+
+    output: int  # the output whose rows hold the spring with a plus sign
+    columns: tuple[int, int]  # of phi: twist (rad) and its cube
+
+
 def joined(parts: Sequence[Rows]) -> Rows:
     """Rows one after the other."""
     time, phi, y, speed, samples = zip(*parts, strict=True)
@@ -155,6 +162,7 @@ class JointModel(Protocol):
     outputs: tuple[str, ...]  # units of y's components, e.g. ("N·m",)
     start: Floats  # (nonlinear,) the η to begin with
     friction: FrictionPlace
+    spring: SpringPlace | None
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill the rows at the full rate; NaN in y masks that output at that instant.

@@ -4,6 +4,7 @@ from pydantic import Field
 
 from estimators.base import Estimate, Event, Floats, Nanoseconds, Settings
 from estimators.forgetting import Alarm, Forgetting
+from estimators.inspection import Inspection, Inspector
 from estimators.joints import JointModelSettings
 from estimators.procedure import Procedure
 from estimators.signals import Conditioner, Conditioning
@@ -39,13 +40,16 @@ class Integrated:
             settings.start,
             settings.standstill,
         )
+        self._inspector = Inspector(model, self.conditioner.taps, self.conditioner.row_period)
 
     def absorb(self, time: Nanoseconds, values: Floats) -> None:
         """Learn from equidistant rows.
 
         time: (rows,) ns; values: (rows, channels) SI; a missing or invalid value is NaN and its row teaches nothing.
         """
-        self.procedure.absorb(self.conditioner.absorb(time, values))
+        rows = self.conditioner.absorb(time, values)
+        self.procedure.absorb(rows)
+        self._inspector.absorb(rows)
 
     def estimate(self) -> Estimate:
         """Report; never learns."""
@@ -54,6 +58,10 @@ class Integrated:
     def counters(self) -> dict[str, int]:
         """Totals of the conditioning (see Conditioner) and of the procedure (see Procedure)."""
         return self.conditioner.counters() | self.procedure.counters()
+
+    def inspect(self) -> Inspection | None:
+        """What is worth a look since the last call, None when no row came."""
+        return self._inspector.report(self.procedure.estimate(), self.procedure.rls)
 
     def events(self) -> list[Event]:
         """What happened since the last call."""

@@ -57,6 +57,7 @@ class FrictionOnly:
         self._inertia, self._joint = settings.inertia, settings.joint_torque
         place = tuple(range(len(self._law.parameters)))
         self.friction = FrictionPlace(settings.friction, axis, POSITION, EFFORT, (1.0, 1.0), 0, place, 1.0)
+        self.spring = None
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ and y at the full rate."""

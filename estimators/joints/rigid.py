@@ -80,6 +80,7 @@ class Rigid:
         self._friction = slice(first, first + len(self._law.parameters))
         place = tuple(range(len(self.parameters))[self._friction])
         self.friction = FrictionPlace(settings.friction, axis, POSITION, EFFORT, (1.0, 1.0), 0, place, 1.0)
+        self.spring = None
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ and y = measured torque (force) at the full rate."""

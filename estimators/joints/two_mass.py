@@ -16,7 +16,18 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from estimators.base import SECOND, SMOOTH, SMOOTH_RATE, VALUE, Axis, Floats, FrictionPlace, JointModel, Parameter
+from estimators.base import (
+    SECOND,
+    SMOOTH,
+    SMOOTH_RATE,
+    VALUE,
+    Axis,
+    Floats,
+    FrictionPlace,
+    JointModel,
+    Parameter,
+    SpringPlace,
+)
 from estimators.base import Settings as BaseSettings
 from estimators.friction import AnyFriction
 from estimators.friction.cyclic import CyclicSettings
@@ -92,6 +103,7 @@ class TwoMass:
         place = tuple(range(K2 + 1, first))
         scale = (1.0 / settings.gear, settings.gear)
         self.friction = FrictionPlace(settings.motor_friction, axis, MOTOR, EFFORT, scale, 0, place, -1.0)
+        self.spring = SpringPlace(1, (K1, K2))
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ (rows, 2, parameters) and y (rows, 2) at the full rate."""
