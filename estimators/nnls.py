@@ -77,7 +77,9 @@ def _enter(
 
 
 @inline
-def nnls(K: Floats, c: Floats, signed: Integers, size: Floats, yy: float, x: Floats, state: Integers, scratch: Floats) -> float:
+def nnls(
+    K: Floats, c: Floats, signed: Integers, size: Floats, yy: float, x: Floats, state: Integers, scratch: Floats
+) -> float:
     """Fill x and state (columns,); return the reduction of the residual sum of squares, cᵀx.
 
     size: (columns,) squared lengths of the columns before anything was projected out of them; yy: yᵀy, the scale of c;

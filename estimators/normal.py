@@ -1,7 +1,7 @@
 """Normal equations of a window's columns, from its Statistics, and the Gauss–Newton system they give.
 
-Columns are [F M …]: F the signed fixed ones, M and what follows live on B nodes; the unsigned fixed columns, orthonormal
-as Q, are projected out of all of them. With z = Qᵀ(W x):
+Columns are [F M …]: F the signed fixed ones, M and what follows live on B nodes; the unsigned fixed columns,
+orthonormal as Q, are projected out of all of them. With z = Qᵀ(W x):
 
     K = Xᵀ(WᵀW)X − zᵀz     c = (Wᵀy⊥)ᵀX     (and the entries with F from block and cross)
 """
@@ -9,7 +9,7 @@ as Q, are projected out of all of them. With z = Qᵀ(W x):
 import numpy as np
 
 from estimators.base import Floats
-from estimators.jit import inline
+from estimators.jit import inline, kernel
 from estimators.nnls import PASSIVE, Integers
 
 
@@ -66,17 +66,23 @@ def normal_equations(X: Floats, band: Floats, cross: Floats, block: Floats, K: F
             K[f + a, f + b] = K[f + b, f + a] = entry
 
 
+@kernel("void(f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[::1])")
+def unprojected(X: Floats, band: Floats, cross: Floats, gram: Floats, K: Floats, c: Floats) -> None:
+    """K and c of [F X] with every fixed column in F: cross (fixed + 1, B) and gram (fixed + 1, fixed + 1) of [F y]."""
+    normal_equations(X, band, cross, gram, K, c, np.empty(len(c)))
+
+
 @inline
 def gauss_newton(
     K: Floats, c: Floats, state: Integers, theta: Floats, m: int, owner: Integers, H: Floats, g: Floats
 ) -> None:
     """H = DᵀP⊥D and g = Dᵀr from the normal equations of [F M M′] and their solution theta (f + m,), state of [F M].
 
-    M′: derivatives of M's m columns, in their order, over and over; owner (derivatives,): by which η. D_k = Σ_j θ_j M′_j
-    over those by η_k; P⊥ projects off the columns whose state is PASSIVE.
+    M′: derivatives of M's m columns, in their order, over and over; owner (derivatives,): by which η.
+    D_k = Σ_j θ_j M′_j over those by η_k; P⊥ projects off the columns whose state is PASSIVE.
     """
     n, q = len(theta), len(g)
-    A, r = np.zeros((n + q, n + q)), np.zeros(n)  # of [F M D], then its Cholesky factor
+    A = np.zeros((n + q, n + q))  # of [F M D], then its Cholesky factor
     for i in range(n):
         A[i, : i + 1] = K[i, : i + 1]
     g[:] = 0.0

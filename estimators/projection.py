@@ -6,9 +6,9 @@ F is projected out once; an evaluation fills the moving columns M (one call of t
 with the window's Statistics and solves the small non-negative least squares. Minima are found in three steps, in s
 (s = ln η where η is positive, else η):
 
-1. survey: ρ on a lattice. Where every column depends on one η only, `lattice` evaluations give all latticeᵠ combinations,
-   and, by six-point interpolation of the columns in s, ρ and its derivatives anywhere between (table.py): no further
-   evaluation is spent on finding the valleys and running down them.
+1. survey: ρ on a lattice. Where every column depends on one η only, `lattice` evaluations give all latticeᵠ
+   combinations and, by six-point interpolation of the columns in s, ρ and its derivatives anywhere between (table.py):
+   no further evaluation is spent on finding the valleys and running down them.
 2. from the bottom of each valley, evaluations again: Gauss–Newton with Kaufman's Jacobian (BIT 15:49–57, 1975). With
    D_k = ∂M/∂s_k θ_M, r the residual and P⊥ the projector off the columns in use,
 
@@ -43,7 +43,7 @@ TRIALS: Final = 8  # of one step, with μ ten times larger each
 ITERATIONS: Final = 40
 PROBE: Final = 3  # iterations on evaluations that tell a runner-up from the lowest: the table has led to its bottom
 APART: Final = 0.05  # in ln η (or of the range): closer minima are one
-STARTS: Final = 24  # on the lattice that are run down in the table, at most
+STARTS: Final = 16  # on the lattice that are run down in the table, at most
 
 
 class Problem(NamedTuple):
@@ -53,7 +53,9 @@ class Problem(NamedTuple):
     signals: Floats  # (B, 2, SIGNALS) where it is evaluated
     columns: int  # it has
     moving: Integers  # (m,) which of them η moves
-    owner: Integers  # (derivatives,) by which η the derivative columns are: (m,), or q times m where one depends on several
+    owner: (
+        Integers  # (derivatives,) by which η the derivative columns are: (m,), or (q·m,) where one depends on several
+    )
     separate: bool  # every column depends on one η
     scale: Floats  # (3, q) lower and upper s, and 1 where s = ln η
     band: Floats  # (width, B) WᵀW
@@ -210,7 +212,7 @@ def _polish(
 
 @inline
 def _insert(value: float, s: Floats, scale: Floats, best: Floats, where: Floats, held: int) -> int:
-    """Keep (value, s) among the `held` lowest so far, in order, unless a lower one is within APART; returns how many."""
+    """Keep (value, s) among the held lowest so far, in order, unless a lower one is within APART; returns how many."""
     for i in range(held):
         near = _near(s, where[i], scale, APART)
         if near and best[i] <= value:
@@ -292,7 +294,7 @@ def _survey(law: Law, p: Problem, lattice: int, tolerance: float, best: Floats, 
     return held
 
 
-@kernel(f"i8({PROBLEM}, i8, f8, f8, f8[::1], f8[:, ::1], f8[::1], f8[:, ::1], i8[::1])")
+@kernel(f"i8({PROBLEM}, i8, i8, f8, f8, f8[::1], f8[:, ::1], f8[::1], f8[:, ::1], i8[::1])")
 def minima(
     law: Law,
     constants: Floats,
@@ -307,6 +309,7 @@ def minima(
     block: Floats,
     signed: Integers,
     lattice: int,
+    given: int,
     coarse: float,
     fine: float,
     best: Floats,
@@ -315,21 +318,34 @@ def minima(
     X: Floats,
     count: Integers,
 ) -> int:
-    """Fill best (minima,) and where (minima, q) with ρ and s of the lowest distinct minima in order; returns how many.
+    """Fill best (minima,) and where (minima, q) with ρ and s of the lowest distinct minima, in order; returns how many.
 
-    coarse, fine: the part of ρ that the last step may still promise, elsewhere and for the lowest, of which theta and X
-    are (see _polish). count: (2,) evaluations of ρ and fills of the moving columns.
+    given: of where's rows, already there to begin from; 0: the lattice is surveyed. coarse, fine: the part of ρ that
+    the last step may still promise, elsewhere and for the lowest, of which theta and X are (see _polish). count: (2,)
+    evaluations of ρ and fills of the moving columns.
     """
     p = Problem(constants, signals, columns, moving, owner, separate, scale, band, cross, block, signed)
-    bottoms, places = np.empty(len(best)), np.empty(where.shape)
-    found = _survey(law, p, lattice, coarse, bottoms, places, count)
-    held, finished = 0, -1
+    bottoms, places = np.empty(len(best)), where.copy()
+    found = given if given > 0 else _survey(law, p, lattice, coarse, bottoms, places, count)
+    held = 0
     for i in range(found):
         value = _polish(law, p, places[i], PROBE, coarse, theta, X, count)
         held = _insert(value, places[i], scale, best, where, held)
-        finished = i
-    if held > 0 and (finished != 0 or held == 1):
+    if held > 0:
         s = where[0].copy()
         best[0] = _polish(law, p, s, ITERATIONS, fine, theta, X, count)
         where[0] = s
     return held
+
+
+@kernel("f8(f8[:, ::1], i8[::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], i8[::1])")
+def residual(every: Floats, moving: Integers, band: Floats, cross: Floats, block: Floats, signed: Integers) -> float:
+    """ρ for a law's columns (columns, B), for a search from outside."""
+    m, n = len(moving), len(signed)
+    M, K, c, size = np.empty((m, every.shape[1])), np.empty((n, n)), np.empty(n), np.empty(n)
+    theta, state, scratch = np.empty(n), np.empty(n, np.int64), np.empty((n + 1, n))
+    for column in range(m):
+        M[column] = every[moving[column]]
+    normal_equations(M, band, cross, block, K, c, size)
+    value = block[-1, -1] - nnls(K, c, signed, size, block[-1, -1], theta, state, scratch)
+    return value if np.isfinite(value) else np.inf

@@ -25,7 +25,9 @@ from estimators import binning
 from estimators.base import Axis, Floats, Parameter, Settings
 from estimators.binning import Statistics
 from estimators.friction.base import FrictionLaw, FrictionSettings
-from estimators.projection import Problem, minima
+from estimators.normal import unprojected
+from estimators.projection import Problem, minima, residual
+from estimators.search import SEARCHES, SearchSettings, minimise
 from estimators.table import POINTS
 
 COLLINEAR: Final = (
@@ -33,6 +35,8 @@ COLLINEAR: Final = (
 )
 COARSE: Final = 1e-2  # χ² that a runner-up's last step may promise
 FINE: Final = 1e-6  # χ² of the best's last step: 1e-3 of a standard deviation
+MOST: Final = 1024  # points of a lattice on which nothing can be shared
+DISTINCT: Final = 0.1  # of the box: points of a search that begin a polish each
 EDGE: Final = 1e-9  # of the range
 
 
@@ -42,6 +46,10 @@ class RefitSettings(Settings):
     nodes: Annotated[int, Field(ge=0, le=4096)] = 128  # of the velocity; 0: none, an evaluation costs the window
     lattice: Annotated[int, Field(ge=POINTS, le=64)] = 16  # points a side over the box of η
     minima: Annotated[int, Field(ge=1, le=16)] = 3  # that are polished, at most
+    search: SearchSettings = Field(
+        default_factory=SEARCHES["mcs"]
+    )  # where columns depend on several η and the lattice would cost too much
+    budget: Annotated[int, Field(ge=50)] = 500  # evaluations of that search
     ambiguity: Annotated[float, Field(ge=0)] = 9.0  # χ² by which a runner-up must be worse: a likelihood ratio of 90
 
 
@@ -100,6 +108,7 @@ class _Structure(NamedTuple):
     moving: NDArray[np.int64]  # columns that η moves
     owner: NDArray[np.int64]  # see Problem
     alone: bool  # they depend on the velocity alone
+    odd: bool  # and change its sign with it
 
 
 def refit(
@@ -131,14 +140,14 @@ def refit(
 
 @lru_cache(maxsize=64)
 def _look(friction: FrictionSettings, axis: Axis) -> _Structure:
-    """Which columns η moves, which η moves which, and whether velocity is all they see: from values, not from promises."""
+    """What η does to the columns, from their values: nothing declared that could be wrong."""
     law = friction.law(axis)
     speed = np.concatenate([np.geomspace(1e-4, 10.0, 24), -np.geomspace(1e-4, 10.0, 24)])
     places, loads = np.linspace(-2.0, 2.0, 48), np.linspace(5.0, -7.0, 48)
     lower, upper = (np.array([getattr(p, end) for p in law.nonlinear]) for end in ("low", "high"))
     tries = [law.start, *(np.clip(law.start * factor, lower, upper) for factor in (0.5, 2.0))]
     moves = np.zeros((len(law.parameters), len(law.nonlinear)), bool)
-    alone = True
+    alone = odd = True
     for eta in tries:
         base = law.columns(places, speed, loads, eta)
         for k in range(len(eta)):
@@ -147,11 +156,13 @@ def _look(friction: FrictionSettings, axis: Axis) -> _Structure:
                 changed[k] = other[k]
                 moves[:, k] |= (law.columns(places, speed, loads, changed) != base).any(axis=0)
         elsewhere = law.columns(-places - 1.0, speed, 2.0 * loads, eta)
+        back = law.columns(places, -speed, loads, eta)
         alone = alone and not (elsewhere != base)[:, moves.any(axis=1)].any()
+        odd = odd and not (back != -base)[:, moves.any(axis=1)].any()
     moving = np.flatnonzero(moves.any(axis=1))
     separate = bool((moves[moving].sum(axis=1) == 1).all())
     owner = moves[moving].argmax(axis=1) if separate else np.repeat(np.arange(len(law.nonlinear)), len(moving))
-    return _Structure(law, moving, owner.astype(np.int64), alone)
+    return _Structure(law, moving, owner.astype(np.int64), alone, odd)
 
 
 def _check(window: Window, model: Model, structure: _Structure) -> None:
@@ -205,7 +216,7 @@ def _statistics(window: Window, structure: _Structure, settings: RefitSettings) 
         np.ones(1) if window.taps is None else window.taps,
     )
     if settings.nodes and structure.alone:
-        return binning.binned(rows, window.velocity, structure.law.odd, settings.nodes)
+        return binning.binned(rows, window.velocity, structure.odd, settings.nodes)
     zero = np.zeros(samples)
     position, load = (zero if signal is None else signal for signal in (window.position, window.load))
     return binning.whole(rows, position, window.velocity, load)
@@ -284,11 +295,39 @@ def _search(problem: Problem, law: FrictionLaw, settings: RefitSettings, freedom
     values, where = np.empty(settings.minima), np.empty((settings.minima, dimensions))
     theta, count = np.empty(len(problem.signed)), np.zeros(2, np.int64)
     X = np.empty((len(problem.moving) + len(problem.owner), len(problem.signals)))
+    given = 0
+    if not problem.separate and settings.lattice**dimensions > MOST:
+        given = _visit(problem, law, settings, where, count)
     tolerances = COARSE / freedom, FINE / freedom
-    found = minima(law.kernel, *problem, settings.lattice, *tolerances, values, where, theta, X, count)
-    if found == 0:
+    found = minima(law.kernel, *problem, settings.lattice, given, *tolerances, values, where, theta, X, count)
+    if found == 0 or not math.isfinite(values[0]):
         raise ValueError("the residual is finite nowhere in the box: the window holds numbers beyond all scale")
     return _Found(values[:found], where[:found], theta, X, int(count[0]), int(count[1]))
+
+
+def _visit(problem: Problem, law: FrictionLaw, settings: RefitSettings, where: Floats, count: NDArray[np.int64]) -> int:
+    """Let the search look where a lattice would cost too much: fill where (minima, q) with its best distinct points."""
+    every = np.empty((problem.columns, len(problem.signals)))
+    arrays = problem.moving, problem.band, problem.cross, problem.block, problem.signed
+    log, visited = problem.scale[2] > 0.0, []
+
+    def f(s: Floats) -> float:
+        law.kernel(problem.signals, 0, 1, problem.constants, np.where(log, np.exp(s), s), every.T)
+        value = residual(every, *arrays)
+        visited.append((value, tuple(s)))
+        return value
+
+    low, high, _ = problem.scale
+    found = minimise(settings.search, f, low, high, budget=settings.budget)
+    count += found.evaluations
+    chosen: list[Floats] = []
+    for _, point in sorted(visited):
+        s = np.array(point)
+        if all(np.abs((s - other) / (high - low)).max() > DISTINCT for other in chosen):
+            chosen.append(s)
+    chosen = chosen[: len(where)]
+    where[: len(chosen)] = chosen
+    return len(chosen)
 
 
 def _report(
@@ -310,13 +349,19 @@ def _report(
     for j, k in enumerate(structure.owner):
         D[k] += found.theta[len(found.theta) - m + j % m] * found.X[m + j]
     D /= np.where(log, etas[0], 1.0)[:, np.newaxis]  # ∂/∂η = ∂/∂s · ∂s/∂η
-    A, b = _normal(np.concatenate([found.X[:m], D]), statistics)
+    X = np.concatenate([found.X[:m], D])
+    A, b = np.empty((fixed + m + q,) * 2), np.empty(fixed + m + q)
+    unprojected(X, statistics.band, statistics.cross, statistics.gram, A, b)
     held[fixed + m :] = np.diag(A)[fixed + m :] <= 0.0
+    lengths = np.sqrt(np.where(held, 1.0, np.diag(A)))
+    A, b = A / np.outer(lengths, lengths), b / lengths
     theta = np.zeros(fixed + m)
     used = np.flatnonzero(~held[: fixed + m])
-    theta[used] = _solve(A[np.ix_(used, used)], b[used])
+    theta[used] = np.linalg.solve(A[np.ix_(used, used)], b[used])
     variance = value / (statistics.rows - len(A))
     covariance, condition = _covariance(A, held, variance)
+    theta /= lengths[: fixed + m]
+    covariance /= np.outer(lengths, lengths)
     names = (*(p.name for p in parameters), *(p.name for p in structure.law.nonlinear))
     runner_up, gap = (etas[1], found.values[1] - value) if len(etas) > 1 else (None, math.inf)
     gap = float(gap) / variance if variance > 0.0 else math.inf
@@ -340,36 +385,15 @@ def _report(
     )
 
 
-def _normal(X: Floats, statistics: Statistics) -> tuple[Floats, Floats]:
-    """JᵀJ and Jᵀy for J = [F M D] from X (m + q, B) = [M D]."""
-    product = statistics.band[0] * X
-    for d in range(1, len(statistics.band)):
-        w = statistics.band[d, :-d]
-        product[:, :-d] += w * X[:, d:]
-        product[:, d:] += w * X[:, :-d]
-    across = statistics.cross @ X.T
-    inner = product @ X.T
-    A = np.block([[statistics.gram[:-1, :-1], across[:-1]], [across[:-1].T, inner]])
-    return A, np.concatenate([statistics.gram[:-1, -1], across[-1]])
-
-
-def _solve(A: Floats, b: Floats) -> Floats:
-    lengths = np.sqrt(np.diag(A))
-    solution: Floats = np.linalg.solve(A / np.outer(lengths, lengths), b / lengths) / lengths
-    return solution
-
-
 def _covariance(A: Floats, held: NDArray[np.bool_], variance: float) -> tuple[Floats, float]:
-    """σ²(JᵀJ)⁻¹ of the columns in use, and the condition of J with columns of length one."""
+    """σ²(JᵀJ)⁻¹ of the columns in use, and the condition of J; columns of length one."""
     used = np.flatnonzero(~held)
-    lengths = np.sqrt(np.diag(A)[used])
-    values, vectors = np.linalg.eigh(A[np.ix_(used, used)] / np.outer(lengths, lengths))
     covariance = np.diag(np.where(held, np.inf, 0.0))
+    values, vectors = np.linalg.eigh(A[np.ix_(used, used)])
     if values[0] <= 0.0:
-        covariance[np.ix_(used, used)] = np.diag(np.full(len(used), np.inf))
+        covariance[used, used] = np.inf
         return covariance, math.inf
-    inverse = (vectors / values) @ vectors.T
-    covariance[np.ix_(used, used)] = variance * inverse / np.outer(lengths, lengths)
+    covariance[np.ix_(used, used)] = variance * (vectors / values) @ vectors.T
     return covariance, math.sqrt(values[-1] / values[0])
 
 

@@ -1,4 +1,4 @@
-"""The table of a survey: normal equations of columns stored on a lattice of η, read between its points, and its starts.
+"""The table of a survey: normal equations of columns stored on a lattice of η, read between its points.
 
 Where every moving column depends on one η only, the normal equations at any s are a congruence of those of all stored
 columns: K(s) = L(s) K_table L(s)ᵀ, with six-point Lagrange weights L in s, and with their derivatives those of M′.
