@@ -5,15 +5,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from daq import config
 from daq.channel import Sender
 from daq.config import Config
 from daq.process import CannotStartError, Stop, endpoint, log
-from drivers.base import Driver, LinkError
+from drivers.base import Driver, EndOfFileError, LinkError, LinkPausedError
+from drivers.reading import empty
 
 REPORT_EVERY: Final = 0.5  # s between two reports of the counters
 WAIT: Final = 0.1  # s that one read may wait, so that a stop is seen soon
-BACK_OFF: Final = (0.1, 2.0)  # s between two attempts to open a lost wire, first and longest
+BACK_OFF: Final = (0.1, 0.5)  # s between two attempts to open a lost wire, first and longest: data within 1 s
 
 
 def run(name: str, settings: Config, runtime: Path, ready: Callable[[], None]) -> None:
@@ -39,6 +43,11 @@ def run(name: str, settings: Config, runtime: Path, ready: Callable[[], None]) -
             sender.report(False, totals, str(error))
             time.sleep(pause)
             pause = min(2 * pause, BACK_OFF[1])
+        except EndOfFileError as end:
+            log.info("%s", end)
+            sender.report(False, totals, str(end))
+            while not stop.asked:
+                time.sleep(WAIT)
     sender.report(False, totals, "stopped")
     sender.close()
 
@@ -47,18 +56,31 @@ def _serve(driver: Driver, sender: Sender, stop: Stop, totals: dict[str, int]) -
     """Read until the wire is lost (LinkError) or a stop is asked; totals go on over re-opened wires."""
     before = dict(totals)
     due = 0.0
+    cause = ""
     try:
         while not stop.asked:
-            readings = driver.read(WAIT)
+            known = cause
+            readings, cause = _read(driver)
             if len(readings):
                 sender.send(readings)
             now = time.monotonic()
+            if cause != known:
+                log.warning("%s", cause or "data again")
+                due = now
             if now >= due:
                 due = now + REPORT_EVERY
                 _add(totals, before, driver)
-                sender.report(True, totals)
+                sender.report(not cause, totals, cause)
     finally:
         _add(totals, before, driver)
+
+
+def _read(driver: Driver) -> tuple[NDArray[np.void], str]:
+    """Readings, or why the wire carries nothing for now."""
+    try:
+        return driver.read(WAIT), ""
+    except LinkPausedError as error:
+        return empty(), str(error)
 
 
 def _add(totals: dict[str, int], before: dict[str, int], driver: Driver) -> None:

@@ -1,14 +1,15 @@
 """CAN adapters: python-can opens and configures them and hands over their frames one by one, whatever the make.
 
-Only slcan is read otherwise: in bulk, through the descriptor of the port that python-can opened (its own byte-wise
-reading costs 127 µs a frame). `ignore_config`: no hidden file has a say in what is opened.
+Two are read otherwise, in bulk: slcan through the descriptor of the port that python-can opened (its own byte-wise
+reading costs 127 µs a frame), SocketCAN through a socket of our own. `ignore_config`: no hidden file has a say in what
+is opened.
 """
 
 import fcntl
 import logging
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, Protocol
 
@@ -18,8 +19,10 @@ from numpy.typing import NDArray
 
 from drivers import slcan
 from drivers.base import LinkError
+from drivers.bulk import AVAILABLE
 from drivers.descriptor import drain, link_error
 from drivers.frame import ERROR, EXTENDED, REMOTE, Frames
+from drivers.socketcan import SocketCan
 
 logging.getLogger("can").setLevel(logging.CRITICAL)  # what it logs it also raises, and we say it in one sentence
 
@@ -46,8 +49,6 @@ UNHURRIED: Final = {"slcan": {"sleep_after_open": 0.0}}  # python-can waits 2 s 
 
 class Adapter(Protocol):
     """One adapter, open: where frames come from."""
-
-    def __init__(self, interface: str, channel: str, options: Mapping[str, Any]) -> None: ...
 
     @property
     def counts(self) -> Mapping[str, int]: ...
@@ -114,13 +115,13 @@ class Messages:
 class Slcan:
     """An slcan adapter, its text read in bulk through the descriptor of the port that python-can opened."""
 
-    def __init__(self, interface: str, channel: str, options: Mapping[str, Any]) -> None:
+    def __init__(self, channel: str, options: Mapping[str, Any]) -> None:
         self._name = channel.partition("@")[0]
         self._parser = slcan.Parser()
         self._bus: Any = None
         self._lock = _claim(self._name)
         try:
-            self._bus = can.Bus(interface=interface, channel=channel, ignore_config=True, **options)
+            self._bus = can.Bus(interface="slcan", channel=channel, ignore_config=True, **options)
         except BaseException:
             self.close()
             raise
@@ -146,12 +147,17 @@ class Slcan:
             self._lock = None
 
 
-_ADAPTERS: Final[dict[str, type[Adapter]]] = {"slcan": Slcan}
+def open_adapter(
+    interface: str, channel: str, options: Mapping[str, Any], only: Collection[int] = (), keep_own: bool = True
+) -> Adapter:
+    """Open an adapter with python-can's options. Raises whatever its library raises.
 
-
-def open_adapter(interface: str, channel: str, options: Mapping[str, Any]) -> Adapter:
-    """Open an adapter with python-can's options. Raises whatever its library raises."""
-    return _ADAPTERS.get(interface, Messages)(interface, channel, options)
+    For SocketCAN: only: ids that the kernel lets through (all where empty); keep_own: deliver what this host sends.
+    Where options of python-can are given for it, python-can reads it.
+    """
+    if interface == "socketcan" and AVAILABLE and not options.keys() - {"fd"}:
+        return SocketCan(channel, only, keep_own)
+    return Slcan(channel, options) if interface == "slcan" else Messages(interface, channel, options)
 
 
 def _claim(port: str) -> int | None:

@@ -4,6 +4,8 @@ The error tree::
 
     DriverError            one clear sentence, never a traceback for the user
     ├── LinkError          the device is missing, busy, not permitted, or went away: retried with back-off
+    │   └── LinkPausedError  it is there but carries nothing (an interface that is down): it goes on by itself
+    ├── EndOfFileError     a recording has been read to its end: nothing is wrong
     └── LayoutError        the layout cannot be used (unreadable DBC, unknown signal): a configuration error, exit 78
 """
 
@@ -23,6 +25,14 @@ class DriverError(Exception):
 
 class LinkError(DriverError):
     """The wire is not there (missing, busy, not permitted, gone)."""
+
+
+class LinkPausedError(LinkError):
+    """The wire is there but carries nothing; the driver stays open and goes on by itself."""
+
+
+class EndOfFileError(DriverError):
+    """The recording has been read to its end."""
 
 
 class LayoutError(DriverError):
@@ -66,7 +76,7 @@ class Driver(Protocol):
         """Wait up to timeout seconds for the first frame, then drain and decode all that is there.
 
         Returns a READING array (possibly empty). Garbage is counted, never raised.
-        Raises LinkError when the wire is gone.
+        Raises LinkError when the wire is gone, EndOfFileError when a recording is over.
         """
         ...
 

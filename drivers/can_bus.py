@@ -39,6 +39,13 @@ class CanBusSettings(Settings):
         default={}, description='what the DBC leaves out or has wrong, by "MESSAGE.signal"'
     )
     limits: bool = Field(default=False, description="believe the DBC's value limits: what is outside becomes NaN")
+    kernel_filter: bool = Field(
+        default=False,
+        description="socketcan: let through only the frames that are used; what else is on the bus is then not counted",
+    )
+    own_frames: bool = Field(
+        default=True, description="socketcan: deliver also what this host sends itself (commands), marked as such"
+    )
     options: dict[str, str | int | float | bool] = Field(default={}, description="handed to python-can as they are")
     _layout: Layout = PrivateAttr()
 
@@ -67,6 +74,8 @@ class CanBusSettings(Settings):
                 f"{self.interface} cannot be told to keep silent (for socketcan: `ip link set {self.channel} type can "
                 f"listen-only on`), found listen_only = true"
             )
+        if self.interface != "socketcan" and (self.kernel_filter or not self.own_frames):
+            raise ValueError(f"kernel_filter and own_frames are of socketcan, found one with {self.interface}")
         clash = self.options.keys() & {"interface", "channel", "bitrate", "fd", "ignore_config"}
         if clash:
             raise ValueError(f"expected {', '.join(sorted(clash))} as keys of the driver, found them under options")
@@ -122,7 +131,13 @@ class CanBus:
         settings = self._settings
         self._decoder, self._garbage = Decoder(self._layout, self._wanted), {}
         try:
-            self._adapter = open_adapter(settings.interface, settings.channel, settings.adapter_options())
+            self._adapter = open_adapter(
+                settings.interface,
+                settings.channel,
+                settings.adapter_options(),
+                {self._layout.signals[one.signal].frame for one in self._wanted} if settings.kernel_filter else (),
+                settings.own_frames,
+            )
         except Exception as error:  # adapters' libraries raise whatever they like when opening fails
             raise link_error(settings.channel, error) from error
         return self

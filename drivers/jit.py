@@ -1,10 +1,12 @@
 """The one place that chooses numba's options for reading and decoding, and why; the same as in estimators/jit.py.
 
 Explicit signatures and cache=True: compiled once per installation, never in the middle of a run. nogil=True: a kernel
-never holds up another thread. The disk cache is valid for one state of the kernel's file and of all that it imports
-from this package. No fastmath: a NaN must stay a NaN.
+never holds up another thread. The disk cache is valid for one content of the kernel's file and of all that it imports
+from this package (times of change do not survive every file system). No fastmath: a NaN must stay a NaN.
 """
 
+import functools
+import hashlib
 import os
 import re
 from collections.abc import Callable
@@ -46,14 +48,18 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
     return compiled
 
 
-def sources(file: Path) -> tuple[tuple[str, int, int], ...]:
-    """A file and what it imports from this package, directly or not: (path, time of change in ns, size)."""
-    found: set[Path] = set()
+@functools.cache
+def sources(file: Path) -> str:
+    """Digest of a file and of all that it imports from this package, directly or not."""
+    found: dict[Path, bytes] = {}
     todo = [file]
     while todo:
         source = todo.pop()
-        found.add(source)
-        for name in re.findall(r"^from drivers\.(\w+) import", source.read_text(encoding="utf-8"), re.MULTILINE):
-            path = PACKAGE / f"{name}.py"
+        found[source] = source.read_bytes()
+        for name in re.findall(rb"^from drivers\.(\w+) import", found[source], re.MULTILINE):
+            path = PACKAGE / f"{name.decode()}.py"
             todo += [path] if path.exists() and path not in found else []
-    return tuple((str(source), source.stat().st_mtime_ns, source.stat().st_size) for source in sorted(found))
+    digest = hashlib.blake2b(digest_size=16)
+    for source in sorted(found):
+        digest.update(found[source])
+    return digest.hexdigest()

@@ -1,0 +1,77 @@
+"""What the error frames of a CAN interface say: counted by cause, and said in one sentence where it is news.
+
+Classes and details of linux/can/error.h. That a frame was not acknowledged repeats a thousand times a second; the log
+hears of each cause once, and again when ten seconds have passed without it.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+QUIET: Final = 10.0  # s
+
+log = logging.getLogger("jointwatch")
+
+
+class Cause(NamedTuple):
+    """One thing that an error frame can say."""
+
+    bit: int  # of the id
+    detail: int  # bits of the payload's byte 1, of which one must be set; 0: whatever it says
+    text: str  # what it means, and what to do
+
+
+CAUSES: Final = {
+    "bus_off": Cause(
+        0x40,
+        0,
+        "bus-off: the controller left the bus after too many errors. Check wiring, termination (120 Ω at both ends) "
+        "and bit rate; `sudo ip link set {name} type can restart-ms 100` lets it come back by itself",
+    ),
+    "bus_restarted": Cause(0x100, 0, "the controller is back on the bus"),
+    "error_passive": Cause(
+        0x4,
+        0x30,
+        "error-passive: many frames were damaged. Check wiring, termination, bit rate and sample point of all nodes",
+    ),
+    "error_warning": Cause(0x4, 0x0C, "error-warning: frames are being damaged. Check wiring and termination"),
+    "error_active": Cause(0x4, 0x40, "error-active: the controller sees few errors again"),
+    "controller_overflow": Cause(
+        0x4, 0x03, "the controller's own buffer ran over: frames are lost before the kernel sees them"
+    ),
+    "not_acknowledged": Cause(
+        0x20, 0, "nobody acknowledges: no other node is on, or it has another bit rate, or listens only"
+    ),
+    "bus_errors": Cause(0x88, 0, "damaged bits on the bus (stuffing, CRC). Check wiring, termination and bit rate"),
+    "transceiver": Cause(0x10, 0, "the transceiver reports a fault: check CAN_H, CAN_L, ground and supply"),
+    "send_timeout": Cause(0x1, 0, "a frame of this host could not be sent in time"),
+    "arbitration_lost": Cause(0x2, 0, ""),  # how a bus works, nothing to mend
+}
+
+
+class BusErrors:
+    """Counts error frames by cause and tells the log what is new."""
+
+    def __init__(self, name: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self.counts = dict.fromkeys(CAUSES, 0)
+        self._name, self._clock = name, clock
+        self._heard = dict.fromkeys(CAUSES, -QUIET)  # s, when each was last there
+
+    def absorb(self, ids: NDArray[np.uint32], payload: NDArray[np.uint8]) -> None:
+        """Error frames of one batch."""
+        now = self._clock()
+        for name, cause in CAUSES.items():
+            said = ids & cause.bit != 0
+            if cause.detail:
+                said &= payload[:, 1] & cause.detail != 0
+            count = int(np.count_nonzero(said))
+            if not count:
+                continue
+            self.counts[name] += count
+            if cause.text and now - self._heard[name] >= QUIET:
+                log.warning("%s: %s", self._name, cause.text.format(name=self._name))
+            self._heard[name] = now
