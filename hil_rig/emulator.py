@@ -22,7 +22,6 @@ import can
 import numpy as np
 from can.interfaces.udp_multicast.utils import pack_message
 
-from drivers.packets import encode
 from hil_rig.messages import Frame
 from hil_rig.plants.base import RigError
 
@@ -251,10 +250,10 @@ class Slcan(CanFrames, Pty):
 
 
 class Serial(Pty):
-    """A serial device that sends packets (see drivers/packets.py for their form)."""
+    """A serial device that sends COBS(id: u8 | sequence: u16 | fields | CRC-16/CCITT-FALSE: u16) and a zero."""
 
     def form(self, frame: Frame) -> bytes:
-        return encode(frame.message.packet_id, frame.counter, frame.fields)
+        return _packet(frame.message.packet_id, frame.counter, frame.fields)
 
     def cut(self, frame: Frame, rng: np.random.Generator) -> bytes:
         packet = self.form(frame)
@@ -262,12 +261,10 @@ class Serial(Pty):
 
     def miscounted(self, frame: Frame) -> bytes:
         """The packet is whole, its checksum is not."""
-        checked = struct.pack("<BH", frame.message.packet_id, frame.counter) + frame.fields
-        packet = checked + struct.pack("<H", binascii.crc_hqx(checked, 0xFFFF) ^ 0x1021)
-        return b"".join(bytes([len(part) + 1]) + part for part in packet.split(b"\0")) + b"\0"
+        return _packet(frame.message.packet_id, frame.counter, frame.fields, wrong=0x1021)
 
     def stranger(self, rng: np.random.Generator) -> bytes:
-        return encode(STRANGE_PACKET, 0, rng.bytes(6))
+        return _packet(STRANGE_PACKET, 0, rng.bytes(6))
 
     def rubbish(self, rng: np.random.Generator) -> bytes:
         return b"\xff" + _without(rng, b"\0") + b"\0"  # 0xFF promises more bytes than follow
@@ -325,6 +322,12 @@ class Multicast(CanFrames):
 
 
 WIRES: Final[Mapping[str, Callable[[Path | None], Wire]]] = {"slcan": Slcan, "serial": Serial, "udp": Multicast}
+
+
+def _packet(identifier: int, sequence: int, fields: bytes, wrong: int = 0) -> bytes:
+    checked = struct.pack("<BH", identifier, sequence) + fields
+    packet = checked + struct.pack("<H", binascii.crc_hqx(checked, 0xFFFF) ^ wrong)
+    return b"".join(bytes([len(part) + 1]) + part for part in packet.split(b"\0")) + b"\0"  # all parts are short
 
 
 def _without(rng: np.random.Generator, delimiters: bytes) -> bytes:

@@ -66,7 +66,7 @@ def test_it_plays_what_its_configuration_listens_to(name: str, wire: str, file: 
             assert truth.keys() == (named if truth else set()), "the truth in the estimator's own names"
             assert settings.joints[joint].rate == hello["rate"]
         channels = wanted(settings, "wire")
-        first, last, batches = {}, {}, []
+        batches = []
         with settings.drivers["wire"].open(channels) as driver:
             deadline = time.monotonic() + 20
             while sum(map(len, batches)) < 300 * len(channels):
@@ -81,7 +81,6 @@ def test_it_plays_what_its_configuration_listens_to(name: str, wire: str, file: 
             assert np.isfinite(mine["value"]).all()
             if channel.signal.endswith(("counter", "sequence")):
                 assert (np.diff(mine["value"]) == 1).all()
-                first[channel.channel], last[channel.channel] = mine[0], mine[-1]
             else:
                 assert np.ptp(mine["value"]) > 0
         rig.send_signal(signal.SIGTERM)
@@ -91,10 +90,6 @@ def test_it_plays_what_its_configuration_listens_to(name: str, wire: str, file: 
         assert farewell["truth"] == hello["truth"]
         assert farewell["samples"] >= 299
         assert not link.is_symlink()
-    span = [(last[c]["time"] - first[c]["time"]) / 1e9 for c in last]
-    count = [last[c]["value"] - first[c]["value"] for c in last]
-    ratio = np.divide(count, span) / hello["rate"]
-    assert ((ratio > 1 / 3) & (ratio < 3)).all(), "about in real time, however busy this machine is"
 
 
 def test_the_configuration_is_toml_that_says_where_it_came_from(name: str, file: Path, tmp_path: Path) -> None:
