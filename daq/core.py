@@ -15,6 +15,7 @@ from daq.config import Config
 from daq.pipeline import Pipeline
 from daq.process import Stop, endpoint, log
 from daq.publisher import open_publisher
+from daq.refits import Refits
 
 STATUS_EVERY: Final = 0.5  # s between two reports of the totals
 INSPECT_EVERY: Final = 0.2  # s between two reports of what the page draws beside the estimates
@@ -25,7 +26,8 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
     """Serve until SIGTERM."""
     stop = Stop()
     boot = int.from_bytes(os.urandom(6), "little")
-    pipeline = Pipeline(config, boot)
+    refits = Refits() if any(joint.model.build().nonlinear for joint in config.joints.values()) else None
+    pipeline = Pipeline(config, boot, refits)
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
     updates = open_publisher(context, endpoint(runtime, "updates"))
     status = open_publisher(context, endpoint(runtime, "status"))
@@ -51,6 +53,8 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
                 status.send_multipart((b"status/core", msgpack.packb(_totals(pipeline, receiver, boot))))
     updates.close()
     status.close()
+    if refits is not None:
+        refits.shutdown(wait=False, cancel_futures=True)
 
 
 def _totals(pipeline: Pipeline, receiver: Receiver, boot: int) -> dict[str, object]:

@@ -5,6 +5,7 @@ gives the same updates.
 """
 
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import replace
 
 import numpy as np
@@ -24,9 +25,11 @@ STALE_EVERY = 500_000_000  # ns between two updates of a joint that has no data
 class JointLine:
     """One joint: aligner, estimator, and when its next update is due."""
 
-    def __init__(self, name: str, joint: Joint, publication: Publication, interval: int) -> None:
+    def __init__(
+        self, name: str, joint: Joint, publication: Publication, interval: int, executor: Executor | None
+    ) -> None:
         self.name = name
-        self.estimator = joint.build(1.0 / joint.rate)
+        self.estimator = joint.build(1.0 / joint.rate, executor)
         self.aligner = Aligner(joint, self.estimator.channels)
         self.samples = 0
         self.updates = 0
@@ -127,10 +130,11 @@ class JointLine:
 class Pipeline:
     """All joints of one robot."""
 
-    def __init__(self, config: Config, boot: int) -> None:
+    def __init__(self, config: Config, boot: int, executor: Executor | None = None) -> None:
+        """executor: where refits run; inline when there is none, so that a replay is reproducible."""
         interval = round(1e9 / config.publish.rate)
         self.lines = [
-            JointLine(name, joint, Publication(config.robot.name, name, boot, joint.model.unit()), interval)
+            JointLine(name, joint, Publication(config.robot.name, name, boot, joint.model.unit()), interval, executor)
             for name, joint in config.joints.items()
         ]
         names = [line.name for line in self.lines]

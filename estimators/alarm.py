@@ -26,13 +26,16 @@ LEAST_NOISE: Final = 0.5  # whitening has made it 1; it is less only where an ou
 OUTLIER: Final = 5.0  # σ, residuals beyond it do not count into v₀
 
 
-def calibrate(squared: Floats) -> Threshold:
-    """Threshold from the start-up's squared residuals, whitened: (rows,), mean over a row's outputs."""
+def calibrate(squared: Floats, allowance: float = ALLOWANCE, least: float = LEAST) -> Threshold:
+    """Threshold from the start-up's squared residuals, whitened: (rows,), mean over a row's outputs.
+
+    allowance: k; least: h, at least.
+    """
     noise = max(robust_mean(squared), LEAST_NOISE)
     s = np.minimum(squared / noise, SATURATION)
-    total = np.cumsum(s - ALLOWANCE)
+    total = np.cumsum(s - allowance)
     excursion = float(np.max(total - np.minimum.accumulate(np.minimum(total, 0.0)), initial=0.0))
-    return Threshold(noise, ALLOWANCE, max(LEAST, MARGIN * excursion))
+    return Threshold(noise, allowance, max(least, MARGIN * excursion))
 
 
 def robust_mean(squared: Floats) -> float:

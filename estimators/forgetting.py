@@ -39,6 +39,8 @@ RANDOM_WALK: Final = 5
 NOISE: Final = CONSTANT + 8  # v₀: residual variance over the start-up, set by calibrate()
 ALLOWANCE: Final = CONSTANT + 9  # k of the CUSUM, in units of v₀
 LIMIT: Final = CONSTANT + 10  # h of the CUSUM
+CLIMBING: Final = AVERAGE  # rows since the CUSUM was last zero (of the alarm law, which averages nothing)
+ONSET: Final = AVERAGE + 1  # the same at the last alarm: how far back the change lies
 SATURATION: Final = 12.0  # one row counts at most this many v₀ in the CUSUM, so no single outlier is an alarm
 
 Seconds = Annotated[float, Field(gt=0)]
@@ -173,8 +175,10 @@ def next_lambda(state: Floats, long: float, short: float, q: float, clipped: flo
             if not s < SATURATION:
                 s = SATURATION
             g = state[CUSUM] + s - state[ALLOWANCE]
-            if g < 0.0:
+            state[CLIMBING] += 1.0
+            if g <= 0.0:
                 g = 0.0
+                state[CLIMBING] = 0.0
             if g > state[EXCURSION]:
                 state[EXCURSION] = g
         state[SINCE] += 1.0
@@ -183,6 +187,7 @@ def next_lambda(state: Floats, long: float, short: float, q: float, clipped: flo
             memory = state[CONSTANT]
         if g > state[LIMIT]:
             g = 0.0
+            state[ONSET], state[CLIMBING] = state[CLIMBING], 0.0
             state[ALARMS] += 1.0
             state[SINCE] = 0.0
             memory = state[CONSTANT + 2]

@@ -17,7 +17,7 @@ import numpy as np
 from estimators import rls_state as at
 from estimators.alarm import calibrate
 from estimators.base import Estimate, Event, Floats, Parameter, Phase, Rows, Status
-from estimators.forgetting import Forgetting
+from estimators.forgetting import Forgetting, Threshold
 from estimators.health import Gate, Validity, sick
 from estimators.rls import RecursiveLeastSquares
 from estimators.window import Window
@@ -74,7 +74,7 @@ class Procedure:
         first, count = 0, len(rows.time)
         while first < count:
             last = min(count, first + self._block - self._filled)
-            self._learn(Rows(rows.time[first:last], rows.phi[first:last], rows.y[first:last], rows.speed[first:last]))
+            self._learn(rows.part(slice(first, last)))
             self._filled += last - first
             if self._filled == self._block:
                 self._filled = 0
@@ -114,9 +114,13 @@ class Procedure:
 
     def _learn(self, rows: Rows) -> None:
         moving = self._gate.moving(rows.speed)
-        phi, y = (rows.phi, rows.y) if moving.all() else (rows.phi[moving], rows.y[moving])
         self._time = int(rows.time[-1])
         self._last = (rows.phi[-1].copy(), rows.y[-1].copy())
+        self._teach(rows if moving.all() else rows.part(moving))
+
+    def _teach(self, rows: Rows) -> None:
+        """Learn from rows in motion."""
+        phi, y = rows.phi, rows.y
         self._motion += len(y)
         waiting = self.phase in (Phase.WAITING, Phase.FAULTED)
         if len(y) and (waiting or self.phase is Phase.STARTING):
@@ -191,7 +195,7 @@ class Procedure:
         self._learn_window(window.noise(self.rls.theta))
         squared = window.squared(self.rls)
         whole = len(squared) // self._cycle * self._cycle if self._cycle else len(squared)
-        threshold = calibrate(squared[-whole:])
+        threshold = self._threshold(squared[-whole:])
         self.rls.settle(threshold, PERIODS * self._cycle)
         self._quiet = QUIET * threshold.noise
         self._honesty = window.honesty(self.rls)
@@ -203,6 +207,10 @@ class Procedure:
         weak = "; ".join(self._validity.reasons)
         self._say("started", f"from {len(window) * self._period:.1f} s of motion" + (f", but {weak}" if weak else ""))
         window.clear()
+
+    def _threshold(self, squared: Floats) -> Threshold:
+        """Of the alarm, from the start's squared residuals, whitened: (rows,)."""
+        return calibrate(squared)
 
     # --- normal and transient
 

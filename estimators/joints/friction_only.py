@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from estimators.base import SECOND, VALUE, Axis, Floats, FrictionPlace, JointModel, Parameter
+from estimators.base import SECOND, VALUE, Axis, Floats, FrictionPlace, JointModel, Parameter, SpringPlace
 from estimators.base import Settings as BaseSettings
 from estimators.friction import AnyFriction
 from estimators.friction.tanh_stribeck import TanhStribeckSettings
@@ -57,7 +57,7 @@ class FrictionOnly:
         self._inertia, self._joint = settings.inertia, settings.joint_torque
         place = tuple(range(len(self._law.parameters)))
         self.friction = FrictionPlace(settings.friction, axis, POSITION, EFFORT, (1.0, 1.0), 0, place, 1.0)
-        self.spring = None
+        self.spring: SpringPlace | None = None
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ and y at the full rate."""

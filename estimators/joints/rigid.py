@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from estimators.base import SECOND, SMOOTH, VALUE, Axis, Floats, FrictionPlace, JointModel, Parameter
+from estimators.base import SECOND, SMOOTH, VALUE, Axis, Floats, FrictionPlace, JointModel, Parameter, SpringPlace
 from estimators.base import Settings as BaseSettings
 from estimators.friction import AnyFriction
 from estimators.friction.viscous_coulomb import ViscousCoulombSettings
@@ -80,7 +80,7 @@ class Rigid:
         self._friction = slice(first, first + len(self._law.parameters))
         place = tuple(range(len(self.parameters))[self._friction])
         self.friction = FrictionPlace(settings.friction, axis, POSITION, EFFORT, (1.0, 1.0), 0, place, 1.0)
-        self.spring = None
+        self.spring: SpringPlace | None = None
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ and y = measured torque (force) at the full rate."""

@@ -103,7 +103,7 @@ class TwoMass:
         place = tuple(range(K2 + 1, first))
         scale = (1.0 / settings.gear, settings.gear)
         self.friction = FrictionPlace(settings.motor_friction, axis, MOTOR, EFFORT, scale, 0, place, -1.0)
-        self.spring = SpringPlace(1, (K1, K2))
+        self.spring: SpringPlace | None = SpringPlace(1, (K1, K2))
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ (rows, 2, parameters) and y (rows, 2) at the full rate."""

@@ -1,0 +1,56 @@
+"""The rows that taught, as far back as a monitor may want to look."""
+
+from typing import Final
+
+import numpy as np
+
+from estimators.base import Rows
+
+SLACK: Final = 1.25  # of the capacity: rows are moved to the front only when so many are there
+
+
+class History:
+    """The last `capacity` rows, in order; a row keeps its number for good."""
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.total = 0  # rows ever added: the number of the next one
+        self._filled = 0
+        self._rows: Rows | None = None
+
+    def clear(self) -> None:
+        """Forget all rows; numbers go on."""
+        self._filled = 0
+
+    def add(self, rows: Rows) -> None:
+        """Append rows; those without a finite output are left out."""
+        usable = np.asarray((np.isfinite(rows.y) & np.isfinite(rows.phi).all(axis=2)).any(axis=1))
+        rows = rows if usable.all() else rows.part(usable)
+        count = len(rows.time)
+        if self._rows is None:
+            room = int(SLACK * self.capacity) + 1
+            self._rows = Rows(*(np.zeros((room, *column.shape[1:]), column.dtype) for column in rows))
+        if count > self.capacity:
+            self.total += count - self.capacity
+            rows, count = rows.part(slice(count - self.capacity, None)), self.capacity
+        if self._filled + count > len(self._rows.time):
+            kept = self.capacity - count
+            for column in self._rows:
+                column[:kept] = column[self._filled - kept : self._filled].copy()
+            self._filled = kept
+        place = slice(self._filled, self._filled + count)
+        new = self._rows.part(place)
+        new.time[:] = rows.time
+        for column, values in zip(new[1:], rows[1:], strict=True):
+            column[:] = values
+        self._filled += count
+        self.total += count
+
+    def since(self, number: int, last: int | None = None) -> Rows:
+        """Views of the rows from this number on, as far as they are still there; last: the number to stop before."""
+        if self._rows is None:
+            raise ValueError("expected rows, found none yet")
+        begin = self.total - self._filled
+        first = max(0, number - begin)
+        end = self._filled if last is None else min(max(last - begin, first), self._filled)
+        return self._rows.part(slice(min(first, self._filled), end))
