@@ -66,6 +66,16 @@ def _parser() -> argparse.ArgumentParser:
     skewing.add_argument("config", nargs="?", type=Path, help="table of its columns (see docs/skew.md)")
     skewing.add_argument("--longest", type=float, default=100.0, metavar="MS", help="ms, either way (100)")
     skewing.add_argument("--json", action="store_true")
+    doctor = add("doctor", _doctor, "what is on the wires, what is lost and why; proposes a configuration")
+    doctor.add_argument("config", nargs="?", type=Path)
+    doctor.add_argument("--interface", default="socketcan", help='of python-can: "socketcan", "slcan", …')
+    doctor.add_argument("--channel", help="a bus to listen to: can0, /dev/ttyACM0, …")
+    doctor.add_argument("--bitrate", type=int, metavar="N", help="bit/s")
+    doctor.add_argument("--port", help="a serial line to listen to")
+    doctor.add_argument("--baudrate", type=int, default=115200, metavar="N")
+    doctor.add_argument("--seconds", type=float, default=3.0, metavar="S", help="to listen (3)")
+    doctor.add_argument("--explain", action="store_true", help="say why, and every remedy")
+    doctor.add_argument("--json", action="store_true")
     add("version", _version, "print the version")
     return parser
 
@@ -150,6 +160,12 @@ def _line(topic: str, update: dict[str, object]) -> str:
 
 def _skew(options: argparse.Namespace) -> int:
     from daq.skew import run
+
+    return run(options)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from daq.doctor import run
 
     return run(options)
 

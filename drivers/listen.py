@@ -1,0 +1,60 @@
+"""A wire of which nothing is known yet, listened to for a while: raw frames of a bus, raw bytes of a port."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import serial
+
+from drivers.adapter import UNHURRIED, open_adapter
+from drivers.descriptor import drain, link_error
+from drivers.frame import Frames
+
+
+def listen_bus(
+    interface: str, channel: str, options: Mapping[str, Any], seconds: float
+) -> tuple[Frames, dict[str, int]]:
+    """Every frame that comes, and the adapter's own counters; options: python-can's. Raises LinkError."""
+    try:
+        adapter = open_adapter(interface, channel, {**UNHURRIED.get(interface, {}), **options})
+    except Exception as error:  # adapters' libraries raise whatever they like when opening fails
+        raise link_error(channel, error) from error
+    parts: list[Frames] = []
+    try:
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            parts.append(adapter.receive(min(left, 0.1)))
+        counts = dict(adapter.counts)
+    finally:
+        adapter.close()
+    return _together(parts), counts
+
+
+def listen_port(port: str, baudrate: int, seconds: float) -> bytes:
+    """Every byte that comes. Raises LinkError."""
+    try:
+        line = serial.Serial(port, baudrate, timeout=0, exclusive=True)
+    except (OSError, ValueError) as error:
+        raise link_error(port, error) from error
+    parts: list[bytes] = []
+    with line:
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            parts.append(drain(line.fileno(), port, min(left, 0.1)))
+    return b"".join(parts)
+
+
+def _together(parts: list[Frames]) -> Frames:
+    width = max((part.payload.shape[1] for part in parts), default=8)
+    return Frames(
+        np.concatenate([np.zeros(0, np.uint32), *(part.ids for part in parts)]),
+        np.concatenate(
+            [
+                np.zeros((0, width), np.uint8),
+                *(np.pad(part.payload, ((0, 0), (0, width - part.payload.shape[1]))) for part in parts),
+            ]
+        ),
+        np.concatenate([np.zeros(0, np.int64), *(part.lengths for part in parts)]),
+        np.concatenate([np.zeros(0, np.int64), *(part.times for part in parts)]),
+    )
