@@ -11,7 +11,7 @@ link. The joint torque sensor sits before the output friction: it measures T_sti
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from pydantic import Field as Setting
@@ -28,6 +28,23 @@ COLUMNS: Final = (
     *("motor_torque", "joint_torque"),
 )
 Q_IN, Q_OUT, W_IN, W_OUT, A_IN, A_OUT, TIME = range(7)  # state; W: velocity half a step ago
+DRIVE: Final = {  # names of the identified parameters → symbols
+    "coulomb": "C1",
+    "stribeck": "C2",
+    "viscous": "b_in",
+    "stiffness": "b_inD",
+    "omega_tanh": "omega1",
+    "omega_stribeck": "omega_s",
+}
+ELASTIC: Final = {
+    "stiffness": "k1",
+    "stiffness_cubic": "k2",
+    **{(f"motor_{name}" if not name.startswith("omega") else name): symbol for name, symbol in DRIVE.items()},
+    "link_viscous": "b_out",
+    "link_coulomb": "b_outC",
+    "link_cyclic_sin": "A1",
+    "link_cyclic_cos": "A2",
+}
 GROUPS: Final = {  # what jumps together in the published experiment
     "linear": ("C1", "C2", "b_in", "b_inD"),
     "nonlinear": ("omega1", "omega_s"),
@@ -62,6 +79,9 @@ class TwoMassSettings(PlantSettings):
     torque_constant: float = Setting(default=10.0, gt=0, description="N·m/A, (N+1)·K_m")
     motor_noise: float = Setting(default=0.5, ge=0, description="N·m, standard deviation, white")
     joint_noise: float = Setting(default=0.3, ge=0, description="N·m, standard deviation, white")
+    identify: Literal["link", "elastic", "friction"] = Setting(
+        default="link", description="what the written configuration identifies: the link, the whole joint, the drive"
+    )
 
     def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "TwoMass":
         """The joints of an arm differ in their noise only."""
@@ -70,9 +90,6 @@ class TwoMassSettings(PlantSettings):
 
 class TwoMass:
     """One elastic joint in motion."""
-
-    # seen from the link: what a rigid model finds between the torque sensor and the link's encoder
-    model: Mapping[str, Any] = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
 
     def __init__(self, settings: TwoMassSettings, node: int, seed: int, jumps: Sequence[Jump]) -> None:
         self.rate = settings.rate
@@ -95,7 +112,7 @@ class TwoMass:
             Field("torque", 16, "N·m", 1e-2),
         )
         self.messages: tuple[Message, ...] = (Message("MOTOR", motor), Message("LINK", link, rank=1))
-        self.roles: Mapping[str, Role] = {"position": Role("LINK.position"), "torque": Role("LINK.torque")}
+        self.model, self.roles = _identified(settings)
 
     def exact(self, count: int) -> Floats:
         """The next samples without sensors, (count, COLUMNS) in SI."""
@@ -127,8 +144,14 @@ class TwoMass:
         return None
 
     def truth(self) -> Mapping[str, float]:
-        """Of the link: J_out θ̈ + b_out θ̇ + b_outC sign(θ̇) + (A1 − T_g) sin θ + A2 cos θ = joint torque."""
+        """Under the names of the model that is to be identified.
+
+        Of the link: J_out θ̈ + b_out θ̇ + b_outC sign(θ̇) + (A1 − T_g) sin θ + A2 cos θ = joint torque.
+        """
         now = self._parameters.as_dict()
+        if self._settings.identify != "link":
+            names = ELASTIC if self._settings.identify == "elastic" else DRIVE
+            return {name: now[symbol] for name, symbol in names.items()}
         return {
             "inertia": now["J_out"],
             "viscous": now["b_out"],
@@ -153,6 +176,22 @@ class TwoMass:
                 wound = load / (now["k1"] + now["k2"] * wound**2)
             link = motor - wound
         return motor, float(link)
+
+
+def _identified(settings: TwoMassSettings) -> tuple[Mapping[str, Any], Mapping[str, Role]]:
+    """The configuration's `model`, and where its channels come from."""
+    torque = Role("MOTOR.current", settings.torque_constant)
+    motor = {"position": Role("MOTOR.position"), "torque": torque}
+    law = {"kind": "tanh_stribeck", "exponent": settings.delta_s, "stiffness": True}
+    if settings.identify == "elastic":
+        known = {"inertia_motor": settings.J_in, "inertia_link": settings.J_out, "gravity": settings.T_g}
+        return {"kind": "two_mass", **known, "motor_friction": law}, motor | {"link_position": Role("LINK.position")}
+    if settings.identify == "friction":
+        model = {"kind": "friction", "inertia": settings.J_in, "joint_torque": True, "friction": law}
+        return model, motor | {"joint_torque": Role("LINK.torque")}
+    # seen from the link: what a rigid model finds between the torque sensor and the link's encoder
+    link = {"position": Role("LINK.position"), "torque": Role("LINK.torque")}
+    return {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}, link
 
 
 @kernel("void(f8[::1], f8[::1], f8[::1], f8, f8[::1], f8[:, ::1])")
