@@ -16,7 +16,9 @@ from drivers.base import LayoutError, LinkError, Settings, Wanted, nearest
 from drivers.decode import Decoder
 from drivers.descriptor import link_error
 from drivers.frame import Layout
+from drivers.guard import GuardSettings
 from drivers.layout import Correction, FrameSettings, from_dbc, from_table
+from drivers.layouts import AnyLayout
 
 _HOST_SETS_BITRATE: Final = frozenset({"socketcan", "socketcand", "udp_multicast", "virtual"})
 
@@ -34,9 +36,13 @@ class CanBusSettings(Settings):
     fd: bool = Field(default=False, description="CAN FD, where the adapter must be told")
     listen_only: bool = Field(default=False, description="do not even acknowledge, where the adapter can")
     dbc: Path | None = Field(default=None, description="layout: a DBC file …")
-    frames: tuple[FrameSettings, ...] = Field(default=(), description="… or a table")
+    frames: tuple[FrameSettings, ...] = Field(default=(), description="… or a table …")
+    layouts: tuple[AnyLayout, ...] = Field(default=(), description="… or ready ones, by the device's name")
     corrections: dict[str, Correction] = Field(
         default={}, description='what the DBC leaves out or has wrong, by "MESSAGE.signal"'
+    )
+    messages: dict[str, GuardSettings] = Field(
+        default={}, description="counter, checksum and time-out of the DBC's messages, by name"
     )
     limits: bool = Field(default=False, description="believe the DBC's value limits: what is outside becomes NaN")
     kernel_filter: bool = Field(
@@ -79,19 +85,22 @@ class CanBusSettings(Settings):
         clash = self.options.keys() & {"interface", "channel", "bitrate", "fd", "ignore_config"}
         if clash:
             raise ValueError(f"expected {', '.join(sorted(clash))} as keys of the driver, found them under options")
-        if (self.dbc is None) == (not self.frames):
-            raise ValueError(f"expected either dbc or frames, found {'none' if self.dbc is None else 'both'}")
-        if self.corrections and self.dbc is None:
-            raise ValueError("corrections are of a DBC, found them with a table of frames")
+        if (self.dbc is None) == (not self.frames and not self.layouts):
+            raise ValueError(
+                f"expected either dbc or frames and layouts, found {'none' if self.dbc is None else 'both'}"
+            )
+        if (self.corrections or self.messages) and self.dbc is None:
+            raise ValueError("corrections and messages are of a DBC, found them with a table of frames")
         return self
 
     @model_validator(mode="after")
     def _layout_of_frames(self) -> Self:
         try:
             if self.dbc is None:
-                self._layout = from_table(self.frames)
+                ready = (frame for layout in self.layouts for frame in layout.frames())
+                self._layout = from_table((*self.frames, *ready))
             else:
-                self._layout = from_dbc(self.dbc, self.corrections, self.limits)
+                self._layout = from_dbc(self.dbc, self.corrections, self.limits, self.messages)
         except LayoutError as error:
             raise ValueError(str(error)) from error
         return self
@@ -103,6 +112,11 @@ class CanBusSettings(Settings):
         options |= {"bitrate": self.bitrate} if self.bitrate else {}
         options |= {"fd": True} if self.fd else {}
         return options | self.options
+
+    @property
+    def layout(self) -> Layout:
+        """Every frame and signal."""
+        return self._layout
 
     def signals(self) -> Mapping[str, str]:
         """Every signal that can be delivered: "MESSAGE.signal" → SI unit."""

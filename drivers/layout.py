@@ -4,7 +4,9 @@ import logging
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, Self
 
 import cantools.database
@@ -13,8 +15,9 @@ from cantools.database.can import Signal as DbcSignal
 from cantools.database.conversion import BaseConversion
 from pydantic import Field, FiniteFloat, model_validator
 
-from drivers.base import LayoutError, Settings, nearest
-from drivers.frame import EXTENDED, Layout, Selector, Signal
+from drivers.base import LayoutError, nearest
+from drivers.frame import EXTENDED, Guard, Layout, Selector, Signal
+from drivers.guard import GuardSettings, guard
 from drivers.units import Quantity, Scale
 
 logging.getLogger("cantools").setLevel(logging.ERROR)  # of what it warns of (ids said twice) we make errors
@@ -39,16 +42,22 @@ class SignalSettings(Correction):
         default=None, description="in `unit`; a value below is delivered as NaN and counted"
     )
     maximum: FiniteFloat | None = None
+    multiplexer: str | None = Field(
+        default=None, description="signal of this frame that says whether this one is there"
+    )
+    when: tuple[int, ...] = Field(default=(), description="values of the multiplexer with which it is")
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
         if self.unit is None:
             self.conversion("")  # counts_per_rev and rated of a bare number make no sense
+        if (self.multiplexer is None) != (not self.when):
+            raise ValueError("expected multiplexer and when together, found only one of them")
         self.check_bits(self.bits, self.type)
         return self
 
 
-class FrameSettings(Settings):
+class FrameSettings(GuardSettings):
     """One frame in the configuration's table."""
 
     name: str = Field(pattern=r"^[^.]+$")
@@ -66,12 +75,25 @@ class FrameSettings(Settings):
 
     def message(self) -> Message:
         """The same as cantools has it from a DBC. Raises ValueError where signals overlap or do not fit."""
-        signals = [_dbc_signal(name, one) for name, one in self.signals.items()]
+        selectors = {one.multiplexer for one in self.signals.values()} - {None}
+        if not selectors <= self.signals.keys():
+            name = min(str(one) for one in selectors - self.signals.keys())
+            raise ValueError(f'found the unknown multiplexer "{name}", {nearest(name, self.signals)}')
+        signals = [_dbc_signal(name, one, name in selectors) for name, one in self.signals.items()]
         needed = max(_last_byte(_bits(0, one)) for one in signals) + 1
         if needed > 64:
             raise ValueError(f"expected at most 64 bytes in a frame, found signals up to byte {needed}")
         try:
-            return Message(self.id, self.name, self.length or needed, signals, is_extended_frame=self.extended)
+            message = Message(
+                self.id,
+                self.name,
+                self.length or needed,
+                signals,
+                is_extended_frame=self.extended,
+                is_fd=(self.length or needed) > 8,
+            )
+            guard(message, self, lambda signal: _bits(0, signal))
+            return message
         except cantools.Error as error:
             raise ValueError(f"expected signals side by side inside the frame, found: {error}") from error
 
@@ -83,14 +105,20 @@ def _last_byte(signal: Signal) -> int:
 
 def from_table(frames: Iterable[FrameSettings]) -> Layout:
     """Layout of the configuration's table. Raises LayoutError."""
+    frames = tuple(frames)
     table = {f"{frame.name}.{name}": one for frame in frames for name, one in frame.signals.items()}
-    return _layout((frame.message() for frame in frames), table, limits=True)
+    return _layout((frame.message() for frame in frames), table, True, {frame.name: frame for frame in frames})
 
 
-def from_dbc(path: Path, corrections: Mapping[str, Correction], limits: bool) -> Layout:
+def from_dbc(
+    path: Path,
+    corrections: Mapping[str, Correction],
+    limits: bool,
+    guards: Mapping[str, GuardSettings] = MappingProxyType({}),
+) -> Layout:
     """Layout of a DBC file (or any other that cantools reads). Raises LayoutError.
 
-    corrections: by "MESSAGE.signal"; limits: whether the file's are believed.
+    corrections: by "MESSAGE.signal"; limits: whether the file's are believed; guards: by message.
     """
     try:
         database = cantools.database.load_file(path, strict=True)
@@ -101,7 +129,10 @@ def from_dbc(path: Path, corrections: Mapping[str, Correction], limits: bool) ->
         raise LayoutError(f"expected a valid DBC file, found in {path}: {reason[:300]}") from error
     if not isinstance(database, Database):
         raise LayoutError(f"expected CAN frames, found a diagnostics database in {path}")
-    layout = _layout(database.messages, corrections, limits)
+    layout = _layout(database.messages, corrections, limits, guards)
+    known = {message.name for message in database.messages}
+    for name in guards.keys() - known:
+        raise LayoutError(f'found the unknown message "{name}", {nearest(name, known)}')
     for name in corrections.keys() - layout.signals.keys() - layout.unusable.keys():
         raise LayoutError(
             f'found the unknown signal "{name}", {nearest(name, layout.signals.keys() | layout.unusable.keys())}'
@@ -111,10 +142,16 @@ def from_dbc(path: Path, corrections: Mapping[str, Correction], limits: bool) ->
     return layout
 
 
-def _layout(messages: Iterable[Message], corrections: Mapping[str, Correction], limits: bool) -> Layout:
+def _layout(
+    messages: Iterable[Message],
+    corrections: Mapping[str, Correction],
+    limits: bool,
+    said: Mapping[str, GuardSettings],
+) -> Layout:
     lengths: dict[int, int] = {}
     signals: dict[str, Signal] = {}
     unusable: dict[str, str] = {}
+    guards: dict[int, Guard] = {}
     names: set[str] = set()
     for message in messages:
         frame = message.frame_id | (EXTENDED if message.is_extended_frame else 0)
@@ -129,7 +166,13 @@ def _layout(messages: Iterable[Message], corrections: Mapping[str, Correction], 
                 signals[name] = _signal(frame, message, signal, corrections.get(name, Correction()), limits)
             except ValueError as error:
                 unusable[name] = str(error)
-    return Layout(lengths, signals, unusable)
+        try:
+            found = guard(message, said.get(message.name, GuardSettings()), partial(_bits, frame))
+        except ValueError as error:
+            raise LayoutError(str(error)) from error
+        if found is not None:
+            guards[frame] = found
+    return Layout(lengths, signals, unusable, guards)
 
 
 def _signal(frame: int, message: Message, signal: DbcSignal, correction: Correction, limits: bool) -> Signal:
@@ -183,7 +226,7 @@ def _selector(frame: int, message: Message, signal: DbcSignal) -> Selector | Non
     return Selector(whole, tuple(value & mask for value in signal.multiplexer_ids))
 
 
-def _dbc_signal(name: str, one: SignalSettings) -> DbcSignal:
+def _dbc_signal(name: str, one: SignalSettings, selects: bool) -> DbcSignal:
     return DbcSignal(
         name,
         one.start,
@@ -194,4 +237,7 @@ def _dbc_signal(name: str, one: SignalSettings) -> DbcSignal:
         minimum=one.minimum,
         maximum=one.maximum,
         unit=one.unit,
+        is_multiplexer=selects,
+        multiplexer_ids=list(one.when) or None,
+        multiplexer_signal=one.multiplexer,
     )

@@ -173,8 +173,8 @@ def test_an_unknown_signal_gets_the_nearest_name() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({}, "expected either dbc or frames, found none"),
-        ({"dbc": "x.dbc", "frames": [frame()]}, "expected either dbc or frames, found both"),
+        ({}, "expected either dbc or frames and layouts, found none"),
+        ({"dbc": "x.dbc", "frames": [frame()]}, "expected either dbc or frames and layouts, found both"),
         ({"dbc": "/no/such.dbc"}, "expected a readable DBC file, found /no/such.dbc: No such file"),
         ({"dbc": "/tmp"}, "expected a readable DBC file, found /tmp: Is a directory"),
         ({"frames": [frame(), frame("OTHER")]}, "every frame name and id once, found the id 0x181 twice"),
@@ -194,7 +194,7 @@ def test_an_unknown_signal_gets_the_nearest_name() -> None:
             {"frames": [frame(signals={"p": signal(500, 16)})]},
             "expected at most 64 bytes in a frame, found signals up to byte 65",
         ),
-        ({"frames": [frame()], "corrections": {"AXIS.position": {}}}, "corrections are of a DBC"),
+        ({"frames": [frame()], "corrections": {"AXIS.position": {}}}, "corrections and messages are of a DBC"),
         ({"frames": [frame()], "interface": "slcanx"}, 'unknown interface "slcanx", did you mean "slcan"?'),
         ({"frames": [frame()], "interface": "socketcan", "bitrate": 500000}, "the host sets the bitrate of socketcan"),
         ({"frames": [frame()], "listen_only": True}, "virtual cannot be told to keep silent"),
