@@ -50,7 +50,9 @@ class Integrated:
         law, start, standstill = settings.forgetting, settings.start, settings.standstill
         self.procedure: Procedure
         if model.nonlinear:
-            self.procedure = Monitored(model, taps, row, law, start, standstill, settings.monitor, executor)
+            self.procedure = Monitored(
+                model, taps, round(row / period), row, law, start, standstill, settings.monitor, executor
+            )
         else:
             self.procedure = Procedure(model.parameters, len(model.outputs), row, law, start, standstill)
         self._inspector = Inspector(model, self.conditioner.taps, self.conditioner.row_period)

@@ -35,7 +35,7 @@ LIMIT: Final = 25.0  # h, at least
 START_PERIODS: Final = 1.5  # motion periods that a start takes at least
 CERTAIN: Final = 0.08  # deviation of ln η up to which a window is covered, and a refit accepted
 TELLING: Final = 0.06  # of ln η, up to which "η did not move" is believed
-COVERED: Final = 4.0  # times the start's condition
+COVERED: Final = 2.0  # of a row's noise variance: how uncertain a covered window's torque may be over all of the motion
 NOISE: Final = 1.2  # δ: times the usual residual …
 SHARE: Final = 0.004  # … or this share of the rms of y
 TRIMS: Final = (0.0, 0.03, 0.06, 0.1)  # s off a window's head: the alarm may place a change too early
@@ -81,6 +81,7 @@ class Monitored(Procedure):
         self,
         model: JointModel,
         taps: Floats,
+        decimation: int,
         period: float,
         forgetting: Forgetting,
         start: float,
@@ -88,7 +89,7 @@ class Monitored(Procedure):
         monitor: Monitor,
         executor: Executor | None = None,
     ) -> None:
-        """taps: of the kernel that smoothed the rows; period: s between rows; executor: where refits run."""
+        """taps: of the kernel that smoothed the rows, of which one in `decimation` left; period: s between rows; executor: where refits run."""
         super().__init__(model.parameters, len(model.outputs), period, forgetting, start, standstill)
         self.eta = np.array(model.start, np.float64)
         self.refits = {"started": 0, "accepted": 0, "rejected": 0}
@@ -101,7 +102,8 @@ class Monitored(Procedure):
         self._pending: Pending | None = None
         self._epoch = 0
         self._usual = 1.0  # residual variance of the start, whitened
-        self._condition = np.inf  # of the start's window
+        self._motions = np.zeros((0, 0))  # [Φ T]ᵀ[Φ T] a row, over the start: all of the motion
+        self._overlap = max(1.0, 1.0 / (float(taps @ taps) * max(1.0, decimation)))  # rows that say the same
         self._onset = self._newest = 0  # numbers of the rows where the change looked at, and the last alarm's, began
         self._snapshot = (self.rls.state.copy(), 0)
         self._before = nothing(len(model.parameters))
@@ -202,14 +204,14 @@ class Monitored(Procedure):
         self._learn_window(outcome.noise)
         self._calibrate()
         explained = self._shape.explain(rows, self.eta, self.rls.noise, nothing(self.rls.p))
-        self._condition = explained.condition
+        self._motions = explained.mean
         self._inflate(explained)
         self._judge()
         self._onset = pending.first
         self._due = self._history.total
 
     def _threshold(self, squared: Floats) -> Threshold:
-        threshold = calibrate(squared, ALLOWANCE, LIMIT)
+        threshold = calibrate(squared, ALLOWANCE, LIMIT * self._overlap)
         self._usual = threshold.noise
         return threshold
 
@@ -241,12 +243,14 @@ class Monitored(Procedure):
         if self._pending is not None or rows * self._period < SHORTEST or rows < self._try:
             return
         first, explained = self._explained(self._before)
-        sigma = explained.sigma * math.sqrt(self._usual)
+        noise = self._usual * self._overlap
+        sigma = explained.sigma * math.sqrt(noise)
         overdue = rows >= self._needed()
-        if not overdue and (sigma.max() > CERTAIN or explained.condition > COVERED * self._condition):
+        reach = self._overlap * float(np.sum(explained.inverse * self._motions))
+        if not overdue and (sigma.max() > CERTAIN or reach > COVERED):
             return
         quiet = explained.variance <= self._delta(explained)
-        gain = explained.gain / self._usual
+        gain = explained.gain / noise
         if gain > BENT or (overdue and not quiet):
             self._search("change", first, self._history.since(first), self.rls.noise, self._before)
         elif quiet and (overdue or (gain < STRAIGHT and sigma.max() <= TELLING)):
@@ -268,7 +272,7 @@ class Monitored(Procedure):
     def _theta_changed(self, first: int, explained: Explanation) -> None:
         """No other η explains the window better: learn θ from it, or go on as before when nothing changed."""
         p = self.rls.p
-        if explained.unchanged <= self._usual * (p + SIGNIFICANT * math.sqrt(2.0 * p)):
+        if explained.unchanged <= self._usual * self._overlap * (p + SIGNIFICANT * math.sqrt(2.0 * p)):
             state, number = self._snapshot
             alarms = self.rls.state[at.ALARMS]
             self.rls.state[:] = state
@@ -353,8 +357,10 @@ class Monitored(Procedure):
         if now - first < 0.5 * self._span():
             return
         explained = self._shape.explain(self._history.since(first), self.eta, self.rls.noise, self._around())
-        sigma = np.hypot(explained.sigma * math.sqrt(max(self._usual, explained.variance)), self._sigma)
-        quiet = explained.variance <= self._delta(explained) or explained.gain > BENT * explained.variance
+        sigma = np.hypot(explained.sigma * math.sqrt(self._overlap * max(self._usual, explained.variance)), self._sigma)
+        quiet = (
+            explained.variance <= self._delta(explained) or explained.gain > BENT * explained.variance * self._overlap
+        )
         bent = (np.abs(explained.step) > SIGNIFICANT * sigma) & (np.abs(explained.step) > MOVED) & (sigma <= CERTAIN)
         self._drifts = self._drifts + 1 if quiet and bent.any() else 0
         if self._drifts < 2:

@@ -48,6 +48,8 @@ class Explanation(NamedTuple):
     sigma: Floats  # (nonlinear,) of that step, for a residual variance of 1
     spread: Floats  # (parameters,) standard deviations of θ with η free, for a residual variance of 1
     condition: float  # of [Φ T] with columns of length one
+    inverse: Floats  # ([ΦᵀΦ ΦᵀT; TᵀΦ TᵀT] + prior)⁻¹
+    mean: Floats  # the same products, without prior, a row
     rows: int
 
 
@@ -125,7 +127,10 @@ class Shape:
         variance = float(residual @ residual) / freedom
         old = y - phi @ before.theta
         tangents = (self.tangents(rows, eta, solution) * weight[:, np.newaxis])[usable]
-        whole = np.block([[gram, phi.T @ tangents], [tangents.T @ phi, tangents.T @ tangents]])
+        both = np.concatenate([phi, tangents], axis=1)
+        products = both.T @ both
+        whole = products.copy()
+        whole[:p, :p] += before.information
         right = np.concatenate([np.zeros(p), tangents.T @ residual])
         right[:p] = phi.T @ residual - before.information @ (solution - before.theta)
         inverse, condition = _inverse(whole)
@@ -140,6 +145,8 @@ class Shape:
             spread[p:],
             spread[:p],
             condition,
+            inverse,
+            products / max(1, len(y)),
             len(y),
         )
 
