@@ -80,7 +80,7 @@ class Messages:
         if self._lost is not None and not messages:
             raise self._lost
         arrived = np.array(arrivals, np.int64)
-        frames = _frames(messages, arrived)
+        frames = from_messages(messages, arrived)
         if self._realtime:
             stamps = np.array([message.timestamp for message in messages], np.float64)
             frames = frames._replace(times=_monotonic(stamps, arrived, self._empty))
@@ -178,7 +178,8 @@ def _is_garbage(error: Exception) -> bool:
     return isinstance(error, can.CanOperationError) and not isinstance(error.__cause__, OSError | None)
 
 
-def _frames(messages: Sequence[can.Message], times: NDArray[np.int64]) -> Frames:
+def from_messages(messages: Sequence[can.Message], times: NDArray[np.int64]) -> Frames:
+    """python-can's messages as a batch; times: ns."""
     flags = [
         EXTENDED * message.is_extended_id | REMOTE * message.is_remote_frame | ERROR * message.is_error_frame
         for message in messages

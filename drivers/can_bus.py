@@ -2,32 +2,26 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
 import numpy as np
 from can.interfaces import BACKENDS
 from numpy.typing import NDArray
-from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from drivers.adapter import SILENT, UNHURRIED, Adapter, open_adapter
-from drivers.base import LayoutError, LinkError, Settings, Wanted, nearest
+from drivers.base import LinkError, Wanted, nearest
+from drivers.can_layout import CanLayoutSettings
 from drivers.decode import Decoder
 from drivers.descriptor import link_error
 from drivers.frame import Layout
-from drivers.guard import GuardSettings
-from drivers.layout import Correction, FrameSettings, from_dbc, from_table
-from drivers.layouts import AnyLayout
 
 _HOST_SETS_BITRATE: Final = frozenset({"socketcan", "socketcand", "udp_multicast", "virtual"})
 
 
-class CanBusSettings(Settings):
-    """A CAN bus and the frames on it.
-
-    A relative `dbc` is resolved against the validation context's "folder", where one is given: the configuration's.
-    """
+class CanBusSettings(CanLayoutSettings):
+    """A CAN bus and the frames on it."""
 
     kind: Literal["can"]
     interface: str = Field(description='of python-can: "socketcan", "slcan", "pcan", "kvaser", "udp_multicast", …')
@@ -35,16 +29,6 @@ class CanBusSettings(Settings):
     bitrate: int | None = Field(default=None, gt=0, description="bit/s, where the adapter sets it")
     fd: bool = Field(default=False, description="CAN FD, where the adapter must be told")
     listen_only: bool = Field(default=False, description="do not even acknowledge, where the adapter can")
-    dbc: Path | None = Field(default=None, description="layout: a DBC file …")
-    frames: tuple[FrameSettings, ...] = Field(default=(), description="… or a table …")
-    layouts: tuple[AnyLayout, ...] = Field(default=(), description="… or ready ones, by the device's name")
-    corrections: dict[str, Correction] = Field(
-        default={}, description='what the DBC leaves out or has wrong, by "MESSAGE.signal"'
-    )
-    messages: dict[str, GuardSettings] = Field(
-        default={}, description="counter, checksum and time-out of the DBC's messages, by name"
-    )
-    limits: bool = Field(default=False, description="believe the DBC's value limits: what is outside becomes NaN")
     kernel_filter: bool = Field(
         default=False,
         description="socketcan: let through only the frames that are used; what else is on the bus is then not counted",
@@ -53,7 +37,6 @@ class CanBusSettings(Settings):
         default=True, description="socketcan: deliver also what this host sends itself (commands), marked as such"
     )
     options: dict[str, str | int | float | bool] = Field(default={}, description="handed to python-can as they are")
-    _layout: Layout = PrivateAttr()
 
     @field_validator("interface")
     @classmethod
@@ -61,12 +44,6 @@ class CanBusSettings(Settings):
         if interface not in BACKENDS:
             raise ValueError(f'found the unknown interface "{interface}", {nearest(interface, BACKENDS)}')
         return interface
-
-    @field_validator("dbc")
-    @classmethod
-    def _beside_the_configuration(cls, dbc: Path | None, info: ValidationInfo) -> Path | None:
-        folder = (info.context or {}).get("folder")
-        return dbc if dbc is None or folder is None else Path(folder) / dbc
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -85,24 +62,6 @@ class CanBusSettings(Settings):
         clash = self.options.keys() & {"interface", "channel", "bitrate", "fd", "ignore_config"}
         if clash:
             raise ValueError(f"expected {', '.join(sorted(clash))} as keys of the driver, found them under options")
-        if (self.dbc is None) == (not self.frames and not self.layouts):
-            raise ValueError(
-                f"expected either dbc or frames and layouts, found {'none' if self.dbc is None else 'both'}"
-            )
-        if (self.corrections or self.messages) and self.dbc is None:
-            raise ValueError("corrections and messages are of a DBC, found them with a table of frames")
-        return self
-
-    @model_validator(mode="after")
-    def _layout_of_frames(self) -> Self:
-        try:
-            if self.dbc is None:
-                ready = (frame for layout in self.layouts for frame in layout.frames())
-                self._layout = from_table((*self.frames, *ready))
-            else:
-                self._layout = from_dbc(self.dbc, self.corrections, self.limits, self.messages)
-        except LayoutError as error:
-            raise ValueError(str(error)) from error
         return self
 
     def adapter_options(self) -> dict[str, Any]:
@@ -113,23 +72,10 @@ class CanBusSettings(Settings):
         options |= {"fd": True} if self.fd else {}
         return options | self.options
 
-    @property
-    def layout(self) -> Layout:
-        """Every frame and signal."""
-        return self._layout
-
-    def signals(self) -> Mapping[str, str]:
-        """Every signal that can be delivered: "MESSAGE.signal" → SI unit."""
-        return self._layout.units()
-
-    def check(self, wanted: Sequence[Wanted]) -> None:
-        """Raise LayoutError naming every signal that cannot be delivered, why, and the nearest that can."""
-        self._layout.check(wanted)
-
     def open(self, wanted: Sequence[Wanted]) -> "CanBus":
         """A driver for exactly these signals. Raises LayoutError."""
         self.check(wanted)
-        return CanBus(self, self._layout, wanted)
+        return CanBus(self, self.layout, wanted)
 
 
 class CanBus:

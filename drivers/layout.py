@@ -18,7 +18,7 @@ from pydantic import Field, FiniteFloat, model_validator
 from drivers.base import LayoutError, nearest
 from drivers.frame import EXTENDED, Guard, Layout, Selector, Signal
 from drivers.guard import GuardSettings, guard
-from drivers.units import Quantity, Scale
+from drivers.units import Conversion, Quantity, Scale
 
 logging.getLogger("cantools").setLevel(logging.ERROR)  # of what it warns of (ids said twice) we make errors
 
@@ -115,10 +115,12 @@ def from_dbc(
     corrections: Mapping[str, Correction],
     limits: bool,
     guards: Mapping[str, GuardSettings] = MappingProxyType({}),
+    as_written: bool = False,
 ) -> Layout:
     """Layout of a DBC file (or any other that cantools reads). Raises LayoutError.
 
-    corrections: by "MESSAGE.signal"; limits: whether the file's are believed; guards: by message.
+    corrections: by "MESSAGE.signal"; limits: whether the file's are believed; guards: by message; as_written: in the
+    file's units instead of SI.
     """
     try:
         database = cantools.database.load_file(path, strict=True)
@@ -129,7 +131,7 @@ def from_dbc(
         raise LayoutError(f"expected a valid DBC file, found in {path}: {reason[:300]}") from error
     if not isinstance(database, Database):
         raise LayoutError(f"expected CAN frames, found a diagnostics database in {path}")
-    layout = _layout(database.messages, corrections, limits, guards)
+    layout = _layout(database.messages, corrections, limits, guards, as_written)
     known = {message.name for message in database.messages}
     for name in guards.keys() - known:
         raise LayoutError(f'found the unknown message "{name}", {nearest(name, known)}')
@@ -147,6 +149,7 @@ def _layout(
     corrections: Mapping[str, Correction],
     limits: bool,
     said: Mapping[str, GuardSettings],
+    as_written: bool = False,
 ) -> Layout:
     lengths: dict[int, int] = {}
     signals: dict[str, Signal] = {}
@@ -163,7 +166,9 @@ def _layout(
         for signal in message.signals:
             name = f"{message.name}.{signal.name}"
             try:
-                signals[name] = _signal(frame, message, signal, corrections.get(name, Correction()), limits)
+                correction = corrections.get(name, Correction())
+                si = Conversion(signal.unit or "") if as_written else _conversion(name, signal, correction)
+                signals[name] = _signal(frame, message, signal, correction, si, limits)
             except ValueError as error:
                 unusable[name] = str(error)
         try:
@@ -175,13 +180,18 @@ def _layout(
     return Layout(lengths, signals, unusable, guards)
 
 
-def _signal(frame: int, message: Message, signal: DbcSignal, correction: Correction, limits: bool) -> Signal:
+def _conversion(name: str, signal: DbcSignal, correction: Correction) -> Conversion:
+    try:
+        return correction.conversion(signal.unit or "")
+    except ValueError as error:
+        raise ValueError(f'{error} (say what it is under corrections."{name}")') from error
+
+
+def _signal(
+    frame: int, message: Message, signal: DbcSignal, correction: Correction, si: Conversion, limits: bool
+) -> Signal:
     if signal.length > 64:
         raise ValueError(f"expected at most 64 bits, found {signal.length}")
-    try:
-        si = correction.conversion(signal.unit or "")
-    except ValueError as error:
-        raise ValueError(f'{error} (say what it is under corrections."{message.name}.{signal.name}")') from error
     scale, offset = float(signal.scale), float(signal.offset)
     if scale == 0:
         raise ValueError("expected a scale other than zero, found 0")

@@ -139,10 +139,10 @@ def test_real_process_data_of_a_cia_402_drive() -> None:
         rated_torque=2.0,
     )
     found, counts = decoded(settings, *sent)
-    assert counts == {"frames": 4, "unmatched": 2}  # what the master sent
-    assert found["statusword"] == [0x0250]
-    assert found["position"] == [pytest.approx(745 * REV / 65536)]
-    assert found["mode"] == [8]  # cyclic synchronous position
+    assert counts == {"frames": 4, "unmatched": 1}  # what the master sent
+    assert found["statusword"] == [0x0250] * 2
+    assert found["position"] == [pytest.approx(745 * REV / 65536)] * 2
+    assert found["mode"] == [8, 0]  # cyclic synchronous position, then none
     assert found["velocity"] == [0]
     assert found["torque"] == [pytest.approx(-7 / 1000 * 2.0)]
 
