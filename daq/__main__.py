@@ -61,6 +61,13 @@ def _parser() -> argparse.ArgumentParser:
     listen.add_argument("--topic", default="", help="e.g. estimate/ or estimate/elbow")
     listen.add_argument("--json", action="store_true", help="one JSON object per line")
     listen.add_argument("--count", type=int, metavar="N", help="stop after N updates")
+    replaying = add("replay", _replay, "a recording through the same pipeline, offline")
+    replaying.add_argument("file", type=Path, help="candump, ASC, BLF, …; .csv, .npz or .mat")
+    replaying.add_argument("config", type=Path)
+    replaying.add_argument("--columns", type=Path, help="table of a recording's columns (see docs/skew.md)")
+    replaying.add_argument("--driver", help="the CAN driver that a log is of, where there are several")
+    replaying.add_argument("--speed", type=float, metavar="N", help="times the recording's own; default: all there is")
+    replaying.add_argument("--json", action="store_true", help="every update, one JSON object per line")
     skewing = add("skew", _skew, "how late each channel is, from a recording of motion; prints the lines to paste")
     skewing.add_argument("recording", type=Path, help=".mat, .npz or .csv")
     skewing.add_argument("config", nargs="?", type=Path, help="table of its columns (see docs/skew.md)")
@@ -156,6 +163,12 @@ def _line(topic: str, update: dict[str, object]) -> str:
         words = (f"{name} {update[name]:9.4f}" for name in ("measured", "predicted", "residual"))
         return f"{clock} {topic:24} {'  '.join(words)} {update['unit']}"
     return f"{clock} {topic:24} {update.get('kind', '')}: {update.get('text', '')}"
+
+
+def _replay(options: argparse.Namespace) -> int:
+    from daq.replay import run
+
+    return run(options)
 
 
 def _skew(options: argparse.Namespace) -> int:
