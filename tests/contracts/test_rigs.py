@@ -80,7 +80,9 @@ def test_it_plays_what_its_configuration_listens_to(name: str, wire: str, file: 
             mine = readings[readings["channel"] == channel.channel]
             assert np.isfinite(mine["value"]).all()
             if channel.signal.endswith(("counter", "sequence")):
-                assert (np.diff(mine["value"]) == 1).all()
+                steps = np.diff(mine["value"])
+                assert (steps >= 1).all()
+                assert wire == "udp" or (steps == 1).all(), "only datagrams can get lost, before a reader that is kept"
             else:
                 assert np.ptp(mine["value"]) > 0
         rig.send_signal(signal.SIGTERM)

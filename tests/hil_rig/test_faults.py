@@ -85,7 +85,8 @@ def test_a_reader_counts_what_the_rig_injected(tmp_path: Path, kind: str) -> Non
         assert counts["bad_crc"] + counts["bad_cobs"] + counts["truncated"] == (
             faults["crc"] + faults["garbage"] + faults["truncate"]
         )
-        assert counts["lost"] == faults["crc"] + faults["truncate"] + faults["drop"]
+        missing = faults["crc"] + faults["truncate"] + faults["drop"]
+        assert missing - 3 <= counts["lost"] <= missing, "nobody can see what is missing after the last packet"
     else:
         assert counts["malformed"] == faults["garbage"]
         assert counts["truncated"] == faults["truncate"]
