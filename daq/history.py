@@ -4,19 +4,27 @@ A snapshot and a tick have the same shape, so the page needs one piece of code f
 a tick those that came since the last tick. Rows travel as little-endian float32, their time relative to ``base``.
 """
 
+import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from daq.samples import points
 from daq.update import Map
+from estimators.curves import POINT, Curves
+from estimators.joints import JointModelSettings
 
 SPAN: Final = 120.0  # s
 ESTIMATES: Final = 10.0  # rows/s kept of estimates: what a screen can show
 RESIDUALS: Final = 50.0  # rows/s kept of torques: ten points in the shortest period that a joint's motion shows
+POINTS: Final = 25.0  # rows/s kept of points of curves: a cloud of 3000
+ALARMS: Final = 5.0  # rows/s kept of the nearness of an alarm: what the core sends
+GRID: Final = np.sinh(np.linspace(-4.0, 4.0, 81)) / np.sinh(4.0)  # of a drawn law: dense where it is steep
+REDRAW: Final = 0.5  # s between two drawings of a law
 SLACK: Final = 0.9  # a row that comes this much of its interval after the last is taken: updates jitter
 EVENTS: Final = 200
 
@@ -27,6 +35,14 @@ class JointLabel(NamedTuple):
     name: str
     unit: str  # of measured and residual: N·m or N
     parameters: Mapping[str, str]  # name → unit
+    curves: Curves | None = None  # of its model
+
+    @classmethod
+    def of(cls, name: str, settings: JointModelSettings) -> Self:
+        """That of a joint with this model."""
+        model = settings.build()
+        units = {item.name: item.unit for item in (*model.parameters, *model.nonlinear)}
+        return cls(name, settings.unit(), units, Curves(model))
 
 
 class Trace:
@@ -66,6 +82,13 @@ class Trace:
         self._told = self._end
         return _packed(rows, base)
 
+    def largest(self) -> NDArray[np.float64] | None:
+        """The largest magnitude in every column, NaN where there is none; None when there is no row."""
+        if self._end == self._start:
+            return None
+        rows = np.abs(self._rows[self._start : self._end])
+        return np.where(np.isnan(rows).all(axis=0), np.nan, np.fmax.reduce(rows, axis=0))
+
     def last(self) -> list[float]:
         """The newest row; empty when there is none."""
         return self._rows[self._end - 1].tolist() if self._end > self._start else []
@@ -79,6 +102,11 @@ class JointHistory:
     names: tuple[str, ...] = ()
     estimates: Trace = field(default_factory=lambda: Trace(3, ESTIMATES))  # time, error, forgetting, values, deviations
     residuals: Trace = field(default_factory=lambda: Trace(3, RESIDUALS))  # time, measured, predicted
+    points: Trace = field(default_factory=lambda: Trace(1 + len(POINT), POINTS))  # time, velocity, friction, …
+    alarms: Trace = field(default_factory=lambda: Trace(2, ALARMS))  # time, CUSUM over its limit
+    excitation: list[float] = field(default_factory=list)
+    usual: float = math.nan  # standard deviation of the residual at the start, N·m (N)
+    laws: Map = field(default_factory=dict)  # what was drawn last
     state: Map = field(default_factory=dict)
     totals: Map = field(default_factory=dict)  # samples, updates, lost by cause
 
@@ -95,6 +123,8 @@ class History:
         self._fresh_events: list[Map] = []
         self._processes: dict[str, Map] = {}
         self._drivers: Map = {}
+        self._counted = 0.0  # Unix s at which the totals were as they are
+        self._drawn = 0.0  # Unix s at which the laws were drawn last
         self.layout = 0  # changes with joints and parameters: a page then needs a snapshot
 
     def absorb(self, topic: str, update: Map, now: float) -> None:
@@ -103,7 +133,7 @@ class History:
         if family == "process":
             self._processes[name] = update
         elif family == "status":
-            self._drivers = update["drivers"]
+            self._drivers, self._counted = update["drivers"], update["timestamp"]
             for joint, totals in update["joints"].items():
                 self._joint(joint).totals = totals
         elif family == "estimate":
@@ -112,6 +142,8 @@ class History:
             joint = self._joint(name)
             joint.label = joint.label._replace(unit=update["unit"])
             joint.residuals.append((update["timestamp"], update["measured"], update["predicted"]))
+        elif family == "samples":
+            self._samples(self._joint(name), update)
         elif family == "event":
             event = {key: update[key] for key in ("timestamp", "joint", "kind", "text")}
             self._events.append(event)
@@ -167,7 +199,18 @@ class History:
             for key in ("timestamp", "phase", "health", "progress", "error", "forgetting", "latency", "boot")
         } | {"received": now}
 
+    def _samples(self, joint: JointHistory, update: Map) -> None:
+        for row in points(update).tolist():
+            joint.points.append(row)
+        joint.alarms.append((update["timestamp"], update["alarm"]))
+        joint.excitation, joint.usual = update["excitation"], update["usual"]
+
     def _message(self, now: float, events: list[Map], whole: bool) -> Map:
+        fresh = whole or not 0 <= now - self._drawn < REDRAW
+        if fresh:
+            self._drawn = now
+            for joint in self._joints.values():
+                joint.laws = _laws(joint)
         return {
             "snapshot": whole,
             "robot": self.robot,
@@ -176,21 +219,45 @@ class History:
             "events": events,
             "processes": self._processes,
             "drivers": self._drivers,
-            "joints": {name: _joint_message(joint, now, whole) for name, joint in self._joints.items()},
+            "counted": self._counted,
+            "joints": {name: _joint_message(joint, now, whole, fresh) for name, joint in self._joints.items()},
         }
 
 
-def _joint_message(joint: JointHistory, base: float, whole: bool) -> Map:
+def _joint_message(joint: JointHistory, base: float, whole: bool, fresh: bool) -> Map:
     told: Map = {"state": joint.state, "totals": joint.totals}
+    if fresh:
+        told |= {"laws": joint.laws, "excitation": joint.excitation, "usual": joint.usual}
+    traces = {
+        "estimates": joint.estimates,
+        "residuals": joint.residuals,
+        "points": joint.points,
+        "alarms": joint.alarms,
+    }
+    told |= {name: trace.all(base) if whole else trace.fresh(base) for name, trace in traces.items()}
     if not whole:
-        return told | {"estimates": joint.estimates.fresh(base), "residuals": joint.residuals.fresh(base)}
+        return told
     return told | {
         "unit": joint.label.unit,
         "names": joint.names,
         "units": [joint.label.parameters.get(name, "") for name in joint.names],
-        "estimates": joint.estimates.all(base),
-        "residuals": joint.residuals.all(base),
+        "elastic": joint.label.curves is not None and joint.label.curves.has_spring,
     }
+
+
+def _laws(joint: JointHistory) -> Map:
+    """The fitted laws over the range of the points: name → rows of (abscissa, torque), float32."""
+    curves, row = joint.label.curves, joint.estimates.last()
+    if curves is None or joint.names != curves.names or not row:
+        return {}
+    reach = joint.points.largest()
+    if reach is None:
+        return {}
+    values = np.array(row[3 : 3 + len(joint.names)])
+    laws = {"friction": np.column_stack([reach[1] * GRID, curves.friction(values, reach[1] * GRID)])}
+    if curves.has_spring:
+        laws["spring"] = np.column_stack([reach[3] * GRID, curves.spring(values, reach[3] * GRID)])
+    return {name: law.astype("<f4").tobytes() for name, law in laws.items() if np.isfinite(law).all()}
 
 
 def _packed(rows: NDArray[np.float64], base: float) -> bytes:

@@ -27,8 +27,14 @@ export function quantity() {
 export const percent = (ratio) => {
   if (ratio === null || ratio === undefined || !Number.isFinite(ratio)) return NOTHING;
   const value = 100 * ratio;
+  if (value > 0 && value < 0.005) return "< 0.01 %";
   return `${value.toFixed(value < 9.95 ? 2 : value < 99.5 ? 1 : 0)} %`;
 };
+
+// a relative change: "+3.2 %"
+export const change = (ratio) => (Number.isFinite(ratio) ? `${ratio < 0 ? "−" : "+"}${percent(Math.abs(ratio))}` : NOTHING);
+
+export const perSecond = (rate) => (rate === null ? NOTHING : rate < 9.95 ? rate.toFixed(1) : count(Math.round(rate)));
 
 export const forgetting = (lambda) => (Number.isFinite(lambda) ? lambda.toFixed(5) : NOTHING);
 

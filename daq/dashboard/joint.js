@@ -1,11 +1,13 @@
 // One joint in full: every parameter with its band, torque and residual, error and forgetting, health and events.
 
+import { frictionPanel, torsionPanel } from "./curves.js";
 import * as format from "./format.js";
 import { element, EventLog, mark, PhasePill, Quantity, write } from "./page.js";
 import { effortLimits, extent, TimePlot } from "./plots.js";
 import { effort, explain, phase, readable } from "./words.js";
 
 const SYNC = "joint"; // one cursor through all plots
+const CURVES = 300; // ms between two drawings of the curves
 
 // A titled plot whose headline number turns into the value under the cursor.
 class Panel {
@@ -26,6 +28,50 @@ class Panel {
     const shown = time !== undefined && data[1][idx] !== null;
     mark(this.node, "cursor", String(shown));
     if (shown) write(this.readout, `${(this.plot.end - time).toFixed(1)} s ago: ${this.read(idx, data)}`);
+  }
+}
+
+// What the motion has taught about every parameter: excited now, how certain, how far from the baseline.
+class Knowledge {
+  constructor(joint) {
+    this.joint = joint;
+    this.rows = joint.names.map((name, i) => {
+      const bar = element("i"), excited = element("span", { class: "number" }), certain = element("span", { class: "number" }), drift = element("span", { class: "number drift" });
+      const node = element("div", { class: "row", role: "row" },
+        element("span", { class: "name", role: "rowheader" }, readable(name)),
+        element("span", { class: "excitation", role: "cell" }, element("span", { class: "meter" }, bar), excited),
+        certain, drift);
+      certain.setAttribute("role", "cell");
+      drift.setAttribute("role", "cell");
+      return { node, bar, excited, certain, drift, name, i };
+    });
+    const title = (text, hint, name = "") => element("span", { role: "columnheader", title: hint, class: name }, text);
+    this.table = element("div", { class: "knowledge", role: "table", "aria-label": "What the motion teaches about each parameter" },
+      element("div", { class: "row titles", role: "row" }, title("parameter", ""),
+        title("excited now", "the last 10 s: how much of its effect no other parameter can imitate, against the most so far"),
+        title("± σ", "standard deviation, relative to the value"),
+        title("drift", "change against the baseline, and in standard deviations (z)", "drift")),
+      ...this.rows.map(({ node }) => node));
+    this.node = element("article", { class: "panel knowing" },
+      element("header", {}, element("h3", {}, "What the motion teaches")),
+      element("p", { class: "caption" }, element("span", {}, "a parameter that is not excited cannot be told from the others")),
+      this.table);
+  }
+
+  update() {
+    const { joint } = this;
+    const drifts = joint.state.drift ?? {};
+    mark(this.table, "baseline", String(Object.keys(drifts).length > 0));
+    for (const { bar, excited, certain, drift, name, i } of this.rows) {
+      const share = joint.excitation[i];
+      bar.style.width = `${100 * (share ?? 0)}%`;
+      write(excited, share === undefined ? "–" : `${(100 * share).toFixed(0)} %`);
+      const value = joint.estimates.last(joint.valueColumn(i)), sigma = joint.estimates.last(joint.deviationColumn(i));
+      write(certain, value && sigma !== null ? format.percent(sigma / Math.abs(value)) : "–");
+      const found = drifts[name];
+      mark(drift, "level", found?.level ?? "");
+      write(drift, found ? `${format.change(found.change)} · z ${format.significant(found.z, 2)}` : "–");
+    }
   }
 }
 
@@ -53,13 +99,20 @@ export class JointView {
       { lines: [{ label: "error", colour: "error", width: 1.6 }], read: (idx, data) => `${data[1][idx].toFixed(2)} %`, least: 0.2, floor: 0, ticks: 3 }, [element("span", { class: "value" })]);
     this.forgetting = new Panel("Forgetting λ", "1 keeps all of the past; lower adapts faster",
       { lines: [{ label: "λ", colour: "forgetting", width: 1.6 }], read: (idx, data) => format.forgetting(data[1][idx]), least: 2e-4, ceiling: 1, ticks: 3 }, [element("span", { class: "value" })]);
+    this.alarm = new Panel("Alarm", "CUSUM of the squared error, % of its limit",
+      { lines: [{ label: "CUSUM", colour: "alarm", width: 1.6 }], read: (idx, data) => `${data[1][idx].toFixed(0)} %`, floor: 0, ticks: 3 }, [element("span", { class: "value" })]);
+    this.alarm.plot.levels = [[100, "bad"]];
+    this.curves = [frictionPanel(joint), ...(joint.elastic ? [torsionPanel(joint)] : [])];
+    this.knowledge = new Knowledge(joint);
+    this.drawn = 0;
     this.node = this.build(robot);
   }
 
-  get panels() { return [...this.parameters.map((row) => row.panel), this.torque, this.residual, this.error, this.forgetting]; }
+  get panels() { return [...this.parameters.map((row) => row.panel), this.torque, this.residual, this.error, this.alarm, this.forgetting]; }
 
   build(robot) {
     const tabs = element("nav", { class: "tabs", "aria-label": "Joints" }, element("a", { href: "#/", class: "all" }, "‹ All joints"));
+    tabs.hidden = robot.joints.size === 1;
     this.tabs = [...robot.joints.values()].map((joint) => {
       const tab = element("a", { href: `#/joint/${encodeURIComponent(joint.name)}` }, element("i"), joint.name);
       if (joint === this.joint) tab.setAttribute("aria-current", "page");
@@ -75,11 +128,12 @@ export class JointView {
         element("div", { class: "health" }, this.explanation, this.reasons,
           element("div", { class: "startup" }, this.progress, this.progressText)),
         figures),
+      element("div", { class: `grid pictures ${this.curves.length > 1 ? "three" : ""}` }, ...this.curves.map((panel) => panel.node), this.knowledge.node),
       element("h2", {}, "Parameters", element("small", {}, "estimate with its ±1 σ band")),
       this.parameterGrid(),
       element("h2", {}, "How well the model explains the motion"),
       element("div", { class: "torques" }, this.torque.node, this.residual.node),
-      element("div", { class: "grid last" }, this.error.node, this.forgetting.node,
+      element("div", { class: "grid last four" }, this.error.node, this.alarm.node, this.forgetting.node,
         element("article", { class: "panel log" }, element("header", {}, element("h3", {}, "Events")), this.events.node)));
   }
 
@@ -113,7 +167,7 @@ export class JointView {
 
   residualPanel() {
     const { unit } = this.joint;
-    return new Panel("Residual", `${unit} · measured − predicted`, {
+    return new Panel("Residual", `${unit} · measured − predicted; dashed: ±3 σ of the start`, {
       kind: "wide low", ticks: 3, lines: [{ label: "residual", colour: "residual", width: 1.2 }],
       read: (idx, data) => `${format.significant(data[1][idx])} ${unit}`,
     }, [element("span", { class: "value" }), element("span", { class: "unit" }, `${unit} rms`)]);
@@ -140,10 +194,15 @@ export class JointView {
     write(figures.samples.value, format.count(joint.totals.samples));
     write(figures.lost.value, format.count(joint.totals.lost && format.total(joint.totals.lost)));
     write(figures.lost.more, format.causes(joint.totals.lost));
+    this.knowledge.update(robot);
+    const alarm = joint.alarms.last(1);
+    write(this.alarm.live.firstChild, alarm === null ? "–" : `${(100 * alarm).toFixed(0)} %`);
     write(this.error.live.firstChild, figures.error.value.textContent);
     write(this.residual.live.firstChild, format.significant(joint.residualRms(5), 2));
     write(this.forgetting.live.firstChild, format.forgetting(joint.state.forgetting));
-    this.events.update(robot.events.filter((event) => event.joint === joint.name));
+    const events = robot.events.filter((event) => event.joint === joint.name);
+    this.events.update(events);
+    this.panels.forEach(({ plot }) => { plot.events = events; });
   }
 
   draw(start, end) {
@@ -160,7 +219,15 @@ export class JointView {
     this.torque.plot.draw(start, end, torque, effortLimits(torque[1], torque[2]));
     const residual = torque[1].map((value, i) => (value === null || torque[2][i] === null ? null : value - torque[2][i]));
     const [low, high] = extent(residual);
-    this.residual.plot.draw(start, end, [torque[0], residual], low === null ? [null, null] : [Math.min(low, 0), Math.max(high, 0)]);
+    const usual = Number.isFinite(joint.usual) ? 3 * joint.usual : 0;
+    this.residual.plot.levels = usual ? [[usual, "muted"], [-usual, "muted"]] : [];
+    this.residual.plot.draw(start, end, [torque[0], residual], low === null ? [null, null] : [Math.min(low, -usual), Math.max(high, usual)]);
+    const [instants, cusum] = joint.alarms.since(start, 1);
+    this.alarm.plot.draw(start, end, [instants, cusum.map((value) => (value === null ? null : 100 * value))], [0, 105]);
+    if (performance.now() - this.drawn > CURVES) {
+      this.drawn = performance.now();
+      this.curves.forEach((panel) => panel.draw(joint, start));
+    }
     const [times, error, forgetting] = joint.estimates.since(start, 1, 2);
     const percent = error.map((value) => (value === null ? null : 100 * value));
     this.error.plot.draw(start, end, [times, percent], [0, extent(percent)[1] ?? 1]);

@@ -1,5 +1,6 @@
 // The page: connection, navigation, theme, and the clock that draws the view that is open.
 
+import { AcquisitionView } from "./acquisition.js";
 import { duration } from "./format.js";
 import { JointView } from "./joint.js";
 import { Overview } from "./overview.js";
@@ -25,9 +26,14 @@ function remember(key, value) {
 
 function show() {
   view?.destroy();
+  const acquiring = location.hash === "#/acquisition";
+  const only = robot.joints.size === 1 && !acquiring ? [...robot.joints.values()][0] : null; // nothing to compare it with
   const name = decodeURIComponent(location.hash.match(/^#\/joint\/(.+)$/)?.[1] ?? "");
-  const joint = robot.joints.get(name);
-  view = robot.joints.size ? (joint ? new JointView(robot, joint) : new Overview(robot)) : null;
+  const joint = robot.joints.get(name) ?? only;
+  view = null;
+  if (robot.joints.size) view = joint ? new JointView(robot, joint) : acquiring ? new AcquisitionView() : new Overview(robot);
+  place("to-joints").ariaCurrent = acquiring ? null : "page";
+  place("to-acquisition").ariaCurrent = acquiring ? "page" : null;
   view ??= { pace: 1, node: element("p", { class: "note" }, "Waiting for the service…"), words() {}, draw() {}, destroy() {} };
   place("view").replaceChildren(view.node);
   document.title = [joint?.name, robot.name, "jointwatch"].filter(Boolean).join(" · ");
@@ -93,9 +99,10 @@ if (!place("span").value) place("span").value = "60";
 place("span").addEventListener("change", () => { remember("span", place("span").value); drawn = 0; });
 addEventListener("hashchange", () => { show(); scrollTo(0, 0); });
 addEventListener("keydown", (event) => {
-  if (!location.hash.startsWith("#/joint/") || event.target.closest("select, input") || event.ctrlKey || event.altKey || event.metaKey) return;
+  if (event.target.closest("select, input") || event.ctrlKey || event.altKey || event.metaKey) return;
   const names = [...robot.joints.keys()], at = names.indexOf(decodeURIComponent(location.hash.slice(8)));
   if (event.key === "Escape") location.hash = "#/";
+  if (event.key === "a") location.hash = "#/acquisition";
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
   if (step && at >= 0) location.hash = `#/joint/${encodeURIComponent(names[(at + step + names.length) % names.length])}`;
 });

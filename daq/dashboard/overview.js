@@ -5,16 +5,20 @@ import { element, EventLog, mark, meaning, PhasePill, Quantity, write } from "./
 import { effortLimits, Sparkline, TimePlot } from "./plots.js";
 import { effort, explain, readable } from "./words.js";
 
+const SHOWN = 6; // parameters on a card; the rest stand on the joint's own page
+
 class Card {
   constructor(joint) {
     this.joint = joint;
     this.pill = new PhasePill();
     this.meaning = element("p", { class: "meaning" });
     this.progress = element("div", { class: "progress" }, element("i"));
-    this.rows = joint.names.map((name, i) => ({ spark: new Sparkline(`${readable(name)}, last seconds`), quantity: new Quantity(joint.units[i]) }));
+    this.rows = joint.names.slice(0, joint.names.length > SHOWN + 1 ? SHOWN : SHOWN + 1).map((name, i) => ({ spark: new Sparkline(`${readable(name)}, last seconds`), quantity: new Quantity(joint.units[i]) }));
     const table = element("div", { class: "parameters" });
     this.rows.forEach(({ spark, quantity }, i) => table.append(
       element("span", { class: "name", title: explain(joint.names[i]), "data-unit": joint.units[i] }, readable(joint.names[i])), spark.node, ...quantity.nodes));
+    const more = joint.names.length - this.rows.length;
+    if (more) table.append(element("span", { class: "more" }, `and ${more} more`));
     this.plot = new TimePlot({
       label: `Measured and predicted ${effort(joint.unit).toLowerCase()} of ${joint.name}`, ticks: 3,
       lines: [{ label: "measured", colour: "measured", width: 1.8 }, { label: "predicted", colour: "predicted", width: 1.2 }],

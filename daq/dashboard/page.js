@@ -1,7 +1,8 @@
 // Building and updating elements, and what both views share.
 
 import * as format from "./format.js";
-import { icon, phase } from "./words.js";
+import { toneOf } from "./plots.js";
+import { icon, phase, readable } from "./words.js";
 
 export function element(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
@@ -66,7 +67,7 @@ export class EventLog {
     this.key = key;
     this.node.replaceChildren(...shown.map((event) => element("li", {},
       element("time", {}, format.clock(event.timestamp)),
-      element("span", { class: "kind" }, event.kind),
+      element("span", { class: "kind", "data-tone": toneOf(event.kind) }, readable(event.kind)),
       element("span", { class: "text", title: event.text }, this.withJoint ? element("b", {}, event.joint) : "", event.text))));
     if (!shown.length) this.node.append(element("li", { class: "none" }, "Nothing has happened yet."));
   }

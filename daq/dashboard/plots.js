@@ -2,13 +2,13 @@
 
 import { element } from "./page.js";
 
-const FONT = '"Segoe UI", system-ui, Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif';
+export const FONT = '"Segoe UI", system-ui, Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif';
 const ROOM = 0.12; // of the range, left free above and below
 const LOOSE = 0.4; // a range that is used less than this is tightened
 
 const style = () => getComputedStyle(document.documentElement);
 export const colour = (name) => style().getPropertyValue(`--${name}`).trim();
-const rem = () => parseFloat(style().fontSize);
+export const rem = () => parseFloat(style().fontSize);
 
 // Limits that change only when they must, so that a plot does not pump.
 export class CalmLimits {
@@ -46,9 +46,26 @@ export function effortLimits(measured, predicted) {
   return [low - missing / 2, high + missing / 2];
 }
 
-// lines: [{label, colour, width, dash}]; band: [upper, lower] indices into lines, drawn as an area
+// what an event looks like on a time axis: shape and colour both say it
+const TONES = { bad: ["alarm", "faulted", "fault", "stale", "gap"], warn: ["transient", "drift", "refit_rejected", "held"], busy: ["refit_started", "refit", "refit_accepted"] };
+export const toneOf = (kind) => Object.keys(TONES).find((tone) => TONES[tone].includes(kind)) ?? "good";
+
+function sign(pen, tone, x, y, size) {
+  pen.fillStyle = colour(tone);
+  pen.beginPath();
+  if (tone === "bad") { pen.moveTo(x - size, y); pen.lineTo(x + size, y); pen.lineTo(x, y + 1.7 * size); } // a triangle that points at its instant
+  else if (tone === "warn") { pen.moveTo(x, y); pen.lineTo(x + size, y + size); pen.lineTo(x, y + 2 * size); pen.lineTo(x - size, y + size); }
+  else if (tone === "busy") pen.rect(x - 0.8 * size, y, 1.6 * size, 1.6 * size);
+  else pen.arc(x, y + size, 0.9 * size, 0, 2 * Math.PI);
+  pen.fill();
+}
+
+// lines: [{label, colour, width, dash}]; band: [upper, lower] indices into lines, drawn as an area;
+// levels: [[value, colour]], horizontal lines; events: {timestamp, kind} to mark
 export class TimePlot {
   constructor({ label, lines, band = null, sync = null, least = 0, floor, ceiling, ticks = 4, onCursor = null }) {
+    this.levels = [];
+    this.events = [];
     this.node = element("div", { class: "plot", role: "img", "aria-label": label });
     this.limits = new CalmLimits(least, floor, ceiling);
     this.options = { lines, band, sync, ticks, onCursor };
@@ -92,7 +109,7 @@ export class TimePlot {
         spanGaps: false,
       }))],
       bands: band ? [{ series: [band[0] + 1, band[1] + 1], fill: colour("band") }] : [],
-      hooks: { setCursor: onCursor ? [(plot) => onCursor(plot.cursor.idx ?? null, plot.data)] : [] },
+      hooks: { draw: [(plot) => this.mark(plot)], setCursor: onCursor ? [(plot) => onCursor(plot.cursor.idx ?? null, plot.data)] : [] },
     };
   }
 
@@ -101,6 +118,32 @@ export class TimePlot {
     Object.assign(this, { start, end, data });
     this.limits.cover(low, high);
     this.plot?.setData(data);
+  }
+
+  mark(plot) {
+    const pen = plot.ctx, { left, top, width, height } = plot.bbox, size = 0.27 * rem() * devicePixelRatio;
+    pen.save();
+    pen.beginPath();
+    pen.rect(left, top, width, height);
+    pen.clip();
+    pen.lineWidth = devicePixelRatio;
+    for (const [value, name] of this.levels) {
+      const y = Math.round(plot.valToPos(value, "y", true));
+      pen.strokeStyle = colour(name);
+      pen.setLineDash([2 * size, 1.5 * size]);
+      pen.beginPath(); pen.moveTo(left, y); pen.lineTo(left + width, y); pen.stroke();
+    }
+    for (const event of this.events) {
+      if (event.timestamp < this.start || event.timestamp > this.end) continue;
+      const x = Math.round(plot.valToPos(event.timestamp, "x", true)), tone = toneOf(event.kind);
+      pen.globalAlpha = 0.6;
+      pen.strokeStyle = colour(tone);
+      pen.setLineDash([size / 2, size / 2]);
+      pen.beginPath(); pen.moveTo(x, top); pen.lineTo(x, top + height); pen.stroke();
+      pen.globalAlpha = 1;
+      sign(pen, tone, x, top, size);
+    }
+    pen.restore();
   }
 
   times(parts) {
@@ -122,7 +165,7 @@ export class TimePlot {
 }
 
 // Tick labels with just the decimals that tell neighbours apart.
-function numbers(splits) {
+export function numbers(splits) {
   const step = splits.length > 1 ? Math.abs(splits[1] - splits[0]) : 1;
   const decimals = Math.min(8, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
   const fine = splits.some((at) => Math.abs(at * 10 ** decimals - Math.round(at * 10 ** decimals)) > 1e-6) ? decimals + 1 : decimals;

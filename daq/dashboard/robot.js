@@ -1,8 +1,9 @@
 // What the page knows of the robot: every joint's traces and state, kept up by snapshots and ticks of the same shape.
 
 const KEPT = 125; // s of every trace
-const BREAK = { estimates: 1.5, residuals: 0.5 }; // s without a row after which the line is interrupted
+const BREAK = { estimates: 1.5, residuals: 0.5, points: 1e9, alarms: 1.5 }; // s without a row after which the line is interrupted
 const EVENTS = 200;
+const RATE_OVER = 6; // s
 
 class Trace {
   constructor(columns, gap) {
@@ -57,6 +58,13 @@ class Joint {
     this.totals = {};
     this.estimates = new Trace(3, BREAK.estimates);
     this.residuals = new Trace(3, BREAK.residuals);
+    this.points = new Trace(5, BREAK.points); // time, velocity, friction torque, twist, spring torque
+    this.alarms = new Trace(2, BREAK.alarms); // time, CUSUM over its limit
+    this.laws = {}; // name → [[abscissa …], [torque …]]
+    this.excitation = [];
+    this.usual = NaN; // standard deviation of the residual at the start
+    this.elastic = false;
+    this.history = []; // [Unix s, totals]: for rates
   }
 
   get phase() { return this.state.phase ?? "waiting"; }
@@ -76,6 +84,25 @@ class Joint {
   }
 }
 
+// the totals of the last RATE_OVER seconds, with the instants at which they were counted
+function remember(history, counted, totals) {
+  if (history.length && history.at(-1)[0] > counted) history.length = 0;
+  if (!history.length || counted > history.at(-1)[0]) history.push([counted, totals]);
+  while (history.length > 2 && counted - history[0][0] > RATE_OVER) history.shift();
+}
+
+// rows of (abscissa, torque) as two columns
+function columns(rows) {
+  const values = new Float32Array(rows);
+  return [0, 1].map((i) => Array.from(values.filter((_, at) => at % 2 === i)));
+}
+
+export const rate = (history, read) => {
+  const [first, last] = [history[0], history.at(-1)];
+  const seconds = last ? last[0] - first[0] : 0;
+  return seconds < 0.9 ? null : Math.max(0, (read(last[1]) ?? 0) - (read(first[1]) ?? 0)) / seconds;
+};
+
 export class Robot {
   constructor() {
     this.name = "";
@@ -83,6 +110,7 @@ export class Robot {
     this.events = [];
     this.processes = {};
     this.drivers = {};
+    this.links = {}; // driver → {history}
     this.layout = 0; // changes when joints or parameters do: views are then built anew
     this.newest = null; // Unix s that the newest update speaks of
     this.heard = null; // local ms at which the newest update came
@@ -98,23 +126,35 @@ export class Robot {
       joint.totals = told.totals;
       joint.estimates.append(told.estimates, message.base);
       joint.residuals.append(told.residuals, message.base);
+      joint.points.append(told.points, message.base);
+      joint.alarms.append(told.alarms, message.base);
+      if (told.laws) {
+        joint.laws = Object.fromEntries(Object.entries(told.laws).map(([law, rows]) => [law, columns(rows)]));
+        joint.excitation = told.excitation;
+        joint.usual = told.usual;
+      }
+      remember(joint.history, message.counted, told.totals);
       this.hear(told.state, message.now, local);
     }
     this.events = this.events.concat(message.events).slice(-EVENTS);
     this.processes = message.processes;
     this.drivers = message.drivers;
+    for (const [name, driver] of Object.entries(this.drivers)) {
+      this.links[name] ??= { history: [] };
+      remember(this.links[name].history, message.counted, driver);
+    }
   }
 
   begin(message) {
     this.name = message.robot;
     this.events = [];
     this.newest = null;
-    const shape = JSON.stringify(Object.entries(message.joints).map(([name, { names, units, unit }]) => [name, names, units, unit]));
+    const shape = JSON.stringify(Object.entries(message.joints).map(([name, { names, units, unit, elastic }]) => [name, names, units, unit, elastic]));
     if (shape !== this.shape) this.layout++;
     this.shape = shape;
     this.joints = new Map(Object.entries(message.joints).map(([name, told]) => {
       const joint = new Joint(name);
-      Object.assign(joint, { unit: told.unit, names: told.names, units: told.units });
+      Object.assign(joint, { unit: told.unit, names: told.names, units: told.units, elastic: told.elastic });
       joint.estimates = new Trace(3 + 2 * told.names.length, BREAK.estimates);
       return [name, joint];
     }));

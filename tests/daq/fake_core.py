@@ -16,10 +16,30 @@ import numpy as np
 import zmq
 
 from daq.publisher import open_publisher
+from daq.samples import pack
 from daq.update import Publication
-from estimators.base import Estimate, Phase, Status
+from estimators.base import Axis, Estimate, Phase, Status
+from estimators.curves import Curves
+from estimators.friction.tanh_stribeck import TanhStribeckSettings
+from estimators.friction.viscous_coulomb import ViscousCoulombSettings
+from estimators.inspection import Inspection
+from estimators.joints import JointModelSettings
+from estimators.joints.rigid import RigidSettings
+from estimators.joints.two_mass import TwoMassSettings
 
-SCARA = {"inertia": 1.842, "viscous": 6.31, "coulomb": 4.12, "offset": -0.214}
+GEAR = {
+    "stiffness": 14_820.0,
+    "stiffness_cubic": 2.91e6,
+    "motor_coulomb": 19.4,
+    "motor_stribeck": 212.0,
+    "motor_viscous": 41.7,
+    "link_viscous": 6.31,
+    "link_coulomb": 4.12,
+    "motor_offset": 0.82,
+    "link_offset": -0.214,
+    "omega_tanh": 0.052,
+    "omega_stribeck": 0.141,
+}
 ARM = {
     "inertia": 0.4127,
     "viscous": 1.284,
@@ -31,6 +51,9 @@ ARM = {
 WRIST = {"inertia": 0.00731, "viscous": 0.0412, "coulomb": 0.1873, "offset": -0.0021}
 LIFT = {"mass": 95.109, "viscous": 203.5, "coulomb": 20.39, "offset": -3.165}
 
+HANGING = RigidSettings(gravity_sin=True, gravity_cos=True)
+ELASTIC = TwoMassSettings(motor_friction=TanhStribeckSettings(), link_friction=ViscousCoulombSettings())
+
 
 @dataclass
 class Joint:
@@ -41,17 +64,28 @@ class Joint:
     truth: dict[str, float]
     unit: str
     period: float
+    model: JointModelSettings = field(default_factory=RigidSettings)
+    speed: float = 1.6  # rad/s, the largest
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(7))
 
     def __post_init__(self) -> None:
         self.values = np.array(list(self.truth.values()))
         self.wander = np.zeros(len(self.values))
-        self.scale = np.abs(self.values) * 0.004 + 0.0004 * np.max(np.abs(self.values))
+        self.curves = Curves(self.model.build())
+        assert self.curves.names == tuple(self.truth)
+        self.scale = np.abs(self.values) * 0.004
+        if self.curves.has_spring:
+            self.scale *= 2.0
+        else:
+            self.scale += 0.0004 * np.max(np.abs(self.values))
 
     def torque(self, age: float) -> float:
         angle, speed = math.sin(2 * math.pi * age / self.period), math.cos(2 * math.pi * age / self.period)
+        if self.curves.has_spring:
+            friction = float(self.curves.friction(self.values, np.array([self.speed * speed]))[0])
+            return -90.0 * angle + friction + self.truth["motor_offset"]
         torque = -self.values[0] * angle * 4 + self.values[1] * speed + self.values[2] * math.tanh(speed / 0.02)
-        return torque + self.values[3] + (self.values[4] * math.sin(angle) if len(self.values) > 4 else 0.0)
+        return torque + self.truth["offset"] + (self.values[4] * math.sin(angle) if len(self.values) > 4 else 0.0)
 
     def estimate(self, age: float) -> tuple[Estimate, str | None]:
         """What the estimator would say at this age (s), and an event's text when one is due."""
@@ -65,7 +99,7 @@ class Joint:
             settled, predicted = 0.4 + (age % 40) * 0.2, predicted * (1 - math.exp(-(age % 40) / 8))
         elif self.kind == "transient":
             since = age % 30
-            truth = self.values * np.array([1, 1.3 if age % 60 > 30 else 1.0, *[1] * (len(self.values) - 2)])
+            truth = self.values * np.array([1, *[1.3 if age % 60 > 30 else 1.0] * 2, *[1] * (len(self.values) - 3)])
             if since < 6:
                 phase, status = Phase.TRANSIENT, Status.HELD
                 reasons = ("the residual left its start-up band 6.2 s ago; last good values are shown",)
@@ -80,7 +114,7 @@ class Joint:
         elif self.kind == "faulted":
             phase, status = Phase.FAULTED, Status.FAULTED
             reasons = ("no data for 12.4 s", "driver can1: interface is down")
-        scale = float(np.max(np.abs(self.values[:3])))
+        scale = 60.0 if self.curves.has_spring else float(np.max(np.abs(self.values[:3])))
         measured += self.random.normal(0, noise * scale * 0.4)
         deviations = self.scale * (0.15 + 1.6 / math.sqrt(1 + settled))
         self.wander += -0.01 * self.wander + self.random.normal(0, 0.1, len(truth)) * (self.kind not in ("held",))
@@ -94,15 +128,42 @@ class Joint:
             error, forgetting, measured, predicted, progress,
         ), event  # fmt: skip
 
+    def inspect(self, age: float, epoch: float) -> Inspection:
+        """Ten points of the last 0.2 s."""
+        times = age - 0.2 + 0.02 * np.arange(1, 11)
+        phase = 2 * np.pi * times / self.period
+        velocity = self.speed * np.cos(phase) * (1 + 0.15 * np.sin(0.31 * times)) * (self.kind != "held")
+        points = np.full((10, 4), np.nan)
+        points[:, 0] = velocity
+        truth = self.values * (1.3 if self.kind == "transient" and age % 60 > 30 else 1.0)
+        friction = self.curves.friction(truth, velocity)
+        points[:, 1] = friction + self.random.normal(
+            0, 0.03 * np.max(np.abs(friction)) + 0.02 * self.truth.get("coulomb", 9), 10
+        )
+        if self.curves.has_spring:
+            points[:, 2] = 5e-3 * np.sin(phase) + self.random.normal(0, 6e-5, 10)
+            points[:, 3] = self.curves.spring(self.values, points[:, 2]) + self.random.normal(0, 1.2, 10)
+            points[np.abs(velocity) < 0.02, 2:] = np.nan
+        share = np.linspace(0.92, 0.31, len(self.values) - 2 * self.curves.has_spring) * (0.9 + 0.1 * math.sin(age / 2))
+        alarm = 0.08 * abs(math.sin(age / 2)) ** 6 + 0.03 * self.random.exponential()
+        if self.kind == "transient" and age % 30 > 29.7:
+            alarm = 0.85
+        begun = self.kind != "starting"
+        noise = 0.01 * (60.0 if self.curves.has_spring else float(np.max(np.abs(self.values[:3])))) * 0.4
+        return Inspection(
+            ((times + epoch) * 1e9).astype(np.int64), points, share * (self.kind != "held"),
+            alarm if begun else math.nan, noise if begun else math.nan,
+        )  # fmt: skip
+
 
 JOINTS = (
-    Joint("base", "normal", SCARA, "N·m", 8.0),
-    Joint("shoulder", "normal", ARM, "N·m", 6.0),
-    Joint("elbow", "starting", ARM, "N·m", 5.0),
+    Joint("base", "normal", GEAR, "N·m", 8.0, ELASTIC, 0.9),
+    Joint("shoulder", "normal", ARM, "N·m", 6.0, HANGING),
+    Joint("elbow", "starting", ARM, "N·m", 5.0, HANGING),
     Joint("forearm", "transient", WRIST, "N·m", 4.0),
     Joint("wrist_pitch", "faulted", WRIST, "N·m", 3.0),
     Joint("wrist_roll", "held", WRIST, "N·m", 3.0),
-    Joint("lift", "normal", LIFT, "N", 7.0),
+    Joint("lift", "normal", LIFT, "N", 7.0, RigidSettings(axis=Axis.PRISMATIC), 0.12),
 )
 
 
@@ -143,6 +204,8 @@ def main() -> None:
                 updates.send_multipart(publication.event("alarm", event, stamp))
             updates.send_multipart(publication.estimate(estimate, stamp, stamp, abs(joint.random.normal(2e-4, 5e-5))))
             updates.send_multipart(publication.residual(estimate, stamp))
+            if step % max(1, int(options.rate / 5)) == 0 and end[joint.name] < 0:
+                status.send_multipart(pack(joint.name, joint.inspect(age, start), 0))
         samples += 20
         if step % int(options.rate) == 0:
             _report(status, joints, boot, samples, step, now)

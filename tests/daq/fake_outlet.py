@@ -1,21 +1,14 @@
-"""A program that runs the outlet alone, with the labels of fake_core's joints (or none)."""
+"""A program that runs the outlet alone, with the labels of fake_core's joints."""
 
 import argparse
 import logging
 import sys
 
+from fake_core import JOINTS
+
 from daq.history import JointLabel
 from daq.outlet import serve
 from daq.publisher import EndpointError
-
-UNITS = {
-    "inertia": "kg·m²", "mass": "kg", "viscous": "N·m·s/rad", "coulomb": "N·m", "offset": "N·m",
-    "gravity_sin": "N·m", "gravity_cos": "N·m",
-}  # fmt: skip
-LINEAR = {"mass": "kg", "viscous": "N·s/m", "coulomb": "N", "offset": "N"}
-PLAIN = ("inertia", "viscous", "coulomb", "offset")
-ARM = (*PLAIN, "gravity_sin", "gravity_cos")
-NAMES = {"base": PLAIN, "shoulder": ARM, "elbow": ARM, "forearm": PLAIN, "wrist_pitch": PLAIN, "wrist_roll": PLAIN}
 
 
 def main() -> int:
@@ -26,8 +19,7 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=0)
     options = parser.parse_args()
     logging.basicConfig(stream=sys.stderr, level="INFO", format="%(message)s")
-    labels = [JointLabel(name, "N·m", {key: UNITS[key] for key in keys}) for name, keys in NAMES.items()]
-    labels.append(JointLabel("lift", "N", LINEAR))
+    labels = [JointLabel.of(joint.name, joint.model) for joint in JOINTS]
     try:
         serve(
             options.updates, options.status, options.endpoint, options.host, options.port, "demo-arm", labels,

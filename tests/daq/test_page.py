@@ -151,17 +151,84 @@ def test_one_joint_in_full(seven: str, open_page: Callable[..., Page], wait: Cal
     expect(inertia.locator("h3")).to_have_text("inertia")
     expect(inertia.locator(".unit")).to_have_text("kg·m²")
     assert 0.35 < float(inertia.locator(".value").text_content() or "nan") < 0.48
-    for title in ("Torque", "Residual", "Prediction error", "Forgetting λ", "Events"):
+    for title in (
+        "Friction",
+        "What the motion teaches",
+        "Torque",
+        "Residual",
+        "Prediction error",
+        "Alarm",
+        "Forgetting λ",
+        "Events",
+    ):
         expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
     expect(page.locator(".log li")).to_contain_text("start-up finished")
 
 
-def test_the_cursor_reads_a_plot(seven: str, open_page: Callable[..., Page], wait: Callable[..., None]) -> None:
+def coloured(page: Page, selector: str, name: str) -> int:
+    """How many pixels of a canvas have nearly the colour of this name (a variable of the style)."""
+    script = """([selector, name]) => {
+      const canvas = document.querySelector(selector), options = { willReadFrequently: true };
+      const probe = new OffscreenCanvas(1, 1).getContext("2d", options);
+      const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", options);
+      copy.drawImage(canvas, 0, 0);
+      probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`);
+      probe.fillRect(0, 0, 1, 1);
+      const [r, g, b] = probe.getImageData(0, 0, 1, 1).data;
+      const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+      const near = (value, wanted) => Math.abs(value - wanted) < 12;
+      const same = (i) => near(data[i], r) && near(data[i + 1], g) && near(data[i + 2], b) && data[i + 3] > 150;
+      let count = 0;
+      for (let i = 0; i < data.length; i += 4) count += same(i);
+      return count;
+    }"""
+    found: int = page.evaluate(script, [selector, name])
+    return found
+
+
+def test_curves_show_samples_and_the_fitted_law(
+    seven: str, open_page: Callable[..., Page], wait: Callable[..., None]
+) -> None:
     page = open_page(f"{seven}/#/joint/base")
+    expect(page.get_by_role("heading", name="Torsion", exact=True)).to_be_visible(timeout=SOON)
+    for place in (1, 2):
+        curve = f".pictures > :nth-child({place}) .curve"
+        wait(lambda curve=curve: coloured(page, curve, "cloud") > 50)
+        wait(lambda curve=curve: coloured(page, curve, "estimate") > 200)
+        assert coloured(page, curve, "baseline") == 0
+        page.locator(curve).hover()
+        expect(page.locator(".pictures .readout:visible")).to_contain_text("N·m")
+    expect(page.locator(".knowledge .row")).to_have_count(12)
+    expect(page.locator(".knowledge .row .excitation").nth(0)).to_contain_text("%")
+    page.goto(f"{seven}/#/joint/lift")
+    expect(page.get_by_role("heading", name="Friction", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="Torsion", exact=True)).to_have_count(0)
+
+
+def test_acquisition_tells_rates_losses_and_causes(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(seven)
+    page.get_by_role("link", name="Acquisition").click()
+    drivers = page.get_by_role("table", name="Drivers").get_by_role("row")
+    expect(drivers).to_have_count(3, timeout=SOON)
+    expect(drivers.nth(1)).to_contain_text("unmatched 3")
+    expect(drivers.nth(2)).to_contain_text("interface can1 is down")
+    joints = page.get_by_role("table", name="Joints").get_by_role("row")
+    expect(joints).to_have_count(8)
+    expect(joints.nth(1)).to_contain_text("late 2")
+    rate = joints.nth(1).get_by_role("cell").nth(0)
+    expect(rate).not_to_have_text("–", timeout=SOON)
+    assert 500 < float((rate.text_content() or "").replace("\u202f", "")) < 1500, "1000 a second are published"
+    expect(page.get_by_role("link", name="Acquisition")).to_have_attribute("aria-current", "page")
+    page.keyboard.press("Escape")
+    expect(page.locator(".card[data-joint]")).to_have_count(7)
+
+
+def test_the_cursor_reads_a_plot(seven: str, open_page: Callable[..., Page], wait: Callable[..., None]) -> None:
+    page = open_page(f"{seven}/#/joint/shoulder")
     wait(lambda: page.locator(".panel .u-over").count() > 0)
     plot = page.locator(".panel.parameter .u-over").first
     plot.hover()
-    expect(page.locator(".readout").first).to_contain_text("s ago: 1.8", timeout=SOON)
+    expect(page.locator(".parameter .readout").first).to_contain_text("s ago: 0.4", timeout=SOON)
 
 
 def test_the_keyboard_is_enough(seven: str, open_page: Callable[..., Page]) -> None:
@@ -179,7 +246,7 @@ def test_the_keyboard_is_enough(seven: str, open_page: Callable[..., Page]) -> N
     expect(page.locator(".card[data-joint]")).to_have_count(7)
 
 
-@pytest.mark.parametrize("path", ["/", "/#/joint/wrist_pitch"])
+@pytest.mark.parametrize("path", ["/", "/#/joint/base", "/#/joint/wrist_pitch", "/#/acquisition"])
 def test_a_phone_never_scrolls_sideways(seven: str, open_page: Callable[..., Page], path: str) -> None:
     page = open_page(seven + path, 360, 740, device_scale_factor=2, has_touch=True)
     expect(page.locator("h2, h1").first).to_be_visible(timeout=SOON)
