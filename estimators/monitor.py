@@ -35,9 +35,10 @@ LIMIT: Final = 25.0  # h, at least
 START_PERIODS: Final = 1.5  # motion periods that a start takes at least
 CERTAIN: Final = 0.08  # deviation of ln η up to which a window is covered, and a refit accepted
 TELLING: Final = 0.06  # of ln η, up to which "η did not move" is believed
-COVERED: Final = 2.0  # of a row's noise variance: how uncertain a covered window's torque may be over all of the motion
+COVERED: Final = 2.0  # of a row's noise variance: how uncertain a covered window's torque may be over the whole motion
 NOISE: Final = 1.2  # δ: times the usual residual …
 SHARE: Final = 0.004  # … or this share of the rms of y
+KNOWN: Final = 0.01  # or of the rms of y
 TRIMS: Final = (0.0, 0.03, 0.06, 0.1)  # s off a window's head: the alarm may place a change too early
 SHORTEST: Final = 1.0  # s of motion before a transient is judged
 SIGNIFICANT: Final = 4.0  # σ
@@ -89,7 +90,10 @@ class Monitored(Procedure):
         monitor: Monitor,
         executor: Executor | None = None,
     ) -> None:
-        """taps: of the kernel that smoothed the rows, of which one in `decimation` left; period: s between rows; executor: where refits run."""
+        """taps: of the kernel that smoothed the rows, of which one in `decimation` left.
+
+        period: s between rows; executor: where refits run, by default inline.
+        """
         super().__init__(model.parameters, len(model.outputs), period, forgetting, start, standstill)
         self.eta = np.array(model.start, np.float64)
         self.refits = {"started": 0, "accepted": 0, "rejected": 0}
@@ -98,6 +102,7 @@ class Monitored(Procedure):
         self._executor = executor or Inline()
         self._history = History(round(LOOK_BACK / period))
         self._sigma = np.full(len(self.eta), np.inf)  # deviations of s, of the last accepted refit
+        self._uncertain = np.zeros((len(self.eta), len(self.eta)))  # covariance of s, likewise
         self._inflation = np.ones(len(model.parameters))  # of the deviations of θ, because η is not known exactly
         self._pending: Pending | None = None
         self._epoch = 0
@@ -247,10 +252,11 @@ class Monitored(Procedure):
         sigma = explained.sigma * math.sqrt(noise)
         overdue = rows >= self._needed()
         reach = self._overlap * float(np.sum(explained.inverse * self._motions))
-        if not overdue and (sigma.max() > CERTAIN or reach > COVERED):
+        known = reach <= COVERED or reach * self._usual <= KNOWN**2 * explained.signal
+        if not overdue and not (known and sigma.max() <= CERTAIN):
             return
         quiet = explained.variance <= self._delta(explained)
-        gain = explained.gain / noise
+        gain = self._gain(explained, noise)
         if gain > BENT or (overdue and not quiet):
             self._search("change", first, self._history.since(first), self.rls.noise, self._before)
         elif quiet and (overdue or (gain < STRAIGHT and sigma.max() <= TELLING)):
@@ -358,9 +364,7 @@ class Monitored(Procedure):
             return
         explained = self._shape.explain(self._history.since(first), self.eta, self.rls.noise, self._around())
         sigma = np.hypot(explained.sigma * math.sqrt(self._overlap * max(self._usual, explained.variance)), self._sigma)
-        quiet = (
-            explained.variance <= self._delta(explained) or explained.gain > BENT * explained.variance * self._overlap
-        )
+        quiet = explained.variance <= self._delta(explained) or self._gain(explained, noise) > BENT
         bent = (np.abs(explained.step) > SIGNIFICANT * sigma) & (np.abs(explained.step) > MOVED) & (sigma <= CERTAIN)
         self._drifts = self._drifts + 1 if quiet and bent.any() else 0
         if self._drifts < 2:
@@ -464,6 +468,8 @@ class Monitored(Procedure):
         self._say("refit_accepted", f"{pending.text}: {words}")
         self.eta = outcome.eta.copy()
         self._sigma = self._of_s(outcome)
+        per_s = self._shape.deviations(self.eta, np.ones(len(self.eta)))
+        self._uncertain = outcome.covariance[self.rls.p :, self.rls.p :] * np.outer(per_s, per_s)
         self._shape.refill(self._history.since(0), self.eta)
 
     def _reject(self, pending: Pending, reason: str) -> None:
@@ -494,6 +500,11 @@ class Monitored(Procedure):
         usable = np.isfinite(rows.y)
         signal = float(np.mean((rows.y / np.sqrt(self.rls.noise))[usable] ** 2))
         return max(NOISE**2 * self._usual, SHARE**2 * signal)
+
+    def _gain(self, explained: Explanation, noise: float) -> float:
+        """χ² of the step that explains a window better than η in force does, which is not known exactly either."""
+        free = explained.inverse[self.rls.p :, self.rls.p :]
+        return float(explained.step @ np.linalg.solve(noise * free + self._uncertain, explained.step))
 
     def _of_s(self, outcome: Outcome) -> Floats:
         return self._shape.deviations(outcome.eta, np.sqrt(np.diag(outcome.covariance))[self.rls.p :])

@@ -44,7 +44,6 @@ class Explanation(NamedTuple):
     unchanged: float  # by how much χ² of the prior's own θ is worse than that of theta, in units of `variance` = 1
     signal: float  # mean square of y, whitened
     step: Floats  # (nonlinear,) of s
-    gain: float  # by which that step promises to lower χ²
     sigma: Floats  # (nonlinear,) of that step, for a residual variance of 1
     spread: Floats  # (parameters,) standard deviations of θ with η free, for a residual variance of 1
     condition: float  # of [Φ T] with columns of length one
@@ -141,7 +140,6 @@ class Shape:
             float(old @ old - residual @ residual),
             float(y @ y) / max(1, len(y)),
             (inverse @ right)[p:],
-            float(right @ inverse @ right),
             spread[p:],
             spread[:p],
             condition,
