@@ -363,7 +363,8 @@ class Monitored(Procedure):
         if now - first < 0.5 * self._span():
             return
         explained = self._shape.explain(self._history.since(first), self.eta, self.rls.noise, self._around())
-        sigma = np.hypot(explained.sigma * math.sqrt(self._overlap * max(self._usual, explained.variance)), self._sigma)
+        noise = self._overlap * max(self._usual, explained.variance)
+        sigma = np.hypot(explained.sigma * math.sqrt(noise), self._sigma)
         quiet = explained.variance <= self._delta(explained) or self._gain(explained, noise) > BENT
         bent = (np.abs(explained.step) > SIGNIFICANT * sigma) & (np.abs(explained.step) > MOVED) & (sigma <= CERTAIN)
         self._drifts = self._drifts + 1 if quiet and bent.any() else 0
