@@ -60,6 +60,8 @@ def _parser() -> argparse.ArgumentParser:
     listen.add_argument("--endpoint", default="tcp://127.0.0.1:5556")
     listen.add_argument("--topic", default="", help="e.g. estimate/ or estimate/elbow")
     listen.add_argument("--json", action="store_true", help="one JSON object per line")
+    listen.add_argument("--key", type=Path, help="our .key_secret, where the stream is locked")
+    listen.add_argument("--server-key", type=Path, help="the server's .key")
     listen.add_argument("--count", type=int, metavar="N", help="stop after N updates")
     replaying = add("replay", _replay, "a recording through the same pipeline, offline")
     replaying.add_argument("file", type=Path, help="candump, ASC, BLF, …; .csv, .npz or .mat")
@@ -68,6 +70,12 @@ def _parser() -> argparse.ArgumentParser:
     replaying.add_argument("--driver", help="the CAN driver that a log is of, where there are several")
     replaying.add_argument("--speed", type=float, metavar="N", help="times the recording's own; default: all there is")
     replaying.add_argument("--json", action="store_true", help="every update, one JSON object per line")
+    decode = add("decode", _decode, "what a DBC makes of a log: counts, losses by cause, values")
+    decode.add_argument("log", type=Path, help="candump log, .asc, .blf, .mf4, .trc …")
+    decode.add_argument("--dbc", type=Path, required=True, help="what is in the frames")
+    decode.add_argument("--channel", default="", help="of a log of several buses: the one that is wanted")
+    decode.add_argument("--values", action="store_true", help="every value as CSV on stdout; counts go to stderr")
+    decode.add_argument("--json", action="store_true", help="the counts as one JSON object")
     skewing = add("skew", _skew, "how late each channel is, from a recording of motion; prints the lines to paste")
     skewing.add_argument("recording", type=Path, help=".mat, .npz or .csv")
     skewing.add_argument("config", nargs="?", type=Path, help="table of its columns (see docs/skew.md)")
@@ -83,6 +91,11 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument("--seconds", type=float, default=3.0, metavar="S", help="to listen (3)")
     doctor.add_argument("--explain", action="store_true", help="say why, and every remedy")
     doctor.add_argument("--json", action="store_true")
+    schema = add("schema", _schema, "JSON Schema of the stream's topics, or of the configuration")
+    schema.add_argument("what", nargs="?", help="estimate, residual, event, drift, meta or config (all topics)")
+    keys = add("keys", _keys, "make keys for a locked stream: the server's, and one pair for each client named")
+    keys.add_argument("folder", type=Path)
+    keys.add_argument("client", nargs="*")
     add("version", _version, "print the version")
     return parser
 
@@ -134,12 +147,17 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _listen(options: argparse.Namespace) -> int:
+    from daq.keys import KeyFileError
     from daq.subscriber import Subscriber
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     left = options.count
     try:
-        with contextlib.suppress(KeyboardInterrupt), Subscriber(options.endpoint, (options.topic,)) as subscriber:
+        opened = Subscriber(options.endpoint, (options.topic,), key=options.key, server_key=options.server_key)
+    except (ValueError, KeyFileError) as error:
+        return _fail(str(error))
+    try:
+        with contextlib.suppress(KeyboardInterrupt), opened as subscriber:
             for topic, update in subscriber:
                 print(json.dumps(update) if options.json else _line(topic, update), flush=True)
                 left = None if left is None else left - 1
@@ -159,6 +177,12 @@ def _line(topic: str, update: dict[str, object]) -> str:
     if isinstance(parameters, dict) and isinstance(deviations, dict):
         values = "  ".join(f"{name} {value:.5g} ± {deviations[name]:.2g}" for name, value in parameters.items())
         return f"{clock} {topic:24} {update['phase']:9} {values}"
+    if "joints" in update:
+        return f"{clock} {topic:24} {update['robot']}, configuration {update['configuration']}"
+    if "drifted" in update:
+        percent = update["percent"]
+        found = percent.items() if isinstance(percent, dict) else ()
+        return f"{clock} {topic:24} {'  '.join(f'{name} {value:+.1f} %' for name, value in found)}"
     if "residual" in update:
         words = (f"{name} {update[name]:9.4f}" for name in ("measured", "predicted", "residual"))
         return f"{clock} {topic:24} {'  '.join(words)} {update['unit']}"
@@ -171,6 +195,12 @@ def _replay(options: argparse.Namespace) -> int:
     return run(options)
 
 
+def _decode(options: argparse.Namespace) -> int:
+    from daq.decode_log import run
+
+    return run(options)
+
+
 def _skew(options: argparse.Namespace) -> int:
     from daq.skew import run
 
@@ -179,6 +209,18 @@ def _skew(options: argparse.Namespace) -> int:
 
 def _doctor(options: argparse.Namespace) -> int:
     from daq.doctor import run
+
+    return run(options)
+
+
+def _schema(options: argparse.Namespace) -> int:
+    from daq.schema import run
+
+    return run(options)
+
+
+def _keys(options: argparse.Namespace) -> int:
+    from daq.keys import run
 
     return run(options)
 

@@ -4,16 +4,29 @@ ConfigError            the file cannot be used: carries all problems, each with 
 """
 
 import difflib
+import hashlib
+import ipaddress
 import os.path
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeVar, cast
+from typing import Annotated, Any, NamedTuple, Self, TypeVar, cast
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
+from daq.keys import KeyFileError, read_pair
 from daq.toml_lines import Lines
 from drivers import AnyDriver
 from drivers.base import LayoutError, Wanted
@@ -48,10 +61,40 @@ class Robot(Section):
     name: Name = "robot"
 
 
+class Curve(Section):
+    """CURVE keys of the stream, made by `jointwatch keys`; relative paths are relative to the configuration's file."""
+
+    secret: Path = Field(description="the server's .key_secret")
+    clients: Path = Field(description="folder of the .key files of those who may subscribe")
+
+    @field_validator("secret", "clients")
+    @classmethod
+    def _in_folder(cls, path: Path, info: ValidationInfo) -> Path:
+        return Path((info.context or {}).get("folder") or "") / path
+
+    @field_validator("secret")
+    @classmethod
+    def _a_secret(cls, secret: Path) -> Path:
+        try:
+            read_pair(secret)
+        except KeyFileError as error:
+            raise ValueError(f"expected a secret key: {error}") from error
+        return secret
+
+    @field_validator("clients")
+    @classmethod
+    def _a_folder(cls, clients: Path) -> Path:
+        if not clients.is_dir():
+            raise ValueError(f"expected a folder of public keys, found none at {clients}")
+        return clients
+
+
 class Publish(Section):
     """What goes out, and where."""
 
     endpoint: Endpoint = Field(default="tcp://127.0.0.1:5556", description="updates")
+    curve: Curve | None = Field(default=None, description="who may subscribe; without it everyone who reaches endpoint")
+    insecure: bool = Field(default=False, description="serve an address that others reach without any lock")
     page: str = Field(default="http://127.0.0.1:8080", description="dashboard, and /metrics for Prometheus")
     rate: float = Field(default=50.0, gt=0, le=1000, description="Hz, updates per joint")
 
@@ -63,11 +106,28 @@ class Publish(Section):
             raise ValueError("expected http://HOST:PORT, for example http://127.0.0.1:8080")
         return page
 
+    @model_validator(mode="after")
+    def _locked_or_local(self) -> Self:
+        host = self.endpoint.removeprefix("tcp://").rpartition(":")[0]
+        if self.endpoint.startswith("tcp://") and not _is_local(host) and self.curve is None and not self.insecure:
+            raise ValueError(
+                f"expected curve keys for the public address {self.endpoint}, found none: everyone on the network "
+                "could listen (`jointwatch keys` makes keys; insecure = true allows it without)"
+            )
+        return self
+
     @property
     def address(self) -> tuple[str, int]:
         """Host and port of the page."""
         parts = urlsplit(self.page)
         return str(parts.hostname), int(parts.port or 0)
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 class Channel(Section):
@@ -235,6 +295,12 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
     if problems:
         raise ConfigError(file, problems)
     return Config.model_construct(**parts)
+
+
+def digest(config: Config) -> str:
+    """Sixteen hexadecimal digits that change with any setting."""
+    text = config.model_dump_json(by_alias=True, exclude={"folder"})
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def revive(text: str) -> Config:

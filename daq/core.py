@@ -18,6 +18,7 @@ from daq.publisher import open_publisher
 from daq.refits import Refits
 
 STATUS_EVERY: Final = 0.5  # s between two reports of the totals
+INTRODUCE_EVERY: Final = 1.0  # s between two meta messages: an outlet that comes back has one soon
 INSPECT_EVERY: Final = 0.2  # s between two reports of what the page draws beside the estimates
 WAIT: Final = 0.05  # s that one receive may wait, so that silence and a stop are seen soon
 
@@ -36,12 +37,15 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
     with Receiver(endpoint(runtime, "readings")) as receiver:
         ready()
         log.info("identifying %s", ", ".join(line.name for line in pipeline.lines))
-        due = look = 0.0
+        due = look = introduce = 0.0
         while not stop.asked:
             readings = receiver.drain(WAIT)
             epoch = time.time_ns() - time.monotonic_ns()
             messages = pipeline.absorb(readings, epoch, time.monotonic_ns) if len(readings) else []
             messages += pipeline.watch(time.monotonic_ns(), epoch)
+            if time.monotonic() >= introduce:
+                introduce = time.monotonic() + INTRODUCE_EVERY
+                messages.append(pipeline.introduce(time.time_ns()))
             for message in messages:
                 updates.send_multipart(message)
             if time.monotonic() >= look:

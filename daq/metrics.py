@@ -53,6 +53,7 @@ TABLE: Final = (
     Metric("process_up", Gauge, ("process",), "", "1 while the process runs."),
     Metric("process_restarts_total", Counter, ("process",), "", "Restarts of the process by the supervisor."),
     Metric("malformed_updates_total", Counter, (), "", "Messages that the outlet could not read."),
+    Metric("subscribers_refused_total", Counter, (), "", "Subscribers without a listed key (each attempt counts)."),
     Metric("page_clients", Gauge, (), "", "Open dashboard pages."),
     Metric("page_skipped_total", Counter, (), "", "Batches not sent to a page that was too slow."),
     Metric("build_info", Gauge, ("version", "python"), "", "Always 1; carries the versions."),
@@ -98,6 +99,10 @@ class Metrics:
         """What the page server counts itself."""
         self._get("page_clients").set(clients)
         self._total(skipped, "outlet", "page_skipped_total")
+
+    def refused(self, total: int) -> None:
+        """Subscribers that the stream did not let in."""
+        self._total(total, "outlet", "subscribers_refused_total")
 
     def malformed(self, total: int) -> None:
         """What the outlet could not read."""

@@ -29,6 +29,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from daq.history import History, JointLabel
+from daq.keys import Curve
 from daq.metrics import Metrics
 from daq.publisher import EndpointError, Forwarder, Socket, open_receiver
 from daq.update import INTERNAL, VERSION
@@ -46,8 +47,12 @@ log = logging.getLogger("jointwatch")
 class Outlet:
     """What the process knows, and the pages that look at it."""
 
-    def __init__(self, updates: Socket, status: Socket, robot: str, joints: Sequence[JointLabel]) -> None:
+    def __init__(
+        self, updates: Socket, status: Socket, robot: str, joints: Sequence[JointLabel], refused: Callable[[], int]
+    ) -> None:
+        """refused: subscribers that the stream did not let in."""
         self._sockets = (updates, status)
+        self._refused = refused
         self._malformed = 0
         self.metrics = Metrics({label.name: label.parameters for label in joints})
         self.history = History(robot, joints)
@@ -152,6 +157,7 @@ class Outlet:
 
     async def _scrape(self, request: Request) -> Response:
         self.metrics.page(len(self._pages), self._skipped)
+        self.metrics.refused(self._refused())
         body, kind = self.metrics.exposition(request.headers.get("accept", ""))
         return Response(body, headers={"Content-Type": kind})
 
@@ -169,6 +175,7 @@ def serve(
     robot: str,
     joints: Sequence[JointLabel],
     ready: Callable[[], None] = lambda: None,
+    curve: Curve | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT.
 
@@ -177,12 +184,12 @@ def serve(
     Raises EndpointError when one of them cannot be served.
     """
     listening = _listen(host, port)
-    with listening, Forwarder(updates, endpoint) as forwarder:
+    with listening, Forwarder(updates, endpoint, curve) as forwarder:
         # a context of its own: closing the forwarder waits for every socket of its context
         context: zmq.Context[Socket] = zmq.Context()
         internal = open_receiver(context, status, INTERNAL)
         try:
-            outlet = Outlet(forwarder.tap(), internal, robot, joints)
+            outlet = Outlet(forwarder.tap(), internal, robot, joints, lambda: forwarder.refused)
             shown = f"[{host}]" if ":" in host else host
             log.info("page http://%s:%d  updates %s", shown, listening.getsockname()[1], forwarder.endpoint)
             asyncio.run(_serve(outlet, listening, ready))

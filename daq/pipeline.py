@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daq.align import Aligner, Sorter
-from daq.config import Config, Joint, routes
+from daq.config import Config, Joint, digest, routes
 from daq.samples import pack
-from daq.update import Publication
+from daq.update import Introduction, Map, Publication
 from estimators.base import Estimate, Floats, Nanoseconds, Phase, Status
 
 Message = tuple[bytes, bytes]  # topic, msgpack map
@@ -140,6 +140,8 @@ class Pipeline:
         names = [line.name for line in self.lines]
         columns = {line.name: line.estimator.channels for line in self.lines}
         self._sorter = Sorter(routes(config), names, columns)
+        described = {name: _described(joint) for name, joint in config.joints.items()}
+        self._introduction = Introduction(config.robot.name, boot, digest(config), described)
 
     def absorb(self, readings: NDArray[np.void], epoch: int, now: Callable[[], int]) -> list[Message]:
         """A batch of Readings → the messages that it makes due.
@@ -159,3 +161,20 @@ class Pipeline:
     def watch(self, now: int, epoch: int) -> list[Message]:
         """The messages that silence makes due."""
         return [message for line in self.lines for message in line.watch(now, epoch)]
+
+    def introduce(self, time: int) -> Message:
+        """Who this is. time: Unix ns."""
+        return self._introduction.message(time / 1e9)
+
+
+def _described(joint: Joint) -> Map:
+    model = joint.model.build()
+    return {
+        "model": joint.model.kind,
+        "unit": joint.model.unit(),
+        "rate": joint.rate,
+        "parameters": {
+            one.name: {"unit": one.unit, "low": one.low, "high": one.high, "equation": one.equation}
+            for one in (*model.parameters, *model.nonlinear)
+        },
+    }

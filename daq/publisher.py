@@ -14,6 +14,8 @@ from typing import Final, Self
 
 import zmq
 
+from daq.keys import Curve
+from daq.reception import Reception
 from daq.update import PUBLIC
 
 Socket = zmq.Socket[bytes]
@@ -28,7 +30,7 @@ RECONNECT: Final = 50
 HEARTBEAT, HEARTBEAT_TIMEOUT = 5_000, 20_000
 # bytes that a subscriber may send in one message: it only ever sends topics.
 LONGEST_TOPIC: Final = 4096
-INSIDE: Final = "inproc://updates"
+INSIDE, LATE = "inproc://updates", "inproc://last-values"
 
 
 class EndpointError(OSError):
@@ -57,32 +59,39 @@ class Forwarder:
 
     A page, a scrape or a garbage collection in this process therefore delays no update by more than the operating
     system's scheduler does. A subscriber that is too slow loses messages of its own queue only; `seq` tells it.
+    Two native hops: the first lets nothing in but public topics, the second carries subscriptions back upstream, where
+    the reception hears them and adds the last values to the stream.
     """
 
-    def __init__(self, updates: str, public: str) -> None:
-        """updates: where the core sends; public: tcp:// (or ipc://) address for everyone. Raises EndpointError."""
+    def __init__(self, updates: str, public: str, curve: Curve | None = None) -> None:
+        """updates: where the core sends; public: tcp:// (or ipc://) address for everyone; curve: who may subscribe.
+
+        Raises EndpointError.
+        """
         self._context: zmq.Context[Socket] = zmq.Context()
-        self._outside = self._context.socket(zmq.PUB)
-        self._outside.setsockopt(zmq.SNDHWM, QUEUE)
-        self._outside.setsockopt(zmq.LINGER, LINGER)
-        self._outside.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT)
-        self._outside.setsockopt(zmq.HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT)
-        self._outside.setsockopt(zmq.MAXMSGSIZE, LONGEST_TOPIC)
-        self._core: Socket | None = None
+        outside = self._outside(curve)
+        inside = self._open(zmq.PUB)
         try:
             # The public address first: it alone tells whether another service is running already, and a bind to
             # ipc:// would take the running one's file away.
-            _bind(self._outside, public, "updates")
-            self.endpoint = self._outside.getsockopt_string(zmq.LAST_ENDPOINT)  # with the port that :0 was given
-            self._outside.bind(INSIDE)
-            self._core = open_receiver(self._context, updates, PUBLIC)
+            _bind(outside, public, "updates")
+            core = open_receiver(self._context, updates, PUBLIC)
         except EndpointError:
-            self._outside.close()
+            outside.close()
+            inside.close()
             self._context.term()
             raise
+        self.endpoint = outside.getsockopt_string(zmq.LAST_ENDPOINT)  # with the port that :0 was given
+        inside.bind(INSIDE)
         self._taps: list[Socket] = []
-        self._thread = threading.Thread(target=self._forward, args=(self._core,), name="forwarder", daemon=True)
-        self._thread.start()
+        news = self._subscribed()
+        self._reception = Reception(self._late(), news, outside, curve.allows if curve else None)
+        self._threads = [
+            threading.Thread(target=_forward, args=pair, name="forwarder", daemon=True)
+            for pair in ((core, inside), (self._upstream(), outside))
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def __enter__(self) -> Self:
         return self
@@ -92,28 +101,72 @@ class Forwarder:
     ) -> None:
         self.close()
 
+    @property
+    def refused(self) -> int:
+        """Subscribers that were not let in."""
+        return self._reception.refused
+
     def tap(self) -> Socket:
-        """A SUB socket on everything that goes out, for this process; closed with the forwarder."""
-        socket = _subscription(self._context, PUBLIC)
-        socket.connect(INSIDE)
-        self._taps.append(socket)
-        return socket
+        """A SUB socket on everything that goes out, once, for this process; closed with the forwarder."""
+        self._taps.append(self._subscribed())
+        return self._taps[-1]
 
     def close(self) -> None:
         """Stop forwarding; what is queued has LINGER ms to leave."""
         for socket in self._taps:
             socket.close()
-        self._context.term()  # ends the proxy, whose thread then closes its sockets
-        self._thread.join()
+        self._context.term()  # ends the threads, which then close their sockets
+        for thread in self._threads:
+            thread.join()
+        self._reception.join()
 
-    def _forward(self, core: Socket) -> None:
-        try:
-            zmq.proxy(core, self._outside)
-        except zmq.ContextTerminated:
-            pass
-        finally:
-            core.close()
-            self._outside.close()
+    def _open(self, kind: int) -> Socket:
+        socket = self._context.socket(kind)
+        socket.setsockopt(zmq.SNDHWM, QUEUE)
+        socket.setsockopt(zmq.RCVHWM, QUEUE)
+        socket.setsockopt(zmq.LINGER, LINGER)
+        return socket
+
+    def _outside(self, curve: Curve | None) -> Socket:
+        socket = self._open(zmq.XPUB)
+        socket.setsockopt(zmq.XPUB_VERBOSER, 1)  # every subscription, not only the first to a topic
+        socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT)
+        socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT)
+        socket.setsockopt(zmq.MAXMSGSIZE, LONGEST_TOPIC)
+        if curve is not None:
+            socket.setsockopt(zmq.CURVE_SERVER, 1)
+            socket.setsockopt(zmq.CURVE_SECRETKEY, curve.secret)
+        return socket
+
+    def _late(self) -> Socket:
+        socket = self._open(zmq.XPUB)
+        socket.setsockopt(zmq.XPUB_VERBOSER, 1)
+        socket.bind(LATE)
+        return socket
+
+    def _upstream(self) -> Socket:
+        """Where the second hop takes updates from; subscribed at once, so that whoever comes first misses none."""
+        socket = self._open(zmq.XSUB)
+        for address in (INSIDE, LATE):
+            socket.connect(address)
+        for topic in PUBLIC:
+            socket.send(b"\x01" + topic.encode())
+        return socket
+
+    def _subscribed(self) -> Socket:
+        socket = _subscription(self._context, PUBLIC)
+        socket.connect(INSIDE)
+        return socket
+
+
+def _forward(source: Socket, target: Socket) -> None:
+    try:
+        zmq.proxy(source, target)
+    except zmq.ContextTerminated:
+        pass
+    finally:
+        source.close()
+        target.close()
 
 
 def _subscription(context: zmq.Context[Socket], topics: tuple[str, ...]) -> Socket:

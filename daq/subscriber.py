@@ -1,13 +1,16 @@
-"""Receives the public stream: iterate over (topic, map), and know of every message that went missing."""
+"""Receives the public stream: iterate over (topic, map), each once, and know of every message that went missing."""
 
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
 import msgpack
 import zmq
+
+from daq.keys import read_pair, read_public
 
 QUEUE: Final = 100_000  # messages that wait for a busy reader before its own are lost (and counted)
 HEARTBEAT, HEARTBEAT_TIMEOUT = 2_000, 6_000  # ms: a publisher that vanished is noticed, then looked for again
@@ -21,12 +24,21 @@ class Continuity:
         self.restarts = 0  # of the core, seen in any topic
         self._last: dict[str, tuple[int, int]] = {}
         self._boot: int | None = None
+        self._past: set[int] = set()  # cores that are no more
+
+    def repeats(self, topic: str, update: Mapping[str, Any]) -> bool:
+        """Whether this was received already: last values are sent again for someone who has just joined."""
+        boot, seq = update["boot"], update["seq"]
+        last_boot, last = self._last.get(topic, (boot, seq - 1))
+        return boot in self._past or (boot == last_boot and seq <= last)
 
     def follow(self, topic: str, update: Mapping[str, Any]) -> int:
         """How many messages of this topic are missing just before this one; a restart of the core is no gap."""
         boot, seq = update["boot"], update["seq"]
         if boot != self._boot:
-            self.restarts += self._boot is not None
+            if self._boot is not None:
+                self.restarts += 1
+                self._past.add(self._boot)
             self._boot = boot
         last_boot, last = self._last.get(topic, (boot, seq - 1))
         self._last[topic] = (boot, seq)
@@ -49,11 +61,21 @@ class Subscriber:
         endpoint: str = "tcp://127.0.0.1:5556",
         topics: Sequence[str] = ("",),
         timeout: float | None = None,
+        key: Path | None = None,
+        server_key: Path | None = None,
     ) -> None:
-        """topics: prefixes; timeout: s without a message after which the iterator raises TimeoutError (None: never)."""
+        """topics: prefixes; timeout: s without a message after which the iterator raises TimeoutError (None: never).
+
+        key, server_key: our .key_secret and the server's .key, where the stream is locked (`jointwatch keys`).
+        Raises ValueError for an address that is none, daq.keys.KeyFileError for keys that cannot be used.
+        """
         self.endpoint = endpoint
         self.malformed = 0  # messages that are not [topic][msgpack map with seq and boot]
         self.missing = 0  # lost just before the last message
+        pair = None if key is None else read_pair(key)
+        server = None if server_key is None else read_public(server_key)
+        if (pair is None) != (server is None):
+            raise ValueError("expected both key and server_key, or neither")
         self._timeout = timeout
         self._continuity = Continuity()
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
@@ -62,6 +84,10 @@ class Subscriber:
         self._socket.setsockopt(zmq.LINGER, 0)
         self._socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT)
         self._socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT)
+        if pair is not None and server is not None:
+            self._socket.setsockopt(zmq.CURVE_PUBLICKEY, pair.public)
+            self._socket.setsockopt(zmq.CURVE_SECRETKEY, pair.secret)
+            self._socket.setsockopt(zmq.CURVE_SERVERKEY, server)
         for topic in topics:
             self._socket.setsockopt_string(zmq.SUBSCRIBE, topic)
         try:
@@ -103,7 +129,7 @@ class Subscriber:
             if not self._socket.poll(left):
                 raise TimeoutError(f"nothing from {self.endpoint} for {self._timeout:g} s: is the service running?")
             message = self._decode(self._socket.recv_multipart())
-            if message is not None:
+            if message is not None and not self._continuity.repeats(*message):
                 self.missing = self._continuity.follow(*message)
                 return message
 

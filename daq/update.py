@@ -1,12 +1,15 @@
 """What is published: topics and maps, their version, and how an Estimate becomes them.
 
 Every message on the public stream is two frames, ``[topic][msgpack map]``; every map carries a numeric ``timestamp``
-(Unix seconds of the instant it speaks of), ``v``, ``robot``, ``joint``, ``seq`` (counts up by one per topic, so a
-subscriber sees every loss) and ``boot`` (changes when the core restarts, and with it seq starts at 0).
+(Unix seconds of the instant it speaks of), ``v``, ``robot``, ``seq`` (counts up by one per topic, so a subscriber sees
+every loss) and ``boot`` (changes when the core restarts, and with it seq starts at 0); what speaks of one joint carries
+``joint``. When someone joins, last values are sent again, to all: a seq that was there already says nothing new.
+`daq/schema.py` has every field.
 
 Topics between core, supervisor and outlet that never leave the machine are in ``INTERNAL``.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,7 +18,7 @@ import msgpack
 from estimators.base import Estimate
 
 VERSION: Final = 1
-PUBLIC: Final = ("estimate/", "residual/", "event/")
+PUBLIC: Final = ("estimate/", "residual/", "event/", "drift/", "meta")
 # status/core: losses and totals; process/<name>: the supervisor's view; samples/<joint>: what the page draws beside
 INTERNAL: Final = ("status/", "process/", "samples/")
 
@@ -73,7 +76,37 @@ class Publication:
         }
         return f"residual/{self.joint}".encode(), msgpack.packb(body)
 
+    def drift(self, drift: Map, timestamp: float) -> tuple[bytes, bytes]:
+        """`drift/<joint>`: a joint against its baseline, see daq.drift."""
+        return f"drift/{self.joint}".encode(), msgpack.packb(self.head("drift", timestamp) | drift)
+
     def event(self, kind: str, text: str, timestamp: float) -> tuple[bytes, bytes]:
         """`event/<joint>`: something happened (started, alarm, recovered, gap, stale, …), with its cause in words."""
         body = self.head("event", timestamp) | {"kind": kind, "text": text}
         return f"event/{self.joint}".encode(), msgpack.packb(body)
+
+
+@dataclass(slots=True)
+class Introduction:
+    """Says who this is: `meta`, with everything about the joints that does not change while the core runs."""
+
+    robot: str
+    boot: int
+    configuration: str  # digest, see config.digest
+    joints: Mapping[str, Map]  # name → model, unit, rate, parameters (name → unit, low, high, equation)
+    seq: int = 0
+
+    def message(self, timestamp: float) -> tuple[bytes, bytes]:
+        """The next one."""
+        body = {
+            "timestamp": timestamp,
+            "v": VERSION,
+            "robot": self.robot,
+            "seq": self.seq,
+            "boot": self.boot,
+            "configuration": self.configuration,
+            "joints": self.joints,
+        }
+        self.seq += 1
+        payload: bytes = msgpack.packb(body)
+        return b"meta", payload

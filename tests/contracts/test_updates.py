@@ -5,11 +5,18 @@ import math
 import msgpack
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
 
-from daq.update import INTERNAL, PUBLIC, VERSION, Publication
+from daq.schema import TOPICS, schema
+from daq.update import INTERNAL, PUBLIC, VERSION, Introduction, Publication
 from estimators.base import Estimate, Phase, Status
 
-HEAD = {"timestamp": float, "v": int, "robot": str, "joint": str, "seq": int, "boot": int}
+HEAD = {"timestamp": float, "v": int, "robot": str, "seq": int, "boot": int}
+PARAMETER = {"unit": "kg·m²", "low": 0.0, "high": 10.0, "equation": "(1)"}
+DRIFT = {
+    "since": 1.0, "drifted": ["coulomb"], "baseline": {"coulomb": 2.0}, "change": {"coulomb": 1.0},
+    "percent": {"coulomb": 50.0}, "z": {"coulomb": 20.0},
+}  # fmt: skip
 
 
 def estimate(error: float = 0.01) -> Estimate:
@@ -25,7 +32,14 @@ def every(publication: Publication) -> dict[str, tuple[bytes, bytes]]:
         "estimate/": publication.estimate(estimate(), 12.5, 12.4, 1e-4),
         "residual/": publication.residual(estimate(), 12.5),
         "event/": publication.event("alarm", "the residual left its band", 12.5),
+        "drift/": publication.drift(DRIFT, 12.5),
+        "meta": introduction().message(12.5),
     }
+
+
+def introduction() -> Introduction:
+    joint = {"model": "rigid", "unit": "N·m", "rate": 1000.0, "parameters": {"inertia": PARAMETER}}
+    return Introduction("r", 7, "0123456789abcdef", {"elbow": joint})
 
 
 def test_every_public_family_is_published() -> None:
@@ -37,17 +51,32 @@ def test_every_public_family_is_published() -> None:
 def test_topic_and_head(family: str) -> None:
     topic, payload = every(Publication("r", "elbow", 7, "N·m"))[family]
     update = msgpack.unpackb(payload)
-    assert topic == f"{family}elbow".encode()
+    assert topic == (f"{family}elbow" if family.endswith("/") else family).encode()
     assert {key: type(update[key]) for key in HEAD} == HEAD
-    assert (update["v"], update["robot"], update["joint"], update["boot"]) == (VERSION, "r", "elbow", 7)
+    assert (update["v"], update["robot"], update["boot"]) == (VERSION, "r", 7)
+    assert update.get("joint") == ("elbow" if family.endswith("/") else None)
     assert update["timestamp"] == 12.5
 
 
 def test_every_topic_counts_for_itself_without_a_gap() -> None:
     publication = Publication("r", "elbow", 7, "N·m")
     runs = [every(publication) for _ in range(3)]
-    for family in PUBLIC:
+    first = introduction()
+    assert [msgpack.unpackb(first.message(1.0)[1])["seq"] for _ in range(3)] == [0, 1, 2]
+    for family in PUBLIC[:-1]:
         assert [msgpack.unpackb(run[family][1])["seq"] for run in runs] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("family", PUBLIC)
+def test_every_message_keeps_to_its_schema_and_the_schema_to_the_message(family: str) -> None:
+    assert tuple(TOPICS) == PUBLIC
+    update = msgpack.unpackb(every(Publication("r", "elbow", 7, "N·m"))[family][1])
+    strict = schema(family) | {"additionalProperties": False}
+    Draft202012Validator.check_schema(strict)
+    assert list(Draft202012Validator(strict).iter_errors(update)) == []
+    for name in strict["required"]:
+        without = {key: value for key, value in update.items() if key != name}
+        assert list(Draft202012Validator(strict).iter_errors(without)), name
 
 
 def test_an_estimate_says_it_all() -> None:

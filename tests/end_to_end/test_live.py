@@ -58,7 +58,7 @@ def test_listen_prints_one_object_per_line() -> None:
         )
         updates = [json.loads(line) for line in done.stdout.splitlines()]
         assert len(updates) == 400
-        assert {"timestamp", "v", "robot", "joint", "seq", "boot"} <= set.intersection(*map(set, updates))
-        assert {update["joint"] for update in updates} == set(live.truth)
+        assert {"timestamp", "v", "robot", "seq", "boot"} <= set.intersection(*map(set, updates))
+        assert {update["joint"] for update in updates if "joint" in update} == set(live.truth)
         people = subprocess.run([*command, "--count", "5"], capture_output=True, text=True, timeout=60, check=True)
         assert len(people.stdout.splitlines()) == 5

@@ -1,0 +1,109 @@
+"""Keys of the public stream (CURVE): the server's own, and the list of clients that may subscribe.
+
+Files are ZeroMQ's own certificates: NAME.key is public, NAME.key_secret is not and belongs to its owner alone (0600).
+"""
+
+import argparse
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import zmq.auth
+from zmq.utils import z85
+
+SERVER = "server"
+CLIENTS = "clients"  # folder of the public keys of those who may subscribe
+
+
+class KeyFileError(Exception):
+    """A key file cannot be used or written; the text is the one line to show."""
+
+
+class KeyPair(NamedTuple):
+    """A public and a secret key, in ZeroMQ's printable form."""
+
+    public: bytes
+    secret: bytes
+
+
+class Curve(NamedTuple):
+    """How the public stream is locked."""
+
+    secret: bytes  # the server's
+    clients: Path
+
+    def allows(self, key: bytes) -> bool:
+        """Whether a client's key (32 bytes) is in the list now: a key added later needs no restart."""
+        return z85.encode(key) in set(public_keys(self.clients))
+
+
+def read_pair(file: Path) -> KeyPair:
+    """A secret key file. Raises KeyFileError, also when others than its owner may read it."""
+    try:
+        if stat.S_IMODE(file.stat().st_mode) & 0o077:
+            raise KeyFileError(f"{file}: others may read this secret key; expected mode 0600: chmod 600 {file}")
+        public, secret = zmq.auth.load_certificate(file)
+    except OSError as error:
+        raise KeyFileError(f"{file}: cannot be read: {error.strerror or 'no such file'}") from error
+    except ValueError as error:
+        raise KeyFileError(f"{file}: {error}") from error
+    if secret is None:
+        raise KeyFileError(f"{file}: expected a secret key, found a public one")
+    return KeyPair(public, secret)
+
+
+def read_public(file: Path) -> bytes:
+    """The public key in either kind of file. Raises KeyFileError."""
+    try:
+        return zmq.auth.load_certificate(file)[0]
+    except (OSError, ValueError) as error:
+        raise KeyFileError(f"{file}: cannot be read: {error}") from error
+
+
+def public_keys(folder: Path) -> Iterator[bytes]:
+    """Every public key in a folder; a file that is none lets nobody in."""
+    for file in sorted(folder.glob("*.key")):
+        try:
+            yield read_public(file)
+        except KeyFileError:
+            continue
+
+
+def create(folder: Path, name: str) -> tuple[Path, Path]:
+    """A new pair in a folder: (public file, secret file). Raises KeyFileError when there is one already."""
+    if (folder / f"{name}.key_secret").exists():
+        raise KeyFileError(f"{folder / name}.key_secret exists: remove it first if it is to be replaced")
+    before = os.umask(0o077)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        public, secret = map(Path, zmq.auth.create_certificates(folder, name))
+    except OSError as error:
+        raise KeyFileError(f"{folder}: {error.strerror}") from error
+    finally:
+        os.umask(before)
+    return public, secret
+
+
+def run(options: argparse.Namespace) -> int:
+    """`jointwatch keys FOLDER [CLIENT …]`: the server's pair, unless it is there, and one pair for each client."""
+    folder: Path = options.folder
+    try:
+        if not (folder / f"{SERVER}.key_secret").exists():
+            print(create(folder, SERVER)[1])
+        (folder / CLIENTS).mkdir(exist_ok=True)
+        for name in options.client:
+            public, secret = create(folder, name)
+            public.rename(folder / CLIENTS / public.name)
+            print(secret)
+    except (KeyFileError, OSError) as error:
+        print(f"jointwatch: {error}", file=sys.stderr)
+        return 1
+    print(
+        f'[publish]\ncurve = {{ secret = "{folder}/{SERVER}.key_secret", clients = "{folder}/{CLIENTS}" }}\n'
+        f"Give each client its own .key_secret and {folder}/{SERVER}.key; nothing else.",
+        file=sys.stderr,
+    )
+    return 0

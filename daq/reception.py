@@ -1,0 +1,127 @@
+"""Receives whoever subscribes: checks their key, gives them the last values, counts who was refused.
+
+A thread of its own beside the forwarder, which stays native: a subscription reaches it as a message upstream, and what
+it says goes downstream like any other update. ZeroMQ cannot address one subscriber of many, so the last values go to
+everyone who asked for these topics; ``seq`` tells the others that they have them already.
+"""
+
+import contextlib
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgpack
+import zmq
+from zmq.utils.monitor import recv_monitor_message
+
+Socket = zmq.Socket[bytes]
+Allows = Callable[[bytes], bool]  # whether the owner of a public key (32 bytes) may subscribe
+
+TICK: Final = 100  # ms between two looks at what was published: 70 messages of seven joints
+REFUSED: Final = (
+    zmq.Event.HANDSHAKE_FAILED_NO_DETAIL | zmq.Event.HANDSHAKE_FAILED_PROTOCOL | zmq.Event.HANDSHAKE_FAILED_AUTH
+)
+SUBSCRIBED: Final = b"\x01"
+NO_STATE: Final = b"event/"  # what happened once is no state: a late joiner must not take it for news
+
+log = logging.getLogger("jointwatch")
+
+
+class LastValues:
+    """The newest message of every topic."""
+
+    def __init__(self) -> None:
+        self._messages: dict[bytes, list[bytes]] = {}  # in order of arrival
+
+    def keep(self, message: list[bytes]) -> None:
+        """Remember a message [topic, map]."""
+        self._messages.pop(message[0], None)
+        if not message[0].startswith(NO_STATE):
+            self._messages[message[0]] = message
+
+    def matching(self, prefixes: set[bytes]) -> list[list[bytes]]:
+        """What a subscriber of these prefixes has missed; nothing of a core that is no more."""
+        messages = list(self._messages.values())
+        if not messages:
+            return []
+        boot = _boot(messages[-1])
+        return [one for one in messages if one[0].startswith(tuple(prefixes)) and _boot(one) == boot]
+
+
+class Reception:
+    """The thread and its sockets; ends with the context they belong to."""
+
+    def __init__(self, subscriptions: Socket, news: Socket, outside: Socket, allows: Allows | None) -> None:
+        """subscriptions: XPUB upstream of the public one; news: SUB on all that goes out; outside: the public socket.
+
+        allows: None when everyone may subscribe.
+        """
+        self.refused = 0
+        self._subscriptions, self._news, self._allows = subscriptions, news, allows
+        self._monitor: Socket = outside.get_monitor_socket(REFUSED)
+        self._door: Socket | None = None
+        if allows is not None:
+            self._door = subscriptions.context.socket(zmq.REP)
+            self._door.setsockopt(zmq.LINGER, 0)
+            self._door.bind("inproc://zeromq.zap.01")
+        self._last = LastValues()
+        self._thread = threading.Thread(target=self._receive, name="reception", daemon=True)
+        self._thread.start()
+
+    def join(self) -> None:
+        """Wait for the thread, once the context is being terminated."""
+        self._thread.join()
+
+    def _receive(self) -> None:
+        sockets = [one for one in (self._subscriptions, self._monitor, self._door) if one is not None]
+        poller = zmq.Poller()
+        for opened in sockets:
+            poller.register(opened, zmq.POLLIN)
+        with contextlib.suppress(zmq.ContextTerminated):
+            while True:
+                ready = dict(poller.poll(TICK))
+                if self._door in ready and self._door is not None and self._allows is not None:
+                    self._door.send_multipart(answer(self._door.recv_multipart(), self._allows))
+                if self._monitor in ready:
+                    self._count(recv_monitor_message(self._monitor))
+                self._listen()
+                if self._subscriptions in ready:
+                    self._greet()
+        for opened in (*sockets, self._news):
+            opened.close(0)
+
+    def _listen(self) -> None:
+        with contextlib.suppress(zmq.Again):
+            while True:
+                self._last.keep(self._news.recv_multipart(zmq.NOBLOCK))
+
+    def _greet(self) -> None:
+        """Everyone who came at once is told at once."""
+        prefixes = set()
+        with contextlib.suppress(zmq.Again):
+            while True:
+                message = self._subscriptions.recv(zmq.NOBLOCK)
+                if message.startswith(SUBSCRIBED):
+                    prefixes.add(message[1:])
+        for missed in self._last.matching(prefixes) if prefixes else ():
+            self._subscriptions.send_multipart(missed)
+
+    def _count(self, event: Any) -> None:
+        self.refused += 1
+        if self.refused == 1:  # the first says it all; the rest are counted
+            log.warning("a subscriber was refused: %s", str(zmq.Event(event["event"]).name).lower().replace("_", " "))
+
+
+def answer(request: list[bytes], allows: Allows) -> list[bytes]:
+    """The answer of ZeroMQ's authentication protocol (RFC 27) to one request: only CURVE, only known keys."""
+    version, number, _domain, _address, _identity, mechanism, *credentials = request
+    known = mechanism == b"CURVE" and len(credentials) == 1 and allows(credentials[0])
+    code, text = (b"200", b"OK") if known else (b"400", b"this key is not in the list of clients")
+    return [version, number, code, text, b"", b""]
+
+
+def _boot(message: list[bytes]) -> object:
+    with contextlib.suppress(ValueError, AttributeError, IndexError, msgpack.UnpackException):
+        return msgpack.unpackb(message[1]).get("boot")
+    return None
