@@ -58,6 +58,11 @@ class Columns(Section):
         return self
 
 
+def is_configuration(file: Path) -> bool:
+    """Whether a file is a whole configuration rather than a table of columns. Raises ConfigError."""
+    return "drivers" in read_toml(file)[0]
+
+
 def load_columns(file: Path) -> Columns:
     """A table of columns. Raises ConfigError."""
     data, lines = read_toml(file)

@@ -1,7 +1,8 @@
 """`jointwatch replay FILE CONFIG`: a recording through the same pipeline; two runs are the same bit for bit.
 
-Recordings are logs of CAN frames (decoded by the configuration's own CAN driver), columns of JOINT.ROLE in SI (see
-daq/recording.py), or Readings as they are (.npz with the array `readings`). Time is the recording's own throughout.
+Recordings are logs of CAN frames (decoded by the layout of the configuration's own driver), a CSV file that a file
+driver describes, columns of JOINT.ROLE in SI (see daq/recording.py), or Readings as they are (.npz with the array
+`readings`). Time is the recording's own throughout.
 """
 
 import argparse
@@ -21,11 +22,12 @@ from numpy.typing import NDArray
 
 from daq.config import Config, ConfigError, load, routes, wanted
 from daq.pipeline import Message, Pipeline
-from daq.recording import RecordingError, load_columns, read
+from daq.recording import Columns, RecordingError, load_columns, read
 from drivers.base import DriverError
 from drivers.can_bus import CanBusSettings
 from drivers.decode import Decoder
-from drivers.logs import KINDS, Log
+from drivers.file_player import CsvFile, FileSettings, Recording
+from drivers.log_file import LogFile
 from drivers.reading import READING, empty
 
 BOOT: Final = 1  # the same in every run
@@ -51,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     failed = ""
     played = Played()
     try:
-        source = _readings(options.file, config, counts, options.driver, columns)
+        source = readings_of(options.file, config, counts, options.driver, columns)
         for message in play(pipeline, source, played, options.speed):
             if options.json:
                 print(_line(message))
@@ -121,17 +123,16 @@ def _to_the_end(source: Iterator[Batch]) -> Iterator[Batch | Exception]:
         yield error
 
 
-def _readings(file: Path, config: Config, counts: Counts, driver: str | None, columns: Any) -> Iterator[Batch]:
-    """Readings of a recording, whatever its kind."""
+def readings_of(
+    file: Path, config: Config, counts: Counts, driver: str | None = None, columns: Columns | None = None
+) -> Iterator[Batch]:
+    """Readings of a recording, whatever its kind; counts are filled at its end. Raises RecordingError, DriverError."""
     if columns is None and file.suffix.lower() == ".npz" and _is_readings(file):
         return _stored(file, config)
-    if columns is not None or file.suffix.lower() in (".npz", ".mat") or _has_columns(file):
+    described = any(isinstance(one, FileSettings) and one.columns for one in config.drivers.values())
+    if columns is not None or file.suffix.lower() in (".npz", ".mat") or (not described and _has_columns(file)):
         return _from_columns(file, config, columns)
-    if file.suffix.lower() not in KINDS:
-        raise RecordingError(
-            f"{file}: expected one of .npz, .mat, {', '.join(KINDS)}, found {file.suffix or 'no ending'}"
-        )
-    return _from_log(file, _bus_drivers(config, driver), config, counts)
+    return _from_log(file, _drivers(file, config, driver), config, counts)
 
 
 def _is_readings(file: Path) -> bool:
@@ -163,7 +164,7 @@ def _has_columns(file: Path) -> bool:
         raise RecordingError(f"{file}: {error.strerror}") from error
 
 
-def _from_columns(file: Path, config: Config, columns: Any) -> Iterator[Batch]:
+def _from_columns(file: Path, config: Config, columns: Columns | None) -> Iterator[Batch]:
     """One reading per channel and row; where a joint has a counter, the rows are counted."""
     channels = read(file, columns)
     parts = []
@@ -185,29 +186,51 @@ def _from_columns(file: Path, config: Config, columns: Any) -> Iterator[Batch]:
     yield _after_zero(readings)
 
 
-def _bus_drivers(config: Config, driver: str | None) -> dict[str, CanBusSettings]:
-    buses = {name: one for name, one in config.drivers.items() if isinstance(one, CanBusSettings)}
-    if driver is not None and driver not in buses:
-        raise RecordingError(f"found no CAN driver {driver} in the configuration, only {', '.join(buses) or 'none'}")
-    if not buses:
-        raise RecordingError("a log of frames needs a CAN driver in the configuration, to say what is in them")
-    return buses if driver is None else {driver: buses[driver]}
+def _drivers(file: Path, config: Config, driver: str | None) -> dict[str, CanBusSettings | FileSettings]:
+    """Those whose layout can say what is in a log."""
+    found = {name: one for name, one in config.drivers.items() if isinstance(one, CanBusSettings | FileSettings)}
+    if driver is not None and driver not in found:
+        raise RecordingError(
+            f"found no driver {driver} for logs in the configuration, only {', '.join(found) or 'none'}"
+        )
+    if not found:
+        raise RecordingError(f"{file}: a log needs a CAN (or file) driver in the configuration, to say what is in it")
+    return found if driver is None else {driver: found[driver]}
 
 
-def _from_log(file: Path, buses: Mapping[str, CanBusSettings], config: Config, counts: Counts) -> Iterator[Batch]:
-    """Frames decoded by the one CAN driver there is, or each by that whose channel the log names."""
-    decoders = {name: Decoder(settings.layout, wanted(config, name)) for name, settings in buses.items()}
-    log = Log(file, [""] if len(buses) == 1 else [settings.channel for settings in buses.values()])
+def _from_log(
+    file: Path, drivers: Mapping[str, CanBusSettings | FileSettings], config: Config, counts: Counts
+) -> Iterator[Batch]:
+    """Frames decoded by the one driver there is; of several, each decodes what its channel carried."""
+    if len(drivers) == 1:
+        [(name, settings)] = drivers.items()
+        channel = settings.channel if isinstance(settings, FileSettings) else ""
+        yield from _decoded(file, name, settings, channel, config, counts)
+        return
+    parts = [
+        part for name, one in drivers.items() for part in _decoded(file, name, one, one.channel, config, counts)
+    ]  # in order of time, whole
+    readings = np.concatenate([empty(), *parts])
+    yield readings[np.argsort(readings["time"], kind="stable")]
+
+
+def _decoded(
+    file: Path, name: str, settings: CanBusSettings | FileSettings, channel: str, config: Config, counts: Counts
+) -> Iterator[Batch]:
+    decoder = Decoder(settings.layout, wanted(config, name))
+    recording: Recording = LogFile(file, channel)
+    if isinstance(settings, FileSettings) and settings.columns:
+        recording = CsvFile(settings.model_copy(update={"path": file}))
+    timed, frames = False, 0
     try:
-        for batch in log.batches():
-            parts = [decoder.decode(frames) for decoder, frames in zip(decoders.values(), batch, strict=True)]
-            readings = np.concatenate(parts)
-            if len(parts) > 1:
-                readings = readings[np.argsort(readings["time"], kind="stable")]
-            yield _after_zero(readings)
+        for block in recording.blocks():
+            frames += len(block.ids)
+            timed = timed or bool(block.times.any())
+            if frames > 1 and not timed:
+                raise RecordingError(f"{file}: its frames have no times; `candump -L` writes them")
+            yield _after_zero(decoder.decode(block))
     finally:
-        counts.update({name: Counter(decoder.counts) for name, decoder in decoders.items()})
-        counts["log"] = Counter(log.counts)
+        counts[name] = Counter({**decoder.counts, **recording.counts})
 
 
 def _after_zero(readings: Batch) -> Batch:
@@ -237,7 +260,8 @@ def _tell(pipeline: Pipeline, counts: Counts, played: Played, wall: float, strea
     speed = seconds / wall if wall > 0 else math.inf
     print(f"{played.readings} readings of {seconds:.3f} s in {wall:.2f} s ({speed:.0f}×)", file=stream)
     for name, causes in counts.items():
-        print(f"{name}: {', '.join(f'{cause} {count}' for cause, count in causes.items())}", file=stream)
+        losses = (f", {cause} {count}" for cause, count in causes.items() if count and cause != "frames")
+        print(f"{name}: frames {causes['frames']}{''.join(losses)}", file=stream)
     for line in pipeline.lines:
         estimate = line.estimator.estimate()
         lost = ", ".join(f"{cause} {count}" for cause, count in line.aligner.lost().items())
