@@ -20,7 +20,7 @@ from daq.doctor_bus import load as bus_load
 from daq.doctor_host import BAD, GOOD, NOTE, WARN, Finding
 from daq.doctor_proposal import bus_proposal, port_proposal
 from drivers import AnyDriver
-from drivers.base import DriverError, LayoutError, Wanted
+from drivers.base import DriverError, EndOfFileError, LayoutError, Wanted
 from drivers.frame import EXTENDED, Frames
 from drivers.listen import listen_bus, listen_port
 from drivers.reading import empty
@@ -235,7 +235,10 @@ def _read(settings: AnyDriver, asked: list[Wanted], seconds: float) -> tuple[NDA
     with settings.open(asked) as driver:
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
-            parts.append(driver.read(min(left, 0.1)))
+            try:
+                parts.append(driver.read(min(left, 0.1)).copy())
+            except EndOfFileError:
+                break
         return np.concatenate(parts), dict(driver.counters())
 
 

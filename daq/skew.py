@@ -70,7 +70,7 @@ def _aligned(recording: Path, config: Config) -> Channels:
     sorter = Sorter(routes(config), list(columns), columns)
     parts: list[list[tuple[Nanoseconds, Floats]]] = [[] for _ in aligners]
     for readings in readings_of(recording, config, {}):
-        for index, times, values, which in sorter.split(readings):
+        for index, times, values, which in sorter.split(readings) if len(readings) else ():
             parts[index].append(aligners[index].absorb(times, values, which))
     found: Channels = {}
     for (name, roles), mine in zip(columns.items(), parts, strict=True):

@@ -103,3 +103,46 @@ def test_the_real_robot_by_the_command() -> None:
         assert 2.85e-3 < found[axis, "link_position"]["delay"] < 3.35e-3
         assert found[axis, "velocity"]["delay"] == pytest.approx(4.4e-3, abs=0.1e-3)  # its makers' note: about 4.5 ms
         assert "why" in found[axis, "torque"]
+
+
+def test_a_log_of_frames_is_read_by_the_services_own_configuration(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Encoders in frames of their own, at 1 kHz and 500 Hz, with jitter; a delay configured already changes nothing."""
+    (tmp_path / "c.toml").write_text(
+        """
+[drivers.bus]
+kind = "can"
+interface = "socketcan"
+channel = "can0"
+[[drivers.bus.frames]]
+name = "MOTOR"
+id = 0x181
+signals.position = { start = 0, bits = 32, type = "signed", scale = 1e-6, unit = "rad" }
+signals.torque = { start = 32, bits = 16, type = "signed", unit = "N·m" }
+[[drivers.bus.frames]]
+name = "LINK"
+id = 0x182
+signals.position = { start = 0, bits = 32, type = "signed", scale = 1e-6, unit = "rad" }
+[joints.elbow]
+rate = 1000
+model = { kind = "two_mass" }
+channels.position = { signal = "bus.MOTOR.position" }
+channels.link_position = { signal = "bus.LINK.position", rate = 500, delay = 0.002 }
+channels.torque = { signal = "bus.MOTOR.torque" }
+"""
+    )
+    rng = np.random.default_rng(3)
+    lines = []
+    for number in range(16_000):
+        t = number * 1e-3
+        for identifier, late, step in ((0x181, 0.0, 1), (0x182, 0.0036, 2)):
+            if number % step == 0:
+                data = np.array([round(1e6 * motion(np.array(t - late)))], "<i4").tobytes() + bytes(2)
+                lines.append((t + rng.uniform(1e-4, 6e-4), f"can0 {identifier:X}#{data.hex()}"))
+    with (tmp_path / "arm.log").open("w") as log:
+        log.writelines(f"({1.7e9 + t:.6f}) {text}\n" for t, text in sorted(lines))
+    assert main(["skew", str(tmp_path / "arm.log"), str(tmp_path / "c.toml")]) == 0
+    pasted = tomllib.loads(capsys.readouterr().out)["joints"]["elbow"]["channels"]["link_position"]
+    assert pasted["signal"] == "bus.LINK.position"
+    assert pasted["delay"] == pytest.approx(0.0036, abs=5e-5)
