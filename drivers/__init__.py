@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from drivers.can_bus import CanBusSettings
+from drivers.file_player import FileSettings
 from drivers.serial_port import SerialPortSettings
 
-AnyDriver = Annotated[CanBusSettings | SerialPortSettings, Field(discriminator="kind")]
+AnyDriver = Annotated[CanBusSettings | FileSettings | SerialPortSettings, Field(discriminator="kind")]

@@ -210,7 +210,7 @@ def _index(ids: Sequence[int]) -> NDArray[np.int64]:
 
 def _words(payload: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """As the kernel reads them; of odd width or read-only (what no driver of ours makes) by a copy."""
-    if payload.shape[1] % 8 or not payload.flags.writeable:
+    if payload.shape[1] % 8 or not payload.flags.writeable or not payload.flags.c_contiguous:
         payload = np.pad(payload, ((0, 0), (0, -payload.shape[1] % 8)))
     return payload.view(np.uint64)
 

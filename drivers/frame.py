@@ -25,6 +25,10 @@ class Frames(NamedTuple):
     times: NDArray[np.int64]  # (n,) ns, CLOCK_MONOTONIC
     flags: NDArray[np.uint32] = NO_FLAGS  # (n,) for the readings, or none
 
+    def copy(self) -> "Frames":
+        """The same in memory of its own; an adapter may use its own again for the next batch."""
+        return Frames(self.ids.copy(), self.payload.copy(), self.lengths.copy(), self.times.copy(), self.flags.copy())
+
 
 @dataclass(frozen=True, slots=True)
 class Selector:

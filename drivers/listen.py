@@ -24,7 +24,7 @@ def listen_bus(
     try:
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
-            parts.append(adapter.receive(min(left, 0.1)))
+            parts.append(adapter.receive(min(left, 0.1)).copy())
         counts = dict(adapter.counts)
     finally:
         adapter.close()

@@ -195,7 +195,8 @@ def test_every_kind_of_the_catalogue_is_here() -> None:
     made = [wire() for wire in WIRES]
     for wire in made:
         wire.close()
-    assert {wire.settings["kind"] for wire in made} == kinds
+    # a recording has no far end that could send: tests/drivers/test_files.py has its rules
+    assert {wire.settings["kind"] for wire in made} == kinds - {"file"}
 
 
 def test_the_wanted_channels_come_out_in_si_scaled_and_in_order_of_time(wire: Wire) -> None:

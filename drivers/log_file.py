@@ -1,0 +1,76 @@
+"""Recordings of CAN traffic as batches of frames: candump logs by a kernel, ASC, BLF, MF4, TRC … by python-can."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import can
+import numpy as np
+
+from drivers import candump
+from drivers.adapter import from_messages
+from drivers.base import DriverError
+from drivers.frame import Frames
+
+BLOCK: Final = 1 << 20  # bytes of text at a time
+MESSAGES: Final = 4096  # of python-can's at a time
+CANDUMP: Final = (".log", ".txt", ".candump")
+
+
+class LogFile:
+    """A recording, read once from beginning to end; times are ns as written."""
+
+    def __init__(self, path: Path, channel: str = "") -> None:
+        """channel: the one that is wanted, all where empty."""
+        self._path, self._channel = path, channel
+        self._text = candump.Parser(channel)
+        self._others = 0
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What was no frame, and frames of other channels."""
+        counts = self._text.counts
+        return counts | {"other_channels": counts["other_channels"] + self._others}
+
+    def blocks(self) -> Iterator[Frames]:
+        """Its frames, a batch at a time. Raises DriverError where it cannot be read, or breaks off."""
+        try:
+            yield from self._candump() if self._path.suffix.lower() in CANDUMP else self._messages()
+        except OSError as error:
+            raise DriverError(f"{self._path}: {error.strerror or error}") from error
+
+    def _candump(self) -> Iterator[Frames]:
+        with self._path.open("rb") as file:
+            while True:
+                data = file.read(BLOCK)
+                yield self._text.feed(data, last=not data)
+                if not data:
+                    return
+
+    def _messages(self) -> Iterator[Frames]:
+        block: list[can.Message] = []
+        count = 0
+        damage: Exception | None = None
+        try:
+            with can.LogReader(self._path) as reader:
+                for message in reader:
+                    block.append(message)
+                    count += 1
+                    if len(block) == MESSAGES:
+                        yield self._frames(block)
+                        block = []
+        except OSError:
+            raise
+        except Exception as error:  # python-can's readers raise whatever a broken file makes them stumble over
+            damage = error
+        if block:  # what came before the damage is delivered first
+            yield self._frames(block)
+        if damage is not None:
+            reason = " ".join(str(damage).split()) or type(damage).__name__
+            raise DriverError(f"{self._path}: breaks off after {count} frames: {reason[:200]}") from damage
+
+    def _frames(self, block: list[can.Message]) -> Frames:
+        wanted = [one for one in block if not self._channel or str(one.channel) == self._channel]
+        self._others += len(block) - len(wanted)
+        stamps = np.array([one.timestamp for one in wanted], np.float64)
+        return from_messages(wanted, np.rint(stamps * 1e9).astype(np.int64))
