@@ -60,6 +60,8 @@ TABLE: Final = (
 )
 # s; from the fastest that a local socket does to what is certainly wrong
 LATENCY_BUCKETS: Final = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 0.1, 0.2, 0.5, 1.0)
+# There from the start: of a counter that begins at its first event, nobody sees that event.
+EVENTS: Final = ("started", "alarm", "recovered", "drift", "stale", "faulted")
 TRAFFIC: Final = ("frames", "packets")  # a driver's counters that are no errors
 
 
@@ -76,6 +78,8 @@ class Metrics:
         self._continuity = Continuity()
         for joint, parameters in units.items():
             self._get("updates_missed_total", joint)
+            for kind in EVENTS:
+                self._get("events_total", joint, kind)
             for parameter, unit in parameters.items():
                 self._get("parameter_info", joint, parameter, unit).set(1)
         self._get("build_info", _version(), platform.python_version()).set(1)
