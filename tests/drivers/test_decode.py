@@ -98,12 +98,24 @@ class RandomBus:
 
 @pytest.mark.parametrize("block", range(5))
 def test_random_layouts_decode_as_cantools_does(block: int, tmp_path: Path) -> None:
+    compare(range(block * LAYOUTS // 5, (block + 1) * LAYOUTS // 5), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(10))
+def test_ten_thousand_layouts_decode_as_cantools_does(block: int, tmp_path: Path) -> None:
+    """.venv/bin/python -m pytest -m slow tests/drivers/test_decode.py"""
+    compare(range(1000 * (block + 1), 1000 * (block + 2)), tmp_path)
+
+
+def compare(seeds: range, tmp_path: Path) -> None:
     compared = 0
-    for seed in range(block * LAYOUTS // 5, (block + 1) * LAYOUTS // 5):
+    for seed in seeds:
         bus = RandomBus(seed)
         file = tmp_path / f"{seed}.dbc"
         file.write_text(bus.database.as_dbc_string(), encoding="cp1252")
         layout = from_dbc(file, {}, limits=False)
+        file.unlink()
         names = sorted(layout.signals)
         assert names == sorted(f"{m.name}.{s.name}" for m in bus.messages for s in m.signals)
         traffic = bus.traffic(20)
