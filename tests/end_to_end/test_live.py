@@ -34,7 +34,7 @@ def test_the_emps_recording_gives_the_published_parameters(wire: str) -> None:
 
 
 def test_rubbish_on_the_wire_is_counted_and_the_truth_comes_out_all_the_same() -> None:
-    faults = ("garbage=0.01", "truncate=0.01", "unknown=0.01", "drop=0.01", "nan=0.01")
+    faults = ("garbage=0.003", "truncate=0.003", "unknown=0.003", "drop=0.003", "nan=0.003")
     rig = ["rigid", "--wire", "slcan"] + [word for fault in faults for word in ("--fault", fault)]
     with Live(rig) as live, Subscriber(live.endpoint, ("estimate/",), timeout=10.0) as subscriber:
         (joint,) = live.truth
@@ -44,10 +44,10 @@ def test_rubbish_on_the_wire_is_counted_and_the_truth_comes_out_all_the_same() -
         for name, truth in live.truth[joint].items():
             assert update["parameters"][name] == pytest.approx(truth, abs=0.05 * abs(truth) + 0.1), name
         for cause in ("malformed", "unmatched", "invalid"):
-            assert metric(live.page, f'jointwatch_decode_errors_total{{cause="{cause}",driver="wire"}}') > 50, cause
+            assert metric(live.page, f'jointwatch_decode_errors_total{{cause="{cause}",driver="wire"}}') > 15, cause
         lost = metric(live.page, f'jointwatch_samples_lost_total{{cause="lost",joint="{joint}"}}')
         seen = metric(live.page, f'jointwatch_samples_total{{joint="{joint}"}}')
-        assert 0.01 < lost / seen < 0.04  # dropped and truncated ones
+        assert 0.003 < lost / seen < 0.012  # dropped and truncated ones
 
 
 def test_listen_prints_one_object_per_line() -> None:
