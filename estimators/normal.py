@@ -72,6 +72,47 @@ def unprojected(X: Floats, band: Floats, cross: Floats, gram: Floats, K: Floats,
     normal_equations(X, band, cross, gram, K, c, np.empty(len(c)))
 
 
+@kernel("i8(f8[:, ::1], f8[:, ::1], i8[::1], i8, f8, f8[:, ::1], f8[:, ::1])")
+def project_out(
+    gram: Floats, cross: Floats, order: Integers, free: int, collinear: float, Q: Floats, block: Floats
+) -> int:
+    """Orthonormalise the first `free` of the fixed columns in this order, and project the others and y off them.
+
+    gram (fixed + 1, fixed + 1), cross (fixed + 1, B): of [F y]. Fills Q (fixed + 1, B) with the cross products of
+    [Q F y], F of length one before projection, and block (fixed − free + 1, …) with those of [F y] among themselves.
+    Returns the index in F of a column whose part off those before it is, squared, at most `collinear` of it; or −1.
+    """
+    count = len(gram)
+    G = np.empty((count, count))
+    for i in range(count):
+        a = order[i] if i < count - 1 else i
+        for j in range(count):
+            b = order[j] if j < count - 1 else j
+            G[i, j] = gram[a, b]
+            G[i, j] /= np.sqrt(gram[a, a]) if i < count - 1 else 1.0
+            G[i, j] /= np.sqrt(gram[b, b]) if j < count - 1 else 1.0
+        Q[i] = cross[a]
+        if i < count - 1:
+            Q[i] /= np.sqrt(gram[a, a])
+    for k in range(count):
+        if k == free:
+            block[:] = G[k:, k:]
+        if k == count - 1:
+            break
+        if not G[k, k] > collinear:
+            return int(order[k])
+        length = np.sqrt(G[k, k])
+        if k < free:
+            Q[k] /= length
+        for j in range(k + 1, count):
+            part = G[k, j] / length
+            if k < free:
+                Q[j] -= part * Q[k]
+            for i in range(k + 1, count):
+                G[j, i] -= part * G[k, i] / length
+    return -1
+
+
 @inline
 def gauss_newton(
     K: Floats, c: Floats, state: Integers, theta: Floats, m: int, owner: Integers, H: Floats, g: Floats

@@ -25,9 +25,9 @@ from estimators import binning
 from estimators.base import Axis, Floats, Parameter, Settings
 from estimators.binning import Statistics
 from estimators.friction.base import FrictionLaw, FrictionSettings
-from estimators.normal import unprojected
-from estimators.projection import Problem, minima, residual
-from estimators.search import SEARCHES, SearchSettings, minimise
+from estimators.normal import project_out, unprojected
+from estimators.projection import APART, Problem, minima, residual
+from estimators.search import minimise
 from estimators.table import POINTS
 
 COLLINEAR: Final = (
@@ -126,22 +126,39 @@ def refit(
     moves, and collinear fixed columns, named.
     """
     settings = settings or RefitSettings()
+    problem, prepared = prepare(window, model, lower, upper, settings)
+    found = _search(problem, prepared.structure.law, settings, len(window.y) - len(prepared.parameters))
+    return _report(found, problem, prepared, settings)
+
+
+def prepare(
+    window: Window, model: Model, lower: Floats | None, upper: Floats | None, settings: RefitSettings
+) -> tuple[Problem, "_Prepared"]:
+    """What the kernels of projection.py take, and what a report wants besides; arguments and errors as refit()."""
     structure = _look(model.friction, model.axis)
     _check(window, model, structure)
     scale = _scale(structure.law, lower, upper)
-    parameters = (*model.fixed, *(structure.law.parameters[i] for i in structure.moving))
+    parameters = (*model.fixed, *(structure.law.parameters[i] for i in structure.moving), *structure.law.nonlinear)
+    signed = np.array([p.low >= 0.0 for p in parameters[: len(parameters) - scale.shape[1]]], np.int64)
+    order = np.argsort(signed[: len(model.fixed)], kind="stable")  # the unsigned ones first
     statistics = _statistics(window, structure, settings)
-    norms = _norms(statistics, parameters)
-    order, free = _order(model)
-    problem = _problem(statistics, structure, scale, norms, order, free, parameters)
-    found = _search(problem, structure.law, settings, len(window.y) - len(parameters) - scale.shape[1])
-    return _report(found, problem, statistics, parameters, structure, order, settings)
+    problem = _problem(statistics, structure, scale, signed, order, parameters)
+    return problem, _Prepared(structure, statistics, parameters, order)
+
+
+class _Prepared(NamedTuple):
+    structure: _Structure
+    statistics: Statistics
+    parameters: tuple[Parameter, ...]  # of θ, then η
+    order: NDArray[np.int64]  # of the fixed columns in the kernels
 
 
 @lru_cache(maxsize=64)
 def _look(friction: FrictionSettings, axis: Axis) -> _Structure:
     """What η does to the columns, from their values: nothing declared that could be wrong."""
     law = friction.law(axis)
+    if not law.nonlinear:
+        raise ValueError("the friction law has no nonlinear parameter: there is nothing to refit")
     speed = np.concatenate([np.geomspace(1e-4, 10.0, 24), -np.geomspace(1e-4, 10.0, 24)])
     places, loads = np.linspace(-2.0, 2.0, 48), np.linspace(5.0, -7.0, 48)
     lower, upper = (np.array([getattr(p, end) for p in law.nonlinear]) for end in ("low", "high"))
@@ -167,8 +184,6 @@ def _look(friction: FrictionSettings, axis: Axis) -> _Structure:
 
 def _check(window: Window, model: Model, structure: _Structure) -> None:
     law, rows = structure.law, len(window.y)
-    if len(structure.moving) == 0:
-        raise ValueError("the friction law has no nonlinear parameter: nothing to refit")
     if window.fixed.shape != (rows, len(model.fixed)):
         raise ValueError(f"expected fixed columns of shape ({rows}, {len(model.fixed)}), found {window.fixed.shape}")
     least = len(model.fixed) + len(structure.moving) + len(law.nonlinear) + 1
@@ -222,50 +237,20 @@ def _statistics(window: Window, structure: _Structure, settings: RefitSettings) 
     return binning.whole(rows, position, window.velocity, load)
 
 
-def _norms(statistics: Statistics, parameters: tuple[Parameter, ...]) -> Floats:
-    """(fixed,) lengths of the fixed columns. Raises ValueError when they cannot be told apart."""
-    fixed = len(statistics.gram) - 1
-    norms = np.sqrt(np.diag(statistics.gram)[:-1])
-    for j in range(fixed):
-        if not norms[j] > 0.0:
-            raise ValueError(f"the column of {parameters[j].name} is zero throughout the window")
-    cosine = statistics.gram[:-1, :-1] / np.outer(norms, norms)
-    for j in range(1, fixed):
-        before = np.linalg.solve(cosine[:j, :j], cosine[:j, j])
-        if 1.0 - cosine[:j, j] @ before < COLLINEAR:
-            i = int(np.argmax(np.abs(before)))
-            names = f"{parameters[i].name} and {parameters[j].name}"
-            raise ValueError(f"the columns of {names} are collinear in this window: they cannot be told apart")
-    return norms
-
-
-def _order(model: Model) -> tuple[NDArray[np.int64], int]:
-    """Fixed columns with the unsigned ones first, and how many those are."""
-    signed = np.array([p.low >= 0.0 for p in model.fixed], bool)
-    return np.argsort(signed, kind="stable"), int((~signed).sum())
-
-
 def _problem(
     statistics: Statistics,
     structure: _Structure,
     scale: Floats,
-    norms: Floats,
+    signed: NDArray[np.int64],
     order: NDArray[np.int64],
-    free: int,
     parameters: tuple[Parameter, ...],
 ) -> Problem:
-    """Project the unsigned fixed columns out of everything that η does not move, once (R from their Gram matrix)."""
-    lengths = np.append(norms[order], 1.0)
-    index = np.append(order, len(order))
-    gram = statistics.gram[np.ix_(index, index)] / np.outer(lengths, lengths)
-    cross = statistics.cross[index] / lengths[:, np.newaxis]
-    if free:
-        inverse = np.linalg.inv(np.linalg.cholesky(gram[:free, :free]))
-        corner = inverse @ gram[:free, free:]  # Qᵀ[F y]
-        cross[:free] = inverse @ cross[:free]
-        cross[free:] -= corner.T @ cross[:free]
-        gram[free:, free:] -= corner.T @ corner
-    signed = [parameters[j].low >= 0.0 for j in (*order[free:], *range(len(order), len(parameters)))]
+    """Project the unsigned fixed columns out of everything that η does not move, once."""
+    free = len(order) - int(signed[: len(order)].sum())
+    cross, block = np.empty(statistics.cross.shape), np.empty((len(order) - free + 1,) * 2)
+    j = project_out(statistics.gram, statistics.cross, order, free, COLLINEAR, cross, block)
+    if j >= 0:
+        raise ValueError(_collinear(statistics.gram[:-1, :-1], order, j, parameters))
     return Problem(
         structure.law.constants,
         statistics.signals,
@@ -275,10 +260,21 @@ def _problem(
         len(structure.owner) == len(structure.moving),
         scale,
         statistics.band,
-        np.ascontiguousarray(cross),
-        np.ascontiguousarray(gram[free:, free:]),
-        np.array(signed, np.int64),
+        cross,
+        block,
+        np.concatenate([signed[order[free:]], signed[len(order) :]]),
     )
+
+
+def _collinear(gram: Floats, order: NDArray[np.int64], j: int, parameters: tuple[Parameter, ...]) -> str:
+    """Which column the j-th is collinear with, in words."""
+    if not gram[j, j] > 0.0:
+        return f"the column of {parameters[j].name} is zero throughout the window"
+    before = order[: int(np.flatnonzero(order == j)[0])]
+    share = np.linalg.lstsq(gram[np.ix_(before, before)], gram[before, j])[0] * np.sqrt(np.diag(gram)[before])
+    i = int(before[np.argmax(np.abs(share))])
+    names = f"{parameters[min(i, j)].name} and {parameters[max(i, j)].name}"
+    return f"the columns of {names} are collinear in this window: they cannot be told apart"
 
 
 class _Found(NamedTuple):
@@ -330,15 +326,8 @@ def _visit(problem: Problem, law: FrictionLaw, settings: RefitSettings, where: F
     return len(chosen)
 
 
-def _report(
-    found: _Found,
-    problem: Problem,
-    statistics: Statistics,
-    parameters: tuple[Parameter, ...],
-    structure: _Structure,
-    order: NDArray[np.int64],
-    settings: RefitSettings,
-) -> Refit:
+def _report(found: _Found, problem: Problem, prepared: _Prepared, settings: RefitSettings) -> Refit:
+    structure, statistics, parameters, order = prepared
     log, s, value = problem.scale[2] > 0.0, found.where[0], max(float(found.values[0]), 0.0)
     m, fixed, q = len(structure.moving), len(order), len(s)
     etas = np.where(log, np.exp(found.where), found.where)
@@ -362,10 +351,14 @@ def _report(
     covariance, condition = _covariance(A, held, variance)
     theta /= lengths[: fixed + m]
     covariance /= np.outer(lengths, lengths)
-    names = (*(p.name for p in parameters), *(p.name for p in structure.law.nonlinear))
-    runner_up, gap = (etas[1], found.values[1] - value) if len(etas) > 1 else (None, math.inf)
-    gap = float(gap) / variance if variance > 0.0 else math.inf
+    names = tuple(parameter.name for parameter in parameters)
     low, high, _ = problem.scale
+    apart = np.abs(found.where - s) > APART * np.where(log, 1.0, high - low)
+    others = np.flatnonzero((apart & ~held[fixed + m :]).any(axis=1))  # an η that does nothing tells nothing apart
+    runner_up, gap = None, math.inf
+    if len(others):
+        runner_up = etas[others[0]]
+        gap = (float(found.values[others[0]]) - value) / variance if variance > 0.0 else math.inf
     at_end = np.minimum(s - low, high - s) <= EDGE * (high - low)
     return Refit(
         names,
