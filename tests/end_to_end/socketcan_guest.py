@@ -19,9 +19,12 @@ from pathlib import Path
 import numpy as np
 from pydantic import TypeAdapter
 
+from daq.doctor_bus import talks
+from daq.doctor_host import host, interface
 from drivers import AnyDriver
 from drivers.base import Driver, LinkError, Wanted
 from drivers.frame import EXTENDED
+from drivers.listen import listen_bus
 from drivers.reading import READING
 from drivers.socketcan import SocketCan
 
@@ -197,9 +200,24 @@ def stalls() -> dict[str, object]:
     return seen | {"shipped": unprivileged(stall)}
 
 
+def diagnosed() -> dict[str, object]:
+    """What the doctor finds out about a bus that is alive, one that is down, and one that is not there."""
+    talker = subprocess.Popen(["cangen", "vcan0", "-g", "5", "-I", "2A1", "-L", "8", "-D", "i"])
+    frames, _ = listen_bus("socketcan", "vcan0", {}, 0.7)
+    talker.terminate()
+    talker.wait()
+    told: dict[str, object] = {"talks": [talk._asdict() for talk in talks(frames)]}
+    told["host"] = [finding._asdict() for finding in host()]
+    run("ip", "link", "set", "vcan0", "down")
+    told["down"] = [finding._asdict() for finding in interface("vcan0")]
+    told["missing"] = [finding._asdict() for finding in interface("vcan7")]
+    run("ip", "link", "set", "vcan0", "up")
+    return told
+
+
 def main(result: Path) -> None:
     logging.basicConfig(level="INFO")
-    steps = (strangers, beside_candump, chosen, stepped, comes_and_goes, stalls)
+    steps = (strangers, beside_candump, chosen, stepped, comes_and_goes, diagnosed, stalls)
     result.write_text(json.dumps({step.__name__: step() for step in steps}))
 
 

@@ -164,3 +164,15 @@ def test_without_it_every_lost_frame_is_counted(seen: dict[str, Any]) -> None:
         assert dropped > 1000
     assert "net.core.rmem_max is small" in default["said"]
     assert "deploy/99-jointwatch-can.conf" in default["said"]
+
+
+def test_the_doctor_describes_a_bus_and_says_what_is_missing(seen: dict[str, Any]) -> None:
+    told = seen["diagnosed"]
+    [talk] = told["talks"]
+    assert (talk["id"], talk["length"], talk["moving"]) == (0x2A1, 8, [0])
+    levels = {one["subject"]: one["level"] for one in told["host"]}
+    assert (levels["vcan0"], levels["socket queue"]) == ("good", "warn")
+    [down] = told["down"]
+    assert (down["level"], "ip link set vcan0 up" in down["remedy"]) == ("bad", True)
+    [missing] = told["missing"]
+    assert missing["text"] == "there is no such CAN interface (there are: vcan0)"
