@@ -46,9 +46,7 @@ class RefitSettings(Settings):
     nodes: Annotated[int, Field(ge=0, le=4096)] = 128  # of the velocity; 0: none, an evaluation costs the window
     lattice: Annotated[int, Field(ge=POINTS, le=64)] = 16  # points a side over the box of η
     minima: Annotated[int, Field(ge=1, le=16)] = 3  # that are polished, at most
-    search: SearchSettings = Field(
-        default_factory=SEARCHES["mcs"]
-    )  # where columns depend on several η and the lattice would cost too much
+    search: str = "mcs"  # where columns depend on several η and the lattice would cost too much
     budget: Annotated[int, Field(ge=50)] = 500  # evaluations of that search
     ambiguity: Annotated[float, Field(ge=0)] = 9.0  # χ² by which a runner-up must be worse: a likelihood ratio of 90
 
