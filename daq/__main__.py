@@ -76,6 +76,9 @@ def _parser() -> argparse.ArgumentParser:
     decode.add_argument("--channel", default="", help="of a log of several buses: the one that is wanted")
     decode.add_argument("--values", action="store_true", help="every value as CSV on stdout; counts go to stderr")
     decode.add_argument("--json", action="store_true", help="the counts as one JSON object")
+    topping = add("top", _top, "the overview of a running service, in this terminal")
+    topping.add_argument("--page", default="http://127.0.0.1:8080", metavar="URL", help="of the service")
+    topping.add_argument("--once", action="store_true", help="print it once")
     skewing = add("skew", _skew, "how late each channel is, from a recording of motion; prints the lines to paste")
     skewing.add_argument("recording", type=Path, help=".mat, .npz or .csv")
     skewing.add_argument("config", nargs="?", type=Path, help="table of its columns (see docs/skew.md)")
@@ -221,6 +224,12 @@ def _schema(options: argparse.Namespace) -> int:
 
 def _keys(options: argparse.Namespace) -> int:
     from daq.keys import run
+
+    return run(options)
+
+
+def _top(options: argparse.Namespace) -> int:
+    from daq.top import run
 
     return run(options)
 

@@ -27,6 +27,7 @@ GRID: Final = np.sinh(np.linspace(-4.0, 4.0, 81)) / np.sinh(4.0)  # of a drawn l
 REDRAW: Final = 0.5  # s between two drawings of a law
 SLACK: Final = 0.9  # a row that comes this much of its interval after the last is taken: updates jitter
 EVENTS: Final = 200
+LATEST: Final = 50  # of them in /api/state
 
 
 class JointLabel(NamedTuple):
@@ -158,7 +159,7 @@ class History:
         events, self._fresh_events = self._fresh_events, []
         return self._message(now, events, whole=False)
 
-    def latest(self) -> Map:
+    def latest(self, now: float) -> Map:
         """The newest values in words and numbers, for /api/state."""
         joints = {}
         for name, joint in self._joints.items():
@@ -176,9 +177,19 @@ class History:
                 },
                 "unit": joint.label.unit,
                 **(dict(zip(("measured", "predicted"), torque[1:], strict=True)) if torque else {}),
+                "excitation": dict(zip(joint.names, joint.excitation, strict=False)),
+                "alarm": joint.alarms.last()[1:] or None,
                 **joint.totals,
             }
-        return {"robot": self.robot, "joints": joints, "processes": self._processes, "drivers": self._drivers}
+        return {
+            "robot": self.robot,
+            "now": now,
+            "joints": joints,
+            "processes": self._processes,
+            "drivers": self._drivers,
+            "counted": self._counted,
+            "events": list(self._events)[-LATEST:],
+        }
 
     def _joint(self, name: str) -> JointHistory:
         joint = self._joints.get(name)

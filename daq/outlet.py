@@ -162,7 +162,7 @@ class Outlet:
         return Response(body, headers={"Content-Type": kind})
 
     async def _state(self, _: Request) -> Response:
-        body = json.dumps(_finite(self.history.latest()), allow_nan=False, ensure_ascii=False)
+        body = json.dumps(_finite(self.history.latest(time.time())), allow_nan=False, ensure_ascii=False)
         return Response(body, media_type="application/json")
 
 
