@@ -36,7 +36,7 @@ def case(
     nonlinear_by: float = 1.2,
 ) -> Case:
     """noise: standard deviation over rms(y) before the jumps."""
-    t = np.arange(round(end / PERIOD)) * PERIOD
+    t: Floats = np.arange(round(end / PERIOD)) * PERIOD
     phase = (t / MOTION) % 1.0
     v = np.where(phase < 0.25, 4 * phase, np.where(phase < 0.75, 2 - 4 * phase, 4 * phase - 4))
     turn = np.where(phase < 0.75, 2 * phase - 2 * phase**2 - 0.25, 2 * (phase - 1) ** 2)
@@ -46,8 +46,10 @@ def case(
     y = linear[:, 0] * np.tanh(v / omegas[:, 0]) + linear[:, 1] * v * np.exp(-np.abs(v / omegas[:, 1]))
     y += linear[:, 2] * v + linear[:, 3] * q
     before = y[t < min(linear_at, nonlinear_at)]
-    y += noise * np.sqrt(np.mean(before**2)) * np.random.default_rng(seed).standard_normal(len(t))
-    return Case(rows_of(t, q, v, y), linear, omegas)
+    y = y + noise * np.sqrt(np.mean(before**2)) * np.random.default_rng(seed).standard_normal(len(t))
+    return Case(
+        rows_of(t, np.asarray(q, np.float64), np.asarray(v, np.float64), np.asarray(y, np.float64)), linear, omegas
+    )
 
 
 def rows_of(t: Floats, q: Floats, v: Floats, torque: Floats) -> Rows:

@@ -98,6 +98,7 @@ class Monitored(Procedure):
         self.eta = np.array(model.start, np.float64)
         self.refits = {"started": 0, "accepted": 0, "rejected": 0}
         self._shape = Shape(model, taps)
+        self._standstill = standstill
         self._monitor = monitor
         self._executor = executor or Inline()
         self._history = History(round(LOOK_BACK / period))
@@ -115,7 +116,7 @@ class Monitored(Procedure):
         self._try = 0  # rows of history before which no refit is tried
         self._confirm: int | None = None  # number of the row at which a refit is confirmed
         self._drifts = 0  # significant steps in a row
-        self._above = 0  # rows for which design S has seen too large an error
+        self._above: int | None = None  # number of the row since which design S sees too large an error
         self._due = 0  # number of the row of the next look at drift
         self._unsure: tuple[str, ...] = ()
         if monitor.period is not None:
@@ -151,6 +152,7 @@ class Monitored(Procedure):
         super()._learn(rows)
 
     def _teach(self, rows: Rows) -> None:
+        rows = rows.part(rows.speed >= self._standstill)  # the gate closes later; what sticks teaches nothing at once
         if len(rows.time):
             self._history.add(rows)
         super()._teach(rows)
@@ -158,6 +160,9 @@ class Monitored(Procedure):
     def _review(self) -> None:
         self._poll()
         super()._review()
+        simple = self._monitor.design == "simple"
+        if simple and self.phase in (Phase.NORMAL, Phase.TRANSIENT) and not self._gate.resting:
+            self._simple()
         if self.phase is Phase.NORMAL and not self._gate.resting:
             if self.rls.state[at.CUSUM] == 0.0:
                 self._snapshot = (self.rls.state.copy(), self._history.total)
@@ -338,25 +343,24 @@ class Monitored(Procedure):
             first = max(self._onset, now - 2 * self._span())
             self._search("confirmation", first, self._history.since(first), self.rls.noise, self._around())
             return
-        if self._monitor.design == "simple":
-            self._simple(now)
-        if self._pending is None and now >= self._due:
+        if now >= self._due:
             self._due = now + round(DRIFT_EVERY / self._period)
             self._drift(now)
 
-    def _simple(self, now: int) -> None:
+    def _simple(self) -> None:
         """Design S: least squares over the last period, η frozen, off by more than δ for more than a period."""
-        if now % max(self._block, round(SIMPLE_EVERY / self._period)) >= self._block or now - self._start_row() < 0:
+        now, every = self._history.total, max(self._block, round(SIMPLE_EVERY / self._period))
+        if self._pending is not None or now % every >= self._block:
             return
         first = now - self._span()
         explained = self._shape.explain(self._history.since(first), self.eta, self.rls.noise, nothing(self.rls.p))
-        self._above = self._above + 1 if explained.variance > self._delta(explained) else 0
-        if self._above * max(SIMPLE_EVERY, self._block * self._period) > HOLD * self._span() * self._period:
-            self._above = 0
+        if explained.variance <= self._delta(explained):
+            self._above = None
+        elif self._above is None:
+            self._above = now
+        elif now - self._above > HOLD * self._span():
+            self._above = None
             self._search("change", first, self._history.since(first), self.rls.noise, nothing(self.rls.p))
-
-    def _start_row(self) -> int:
-        return self._onset + self._span()
 
     def _drift(self, now: int) -> None:
         first = max(self._onset, now - self._span())
