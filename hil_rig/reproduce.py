@@ -53,7 +53,11 @@ def _brief(parameters: dict[str, float]) -> str:
 
 
 LIVE: Final[dict[str, Callable[[argparse.Namespace], list[Row]]]] = {"emps": emps}
-OFFLINE: Final = {"search": "estimators.search.reproduce"}  # needs no robot: its own program
+OFFLINE: Final = {  # need no wire: programs of their own
+    "search": "estimators.search.reproduce",
+    "irj-case1": "hil_rig.reproduce_irj",
+    "irj-case2": "estimators.reproduce_irj",
+}
 
 
 def main() -> int:
