@@ -51,7 +51,7 @@ class Deframer:
         text = bytearray(self._rest + data)
         most = len(text) // self._least + 1
         ids, payload = np.empty(most, np.uint32), np.empty((most, self._width), np.uint8)
-        lengths, times = np.empty(most, np.int64), np.full(most, time, np.int64)
+        lengths, times = np.empty(most, np.int64), np.empty(most, np.int64)
         used, found = _deframe(
             np.frombuffer(text, np.uint8),
             self._settings,
@@ -63,6 +63,8 @@ class Deframer:
             ids,
             payload,
             lengths,
+            times,
+            time,
             self._totals,
         )
         self._rest = bytes(text[used:])
@@ -190,10 +192,10 @@ def _matches(text, place, ends, first, count):  # type: ignore[no-untyped-def]
 
 @kernel(
     "UniTuple(i8, 2)(u1[::1], i8[::1], i8[::1], i8, i8[::1], i8[::1], i8[::1], u1[::1], "
-    "u4[::1], u1[:,::1], i8[::1], i8[::1])"
+    "u4[::1], u1[:,::1], i8[::1], i8[::1], i8, i8[::1])"
 )
 def _deframe(  # type: ignore[no-untyped-def]
-    text, settings, ends, heads, expected, last, table, packet, ids, payload, lengths, totals
+    text, settings, ends, heads, expected, last, table, packet, ids, payload, lengths, times, time, totals
 ):
     """Find all packets that end in the text. Returns the bytes used and the packets found."""
     found = 0
@@ -249,7 +251,7 @@ def _deframe(  # type: ignore[no-untyped-def]
         size -= settings[_TAIL]
         for one in range(min(size, payload.shape[1])):
             payload[found, one] = packet[one]
-        ids[found], lengths[found] = taken, size
+        ids[found], lengths[found], times[found] = taken, size, time
         found += 1
     if fixed:
         return place, found

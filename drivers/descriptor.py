@@ -8,7 +8,8 @@ from typing import Final
 from drivers.base import LinkError
 
 CHUNK: Final = 65536
-MOST: Final = 16  # chunks in one go: a flooding device must not keep its first bytes waiting
+MOST: Final = 64  # reads in one go: a flooding device must not keep its first bytes waiting
+PIECE: Final = 4095  # bytes: a terminal hands over no more at once, so that less means that there is no more
 
 _REMEDIES: Final = {
     errno.ENOENT: "there is no such port: is the device plugged in? (`ls /dev/serial/by-id` lists those there are)",
@@ -46,6 +47,8 @@ def drain(descriptor: int, name: str, timeout: float) -> bytes:
             if not chunk:  # readable but empty: hung up
                 raise OSError(errno.EIO, "end of file")
             chunks.append(chunk)
+            if len(chunk) < PIECE:  # drained, without asking again
+                break
     except BlockingIOError:
         pass  # another reader was quicker
     except (OSError, ValueError) as error:  # ValueError: closed meanwhile
