@@ -83,17 +83,15 @@ def project_out(
     Returns the index in F of a column whose part off those before it is, squared, at most `collinear` of it; or −1.
     """
     count = len(gram)
-    G = np.empty((count, count))
+    G, lengths = np.empty((count, count)), np.ones(count)
     for i in range(count):
         a = order[i] if i < count - 1 else i
-        for j in range(count):
-            b = order[j] if j < count - 1 else j
-            G[i, j] = gram[a, b]
-            G[i, j] /= np.sqrt(gram[a, a]) if i < count - 1 else 1.0
-            G[i, j] /= np.sqrt(gram[b, b]) if j < count - 1 else 1.0
-        Q[i] = cross[a]
         if i < count - 1:
-            Q[i] /= np.sqrt(gram[a, a])
+            lengths[i] = np.sqrt(max(gram[a, a], 1e-300))  # of a column of zeros: found below
+        for j in range(i + 1):
+            b = order[j] if j < count - 1 else j
+            G[i, j] = G[j, i] = gram[a, b] / (lengths[i] * lengths[j])
+        Q[i] = cross[a] / lengths[i]
     for k in range(count):
         if k == free:
             block[:] = G[k:, k:]
