@@ -1,4 +1,4 @@
-"""Every forgetting law on the real EMPS drive: how far off at the end, how far it wanders from 12 s on, what it says of itself.
+"""Every forgetting law on the real EMPS drive: how far off at the end, how far it wanders, what it says of itself.
 
 python tests/benchmarks/emps_tracking.py [--laws alarm,fixed] [--rates 1000,100,40] [--json]
 
