@@ -1,8 +1,6 @@
 """`jointwatch skew`: recordings with a table of columns in, delays and lines to paste out."""
 
 import json
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -95,10 +93,9 @@ def test_mistakes_of_a_table_are_said_with_the_nearest_name(csv: Path, tmp_path:
 
 
 @pytest.mark.skipif(not KR300.exists(), reason="needs the recording ../shared/data/kr300")
-def test_the_real_robot_by_the_command() -> None:
-    command = [sys.executable, "-m", "daq", "skew", KR300 / "traj_A.mat", COLUMNS, "--json"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    found = {(one["joint"], one["channel"]): one for one in json.loads(done.stdout)}
+def test_the_real_robot_by_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["skew", str(KR300 / "traj_A.mat"), str(COLUMNS), "--json"]) == 0
+    found = {(one["joint"], one["channel"]): one for one in json.loads(capsys.readouterr().out)}
     for axis in ("axis1", "axis2", "axis3"):
         assert 2.85e-3 < found[axis, "link_position"]["delay"] < 3.35e-3
         assert found[axis, "velocity"]["delay"] == pytest.approx(4.4e-3, abs=0.1e-3)  # its makers' note: about 4.5 ms
