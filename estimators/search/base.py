@@ -8,6 +8,7 @@ the target, the callback; when one of them says stop it raises Stop, which ends 
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf, isfinite
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
@@ -102,8 +103,7 @@ class Problem:
         self.budget, self.target = budget, target
         self.evaluations = self.nonfinite = 0
         self.best, self.value = lower.copy(), np.inf  # all dimensions
-        self._fixed = lower
-        self.lower_all = lower
+        self._corner = lower
 
     def region(self) -> tuple[Floats, Floats]:
         """A finite box to draw first points from: the bounds, infinite ends replaced by REACH beyond the other or 0."""
@@ -119,39 +119,61 @@ class Problem:
         room = self.budget - self.evaluations
         if room <= 0:
             raise Stop(Status.BUDGET)
-        full = np.tile(self._fixed, (min(len(points), room), 1))
-        full[:, self.free] = np.clip(points[:room], self.lower, self.upper)
-        values = self._call(full)
-        self._remember(full, values)
-        if self.callback is not None and self.callback(self.evaluations, self.best.copy(), self.value):
-            raise Stop(Status.CANCELLED)
-        if self.value <= self.target:
-            raise Stop(Status.TARGET)
+        whole = self.whole(points[:room])
+        values = np.array([float(self.f(x)) for x in whole.copy()]) if not self.is_batch else self._batch(whole)
+        for x, value in zip(whole, values, strict=True):
+            self._remember(x, value)
+        values[~np.isfinite(values)] = np.inf
+        self._check()
         if len(points) > room:
             raise Stop(Status.BUDGET)
         return values
 
     def evaluate(self, x: Floats) -> float:
         """f at one point (dimensions,), as values()."""
-        return float(self.values(x[np.newaxis])[0])
+        return self.evaluate_whole(self.whole(x[np.newaxis])[0])
+
+    def whole(self, points: Floats) -> Floats:
+        """Points (points, dimensions) clipped to the box, with the fixed dimensions, (points, all dimensions)."""
+        whole = np.tile(self._corner, (len(points), 1))
+        whole[:, self.free] = np.clip(points, self.lower, self.upper)
+        return whole
+
+    def evaluate_whole(self, x: Floats) -> float:
+        """f at one point (all dimensions,) of the box, as values()."""
+        if self.evaluations >= self.budget:
+            raise Stop(Status.BUDGET)
+        value = float(self._batch(x[np.newaxis])[0] if self.is_batch else self.f(x.copy()))
+        value = self._remember(x, value)
+        self._check()
+        return value
+
+    def account(self, evaluations: int, nonfinite: int, x: Floats, value: float) -> None:
+        """What a search has evaluated by itself: x (dimensions,) is the best point. For compiled searches."""
+        self.evaluations, self.nonfinite = evaluations, nonfinite
+        self.best, self.value = self.whole(x[np.newaxis])[0], value
 
     def minimum(self, status: Status) -> Minimum:
         """What was found so far."""
         return Minimum(self.best.copy(), self.value, self.evaluations, status, self.nonfinite)
 
-    def _call(self, points: Floats) -> Floats:
-        if not self.is_batch:
-            return np.array([float(self.f(x)) for x in points.copy()])
+    def _batch(self, points: Floats) -> Floats:
         values = np.array(self.f(points.copy()), dtype=float)
         if values.shape != (len(points),):
             raise ValueError(f"a batch objective must return shape ({len(points)},), got {values.shape}")
         return values
 
-    def _remember(self, points: Floats, values: Floats) -> None:
-        bad = ~np.isfinite(values)
-        values[bad] = np.inf
-        self.nonfinite += int(bad.sum())
-        first = int(np.argmin(values))
-        if self.evaluations == 0 or values[first] < self.value:
-            self.best, self.value = points[first].copy(), float(values[first])
-        self.evaluations += len(points)
+    def _remember(self, x: Floats, value: float) -> float:
+        if not isfinite(value):
+            self.nonfinite += 1
+            value = inf
+        if value < self.value or self.evaluations == 0:
+            self.best, self.value = x.copy(), float(value)
+        self.evaluations += 1
+        return value
+
+    def _check(self) -> None:
+        if self.callback is not None and self.callback(self.evaluations, self.best.copy(), self.value):
+            raise Stop(Status.CANCELLED)
+        if self.value <= self.target:
+            raise Stop(Status.TARGET)

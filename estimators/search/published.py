@@ -74,7 +74,7 @@ def shekel(x: Floats, data: Floats) -> float:
 
 
 @kernel(OBJECTIVE)
-def hartman3(x: Floats, data: Floats) -> float:
+def hartman3(x: Floats, _data: Floats) -> float:
     """−Σ c_i exp(−Σ a_ij (x_j − p_ij)²), three dimensions."""
     total = 0.0
     for i in range(4):
@@ -86,7 +86,7 @@ def hartman3(x: Floats, data: Floats) -> float:
 
 
 @kernel(OBJECTIVE)
-def hartman6(x: Floats, data: Floats) -> float:
+def hartman6(x: Floats, _data: Floats) -> float:
     """−Σ c_i exp(−Σ a_ij (x_j − p_ij)²), six dimensions."""
     total = 0.0
     for i in range(4):
@@ -98,38 +98,37 @@ def hartman6(x: Floats, data: Floats) -> float:
 
 
 @kernel(OBJECTIVE)
-def goldstein_price(x: Floats, data: Floats) -> float:
+def goldstein_price(x: Floats, _data: Floats) -> float:
     """Goldstein & Price's polynomial of degree eight."""
     a, b = x[0], x[1]
     left = 1.0 + (a + b + 1.0) ** 2 * (19.0 - 14.0 * a + 3.0 * a * a - 14.0 * b + 6.0 * a * b + 3.0 * b * b)
     right = (2.0 * a - 3.0 * b) ** 2 * (18.0 - 32.0 * a + 12.0 * a * a + 48.0 * b - 36.0 * a * b + 27.0 * b * b)
-    return left * (30.0 + right)
+    return float(left * (30.0 + right))
 
 
 @kernel(OBJECTIVE)
-def branin(x: Floats, data: Floats) -> float:
+def branin(x: Floats, _data: Floats) -> float:
     """Branin's function, three minimisers of equal value."""
     a, b = x[0], x[1]
     bend = b - 5.1 / (4.0 * np.pi**2) * a * a + 5.0 / np.pi * a - 6.0
-    return bend**2 + 10.0 * (1.0 - 1.0 / (8.0 * np.pi)) * np.cos(a) + 10.0
+    return float(bend**2 + 10.0 * (1.0 - 1.0 / (8.0 * np.pi)) * np.cos(a) + 10.0)
 
 
 @kernel(OBJECTIVE)
-def camel(x: Floats, data: Floats) -> float:
+def camel(x: Floats, _data: Floats) -> float:
     """The six-hump camel back, two minimisers of equal value."""
     a, b = x[0], x[1]
-    return (4.0 - 2.1 * a * a + a**4 / 3.0) * a * a + a * b + (-4.0 + 4.0 * b * b) * b * b
+    return float((4.0 - 2.1 * a * a + a**4 / 3.0) * a * a + a * b + (-4.0 + 4.0 * b * b) * b * b)
 
 
 @kernel(OBJECTIVE)
-def shubert(x: Floats, data: Floats) -> float:
+def shubert(x: Floats, _data: Floats) -> float:
     """Shubert's product of two sums of five cosines, 760 local minima, eighteen of them global."""
     left = right = 0.0
     for k in range(1, 6):
         left += k * np.cos((k + 1) * x[0] + k)
         right += k * np.cos((k + 1) * x[1] + k)
     return left * right
-
 
 
 def _shubert_minimisers() -> Floats:

@@ -35,7 +35,7 @@ def consider(basket: Basket, x: Floats) -> bool:
 
 @inline
 def is_new_valley(objective: Objective, basket: Basket, x: Floats, f: float) -> tuple[bool, float]:
-    """Before a local search from x: False if it would end at a known minimum. x may move to a better point; its value."""
+    """Before a local search from x: would it end at a new minimum? x may move to a better point. And f there."""
     y, z = np.empty(x.size), np.empty(x.size)
     for i in _by_distance(basket, x):
         if basket.value[i] > f:

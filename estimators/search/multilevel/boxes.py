@@ -31,7 +31,8 @@ SWEEPS: Final = 2
 PROGRESS: Final = 3  # the last sweep that found a better point
 CONSIDERED: Final = 4
 BASKET: Final = 5
-SIZES: Final = 6
+SAMPLES: Final = 6
+SIZES: Final = 7
 
 
 class Boxes(NamedTuple):
@@ -63,9 +64,9 @@ def subinterval(x: float, y: float, factor: float) -> float:
     """y, or something nearer to x when y is very far away (infinite, say)."""
     if factor * abs(x) < 1.0:
         if abs(y) > factor:
-            return np.sign(y)
+            return float(np.sign(y))
     elif abs(y) > factor * abs(x):
-        return 10.0 * np.sign(y) * abs(x)
+        return float(10.0 * np.sign(y) * abs(x))
     return y
 
 
@@ -207,7 +208,7 @@ def parabola_minimum(
 
 @inline
 def expected_gain(boxes: Boxes, k: int, lists: Lists) -> tuple[int, float, float]:
-    """Rule G: the coordinate, the value at which to split it, and the (negative) gain that the separable model expects."""
+    """Rule G: the coordinate, the value at which to split it, and the (negative) gain by the separable model."""
     chosen, where, least = -1, 0.0, np.inf
     for i in range(lists.rank.size):
         if boxes.splits[k, i] == 0:

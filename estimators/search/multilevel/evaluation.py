@@ -1,11 +1,11 @@
-"""The objective as the kernel sees it: the box, the budget and the best point are kept where every value is asked for."""
+"""The objective as the kernel sees it: box, budget and best point are kept where every value is asked for."""
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numba
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -15,19 +15,20 @@ from estimators.search.base import OBJECTIVE
 
 Ints = NDArray[np.int64]
 
-EVALUATIONS: Final = 0  # indices into Objective.count
+EVALUATIONS: Final = 0  # indices into Objective.counts
 BUDGET: Final = 1
 NONFINITE: Final = 2
 STOP: Final = 3
-BY_STAGE: Final = 4  # 1: the target ends the search only after a completed stage, as in v2.0
+LEGACY: Final = 4  # 1: count for count as v2.0, where the target ends the search only after a completed stage
+COUNTS: Final = 5
 
 BEST: Final = 0  # indices into Objective.value
 TARGET: Final = 1
 
-RUNNING: Final = 0  # Objective.count[STOP]
+RUNNING: Final = 0  # Objective.counts[STOP]
 SPENT: Final = 1
 REACHED: Final = 2
-ABANDONED: Final = 3  # set from outside: the objective raised, or the callback cancelled
+ABANDONED: Final = 3  # set from outside, when an objective in Python raised or its Problem said stop
 
 
 class Objective(NamedTuple):
@@ -41,18 +42,18 @@ class Objective(NamedTuple):
     x: Floats  # (all dimensions,) the point handed to f
     best: Floats  # (dimensions,)
     value: Floats  # BEST, TARGET
-    count: Ints
+    counts: Ints  # EVALUATIONS …
 
 
-FLOATS: Final = numba.types.Array(numba.float64, 1, "C")
-INTS: Final = numba.types.Array(numba.int64, 1, "C")
-FUNCTION: Final = numba.types.FunctionType(numba.float64(FLOATS, FLOATS))
-OBJECTIVE_TYPE: Final = numba.types.NamedTuple(
+FLOATS: Final[Any] = numba.types.Array(numba.float64, 1, "C")
+INTS: Final[Any] = numba.types.Array(numba.int64, 1, "C")
+FUNCTION: Final[Any] = numba.types.FunctionType(numba.float64(FLOATS, FLOATS))
+OBJECTIVE_TYPE: Final[Any] = cast(Any, numba.types).NamedTuple(
     (FUNCTION, FLOATS, FLOATS, FLOATS, INTS, FLOATS, FLOATS, FLOATS, INTS), Objective
 )
 
 
-class Pointer(numba.types.WrapperAddressProtocol):  # type: ignore[misc]
+class Pointer(numba.types.WrapperAddressProtocol):
     """A compiled function of one signature as kernels take it: by address, so that no kernel is compiled for it."""
 
     def __init__(self, function: Any) -> None:
@@ -72,23 +73,23 @@ class Pointer(numba.types.WrapperAddressProtocol):  # type: ignore[misc]
 @inline
 def evaluate(objective: Objective, point: Floats) -> float:
     """f at point projected to the box; +∞, without a call, once the search has been told to stop."""
-    count = objective.count
-    if count[EVALUATIONS] >= count[BUDGET] and count[STOP] == RUNNING:
-        count[STOP] = SPENT
-    if count[STOP] != RUNNING:
+    counts = objective.counts
+    if counts[EVALUATIONS] >= counts[BUDGET] and counts[STOP] == RUNNING:
+        counts[STOP] = SPENT
+    if counts[STOP] != RUNNING:
         return np.inf
     for i in range(point.size):
         objective.x[objective.free[i]] = min(max(point[i], objective.lower[i]), objective.upper[i])
-    count[EVALUATIONS] += 1
+    counts[EVALUATIONS] += 1
     value = objective.f(objective.x, objective.data)
     if not np.isfinite(value):
-        count[NONFINITE] += 1
+        counts[NONFINITE] += 1
         return np.inf
     if value < objective.value[BEST]:
         objective.value[BEST] = value
         for i in range(point.size):
             objective.best[i] = objective.x[objective.free[i]]
-        if count[BY_STAGE] == 0:
+        if counts[LEGACY] == 0:
             stage(objective)
     return value
 
@@ -116,22 +117,24 @@ def ascending(values: Floats, count: int) -> Ints:
 @inline
 def stage(objective: Objective) -> None:
     """A stage is complete: stop if the target is reached."""
-    if objective.value[BEST] <= objective.value[TARGET] and objective.count[STOP] == RUNNING:
-        objective.count[STOP] = REACHED
+    if objective.value[BEST] <= objective.value[TARGET] and objective.counts[STOP] == RUNNING:
+        objective.counts[STOP] = REACHED
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _call(context: Any, address: Any) -> Any:
+def _call(_typing: Any, _address: Any) -> Any:
     """double (*)(void) at an address."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         pointer = ir.FunctionType(ir.DoubleType(), []).as_pointer()
         return builder.call(builder.inttoptr(arguments[0], pointer), [])
 
     return numba.float64(numba.int64), generate
 
 
+call: Final[Any] = intrinsic(_call)
+
+
 @kernel(OBJECTIVE)
-def interpreted(x: Floats, data: Floats) -> float:
+def interpreted(_x: Floats, data: Floats) -> float:
     """An objective in Python: data[0] holds the bits of a C address that reads x where it lies."""
-    return float(_call(data.view(np.int64)[0]))
+    return float(call(data.view(np.int64)[0]))

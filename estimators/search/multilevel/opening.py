@@ -1,41 +1,86 @@
-"""Initialisation of multilevel coordinate search (Huyer & Neumaier 1999, §3): the list, the root box, the first splits."""
+"""How a multilevel coordinate search begins (Huyer & Neumaier 1999, §3): the list, the root box, the first splits."""
+
+from typing import Final
 
 import numpy as np
 
-from estimators.base import Floats
 from estimators.jit import inline
 from estimators.search.multilevel.boxes import BOXES, Boxes, Lists, X, Y, parabola_minimum, split_by_list
-from estimators.search.multilevel.evaluation import Ints, Objective, ascending, evaluate, stage
+from estimators.search.multilevel.evaluation import Objective, ascending, evaluate, stage
+from estimators.search.multilevel.line import LOCALS, POINTS, Line, Search, aim, empty_line, is_minimum
+
+LINE_STEPS: Final = 25
+LINE_MINIMA: Final = 5
 
 
 @inline
-def opening(objective: Objective, boxes: Boxes, lists: Lists, legacy_rank: int) -> None:
-    """Evaluate the list coordinate by coordinate, always at the best point so far; split the root box along each."""
+def opening(objective: Objective, search: Search, boxes: Boxes, lists: Lists, legacy_rank: int) -> None:
+    """Evaluate the list coordinate by coordinate, always at the best point so far; split the root box along each.
+
+    An empty list is made by line searches, search: line_search.
+    """
     n = lists.rank.size
-    x = np.empty(n)
+    x, along = np.empty(n), empty_line(n)
+    by_lines = lists.length[0] == 0
     for i in range(n):
         x[i] = lists.x[i, lists.start[i]]
-    chosen = lists.start.copy()
+        if by_lines:
+            x[i] = min(max(0.0, objective.lower[i]), objective.upper[i])
     value = evaluate(objective, x)
     for i in range(n):
-        for j in range(lists.length[i]):
-            if j == lists.start[i]:
-                lists.f[i, j] = value
-                continue
-            x[i] = lists.x[i, j]
-            lists.f[i, j] = evaluate(objective, x)
-        for j in range(lists.length[i]):
-            if lists.f[i, j] < lists.f[i, chosen[i]]:
-                chosen[i] = j
-        x[i] = lists.x[i, chosen[i]]
-        value = lists.f[i, chosen[i]]
+        if by_lines:
+            aim(along, x, value, i, LINE_STEPS)
+            along.size[LOCALS] = LINE_MINIMA
+            search(objective, along)
+            _list_of_extrema(objective, lists, along, x[i], i)
+        else:
+            for j in range(lists.length[i]):
+                x[i] = lists.x[i, j]
+                lists.f[i, j] = value if j == lists.start[i] else evaluate(objective, x)
+        j = _least(lists, i)
+        x[i], value = lists.x[i, j], lists.f[i, j]
     stage(objective)
-    _first_splits(objective, boxes, lists, chosen)
+    _first_splits(objective, boxes, lists)
     _rank(objective, lists, legacy_rank)
 
 
 @inline
-def _first_splits(objective: Objective, boxes: Boxes, lists: Lists, chosen: Ints) -> None:
+def _least(lists: Lists, i: int) -> int:
+    """Index of coordinate i's best list value; the start on ties."""
+    best = int(lists.start[i])
+    for j in range(lists.length[i]):
+        if lists.f[i, j] < lists.f[i, best]:
+            best = j
+    return best
+
+
+@inline
+def _list_of_extrema(objective: Objective, lists: Lists, along: Line, x: float, i: int) -> None:
+    """Step 0, the local minima, the interior local maxima; ends and the middle to make three. Offsets are from x."""
+    s, a, f = along.size[POINTS], along.a, along.f
+    kept, count = np.zeros(s, np.int64), 0
+    for k in range(s):
+        top = 0 < k < s - 1 and f[k] >= f[k - 1] and f[k] >= f[k + 1]
+        kept[k] = 1 if a[k] == 0.0 or is_minimum(along, k) or top else 0
+        count += kept[k]
+    for k in (0, s - 1, s // 2, 1, s - 2):
+        if count < 3 and kept[k] == 0:
+            kept[k] = 1
+            count += 1
+    length = 0
+    for k in range(s):
+        if kept[k] == 0:
+            continue
+        lists.x[i, length] = min(max(x + a[k], objective.lower[i]), objective.upper[i])
+        lists.f[i, length] = f[k]
+        if a[k] == 0.0:
+            lists.start[i] = length
+        length += 1
+    lists.length[i] = length
+
+
+@inline
+def _first_splits(objective: Objective, boxes: Boxes, lists: Lists) -> None:
     n = lists.rank.size
     for i in range(n):
         x = lists.x[i, lists.start[i]]
@@ -49,7 +94,7 @@ def _first_splits(objective: Objective, boxes: Boxes, lists: Lists, chosen: Ints
         split_by_list(objective, boxes, k, i, lists.x[i], lists.f[i], lists.length[i])
         last = lists.length[i] - 3
         vertex, _ = _over_triple(lists, i, last, lists.x[i, last], lists.x[i, last + 2], 1.0)
-        k = _next_box(boxes, first, i, lists.x[i, chosen[i]], vertex)
+        k = _next_box(boxes, first, i, lists.x[i, _least(lists, i)], vertex)
 
 
 @inline

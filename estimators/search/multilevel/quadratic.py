@@ -1,7 +1,7 @@
 """A quadratic programme over a box, possibly indefinite: minimise g'p + ½ p'G p for low ≤ p ≤ high, low ≤ 0 ≤ high.
 
-Cyclic exact coordinate minimisation, in which coordinates reach and leave their bounds, then one step in the subspace of
-the free ones: Newton's, or a direction of no or negative curvature. Promises a local minimiser.
+Cyclic exact coordinate minimisation, in which coordinates reach and leave their bounds, then one step in the subspace
+of the free ones: Newton's, or a direction of no or negative curvature. Promises a local minimiser.
 """
 
 from typing import Final
@@ -14,6 +14,7 @@ from estimators.search.multilevel.evaluation import Ints
 
 EPSILON: Final = 2.220446049250313e-16
 REFINEMENTS: Final = 3
+PASSES: Final = 100
 
 
 @inline
@@ -27,7 +28,7 @@ def box_minimum(g: Floats, G: Floats, low: Floats, high: Floats) -> Floats:
     free = np.zeros(n, np.int64)
     value, freeing = np.inf, n > 0
     refined, steps, before = 0, 0, -1
-    improved = True
+    improved = _finite(g, G)
     while True:
         new = _value(p, g, slope)
         if not improved or refined > REFINEMENTS or (refined > 0 and before == _count(free) and new >= value):
@@ -51,6 +52,16 @@ def box_minimum(g: Floats, G: Floats, low: Floats, high: Floats) -> Floats:
                 steps += 1
                 freeing = _subspace_step(p, slope, G, low, high, free)
                 _gradient(p, g, G, slope)
+
+
+@inline
+def _finite(g: Floats, G: Floats) -> bool:
+    total = 0.0
+    for i in range(g.size):
+        total += abs(g[i])
+        for j in range(g.size):
+            total += abs(G[i, j])
+    return total < np.inf
 
 
 @inline
@@ -108,7 +119,9 @@ def _coordinate_passes(
     """Minimise along one coordinate after the other until a whole pass fixes nothing new."""
     n = p.size
     count, k = 0, n - 1
-    while count < n:
+    for _ in range(PASSES * n):  # ties between bounds could go round for ever
+        if count == n:
+            return
         count += 1
         k = (k + 1) % n
         if free[k] == 0 and not freeing:
@@ -169,7 +182,7 @@ def _subspace_step(p: Floats, slope: Floats, G: Floats, low: Floats, high: Float
 
 @inline
 def _direction(slope: Floats, G: Floats, free: Ints) -> Floats:
-    """Newton's direction on the free set, or one of no or negative curvature at the first pivot that is not positive."""
+    """Newton's direction on the free set, or one of no or negative curvature at the first bad pivot."""
     n = slope.size
     L, d, q = np.zeros((n, n)), np.zeros(n), np.zeros(n)
     for i in range(n):

@@ -1,0 +1,160 @@
+"""A line in the box and the steps tried along it: the ascending list that a line search works on."""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, cast
+
+import numba
+import numpy as np
+
+from estimators.base import Floats
+from estimators.jit import inline
+from estimators.search.multilevel.evaluation import FLOATS, INTS, OBJECTIVE_TYPE, Ints, Objective, ascending, evaluate
+
+SMALL: Final = 0.1  # relative distance below which two steps are one
+MOST: Final = 40  # room for steps; the greatest cap is 25, and a pass adds at most six
+
+POINTS: Final = 0  # indices into Line.size
+GIVEN: Final = 1
+CAP: Final = 2  # points in all
+LOCALS: Final = 3  # minima that are refined, 1 but in an initialisation
+SATURATED: Final = 4
+
+LEAST_STEP: Final = 0  # indices into Line.range
+GREATEST_STEP: Final = 1
+
+
+class Line(NamedTuple):
+    """The steps tried along base + a · direction."""
+
+    base: Floats  # (dimensions,)
+    direction: Floats  # (dimensions,)
+    a: Floats  # (MOST,) ascending
+    f: Floats  # (MOST,)
+    range: Floats  # steps that stay in the box
+    size: Ints
+    x: Floats  # (dimensions,) scratch
+
+
+LINE_TYPE: Final[Any] = cast(Any, numba.types).NamedTuple((FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, INTS, FLOATS), Line)
+Search = Callable[[Objective, Line], int]
+SIGNATURE: Final[Any] = numba.int64(OBJECTIVE_TYPE, LINE_TYPE)
+SEARCH: Final[Any] = numba.types.FunctionType(SIGNATURE)
+
+
+@inline
+def empty_line(n: int) -> Line:
+    """An empty line."""
+    size = np.zeros(5, np.int64)
+    size[LOCALS] = 1
+    return Line(np.zeros(n), np.zeros(n), np.zeros(MOST), np.zeros(MOST), np.zeros(2), size, np.zeros(n))
+
+
+@inline
+def put(line: Line, a: float, f: float) -> None:
+    """Step a, with its value f, into the list."""
+    s = line.size[POINTS]
+    k = s
+    while k > 0 and line.a[k - 1] > a:
+        line.a[k], line.f[k] = line.a[k - 1], line.f[k - 1]
+        k -= 1
+    line.a[k], line.f[k] = a, f
+    line.size[POINTS] = s + 1
+
+
+@inline
+def best(line: Line) -> int:
+    """Index of the smallest value."""
+    k = 0
+    for j in range(1, line.size[POINTS]):
+        if line.f[j] < line.f[k]:
+            k = j
+    return k
+
+
+@inline
+def add(objective: Objective, line: Line, a: float) -> None:
+    """Evaluate step a and put it into the list."""
+    for i in range(line.x.size):
+        line.x[i] = line.base[i] + a * line.direction[i]
+    put(line, a, evaluate(objective, line.x))
+
+
+@inline
+def minima(line: Line) -> int:
+    """How many local minima the list shows."""
+    s = line.size[POINTS]
+    count = 0
+    for k in range(s):
+        if is_minimum(line, k):
+            count += 1
+    return count
+
+
+@inline
+def is_minimum(line: Line, k: int) -> bool:
+    """Is step k a local minimum of the list? Of equal neighbours the last counts."""
+    s = line.size[POINTS]
+    f = line.f
+    left = k == 0 or f[k] < f[k - 1] or (k < s - 1 and f[k] == f[k - 1])
+    return bool(left and (k == s - 1 or f[k] < f[k + 1]))
+
+
+@inline
+def first(line: Line, i: int, j: int) -> float:
+    """First divided difference [ij]."""
+    return float((line.f[j] - line.f[i]) / (line.a[j] - line.a[i]))
+
+
+@inline
+def second(line: Line, i: int, j: int, k: int) -> float:
+    """Second divided difference [ijk]."""
+    a, f = line.a, line.f
+    return float(((f[k] - f[j]) / (a[k] - a[j]) - (f[j] - f[i]) / (a[j] - a[i])) / (a[k] - a[i]))
+
+
+@inline
+def is_convex(curve: float) -> bool:
+    """Can a parabola of this second difference be minimised?"""
+    return 0.0 < curve < np.inf
+
+
+@inline
+def nearest(line: Line, a: float) -> float:
+    """Distance from a to the nearest step in the list."""
+    distance = np.inf
+    for k in range(line.size[POINTS]):
+        distance = min(distance, abs(line.a[k] - a))
+    return distance
+
+
+@inline
+def median(line: Line) -> float:
+    """The median of the values."""
+    s = line.size[POINTS]
+    order = ascending(line.f, s)
+    return float(0.5 * (line.f[order[(s - 1) // 2]] + line.f[order[s // 2]]))
+
+
+@inline
+def guard(line: Line, a: float) -> float:
+    """Step a drawn back to a moderate extrapolation, and off the ends of the list."""
+    s = line.size[POINTS]
+    x = line.a
+    reach = (x[s - 1] - x[0]) / SMALL
+    a = min(max(a, x[0] - reach), x[s - 1] + reach)
+    a = max(line.range[LEAST_STEP], min(a, line.range[GREATEST_STEP]))
+    if abs(a - x[0]) < SMALL * (x[1] - x[0]):
+        a = (2.0 * x[0] + x[1]) / 3.0
+    if abs(a - x[s - 1]) < SMALL * (x[s - 1] - x[s - 2]):
+        a = (2.0 * x[s - 1] + x[s - 2]) / 3.0
+    return a
+
+
+@inline
+def aim(line: Line, x: Floats, f: float, i: int, most: int) -> None:
+    """The line from x (value f) along coordinate i, with step 0 known and room for `most` steps."""
+    for j in range(x.size):
+        line.base[j] = x[j]
+        line.direction[j] = 1.0 if j == i else 0.0
+    line.size[POINTS], line.size[CAP] = 0, most
+    put(line, 0.0, f)
