@@ -107,6 +107,7 @@ class JointHistory:
     alarms: Trace = field(default_factory=lambda: Trace(2, ALARMS))  # time, CUSUM over its limit
     excitation: list[float] = field(default_factory=list)
     usual: float = math.nan  # standard deviation of the residual at the start, N·m (N)
+    drift: Map = field(default_factory=dict)  # the newest of drift/<joint>, see daq.schema
     laws: Map = field(default_factory=dict)  # what was drawn last
     state: Map = field(default_factory=dict)
     totals: Map = field(default_factory=dict)  # samples, updates, lost by cause
@@ -124,6 +125,7 @@ class History:
         self._fresh_events: list[Map] = []
         self._processes: dict[str, Map] = {}
         self._drivers: Map = {}
+        self._recorder: Map = {}  # empty when nothing is recorded
         self._counted = 0.0  # Unix s at which the totals were as they are
         self._drawn = 0.0  # Unix s at which the laws were drawn last
         self.layout = 0  # changes with joints and parameters: a page then needs a snapshot
@@ -143,6 +145,10 @@ class History:
             joint = self._joint(name)
             joint.label = joint.label._replace(unit=update["unit"])
             joint.residuals.append((update["timestamp"], update["measured"], update["predicted"]))
+        elif family == "drift":
+            self._joint(name).drift = {key: update[key] for key in ("since", "drifted", "baseline", "percent", "z")}
+        elif family == "recorder":
+            self._recorder = update
         elif family == "samples":
             self._samples(self._joint(name), update)
         elif family == "event":
@@ -178,6 +184,7 @@ class History:
                 "unit": joint.label.unit,
                 **(dict(zip(("measured", "predicted"), torque[1:], strict=True)) if torque else {}),
                 "excitation": dict(zip(joint.names, joint.excitation, strict=False)),
+                "drift": joint.drift,
                 "alarm": joint.alarms.last()[1:] or None,
                 **joint.totals,
             }
@@ -187,6 +194,7 @@ class History:
             "joints": joints,
             "processes": self._processes,
             "drivers": self._drivers,
+            "recorder": self._recorder,
             "counted": self._counted,
             "events": list(self._events)[-LATEST:],
         }
@@ -231,6 +239,7 @@ class History:
             "processes": self._processes,
             "drivers": self._drivers,
             "counted": self._counted,
+            "recorder": self._recorder,
             "joints": {name: _joint_message(joint, now, whole, fresh) for name, joint in self._joints.items()},
         }
 
@@ -238,7 +247,7 @@ class History:
 def _joint_message(joint: JointHistory, base: float, whole: bool, fresh: bool) -> Map:
     told: Map = {"state": joint.state, "totals": joint.totals}
     if fresh:
-        told |= {"laws": joint.laws, "excitation": joint.excitation, "usual": joint.usual}
+        told |= {"drift": joint.drift, "laws": joint.laws, "excitation": joint.excitation, "usual": joint.usual}
     traces = {
         "estimates": joint.estimates,
         "residuals": joint.residuals,
@@ -264,10 +273,15 @@ def _laws(joint: JointHistory) -> Map:
     reach = joint.points.largest()
     if reach is None:
         return {}
-    values = np.array(row[3 : 3 + len(joint.names)])
-    laws = {"friction": np.column_stack([reach[1] * GRID, curves.friction(values, reach[1] * GRID)])}
-    if curves.has_spring:
-        laws["spring"] = np.column_stack([reach[3] * GRID, curves.spring(values, reach[3] * GRID)])
+    baseline = joint.drift.get("baseline", {})
+    every = {"": np.array(row[3 : 3 + len(joint.names)])}
+    if all(name in baseline for name in joint.names):
+        every["_baseline"] = np.array([baseline[name] for name in joint.names], np.float64)
+    laws = {}
+    for kind, values in every.items():
+        laws[f"friction{kind}"] = np.column_stack([reach[1] * GRID, curves.friction(values, reach[1] * GRID)])
+        if curves.has_spring:
+            laws[f"spring{kind}"] = np.column_stack([reach[3] * GRID, curves.spring(values, reach[3] * GRID)])
     return {name: law.astype("<f4").tobytes() for name, law in laws.items() if np.isfinite(law).all()}
 
 

@@ -28,6 +28,7 @@ from starlette.responses import Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from daq.baseline_request import BaselineRequest
 from daq.history import History, JointLabel
 from daq.keys import Curve
 from daq.metrics import Metrics
@@ -56,6 +57,7 @@ class Outlet:
         self._malformed = 0
         self.metrics = Metrics({label.name: label.parameters for label in joints})
         self.history = History(robot, joints)
+        self.baseline: BaselineRequest | None = None
         self._pages: set[asyncio.Queue[bytes | None]] = set()
         self._skipped = 0
         self._layout = 0
@@ -67,6 +69,7 @@ class Outlet:
         routes = [
             Route("/metrics", self._scrape, methods=["GET"]),
             Route("/api/state", self._state, methods=["GET"]),
+            Route("/api/baseline", self._baseline, methods=["POST"]),
             WebSocketRoute("/live", self._live),
             *(Route(path, self._asset, methods=["GET"]) for path in self._assets),
         ]
@@ -120,7 +123,8 @@ class Outlet:
                 queue.put_nowait(message)
 
     def _snapshot(self) -> bytes:
-        packed: bytes = msgpack.packb(self.history.snapshot(time.time()) | {"edition": self._edition})
+        more = {"edition": self._edition, "writable": self.baseline is not None}
+        packed: bytes = msgpack.packb(self.history.snapshot(time.time()) | more)
         return packed
 
     async def _live(self, page: WebSocket) -> None:
@@ -161,6 +165,11 @@ class Outlet:
         body, kind = self.metrics.exposition(request.headers.get("accept", ""))
         return Response(body, headers={"Content-Type": kind})
 
+    async def _baseline(self, request: Request) -> Response:
+        if self.baseline is None:
+            return Response("This service keeps no baselines.\n", 404, media_type="text/plain")
+        return await self.baseline.answer(request)
+
     async def _state(self, _: Request) -> Response:
         body = json.dumps(_finite(self.history.latest(time.time())), allow_nan=False, ensure_ascii=False)
         return Response(body, media_type="application/json")
@@ -176,12 +185,13 @@ def serve(
     joints: Sequence[JointLabel],
     ready: Callable[[], None] = lambda: None,
     curve: Curve | None = None,
+    baseline: BaselineRequest | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT.
 
     updates, status: ipc:// addresses that core and supervisor connect to (public and internal topics); endpoint: public
-    address of the updates; host, port: of the page (0: any free one, told in the log); ready: called once all are open.
-    Raises EndpointError when one of them cannot be served.
+    address of the updates; host, port: of the page (0: any free one, told in the log); ready: called once all are open;
+    baseline: what sets baselines, where the page may. Raises EndpointError when one of them cannot be served.
     """
     listening = _listen(host, port)
     with listening, Forwarder(updates, endpoint, curve) as forwarder:
@@ -190,6 +200,7 @@ def serve(
         internal = open_receiver(context, status, INTERNAL)
         try:
             outlet = Outlet(forwarder.tap(), internal, robot, joints, lambda: forwarder.refused)
+            outlet.baseline = baseline
             shown = f"[{host}]" if ":" in host else host
             log.info("page http://%s:%d  updates %s", shown, listening.getsockname()[1], forwarder.endpoint)
             asyncio.run(_serve(outlet, listening, ready))

@@ -49,6 +49,7 @@ export class AcquisitionView {
       ["share", "of all samples"], ["frame to update", "from the arrival of the newest frame to this update"], ["skew", "measured delay between channels"],
     ], "No joint yet.");
     this.processes = new Table("Processes", [["process", ""], ["state", ""], ["restarts", ""], ["last cause", ""]], "No process has reported yet.", "states");
+    this.recorder = element("p", { class: "recorder" });
     this.events = new EventLog(12, true);
     const part = (title, hint, ...nodes) => element("article", { class: "panel part" },
       element("header", {}, element("h3", {}, title)), element("p", { class: "caption" }, element("span", {}, hint)), ...nodes);
@@ -57,7 +58,7 @@ export class AcquisitionView {
       part("Buses and ports", "each driver drains everything that is there and decodes it at once; every loss is counted", this.links.node),
       part("Joints", "samples are built on the joint's own clock; what is missing stands here with its cause", this.joints.node),
       element("div", { class: "pair" },
-        part("Processes", "restarted when they die, each for itself", this.processes.node),
+        part("Processes", "restarted when they die, each for itself", this.processes.node, this.recorder),
         part("Latest events", "of every joint", this.events.node)));
   }
 
@@ -84,6 +85,11 @@ export class AcquisitionView {
     }));
     this.processes.update(Object.entries(robot.processes).map(([name, process]) =>
       [name, process.up ? "good" : "bad", [name, process.up ? "running" : "stopped", format.count(process.restarts), process.cause || "–"]]));
+    const { up, cause, file, bytes, lost } = robot.recorder;
+    const losses = lost ? ` · ${format.count(lost)} blocks lost` : "";
+    const kept = up === undefined ? "Nothing is recorded: [record] folder is not set." : up ? `Recording into ${file}: ${format.bytes(bytes)}${losses}` : `Not recording: ${cause || "waiting for data"}${losses}`;
+    mark(this.recorder, "state", up === false && cause ? "bad" : "good");
+    write(this.recorder, kept);
     this.events.update(robot.events);
   }
 

@@ -166,7 +166,7 @@ export function frictionPanel(joint) {
 
 export function torsionPanel(joint) {
   return new CurvePanel({
-    title: "Torsion", hint: `${joint.unit} over rad · motor − link angle`,
+    title: "Torsion", hint: `${joint.unit} over rad of twist`,
     abscissa: 3, ordinate: 4, law: "spring", baseline: "spring_baseline", units: ["rad", joint.unit],
   });
 }

@@ -32,7 +32,10 @@ export const percent = (ratio) => {
 };
 
 // a relative change: "+3.2 %"
-export const change = (ratio) => (Number.isFinite(ratio) ? `${ratio < 0 ? "−" : "+"}${percent(Math.abs(ratio))}` : NOTHING);
+export const change = (ratio) => {
+  const text = Number.isFinite(ratio) ? (100 * ratio).toFixed(Math.abs(ratio) < 0.0995 ? 2 : 1) : NOTHING;
+  return text === NOTHING ? text : `${signed(Number(text) > 0 ? `+${text}` : text.replace(/^-(0\.0+)$/, "$1"))} %`;
+};
 
 export const perSecond = (rate) => (rate === null ? NOTHING : rate < 9.95 ? rate.toFixed(1) : count(Math.round(rate)));
 
@@ -56,6 +59,10 @@ export const duration = (seconds) => {
 };
 
 export const clock = (timestamp) => new Date(1000 * timestamp).toLocaleTimeString("en-GB");
+
+export const date = (timestamp) => new Date(1000 * timestamp).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
+
+export const bytes = (size) => (size < 1e6 ? `${(size / 1e3).toFixed(0)} kB` : size < 1e9 ? `${(size / 1e6).toFixed(1)} MB` : `${(size / 1e9).toFixed(2)} GB`);
 
 export const total = (lost) => Object.values(lost ?? {}).reduce((sum, value) => sum + value, 0);
 

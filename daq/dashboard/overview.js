@@ -26,10 +26,11 @@ class Card {
     this.error = element("b");
     this.residual = element("b");
     this.lost = element("b");
+    this.drift = element("span", { class: "drift" });
     this.node = element("article", { class: "card", "data-joint": joint.name },
       element("header", {}, element("h2", {}, element("a", { href: `#/joint/${encodeURIComponent(joint.name)}` }, joint.name)), this.pill.node),
       element("div", {}, this.meaning, this.progress), table,
-      element("p", { class: "caption" }, element("span", {}, `${effort(joint.unit)}, ${joint.unit}`),
+      this.drift, element("p", { class: "caption" }, element("span", {}, `${effort(joint.unit)}, ${joint.unit}`),
         element("span", { class: "key measured" }, "measured"), element("span", { class: "key predicted" }, "predicted")),
       this.plot.node,
       element("footer", {},
@@ -48,6 +49,9 @@ class Card {
     this.rows.forEach(({ quantity }, i) => quantity.update(joint.estimates.last(joint.valueColumn(i)), joint.estimates.last(joint.deviationColumn(i))));
     write(this.error, format.percent(joint.state.error));
     write(this.residual, `${format.significant(joint.residualRms(5), 2)} ${joint.unit}`);
+    const drifted = (joint.drift.drifted ?? []).map((name) => `${readable(name)} ${format.change(joint.drifted(name).change)}`);
+    mark(this.drift, "beyond", String(drifted.length > 0));
+    write(this.drift, drifted.length ? `◆ drift: ${drifted.join(", ")}` : joint.drift.since ? "no drift against the baseline" : "");
     write(this.lost, format.count(format.total(joint.totals.lost)));
   }
 

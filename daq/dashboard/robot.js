@@ -61,6 +61,7 @@ class Joint {
     this.points = new Trace(5, BREAK.points); // time, velocity, friction torque, twist, spring torque
     this.alarms = new Trace(2, BREAK.alarms); // time, CUSUM over its limit
     this.laws = {}; // name → [[abscissa …], [torque …]]
+    this.drift = {}; // since, drifted, baseline, percent, z; empty without a baseline
     this.excitation = [];
     this.usual = NaN; // standard deviation of the residual at the start
     this.elastic = false;
@@ -68,6 +69,12 @@ class Joint {
   }
 
   get phase() { return this.state.phase ?? "waiting"; }
+  // of one parameter: relative change, z, whether it is beyond its limits; null without a baseline
+  drifted(name) {
+    const { percent, z, drifted } = this.drift;
+    return percent?.[name] === undefined ? null : { change: percent[name] / 100, z: z[name], beyond: drifted.includes(name) };
+  }
+
   get reasons() { return this.state.health?.reasons ?? []; }
 
   valueColumn(index) { return 3 + index; }
@@ -110,6 +117,7 @@ export class Robot {
     this.events = [];
     this.processes = {};
     this.drivers = {};
+    this.recorder = {}; // empty when nothing is recorded
     this.links = {}; // driver → {history}
     this.layout = 0; // changes when joints or parameters do: views are then built anew
     this.newest = null; // Unix s that the newest update speaks of
@@ -130,6 +138,7 @@ export class Robot {
       joint.alarms.append(told.alarms, message.base);
       if (told.laws) {
         joint.laws = Object.fromEntries(Object.entries(told.laws).map(([law, rows]) => [law, columns(rows)]));
+        joint.drift = told.drift;
         joint.excitation = told.excitation;
         joint.usual = told.usual;
       }
@@ -137,6 +146,7 @@ export class Robot {
       this.hear(told.state, message.now, local);
     }
     this.events = this.events.concat(message.events).slice(-EVENTS);
+    this.recorder = message.recorder;
     this.processes = message.processes;
     this.drivers = message.drivers;
     for (const [name, driver] of Object.entries(this.drivers)) {
@@ -147,9 +157,10 @@ export class Robot {
 
   begin(message) {
     this.name = message.robot;
+    this.writable = message.writable;
     this.events = [];
     this.newest = null;
-    const shape = JSON.stringify(Object.entries(message.joints).map(([name, { names, units, unit, elastic }]) => [name, names, units, unit, elastic]));
+    const shape = JSON.stringify(Object.entries(message.joints).map(([name, { names, units, unit, elastic }]) => [name, names, units, unit, elastic]).concat([[message.writable]]));
     if (shape !== this.shape) this.layout++;
     this.shape = shape;
     this.joints = new Map(Object.entries(message.joints).map(([name, told]) => {

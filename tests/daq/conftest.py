@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,12 +86,14 @@ class OutletProcess:
                     pipe.close()
 
 
-def start_outlet(folder: Path, page: str = "", endpoint: str = "tcp://127.0.0.1:0") -> OutletProcess:
+def start_outlet(
+    folder: Path, page: str = "", endpoint: str = "tcp://127.0.0.1:0", more: Sequence[str] = ()
+) -> OutletProcess:
     """Warnings are errors in the process, too."""
     port = page.rsplit(":", 1)[-1] if page else "0"
     child = subprocess.Popen(
         [sys.executable, "-W", "error", HERE / "fake_outlet.py", f"ipc://{folder}/u", f"ipc://{folder}/s", endpoint,
-         "--port", port],
+         "--port", port, *more],
         cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert child.stdout is not None

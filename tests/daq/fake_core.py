@@ -128,6 +128,26 @@ class Joint:
             error, forgetting, measured, predicted, progress,
         ), event  # fmt: skip
 
+    def drift(self, since: float, estimate: Estimate) -> dict[str, object]:
+        """As daq.drift tells it: the shoulder's friction has grown since its commissioning."""
+        worn = np.array(
+            [0.86 if self.name == "shoulder" and name in ("coulomb", "viscous") else 1.0 for name in self.truth]
+        )
+        baseline = self.values * worn
+        change = estimate.values - baseline
+        z = change / (1.4 * estimate.deviations)
+        percent = 100 * change / np.abs(baseline)
+        named = {"baseline": baseline, "change": change, "percent": percent, "z": z}
+        return {
+            "since": since,
+            "drifted": [
+                name
+                for name, share, sigmas in zip(self.truth, percent, z, strict=True)
+                if abs(share) > 10 and abs(sigmas) > 5
+            ],
+            **{key: dict(zip(self.truth, values.tolist(), strict=True)) for key, values in named.items()},
+        }
+
     def inspect(self, age: float, epoch: float) -> Inspection:
         """Ten points of the last 0.2 s."""
         times = age - 0.2 + 0.02 * np.arange(1, 11)
@@ -204,6 +224,8 @@ def main() -> None:
                 updates.send_multipart(publication.event("alarm", event, stamp))
             updates.send_multipart(publication.estimate(estimate, stamp, stamp, abs(joint.random.normal(2e-4, 5e-5))))
             updates.send_multipart(publication.residual(estimate, stamp))
+            if step % int(options.rate) == 0 and joint.kind != "starting":
+                updates.send_multipart(publication.drift(joint.drift(start - 9e6, estimate), stamp))
             if step % max(1, int(options.rate / 5)) == 0 and end[joint.name] < 0:
                 status.send_multipart(pack(joint.name, joint.inspect(age, start), 0))
         samples += 20

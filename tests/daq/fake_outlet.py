@@ -6,9 +6,19 @@ import sys
 
 from fake_core import JOINTS
 
+from daq.baseline_request import BaselineRequest
 from daq.history import JointLabel
 from daq.outlet import serve
 from daq.publisher import EndpointError
+
+TOKEN = "correct-horse"
+
+
+def set_baseline(joint: str | None) -> None:
+    """Says so on stdout; the elbow is not ready for it."""
+    if joint == "elbow":
+        raise ValueError("elbow is still starting up: its values are no baseline yet")
+    print(f"baseline of {joint or 'all'}", flush=True)
 
 
 def main() -> int:
@@ -17,13 +27,15 @@ def main() -> int:
         parser.add_argument(name)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--joints", type=int, default=7)
     options = parser.parse_args()
     logging.basicConfig(stream=sys.stderr, level="INFO", format="%(message)s")
-    labels = [JointLabel.of(joint.name, joint.model) for joint in JOINTS]
+    labels = [JointLabel.of(joint.name, joint.model) for joint in JOINTS[: options.joints]]
+    baseline = BaselineRequest(TOKEN, frozenset(label.name for label in labels), set_baseline)
     try:
         serve(
             options.updates, options.status, options.endpoint, options.host, options.port, "demo-arm", labels,
-            ready=lambda: print("ready", flush=True),
+            ready=lambda: print("ready", flush=True), baseline=baseline,
         )  # fmt: skip
     except EndpointError as error:
         print(error.strerror, file=sys.stderr)

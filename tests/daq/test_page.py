@@ -105,7 +105,9 @@ def painted(page: Page, selector: str) -> int:
     """How many pixels of the canvases under the selector are not transparent; −1 when one of them is blank."""
     script = """(selector) => {
       const counts = [...document.querySelectorAll(`${selector} canvas, canvas${selector}`)].map((canvas) => {
-        const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+        const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+        copy.drawImage(canvas, 0, 0);
+        const pixels = copy.getImageData(0, 0, canvas.width, canvas.height).data;
         let count = 0;
         for (let i = 3; i < pixels.length; i += 4) count += pixels[i] > 0;
         return count;
@@ -153,7 +155,7 @@ def test_one_joint_in_full(seven: str, open_page: Callable[..., Page], wait: Cal
     assert 0.35 < float(inertia.locator(".value").text_content() or "nan") < 0.48
     for title in (
         "Friction",
-        "What the motion teaches",
+        "What is known",
         "Torque",
         "Residual",
         "Prediction error",
@@ -203,6 +205,53 @@ def test_curves_show_samples_and_the_fitted_law(
     page.goto(f"{seven}/#/joint/lift")
     expect(page.get_by_role("heading", name="Friction", exact=True)).to_be_visible()
     expect(page.get_by_role("heading", name="Torsion", exact=True)).to_have_count(0)
+
+
+def test_drift_is_shown_against_the_baseline(
+    seven: str, open_page: Callable[..., Page], wait: Callable[..., None]
+) -> None:
+    page = open_page(seven)
+    expect(page.locator('[data-joint="shoulder"] > .drift')).to_contain_text("drift: viscous +16", timeout=SOON)
+    expect(page.locator('[data-joint="lift"] > .drift')).to_have_text("no drift against the baseline", timeout=SOON)
+    page.goto(f"{seven}/#/joint/shoulder")
+    coulomb = page.locator(".knowledge .row").nth(3)
+    expect(coulomb).to_contain_text("◆ +16", timeout=SOON)
+    expect(page.locator(".since")).to_contain_text("baseline of ")
+    wait(lambda: coloured(page, ".curve", "baseline") > 100)
+
+
+def test_a_baseline_is_set_with_the_token_only(seven: str, open_page: Callable[..., Page], troubles: list[str]) -> None:
+    page = open_page(f"{seven}/#/joint/shoulder")
+    page.get_by_role("button", name="Set baseline…").click(timeout=SOON)
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Token").fill("guess")
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_role("alert")).to_have_text("This is not the token that the service printed at its start.")
+    dialog.get_by_label("Token").fill("correct-horse")
+    dialog.get_by_role("button", name="Set baseline").click()
+    expect(dialog).to_have_count(0)
+    page.goto(f"{seven}/#/joint/elbow")
+    page.get_by_role("button", name="Set baseline…").click()
+    expect(dialog.get_by_label("Token")).to_have_value("correct-horse")
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_role("alert")).to_contain_text("elbow is still starting up")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    assert all("Failed to load resource" in trouble for trouble in troubles)
+    assert len(troubles) == 2, "401 and 409"
+    troubles.clear()
+
+
+def test_one_joint_has_the_page_to_itself(
+    tmp_path: Path, restart: Callable[..., Any], core: Any, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(restart(tmp_path, more=["--joints", "1"]).page)
+    expect(page.get_by_role("heading", level=1)).to_have_text("base", timeout=SOON)
+    expect(page.get_by_role("navigation", name="Joints")).to_have_count(0)
+    page.keyboard.press("a")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Acquisition")
+    page.get_by_role("link", name="Joints", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("base")
 
 
 def test_acquisition_tells_rates_losses_and_causes(seven: str, open_page: Callable[..., Page]) -> None:

@@ -1,0 +1,67 @@
+"""The one request that changes something: who may make it, and what it says to everyone else."""
+
+import http.client
+import json
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+GOOD = {"Authorization": "Bearer correct-horse", "Content-Type": "application/json"}
+
+
+def post(page: str, body: str, method: str = "POST", **headers: str) -> tuple[int, str]:
+    line = http.client.HTTPConnection(urlsplit(page).netloc, timeout=10)
+    try:
+        line.request(method, "/api/baseline", body, {name.replace("_", "-"): value for name, value in headers.items()})
+        answer = line.getresponse()
+        return answer.status, answer.read().decode()
+    finally:
+        line.close()
+
+
+def test_with_the_token_it_is_done(outlet: Any) -> None:
+    assert post(outlet.page, json.dumps({"joint": "base"}), **GOOD) == (204, "")
+    assert outlet.child.stdout.readline() == "baseline of base\n"
+    assert post(outlet.page, "{}", **GOOD) == (204, "")
+    assert outlet.child.stdout.readline() == "baseline of all\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status", "words"),
+    [
+        ("{}", {}, 401, "token"),
+        ("{}", GOOD | {"Authorization": "Bearer correct-hors"}, 401, "token"),
+        ("{}", GOOD | {"Authorization": "correct-horse"}, 401, "token"),
+        ("{}", GOOD | {"Authorization": "Bearer "}, 401, "token"),
+        ("{}", GOOD | {"Content-Type": "text/plain"}, 415, "JSON"),
+        ("{}", GOOD | {"Origin": "http://elsewhere.example"}, 403, "elsewhere"),
+        ("{}", GOOD | {"Host": "elsewhere.example"}, 421, "not known"),
+        ("{", GOOD, 400, "joint"),
+        ("[]", GOOD, 400, "joint"),
+        ('{"joint": ["base"]}', GOOD, 404, "no joint"),
+        ('{"joint": "../base"}', GOOD, 404, "no joint"),
+        ('{"joint": "' + "x" * 2000 + '"}', GOOD, 413, "1000"),
+        ('{"joint": "elbow"}', GOOD, 409, "still starting"),
+    ],
+)
+def test_everything_else_is_refused(shared: Any, body: str, headers: dict[str, str], status: int, words: str) -> None:
+    found, text = post(shared.page, body, **headers)
+    assert (found, words in text, text.count("\n")) == (status, True, 1)
+
+
+def test_a_form_or_a_link_cannot_do_it(shared: Any) -> None:
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert post(shared.page, "joint=base", **form)[0] == 401
+    assert post(shared.page, "", method="GET", **GOOD)[0] == 405
+    status, _ = post(shared.page, "", method="OPTIONS", Origin="http://elsewhere.example",
+                     Access_Control_Request_Headers="authorization")  # fmt: skip
+    assert status == 403, "a browser that asks before it sends is told no"
+
+
+def test_guessing_is_slow(shared: Any) -> None:
+    before = time.monotonic()
+    for _ in range(2):
+        assert post(shared.page, "{}", **GOOD | {"Authorization": "Bearer guess"})[0] == 401
+    assert time.monotonic() - before >= 1.0
