@@ -43,8 +43,9 @@ def guard(message: Message, settings: GuardSettings, bits: Callable[[DbcSignal],
     counter = _counter(message, settings)
     start, big = _checksum(message, settings.checksum)
     timeout = settings.timeout
-    if timeout is None and message.cycle_time:
-        timeout = max(_SHORTEST, _CYCLES * message.cycle_time / 1e3)
+    cycle = message.cycle_time  # ms; in a damaged file anything
+    if timeout is None and isinstance(cycle, int | float) and cycle > 0:
+        timeout = max(_SHORTEST, _CYCLES * cycle / 1e3)
     if counter is None and settings.checksum is None and timeout is None:
         return None
     return Guard(

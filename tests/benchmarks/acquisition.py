@@ -5,8 +5,9 @@ python tests/benchmarks/acquisition.py [--json]
 Batches: frames of eight bytes with two signals each (position 32 bit, torque 16 bit) from seven ids; slcan lines of
 such frames; packets of 29 bytes; µs of CPU of the thread per frame, median of 15 runs. The log:
 ../shared/data/can/motec, where it is there. The socket: UDP on this machine standing in for AF_CAN, 4000 frames waiting
-in its queue; the best of 15 runs, for the kernel's part of it follows whatever else the machine does. The line: a pseudo-terminal fed by another process with 3 Mbaud (300 kB/s) of 29-byte packets, ten at a
-time, the driver reading as in the service.
+in its queue; the best of 15 runs, for the kernel's part of it follows whatever else the machine does. The line: a
+pseudo-terminal fed by another process with 3 Mbaud (300 kB/s) of 29-byte packets, ten at a time, the driver reading as
+in the service.
 """
 
 import argparse
