@@ -36,7 +36,7 @@ def case(
     nonlinear_by: float = 1.2,
 ) -> Case:
     """noise: standard deviation over rms(y) before the jumps."""
-    t: Floats = np.arange(round(end / PERIOD)) * PERIOD
+    t = np.asarray(np.arange(round(end / PERIOD)) * PERIOD, np.float64)
     phase = (t / MOTION) % 1.0
     v = np.where(phase < 0.25, 4 * phase, np.where(phase < 0.75, 2 - 4 * phase, 4 * phase - 4))
     turn = np.where(phase < 0.75, 2 * phase - 2 * phase**2 - 0.25, 2 * (phase - 1) ** 2)

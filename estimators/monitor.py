@@ -211,6 +211,7 @@ class Monitored(Procedure):
         rows = self._history.since(pending.first)
         self._window.clear()
         self._window.add(rows.phi.copy(), rows.y.copy())
+        self._anchor = outcome.theta
         self._learn_window(outcome.noise)
         self._calibrate()
         explained = self._shape.explain(rows, self.eta, self.rls.noise, nothing(self.rls.p))
@@ -293,15 +294,16 @@ class Monitored(Procedure):
             self._recover("nothing changed: values from before the alarm go on")
             return
         self._onset = max(self._onset, first)
-        self._relearn(first, self._before)
+        self._relearn(first, self._before, explained.theta)
         self._inflate(explained)
         self._recover(f"the linear parameters changed {self._ago(first)} s ago; new values, η as before")
 
-    def _relearn(self, first: int, before: Prior) -> None:
-        """θ and P from the rows since `first` and what was known before."""
+    def _relearn(self, first: int, before: Prior, anchor: Floats) -> None:
+        """θ and P from the rows since `first` and what was known before; anchor: θ where no data pull."""
         rls, rows = self.rls, self._history.since(first)
         threshold = Threshold(*rls.state[NOISE_PLACES])
         rls.begin(rls.noise.copy(), self._leverage)
+        rls.theta[:] = anchor
         if before.information.any():
             known = before.root()
             phi, y = np.zeros((len(known), rls.m, rls.p)), np.full((len(known), rls.m), np.nan)
@@ -433,7 +435,7 @@ class Monitored(Procedure):
             return
         self._accept(outcome, pending)
         before = self._before if self.phase is Phase.TRANSIENT else self._around()
-        self._relearn(pending.first, before)
+        self._relearn(pending.first, before, outcome.theta)
         explained = self._shape.explain(self._history.since(pending.first), self.eta, self.rls.noise, before)
         self._inflate(explained)
         if pending.purpose != "confirmation":
@@ -483,13 +485,14 @@ class Monitored(Procedure):
 
     def _give_up(self) -> None:
         """A period has passed and nothing explains it: the residual of now is the new usual."""
-        self._relearn(self._onset, nothing(self.rls.p))
+        self._relearn(self._onset, nothing(self.rls.p), self.rls.theta.copy())
         self.rls.accept_noise()
         self._usual = max(self._usual, self.rls.variance())
         self._recover("new values; the residual stays larger than before, and no η explains it")
 
     def _restart(self, cause: str) -> None:
         super()._restart(cause)
+        self._anchor = np.zeros(self.rls.p)
         self._history.clear()
         self._epoch += 1
         self._pending = None

@@ -58,6 +58,7 @@ class Procedure:
         self._cycle = 0  # rows in one motion period, 0 when there is none
         self._alarms = 0.0
         self._quiet = 0.0  # residual variance below which a transient may end
+        self._anchor = np.zeros(len(parameters))  # where the wide prior stands: it pulls weak directions towards itself
         self._honesty = np.ones(len(parameters))
         self._leverage = np.zeros(len(parameters))  # rms of each column, whitened
         self._signal = 0.0  # rms of y, whitened
@@ -174,6 +175,7 @@ class Procedure:
         """θ and P from the whole window, with these variances of the outputs."""
         self._leverage, self._signal = self._window.scale(noise)
         self.rls.begin(noise, self._leverage)
+        self.rls.theta[:] = self._anchor
         for phi, y in self._window.parts:
             self.rls.absorb(phi, y)
 

@@ -1,8 +1,8 @@
 """`jointwatch reproduce irj-case1`: the elastic joint, ten linear and two nonlinear parameters, ours beside the truth.
 
 The rig's two-mass joint (da Silva, de Souza, Schäfer 2007, Case 1: Figures 7.2–7.5), encoders of 20 and 18 bits on
-the link's side, torque noise 0.5 and 0.3 N·m at 1 kHz, triangular velocity ±1 rad/s, T = 8 s; the whole chain of the service
-behind it, from samples at 1 kHz on. Tolerances: irj-joint design, section 5, "excellent". The paper's 5 % and 20 % are
+the link's side, torque noise 0.5 and 0.3 N·m at 1 kHz, triangular velocity ±1 rad/s, T = 8 s; the whole chain of the
+service behind it. Tolerances: irj-joint design, section 5, "excellent". The paper's 5 % and 20 % are
 unmodelled hardware and no measure for a simulated joint.
 """
 

@@ -50,7 +50,7 @@ class TwoMassSettings(BaseSettings):
     motor_friction: AnyFriction = TanhStribeckSettings(stiffness=True)
     link_friction: AnyFriction = CyclicSettings()
     offsets: bool = True  # d1, d2: torque offsets, and the encoders' zero
-    stick: Annotated[float, Field(ge=0, le=1)] = 0.005  # rad/s below which the link may stick
+    stick: Annotated[float, Field(ge=0, le=1)] = 0.03  # rad/s of the smoothed velocity below which the link may stick
 
     @model_validator(mode="after")
     def _no_search_on_the_link(self) -> Self:

@@ -1,0 +1,56 @@
+"""The starting procedure of models with nonlinear parameters, through the whole chain from samples at 1 kHz on."""
+
+import numpy as np
+import pytest
+
+from estimators.base import Event, Phase
+from estimators.forgetting import Fortescue
+from estimators.integrated import Identification, Integrated
+from hil_rig.plants.two_mass import TwoMassSettings as Rig
+
+pytestmark = pytest.mark.compiled
+
+
+def run(
+    identify: str, seconds: float, start: float, **changes: float
+) -> tuple[Integrated, dict[str, float], list[Event]]:
+    """The rig's joint through the estimator that its configuration asks for, from standstill on."""
+    plant = Rig.model_validate({"identify": identify, **changes}).build(1, 1, [])
+    joint = Identification.model_validate({"model": plant.model, "start": start, "standstill": 0.01}).build(1e-3)
+    columns = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
+    places = [plant.roles[role] for role in joint.channels]
+    measured = plant.rows(round(seconds * 1000))
+    values = np.column_stack([measured[:, columns.index(role.signal)] * role.scale for role in places])
+    joint.absorb(np.arange(len(values)) * 1_000_000, values)
+    return joint, dict(plant.truth()), joint.events()
+
+
+@pytest.mark.parametrize(("identify", "start"), [("friction", 8.0), ("elastic", 8.5)])
+def test_it_starts_within_nine_seconds_with_every_parameter_near(identify: str, start: float) -> None:
+    joint, truth, events = run(identify, 9.5, start)
+    assert [event.kind for event in events] == ["refit_started", "refit_accepted", "started"]
+    assert events[-1].time <= 9.0e9
+    estimate = joint.estimate()
+    found = dict(zip(estimate.names, estimate.values, strict=True))
+    for name, value in truth.items():
+        wide = {"link_cyclic_sin": 0.12, "stiffness_cubic": 0.05}.get(name, 0.02)
+        assert found[name] == pytest.approx(value, rel=wide), name
+    assert estimate.phase is Phase.NORMAL
+
+
+def test_a_joint_that_stands_still_is_waiting() -> None:
+    joint = Identification.model_validate({"model": {"kind": "two_mass"}, "standstill": 0.01}).build(1e-3)
+    joint.absorb(np.arange(5000) * 1_000_000, np.zeros((5000, 3)))
+    assert joint.estimate().reasons == ("waiting for motion",)
+
+
+def test_values_that_are_not_finite_teach_nothing() -> None:
+    joint = Identification.model_validate({"model": {"kind": "two_mass"}}).build(1e-3)
+    joint.absorb(np.arange(5000) * 1_000_000, np.full((5000, 3), np.nan))
+    assert joint.estimate().phase is Phase.WAITING
+    assert joint.counters()["dropped"] > 400
+
+
+def test_a_law_that_gives_no_alarm_is_refused() -> None:
+    with pytest.raises(ValueError, match=r'expected forgetting of kind "alarm" .*, found "fortescue"'):
+        Identification.model_validate({"model": {"kind": "two_mass"}, "forgetting": Fortescue()})
