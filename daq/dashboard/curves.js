@@ -2,7 +2,7 @@
 
 import * as format from "./format.js";
 import { element, mark, write } from "./page.js";
-import { CalmLimits, colour, FONT, numbers, rem } from "./plots.js";
+import { CalmLimits, colour, FONT, numbers, rem, watch } from "./plots.js";
 
 const FADE = 0.25; // of the newest points' strength that the oldest keep
 const STEPS = [1, 2, 5, 10];
@@ -19,6 +19,7 @@ function ticks(low, high, count) {
 class CurvePlot {
   constructor(label) {
     this.node = element("canvas", { class: "curve", role: "img", "aria-label": label });
+    watch(this.node);
     this.x = new CalmLimits();
     this.y = new CalmLimits();
   }

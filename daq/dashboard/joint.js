@@ -4,7 +4,7 @@ import { baselineButton } from "./baseline.js";
 import { frictionPanel, torsionPanel } from "./curves.js";
 import * as format from "./format.js";
 import { element, EventLog, mark, PhasePill, Quantity, write } from "./page.js";
-import { effortLimits, extent, TimePlot } from "./plots.js";
+import { effortLimits, extent, inView, TimePlot } from "./plots.js";
 import { effort, explain, phase, readable } from "./words.js";
 
 const SYNC = "joint"; // one cursor through all plots
@@ -82,7 +82,7 @@ class Knowledge {
 export class JointView {
   constructor(robot, joint) {
     this.joint = joint;
-    this.pace = 14; // drawings a second
+    this.pace = 12; // drawings a second
     this.pill = new PhasePill();
     this.explanation = element("p", { class: "explanation" });
     this.reasons = element("ul", { class: "reasons" });
@@ -211,7 +211,9 @@ export class JointView {
 
   draw(start, end) {
     const { joint } = this;
+    const seen = (panel) => inView(panel.plot.node);
     this.parameters.forEach(({ panel }, i) => {
+      if (!seen(panel)) return;
       const [times, values, deviations] = joint.estimates.since(start, joint.valueColumn(i), joint.deviationColumn(i));
       const upper = values.map((value, at) => (value === null ? null : value + deviations[at]));
       const lower = values.map((value, at) => (value === null ? null : value - deviations[at]));
@@ -219,6 +221,16 @@ export class JointView {
       const [low, high] = extent(values), sigma = deviations.at(-1) ?? 0;
       panel.plot.draw(start, end, [times, upper, lower, values], low === null ? [null, null] : [low - 1.5 * sigma, high + 1.5 * sigma]);
     });
+    if ([this.torque, this.residual].some(seen)) this.drawTorques(start, end);
+    if ([this.error, this.alarm, this.forgetting].some(seen)) this.drawErrors(start, end);
+    if (performance.now() - this.drawn > CURVES) {
+      this.drawn = performance.now();
+      this.curves.filter(seen).forEach((panel) => panel.draw(joint, start));
+    }
+  }
+
+  drawTorques(start, end) {
+    const { joint } = this;
     const torque = joint.residuals.since(start, 1, 2);
     this.torque.plot.draw(start, end, torque, effortLimits(torque[1], torque[2]));
     const residual = torque[1].map((value, i) => (value === null || torque[2][i] === null ? null : value - torque[2][i]));
@@ -226,12 +238,12 @@ export class JointView {
     const usual = Number.isFinite(joint.usual) ? 3 * joint.usual : 0;
     this.residual.plot.levels = usual ? [[usual, "muted"], [-usual, "muted"]] : [];
     this.residual.plot.draw(start, end, [torque[0], residual], low === null ? [null, null] : [Math.min(low, -usual), Math.max(high, usual)]);
+  }
+
+  drawErrors(start, end) {
+    const { joint } = this;
     const [instants, cusum] = joint.alarms.since(start, 1);
     this.alarm.plot.draw(start, end, [instants, cusum.map((value) => (value === null ? null : 100 * value))], [0, 105]);
-    if (performance.now() - this.drawn > CURVES) {
-      this.drawn = performance.now();
-      this.curves.forEach((panel) => panel.draw(joint, start));
-    }
     const [times, error, forgetting] = joint.estimates.since(start, 1, 2);
     const percent = error.map((value) => (value === null ? null : 100 * value));
     this.error.plot.draw(start, end, [times, percent], [0, extent(percent)[1] ?? 1]);

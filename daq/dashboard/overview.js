@@ -2,7 +2,7 @@
 
 import * as format from "./format.js";
 import { element, EventLog, mark, meaning, PhasePill, Quantity, write } from "./page.js";
-import { effortLimits, Sparkline, TimePlot } from "./plots.js";
+import { effortLimits, inView, Sparkline, TimePlot, watch } from "./plots.js";
 import { effort, explain, readable } from "./words.js";
 
 const SHOWN = 6; // parameters on a card; the rest stand on the joint's own page
@@ -37,6 +37,7 @@ class Card {
         element("span", { title: "rms of the prediction error, relative to what is measured" }, "error ", this.error),
         element("span", { title: "rms of measured − predicted over the last 5 s" }, "residual ", this.residual),
         element("span", { title: "samples lost, late or unusable since the start" }, "lost ", this.lost)));
+    watch(this.node);
   }
 
   words() {
@@ -56,6 +57,7 @@ class Card {
   }
 
   draw(start, end) {
+    if (!inView(this.node)) return;
     const { joint } = this;
     const idle = joint.phase === "faulted" || joint.phase === "waiting";
     this.rows.forEach(({ spark }, i) => spark.draw(start, end, ...joint.estimates.since(start, joint.valueColumn(i), joint.deviationColumn(i)), idle));

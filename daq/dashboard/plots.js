@@ -10,6 +10,12 @@ const style = () => getComputedStyle(document.documentElement);
 export const colour = (name) => style().getPropertyValue(`--${name}`).trim();
 export const rem = () => parseFloat(style().fontSize);
 
+// Whether an element is in view: what is not is not drawn, which is most of a long page.
+const views = new WeakMap();
+const watcher = new IntersectionObserver((entries) => entries.forEach(({ target, isIntersecting }) => views.set(target, isIntersecting)), { rootMargin: "25%" });
+export const watch = (node) => watcher.observe(node);
+export const inView = (node) => views.get(node) !== false;
+
 // Limits that change only when they must, so that a plot does not pump.
 export class CalmLimits {
   constructor(least = 0, floor = -Infinity, ceiling = Infinity) {
@@ -73,6 +79,7 @@ export class TimePlot {
     this.end = 1;
     this.resized = new ResizeObserver(() => this.resize());
     this.resized.observe(this.node);
+    watch(this.node);
   }
 
   resize() {
