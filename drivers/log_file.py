@@ -1,8 +1,9 @@
 """Recordings of CAN traffic as batches of frames: candump logs by a kernel, ASC, BLF, MF4, TRC … by python-can."""
 
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import can
 import numpy as np
@@ -52,25 +53,39 @@ class LogFile:
         count = 0
         damage: Exception | None = None
         try:
-            with can.LogReader(self._path) as reader:
+            with self._reader() as reader:
                 for message in reader:
                     block.append(message)
                     count += 1
                     if len(block) == MESSAGES:
                         yield self._frames(block)
                         block = []
-        except OSError:
+        except (OSError, DriverError):
             raise
         except Exception as error:  # python-can's readers raise whatever a broken file makes them stumble over
             damage = error
         if block:  # what came before the damage is delivered first
             yield self._frames(block)
         if damage is not None:
-            reason = " ".join(str(damage).split()) or type(damage).__name__
-            raise DriverError(f"{self._path}: breaks off after {count} frames: {reason[:200]}") from damage
+            raise DriverError(f"{self._path}: breaks off after {count} frames: {_reason(damage)}") from damage
+
+    def _reader(self) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)  # a file that a reader does not like, it leaves open
+            try:
+                return can.LogReader(self._path)
+            except OSError:
+                raise
+            except Exception as error:
+                reason = _reason(error)
+            raise DriverError(f"{self._path}: breaks off after 0 frames: {reason}")
 
     def _frames(self, block: list[can.Message]) -> Frames:
         wanted = [one for one in block if not self._channel or str(one.channel) == self._channel]
         self._others += len(block) - len(wanted)
         stamps = np.array([one.timestamp for one in wanted], np.float64)
         return from_messages(wanted, np.rint(stamps * 1e9).astype(np.int64))
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__

@@ -113,7 +113,6 @@ def test_a_csv_file_by_its_columns(tmp_path: Path) -> None:
     assert counts == {"frames": 4, "non_finite": 3, "malformed": 1}
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # what python-can's readers leave open
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
