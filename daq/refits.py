@@ -14,7 +14,6 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExec
 from typing import Any, Final
 
 from daq.process import PR_SET_NAME, PR_SET_PDEATHSIG, log
-from estimators.refit_job import warm
 
 NICE: Final = 5  # a refit may wait, the core may not
 
@@ -23,6 +22,8 @@ class Refits(Executor):
     """One worker; begins at once."""
 
     def __init__(self) -> None:
+        from estimators.refit_job import warm  # its kernels are heavy, and a joint without η never needs them
+
         self._pool = _pool("fork")
         self._pool.submit(warm)
 

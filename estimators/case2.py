@@ -10,7 +10,8 @@ import numpy as np
 from estimators.base import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, Event, Floats, Rows
 from estimators.forgetting import Alarm
 from estimators.joints.friction_only import FrictionOnlySettings
-from estimators.monitor import Monitor, Monitored
+from estimators.monitor import Monitored
+from estimators.refit_settings import Monitor
 
 PERIOD = 0.01  # s
 MOTION = 8.0  # s

@@ -9,8 +9,8 @@ from estimators.base import Estimate, Event, Floats, Nanoseconds, Settings
 from estimators.forgetting import Alarm, Forgetting
 from estimators.inspection import Inspection, Inspector
 from estimators.joints import JointModelSettings
-from estimators.monitor import Monitor, Monitored
 from estimators.procedure import Procedure
+from estimators.refit_settings import Monitor
 from estimators.signals import Conditioner, Conditioning
 
 
@@ -50,6 +50,8 @@ class Integrated:
         law, start, standstill = settings.forgetting, settings.start, settings.standstill
         self.procedure: Procedure
         if model.nonlinear:
+            from estimators.monitor import Monitored  # its kernels are heavy: see refit_settings.py
+
             self.procedure = Monitored(
                 model, taps, round(row / period), row, law, start, standstill, settings.monitor, executor
             )

@@ -15,19 +15,18 @@ with a refit executor that works inline, results do not depend on how rows are c
 import math
 from concurrent.futures import Executor, Future
 from dataclasses import replace
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-from pydantic import Field
 
 from estimators import rls_state as at
 from estimators.alarm import calibrate, motion_period
-from estimators.base import Estimate, Floats, JointModel, Phase, Rows, Settings
+from estimators.base import Estimate, Floats, JointModel, Phase, Rows
 from estimators.forgetting import ONSET, Forgetting, Threshold
 from estimators.history import History
 from estimators.procedure import PATIENCE, PERIODS, SCALE_WINDOW, Procedure
-from estimators.refit import RefitSettings
 from estimators.refit_job import Inline, Outcome, job, run
+from estimators.refit_settings import Monitor
 from estimators.shape import Explanation, Prior, Shape, nothing
 
 ALLOWANCE: Final = 2.0  # k of the CUSUM: a false alarm costs little here, a late one more
@@ -54,14 +53,6 @@ SIMPLE_EVERY: Final = 0.25  # s
 HOLD: Final = 1.05  # motion periods that design S waits
 STALE: Final = 30.0  # s of rows after which a refit's result is too old
 LOOK_BACK: Final = 64.0  # s of motion
-
-
-class Monitor(Settings):
-    """How changes are followed up."""
-
-    design: Literal["fast", "simple"] = "fast"
-    period: Annotated[float, Field(gt=0, le=60)] | None = None  # s of the motion; found when left out
-    refit: RefitSettings = RefitSettings()
 
 
 class Pending(NamedTuple):

@@ -15,20 +15,19 @@ Why this and not a search over all parameters: docs/decisions/004-refit.md.
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from estimators import binning
-from estimators.base import Axis, Floats, Parameter, Settings
+from estimators.base import Axis, Floats, Parameter
 from estimators.binning import Statistics
 from estimators.friction.base import FrictionLaw, FrictionSettings
 from estimators.normal import project_out, unprojected
 from estimators.projection import APART, Problem, minima, residual
+from estimators.refit_settings import RefitSettings
 from estimators.search import minimise
-from estimators.table import POINTS
 
 COLLINEAR: Final = (
     1e-10  # |part of a column that the others do not explain|² / |column|²: below, they cannot be told apart
@@ -38,17 +37,6 @@ FINE: Final = 1e-6  # χ² of the best's last step: 1e-3 of a standard deviation
 MOST: Final = 1024  # points of a lattice on which nothing can be shared
 DISTINCT: Final = 0.1  # of the box: points of a search that begin a polish each
 EDGE: Final = 1e-9  # of the range
-
-
-class RefitSettings(Settings):
-    """How a window is refitted."""
-
-    nodes: Annotated[int, Field(ge=0, le=4096)] = 128  # of the velocity; 0: none, an evaluation costs the window
-    lattice: Annotated[int, Field(ge=POINTS, le=64)] = 16  # points a side over the box of η
-    minima: Annotated[int, Field(ge=1, le=16)] = 3  # that are polished, at most
-    search: str = "mcs"  # where columns depend on several η and the lattice would cost too much
-    budget: Annotated[int, Field(ge=50)] = 500  # evaluations of that search
-    ambiguity: Annotated[float, Field(ge=0)] = 9.0  # χ² by which a runner-up must be worse: a likelihood ratio of 90
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from estimators.alarm import robust_mean
 from estimators.base import LOAD, POSITION, VELOCITY, Axis, Floats, Rows
 from estimators.friction.tanh_stribeck import TanhStribeckSettings
-from estimators.refit import Model, RefitSettings, Window, refit
+from estimators.refit import Model, Window, refit
+from estimators.refit_settings import RefitSettings
 from estimators.shape import Prior, Shape
 
 FLOOR = 1e-6  # of an output's rms: the least noise it is believed to have

@@ -4,15 +4,12 @@ Where every moving column depends on one η only, the normal equations at any s 
 columns: K(s) = L(s) K_table L(s)ᵀ, with six-point Lagrange weights L in s, and with their derivatives those of M′.
 """
 
-from typing import Final
-
 import numpy as np
 
 from estimators.base import Floats
 from estimators.jit import inline
 from estimators.nnls import Integers
-
-POINTS: Final = 6  # of one interpolation
+from estimators.refit_settings import POINTS
 
 
 @inline

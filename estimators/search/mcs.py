@@ -33,7 +33,7 @@ class Mcs(Settings):
     scale: List | None = Field(None, description="with a start: its list is (start − scale, start, start + scale)")
     levels: int | None = Field(None, description="s_max, at least n + 3; default 5 n + 10")
     stall: int | None = Field(
-        None, ge=1, description="sweeps without progress before stopping; default 15, 3 n as published"
+        None, ge=1, description="sweeps without progress before stopping; default 18, 3 n as published"
     )
     local_steps: int = Field(50, ge=0, description="steps of one local search; 0: no local searches")
     gamma: float = Field(2.220446049250313e-16, ge=0, description="the paper's stop of the local search")
@@ -56,7 +56,7 @@ class Mcs(Settings):
             problem,
             first_values(problem, self.initial, self.initial_start, self.scale),
             levels=levels,
-            stall=self.stall or (3 * n if published else 15),
+            stall=self.stall or (3 * n if published else 18),
             local_steps=self.local_steps,
             gamma=self.gamma,
             tolerance=0.0 if published else self.tolerance,

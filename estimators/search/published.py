@@ -179,3 +179,18 @@ FUNCTIONS: Final = (
     ),
     _function("Shubert", shubert, [-10] * 2, [10] * 2, -186.7309088, _shubert_minimisers(), (69, 64, 69, 2967)),
 )
+
+
+def shifted_boxes(function: Function, count: int, seed: int = 0) -> list[tuple[Floats, Floats]]:
+    """Boxes on which a lucky grid point cannot help: each coordinate shifted by its own part of ±¼ width.
+
+    A shift that leaves no global minimiser inside is drawn again. Returns count pairs (lower, upper).
+    """
+    rng = np.random.default_rng(seed)
+    boxes: list[tuple[Floats, Floats]] = []
+    while len(boxes) < count:
+        shift = rng.uniform(-0.25, 0.25, function.lower.size) * (function.upper - function.lower)
+        lower, upper = function.lower + shift, function.upper + shift
+        if ((function.minimisers >= lower) & (function.minimisers <= upper)).all(axis=1).any():
+            boxes.append((lower, upper))
+    return boxes

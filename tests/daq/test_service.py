@@ -139,9 +139,7 @@ def lost(live: Live) -> float:
 
     text = urllib.request.urlopen(f"{live.page}/metrics").read().decode()
     return sum(
-        float(line.rsplit(" ", 1)[1])
-        for line in text.splitlines()
-        if line.startswith("jointwatch_samples_lost_total{")
+        float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith("jointwatch_samples_lost_total{")
     )
 
 
