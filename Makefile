@@ -4,6 +4,10 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
+# also run without compiling: a kernel is Python first
+INTERPRETED := $(foreach n,alarm health integrated_procedure resample rigid rls signals,tests/estimators/test_$n.py) \
+	$(foreach n,forgetting friction_laws joint_models,tests/contracts/test_$n.py)
+
 .PHONY: demo test test-slow check bench clean help
 
 help:  ## this list
@@ -14,7 +18,7 @@ demo: $(VENV)/run.stamp  ## watch a simulated joint being identified, live, in a
 
 test: check  ## lint, types, import rules, then every test (slow ones excepted)
 	$(BIN)/python -m pytest -m "not slow" $(TEST)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m "not slow and not compiled" tests/estimators tests/contracts
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m "not slow and not compiled" $(INTERPRETED)
 
 test-slow: $(VENV)/test.stamp  ## the endurance runs
 	$(BIN)/python -m pytest -m slow $(TEST)

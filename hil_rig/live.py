@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, Self
 
-START: Final = 60.0  # s until the page must answer; a first start compiles the kernels
+START: Final = 300.0  # s until the page must answer; a first start compiles the kernels, a minute or more
 STOP: Final = 10.0  # s to stop by itself
 
 
