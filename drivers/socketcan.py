@@ -5,11 +5,9 @@ An interface that is down keeps its socket: it goes on by itself. One that was r
 
 import errno
 import fcntl
-import logging
 import socket
 import struct
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from typing import Final
 
 import numpy as np
@@ -19,19 +17,15 @@ from drivers.bulk import Receiver, prepare
 from drivers.bus_errors import BusErrors
 from drivers.descriptor import link_error
 from drivers.frame import ERROR, EXTENDED, REMOTE, Frames
+from drivers.room import enlarge
 
-ROOM: Final = 8 << 20  # bytes asked for: some 21,000 frames, 2.7 s at 8 kframe/s
-PER_FRAME: Final = 768  # bytes that the kernel reckons for a frame in a socket's queue
 MOST_FILTERS: Final = 512
-SO_RCVBUFFORCE: Final = 33  # takes CAP_NET_ADMIN
 # linux/can/raw.h
 _SOL_CAN_RAW: Final = 101
 _FILTER, _ERROR_FILTER, _FLEXIBLE = 1, 2, 5
 _ALL_ERRORS: Final = 0x1FFF_FFFF
 _SIOCGIFFLAGS: Final = 0x8913
 _UP: Final = 1
-
-log = logging.getLogger("jointwatch")
 
 
 class SocketCan:
@@ -110,23 +104,3 @@ def filters(ids: Collection[int]) -> bytes:
     """CAN_RAW_FILTER for exactly these data frames (ids with EXTENDED)."""
     exact = EXTENDED | REMOTE
     return b"".join(struct.pack("=II", one, exact | (0x1FFF_FFFF if one & EXTENDED else 0x7FF)) for one in sorted(ids))
-
-
-def enlarge(sock: socket.socket, name: str) -> int:
-    """Give a socket's queue room for a second without us, as far as the kernel allows; returns it in frames."""
-    for option in (SO_RCVBUFFORCE, socket.SO_RCVBUF):
-        with suppress(PermissionError):
-            sock.setsockopt(socket.SOL_SOCKET, option, ROOM)
-            break
-    room = sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
-    frames = room // PER_FRAME
-    if room < 2 * ROOM:  # the kernel doubles what it is asked for
-        log.warning(
-            "%s: room for %d frames only (net.core.rmem_max is small): `sudo cp deploy/99-jointwatch-can.conf "
-            "/etc/sysctl.d && sudo sysctl --system`",
-            name,
-            frames,
-        )
-    else:
-        log.info("%s: room for %d frames", name, frames)
-    return frames
