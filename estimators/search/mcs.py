@@ -24,25 +24,29 @@ class Mcs(Settings):
 
     kind: Literal["mcs"] = "mcs"
     initial: Literal[0, 1, 2, 3] | tuple[List, ...] | None = Field(
-        None,
+        default=None,
         description="initialisation list: 0 ends and middle; 1 the same with far ends drawn in; 2 the sixths; 3 by "
         "line searches; or one ascending list per dimension. Default: 0, or 1 where a bound is infinite. "
         "A start given to minimise() replaces all but the last: (lower, start, upper)",
     )
-    initial_start: tuple[int, ...] | None = Field(None, description="index of the first point in each list; the middle")
-    scale: List | None = Field(None, description="with a start: its list is (start − scale, start, start + scale)")
-    levels: int | None = Field(None, description="s_max, at least n + 3; default 5 n + 10")
+    initial_start: tuple[int, ...] | None = Field(
+        default=None, description="index of the first point in each list; the middle"
+    )
+    scale: List | None = Field(
+        default=None, description="with a start: its list is (start − scale, start, start + scale)"
+    )
+    levels: int | None = Field(default=None, description="s_max, at least n + 3; default 5 n + 10")
     stall: int | None = Field(
-        None, ge=1, description="sweeps without progress before stopping; default 18, 3 n as published"
+        default=None, ge=1, description="sweeps without progress before stopping; default 18, 3 n as published"
     )
-    local_steps: int = Field(50, ge=0, description="steps of one local search; 0: no local searches")
-    gamma: float = Field(2.220446049250313e-16, ge=0, description="the paper's stop of the local search")
+    local_steps: int = Field(default=50, ge=0, description="steps of one local search; 0: no local searches")
+    gamma: float = Field(default=2.220446049250313e-16, ge=0, description="the paper's stop of the local search")
     tolerance: float = Field(
-        1e-8, gt=0, description="a local search ends when its next gain will be below this part of all gains"
+        default=1e-8, gt=0, description="a local search ends when its next gain will be below this part of all gains"
     )
-    published: bool = Field(False, description="the paper's algorithm and nothing else")
+    published: bool = Field(default=False, description="the paper's algorithm and nothing else")
     legacy_rank: bool = Field(
-        False, description="version 2.0 count for count: published, its inverse ranking, its stops"
+        default=False, description="version 2.0 count for count: published, its inverse ranking, its stops"
     )
 
     def search(self, problem: Problem, seed: int) -> Status:

@@ -117,6 +117,14 @@ def _best_point(objective: Objective, boxes: Boxes) -> bool:
     return True
 
 
+@inline
+def _negligible(tolerances: Floats, best: float) -> float:
+    """A gain that is no progress: polishing a known minimum by rounding errors must not keep the search alive."""
+    if tolerances[TOLERANCE] > 0.0 and np.isfinite(tolerances[START]):
+        return float(tolerances[TOLERANCE] * (tolerances[START] - best))
+    return 0.0
+
+
 MATRIX: Final[Any] = numba.types.Array(numba.float64, 2, "C")
 TABLE: Final[Any] = numba.types.Array(numba.int64, 2, "C")
 SIGNATURE: Final[Any] = numba.int64(
@@ -192,7 +200,7 @@ def sweep(
         if options[LOCAL_STEPS] > 0:
             _descend(objective, local, search, boxes, basket, options, tolerances, sampled)
         size[SWEEPS] += 1
-        if value[BEST] < before:
+        if value[BEST] < before - _negligible(tolerances, value[BEST]):
             size[PROGRESS] = size[SWEEPS]
         if size[SWEEPS] - size[PROGRESS] >= options[STALL] and count[STOP] == RUNNING:
             return STALLED
