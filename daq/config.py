@@ -123,6 +123,29 @@ class Publish(Section):
         return str(parts.hostname), int(parts.port or 0)
 
 
+class Record(Section):
+    """What is kept of every run, and how much of it."""
+
+    folder: Path = Field(description="relative to the configuration's file")
+    file_size: float = Field(default=500e6, ge=1e6, description="bytes, after which the next file begins")
+    file_duration: float = Field(default=3600.0, ge=1, description="s, after which the next file begins")
+    keep: float = Field(default=20e9, ge=1e6, description="bytes; the oldest files of this robot go first")
+    reserve: float = Field(default=1e9, ge=0, description="bytes of the disk that stay free")
+
+    @field_validator("folder")
+    @classmethod
+    def _in_folder(cls, path: Path, info: ValidationInfo) -> Path:
+        return Path((info.context or {}).get("folder") or "") / path
+
+    @model_validator(mode="after")
+    def _keeps_a_file(self) -> Self:
+        if self.keep < self.file_size:
+            raise ValueError(
+                f"expected to keep at least one file of {self.file_size:g} bytes, found keep = {self.keep:g}"
+            )
+        return self
+
+
 def _is_local(host: str) -> bool:
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
@@ -177,6 +200,7 @@ class Config(Section):
 
     robot: Robot = Robot()
     publish: Publish = Publish()
+    recorder: Record | None = None
     drivers: dict[Name, AnyDriver]
     joints: dict[Name, Joint]
     folder: Path = Path()  # relative paths (a DBC) are relative to the file they stand in
@@ -278,6 +302,9 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
     single: tuple[tuple[str, Any], ...] = (("robot", Robot), ("publish", Publish))
     for key, kind in single:
         parts[key] = _validate(kind, data.get(key, {}), (key,), lines, folder, problems)
+    parts["recorder"] = None  # only where it is asked for
+    if "recorder" in data:
+        parts["recorder"] = _validate(Record, data["recorder"], ("recorder",), lines, folder, problems)
     many: tuple[tuple[str, Any], ...] = (("drivers", AnyDriver), ("joints", Joint))
     for key, kind in many:
         parts[key] = {}

@@ -12,10 +12,12 @@ import zmq
 
 from daq.channel import Receiver
 from daq.config import Config
+from daq.latch import Latch
 from daq.pipeline import Pipeline
 from daq.process import Stop, endpoint, log
 from daq.publisher import open_publisher
 from daq.refits import Refits
+from daq.transcript import Batch, Clock, Transcript
 
 STATUS_EVERY: Final = 0.5  # s between two reports of the totals
 INTRODUCE_EVERY: Final = 1.0  # s between two meta messages: an outlet that comes back has one soon
@@ -28,7 +30,9 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
     stop = Stop()
     boot = int.from_bytes(os.urandom(6), "little")
     refits = Refits() if any(joint.model.build().nonlinear for joint in config.joints.values()) else None
-    pipeline = Pipeline(config, boot, refits)
+    latch = None if refits is None else Latch(refits)
+    pipeline = Pipeline(config, boot, latch)
+    transcript = None if config.recorder is None else Transcript(endpoint(runtime, "transcript"), boot)
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
     updates = open_publisher(context, endpoint(runtime, "updates"))
     status = open_publisher(context, endpoint(runtime, "status"))
@@ -41,13 +45,18 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
         while not stop.asked:
             readings = receiver.drain(WAIT)
             epoch = time.time_ns() - time.monotonic_ns()
-            messages = pipeline.absorb(readings, epoch, time.monotonic_ns) if len(readings) else []
-            messages += pipeline.watch(time.monotonic_ns(), epoch)
+            latched = [] if latch is None else latch.latch()
+            clock = Clock()
+            messages = pipeline.absorb(readings, epoch, clock) if len(readings) else []
+            watched = time.monotonic_ns()
+            messages += pipeline.watch(watched, epoch)
             if time.monotonic() >= introduce:
                 introduce = time.monotonic() + INTRODUCE_EVERY
                 messages.append(pipeline.introduce(time.time_ns()))
             for message in messages:
                 updates.send_multipart(message)
+            if transcript is not None:
+                transcript.note(readings, Batch(len(readings), epoch, watched, clock.told, latched, None), messages)
             if time.monotonic() >= look:
                 look = time.monotonic() + INSPECT_EVERY
                 for message in pipeline.inspect(epoch):
@@ -55,6 +64,8 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
             if time.monotonic() >= due:
                 due = time.monotonic() + STATUS_EVERY
                 status.send_multipart((b"status/core", msgpack.packb(_totals(pipeline, receiver, boot))))
+    if transcript is not None:
+        transcript.close()
     updates.close()
     status.close()
     if refits is not None:

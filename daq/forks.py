@@ -9,10 +9,11 @@ from typing import Final
 
 # "module:function" of each kind of process, a process.Work
 OUTLET, CORE, DRIVER = "daq.outlet_process:run", "daq.core:run", "daq.driver_process:run"
+RECORDER: Final = "daq.recorder:run"
 CONTEXT: Final = multiprocessing.get_context("forkserver")
 
 
 def preload() -> None:
     """Begin importing; returns at once."""
-    CONTEXT.set_forkserver_preload([work.partition(":")[0] for work in (OUTLET, CORE, DRIVER)])
+    CONTEXT.set_forkserver_preload([work.partition(":")[0] for work in (OUTLET, CORE, DRIVER, RECORDER)])
     forkserver.ensure_running()

@@ -24,6 +24,7 @@ RESIDUALS: Final = 50.0  # rows/s kept of torques: ten points in the shortest pe
 POINTS: Final = 25.0  # rows/s kept of points of curves: a cloud of 3000
 ALARMS: Final = 5.0  # rows/s kept of the nearness of an alarm: what the core sends
 GRID: Final = np.sinh(np.linspace(-4.0, 4.0, 81)) / np.sinh(4.0)  # of a drawn law: dense where it is steep
+MUTE: Final = 3.0  # s without a word from the recorder after which it is taken for stuck
 REDRAW: Final = 0.5  # s between two drawings of a law
 SLACK: Final = 0.9  # a row that comes this much of its interval after the last is taken: updates jitter
 EVENTS: Final = 200
@@ -194,7 +195,7 @@ class History:
             "joints": joints,
             "processes": self._processes,
             "drivers": self._drivers,
-            "recorder": self._recorder,
+            "recorder": self._recording(now),
             "counted": self._counted,
             "events": list(self._events)[-LATEST:],
         }
@@ -224,6 +225,13 @@ class History:
         joint.alarms.append((update["timestamp"], update["alarm"]))
         joint.excitation, joint.usual = update["excitation"], update["usual"]
 
+    def _recording(self, now: float) -> Map:
+        """What the recorder said last; a stopped disk stops its words, too."""
+        mute = now - self._recorder["timestamp"] if self._recorder else 0.0
+        if mute < MUTE:
+            return self._recorder
+        return self._recorder | {"up": False, "cause": f"no word from the recorder for {mute:.0f} s"}
+
     def _message(self, now: float, events: list[Map], whole: bool) -> Map:
         fresh = whole or not 0 <= now - self._drawn < REDRAW
         if fresh:
@@ -239,7 +247,7 @@ class History:
             "processes": self._processes,
             "drivers": self._drivers,
             "counted": self._counted,
-            "recorder": self._recorder,
+            "recorder": self._recording(now),
             "joints": {name: _joint_message(joint, now, whole, fresh) for name, joint in self._joints.items()},
         }
 

@@ -54,6 +54,10 @@ TABLE: Final = (
     Metric("process_restarts_total", Counter, ("process",), "", "Restarts of the process by the supervisor."),
     Metric("malformed_updates_total", Counter, (), "", "Messages that the outlet could not read."),
     Metric("subscribers_refused_total", Counter, (), "", "Subscribers without a listed key (each attempt counts)."),
+    Metric("recorder_up", Gauge, (), "", "1 while what happens is written to a file."),
+    Metric("recorder_written_timestamp_seconds", Gauge, (), "s", "Unix time of the last block that is in a file."),
+    Metric("recorder_bytes_total", Counter, (), "", "Bytes of recordings written."),
+    Metric("recorder_blocks_lost_total", Counter, (), "", "Blocks of readings and updates that are in no file."),
     Metric("page_clients", Gauge, (), "", "Open dashboard pages."),
     Metric("page_skipped_total", Counter, (), "", "Batches not sent to a page that was too slow."),
     Metric("build_info", Gauge, ("version", "python"), "", "Always 1; carries the versions."),
@@ -98,6 +102,8 @@ class Metrics:
         elif family == "process":
             self._get("process_up", name).set(update["up"])
             self._total(update["restarts"], "supervisor", "process_restarts_total", name)
+        elif family == "recorder":
+            self._recorder(update)
 
     def page(self, clients: int, skipped: int) -> None:
         """What the page server counts itself."""
@@ -157,6 +163,12 @@ class Metrics:
             self._get("phase", joint, phase).set(phase == update["phase"])
         for status in Status:
             self._get("health", joint, status).set(status == update["health"]["status"])
+
+    def _recorder(self, update: Mapping[str, Any]) -> None:
+        self._get("recorder_up").set(update["up"])
+        self._get("recorder_written_timestamp_seconds").set(update["written"])
+        self._total(update["bytes"], update["start"], "recorder_bytes_total")
+        self._total(update["lost"], update["start"], "recorder_blocks_lost_total")
 
     def _status(self, update: Mapping[str, Any]) -> None:
         boot = update["boot"]

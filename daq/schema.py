@@ -125,6 +125,15 @@ def _meta(_: Iterable[str]) -> Schema:
     }
 
 
+CLOCK: Final[Schema] = {"$schema": DIALECT, "title": "clock"} | _object(
+    "how the clocks stood to each other, in recordings only",
+    {
+        "timestamp": _number("Unix s"),
+        "monotonic": _number("s of CLOCK_MONOTONIC at the same instant, which readings are stamped with"),
+        "epoch": _text("ns from CLOCK_MONOTONIC to Unix time, exactly"),
+    },
+    ("timestamp", "monotonic", "epoch"),
+)
 # family → (title, fields, fields that may be missing)
 TOPICS: Final[dict[str, tuple[str, Callable[[Iterable[str]], Schema], frozenset[str]]]] = {
     "estimate/": ("parameters of a joint", _estimate, frozenset(("error", "forgetting"))),

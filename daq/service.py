@@ -20,7 +20,7 @@ import msgpack
 import zmq
 
 from daq.config import Config
-from daq.forks import CONTEXT, CORE, DRIVER, OUTLET
+from daq.forks import CONTEXT, CORE, DRIVER, OUTLET, RECORDER
 from daq.process import EXIT_CANNOT_START, endpoint, last_words, live, log
 from daq.publisher import open_publisher
 
@@ -59,7 +59,8 @@ class Service:
         self.runtime = Path(tempfile.mkdtemp(prefix="jointwatch-"))
         (self.runtime / "config.json").write_text(config.model_dump_json(by_alias=True))
         drivers = (Process(name, DRIVER) for name in config.drivers)
-        self._processes = [Process("outlet", OUTLET), Process("core", CORE), *drivers]
+        recorder = [] if config.recorder is None else [Process("recorder", RECORDER)]
+        self._processes = [Process("outlet", OUTLET), *recorder, Process("core", CORE), *drivers]
         self._stop = False
         self._publisher = open_publisher(zmq.Context.instance(), endpoint(self.runtime, "status"))
 

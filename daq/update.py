@@ -19,8 +19,9 @@ from estimators.base import Estimate
 
 VERSION: Final = 1
 PUBLIC: Final = ("estimate/", "residual/", "event/", "drift/", "meta")
-# status/core: losses and totals; process/<name>: the supervisor's view; samples/<joint>: what the page draws beside
-INTERNAL: Final = ("status/", "process/", "samples/")
+# status/core: losses and totals; process/<name>: the supervisor's view; samples/<joint>: what the page draws beside;
+# recorder/status: what is recorded, or why not
+INTERNAL: Final = ("status/", "process/", "samples/", "recorder/")
 
 Map = dict[str, Any]
 

@@ -29,9 +29,12 @@ class Live:
     """A rig on a wire and `jointwatch run` listening to it.
 
     rig: arguments of `jointwatch rig`, from the name on. endpoint, page: of the service; free ones by default.
+    more: sections that the service's configuration has besides the rig's.
     """
 
-    def __init__(self, rig: Sequence[str], endpoint: str = "", page: str = "", quiet: bool = True) -> None:
+    def __init__(
+        self, rig: Sequence[str], endpoint: str = "", page: str = "", quiet: bool = True, more: str = ""
+    ) -> None:
         self.endpoint = endpoint or f"tcp://127.0.0.1:{free_port()}"
         self.page = page or f"http://127.0.0.1:{free_port()}"
         self.truth: dict[str, dict[str, float]] = {}
@@ -41,6 +44,7 @@ class Live:
         self.config = self._folder / "jointwatch.toml"
         self._rig_arguments = list(rig)
         self._quiet = quiet
+        self._more = more
         self._readers: list[threading.Thread] = []
         self._words: list[str] = []  # of the service, when quiet
         self._lines: queue.Queue[str] = queue.Queue()
@@ -92,6 +96,8 @@ class Live:
         except (queue.Empty, json.JSONDecodeError) as error:
             raise LiveError(f"the rig {' '.join(self._rig_arguments)} did not start") from error
         self.truth = self.hello["truth"]
+        with self.config.open("a", encoding="utf-8") as configuration:
+            configuration.write(self._more)
 
     def _read(self, stream: IO[str] | None, take: Callable[[str], None]) -> None:
         """Take every line of a stream, and an empty one at its end, in a thread: a full pipe would stop its writer."""

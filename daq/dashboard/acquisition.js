@@ -87,7 +87,7 @@ export class AcquisitionView {
       [name, process.up ? "good" : "bad", [name, process.up ? "running" : "stopped", format.count(process.restarts), process.cause || "–"]]));
     const { up, cause, file, bytes, lost } = robot.recorder;
     const losses = lost ? ` · ${format.count(lost)} blocks lost` : "";
-    const kept = up === undefined ? "Nothing is recorded: [record] folder is not set." : up ? `Recording into ${file}: ${format.bytes(bytes)}${losses}` : `Not recording: ${cause || "waiting for data"}${losses}`;
+    const kept = up === undefined ? "Nothing is recorded: the configuration has no [recorder]." : up ? `Recording into ${file}: ${format.bytes(bytes)}${losses}` : `Not recording: ${cause || "waiting for data"}${losses}`;
     mark(this.recorder, "state", up === false && cause ? "bad" : "good");
     write(this.recorder, kept);
     this.events.update(robot.events);

@@ -1,0 +1,225 @@
+"""Writes MCAP files that are complete after every write: a process that is killed leaves one that opens as it is.
+
+Data go out with one system call, together with an end that the next write overwrites: DataEnd, a summary (schemas,
+channels, statistics), footer. A file that was closed has the index of its chunks there too. Format: mcap.dev/spec.
+A kill leaves what was written; a loss of power what was synced.
+"""
+
+import contextlib
+import os
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import zstandard
+from mcap.data_stream import RecordBuilder
+from mcap.records import (
+    Attachment,
+    Channel,
+    Chunk,
+    ChunkIndex,
+    DataEnd,
+    Footer,
+    Header,
+    McapRecord,
+    Message,
+    MessageIndex,
+    Metadata,
+    Schema,
+    Statistics,
+)
+
+MAGIC: Final = b"\x89MCAP0\r\n"
+
+
+class McapFile:
+    """One file; what is added goes out with the next `write`. Raises OSError from opening and writing."""
+
+    def __init__(self, path: Path, library: str) -> None:
+        self.path = path
+        self._file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644)
+        self._end = 0  # of the data, where the next write begins
+        self._closing = b""  # what stands behind it
+        self._pending = bytearray(MAGIC)  # records that stand outside of chunks
+        self._pending += _bytes(Header(profile="", library=library))
+        self._chunk = bytearray()
+        self._places: dict[int, list[tuple[int, int]]] = {}  # channel → (log time, place in the chunk)
+        self._times: list[int] = []  # log times in the chunk
+        self._schemas: list[Schema] = []
+        self._channels: dict[str, Channel] = {}
+        self._chunks: list[ChunkIndex] = []
+        self._counts: dict[int, int] = {}
+        self._first, self._last = 0, 0
+        self._attachments = self._metadata = 0
+        try:
+            self.write()
+        except OSError:
+            path.unlink()  # no room even for a header
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def size(self) -> int:
+        """Bytes of data written."""
+        return self._end
+
+    def metadata(self, name: str, values: Mapping[str, str]) -> None:
+        """Something about the whole file."""
+        self._metadata += 1
+        self._pending += _bytes(Metadata(name=name, metadata=dict(values)))
+
+    def schema(self, name: str, text: bytes) -> int:
+        """A JSON Schema; its id."""
+        schema = Schema(id=len(self._schemas) + 1, name=name, encoding="jsonschema", data=text)
+        self._schemas.append(schema)
+        self._pending += _bytes(schema)
+        return schema.id
+
+    def channel(self, topic: str, schema: int) -> int:
+        """The id of a topic's channel of JSON messages, made when it is new."""
+        known = self._channels.get(topic)
+        if known is None:
+            known = Channel(
+                id=len(self._channels) + 1, topic=topic, message_encoding="json", metadata={}, schema_id=schema
+            )
+            self._channels[topic] = known
+            self._pending += _bytes(known)
+        return known.id
+
+    def message(self, channel: int, sequence: int, log_time: int, publish_time: int, data: bytes) -> None:
+        """A message of a channel; times: Unix ns."""
+        self._places.setdefault(channel, []).append((log_time, len(self._chunk)))
+        self._times.append(log_time)
+        self._chunk += _bytes(Message(channel, log_time, data, publish_time, sequence & 0xFFFFFFFF))
+
+    def attachment(self, name: str, kind: str, time: int, data: bytes) -> None:
+        """Something that no viewer takes for a message; kind: media type; time: Unix ns."""
+        self._attachments += 1
+        self._pending += _bytes(Attachment(create_time=time, log_time=time, name=name, media_type=kind, data=data))
+
+    def write(self) -> None:
+        """Put everything that was added into the file.
+
+        Raises OSError, and then the file is closed, with everything in it up to the write before.
+        """
+        data = bytes(self._pending)
+        self._pending.clear()
+        chunk, index = self._packed(self._end + len(data))
+        if index is not None:
+            self._chunks.append(index)
+        self._put(data + chunk, indexed=False)
+
+    def sync(self) -> None:
+        """Wait until what was written is on the disk. Raises OSError, and then the file is closed."""
+        try:
+            os.fdatasync(self._file)
+        except OSError:
+            self._release()
+            raise
+
+    def close(self) -> None:
+        """Write the rest and the index, and wait for the disk; idempotent. Raises OSError as `write` does."""
+        if self._file < 0:
+            return
+        self.write()
+        self._put(b"", indexed=True)
+        self.sync()
+        self._release()
+
+    def _put(self, data: bytes, indexed: bool) -> None:
+        before, self._end = self._end, self._end + len(data)
+        closing = self._summary(indexed)
+        try:
+            _write(self._file, data + closing, before)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, before)
+                _write(self._file, self._closing, before)  # there was room for it
+            self._release()
+            raise
+        self._closing = closing
+
+    def _release(self) -> None:
+        os.close(self._file)
+        self._file = -1
+
+    def _packed(self, start: int) -> tuple[bytes, ChunkIndex | None]:
+        """The chunk and its message indexes, standing at start."""
+        if not self._chunk:
+            return b"", None
+        raw, packed = bytes(self._chunk), zstandard.compress(bytes(self._chunk))
+        first, last = min(self._times), max(self._times)
+        chunk = _bytes(
+            Chunk(
+                compression="zstd",
+                data=packed,
+                message_start_time=first,
+                message_end_time=last,
+                uncompressed_crc=zlib.crc32(raw),
+                uncompressed_size=len(raw),
+            )
+        )
+        indexes, offsets = b"", {}
+        for channel, places in self._places.items():
+            offsets[channel] = start + len(chunk) + len(indexes)
+            indexes += _bytes(MessageIndex(channel_id=channel, records=places))
+            self._counts[channel] = self._counts.get(channel, 0) + len(places)
+        self._first, self._last = min(self._first or first, first), max(self._last, last)
+        self._chunk.clear()
+        self._places, self._times = {}, []
+        index = ChunkIndex(
+            chunk_length=len(chunk),
+            chunk_start_offset=start,
+            compression="zstd",
+            compressed_size=len(packed),
+            message_end_time=last,
+            message_index_length=len(indexes),
+            message_index_offsets=offsets,
+            message_start_time=first,
+            uncompressed_size=len(raw),
+        )
+        return chunk + indexes, index
+
+    def _summary(self, indexed: bool) -> bytes:
+        """Everything behind the data; with the index of the chunks it grows with the file."""
+        statistics = Statistics(
+            attachment_count=self._attachments,
+            channel_count=len(self._channels),
+            channel_message_counts=self._counts,
+            chunk_count=len(self._chunks),
+            message_count=sum(self._counts.values()),
+            message_end_time=self._last,
+            message_start_time=self._first,
+            metadata_count=self._metadata,
+            schema_count=len(self._schemas),
+        )
+        records: list[McapRecord] = [*self._schemas, *self._channels.values(), statistics]
+        summary = b"".join(map(_bytes, [*records, *(self._chunks if indexed else ())]))
+        end = _bytes(DataEnd(data_section_crc=0))
+        start = self._end + len(end)
+        # the checksum covers the footer up to itself
+        footer = _bytes(Footer(summary_start=start, summary_offset_start=0, summary_crc=0))[:-4]
+        footer += zlib.crc32(summary + footer).to_bytes(4, "little")
+        return end + summary + footer + MAGIC
+
+
+def _bytes(record: McapRecord) -> bytes:
+    builder = RecordBuilder()
+    record.write(builder)
+    return bytes(builder.end())  # type: ignore[no-untyped-call]
+
+
+def _write(file: int, data: bytes, offset: int) -> None:
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(file, view, offset)
+        view, offset = view[written:], offset + written

@@ -1,0 +1,285 @@
+"""The recorder process: what went through the core, into MCAP files in a folder, with a limit to what is kept.
+
+Nobody waits for it: when the disk is slow, blocks wait in memory and then are lost, which is counted; when it is full
+or not writable, that is said, and tried again. A block goes to the file the moment it comes, and to the disk within
+SYNC_EVERY: that is what a loss of power can cost.
+"""
+
+import contextlib
+import json
+import math
+import os
+import re
+import struct
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import msgpack
+import zmq
+
+from daq import transcript
+from daq.config import Config, digest
+from daq.mcap_file import McapFile
+from daq.process import Stop, endpoint, log
+from daq.publisher import open_publisher
+from daq.schema import CLOCK, TOPICS, schema
+from daq.transcript import Block, received
+from daq.update import Map
+
+STATUS_EVERY: Final = 0.5  # s
+ROOM_EVERY: Final = 5.0  # s between two looks at what is kept and how much room there is
+AGAIN: Final = 2.0  # s between two attempts to begin a file
+REST: Final = 0.3  # s that a stop waits for the core's last block
+SYNC_EVERY: Final = 1.0  # s between two waits for the disk
+NICE: Final = 5  # a file may wait, the core may not
+CLOCK_EVERY: Final = 1.0  # s between two records of the clocks' relation
+BLOCKS: Final = "application/x-jointwatch-readings"  # media type of a block
+
+
+def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> None:
+    """Record until SIGTERM."""
+    stop = Stop()
+    os.nice(NICE)
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
+    blocks = context.socket(zmq.PULL)
+    blocks.setsockopt(zmq.RCVHWM, transcript.QUEUE)
+    blocks.bind(endpoint(runtime, "transcript"))
+    status = open_publisher(context, endpoint(runtime, "status"))
+    expected = Expected(runtime / "recorder.next")
+    recorder = Recorder(config, expected)
+    ready()
+    due = 0.0
+    while not stop.asked or blocks.poll(int(REST * 1000)):
+        if blocks.poll(100):
+            recorder.take(received(blocks.recv_multipart()))
+        if time.monotonic() >= due:
+            due = time.monotonic() + STATUS_EVERY
+            status.send_multipart((b"recorder/status", msgpack.packb(recorder.status())))
+    recorder.close()
+    expected.close()
+    blocks.close(0)
+    status.close()
+
+
+class Expected:
+    """The block that comes next; kept in a file, so that the recorder after a killed one counts what is missing."""
+
+    LAYOUT: Final = struct.Struct("<QQ")  # boot, number
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+
+    def follow(self, boot: int, number: int) -> int:
+        """How many blocks are missing before this one."""
+        known = os.pread(self._file, self.LAYOUT.size, 0)
+        last_boot, expected = self.LAYOUT.unpack(known) if known else (0, 0)
+        os.pwrite(self._file, self.LAYOUT.pack(boot, number + 1), 0)
+        return max(0, number - expected) if boot == last_boot else 0
+
+    def close(self) -> None:
+        """Done."""
+        os.close(self._file)
+
+
+class Recorder:
+    """Files of one robot, one after the other."""
+
+    def __init__(self, config: Config, expected: Expected) -> None:
+        if config.recorder is None:
+            raise ValueError("expected a configuration with [recorder]")
+        self._settings, self._config, self._expected = config.recorder, config, expected
+        self._folder = config.recorder.folder
+        self._start = time.time_ns()
+        self._file: McapFile | None = None
+        self._began = 0.0  # monotonic s at which the file began …
+        self._again = 0.0  # … and before which no other is tried
+        self._room = 0.0  # monotonic s of the next look at the folder
+        self._clock = 0.0  # monotonic s of the next record of the clocks
+        self._sync = 0.0  # monotonic s of the next wait for the disk
+        self._channels: dict[str, int] = {}
+        self._schemas: dict[str, int] = {}
+        self._introduced: object = None
+        self._cause = ""
+        self._bytes = self._blocks = self._lost = 0
+        self._written = 0.0  # Unix s of the last block that is in a file
+
+    def take(self, block: Block) -> None:
+        """Write a block; what cannot be written is lost and counted."""
+        self._lost += self._expected.follow(block.boot, block.number)
+        try:
+            self._keep_in_limits()
+            if self._file is None:
+                self._begin()
+            if self._file is not None:
+                self._write(self._file, block)
+                return
+        except OSError as error:
+            self._fail(f"{self._folder}: {error.strerror or error}")
+        self._lost += 1
+
+    def status(self) -> Map:
+        """For metrics and page."""
+        return {
+            "timestamp": time.time(),
+            "start": self._start,
+            "up": self._file is not None,
+            "cause": self._cause,
+            "file": "" if self._file is None else self._file.path.name,
+            "written": self._written,
+            "bytes": self._bytes,
+            "blocks": self._blocks,
+            "lost": self._lost,
+        }
+
+    def close(self) -> None:
+        """End the file."""
+        file, self._file = self._file, None
+        if file is not None:
+            try:
+                file.close()
+            except OSError as error:
+                self._fail(f"{self._folder}: {error.strerror or error}")
+
+    def _fail(self, cause: str) -> None:
+        if cause != self._cause:
+            log.warning("not recording: %s", cause)
+        self._file, self._cause = None, cause  # a file that failed has closed itself
+        self._again = time.monotonic() + AGAIN
+
+    def _keep_in_limits(self) -> None:
+        """End the file that is large or long enough; look at the folder now and then."""
+        now = time.monotonic()
+        if self._file is not None and (
+            self._file.size >= self._settings.file_size or now - self._began >= self._settings.file_duration
+        ):
+            self.close()
+            self._again = 0.0
+        if self._file is not None and now >= self._room:
+            self._room = now + ROOM_EVERY
+            if not self._file.path.exists():  # somebody deleted it
+                self.close()
+                self._again = 0.0
+            elif not self._make_room():
+                self.close()
+                self._fail(self._full())
+
+    def _make_room(self) -> bool:
+        """Delete the oldest until limits and reserve are kept; whether they are."""
+        current = None if self._file is None else self._file.path
+        files = [file for file in recordings(self._folder, self._config.robot.name) if file != current]
+        sizes = {file: file.stat().st_size for file in files}
+        kept = sum(sizes.values())
+        for file in files:
+            if kept <= self._settings.keep and self._free() >= self._settings.reserve:
+                break
+            file.unlink()
+            log.info("deleted the oldest recording, %s", file)
+            kept -= sizes[file]
+        return self._free() >= self._settings.reserve
+
+    def _free(self) -> int:
+        disk = os.statvfs(self._folder)
+        return disk.f_bavail * disk.f_frsize
+
+    def _full(self) -> str:
+        return f"{self._folder}: {self._free() / 1e6:.0f} MB are free, {self._settings.reserve / 1e6:.0f} stay so"
+
+    def _begin(self) -> None:
+        if time.monotonic() < self._again:
+            return
+        self._folder.mkdir(parents=True, exist_ok=True)
+        if not self._make_room():
+            self._fail(self._full())
+            return
+        file = McapFile(_new(self._folder, self._config.robot.name), "jointwatch")
+        file.metadata("configuration", {"digest": digest(self._config), "json": _told(self._config)})
+        self._file, self._cause = file, ""
+        self._channels, self._schemas, self._introduced = {}, {}, None
+        self._began = self._room = time.monotonic()
+        self._clock = self._sync = 0.0
+        log.info("recording into %s", file.path)
+
+    def _write(self, file: McapFile, block: Block) -> None:
+        before = file.size
+        last = block.batches[-1]
+        said = last.watched + last.epoch
+        file.attachment(f"readings {block.boot} {block.number}", BLOCKS, said, transcript.pack(block))
+        for topic, body in block.messages:
+            self._message(file, topic.decode(), msgpack.unpackb(body), said)
+        if time.monotonic() >= self._clock:
+            self._clock = time.monotonic() + CLOCK_EVERY
+            relation = {"timestamp": said / 1e9, "monotonic": last.watched / 1e9, "epoch": str(last.epoch)}
+            file.message(self._channel(file, "clock", "clock"), 0, said, said, _json(relation))
+        file.write()
+        if time.monotonic() >= self._sync:
+            self._sync = time.monotonic() + SYNC_EVERY
+            file.sync()
+        self._bytes += file.size - before
+        self._blocks += 1
+        self._written = said / 1e9
+
+    def _message(self, file: McapFile, topic: str, update: Map, said: int) -> None:
+        if topic == "meta":
+            introduced = (update["boot"], update["joints"])
+            if introduced == self._introduced:
+                return
+            self._introduced = introduced
+        spoken = round(update["timestamp"] * 1e9)
+        family = topic.partition("/")[0]
+        # viewers draw over the log time: it is the instant that the message speaks of
+        file.message(self._channel(file, topic, family), update["seq"], spoken, said, _json(update))
+
+    def _channel(self, file: McapFile, topic: str, family: str) -> int:
+        known = self._channels.get(topic)
+        if known is None:
+            if family not in self._schemas:
+                text = CLOCK if family == "clock" else schema(family if family in TOPICS else f"{family}/")
+                self._schemas[family] = file.schema(f"jointwatch.{family}", _json(text))
+            known = self._channels[topic] = file.channel(topic, self._schemas[family])
+        return known
+
+
+def recordings(folder: Path, robot: str) -> list[Path]:
+    """Every recording of this robot, oldest first."""
+    with contextlib.suppress(FileNotFoundError):
+        found = [(age, file) for file in folder.iterdir() if (age := _age(file, robot))]
+        return [file for _, file in sorted(found)]
+    return []
+
+
+def _age(file: Path, robot: str) -> tuple[str, int] | None:
+    """When a recording of this robot began, and which of that second it is; None for other files."""
+    match = re.fullmatch(re.escape(robot) + r"-(\d{8}T\d{6}Z)(?:-(\d+))?\.mcap", file.name)
+    return None if match is None else (match[1], int(match[2] or 1))
+
+
+def _new(folder: Path, robot: str) -> Path:
+    second = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    ages = [age for file in folder.iterdir() if (age := _age(file, robot)) and age[0] == second]
+    return folder / f"{robot}-{second}{f'-{max(ages)[1] + 1}' if ages else ''}.mcap"
+
+
+def _told(config: Config) -> str:
+    """The configuration as JSON, without what belongs to this machine alone: where its keys lie."""
+    told = config.model_dump(mode="json", by_alias=True, exclude={"folder": True, "publish": {"curve"}})
+    return json.dumps(told, ensure_ascii=False)
+
+
+def _json(value: Map) -> bytes:
+    return json.dumps(finite(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+def finite(value: Any) -> Any:
+    """The same without what JSON cannot say: a number that is not known is left out."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items() if not _unknown(item)}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value if not _unknown(item)]
+    return value
+
+
+def _unknown(value: object) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)

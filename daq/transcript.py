@@ -1,0 +1,154 @@
+"""What went through the core, in order, for the recorder: readings as they came, what the pipeline was told and said.
+
+A block is a few hundredths of a second of it, one message of two frames between core and recorder and one attachment in
+a recording. With everything that is not a pure function of the readings in it (batches, clocks, refits that ended,
+baselines), a replay says the same again to the bit.
+"""
+
+import struct
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import msgpack
+import numpy as np
+import zmq
+import zstandard
+from numpy.typing import NDArray
+
+from drivers.reading import READING
+
+Message = tuple[bytes, bytes]  # topic, msgpack map
+
+BLOCK: Final = 0.04  # s in one block: what a kill can cost, twice over
+QUEUE: Final = 250  # blocks that wait for a busy disk (10 s, 5 MB) before some are lost, and counted
+HEAD: Final = struct.Struct("<4sII")  # magic, bytes of the map, readings
+MAGIC: Final = b"JWB1"
+
+
+class Batch(NamedTuple):
+    """One turn of the core's loop."""
+
+    length: int  # readings
+    epoch: int  # ns from CLOCK_MONOTONIC to Unix time
+    watched: int  # monotonic ns at which silence was looked for
+    clock: Sequence[int]  # monotonic ns, every answer that the pipeline had when it asked for the time
+    refits: Sequence[int]  # whose result counted from here on, see daq.latch
+    baseline: Mapping[str, Any] | None  # the baseline that held from here on, where it changed
+
+
+@dataclass(slots=True)
+class Block:
+    """Some turns of the loop: all their readings, one after the other, and all that was said."""
+
+    boot: int
+    number: int  # counts up by one; a gap is a loss
+    batches: list[Batch] = field(default_factory=list)
+    readings: NDArray[np.void] = field(default_factory=lambda: np.zeros(0, READING))
+    messages: list[Message] = field(default_factory=list)
+
+
+def pack(block: Block) -> bytes:
+    """A block without its messages: zstd of HEAD, a msgpack map, then the readings in columns, in order of arrival.
+
+    Columns, little-endian: channel (u2), time (i8, differences), the bits of value (i8, differences between neighbours
+    after a stable sort by channel), flags (u4). Quantised signals then repeat themselves: a third of what rows take.
+    """
+    head = msgpack.packb({"boot": block.boot, "number": block.number, "batches": block.batches})
+    rows = block.readings
+    order = np.argsort(rows["channel"], kind="stable")
+    columns = (
+        rows["channel"].astype("<u2"),
+        np.diff(rows["time"], prepend=0),
+        np.diff(rows["value"][order].view("<i8"), prepend=0),
+        rows["flags"],
+    )
+    body = b"".join(column.tobytes() for column in columns)
+    return zstandard.compress(HEAD.pack(MAGIC, len(head), len(rows)) + head + body)
+
+
+def unpack(data: bytes) -> Block:
+    """The inverse of pack. Raises ValueError."""
+    try:
+        raw = zstandard.decompress(data)
+        magic, length, count = HEAD.unpack_from(raw)
+        if magic != MAGIC:
+            raise ValueError(f"expected {MAGIC!r}, found {magic!r}")
+        head = msgpack.unpackb(raw[HEAD.size : HEAD.size + length])
+        return Block(
+            head["boot"],
+            head["number"],
+            [Batch(*one) for one in head["batches"]],
+            _rows(raw[HEAD.size + length :], count),
+        )
+    except (struct.error, zstandard.ZstdError, msgpack.UnpackException, KeyError, TypeError) as error:
+        raise ValueError(f"not a block of readings: {error}") from error
+
+
+def _rows(body: bytes, count: int) -> NDArray[np.void]:
+    rows = np.zeros(count, READING)
+    rows["channel"] = np.frombuffer(body, "<u2", count)
+    rows["time"] = np.cumsum(np.frombuffer(body, "<i8", count, 2 * count))
+    order = np.argsort(rows["channel"], kind="stable")
+    rows["value"][order] = np.cumsum(np.frombuffer(body, "<i8", count, 10 * count)).view("<f8")
+    rows["flags"] = np.frombuffer(body, "<u4", count, 18 * count)
+    return rows
+
+
+class Clock:
+    """The monotonic clock (ns), which remembers what it told."""
+
+    def __init__(self) -> None:
+        self.told: list[int] = []
+
+    def __call__(self) -> int:
+        self.told.append(time.monotonic_ns())
+        return self.told[-1]
+
+
+class Transcript:
+    """The core's end: gathers, and hands over a block when it is due; it never waits for the recorder."""
+
+    def __init__(self, endpoint: str, boot: int) -> None:
+        self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PUSH)
+        self._socket.setsockopt(zmq.SNDHWM, QUEUE)
+        self._socket.setsockopt(zmq.LINGER, 200)
+        self._socket.setsockopt(zmq.RECONNECT_IVL, 50)
+        self._socket.connect(endpoint)
+        self._block = Block(boot, 0)
+        self._parts: list[NDArray[np.void]] = []
+        self._due = 0.0
+
+    def note(self, readings: NDArray[np.void], batch: Batch, messages: Sequence[Message]) -> None:
+        """One turn of the loop."""
+        self._block.batches.append(batch)
+        self._block.messages += messages
+        if len(readings):
+            self._parts.append(readings)
+        if time.monotonic() >= self._due:
+            self._due = time.monotonic() + BLOCK
+            self._send()
+
+    def close(self) -> None:
+        """Hand over the rest, which has 200 ms to leave."""
+        if self._block.batches:
+            self._send()
+        self._socket.close()
+
+    def _send(self) -> None:
+        block = self._block
+        head = [block.boot, block.number, block.batches, block.messages]
+        body = b"".join(part.tobytes() for part in self._parts)
+        self._block, self._parts = Block(block.boot, block.number + 1), []
+        try:
+            self._socket.send_multipart((msgpack.packb(head), body), zmq.NOBLOCK)
+        except zmq.Again:
+            return  # the gap in the numbers tells
+
+
+def received(frames: Sequence[bytes]) -> Block:
+    """A block as the recorder takes it from the wire."""
+    boot, number, batches, messages = msgpack.unpackb(frames[0])
+    readings = np.frombuffer(frames[1], READING)
+    return Block(boot, number, [Batch(*one) for one in batches], readings, [(topic, body) for topic, body in messages])

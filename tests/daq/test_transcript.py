@@ -1,0 +1,114 @@
+"""Blocks of readings: the same bits after packing, whatever they are; refits count between batches only."""
+
+import struct
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import msgpack
+import numpy as np
+import pytest
+import zmq
+
+from daq.latch import Latch
+from daq.transcript import QUEUE, Batch, Block, Transcript, pack, received, unpack
+from drivers.reading import READING
+from estimators.refit_job import Inline
+
+TURN = Batch(0, 5, 6, [7, 8], [0], None)
+
+
+def readings(count: int, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    rows = np.zeros(count, READING)
+    rows["time"] = rng.integers(-(2**62), 2**62, count)
+    rows["value"] = rng.integers(0, 2**64, count, np.uint64).view(np.float64)  # every bit pattern, NaNs with payloads
+    rows["channel"] = rng.integers(0, 65536, count)
+    rows["flags"] = rng.integers(0, 2**32, count)
+    return rows
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 1000])
+def test_packing_keeps_every_bit(count: int) -> None:
+    rows = readings(count, count)
+    block = unpack(pack(Block(2**47, 3, [Batch(count, 1, -2, [3], [], {"a": 1.5})], rows)))
+    assert block.readings.tobytes() == rows.tobytes()
+    assert (block.boot, block.number) == (2**47, 3)
+    assert [tuple(one) for one in block.batches] == [(count, 1, -2, [3], [], {"a": 1.5})]
+
+
+def test_quantised_motion_takes_a_third() -> None:
+    rows = np.zeros(3000, READING)
+    rows["channel"] = np.tile([0, 1, 2], 1000)
+    rows["time"] = np.repeat(np.arange(1000) * 1_000_000, 3)
+    rows["value"][0::3] = np.round(np.sin(np.arange(1000) * 1e-3) * 1e6) * 1e-6
+    rows["value"][2::3] = np.arange(1000)
+    assert len(pack(Block(1, 0, [TURN], rows))) < rows.nbytes / 3
+
+
+@pytest.mark.parametrize("damage", [b"", b"rubbish", struct.pack("<4sII", b"JWB1", 9, 9)])
+def test_what_is_no_block_is_said(damage: bytes) -> None:
+    with pytest.raises(ValueError, match="block"):
+        unpack(damage)
+
+
+def test_blocks_arrive_whole_numbered_and_in_order(tmp_path: Any) -> None:
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    with context.socket(zmq.PULL) as recorder:
+        recorder.bind(f"ipc://{tmp_path}/t")
+        transcript = Transcript(f"ipc://{tmp_path}/t", 7)
+        parts = [readings(3, seed) for seed in range(30)]
+        for part in parts:
+            transcript.note(part, TURN._replace(length=3), [(b"estimate/a", msgpack.packb({"n": 1}))])
+            time.sleep(0.004)
+        transcript.close()
+        blocks = []
+        while recorder.poll(500):
+            blocks.append(received(recorder.recv_multipart()))
+    context.term()
+    assert [block.number for block in blocks] == list(range(len(blocks)))
+    assert 2 < len(blocks) < 20
+    assert b"".join(block.readings.tobytes() for block in blocks) == b"".join(part.tobytes() for part in parts)
+    assert sum(len(block.batches) for block in blocks) == sum(len(block.messages) for block in blocks) == 30
+
+
+def test_a_recorder_that_is_away_or_stuck_costs_no_time_and_little_memory(tmp_path: Any) -> None:
+    transcript = Transcript(f"ipc://{tmp_path}/nobody", 7)
+    transcript._due = 0.0
+    begin = time.thread_time()
+    for _ in range(3 * QUEUE):
+        transcript._due = 0.0
+        transcript.note(readings(21), TURN, [])
+    assert time.thread_time() - begin < 1.0
+    assert transcript._block.number == 3 * QUEUE
+    transcript.close()
+
+
+def test_a_result_counts_only_after_a_latch() -> None:
+    gate = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        latch = Latch(pool)
+        future: Future[int] = latch.submit(lambda: 3 if gate.wait(10) else 0)
+        assert latch.latch() == []
+        gate.set()
+        while not latch.latch():
+            assert not future.done()
+        assert future.result(0) == 3
+        failing = latch.submit(lambda: 1 / 0)
+        while not (told := latch.latch()):
+            assert not failing.done()
+        assert told == [~1]
+        with pytest.raises(ZeroDivisionError):
+            failing.result(0)
+
+
+def test_a_replay_waits_for_its_turn() -> None:
+    latch = Latch(Inline())
+    first, second = latch.submit(lambda: 1), latch.submit(lambda: 2)
+    assert not first.done()
+    latch.release([1])
+    assert (first.done(), second.done(), second.result(0)) == (False, True, 2)
+    latch.release([~0])
+    with pytest.raises(RuntimeError, match="failed when it was recorded"):
+        first.result(0)
