@@ -39,6 +39,7 @@ NOISE: Final = 1.2  # δ: times the usual residual …
 SHARE: Final = 0.004  # … or this share of the rms of y
 KNOWN: Final = 0.01  # or of the rms of y
 TRIMS: Final = (0.0, 0.03, 0.06, 0.1)  # s off a window's head: the alarm may place a change too early
+BETTER: Final = 0.9  # times the residual variance, from which a trim has cut off rows of before
 SHORTEST: Final = 1.0  # s of motion before a transient is judged
 SIGNIFICANT: Final = 4.0  # σ
 BENT: Final = 20.0  # χ² that another η must promise for η to have moved …
@@ -261,16 +262,16 @@ class Monitored(Procedure):
 
     def _explained(self, before: Prior) -> tuple[int, Explanation]:
         """The window since the change, its head trimmed where that explains it, with η frozen."""
-        best: tuple[int, Explanation] | None = None
-        for trim in TRIMS:
-            first = self._onset + round(trim / self._period)
-            explained = self._shape.explain(self._history.since(first), self.eta, self.rls.noise, before)
-            if best is None or explained.variance < best[1].variance:
-                best = first, explained
-            if explained.variance <= self._delta(explained):
+        first = self._onset
+        best = self._shape.explain(self._history.since(first), self.eta, self.rls.noise, before)
+        for trim in TRIMS[1:]:
+            if best.variance <= NOISE**2 * self._usual:
                 break
-        assert best is not None
-        return best
+            later = self._onset + round(trim / self._period)
+            shorter = self._shape.explain(self._history.since(later), self.eta, self.rls.noise, before)
+            if shorter.variance < BETTER * best.variance:
+                first, best = later, shorter
+        return first, best
 
     def _theta_changed(self, first: int, explained: Explanation) -> None:
         """No other η explains the window better: learn θ from it, or go on as before when nothing changed."""
@@ -460,10 +461,11 @@ class Monitored(Procedure):
     def _accept(self, outcome: Outcome, pending: Pending) -> None:
         self.refits["accepted"] += 1
         words = ", ".join(
-            f"{parameter.name} {value:.4g} {parameter.unit}"
-            for parameter, value in zip(self._shape.nonlinear, outcome.eta, strict=True)
+            f"{parameter.name} {before:.4g} → {after:.4g} {parameter.unit}"
+            for parameter, before, after in zip(self._shape.nonlinear, self.eta, outcome.eta, strict=True)
         )
-        self._say("refit_accepted", f"{pending.text}: {words}")
+        self._say("refit_accepted", pending.text)
+        self._say("refit", f"{pending.text}: {words}")
         self.eta = outcome.eta.copy()
         self._sigma = self._of_s(outcome)
         per_s = self._shape.deviations(self.eta, np.ones(len(self.eta)))

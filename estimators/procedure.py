@@ -248,7 +248,7 @@ class Procedure:
         self._window.clear()
         self._motion = 0
         self._cycle = 0
-        self._say("faulted", f"{cause}: starting again (restart {self.restarts})")
+        self._say("fault", f"{cause}: starting again (restart {self.restarts})")
 
     # --- reporting
 

@@ -84,6 +84,7 @@ def _perform(options: argparse.Namespace, robot: Robot, wire: Wire, faults: Faul
         LOG.warning("nobody ever listened")
     counts: dict[str, Any] = {"samples": player.samples, "sent": wire.sent, "refused": wire.refused}
     counts |= {"unheard": wire.unheard, "late": player.late, "latest": round(player.latest, 6)}
+    counts["began"] = player.began if player.started else None
     with contextlib.suppress(BrokenPipeError):
         _say(counts | {"faults": faults.counts, "truth": _truth(robot.joints)})
 

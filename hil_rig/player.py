@@ -84,7 +84,10 @@ class Robot:
 
 
 class Player:
-    """One performance. `samples` played; `late`: played more than a period after they were due; `latest`: s."""
+    """One performance. `samples` played; `late`: played more than a period after they were due; `latest`: s.
+
+    `began`: Unix s at which the first sample was due; NaN before.
+    """
 
     def __init__(self, robot: Robot, wire: Wire, faults: Faults, speed: float) -> None:
         """speed: × real time; inf: as fast as the wire takes it."""
@@ -92,13 +95,14 @@ class Player:
         self._prepared: deque[list[Frame]] = deque()  # of each of the next samples
         self.samples = self.late = 0
         self.latest = 0.0
+        self.began = float("nan")
         self.started = False
 
     def play(self, stop: Callable[[], bool]) -> None:
         """Wait for a reader, then play until the end or until told to stop."""
         if not self._wait_for_reader(stop):
             return
-        self.started = True
+        self.started, self.began = True, time.time()
         self._paced(stop) if np.isfinite(self._speed) else self._flat_out(stop)
         end = time.monotonic() + HOLD
         while not stop() and time.monotonic() < end:

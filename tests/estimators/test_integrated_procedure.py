@@ -148,7 +148,7 @@ def test_a_sick_estimate_starts_again_and_says_so() -> None:
     assert joint.restarts == 1
     joint.absorb(part(rows, 10.2, 30.0))
     assert joint.estimate().status is Status.VALID
-    assert [event.kind for event in joint.events()] == ["started", "faulted", "started"]
+    assert [event.kind for event in joint.events()] == ["started", "fault", "started"]
 
 
 def test_results_do_not_depend_on_how_rows_are_cut() -> None:

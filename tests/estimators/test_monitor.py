@@ -26,7 +26,7 @@ def test_it_starts_with_a_search_and_publishes_eta_with_its_deviation() -> None:
     run = case(0, 0.01, end=13.0)
     joint = estimator()
     _, values, events = play(joint, run.rows)
-    assert kinds(events) == ["refit_started", "refit_accepted", "started"]
+    assert kinds(events) == ["refit_started", "refit_accepted", "refit", "started"]
     estimate = joint.estimate()
     assert estimate.names == ("coulomb", "stribeck", "viscous", "stiffness", "omega_tanh", "omega_stribeck")
     assert (estimate.phase, estimate.status) == (Phase.NORMAL, Status.VALID)
@@ -135,7 +135,7 @@ def test_the_stream_goes_on_while_a_refit_is_under_way_and_a_stale_result_is_ref
     assert joint.estimate().time == rows.time[2499]
     worker.work()
     _, _, events = play(joint, rows.part(slice(2500, 2520)))
-    assert kinds(events, "change") == ["refit_accepted"], events
+    assert kinds(events, "change") == ["refit_accepted", "refit"], events
 
 
 def test_a_worker_that_fails_is_named_and_nothing_else_happens() -> None:

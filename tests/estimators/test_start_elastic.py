@@ -28,7 +28,7 @@ def run(
 @pytest.mark.parametrize(("identify", "start"), [("friction", 8.0), ("elastic", 8.5)])
 def test_it_starts_within_nine_seconds_with_every_parameter_near(identify: str, start: float) -> None:
     joint, truth, events = run(identify, 9.5, start)
-    assert [event.kind for event in events] == ["refit_started", "refit_accepted", "started"]
+    assert [event.kind for event in events] == ["refit_started", "refit_accepted", "refit", "started"]
     assert events[-1].time <= 9.0e9
     estimate = joint.estimate()
     found = dict(zip(estimate.names, estimate.values, strict=True))
