@@ -13,10 +13,11 @@ INTERPRETED := $(foreach n,alarm health integrated_procedure resample rigid rls 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: $(VENV)/run.stamp  ## watch a simulated joint being identified, live, in a browser
+demo: $(VENV)/live.stamp  ## watch a simulated joint being identified, live, in a browser
 	$(BIN)/jointwatch demo $(DEMO)
 
 test: check  ## lint, types, import rules, then every test (slow ones excepted)
+	$(BIN)/jointwatch compile
 	$(BIN)/python -m pytest -m "not slow" $(TEST)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m "not slow and not compiled" $(INTERPRETED)
 
@@ -42,6 +43,10 @@ $(BIN)/python:
 $(VENV)/run.stamp: $(BIN)/python pyproject.toml constraints.txt
 	@echo "installing into $(VENV) (once)" >&2
 	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/live.stamp: $(VENV)/run.stamp
+	$(BIN)/jointwatch compile --live
 	@touch $@
 
 $(VENV)/test.stamp: $(VENV)/run.stamp

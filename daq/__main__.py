@@ -24,6 +24,7 @@ ELSEWHERE: Final = {
     "demo": ("hil_rig.demo", "rig, service and page in one: watch a joint being identified"),
     "reproduce": ("hil_rig.reproduce", "a published experiment or recording beside ours"),
     "bench": ("hil_rig.bench", "measure every figure on this machine"),
+    "compile": ("hil_rig.compile", "compile every kernel now: a first start is then as quick as any other"),
 }
 
 
@@ -64,8 +65,9 @@ def _parser() -> argparse.ArgumentParser:
     listen.add_argument("--server-key", type=Path, help="the server's .key")
     listen.add_argument("--count", type=int, metavar="N", help="stop after N updates")
     replaying = add("replay", _replay, "a recording through the same pipeline, offline")
-    replaying.add_argument("file", type=Path, help="candump, ASC, BLF, …; .csv, .npz or .mat")
+    replaying.add_argument("file", type=Path, help="our own .mcap; candump, ASC, BLF, …; .csv, .npz or .mat")
     replaying.add_argument("config", type=Path)
+    replaying.add_argument("--check", action="store_true", help="of an .mcap: compare with what was said, bit for bit")
     replaying.add_argument("--columns", type=Path, help="table of a recording's columns (see docs/skew.md)")
     replaying.add_argument("--driver", help="the CAN driver that a log is of, where there are several")
     replaying.add_argument("--speed", type=float, metavar="N", help="times the recording's own; default: all there is")
@@ -94,6 +96,11 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument("--seconds", type=float, default=3.0, metavar="S", help="to listen (3)")
     doctor.add_argument("--explain", action="store_true", help="say why, and every remedy")
     doctor.add_argument("--json", action="store_true")
+    baseline = add("baseline", _baseline, "what each joint was when it was commissioned: show it, or set it")
+    baseline.add_argument("config", type=Path)
+    baseline.add_argument("--set", nargs="*", metavar="JOINT", help="to the values of now (all joints)")
+    baseline.add_argument("--show", action="store_true", help="without --set this is what it does")
+    baseline.add_argument("--page", metavar="URL", help="of the running service (default: the configuration's)")
     schema = add("schema", _schema, "JSON Schema of the stream's topics, or of the configuration")
     schema.add_argument("what", nargs="?", help="estimate, residual, event, drift, meta or config (all topics)")
     keys = add("keys", _keys, "make keys for a locked stream: the server's, and one pair for each client named")
@@ -193,7 +200,10 @@ def _line(topic: str, update: dict[str, object]) -> str:
 
 
 def _replay(options: argparse.Namespace) -> int:
-    from daq.replay import run
+    if options.file.suffix.lower() == ".mcap":
+        from daq.repeat import run
+    else:
+        from daq.replay import run
 
     return run(options)
 
@@ -212,6 +222,12 @@ def _skew(options: argparse.Namespace) -> int:
 
 def _doctor(options: argparse.Namespace) -> int:
     from daq.doctor import run
+
+    return run(options)
+
+
+def _baseline(options: argparse.Namespace) -> int:
+    from daq.baseline import run
 
     return run(options)
 
