@@ -41,7 +41,8 @@ def main() -> int:
 
 def build(modules: Sequence[str]) -> int:
     """Import each in a process of its own; returns the exit code of the last that failed, or 0."""
-    waiting, running, code = list(modules), {}, 0
+    waiting, code = list(modules), 0
+    running: dict[str, subprocess.Popen[bytes]] = {}
     while waiting or running:
         while waiting and len(running) < (os.cpu_count() or 1):
             name = waiting.pop(0)
