@@ -34,6 +34,7 @@ class Aligner:
             counter_modulo=joint.counter.modulo if joint.counter else 0,
             device_wrap=(joint.device_time.wrap or math.inf) if joint.device_time else 0.0,
             patience=joint.patience,
+            bridge=joint.bridge,
             periods=[1.0 / (channel.rate or joint.rate) for channel in channels],
             frames=[messages.index(message) for message in messages],
         )

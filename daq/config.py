@@ -201,6 +201,9 @@ class Config(Section):
     robot: Robot = Robot()
     publish: Publish = Publish()
     recorder: Record | None = None
+    bridge: int = Field(
+        default=2, ge=0, le=16, description="samples in a row that may be missing and are then interpolated (0: none)"
+    )
     drivers: dict[Name, AnyDriver]
     joints: dict[Name, Joint]
     folder: Path = Path()  # relative paths (a DBC) are relative to the file they stand in

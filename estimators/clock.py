@@ -15,9 +15,11 @@ taken after it arrived, or before its predecessor, is rejected, unless a second 
 A frame that is late by more than 0.75 U (U = P, or modulo · P with a counter, which sees smaller losses exactly) was
 either delayed or follows lost ones. It and its successors are held until that is known: one that is in time again
 proves a delay; n that were the last of their burst, over at least 50 ms, all late, prove that ⌊e/U + 1/4⌋ units are
-lost, and everything held moves by as much; n is 8, or thrice what a mere delay ever took on this link. The clock's
-first setting is found in the same way: that of the earliest of 32 such frames, or of 8 that agree. Earlier than −P/2 or
-later than 1.5 s: the clock starts anew.
+lost, where e is the least of them, and everything held moves by as much; n is 8, or thrice what a mere delay ever took
+on this link. What is in time then is decided, up to the last such frame; those after it follow another loss, and are
+held on. Where a decided one is still late by more than U/2 (the link's jitter), the place of the loss is not sure. The
+clock's first setting is found in the same way: that of the earliest of 32 such frames, or of 8 that agree. Earlier than
+−P/2 or later than 1.5 s: the clock starts anew.
 """
 
 from typing import Final
@@ -33,6 +35,7 @@ PROPORTIONAL: Final = 0.3  # the loop of window minima is critically damped with
 INTEGRAL: Final = 0.04
 FASTEST_DRIFT: Final = 1e-3  # crystals differ by less than 1e-4
 SUSPICIOUS: Final = 0.75  # units
+DOUBTFUL: Final = 0.5  # units of jitter beside which the place of a loss is a guess
 EVIDENCE_FRAMES: Final = 8
 SETTLING_FRAMES: Final = 32
 AGREEMENT: Final = 0.1  # periods
@@ -56,13 +59,29 @@ LONGEST_LOSS: Final = 64  # ticks that are given as rows of NaN; more is a resta
     WINDOW_EVIDENCE,
     CLOCK_INTEGERS,
 ) = range(13)
-INSTANT, ARRIVED, LATENESS, EARLIEST, LATEST, LEAST, SINCE, SHIFT, DRIFT, SLEW, WINDOW_LEAST, CLOCK_FLOATS = range(12)
+(
+    INSTANT,
+    ARRIVED,
+    LATENESS,
+    EARLIEST,
+    LATEST,
+    LEAST,
+    SINCE,
+    SHIFT,
+    DECIDED,
+    UNSURE,
+    DRIFT,
+    SLEW,
+    WINDOW_LEAST,
+    CLOCK_FLOATS,
+) = range(14)
+HELD_INSTANT, HELD_LATENESS, HELD_ARRIVAL, HELD_FLOATS = range(4)  # of a frame that is held as late
 
 IN_TIME, LATE, SETTLING = range(3)  # values of HELD
 DUPLICATE, OUT_OF_ORDER, PLACED = range(3)  # what became of a frame
 
 # totals by cause
-LOST, LATE_ROWS, DUPLICATES, DISORDERED, INVALID, GLITCHES, RESTARTS, REJECTED, CAUSES = range(9)
+LOST, LATE_ROWS, DUPLICATES, DISORDERED, INVALID, GLITCHES, RESTARTS, REJECTED, INTERPOLATED, CAUSES = range(10)
 
 
 @inline
@@ -75,21 +94,25 @@ def place(
     room: int,
     integers: NDArray[np.int64],
     floats: Floats,
+    held: Floats,
     totals: NDArray[np.int64],
 ) -> int:
     """Advance one stream's clock to a frame; returns PLACED, DUPLICATE or OUT_OF_ORDER.
 
-    arrival, period: ns (period 0: the arrival is the instant); counter: -1 without one; modulo: where it
-    starts again; unit: what it grows by per sample (1, or for a device's time in ns the period); room: frames that may
-    be held; integers (CLOCK_INTEGERS,), floats (CLOCK_FLOATS,): the stream's state. Afterwards floats[INSTANT] and
-    integers[INDEX] are the frame's; integers[HELD] says whether it is held; what was held before is decided when it is
-    not, or when the clock begins anew (integers[FRESH]), and moves by floats[SHIFT] and integers[SLIP] ticks.
+    arrival, period: ns (period 0: the arrival is the instant); counter: -1 without one; modulo: where it starts again;
+    unit: what it grows by per sample (1, or for a device's time in ns the period); room: frames that may be held;
+    integers (CLOCK_INTEGERS,), floats (CLOCK_FLOATS,), held (room + 1, HELD_FLOATS): the stream's state. Afterwards
+    floats[INSTANT] and integers[INDEX] are the frame's; integers[HELD] says whether it is held. What was held before
+    moves by floats[SHIFT] and integers[SLIP] ticks (floats[UNSURE] = 1: by a loss whose place is a guess), and is
+    decided up to the instant floats[DECIDED].
     """
-    floats[SHIFT] = 0.0
+    floats[SHIFT] = floats[UNSURE] = 0.0
+    floats[DECIDED] = -np.inf
     integers[FRESH] = integers[SLIP] = 0
     if period == 0.0:
         integers[INDEX] += 1
         floats[INSTANT] = arrival
+        floats[DECIDED] = np.inf
         return PLACED
     if integers[FRAMES] == 0:
         _start(arrival, counter, integers, floats)
@@ -140,19 +163,34 @@ def place(
     floats[EARLIEST] = min(floats[EARLIEST], late)
     floats[LATEST] = max(floats[LATEST], late)
     ticks = max(1, int(modulo / unit))  # that pass unseen
-    if integers[HELD] == IN_TIME and late >= SUSPICIOUS * ticks * period:
+    suspicious = late >= SUSPICIOUS * ticks * period
+    if integers[HELD] == IN_TIME and suspicious:
         _hold(LATE, arrival, integers, floats)
-    elif integers[HELD] == LATE and late < SUSPICIOUS * ticks * period:
+    elif integers[HELD] == LATE and not suspicious:  # a mere delay
+        for frame in range(integers[HOLDING]):
+            _gather(held[frame, HELD_LATENESS], integers, floats)
         integers[HELD] = IN_TIME
         integers[MOST] = min(max(integers[MOST], integers[EVIDENCE]), 100)
-    if integers[HELD] != IN_TIME:
+    if integers[HELD] == IN_TIME:
+        _gather(late, integers, floats)
+    else:
+        own = held[integers[HOLDING]]
+        own[HELD_INSTANT], own[HELD_LATENESS], own[HELD_ARRIVAL] = instant, late, arrival
         integers[HOLDING] += 1
-        known = _known(arrival, period, integers, floats)
-        if known or integers[HOLDING] >= room:
-            _resolve(known, ticks * period, ticks, integers, floats, totals)
-            instant += floats[SHIFT]
-    _learn(late, period, integers, floats)
-    floats[INSTANT] = instant
+        if _known(arrival, period, integers, floats):
+            if integers[HELD] == LATE:
+                _divide(period, ticks, integers, floats, held, totals)
+            else:
+                _settle(integers, floats)
+        elif integers[HOLDING] >= room:
+            if integers[HELD] == SETTLING:
+                _settle(integers, floats)
+            integers[HELD] = IN_TIME
+    floats[INSTANT] = instant + floats[SHIFT]
+    if integers[HELD] == IN_TIME:
+        floats[DECIDED] = np.inf
+    if floats[DECIDED] > -np.inf:
+        _learn(period, integers, floats)
     return PLACED
 
 
@@ -165,6 +203,7 @@ def _start(arrival: float, counter: int, integers: NDArray[np.int64], floats: Fl
     integers[BACKWARDS] = -1
     integers[INDEX] += 1
     integers[FRESH] = 1
+    floats[DECIDED] = np.inf
     floats[INSTANT] = arrival
     floats[ARRIVED] = arrival
     floats[LATENESS] = 0.0
@@ -174,15 +213,16 @@ def _start(arrival: float, counter: int, integers: NDArray[np.int64], floats: Fl
 
 
 @inline
-def _learn(late: float, period: float, integers: NDArray[np.int64], floats: Floats) -> None:
-    """Follow the window's least lateness; a window has eight frames that were not queued behind others."""
+def _gather(late: float, integers: NDArray[np.int64], floats: Floats) -> None:
+    """One more frame of the window, whose lateness is decided."""
     integers[WINDOW_FRAMES] += 1
     floats[WINDOW_LEAST] = min(floats[WINDOW_LEAST], late)
-    whole = integers[WINDOW_FRAMES] >= WINDOW and integers[WINDOW_EVIDENCE] >= EVIDENCE_FRAMES
-    if floats[SHIFT] != 0.0 or integers[HELD] == SETTLING:
-        floats[SLEW] = 0.0
-        _open_window(integers, floats)
-    elif whole and integers[HELD] == IN_TIME:
+
+
+@inline
+def _learn(period: float, integers: NDArray[np.int64], floats: Floats) -> None:
+    """Follow the window's least lateness; a window has eight frames that were not queued behind others."""
+    if integers[WINDOW_FRAMES] >= WINDOW and integers[WINDOW_EVIDENCE] >= EVIDENCE_FRAMES:
         floats[SLEW] = PROPORTIONAL * floats[WINDOW_LEAST] / WINDOW
         drift = floats[DRIFT] + INTEGRAL * floats[WINDOW_LEAST] / (WINDOW * period)
         floats[DRIFT] = min(max(drift, -FASTEST_DRIFT), FASTEST_DRIFT)
@@ -216,16 +256,46 @@ def _known(arrival: float, period: float, integers: NDArray[np.int64], floats: F
 
 
 @inline
-def _resolve(
-    known: bool, unit: float, ticks: int, integers: NDArray[np.int64], floats: Floats, totals: NDArray[np.int64]
-) -> None:
-    if integers[HELD] == SETTLING:
-        floats[SHIFT] = floats[EARLIEST]
-    elif known:
-        units = int(np.floor(floats[LEAST] / unit + 0.25))
-        floats[SHIFT] = units * unit
-        integers[SLIP] = units * ticks
-        integers[INDEX] += units * ticks
-        totals[LOST] += units * ticks
+def _settle(integers: NDArray[np.int64], floats: Floats) -> None:
+    """The clock's first setting."""
+    floats[SHIFT] = floats[EARLIEST]
     floats[LATENESS] -= floats[SHIFT]
+    floats[SLEW] = 0.0
     integers[HELD] = IN_TIME
+    _open_window(integers, floats)
+
+
+@inline
+def _divide(
+    period: float, ticks: int, integers: NDArray[np.int64], floats: Floats, held: Floats, totals: NDArray[np.int64]
+) -> None:
+    """Some are lost: move what is held, decide what is in time then, hold on to what follows the last such frame."""
+    unit, count = ticks * period, integers[HOLDING]
+    units = int(np.floor(min(floats[LEAST], floats[LATENESS]) / unit + 0.25))
+    floats[SHIFT] = units * unit
+    floats[LATENESS] -= floats[SHIFT]
+    integers[SLIP] = units * ticks
+    integers[INDEX] += units * ticks
+    totals[LOST] += units * ticks
+    first = 0
+    for frame in range(count):
+        held[frame, HELD_INSTANT] += floats[SHIFT]
+        held[frame, HELD_LATENESS] -= floats[SHIFT]
+        if held[frame, HELD_LATENESS] < SUSPICIOUS * unit:
+            first = frame + 1
+    for frame in range(first):
+        _gather(held[frame, HELD_LATENESS], integers, floats)
+        if held[frame, HELD_LATENESS] >= DOUBTFUL * unit:
+            floats[UNSURE] = 1.0
+    if first == count:
+        integers[HELD] = IN_TIME
+        return
+    if first > 0:
+        floats[DECIDED] = held[first - 1, HELD_INSTANT]
+    integers[HOLDING], integers[EVIDENCE] = count - first, 0
+    floats[SINCE], floats[LEAST] = held[first, HELD_ARRIVAL], np.inf
+    for frame in range(first, count):
+        held[frame - first, :] = held[frame]
+        if frame + 1 < count and held[frame + 1, HELD_ARRIVAL] - held[frame, HELD_ARRIVAL] >= 0.5 * period:
+            integers[EVIDENCE] += 1
+            floats[LEAST] = min(floats[LEAST], held[frame, HELD_LATENESS])

@@ -19,8 +19,10 @@ from estimators.clock import (
     CAUSES,
     CLOCK_FLOATS,
     CLOCK_INTEGERS,
+    DECIDED,
     FRESH,
     HELD,
+    HELD_FLOATS,
     IN_TIME,
     INDEX,
     INSTANT,
@@ -30,6 +32,7 @@ from estimators.clock import (
     RESTART_AFTER,
     SHIFT,
     SLIP,
+    UNSURE,
     place,
 )
 from estimators.jit import inline, kernel
@@ -51,7 +54,7 @@ from estimators.rings import (
 from estimators.unwrap import UNWRAP_FLOATS, unwrap
 
 # totals, in clock's order
-NAMES: Final = ("lost", "late", "duplicate", "out_of_order", "invalid", "glitch", "restart", "rejected")
+NAMES: Final = ("lost", "late", "duplicate", "out_of_order", "invalid", "glitch", "restart", "rejected", "interpolated")
 COUNTER_BIT: Final = 62  # of the set of channels seen in a frame
 NEVER: Final = 1 << 62  # ns
 
@@ -76,6 +79,7 @@ class Resampler:
         frames: Sequence[int] = (),
         periods: Sequence[float] = (),
         device_wrap: float = 0.0,
+        bridge: int = 0,
     ) -> None:
         """One joint with that many channels.
 
@@ -84,7 +88,8 @@ class Resampler:
         must travel in the reference's frame and is column `channels` (0: none); patience: s; frames: which frame each
         channel travels in, by any number (default: each its own); periods: s of each channel (default: period; 0: it
         comes when it likes and its arrival is its instant); device_wrap: s after which the device's own time starts
-        again (math.inf: never), where column `channels` is that time in s (0: it is not). Raises ValueError.
+        again (math.inf: never), where column `channels` is that time in s (0: it is not); bridge: values in a row that
+        may be missing and are then interpolated. Raises ValueError.
         """
         if not (math.isfinite(period) and period > 0):
             raise ValueError(f"expected a positive period in seconds, found {period}")
@@ -99,6 +104,7 @@ class Resampler:
         self._table[:, PERIOD] = 1e9 * _per_channel("periods", periods, channels, [period] * channels)
         self._table[self._streams == self._streams[reference], PERIOD] = period * 1e9
         self._reference, self._modulo, self._patience = reference, counter_modulo, patience * 1e9
+        self._bridge = bridge
         self._unit = 1.0
         if device_wrap:
             if counter_modulo:
@@ -118,7 +124,8 @@ class Resampler:
         self._stream_floats = np.zeros((streams, CLOCK_FLOATS))
         self._channel_floats = np.full((channels, CHANNEL_FLOATS), np.nan)
         self._rings = np.zeros((channels + 1, RING_INTEGERS), np.int64)
-        self._ring = np.zeros((channels + 2, 2, size))
+        self._ring = np.zeros((channels + 2, 3, size))
+        self._held = np.zeros((streams, size, HELD_FLOATS))
         self._state = np.zeros(STATES, np.int64)
         self._totals = self._state[:CAUSES]
         self._origin: int | None = None
@@ -140,8 +147,8 @@ class Resampler:
         while consumed < len(times) or count > len(self._out_ticks) - LONGEST_LOSS - 1:
             consumed, count = _absorb(
                 times, values, columns, consumed, self._origin, self._reference, self._modulo, self._unit,
-                self._patience, self._table, self._streams, self._stream_integers, self._stream_floats,
-                self._channel_floats, self._rings, self._ring, self._state, self._out_ticks, self._out_rows,
+                self._patience, self._bridge, self._table, self._streams, self._stream_integers, self._stream_floats,
+                self._held, self._channel_floats, self._rings, self._ring, self._state, self._out_ticks, self._out_rows,
             )  # fmt: skip
             if consumed < 0:
                 raise ValueError(
@@ -157,7 +164,7 @@ class Resampler:
 
         lost: frames that never came; late: values that missed their tick; duplicate, out_of_order: frames not used, by
         counter or stamp; invalid: values not finite; glitch: encoder values beyond reason; restart: clocks set anew;
-        rejected: frames whose device time runs ahead.
+        rejected: frames whose device time runs ahead; interpolated: rows given across missing values.
         """
         return dict(zip(NAMES, self._totals.tolist(), strict=True))
 
@@ -182,6 +189,7 @@ def _finish(
     streams: NDArray[np.int64],
     stream_integers: NDArray[np.int64],
     stream_floats: Floats,
+    held: Floats,
     channel_floats: Floats,
     lines: Lines,
 ) -> None:
@@ -200,33 +208,33 @@ def _finish(
             period = lines.table[channel, PERIOD]
     room = lines.ring.shape[2] - 8
     wrap = modulo if leads else 0
-    if place(arrival, counter, period, wrap, unit, room, integers, floats, lines.state) != PLACED:
+    if place(arrival, counter, period, wrap, unit, room, integers, floats, held[stream], lines.state) != PLACED:
         return
-    decided, fresh = integers[HELD] == IN_TIME, integers[FRESH] == 1
+    passed, upto = integers[HELD] == IN_TIME, floats[DECIDED] + 0.25 * period
     for channel in range(len(streams)):
         if streams[channel] == stream:
-            if decided or fresh:
-                release(channel, floats[SHIFT], lines)
+            if upto > -np.inf:
+                release(channel, floats[SHIFT], floats[UNSURE], upto - lines.table[channel, DELAY], lines)
             if seen & (1 << channel) != 0:
                 own = channel_floats[channel]
                 value = unwrap(own[PENDING], integers[INDEX], lines.table[channel, WRAP], own, lines.state)
                 push(channel, floats[INSTANT] - lines.table[channel, DELAY], value, lines)
-            if decided:
-                release(channel, 0.0, lines)
+            if passed:
+                release(channel, 0.0, 0.0, np.inf, lines)
     if leads:
         ticks = len(streams)
-        if decided or fresh:
-            release_ticks(floats[SHIFT], integers[SLIP], lines)
+        if upto > -np.inf:
+            release_ticks(floats[SHIFT], integers[SLIP], floats[UNSURE], upto - lines.table[reference, DELAY], lines)
         at = push(ticks, floats[INSTANT] - lines.table[reference, DELAY], arrival, lines)
         lines.ring[ticks + 1, 0, at], lines.ring[ticks + 1, 1, at] = integers[INDEX], integers[FRESH]
-        if decided:
-            release_ticks(0.0, 0, lines)
+        if passed:
+            release_ticks(0.0, 0, 0.0, np.inf, lines)
 
 
 @kernel(
     "UniTuple(i8, 2)(Array(i8, 1, 'A', readonly=True), Array(f8, 1, 'A', readonly=True), "
-    "Array(i4, 1, 'A', readonly=True), i8, i8, i8, i8, f8, f8, f8[:, ::1], i8[::1], i8[:, ::1], f8[:, ::1], "
-    "f8[:, ::1], i8[:, ::1], f8[:, :, ::1], i8[::1], i8[::1], f8[:, ::1])"
+    "Array(i4, 1, 'A', readonly=True), i8, i8, i8, i8, f8, f8, i8, f8[:, ::1], i8[::1], i8[:, ::1], f8[:, ::1], "
+    "f8[:, :, ::1], f8[:, ::1], i8[:, ::1], f8[:, :, ::1], i8[::1], i8[::1], f8[:, ::1])"
 )
 def _absorb(
     times: Nanoseconds,
@@ -238,10 +246,12 @@ def _absorb(
     modulo: int,
     unit: float,
     patience: float,
+    bridge: int,
     table: Floats,
     streams: NDArray[np.int64],
     stream_integers: NDArray[np.int64],
     stream_floats: Floats,
+    held: Floats,
     channel_floats: Floats,
     rings: NDArray[np.int64],
     ring: Floats,
@@ -252,7 +262,9 @@ def _absorb(
     """Take readings from start on until all are taken or the output is full; returns (taken, ticks), or (-1, 0)."""
     channels = len(streams)
     lines = Lines(table, rings, ring, state)
-    count = emit(patience, lines, out_ticks, out_rows, 0) if start > 0 else 0  # what the full output left behind
+    count = (
+        emit(patience, bridge, lines, out_ticks, out_rows, 0) if start > 0 else 0
+    )  # what the full output left behind
     for i in range(start, len(times)):
         if count >= len(out_ticks) - LONGEST_LOSS:
             return i, count
@@ -265,7 +277,9 @@ def _absorb(
         frame = stream_integers[stream]
         torn = frame[SEEN] != 0 and (frame[STAMP] != arrival or frame[SEEN] & bit != 0)
         if torn:
-            _finish(stream, reference, modulo, unit, streams, stream_integers, stream_floats, channel_floats, lines)
+            _finish(
+                stream, reference, modulo, unit, streams, stream_integers, stream_floats, held, channel_floats, lines
+            )
         frame[STAMP] = arrival
         frame[SEEN] |= bit
         if column == channels:
@@ -275,7 +289,9 @@ def _absorb(
             channel_floats[column, PENDING] = values[i]
         state[NOW] = max(state[NOW], arrival)
         if frame[SEEN] == frame[FULL]:
-            _finish(stream, reference, modulo, unit, streams, stream_integers, stream_floats, channel_floats, lines)
+            _finish(
+                stream, reference, modulo, unit, streams, stream_integers, stream_floats, held, channel_floats, lines
+            )
         if frame[SEEN] == 0 or torn:
-            count = emit(patience, lines, out_ticks, out_rows, count)
+            count = emit(patience, bridge, lines, out_ticks, out_rows, count)
     return len(times), count
