@@ -8,17 +8,19 @@ the guard besides. A wrong token costs its sender a pause, so that guessing lead
 import asyncio
 import hmac
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from daq.history import History
+
 LONGEST: Final = 1000  # bytes of a request
 PAUSE: Final = 0.5  # s that a wrong token costs; one at a time
 
 # Sets the baseline of a joint, or of all (None). Raises ValueError with the reason why it cannot be done now.
-SetBaseline = Callable[[str | None], None]
+SetBaseline = Callable[[History, str | None], Awaitable[None]]
 
 
 class BaselineRequest:
@@ -29,7 +31,7 @@ class BaselineRequest:
         self._token, self._joints, self._set = token.encode(), joints, set_baseline
         self._one = asyncio.Lock()
 
-    async def answer(self, request: Request) -> Response:
+    async def answer(self, request: Request, history: History) -> Response:
         """204 when it is done; else why not, in a line."""
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), self._token):
@@ -51,7 +53,7 @@ class BaselineRequest:
         if joint is not None and not (isinstance(joint, str) and joint in self._joints):
             return _refuse(404, f"There is no joint {joint!r}.")
         try:
-            self._set(joint)
+            await self._set(history, joint)
         except ValueError as error:
             return _refuse(409, f"{error}.")
         return Response(status_code=204)

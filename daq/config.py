@@ -26,6 +26,7 @@ from pydantic import (
     model_validator,
 )
 
+from daq.drift import DriftSettings
 from daq.keys import KeyFileError, read_pair
 from daq.toml_lines import Lines
 from drivers import AnyDriver
@@ -59,6 +60,14 @@ class Robot(Section):
     """Who this is, in every message and metric."""
 
     name: Name = "robot"
+    state: Path | None = Field(
+        default=None, description="folder of what outlives a restart: systemd's, else this file's, when left out"
+    )
+
+    @field_validator("state")
+    @classmethod
+    def _in_folder(cls, path: Path | None, info: ValidationInfo) -> Path | None:
+        return path and Path((info.context or {}).get("folder") or "") / path
 
 
 class Curve(Section):
@@ -196,6 +205,7 @@ class Joint(Identification):
 
 
 class Config(Section):
+    drift: DriftSettings = DriftSettings()
     """The whole configuration, frozen."""
 
     robot: Robot = Robot()

@@ -10,12 +10,14 @@ from typing import Final
 import msgpack
 import zmq
 
+from daq.baseline import place
 from daq.channel import Receiver
 from daq.config import Config
 from daq.latch import Latch
 from daq.pipeline import Pipeline
 from daq.process import Stop, endpoint, log
 from daq.publisher import open_publisher
+from daq.rebasing import Rebasing
 from daq.refits import Refits
 from daq.transcript import Batch, Clock, Transcript
 
@@ -36,6 +38,7 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
     updates = open_publisher(context, endpoint(runtime, "updates"))
     status = open_publisher(context, endpoint(runtime, "status"))
+    rebasing = Rebasing(context, endpoint(runtime, "baselines"), place(config, "baseline.json"))
     gc.collect()
     gc.freeze()  # what lives now lives to the end: a collection need not look at it
     with Receiver(endpoint(runtime, "readings")) as receiver:
@@ -47,6 +50,9 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
             epoch = time.time_ns() - time.monotonic_ns()
             latched = [] if latch is None else latch.latch()
             clock = Clock()
+            rebased = rebasing.fresh()
+            if rebased is not None:
+                pipeline.rebase(rebased)
             messages = pipeline.absorb(readings, epoch, clock) if len(readings) else []
             watched = time.monotonic_ns()
             messages += pipeline.watch(watched, epoch)
@@ -56,7 +62,7 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
             for message in messages:
                 updates.send_multipart(message)
             if transcript is not None:
-                transcript.note(readings, Batch(len(readings), epoch, watched, clock.told, latched, None), messages)
+                transcript.note(readings, Batch(len(readings), epoch, watched, clock.told, latched, rebased), messages)
             if time.monotonic() >= look:
                 look = time.monotonic() + INSPECT_EVERY
                 for message in pipeline.inspect(epoch):
@@ -66,8 +72,8 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
                 status.send_multipart((b"status/core", msgpack.packb(_totals(pipeline, receiver, boot))))
     if transcript is not None:
         transcript.close()
-    updates.close()
-    status.close()
+    for opened in (updates, status, rebasing):
+        opened.close()
     if refits is not None:
         refits.shutdown(wait=False, cancel_futures=True)
 

@@ -47,6 +47,16 @@ class JointLabel(NamedTuple):
         return cls(name, settings.unit(), units, Curves(model))
 
 
+class Standing(NamedTuple):
+    """What is known of a joint at one instant."""
+
+    time: float  # Unix s
+    status: str
+    reasons: Sequence[str]  # why the status is not valid, in words
+    values: dict[str, float]
+    deviations: dict[str, float]
+
+
 class Trace:
     """The newest rows of some columns (the first is time, s), oldest first."""
 
@@ -165,6 +175,19 @@ class History:
         """What came since the last tick."""
         events, self._fresh_events = self._fresh_events, []
         return self._message(now, events, whole=False)
+
+    def standing(self, name: str) -> Standing | None:
+        """What a joint is now; None before its first update."""
+        joint = self._joints.get(name)
+        row = joint.estimates.last() if joint else []
+        if joint is None or not row:
+            return None
+        values, deviations = row[3 : 3 + len(joint.names)], row[3 + len(joint.names) :]
+        health = joint.state["health"]
+        return Standing(
+            row[0], health["status"], health["reasons"], dict(zip(joint.names, values, strict=True)),
+            dict(zip(joint.names, deviations, strict=True)),
+        )  # fmt: skip
 
     def latest(self, now: float) -> Map:
         """The newest values in words and numbers, for /api/state."""

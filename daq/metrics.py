@@ -14,6 +14,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 from prometheus_client.exposition import choose_encoder
 
 from daq.subscriber import Continuity
+from daq.update import EVENTS
 from estimators.base import Phase, Status
 
 
@@ -49,6 +50,10 @@ TABLE: Final = (
     Metric("startup_progress_ratio", Gauge, ("joint",), "", "How much of the starting procedure is done."),
     Metric("phase", Gauge, ("joint", "phase"), "", "1 for the phase that the estimator is in, 0 for the others."),
     Metric("health", Gauge, ("joint", "status"), "", "1 for the status of the values, 0 for the others."),
+    Metric("drift_ratio", Gauge, ("joint", "parameter"), "", "Change against the baseline, over its magnitude."),
+    Metric("drift_z", Gauge, ("joint", "parameter"), "", "The change in its own standard deviations."),
+    Metric("drifted", Gauge, ("joint", "parameter"), "", "1 while the parameter is beyond its limits of drift."),
+    Metric("baseline_timestamp_seconds", Gauge, ("joint",), "s", "Unix time at which the baseline was set."),
     Metric("core_restarts_total", Counter, (), "", "Restarts of the core that the outlet saw."),
     Metric("process_up", Gauge, ("process",), "", "1 while the process runs."),
     Metric("process_restarts_total", Counter, ("process",), "", "Restarts of the process by the supervisor."),
@@ -64,8 +69,6 @@ TABLE: Final = (
 )
 # s; from the fastest that a local socket does to what is certainly wrong
 LATENCY_BUCKETS: Final = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 0.1, 0.2, 0.5, 1.0)
-# There from the start: of a counter that begins at its first event, nobody sees that event.
-EVENTS: Final = ("started", "alarm", "recovered", "drift", "stale", "faulted")
 TRAFFIC: Final = ("frames", "packets")  # a driver's counters that are no errors
 
 
@@ -82,7 +85,7 @@ class Metrics:
         self._continuity = Continuity()
         for joint, parameters in units.items():
             self._get("updates_missed_total", joint)
-            for kind in EVENTS:
+            for kind in EVENTS:  # from the start: of a counter that begins at its first event, nobody sees that event
                 self._get("events_total", joint, kind)
             for parameter, unit in parameters.items():
                 self._get("parameter_info", joint, parameter, unit).set(1)
@@ -91,10 +94,12 @@ class Metrics:
     def absorb(self, topic: str, update: Mapping[str, Any]) -> None:
         """One update or internal status map."""
         family, _, name = topic.partition("/")
-        if family in ("estimate", "residual", "event"):
+        if family in ("estimate", "residual", "event", "drift"):
             self._follow_sequence(topic, update)
         if family == "estimate":
             self._estimate(name, update)
+        elif family == "drift":
+            self._drift(name, update)
         elif family == "event":
             self._get("events_total", name, update["kind"]).inc()
         elif family == "status":
@@ -169,6 +174,13 @@ class Metrics:
         self._get("recorder_written_timestamp_seconds").set(update["written"])
         self._total(update["bytes"], update["start"], "recorder_bytes_total")
         self._total(update["lost"], update["start"], "recorder_blocks_lost_total")
+
+    def _drift(self, joint: str, update: Mapping[str, Any]) -> None:
+        self._get("baseline_timestamp_seconds", joint).set(update["since"])
+        for name, percent in update["percent"].items():
+            self._get("drift_ratio", joint, name).set(percent / 100)
+            self._get("drift_z", joint, name).set(update["z"][name])
+            self._get("drifted", joint, name).set(name in update["drifted"])
 
     def _status(self, update: Mapping[str, Any]) -> None:
         boot = update["boot"]

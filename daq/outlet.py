@@ -15,7 +15,7 @@ import mimetypes
 import signal
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -168,7 +168,7 @@ class Outlet:
     async def _baseline(self, request: Request) -> Response:
         if self.baseline is None:
             return Response("This service keeps no baselines.\n", 404, media_type="text/plain")
-        return await self.baseline.answer(request)
+        return await self.baseline.answer(request, self.history)
 
     async def _state(self, _: Request) -> Response:
         body = json.dumps(_finite(self.history.latest(time.time())), allow_nan=False, ensure_ascii=False)
@@ -186,12 +186,14 @@ def serve(
     ready: Callable[[], None] = lambda: None,
     curve: Curve | None = None,
     baseline: BaselineRequest | None = None,
+    beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT.
 
     updates, status: ipc:// addresses that core and supervisor connect to (public and internal topics); endpoint: public
     address of the updates; host, port: of the page (0: any free one, told in the log); ready: called once all are open;
-    baseline: what sets baselines, where the page may. Raises EndpointError when one of them cannot be served.
+    baseline: what sets baselines, where the page may; beside: what else runs until the end. Raises EndpointError when
+    one of them cannot be served.
     """
     listening = _listen(host, port)
     with listening, Forwarder(updates, endpoint, curve) as forwarder:
@@ -203,13 +205,18 @@ def serve(
             outlet.baseline = baseline
             shown = f"[{host}]" if ":" in host else host
             log.info("page http://%s:%d  updates %s", shown, listening.getsockname()[1], forwarder.endpoint)
-            asyncio.run(_serve(outlet, listening, ready))
+            asyncio.run(_serve(outlet, listening, ready, beside))
         finally:
             internal.close()
             context.term()
 
 
-async def _serve(outlet: Outlet, listening: socket.socket, ready: Callable[[], None]) -> None:
+async def _serve(
+    outlet: Outlet,
+    listening: socket.socket,
+    ready: Callable[[], None],
+    beside: Callable[[], Coroutine[Any, Any, None]] | None,
+) -> None:
     settings = uvicorn.Config(
         outlet.application(),
         log_config=None,
@@ -226,13 +233,15 @@ async def _serve(outlet: Outlet, listening: socket.socket, ready: Callable[[], N
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stop)
-    pumping = asyncio.create_task(outlet.pump())
-    pumping.add_done_callback(lambda _: server.stop())  # without it the page would stand still unnoticed
+    tasks = [asyncio.create_task(work()) for work in (outlet.pump, beside) if work is not None]
+    for task in tasks:
+        task.add_done_callback(lambda _: server.stop())  # without it the page would stand still unnoticed
     ready()
     await server.serve(sockets=[listening])
-    if pumping.done():
-        pumping.result()
-    pumping.cancel()
+    for task in tasks:
+        if task.done():
+            task.result()
+        task.cancel()
 
 
 class _Server(uvicorn.Server):

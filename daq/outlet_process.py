@@ -3,12 +3,17 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import zmq
+
+from daq.baseline import BaselineError, make_token, place
+from daq.baseline_request import BaselineRequest
+from daq.commissioning import Commissioning
 from daq.config import Config
 from daq.history import JointLabel
 from daq.keys import Curve, KeyFileError, read_pair
 from daq.outlet import serve
-from daq.process import CannotStartError, endpoint
-from daq.publisher import EndpointError
+from daq.process import CannotStartError, endpoint, log
+from daq.publisher import EndpointError, Socket, open_publisher
 
 
 def _curve(config: Config) -> Curve | None:
@@ -16,10 +21,26 @@ def _curve(config: Config) -> Curve | None:
     return None if lock is None else Curve(read_pair(lock.secret).secret, lock.clients)
 
 
+def _request(config: Config, commissioning: Commissioning) -> BaselineRequest | None:
+    """What lets the page set baselines; None where none can be kept."""
+    file = place(config, "token")
+    try:
+        token = make_token(file)
+    except BaselineError as error:
+        log.warning("the page cannot set baselines: %s", error)
+        return None
+    log.info("token that allows to set baselines: %s (%s)", token, file)
+    return BaselineRequest(token, frozenset(config.joints), commissioning.set)
+
+
 def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> None:
     """Serve until SIGTERM. Raises CannotStartError when an address cannot be served."""
     host, port = config.publish.address
     labels = [JointLabel.of(name, joint.model) for name, joint in config.joints.items()]
+    context: zmq.Context[Socket] = zmq.Context.instance()
+    core = open_publisher(context, endpoint(runtime, "baselines"))
+    models = {name: joint.model.kind for name, joint in config.joints.items()}
+    commissioning = Commissioning(place(config, "baseline.json"), models, core)
     try:
         serve(
             endpoint(runtime, "updates"),
@@ -31,8 +52,12 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
             labels,
             ready,
             _curve(config),
+            _request(config, commissioning),
+            commissioning.share,
         )
     except EndpointError as error:
         raise CannotStartError(error.strerror) from error
     except KeyFileError as error:
         raise CannotStartError(str(error)) from error
+    finally:
+        core.close(0)

@@ -4,15 +4,18 @@ No thread, no socket, no clock: time comes in with the readings, so a recording 
 gives the same updates.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daq.align import Aligner, Sorter
 from daq.config import Config, Joint, digest, routes
+from daq.drift import EVERY, JUDGED, Baseline, Drift
 from daq.samples import pack
 from daq.update import Introduction, Map, Publication
 from estimators.base import Estimate, Floats, Nanoseconds, Phase, Status
@@ -44,6 +47,10 @@ class JointLine:
         self._seen = np.zeros(len(self._sources) + 1, np.int64)  # ns, last arrival of each column
         self._last_arrival = 0  # ns
         self._last_update = 0  # ns
+        self._model, self._limits = joint.model.kind, joint.drift
+        self._drift: Drift | None = None
+        self._baseline: Baseline | None = None  # what is to be compared with, told or not
+        self._looked = -1  # s of the rows' clock
 
     def absorb(
         self, times: Nanoseconds, values: Floats, columns: NDArray[np.int32], epoch: int, now: Callable[[], int]
@@ -73,10 +80,15 @@ class JointLine:
         messages: list[Message] = []
         if not self._stale:
             self._stale = True
-            messages.append(self._publication.event("stale", "; ".join(self._missing), (now + epoch) / 1e9))
+            messages.append(self._publication.event("fault", "; ".join(self._missing), (now + epoch) / 1e9))
         if now - self._last_update < STALE_EVERY:
             return messages
         return messages + self._update(self.estimator.estimate(), now, self._last_arrival, epoch, now)
+
+    def rebase(self, baseline: Baseline) -> None:
+        """What drift is measured against from the next update on."""
+        if baseline != self._baseline:
+            self._baseline, self._drift, self._looked = baseline, None, -1
 
     def _silent(self, now: int) -> tuple[str, ...]:
         """Every channel from which nothing comes, in words."""
@@ -114,7 +126,28 @@ class JointLine:
         return [
             self._publication.estimate(estimate, timestamp, (arrival + epoch) / 1e9, (now - arrival) / 1e9),
             self._publication.residual(estimate, timestamp),
+            *(self._compare(self._baseline, estimate, timestamp) if self._baseline else ()),
         ]
+
+    def _compare(self, baseline: Baseline, estimate: Estimate, timestamp: float) -> list[Message]:
+        """Once a second, the joint against its baseline."""
+        if estimate.status not in JUDGED or estimate.time // EVERY == self._looked:
+            return []
+        fresh, self._looked = self._looked < 0, estimate.time // EVERY
+        messages = []
+        if fresh:
+            drift = Drift(self._limits, baseline)
+            self._drift = drift if drift.fits(self._model, estimate.names) else None
+            since = datetime.fromtimestamp(baseline.since, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+            text = (
+                f"drift is measured against that of {since}" if self._drift else "it is of another model: set it anew"
+            )
+            messages.append(self._publication.event("baseline", text, timestamp))
+        if self._drift is not None:
+            told, changes = self._drift.look(estimate)
+            messages.append(self._publication.drift(told, timestamp))
+            messages += [self._publication.event(change.kind, change.text, timestamp) for change in changes]
+        return messages
 
     def _events(self, epoch: int) -> list[Message]:
         return [
@@ -161,6 +194,12 @@ class Pipeline:
     def watch(self, now: int, epoch: int) -> list[Message]:
         """The messages that silence makes due."""
         return [message for line in self.lines for message in line.watch(now, epoch)]
+
+    def rebase(self, baselines: Mapping[str, Any]) -> None:
+        """What drift is measured against from now on: joint → daq.drift.Baseline, as a map."""
+        for line in self.lines:
+            if line.name in baselines:
+                line.rebase(Baseline.model_validate(baselines[line.name]))
 
     def introduce(self, time: int) -> Message:
         """Who this is. time: Unix ns."""

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from daq.update import VERSION
+from daq.update import EVENTS, VERSION
 from estimators.base import Phase, Status
 
 Schema = dict[str, Any]
@@ -82,7 +82,7 @@ def _residual(_: Iterable[str]) -> Schema:
 
 def _event(_: Iterable[str]) -> Schema:
     return JOINT | {
-        "kind": _text("started, alarm, drift, recovered, held, moving, faulted, stale, refit, …"),
+        "kind": _text("; ".join(f"{kind}: {text}" for kind, text in EVENTS.items()), EVENTS),
         "text": _text("the cause, in words"),
     }
 

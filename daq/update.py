@@ -23,6 +23,23 @@ PUBLIC: Final = ("estimate/", "residual/", "event/", "drift/", "meta")
 # recorder/status: what is recorded, or why not
 INTERNAL: Final = ("status/", "process/", "samples/", "recorder/")
 
+# every kind of event, and what it says
+EVENTS: Final = {
+    "started": "the starting procedure has ended: every value counts from here on",
+    "alarm": "the residual left what it was at the start: something has changed",
+    "transient": "values from before the change stand until it is understood",
+    "refit_started": "the nonlinear parameters are searched anew",
+    "refit_accepted": "the search's result counts from here on",
+    "refit": "by how much it moved the nonlinear parameters",
+    "refit_rejected": "the search's result does not count",
+    "drift": "a parameter has left its limits around the baseline, or the friction's shape moves",
+    "fault": "the values must not be used: no data, or an estimate that had to start again",
+    "recovered": "what was wrong is over: new values after an alarm, data again, or within the limits again",
+    "held": "the joint stands still: the values stay",
+    "moving": "the joint moves again",
+    "baseline": "what drift is measured against from here on",
+}
+
 Map = dict[str, Any]
 
 
@@ -82,7 +99,7 @@ class Publication:
         return f"drift/{self.joint}".encode(), msgpack.packb(self.head("drift", timestamp) | drift)
 
     def event(self, kind: str, text: str, timestamp: float) -> tuple[bytes, bytes]:
-        """`event/<joint>`: something happened (started, alarm, recovered, gap, stale, …), with its cause in words."""
+        """`event/<joint>`: something happened (kind: see EVENTS), with its cause in words."""
         body = self.head("event", timestamp) | {"kind": kind, "text": text}
         return f"event/{self.joint}".encode(), msgpack.packb(body)
 

@@ -177,7 +177,7 @@ class Event(NamedTuple):
     """Something that happened to an estimate."""
 
     time: int  # ns
-    kind: str  # started, alarm, recovered, held, moving, faulted, …
+    kind: str  # started, alarm, recovered, held, moving, fault, refit, …
     text: str  # the cause, in words
 
 

@@ -216,7 +216,7 @@ def main() -> None:
             estimate, event = joint.estimate(age)
             if joint.kind == "faulted" and age > options.past - 12 and end[joint.name] < 0:
                 end[joint.name] = now
-                updates.send_multipart(publication.event("stale", "no data for 1.0 s", now))
+                updates.send_multipart(publication.event("fault", "no data for 1.0 s", now))
             stamp = now if end[joint.name] < 0 else end[joint.name]
             if step == 0:
                 updates.send_multipart(publication.event("started", "start-up finished: condition 38, 13.0 s", stamp))

@@ -7,14 +7,14 @@ import sys
 from fake_core import JOINTS
 
 from daq.baseline_request import BaselineRequest
-from daq.history import JointLabel
+from daq.history import History, JointLabel
 from daq.outlet import serve
 from daq.publisher import EndpointError
 
 TOKEN = "correct-horse"
 
 
-def set_baseline(joint: str | None) -> None:
+async def set_baseline(_: History, joint: str | None) -> None:
     """Says so on stdout; the elbow is not ready for it."""
     if joint == "elbow":
         raise ValueError("elbow is still starting up: its values are no baseline yet")

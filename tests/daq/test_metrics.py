@@ -68,6 +68,8 @@ def filled(make_estimate: Callable[..., Estimate]) -> Metrics:
     metrics.absorb("status/core", status(1, 1000, 3, errors=2))
     metrics.absorb("process/core", {"name": "core", "up": True, "restarts": 1, "pid": 1, "cause": ""})
     metrics.absorb("event/elbow", {"joint": "elbow", "kind": "alarm", "text": "", "seq": 0, "boot": 1})
+    drift = {"since": 9.0, "percent": {"inertia": 12.0, "viscous": -3.0}, "z": {"inertia": 7.0, "viscous": -1.0}}
+    metrics.absorb("drift/elbow", drift | {"drifted": ["inertia"], "joint": "elbow", "seq": 0, "boot": 1})
     metrics.page(2, 5)
     metrics.malformed(1)
     return metrics
@@ -151,3 +153,10 @@ def test_a_scraper_that_asks_for_openmetrics_gets_it(make_estimate: Callable[...
     body, kind = filled(make_estimate).exposition("application/openmetrics-text; version=1.0.0")
     assert kind.startswith("application/openmetrics-text")
     assert body.endswith(b"# EOF\n")
+
+
+def test_drift_is_told_by_parameter(make_estimate: Callable[..., Estimate]) -> None:
+    found = scrape(filled(make_estimate))
+    assert found["baseline_timestamp_seconds,elbow"] == 9.0
+    assert (found["drift_ratio,elbow,inertia"], found["drift_z,elbow,inertia"]) == (0.12, 7.0)
+    assert (found["drifted,elbow,inertia"], found["drifted,elbow,viscous"]) == (1.0, 0.0)

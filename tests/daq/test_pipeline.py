@@ -1,5 +1,6 @@
 """Readings in, updates out: the truth comes out, at the configured rate, however the readings are cut into batches."""
 
+import re
 from pathlib import Path
 
 import msgpack
@@ -8,6 +9,7 @@ import pytest
 
 from daq.config import Config, load
 from daq.pipeline import Message, Pipeline
+from daq.update import EVENTS
 from drivers.reading import READING
 
 TRUTH = {"inertia": 2.0, "viscous": 3.0, "coulomb": 1.5, "offset": 0.4, "gravity_sin": 5.0, "gravity_cos": -1.0}
@@ -92,7 +94,7 @@ def test_silence_is_said_and_so_is_its_end(config: Config) -> None:
     end = int(table["time"][-1])
     assert pipeline.watch(end + 900_000_000, 0) == []
     said = pipeline.watch(end + 1_100_000_000, 0)
-    assert maps(said, b"event/elbow")[0]["kind"] == "stale"
+    assert maps(said, b"event/elbow")[0]["kind"] == "fault"
     faulted = maps(said, b"estimate/elbow")[0]
     assert faulted["health"] == {"status": "faulted", "reasons": ["no data for 1.1 s"]}
     assert pipeline.watch(end + 1_200_000_000, 0) == []
@@ -121,7 +123,7 @@ def test_a_channel_that_never_comes_is_named_although_the_others_come(config: Co
         said += pipeline.watch(int(batch["time"][-1]), 0)
     events = maps(said, b"event/elbow")
     assert [(event["kind"], event["text"]) for event in events] == [
-        ("stale", "no torque (bus.STATE.current) for 1.0 s")
+        ("fault", "no torque (bus.STATE.current) for 1.0 s")
     ]
     estimates = maps(said, b"estimate/elbow")
     assert len(estimates) > 120
@@ -173,3 +175,57 @@ def test_the_devices_own_time_serves_as_its_counter(tmp_path: Path) -> None:
     pipeline.absorb(table[keep], 0, lambda: 0)
     lost = pipeline.lines[0].aligner.lost()
     assert {cause: count for cause, count in lost.items() if count} == {"lost": 7}
+
+
+def baseline(**changed: float) -> dict[str, object]:
+    """What the joint was once, as a map."""
+    values = TRUTH | changed
+    return {"since": 86400.0, "model": "rigid", "values": values, "deviations": dict.fromkeys(values, 1e-3)}
+
+
+def test_a_joint_is_compared_with_its_baseline_once_a_second(config: Config) -> None:
+    table = readings(24.0).reshape(-1, 30)
+    pipeline = Pipeline(config, boot=1)
+    pipeline.rebase({"elbow": baseline(viscous=2.4), "shoulder": baseline()})
+    said = [message for batch in table for message in pipeline.absorb(batch, 0, lambda: 0)]
+    drifts = maps(said, b"drift/elbow")
+    assert len(drifts) == pytest.approx(11, abs=2), "from the end of the start on"
+    assert [one["seq"] for one in drifts] == list(range(len(drifts)))
+    assert np.diff([one["timestamp"] for one in drifts]) == pytest.approx(1.0, abs=0.021)
+    assert drifts[0]["drifted"] == []
+    assert drifts[-1]["drifted"] == ["viscous"]
+    assert drifts[-1]["percent"]["viscous"] == pytest.approx(25, abs=3)
+    assert drifts[-1]["baseline"] == baseline(viscous=2.4)["values"]
+    events = [(one["kind"], one["text"]) for one in maps(said, b"event/elbow")]
+    assert events[:2] == [
+        ("started", events[0][1]),
+        ("baseline", "drift is measured against that of 1970-01-02 00:00:00 UTC"),
+    ]
+    assert [kind for kind, _ in events[2:]] == ["drift"]
+    assert events[2][1].startswith("viscous has drifted: +2")
+
+
+def test_a_new_baseline_counts_at_once_and_one_of_another_model_is_told(config: Config) -> None:
+    table = readings(20.0).reshape(-1, 30)
+    pipeline = Pipeline(config, boot=1)
+
+    def absorb(batches: np.ndarray) -> tuple[list[dict], list[str]]:
+        said = [message for batch in batches for message in pipeline.absorb(batch, 0, lambda: 0)]
+        return maps(said, b"drift/elbow"), [one["kind"] for one in maps(said, b"event/elbow")]
+
+    assert absorb(table[:1600]) == ([], ["started"])
+    pipeline.rebase({"elbow": baseline()})
+    pipeline.rebase({"elbow": baseline()})
+    drifts, kinds = absorb(table[1600:1800])
+    assert (len(drifts), kinds) == (2, ["baseline"]) or (len(drifts), kinds) == (3, ["baseline"])
+    pipeline.rebase({"elbow": baseline() | {"model": "two_mass"}})
+    drifts, kinds = absorb(table[1800:])
+    assert (drifts, kinds) == ([], ["baseline"])
+
+
+def test_every_kind_of_event_stands_in_the_table() -> None:
+    root = Path(__file__).parents[2]
+    sources = [*(root / "estimators").glob("*.py"), *(root / "daq").glob("*.py")]
+    said = {kind for file in sources for kind in re.findall(r'(?:_say|\.event|Change)\("(\w+)"', file.read_text())}
+    assert said >= {"started", "alarm", "fault", "recovered", "drift", "baseline"}
+    assert said <= set(EVENTS), "what is said is documented"

@@ -122,7 +122,7 @@ def test_a_pause_in_a_recording_is_said_as_it_was_live(candump: Path, tmp_path: 
     readings["channel"] = [0, 1, 2]
     messages = list(play(Pipeline(config, BOOT), iter([readings.reshape(-1)]), Played()))
     events = [msgpack.unpackb(body)["kind"] for topic, body in messages if topic == b"event/elbow"]
-    assert events[:2] == ["stale", "recovered"]
+    assert events[:2] == ["fault", "recovered"]
 
 
 def test_two_buses_by_the_channel_that_the_log_names(

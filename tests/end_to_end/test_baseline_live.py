@@ -1,0 +1,59 @@
+"""A joint is commissioned from the command line while it runs; from then on the stream tells its drift."""
+
+import json
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from daq.config import load
+from daq.subscriber import Subscriber
+from hil_rig.live import Live
+
+
+def baseline(config: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "daq", "baseline", str(config), *words],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+def statuses(live: Live) -> set[str]:
+    with urllib.request.urlopen(f"{live.page}/api/state", timeout=10) as answer:
+        joints = json.load(answer)["joints"].values()
+    return {joint.get("health", {}).get("status", "") for joint in joints}
+
+
+@pytest.mark.compiled
+def test_a_joint_is_commissioned_while_it_runs() -> None:
+    with Live(["rigid", "--joints", "2", "--wire", "slcan"]) as live:
+        joints = list(load(live.config).joints)
+        assert baseline(live.config).stdout == "".join(f"{name}: no baseline\n" for name in joints)
+        early = baseline(live.config, "--set")
+        assert (early.returncode, early.stdout) == (1, "")
+        assert early.stderr.startswith("jointwatch: the values of joint1 are no baseline: ")
+        assert early.stderr.count("\n") == 1
+        deadline = time.monotonic() + 120
+        while statuses(live) != {"valid"}:
+            assert time.monotonic() < deadline, statuses(live)
+            time.sleep(0.2)
+        with Subscriber(live.endpoint, ("drift/", "event/"), timeout=60) as updates:
+            before = time.time()
+            done = baseline(live.config, "--set", joints[0])
+            assert done.returncode == 0, done.stderr
+            assert done.stdout.splitlines()[0].startswith(f"{joints[0]}: set 20")
+            assert "± " in done.stdout.splitlines()[1]
+            assert done.stdout.splitlines()[-1] == f"{joints[1]}: no baseline"
+            topic, drift = next(one for one in updates if one[0].startswith("drift/"))
+        assert (topic, drift["drifted"]) == (f"drift/{joints[0]}", [])
+        assert before - 5 < drift["since"] < time.time()
+        assert all(abs(z) < 5 for z in drift["z"].values())
+        page = urllib.request.urlopen(f"{live.page}/metrics", timeout=10).read().decode()
+        assert f'jointwatch_drifted{{joint="{joints[0]}",parameter="inertia"}} 0.0' in page
+        unknown = baseline(live.config, "--set", "nobody")
+        assert (unknown.returncode, unknown.stderr) == (1, "jointwatch: There is no joint 'nobody'.\n")
+    gone = baseline(live.config)
+    assert gone.returncode == 78, "the rig's folder is gone, and with it the configuration"
