@@ -201,19 +201,19 @@ class Joint(Identification):
     patience: float = Field(
         default=0.1, gt=0, le=5, description="s to wait for a late channel before a sample goes without it"
     )
+    bridge: int = Field(
+        default=2, ge=0, le=16, description="samples in a row that may be missing and are then interpolated (0: none)"
+    )
     stale: float = Field(default=1.0, gt=0, description="s without samples after which the joint is called faulted")
+    drift: DriftSettings = DriftSettings()
 
 
 class Config(Section):
-    drift: DriftSettings = DriftSettings()
     """The whole configuration, frozen."""
 
     robot: Robot = Robot()
     publish: Publish = Publish()
     recorder: Record | None = None
-    bridge: int = Field(
-        default=2, ge=0, le=16, description="samples in a row that may be missing and are then interpolated (0: none)"
-    )
     drivers: dict[Name, AnyDriver]
     joints: dict[Name, Joint]
     folder: Path = Path()  # relative paths (a DBC) are relative to the file they stand in
