@@ -1,10 +1,12 @@
-"""Reads our own recordings: what was said, the blocks of readings, and the same updates once more, bit for bit."""
+"""Reads our own recordings: what was said, blocks of readings, the configuration, and which files belong together."""
 
 import json
-from collections.abc import Iterator, Sequence
+import struct
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
+import zstandard
 from mcap.exceptions import EndOfFile, McapError
 from mcap.records import Attachment, Channel, McapRecord, Message, Metadata
 from mcap.stream_reader import StreamReader
@@ -12,12 +14,12 @@ from pydantic import ValidationError
 
 from daq import transcript
 from daq.config import Config
-from daq.latch import Latch
-from daq.pipeline import Pipeline
 from daq.recorder import BLOCKS
 from daq.recording import RecordingError
+from daq.shelf import recordings
 from daq.transcript import Block
-from estimators.refit_job import Inline
+
+SUFFIX: Final = ".mcap"
 
 
 class Said(NamedTuple):
@@ -50,48 +52,41 @@ def blocks(file: Path) -> Iterator[Block]:
 
 def configuration(file: Path) -> Config:
     """The configuration that was running; what only concerns wires is left out. Raises RecordingError."""
+    told = _told(file)
+    try:
+        return Config.model_validate(json.loads(told["json"]) | {"drivers": {}})
+    except (KeyError, ValueError, ValidationError) as error:
+        raise RecordingError(f"{file}: its configuration cannot be used: {error}") from error
+
+
+def digest(file: Path) -> str:
+    """Of the configuration that was running. Raises RecordingError."""
+    return _told(file).get("digest", "")
+
+
+def before(file: Path) -> list[Path]:
+    """The files in its folder that the start of the core that it begins in went into before, oldest first.
+
+    Raises RecordingError.
+    """
+    first = next(blocks(file), None)
+    siblings = recordings(file.parent, configuration(file).robot.name)
+    found: list[Path] = []
+    for one in reversed(siblings[: siblings.index(file)] if file in siblings else []):
+        if first is None or first.number == 0:
+            break
+        begin = next(blocks(one), None)
+        found.insert(0, one)
+        if begin is None or begin.boot != first.boot or begin.number == 0:
+            break
+    return found
+
+
+def _told(file: Path) -> dict[str, str]:
     for record in _records(file):
         if isinstance(record, Metadata) and record.name == "configuration":
-            try:
-                return Config.model_validate(json.loads(record.metadata["json"]) | {"drivers": {}})
-            except (KeyError, ValueError, ValidationError) as error:
-                raise RecordingError(f"{file}: its configuration cannot be used: {error}") from error
+            return record.metadata
     raise RecordingError(f"{file}: found no configuration in it: is it a recording of jointwatch?")
-
-
-def again(files: Sequence[Path]) -> Iterator[tuple[bytes, bytes]]:
-    """What the pipeline says to the readings of consecutive files: the same as then.
-
-    Raises RecordingError where something is missing, since what follows would not be the same.
-    """
-    config = configuration(files[0])
-    expected = (0, 0)
-    for file in files:
-        for block in blocks(file):
-            boot, number = expected
-            if block.boot != boot:
-                number = 0
-                latch = Latch(Inline())
-                pipeline = Pipeline(config, block.boot, latch)
-            if block.number != number:
-                raise RecordingError(
-                    f"{file}: expected block {number} of this start of the core, found {block.number}: "
-                    f"{'give the files before it, too' if number == 0 else 'some were lost'}"
-                )
-            expected = (block.boot, block.number + 1)
-            yield from _repeat(pipeline, latch, block)
-
-
-def _repeat(pipeline: Pipeline, latch: Latch, block: Block) -> Iterator[tuple[bytes, bytes]]:
-    start = 0
-    for batch in block.batches:
-        latch.release(batch.refits)
-        clock = iter(batch.clock)
-        if batch.length:
-            readings = block.readings[start : start + batch.length]
-            yield from pipeline.absorb(readings, batch.epoch, lambda clock=clock: next(clock))  # type: ignore[misc]
-        yield from pipeline.watch(batch.watched, batch.epoch)
-        start += batch.length
 
 
 def _records(file: Path) -> Iterator[McapRecord]:
@@ -103,5 +98,5 @@ def _records(file: Path) -> Iterator[McapRecord]:
         return
     except OSError as error:
         raise RecordingError(f"{file}: {error.strerror}") from error
-    except (McapError, ValueError) as error:
-        raise RecordingError(f"{file}: not a recording: {error}") from error
+    except (McapError, ValueError, KeyError, struct.error, zstandard.ZstdError) as error:
+        raise RecordingError(f"{file}: not a recording, or damaged: {error}") from error

@@ -5,15 +5,12 @@ or not writable, that is said, and tried again. A block goes to the file the mom
 SYNC_EVERY: that is what a loss of power can cost.
 """
 
-import contextlib
 import json
 import math
 import os
-import re
 import struct
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +23,7 @@ from daq.mcap_file import McapFile
 from daq.process import Stop, endpoint, log
 from daq.publisher import open_publisher
 from daq.schema import CLOCK, TOPICS, schema
+from daq.shelf import Shelf
 from daq.transcript import Block, received
 from daq.update import Map
 
@@ -91,7 +89,7 @@ class Recorder:
         if config.recorder is None:
             raise ValueError("expected a configuration with [recorder]")
         self._settings, self._config, self._expected = config.recorder, config, expected
-        self._folder = config.recorder.folder
+        self._shelf = Shelf(config.recorder, config.robot.name)
         self._start = time.time_ns()
         self._file: McapFile | None = None
         self._began = 0.0  # monotonic s at which the file began …
@@ -117,7 +115,7 @@ class Recorder:
                 self._write(self._file, block)
                 return
         except OSError as error:
-            self._fail(f"{self._folder}: {error.strerror or error}")
+            self._fail(f"{self._shelf.folder}: {error.strerror or error}")
         self._lost += 1
 
     def status(self) -> Map:
@@ -141,7 +139,7 @@ class Recorder:
             try:
                 file.close()
             except OSError as error:
-                self._fail(f"{self._folder}: {error.strerror or error}")
+                self._fail(f"{self._shelf.folder}: {error.strerror or error}")
 
     def _fail(self, cause: str) -> None:
         if cause != self._cause:
@@ -162,39 +160,18 @@ class Recorder:
             if not self._file.path.exists():  # somebody deleted it
                 self.close()
                 self._again = 0.0
-            elif not self._make_room():
+            elif not self._shelf.make_room(self._file.path):
                 self.close()
-                self._fail(self._full())
-
-    def _make_room(self) -> bool:
-        """Delete the oldest until limits and reserve are kept; whether they are."""
-        current = None if self._file is None else self._file.path
-        files = [file for file in recordings(self._folder, self._config.robot.name) if file != current]
-        sizes = {file: file.stat().st_size for file in files}
-        kept = sum(sizes.values())
-        for file in files:
-            if kept <= self._settings.keep and self._free() >= self._settings.reserve:
-                break
-            file.unlink()
-            log.info("deleted the oldest recording, %s", file)
-            kept -= sizes[file]
-        return self._free() >= self._settings.reserve
-
-    def _free(self) -> int:
-        disk = os.statvfs(self._folder)
-        return disk.f_bavail * disk.f_frsize
-
-    def _full(self) -> str:
-        return f"{self._folder}: {self._free() / 1e6:.0f} MB are free, {self._settings.reserve / 1e6:.0f} stay so"
+                self._fail(self._shelf.full())
 
     def _begin(self) -> None:
         if time.monotonic() < self._again:
             return
-        self._folder.mkdir(parents=True, exist_ok=True)
-        if not self._make_room():
-            self._fail(self._full())
+        path = self._shelf.new()
+        if not self._shelf.make_room(None):
+            self._fail(self._shelf.full())
             return
-        file = McapFile(_new(self._folder, self._config.robot.name), "jointwatch")
+        file = McapFile(path, "jointwatch")
         file.metadata("configuration", {"digest": digest(self._config), "json": _told(self._config)})
         self._file, self._cause = file, ""
         self._channels, self._schemas, self._introduced = {}, {}, None
@@ -240,26 +217,6 @@ class Recorder:
                 self._schemas[family] = file.schema(f"jointwatch.{family}", _json(text))
             known = self._channels[topic] = file.channel(topic, self._schemas[family])
         return known
-
-
-def recordings(folder: Path, robot: str) -> list[Path]:
-    """Every recording of this robot, oldest first."""
-    with contextlib.suppress(FileNotFoundError):
-        found = [(age, file) for file in folder.iterdir() if (age := _age(file, robot))]
-        return [file for _, file in sorted(found)]
-    return []
-
-
-def _age(file: Path, robot: str) -> tuple[str, int] | None:
-    """When a recording of this robot began, and which of that second it is; None for other files."""
-    match = re.fullmatch(re.escape(robot) + r"-(\d{8}T\d{6}Z)(?:-(\d+))?\.mcap", file.name)
-    return None if match is None else (match[1], int(match[2] or 1))
-
-
-def _new(folder: Path, robot: str) -> Path:
-    second = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-    ages = [age for file in folder.iterdir() if (age := _age(file, robot)) and age[0] == second]
-    return folder / f"{robot}-{second}{f'-{max(ages)[1] + 1}' if ages else ''}.mcap"
 
 
 def _told(config: Config) -> str:

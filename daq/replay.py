@@ -56,13 +56,13 @@ def run(options: argparse.Namespace) -> int:
         source = readings_of(options.file, config, counts, options.driver, columns)
         for message in play(pipeline, source, played, options.speed):
             if options.json:
-                print(_line(message))
+                print(line(message))
     except (DriverError, RecordingError) as error:
         failed = str(error)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    _tell(pipeline, counts, played, time.monotonic() - begin, sys.stderr if options.json else sys.stdout)
+    tell(pipeline, counts, played, time.monotonic() - begin, sys.stderr if options.json else sys.stdout)
     if not failed and not played.readings:
         failed = f"{options.file}: none of its frames carries a configured signal"
     if failed:
@@ -240,7 +240,8 @@ def _after_zero(readings: Batch) -> Batch:
     return readings
 
 
-def _line(message: Message) -> str:
+def line(message: Message) -> str:
+    """One JSON object; null for what is not known."""
     topic, body = message
     return json.dumps({"topic": topic.decode()} | _finite(msgpack.unpackb(body)), ensure_ascii=False)
 
@@ -254,7 +255,7 @@ def _finite(value: Any) -> Any:
     return [_finite(one) for one in value] if isinstance(value, list) else value
 
 
-def _tell(pipeline: Pipeline, counts: Counts, played: Played, wall: float, stream: Any) -> None:
+def tell(pipeline: Pipeline, counts: Counts, played: Played, wall: float, stream: Any) -> None:
     """Final estimates and every counter."""
     seconds = (played.last - played.first) * 1e-9
     speed = seconds / wall if wall > 0 else math.inf
@@ -262,10 +263,10 @@ def _tell(pipeline: Pipeline, counts: Counts, played: Played, wall: float, strea
     for name, causes in counts.items():
         losses = (f", {cause} {count}" for cause, count in causes.items() if count and cause != "frames")
         print(f"{name}: frames {causes['frames']}{''.join(losses)}", file=stream)
-    for line in pipeline.lines:
-        estimate = line.estimator.estimate()
-        lost = ", ".join(f"{cause} {count}" for cause, count in line.aligner.lost().items())
-        print(f"{line.name}: {estimate.phase}, {estimate.status}; {line.samples} samples; {lost}", file=stream)
+    for joint in pipeline.lines:
+        estimate = joint.estimator.estimate()
+        lost = ", ".join(f"{cause} {count}" for cause, count in joint.aligner.lost().items())
+        print(f"{joint.name}: {estimate.phase}, {estimate.status}; {joint.samples} samples; {lost}", file=stream)
         for reason in estimate.reasons:
             print(f"    {reason}", file=stream)
         for parameter, value, deviation in zip(estimate.names, estimate.values, estimate.deviations, strict=True):

@@ -17,7 +17,8 @@ from daq.config import Config, ConfigError, Record, load
 from daq.history import History
 from daq.metrics import Metrics
 from daq.recorded import blocks, configuration, said
-from daq.recorder import Expected, Recorder, recordings
+from daq.recorder import Expected, Recorder
+from daq.shelf import recordings
 from daq.subscriber import Subscriber
 from daq.transcript import Batch, Block
 from drivers.reading import READING

@@ -1,0 +1,149 @@
+"""`jointwatch replay RECORDING CONFIG`: our own recording through the pipeline again, the same updates bit for bit.
+
+Everything that is not a pure function of the readings is in the recording (see daq/transcript.py). Where a start of the
+core went over several files, those before are found beside this one and played first, unheard.
+"""
+
+import argparse
+import itertools
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgpack
+import numpy as np
+from numpy.typing import NDArray
+
+from daq.config import Config, ConfigError, Route, load, routes
+from daq.latch import Latch
+from daq.pipeline import Message, Pipeline
+from daq.recorded import before, blocks, configuration, said
+from daq.recorder import finite
+from daq.recording import RecordingError
+from daq.replay import Played, line, tell
+from daq.transcript import Batch, Block
+from daq.update import Map
+from estimators.refit_job import Inline
+
+
+class Repetition:
+    """One recording once more; `messages` gives what the pipeline says to it."""
+
+    def __init__(self, file: Path, config: Config | None = None) -> None:
+        """config: another one than was running; it must have the same channels. Raises RecordingError."""
+        recorded = configuration(file)
+        self.config = config or recorded
+        _same_channels(file, recorded, self.config)
+        self.file = file
+        self._same = (recorded.joints, recorded.publish.rate) == (self.config.joints, self.config.publish.rate)
+        self._begin(0)
+        self.played = Played()
+        self.gaps: list[str] = []  # what is missing: what follows is then not the same as it was
+        self._expected = (0, 0)  # boot and number of the block that comes next
+
+    def messages(self, speed: float | None = None) -> Iterator[Message]:
+        """Everything that is said; speed: times the recording's own (None: all there is). Raises RecordingError."""
+        begin = time.monotonic()
+        first = next(blocks(self.file), None)
+        for file in before(self.file):
+            for block in blocks(file):
+                if first is not None and block.boot == first.boot:
+                    for _ in self._repeat(block):
+                        pass
+        self.played = Played()
+        for block in blocks(self.file):
+            if speed is not None and self.played.readings:
+                ahead = (block.batches[-1].watched - self.played.first) * 1e-9 / speed
+                time.sleep(max(0.0, begin + ahead - time.monotonic()))
+            yield from self._repeat(block)
+
+    def _begin(self, boot: int) -> None:
+        """Another configuration asks for other refits: their results count at once."""
+        self._latch = Latch(Inline())
+        self.pipeline = Pipeline(self.config, boot, self._latch if self._same else None)
+
+    def _repeat(self, block: Block) -> Iterator[Message]:
+        boot, number = self._expected
+        if block.boot != boot:
+            number = 0
+            self._begin(block.boot)
+        if block.number != number:
+            self.gaps.append(f"blocks {number} to {block.number - 1} of a start of the core are missing")
+        self._expected = (block.boot, block.number + 1)
+        if len(block.readings):
+            self.played.note(block.readings)
+        start = 0
+        for batch in block.batches:
+            yield from self._turn(batch, block.readings[start : start + batch.length])
+            start += batch.length
+
+    def _turn(self, batch: Batch, readings: NDArray[np.void]) -> Iterator[Message]:
+        """What one turn of the core's loop did."""
+        self._latch.release(batch.refits)
+        if batch.baseline is not None:
+            self.pipeline.rebase(batch.baseline)
+        if batch.length:
+            clock = iter(batch.clock)
+            yield from self.pipeline.absorb(readings, batch.epoch, lambda: next(clock, batch.watched))
+        yield from self.pipeline.watch(batch.watched, batch.epoch)
+
+
+def _same_channels(file: Path, recorded: Config, config: Config) -> None:
+    """Readings are stored by channel, scaled."""
+    for then, now in itertools.zip_longest(routes(recorded), routes(config)):
+        if then != now:
+            raise RecordingError(f"{file}: expected the channels as recorded: {_words(then)}; found {_words(now)}")
+
+
+def _words(route: Route | None) -> str:
+    if route is None:
+        return "no more"
+    name, source = f"{route.joint}.{route.role}", f"{route.driver}.{route.signal}"
+    return f"{name} = {route.scale:g} × {source} + {route.offset:g}"
+
+
+def compare(repetition: Repetition) -> int:
+    """How many updates are the same as they were, to the bit. Raises RecordingError at the first that is not."""
+    nothing: tuple[str, Map] = ("nothing", {})
+    recorded = ((one.topic, one.update) for one in said(repetition.file) if "/" in one.topic)
+    repeated = ((topic.decode(), finite(msgpack.unpackb(body))) for topic, body in repetition.messages())
+    same = 0
+    for then, now in itertools.zip_longest(recorded, repeated, fillvalue=nothing):
+        if repetition.gaps:
+            raise RecordingError(f"{repetition.file}: cannot be the same: {repetition.gaps[0]}")
+        if then != now:
+            keys = [key for key in {**then[1], **now[1]} if then[1].get(key) != now[1].get(key)]
+            raise RecordingError(
+                f"{repetition.file}: after {same} equal updates, expected {then[0]}, found {now[0]}; differing: {keys}"
+            )
+        same += 1
+    return same
+
+
+def run(options: argparse.Namespace) -> int:
+    """The command."""
+    begin = time.monotonic()
+    try:
+        repetition = Repetition(options.file, load(options.config))
+        if options.check:
+            print(f"{compare(repetition)} updates, the same to the bit")
+            return 0
+        for message in repetition.messages(options.speed):
+            if options.json:
+                print(line(message))
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        return 78
+    except RecordingError as error:
+        print(f"jointwatch: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    for gap in repetition.gaps:
+        print(f"not the same as it was: {gap}", file=sys.stderr)
+    wall = time.monotonic() - begin
+    tell(repetition.pipeline, {}, repetition.played, wall, sys.stderr if options.json else sys.stdout)
+    return 0
