@@ -45,7 +45,11 @@ class Aligner:
 
     def lost(self) -> Mapping[str, int]:
         """Totals by cause: lost, late, out_of_order, invalid, restart, …"""
-        return self._resampler.counters()
+        return {cause: count for cause, count in self._resampler.counters().items() if cause != "interpolated"}
+
+    def interpolated(self) -> int:
+        """Rows that were given across missing values."""
+        return self._resampler.counters()["interpolated"]
 
 
 class Sorter:

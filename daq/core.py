@@ -85,7 +85,12 @@ def _totals(pipeline: Pipeline, receiver: Receiver, boot: int) -> dict[str, obje
         "boot": boot,
         "malformed": receiver.malformed,
         "joints": {
-            line.name: {"samples": line.samples, "updates": line.updates, "lost": dict(line.aligner.lost())}
+            line.name: {
+                "samples": line.samples,
+                "updates": line.updates,
+                "lost": dict(line.aligner.lost()),
+                "interpolated": line.aligner.interpolated(),
+            }
             for line in pipeline.lines
         },
         "drivers": {

@@ -31,10 +31,13 @@ class Metric(NamedTuple):
 TABLE: Final = (
     Metric("samples_total", Counter, ("joint",), "", "Samples that reached the joint's estimator."),
     Metric("samples_lost_total", Counter, ("joint", "cause"), "", "Samples lost, late or unusable, by cause."),
+    Metric("samples_interpolated_total", Counter, ("joint",), "", "Samples given across missing values."),
     Metric("readings_total", Counter, ("driver",), "", "Readings that the core received."),
     Metric("readings_lost_total", Counter, ("driver",), "", "Readings that never reached the core (gaps in sequence)."),
     Metric("frames_total", Counter, ("driver",), "", "Frames or packets that the driver took from the wire."),
     Metric("decode_errors_total", Counter, ("driver", "cause"), "", "Frames or packets not decoded, by cause."),
+    Metric("own_frames_total", Counter, ("driver",), "", "Frames on the bus that this host sent itself."),
+    Metric("restamped_frames_total", Counter, ("driver",), "", "Frames stamped as taken: their own stamp was untrue."),
     Metric("driver_up", Gauge, ("driver",), "", "1 while the driver's bus or port is open."),
     Metric("malformed_batches_total", Counter, (), "", "Batches that the core could not read."),
     Metric("updates_total", Counter, ("joint",), "", "Updates that the core published."),
@@ -69,7 +72,13 @@ TABLE: Final = (
 )
 # s; from the fastest that a local socket does to what is certainly wrong
 LATENCY_BUCKETS: Final = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 0.1, 0.2, 0.5, 1.0)
-TRAFFIC: Final = ("frames", "packets")  # a driver's counters that are no errors
+# a driver's counters that are no errors
+TRAFFIC: Final = {
+    "frames": "frames_total",
+    "packets": "frames_total",
+    "own_frames": "own_frames_total",
+    "restamped": "restamped_frames_total",
+}
 
 
 class Metrics:
@@ -188,6 +197,7 @@ class Metrics:
         for joint, totals in update["joints"].items():
             self._total(totals["samples"], boot, "samples_total", joint)
             self._total(totals["updates"], boot, "updates_total", joint)
+            self._total(totals.get("interpolated", 0), boot, "samples_interpolated_total", joint)
             for cause, lost in totals["lost"].items():
                 self._total(lost, boot, "samples_lost_total", joint, cause)
         for driver, link in update["drivers"].items():
@@ -196,7 +206,7 @@ class Metrics:
             self._total(link["lost"], boot, "readings_lost_total", driver)
             for cause, count in link["counters"].items():
                 if cause in TRAFFIC:
-                    self._total(count, boot, "frames_total", driver)
+                    self._total(count, boot, TRAFFIC[cause], driver)
                 else:
                     self._total(count, boot, "decode_errors_total", driver, cause)
 

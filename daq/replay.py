@@ -265,7 +265,8 @@ def tell(pipeline: Pipeline, counts: Counts, played: Played, wall: float, stream
         print(f"{name}: frames {causes['frames']}{''.join(losses)}", file=stream)
     for joint in pipeline.lines:
         estimate = joint.estimator.estimate()
-        lost = ", ".join(f"{cause} {count}" for cause, count in joint.aligner.lost().items())
+        missing = {**joint.aligner.lost(), "interpolated": joint.aligner.interpolated()}
+        lost = ", ".join(f"{cause} {count}" for cause, count in missing.items())
         print(f"{joint.name}: {estimate.phase}, {estimate.status}; {joint.samples} samples; {lost}", file=stream)
         for reason in estimate.reasons:
             print(f"    {reason}", file=stream)

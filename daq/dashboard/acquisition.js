@@ -5,7 +5,7 @@ import { element, EventLog, mark, write } from "./page.js";
 import { rate } from "./robot.js";
 import { readable } from "./words.js";
 
-const TRAFFIC = ["frames", "packets"]; // a driver's counters that are no errors
+const TRAFFIC = ["frames", "packets", "own_frames", "restamped"]; // a driver's counters that are no errors
 
 // A table whose cells are only touched when they change; columns: [[title, hint], …], the first is the row's name.
 class Table {

@@ -48,10 +48,11 @@ def status(boot: int, samples: int, lost: int, decoded: int = 100, errors: int =
         "timestamp": 1.0,
         "boot": boot,
         "malformed": 1,
-        "joints": {"elbow": {"samples": samples, "updates": samples // 20, "lost": {"late": lost}}},
+        "joints": {"elbow": {"samples": samples, "updates": samples // 20, "lost": {"late": lost},
+                             "interpolated": 7}},
         "drivers": {
             "can0": {"up": True, "cause": "", "readings": samples, "lost": lost, "restarts": 0,
-                     "counters": {"frames": decoded, "bad_crc": errors}},
+                     "counters": {"frames": decoded, "bad_crc": errors, "own_frames": 5, "restamped": 3}},
         },
     }  # fmt: skip
 
@@ -92,6 +93,13 @@ def test_an_estimate_is_told(make_estimate: Callable[..., Estimate]) -> None:
     assert values["forgetting_factor,elbow"] == 0.9995
     assert (values["process_up,core"], values["process_restarts_total,core"]) == (1, 1)
     assert (values["page_clients"], values["page_skipped_total"]) == (2, 5)
+
+
+def test_what_is_no_error_is_not_counted_as_one(make_estimate: Callable[..., Estimate]) -> None:
+    values = scrape(filled(make_estimate))
+    assert {key for key in values if key.startswith("decode_errors_total")} == {"decode_errors_total,bad_crc,can0"}
+    assert (values["own_frames_total,can0"], values["restamped_frames_total,can0"]) == (5, 3)
+    assert values["samples_interpolated_total,elbow"] == 7
 
 
 def test_latency_falls_into_its_bucket(make_estimate: Callable[..., Estimate]) -> None:
