@@ -81,6 +81,10 @@ def _parser() -> argparse.ArgumentParser:
     topping = add("top", _top, "the overview of a running service, in this terminal")
     topping.add_argument("--page", default="http://127.0.0.1:8080", metavar="URL", help="of the service")
     topping.add_argument("--once", action="store_true", help="print it once")
+    exporting = add("export", _export, "a recording as tables: estimates, residuals, drift, events, readings")
+    exporting.add_argument("recording", nargs="+", type=Path, help=".mcap, consecutive ones in order")
+    exporting.add_argument("--to", choices=["csv", "parquet"], default="csv", help="parquet needs pyarrow")
+    exporting.add_argument("--out", type=Path, metavar="FOLDER", help="named as the first recording by default")
     skewing = add("skew", _skew, "how late each channel is, from a recording of motion; prints the lines to paste")
     skewing.add_argument("recording", type=Path, help=".mat, .npz or .csv")
     skewing.add_argument("config", nargs="?", type=Path, help="table of its columns (see docs/skew.md)")
@@ -216,6 +220,12 @@ def _decode(options: argparse.Namespace) -> int:
 
 def _skew(options: argparse.Namespace) -> int:
     from daq.skew import run
+
+    return run(options)
+
+
+def _export(options: argparse.Namespace) -> int:
+    from daq.export import run
 
     return run(options)
 
