@@ -1,4 +1,7 @@
-"""Every driver keeps every rule, on a real wire: a pty, a multicast socket, python-can's own virtual bus."""
+"""Every driver keeps every rule, on a real wire: a pty, a multicast socket, python-can's own virtual bus, SocketCAN.
+
+SocketCAN wherever there is a vcan0: tests/end_to_end/test_socketcan_uml.py runs this file in a guest that has one.
+"""
 
 import os
 import socket
@@ -7,6 +10,7 @@ import time
 import tty
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import can
 import numpy as np
@@ -36,6 +40,7 @@ class Wire:
     """The far end of a driver's wire."""
 
     settings: dict[str, object]
+    early = 1_000_000  # ns by which a stamp may be before the frame was sent: python-can's resolve microseconds
 
     def send(self, count: int) -> None:
         """One frame: position count / 1000 rad, torque count / 100 N·m."""
@@ -166,7 +171,22 @@ class Multicast(Bus):
         return super().rubbish() | {"malformed"}
 
 
+class SocketCan(Bus):
+    """Another socket of this host on vcan0: what it sends is this host's own."""
+
+    CHANNEL = "vcan0"
+    early = 10_000_000  # the guest's clocks tick coarsely
+
+    def __init__(self) -> None:
+        super().__init__("socketcan", self.CHANNEL)
+
+    def rubbish(self) -> set[str]:
+        return super().rubbish() | {"own_frames"}
+
+
 WIRES: list[Callable[[], Wire]] = [Slcan, Serial, Virtual, Multicast]
+if Path("/sys/class/net", SocketCan.CHANNEL).exists():
+    WIRES.append(SocketCan)
 
 
 @pytest.fixture(params=WIRES, ids=lambda made: made.__name__.lower())
@@ -212,7 +232,7 @@ def test_the_wanted_channels_come_out_in_si_scaled_and_in_order_of_time(wire: Wi
     np.testing.assert_allclose(readings["value"][0::2], 2 * 0.01 * counts, atol=1e-12)
     np.testing.assert_allclose(readings["value"][1::2], 5 + 0.001 * counts, atol=1e-12)
     assert (np.diff(readings["time"]) >= 0).all()
-    assert readings["time"][0] >= before - 1_000_000  # stamps of python-can resolve microseconds
+    assert readings["time"][0] >= before - wire.early
     assert readings["time"][-1] <= after
 
 

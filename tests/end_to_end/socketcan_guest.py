@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 from pydantic import TypeAdapter
@@ -215,9 +216,34 @@ def diagnosed() -> dict[str, object]:
     return told
 
 
+def contract() -> dict[str, str]:
+    """Every rule for drivers, on this bus: test → what became of it."""
+    report = Path(sys.argv[1]).with_name("contract.xml")
+    command = (
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-k",
+        "socketcan",
+        "-p",
+        "no:cacheprovider",
+        f"--junitxml={report}",
+    )
+    told = subprocess.run((*command, "tests/contracts/test_drivers.py"), timeout=200, stdout=subprocess.PIPE, text=True)
+    if not report.exists():
+        return {"pytest": told.stdout}
+    return {
+        case.attrib["name"]: "\n".join(
+            one.attrib["message"] for one in case if one.tag in ("failure", "error", "skipped")
+        )
+        for case in ElementTree.parse(report).iter("testcase")
+    }
+
+
 def main(result: Path) -> None:
     logging.basicConfig(level="INFO")
-    steps = (strangers, beside_candump, chosen, stepped, comes_and_goes, diagnosed, stalls)
+    steps = (contract, strangers, beside_candump, chosen, stepped, comes_and_goes, diagnosed, stalls)
     result.write_text(json.dumps({step.__name__: step() for step in steps}))
 
 

@@ -86,6 +86,11 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found
 
 
+def test_socketcan_keeps_every_rule_for_drivers(seen: dict[str, Any]) -> None:
+    assert len(seen["contract"]) >= 9
+    assert {name: text for name, text in seen["contract"].items() if text} == {}
+
+
 def test_classic_extended_and_fd_frames_of_strangers_are_read(seen: dict[str, Any]) -> None:
     assert [reading[1:] for reading in seen["strangers"]["readings"]] == [[0, 1.0], [1, 0x1234], [2, 12345]]
 
