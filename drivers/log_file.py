@@ -76,6 +76,10 @@ class LogFile:
                 return can.LogReader(self._path)
             except OSError:
                 raise
+            except NotImplementedError:  # python-can's way to say it; the file was not even looked at
+                raise DriverError(
+                    f"{self._path}: reading MF4 takes asammdf, found none: pip install 'jointwatch[mf4]'"
+                ) from None
             except Exception as error:
                 reason = _reason(error)
             raise DriverError(f"{self._path}: breaks off after 0 frames: {reason}")
