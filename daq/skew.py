@@ -18,8 +18,10 @@ from estimators.base import Floats, Nanoseconds
 from estimators.skew import Relation, Series, SkewError, delay
 
 REFERENCE: Final = "position"
-_RELATIONS: Final = {"position": Relation.SAME, "velocity": Relation.RATE, "speed": Relation.RATE}
 _EFFORTS: Final = ("torque", "force", "effort", "current")
+_RELATIONS: Final = {"position": Relation.SAME, "velocity": Relation.RATE, "speed": Relation.RATE} | dict.fromkeys(
+    _EFFORTS, Relation.EFFORT
+)
 
 Finding = dict[str, Any]
 
@@ -89,7 +91,7 @@ def _undelayed(joint: Joint) -> Joint:
 def _compare(role: str, reference: Series, channel: Series, effort: Series | None, longest: float) -> Finding:
     relation = next((one for word, one in _RELATIONS.items() if word in role), None)
     if relation is None:
-        return {"why": "not the same motion as the position: its delay does not show in a recording like this"}
+        return {"why": "neither a position, a velocity nor a torque: its delay does not show in motion"}
     try:
         found = delay(reference, channel, relation, effort, longest)
     except SkewError as error:

@@ -5,12 +5,14 @@ With q the reference channel, made equidistant and smoothed by the same kernel g
     y(t) = S(t − d) θ + error,   S a cubic spline through columns formed of q:
         same    q, 1, s(v), τₑ            another encoder of the same joint
         rate    v, 1                      a velocity that the device gives
+        effort  a, v, s(v), sin q, cos q, 1     the torque, force or current of the joint: its equation of motion
 
 with s(v) = tanh(v/v₀). d is found by variable projection (Golub, Pereyra 1973): the least residual on a grid of delays,
 then Gauss–Newton on [S, −S′θ]. A delay shows as d·v, so whatever else is odd in velocity must not stand in for it, and
 whatever bends the joint must have a column. Deflection is the torque over a stiffness, but only of the torque that
 passes the spring: τₑ = τ without its own regression on v and s(v), the motor's friction. What is left of it is even
-under time reversal and takes nothing from the delay; s(v) takes lost motion at reversals. The channels are not
+under time reversal and takes nothing from the delay; s(v) takes lost motion at reversals. A torque's delay shows in
+what jumps (acceleration, friction at reversals), as far as one joint's equation explains it. The channels are not
 whitened: a delay is read where the motion is, not where a joint's resonances turn the phase.
 
 The standard deviation is the delete-one-block jackknife (Shao, Wu 1989) over 20 blocks of time, since residuals of real
@@ -35,6 +37,7 @@ SMOOTHING_SAMPLES: Final = 2.0
 SUPPORT: Final = 4.0  # standard deviations at which g ends
 REVERSAL: Final = 0.05  # v₀ over the rms speed
 TOGETHER: Final = 2.5  # periods between two samples that may be interpolated
+UNEXPLAINED: Final = 0.1  # of a torque, beyond which what other joints do to it passes for a delay
 SEARCHED_ROWS: Final = 5000  # rows on which the grid of delays is tried
 SEARCHED_DELAYS: Final = 101
 STEPS: Final = 30
@@ -45,6 +48,7 @@ class Relation(StrEnum):
 
     SAME = "same"
     RATE = "rate"
+    EFFORT = "effort"
 
 
 class Series(NamedTuple):
@@ -59,8 +63,8 @@ class Delay(NamedTuple):
 
     delay: float  # s
     deviation: float  # s
-    gain: float  # of the channel over the reference (or its rate)
-    before: float  # std of channel − reference (or its rate), channel's unit, as recorded
+    gain: float  # of the channel over the reference (or its rate; of an effort: over the acceleration, the inertia)
+    before: float  # std of channel − reference (or its rate, or the equation of motion), channel's unit, as recorded
     after: float  # the same with the delay taken off
     rows: int
 
@@ -75,7 +79,8 @@ def delay(
     """The delay of a channel against the reference, positive when the channel is late.
 
     effort: the joint's torque where it is known (for `same`: lets the joint bend); longest: s, either way.
-    Raises SkewError when the recording is too short, the joint rests, or no delay within ±longest fits best.
+    Raises SkewError when the recording is too short, the joint rests, no delay within ±longest fits best, or an effort
+    is not explained by the joint's own equation of motion.
     """
     others = [] if effort is None or relation is not Relation.SAME else [effort]
     grid, known, raw = _together([reference, channel, *others])
@@ -92,6 +97,12 @@ def delay(
     found = _gauss_newton(spline, t, y, _search(spline, t, y, longest), longest)
     deviation = _jackknife(_jacobian(spline, t, y, found), y - _fit(spline(t - found), y)[1], t)
     gain = float(_fit(spline(t - found), y)[0][0])
+    if relation is Relation.EFFORT:
+        before, after = (float(np.std(y - _fit(spline(t - late), y)[1])) for late in (0.0, found))
+        left = after / float(np.std(y))
+        if left > UNEXPLAINED:
+            raise SkewError(f"one joint's equation of motion leaves {left:.0%} of it: too much to tell its delay")
+        return Delay(found, deviation, gain, before, after, len(t))
     motion, order = CubicSpline(grid, raw[0]), int(relation is Relation.RATE)
     scale = 1.0 if abs(gain - 1) < 0.05 else gain  # gears are exact: a fit of 0.9998 is not a gear
     before, after = (float(np.std(raw[1][keep] - scale * motion(t - late, order))) for late in (0.0, found))
@@ -138,6 +149,8 @@ def _columns(relation: Relation, grid: Floats, q: Floats, effort: Floats | None,
     reversal = np.convolve(np.tanh(v / (REVERSAL * speed)), taps, "same")
     if relation is Relation.RATE:
         return np.stack([v, one], axis=1)
+    if relation is Relation.EFFORT:
+        return np.stack([a, v, reversal, np.sin(q), np.cos(q), one], axis=1)
     if effort is None:
         return np.stack([q, one, reversal], axis=1)
     dynamics = np.stack([v, reversal, a, np.sin(q), np.cos(q), one], axis=1)

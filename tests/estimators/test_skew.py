@@ -10,6 +10,7 @@ from estimators.base import Floats
 from estimators.skew import Delay, Relation, Series, SkewError, delay
 
 KR300 = Path(__file__).parents[3] / "shared/data/kr300"
+EMPS = Path(__file__).parents[3] / "shared/data/emps/nlid_emps_sim_data_training.mat"
 PERIOD = 4e-3
 STIFFNESS, INERTIA, VISCOUS, COULOMB = 4e6, 400.0, 2000.0, 300.0  # N·m/rad, kg·m², N·m·s/rad, N·m
 
@@ -53,6 +54,35 @@ def test_friction_is_not_taken_for_delay() -> None:
     """A plain column of torque would take c·fv = 0.5 ms: viscous friction of the motor, which never bends the gear."""
     motor, link, torque = joint(0.003)
     assert abs(delay(motor, link, Relation.SAME, torque).delay - 0.003) < 0.1 * VISCOUS / STIFFNESS
+
+
+@pytest.mark.parametrize("late", [-0.0122, 0.0, 0.0009, 0.0043])
+def test_a_torque_is_late_against_its_equation_of_motion(late: float) -> None:
+    motor, _, torque = joint(0.0)
+    found = delay(motor, Series(torque.time + late, torque.values), Relation.EFFORT)
+    assert found.delay == pytest.approx(late, abs=2e-4)
+    assert abs(found.delay - late) < 4 * found.deviation + 5e-5
+    assert found.gain == pytest.approx(INERTIA, rel=0.05)
+
+
+def test_the_delay_of_another_joints_torque_is_not_told() -> None:
+    motor, _, torque = joint(0.0)
+    other = Series(torque.time, torque.values + 500.0 * np.sin(7.0 * torque.time))
+    with pytest.raises(SkewError, match=r"equation of motion leaves \d+% of it: too much"):
+        delay(motor, other, Relation.EFFORT)
+
+
+def test_the_delay_that_is_put_into_the_force_of_a_real_drive_comes_out() -> None:
+    if not EMPS.exists():
+        pytest.skip(f"needs the EMPS recording in {EMPS}")
+    data = loadmat(EMPS)
+    position, force = data["qm"].ravel(), data["vir"].ravel() * data["gtau"].item()
+    t = 1e-3 * np.arange(len(position))
+    own, later = (delay(Series(t, position), Series(t + late, force), Relation.EFFORT) for late in (0.0, 0.0045))
+    assert later.delay - own.delay == pytest.approx(0.0045, abs=2e-5)
+    assert abs(own.delay) < 5e-4
+    assert own.deviation < 1e-4
+    assert own.gain == pytest.approx(95.1, rel=0.01)  # kg
 
 
 def test_the_deviation_is_what_the_error_is() -> None:
