@@ -90,6 +90,7 @@ def _totals(pipeline: Pipeline, receiver: Receiver, boot: int) -> dict[str, obje
                 "updates": line.updates,
                 "lost": dict(line.aligner.lost()),
                 "interpolated": line.aligner.interpolated(),
+                "skew": line.skew,
             }
             for line in pipeline.lines
         },

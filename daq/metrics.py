@@ -38,6 +38,9 @@ TABLE: Final = (
     Metric("decode_errors_total", Counter, ("driver", "cause"), "", "Frames or packets not decoded, by cause."),
     Metric("own_frames_total", Counter, ("driver",), "", "Frames on the bus that this host sent itself."),
     Metric("restamped_frames_total", Counter, ("driver",), "", "Frames stamped as taken: their own stamp was untrue."),
+    Metric(
+        "bus_busy_seconds_total", Counter, ("driver",), "", "Time that frames took on the bus: its rate is its load."
+    ),
     Metric("driver_up", Gauge, ("driver",), "", "1 while the driver's bus or port is open."),
     Metric("malformed_batches_total", Counter, (), "", "Batches that the core could not read."),
     Metric("updates_total", Counter, ("joint",), "", "Updates that the core published."),
@@ -78,7 +81,9 @@ TRAFFIC: Final = {
     "packets": "frames_total",
     "own_frames": "own_frames_total",
     "restamped": "restamped_frames_total",
+    "busy_us": "bus_busy_seconds_total",
 }
+BASE_UNITS: Final = {"busy_us": 1e-6}
 
 
 class Metrics:
@@ -206,7 +211,7 @@ class Metrics:
             self._total(link["lost"], boot, "readings_lost_total", driver)
             for cause, count in link["counters"].items():
                 if cause in TRAFFIC:
-                    self._total(count, boot, TRAFFIC[cause], driver)
+                    self._total(count * BASE_UNITS.get(cause, 1), boot, TRAFFIC[cause], driver)
                 else:
                     self._total(count, boot, "decode_errors_total", driver, cause)
 

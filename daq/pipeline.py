@@ -34,6 +34,7 @@ class JointLine:
         self.name = name
         self.estimator = joint.build(1.0 / joint.rate, executor)
         self.aligner = Aligner(joint, self.estimator.channels)
+        self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, taken off
         self.samples = 0
         self.updates = 0
         self._publication = publication

@@ -41,7 +41,7 @@ PHASES: Final = {
     "held": ("‖", "#8a98a5"),
     "faulted": ("✗", "#d55e00"),
 }
-TRAFFIC: Final = ("frames", "packets", "own_frames", "restamped")  # no errors; the first that there is, is all
+TRAFFIC: Final = ("frames", "packets", "own_frames", "restamped", "busy_us")  # no errors; the first there is, is all
 
 State = dict[str, Any]
 Cell = TypeVar("Cell")

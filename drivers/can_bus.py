@@ -15,7 +15,7 @@ from drivers.base import LinkError, Wanted, nearest
 from drivers.can_layout import CanLayoutSettings
 from drivers.decode import Decoder
 from drivers.descriptor import link_error
-from drivers.frame import Layout
+from drivers.frame import EXTENDED, Frames, Layout
 
 _HOST_SETS_BITRATE: Final = frozenset({"socketcan", "socketcand", "udp_multicast", "virtual"})
 
@@ -86,10 +86,11 @@ class CanBus:
         self._decoder = Decoder(layout, wanted)
         self._adapter: Adapter | None = None
         self._garbage: Mapping[str, int] = {}
+        self._bits = 0  # on the bus, of every frame that came
 
     def __enter__(self) -> Self:
         settings = self._settings
-        self._decoder, self._garbage = Decoder(self._layout, self._wanted), {}
+        self._decoder, self._garbage, self._bits = Decoder(self._layout, self._wanted), {}, 0
         try:
             self._adapter = open_adapter(
                 settings.interface,
@@ -114,11 +115,25 @@ class CanBus:
         """Readings of all frames that are there. Raises LinkError."""
         if self._adapter is None:
             raise LinkError(f"{self._settings.channel}: not open")
-        readings = self._decoder.decode(self._adapter.receive(timeout))
+        frames = self._adapter.receive(timeout)
+        if self._settings.bitrate is not None and not self._settings.fd:
+            self._bits += _bits(frames)
+        readings = self._decoder.decode(frames)
         self._decoder.watch(time.monotonic_ns())
         return readings
 
     def counters(self) -> Mapping[str, int]:
-        """Frames received, and every loss by cause (see Decoder); malformed: what could not be taken for a frame."""
+        """Frames received, and every loss by cause (see Decoder); malformed: what could not be taken for a frame.
+
+        busy_us: µs that the frames took on the bus at least, where its bit rate is known.
+        """
         garbage = self._garbage if self._adapter is None else self._adapter.counts
-        return {**self._decoder.counts, **garbage}
+        bitrate = self._settings.bitrate
+        busy = {} if bitrate is None or self._settings.fd else {"busy_us": self._bits * 1_000_000 // bitrate}
+        return {**self._decoder.counts, **garbage, **busy}
+
+
+def _bits(frames: Frames) -> int:
+    """Of classic frames on the bus, without stuff bits."""
+    extended = np.count_nonzero(frames.ids & np.uint32(EXTENDED))
+    return int(47 * len(frames.ids) + 20 * extended + 8 * np.minimum(frames.lengths, 8).sum())

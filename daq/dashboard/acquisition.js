@@ -5,7 +5,13 @@ import { element, EventLog, mark, write } from "./page.js";
 import { rate } from "./robot.js";
 import { readable } from "./words.js";
 
-const TRAFFIC = ["frames", "packets", "own_frames", "restamped"]; // a driver's counters that are no errors
+const TRAFFIC = ["frames", "packets", "own_frames", "restamped", "busy_us"]; // a driver's counters that are no errors
+
+// share of the bus's time that frames took
+function load(history) {
+  const busy = history.length && "busy_us" in history.at(-1)[1].counters ? rate(history, (found) => found.counters.busy_us) : null;
+  return busy === null ? null : busy / 1e6;
+}
 
 // A table whose cells are only touched when they change; columns: [[title, hint], …], the first is the row's name.
 class Table {
@@ -41,12 +47,12 @@ export class AcquisitionView {
     this.pace = 1;
     this.links = new Table("Drivers", [
       ["driver", "one process per bus or port"], ["state", ""], ["frames/s", "frames or packets that came off the wire"],
-      ["values/s", "readings that reached the core"], ["bus load", "share of the bus's time that is used"],
+      ["values/s", "readings that reached the core"], ["bus load", "share of its time that frames take, stuff bits not counted; where the configuration has the bit rate"],
       ["not decoded", "frames or packets, since the start, by cause"], ["lost", "readings lost between driver and core"], ["restarts", ""],
     ], "No driver has reported yet.", "states");
     this.joints = new Table("Joints", [
       ["joint", ""], ["samples/s", "rows that reached the estimator"], ["updates/s", ""], ["lost", "samples lost, late or unusable, by cause"],
-      ["share", "of all samples"], ["frame to update", "from the arrival of the newest frame to this update"], ["skew", "measured delay between channels"],
+      ["share", "of all samples"], ["frame to update", "from the arrival of the newest frame to this update"], ["skew", "how late each channel is: taken off before samples are built, as configured"],
     ], "No joint yet.");
     this.processes = new Table("Processes", [["process", ""], ["state", ""], ["restarts", ""], ["last cause", ""]], "No process has reported yet.", "states");
     this.recorder = element("p", { class: "recorder" });
@@ -70,7 +76,7 @@ export class AcquisitionView {
       return [name, driver.up ? "good" : "bad", [
         name, driver.up ? "open" : driver.cause || "closed",
         format.perSecond(frames ? rate(history, (found) => found.counters[frames]) : null), format.perSecond(rate(history, (found) => found.readings)),
-        format.percent(driver.load), format.causes(errors) || "0", format.count(driver.lost), format.count(driver.restarts),
+        format.percent(load(history)), format.causes(errors) || "0", format.count(driver.lost), format.count(driver.restarts),
       ]];
     }));
     this.joints.update([...robot.joints.values()].map((joint) => {

@@ -220,6 +220,12 @@ def main() -> None:
             stamp = now if end[joint.name] < 0 else end[joint.name]
             if step == 0:
                 updates.send_multipart(publication.event("started", "start-up finished: condition 38, 13.0 s", stamp))
+            if joint.name == "base" and step == int((options.past + 6) * options.rate):
+                text = "12.0 s of motion since the change: omega_tanh 0.049 → 0.052, omega_stribeck 0.138 → 0.141"
+                updates.send_multipart(publication.event("refit", text, stamp))
+            if joint.name == "shoulder" and step == int(2 * options.rate):
+                text = "coulomb has drifted: +16.2 % of its baseline, 57.0 standard deviations"
+                updates.send_multipart(publication.event("drift", text, stamp))
             if event and age > 1:
                 updates.send_multipart(publication.event("alarm", event, stamp))
             updates.send_multipart(publication.estimate(estimate, stamp, stamp, abs(joint.random.normal(2e-4, 5e-5))))
@@ -238,10 +244,11 @@ def _report(status: zmq.Socket, joints: tuple[Joint, ...], boot: int, samples: i
     lost = {"lost": 0, "late": 2, "invalid": 0}
     status.send_multipart((b"status/core", msgpack.packb({
         "timestamp": now, "boot": boot, "malformed": 0,
-        "joints": {joint.name: {"samples": samples, "updates": updates, "lost": lost} for joint in joints},
+        "joints": {joint.name: {"samples": samples, "updates": updates, "lost": lost, "skew": {"torque": 0.0031}}
+                   for joint in joints},
         "drivers": {
             "can0": {"up": True, "cause": "", "readings": samples * 8, "lost": 0, "restarts": 0,
-                     "counters": {"frames": samples * 4, "unmatched": 3}},
+                     "counters": {"frames": samples * 4, "unmatched": 3, "busy_us": samples * 432}},
             "can1": {"up": False, "cause": "interface can1 is down", "readings": samples, "lost": 12, "restarts": 2,
                      "counters": {"frames": samples, "bad_crc": 1}},
         },

@@ -52,7 +52,8 @@ def status(boot: int, samples: int, lost: int, decoded: int = 100, errors: int =
                              "interpolated": 7}},
         "drivers": {
             "can0": {"up": True, "cause": "", "readings": samples, "lost": lost, "restarts": 0,
-                     "counters": {"frames": decoded, "bad_crc": errors, "own_frames": 5, "restamped": 3}},
+                     "counters": {"frames": decoded, "bad_crc": errors, "own_frames": 5, "restamped": 3,
+                                  "busy_us": 1_500_000}},
         },
     }  # fmt: skip
 
@@ -168,3 +169,9 @@ def test_drift_is_told_by_parameter(make_estimate: Callable[..., Estimate]) -> N
     assert found["baseline_timestamp_seconds,elbow"] == 9.0
     assert (found["drift_ratio,elbow,inertia"], found["drift_z,elbow,inertia"]) == (0.12, 7.0)
     assert (found["drifted,elbow,inertia"], found["drifted,elbow,viscous"]) == (1.0, 0.0)
+
+
+def test_bus_time_is_in_seconds_and_no_error(make_estimate: Callable[..., Estimate]) -> None:
+    found = scrape(filled(make_estimate))
+    assert found["bus_busy_seconds_total,can0"] == 1.5
+    assert not [name for name in found if name.startswith("decode_errors_total") and "busy" in name]

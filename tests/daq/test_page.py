@@ -261,9 +261,11 @@ def test_acquisition_tells_rates_losses_and_causes(seven: str, open_page: Callab
     expect(drivers).to_have_count(3, timeout=SOON)
     expect(drivers.nth(1)).to_contain_text("unmatched 3")
     expect(drivers.nth(2)).to_contain_text("interface can1 is down")
+    expect(drivers.nth(1)).to_contain_text("43.2 %", timeout=SOON)
     joints = page.get_by_role("table", name="Joints").get_by_role("row")
     expect(joints).to_have_count(8)
     expect(joints.nth(1)).to_contain_text("late 2")
+    expect(joints.nth(1)).to_contain_text("torque 3.1 ms")
     rate = joints.nth(1).get_by_role("cell").nth(0)
     expect(rate).not_to_have_text("–", timeout=SOON)
     assert 500 < float((rate.text_content() or "").replace("\u202f", "")) < 1500, "1000 a second are published"
@@ -375,3 +377,37 @@ def test_it_says_stale_and_reconnects_by_itself(
     refused = [trouble for trouble in troubles if "WebSocket connection to" in trouble]
     assert troubles == refused, "but for the attempts while the outlet was away"
     troubles.clear()
+
+
+def test_a_refit_is_told_with_its_cause(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{seven}/#/joint/base")
+    refit = page.locator(".log li").filter(has_text="refit")
+    expect(refit).to_contain_text("omega_tanh 0.049 → 0.052", timeout=SOON)
+    expect(refit.locator(".kind")).to_have_attribute("data-tone", "busy")
+    page.goto(f"{seven}/#/joint/shoulder")
+    drift = page.locator(".log li").filter(has_text="has drifted")
+    expect(drift.locator(".kind")).to_have_attribute("data-tone", "warn", timeout=SOON)
+
+
+def test_it_survives_a_restart_of_the_whole_service(
+    tmp_path: Path, make_core: Any, restart: Callable[..., Any], open_page: Callable[..., Page], troubles: list[str],
+    make_estimate: Callable[..., Estimate],
+) -> None:  # fmt: skip
+    first, core = restart(tmp_path), make_core(tmp_path, boot=1)
+    page = open_page(f"{first.page}/#/joint/elbow")
+    phase = page.locator(".head .pill")
+    feed(page, core, make_estimate(), lambda: phase.text_content() == "Normal")
+    core.close()
+    first.stop()
+    expect(page.locator("#connection")).to_contain_text("Reconnecting", timeout=SOON)
+    restart(tmp_path, page=first.page)
+    again = make_core(tmp_path, boot=2)
+    try:
+        faulted = make_estimate(Phase.FAULTED, ("the encoder jumped",))
+        feed(page, again, faulted, lambda: phase.text_content() == "Faulted")
+        expect(page.locator(".reasons li")).to_have_text("the encoder jumped")
+        expect(page.locator("#connection")).to_have_text("Live", timeout=SOON)
+        feed(page, again, make_estimate(inertia=0.75), lambda: phase.text_content() == "Normal")
+    finally:
+        again.close()
+    troubles[:] = [trouble for trouble in troubles if "WebSocket connection to" not in trouble]
