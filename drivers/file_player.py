@@ -24,6 +24,7 @@ from drivers.log_file import LogFile
 from drivers.reading import empty
 from drivers.units import Quantity, Scale
 
+LATEST: Final = float(1 << 62)  # ns
 ROWS: Final = 4096  # of a CSV file at a time
 MESSAGE: Final = "row"
 _TIMES: Final = {"s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1.0}
@@ -113,7 +114,7 @@ class CsvFile:
 
     def _frames(self, rows: list[list[float]]) -> Frames:
         table = np.array(rows, np.float64)
-        good = np.isfinite(table[:, 0])
+        good = np.abs(table[:, 0] * self._unit) < LATEST  # and no NaN
         self._malformed += int(len(table) - good.sum())
         table = table[good]
         count, width = len(table), 8 * (table.shape[1] - 1)

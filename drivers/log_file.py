@@ -15,6 +15,7 @@ from drivers.frame import Frames
 
 BLOCK: Final = 1 << 20  # bytes of text at a time
 MESSAGES: Final = 4096  # of python-can's at a time
+LATEST: Final = 4e9  # s since 1970; a time that is none is later, or NaN
 CANDUMP: Final = (".log", ".txt", ".candump")
 
 
@@ -25,13 +26,16 @@ class LogFile:
         """channel: the one that is wanted, all where empty."""
         self._path, self._channel = path, channel
         self._text = candump.Parser(channel)
-        self._others = 0
+        self._others = self._malformed = 0
 
     @property
     def counts(self) -> Mapping[str, int]:
         """What was no frame, and frames of other channels."""
         counts = self._text.counts
-        return counts | {"other_channels": counts["other_channels"] + self._others}
+        return {
+            "malformed": counts["malformed"] + self._malformed,
+            "other_channels": counts["other_channels"] + self._others,
+        }
 
     def blocks(self) -> Iterator[Frames]:
         """Its frames, a batch at a time. Raises DriverError where it cannot be read, or breaks off."""
@@ -87,6 +91,9 @@ class LogFile:
     def _frames(self, block: list[can.Message]) -> Frames:
         wanted = [one for one in block if not self._channel or str(one.channel) == self._channel]
         self._others += len(block) - len(wanted)
+        timed = [one for one in wanted if abs(one.timestamp) < LATEST]
+        self._malformed += len(wanted) - len(timed)
+        wanted = timed
         stamps = np.array([one.timestamp for one in wanted], np.float64)
         return from_messages(wanted, np.rint(stamps * 1e9).astype(np.int64))
 

@@ -1,27 +1,37 @@
 """Every parser on streams made of right, damaged and random pieces, cut anywhere, beside a plain reader of each format.
 
+Streams: slcan, candump, packets in every framing; SocketCAN's records from a socket; files: CSV, ASC, BLF, TRC, DBC.
+
 Some hundred streams here; ten minutes of them (JOINTWATCH_FUZZ=600 seconds is the default) with
 `.venv/bin/python -m pytest -m slow tests/drivers/test_fuzz.py`.
 """
 
+import functools
 import os
 import re
+import socket
+import struct
+import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
+import can
 import pytest
 from crccheck.crc import Crc16CcittFalse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from drivers import candump, slcan
-from drivers.base import LayoutError, Wanted
+from drivers import bulk, candump, slcan
+from drivers.base import DriverError, LayoutError, Wanted
 from drivers.decode import Decoder
 from drivers.deframe import Deframer
+from drivers.file_player import CsvFile, FileSettings
 from drivers.frame import EXTENDED, REMOTE, Frames
 from drivers.layout import from_dbc
+from drivers.log_file import LogFile
 from drivers.packets import Framing, encode
 
 FUZZ = float(os.environ.get("JOINTWATCH_FUZZ", "600"))  # s
@@ -255,19 +265,117 @@ def check_dbc(case: tuple[list[tuple[int, str]], Path]) -> None:
     decoder.decode(frames)
 
 
+def check_records(datagrams: list[bytes]) -> None:
+    """Datagrams of any size and content, as a CAN socket would deliver them."""
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as near,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as far,
+    ):
+        near.bind(("127.0.0.1", 0))
+        bulk.prepare(near)
+        far.connect(near.getsockname())
+        for datagram in datagrams:
+            far.send(datagram)
+        receiver = bulk.Receiver(near.fileno())
+        found = unpacked([receiver.receive(1.0)])
+    right = []
+    for data in datagrams:
+        ident, size = (int.from_bytes(data[:4], "little"), data[4]) if len(data) in (16, 72) else (0, 255)
+        if size <= len(data) - 8:
+            right.append((ident, b"" if ident & REMOTE else data[8 : 8 + size]))
+    assert found == right
+    assert receiver.malformed == len(datagrams) - len(right)
+
+
+def check_csv(case: tuple[str, Path]) -> None:
+    text, folder = case
+    file = folder / "fuzzed.csv"
+    file.write_text("t,a,b\n" + text, encoding="utf-8")
+    settings = FileSettings.model_validate(
+        {"kind": "file", "path": file, "columns": {"a": {}, "b": {}}, "time": "t", "speed": 0}
+    )
+    recording, rows = CsvFile(settings), 0
+    try:
+        for block in recording.blocks():
+            rows += len(block.ids)
+            assert block.payload.shape == (len(block.ids), 16)
+    except DriverError:
+        return
+    assert rows + recording.counts["malformed"] <= text.count("\n") + text.count("\r") + 1
+
+
+@functools.cache
+def written(suffix: str) -> bytes:
+    """A file as python-can writes it."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, f"written{suffix}")
+        with can.Logger(str(file)) as logger:
+            for number in range(30):
+                data = bytes(number % 9)
+                logger(can.Message(timestamp=1e9 + number / 100, arbitration_id=number, data=data, channel=1))
+        return file.read_bytes()
+
+
+def check_file(suffix: str) -> Callable[[tuple[list[tuple[int, bytes]], Path]], None]:
+    def check(case: tuple[list[tuple[int, bytes]], Path]) -> None:
+        changes, folder = case
+        data = written(suffix)
+        for at, piece in changes:
+            at %= len(data) + 1
+            data = data[:at] + piece + data[at + len(piece) :] if piece else data[:at]
+        file = folder / f"fuzzed{suffix}"
+        file.write_bytes(data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                for block in LogFile(file).blocks():
+                    assert len(block.ids) == len(block.payload) == len(block.lengths) == len(block.times)
+            except DriverError as error:
+                assert str(file) in str(error)  # noqa: PT017 - most changes break nothing
+
+    return check
+
+
+CELLS = st.one_of(st.floats().map(repr), st.text('0123456789.-+eE," \t\rx', max_size=8))
+RECORDS = st.one_of(
+    st.builds(
+        lambda ident, size, data: struct.pack("<IB3x8s", ident, size, data),
+        st.integers(0, 2**32 - 1), st.integers(0, 9), st.binary(max_size=8),
+    ),
+    st.builds(
+        lambda ident, size, data: struct.pack("<IB3x64s", ident, size, data),
+        st.integers(0, 2**32 - 1), st.integers(0, 66), st.binary(max_size=64),
+    ),
+    st.binary(max_size=100),
+)  # fmt: skip
+
 CHECKS: dict[str, tuple[Callable[..., None], st.SearchStrategy[object]]] = {
     "slcan": (check_slcan, streams(slcan_line())),
     "candump": (check_candump, streams(log_line())),
     **{kind: (check_packets(kind), streams(packet(kind))) for kind in FRAMINGS},
+    "records": (check_records, st.lists(RECORDS, max_size=20)),
+}
+FILES: dict[str, tuple[Callable[..., None], st.SearchStrategy[object]]] = {
+    "csv": (check_csv, st.lists(st.lists(CELLS, max_size=4).map(",".join), max_size=20).map("\n".join)),
+    **{
+        suffix[1:]: (check_file(suffix), st.lists(st.tuples(st.integers(0, 10**6), st.binary(max_size=6)), max_size=4))
+        for suffix in (".blf", ".asc", ".trc")
+    },
 }
 CHANGES = st.lists(
     st.tuples(st.integers(0, 2000), st.text('0123456789@|-+(),[]mM ";:_\n\0é', max_size=3)), min_size=1, max_size=4
 )
 
 
+FILES["dbc"] = (check_dbc, CHANGES)
+NAMES = [*CHECKS, *FILES]
+
+
 def fuzz(name: str, examples: int, folder: Path, seconds: float = 0.0) -> int:
     """Check so many examples, again until the time is over; returns how many there were."""
-    check, cases = CHECKS.get(name, (check_dbc, st.tuples(CHANGES, st.just(folder))))
+    check, cases = CHECKS.get(name) or FILES[name]
+    if name in FILES:
+        cases = st.tuples(cases, st.just(folder))
     quiet = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
     seen = 0
 
@@ -285,12 +393,12 @@ def fuzz(name: str, examples: int, folder: Path, seconds: float = 0.0) -> int:
     return seen
 
 
-@pytest.mark.parametrize("name", [*CHECKS, "dbc"])
+@pytest.mark.parametrize("name", NAMES)
 def test_no_stream_breaks_a_parser(name: str, tmp_path: Path) -> None:
     assert fuzz(name, 60, tmp_path) >= 30
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*CHECKS, "dbc"])
+@pytest.mark.parametrize("name", NAMES)
 def test_no_stream_breaks_a_parser_for_long(name: str, tmp_path: Path) -> None:
-    print(name, fuzz(name, 2000, tmp_path, FUZZ / (len(CHECKS) + 1)), "streams")
+    print(name, fuzz(name, 2000, tmp_path, FUZZ / len(NAMES)), "streams")
