@@ -99,6 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument("--baudrate", type=int, default=115200, metavar="N")
     doctor.add_argument("--seconds", type=float, default=3.0, metavar="S", help="to listen (3)")
     doctor.add_argument("--explain", action="store_true", help="say why, and every remedy")
+    doctor.add_argument("--data-bitrate", type=int, metavar="N", help="bit/s of CAN FD's data")
     doctor.add_argument("--json", action="store_true")
     baseline = add("baseline", _baseline, "what each joint was when it was commissioned: show it, or set it")
     baseline.add_argument("config", type=Path)

@@ -121,8 +121,11 @@ class Receiver:
         link.lost += max(0, made - link.next)
         link.next = made
         if kind == COUNTERS:
-            report = msgpack.unpackb(frames[1])
-            link.up, link.cause, link.counters = report["up"], report["cause"], report["counters"]
+            try:
+                report = msgpack.unpackb(frames[1])
+                link.up, link.cause, link.counters = report["up"], report["cause"], report["counters"]
+            except (ValueError, TypeError, KeyError, msgpack.UnpackException):
+                self.malformed += 1
             return None
         if kind != READINGS or len(frames[1]) % READING.itemsize:
             self.malformed += 1

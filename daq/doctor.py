@@ -21,6 +21,7 @@ from daq.doctor_host import BAD, GOOD, NOTE, WARN, Finding
 from daq.doctor_proposal import bus_proposal, port_proposal
 from drivers import AnyDriver
 from drivers.base import DriverError, EndOfFileError, LayoutError, Wanted
+from drivers.bus_errors import CAUSES as BUS_CAUSES
 from drivers.frame import EXTENDED, Frames
 from drivers.listen import listen_bus, listen_port
 from drivers.reading import empty
@@ -45,6 +46,9 @@ CAUSES: Final[Mapping[str, tuple[str, str]]] = {
     "oversized": ("packets longer than described", "compare the fields with the device's"),
     "garbage_bytes": ("bytes outside packets", "the baud rate, or another framing"),
     "invalid": ("values that the device marked as invalid", "is the axis referenced and enabled?"),
+    "own_frames": ("frames that this host sent itself", "harmless: commands; own_frames = false leaves them out"),
+    "restamped": ("frames whose own stamp could not be true", "harmless once: somebody set the clock"),
+    "other_channels": ("frames of other buses in the recording", "harmless: `channel` says which one is wanted"),
     "out_of_range": ("values outside the layout's limits", "scale, sign and byte order; or the DBC's limits are wrong"),
     "non_finite": ("floats that are no number", "byte order and start bit"),
 }
@@ -120,7 +124,11 @@ def _bus(options: argparse.Namespace, data: dict[str, Any]) -> tuple[list[Findin
         return [*findings, Finding(BAD, options.channel, str(error))], ""
     found = talks(frames)
     data["ids"] = [_talk_map(talk) for talk in found]
-    findings += _traffic(options.channel, frames, found, options.seconds, options.bitrate or _bitrate(options))
+    rates = (
+        options.bitrate or _bitrate(options, "bittiming"),
+        options.data_bitrate or _bitrate(options, "data_bittiming"),
+    )
+    findings += _traffic(options.channel, frames, found, options.seconds, *rates)
     findings += _losses(options.channel, counts)
     proposal = bus_proposal(options.interface, options.channel, options.bitrate, found)
     if not found:
@@ -129,27 +137,33 @@ def _bus(options: argparse.Namespace, data: dict[str, Any]) -> tuple[list[Findin
     return findings, proposal if found else ""
 
 
-def _bitrate(options: argparse.Namespace) -> int | None:
+def _bitrate(options: argparse.Namespace, timing: str) -> int | None:
     if options.interface != "socketcan":
         return None
-    bitrate = doctor_host.link_details(options.channel).get("bittiming", {}).get("bitrate")
+    bitrate = doctor_host.link_details(options.channel).get(timing, {}).get("bitrate")
     return None if bitrate is None else int(bitrate)
 
 
-def _traffic(channel: str, frames: Frames, found: list[Talk], seconds: float, bitrate: int | None) -> Iterator[Finding]:
+def _traffic(
+    channel: str, frames: Frames, found: list[Talk], seconds: float, bitrate: int | None, data_bitrate: int | None
+) -> Iterator[Finding]:
     """What is on the bus: the whole, then every id."""
     if not found:
         return
     said = f"{len(frames.ids)} frames of {len(found)} ids, {len(frames.ids) / seconds:.0f} frames/s"
-    if bitrate and (frames.lengths <= 8).all():
-        bare, stuffed = bus_load(frames, seconds, bitrate)
-        said += f", load {bare:.1%} of {bitrate} bit/s ({stuffed:.1%} with all stuff bits)"
+    if bitrate:
+        bare, stuffed = bus_load(frames, seconds, bitrate, data_bitrate)
+        fast = (frames.lengths > 8).any()
+        rates = f"{bitrate} bit/s" + (f", data at {data_bitrate or bitrate} bit/s" if fast else "")
+        said += f", load {bare:.1%} of {rates} ({stuffed:.1%} with all stuff bits)"
+        if fast and not data_bitrate:
+            said += "; less, if --data-bitrate were known"
         if stuffed > 0.8:
             yield Finding(WARN, channel, said, "frames of high ids will come late: raise the bit rate or lower rates")
         else:
             yield Finding(GOOD, channel, said)
     else:
-        why = "The load is not reckoned without --bitrate, nor where there are CAN FD frames."
+        why = "The load is not reckoned without --bitrate (and --data-bitrate, for CAN FD)."
         yield Finding(GOOD, channel, said, "", why)
     for talk in found:
         moving = ", ".join(map(str, talk.moving)) or "none"
@@ -164,10 +178,13 @@ def _traffic(channel: str, frames: Frames, found: list[Talk], seconds: float, bi
 def _losses(subject: str, counts: Mapping[str, int]) -> Iterator[Finding]:
     """Every counter of loss that is not zero, in plain words."""
     for cause, count in counts.items():
-        if count and cause in CAUSES:
-            meaning, remedy = CAUSES[cause]
-            harmless = cause in ("unmatched", "remote_frames")
-            yield Finding(NOTE if harmless else WARN, subject, f"{cause} = {count}: {meaning}", remedy)
+        if not count or cause == "frames":
+            continue
+        if cause in BUS_CAUSES:
+            yield Finding(WARN, subject, f"{cause} = {count}: {BUS_CAUSES[cause].text.format(name=subject)}")
+            continue
+        meaning, remedy = CAUSES.get(cause, ("", ""))
+        yield Finding(NOTE if remedy.startswith("harmless") else WARN, subject, f"{cause} = {count}: {meaning}", remedy)
 
 
 def _port(options: argparse.Namespace, data: dict[str, Any]) -> tuple[list[Finding], str]:

@@ -68,13 +68,28 @@ def nominal(rate: float) -> float:
     return best if abs(best / rate - 1) < NEAR else float(f"{rate:.3g}")
 
 
-def load(frames: Frames, seconds: float, bitrate: int) -> tuple[float, float]:
-    """Bus load without stuff bits, and with as many as there can be (Davis, Burns et al. 2007), 1; classic frames."""
+def load(frames: Frames, seconds: float, bitrate: int, data_bitrate: int | None = None) -> tuple[float, float]:
+    """Bus load without stuff bits, and with as many as there can be, 1.
+
+    Classic frames: Davis, Burns et al. 2007. Where a frame is longer than eight bytes, all are taken for CAN FD
+    (ISO 11898-1:2015) with the rate switched to data_bitrate behind the arbitration; without one, all at bitrate: more
+    than it is. seconds: that were listened to; bitrates: bit/s.
+    """
     extended = (frames.ids & np.uint32(EXTENDED)) != 0
-    data = np.where(frames.ids & np.uint32(REMOTE) != 0, 0, 8 * np.minimum(frames.lengths, 8))
-    bits = np.where(extended, 67, 47) + data
-    stuffed = bits + (np.where(extended, 54, 34) + data - 1) // 4
-    return float(bits.sum() / (seconds * bitrate)), float(stuffed.sum() / (seconds * bitrate))
+    data = np.where(frames.ids & np.uint32(REMOTE) != 0, 0, 8 * frames.lengths)
+    if data.max(initial=0) <= 64:
+        bits = np.where(extended, 67, 47) + data
+        stuffed = bits + (np.where(extended, 54, 34) + data - 1) // 4
+        return float(bits.sum() / (seconds * bitrate)), float(stuffed.sum() / (seconds * bitrate))
+    before = np.where(extended, 36, 17)  # start of frame to BRS
+    slow = before + 12  # acknowledgement, end of frame, interframe space
+    # ESI, DLC, data, stuff count, CRC with its fixed stuff bits, delimiter
+    fast = 5 + data + np.where(data <= 128, 4 + 17 + 6 + 1, 4 + 21 + 7 + 1)
+    early, stuff = (before - 1) // 4, (before + 5 + data - 1) // 4
+    quick = data_bitrate or bitrate
+    bare = slow.sum() / bitrate + fast.sum() / quick
+    whole = bare + early.sum() / bitrate + (stuff - early).sum() / quick
+    return float(bare / seconds), float(whole / seconds)
 
 
 def fields(payload: NDArray[np.uint8]) -> list[Field]:

@@ -86,11 +86,13 @@ def test_rubbish_is_counted_and_nothing_else_happens(address: str) -> None:
         stranger.send(b"hello")
         stranger.send_multipart([b"JWR1", b""])
         stranger.send_multipart([HEADER.pack(MAGIC, 0, 1, 0) + b"x", b"12345"])
+        for body in (b"\xc1", b"\x07", b"\x81\xa2up\xc3", b""):  # no msgpack, no map, a map without what is needed
+            stranger.send_multipart([HEADER.pack(MAGIC, 1, 1, 0) + b"x", body])
         sender = Sender(address, "can0")
         sender.send(batch(0, 1))
         gather(receiver, 1)
-        while receiver.malformed < 3:
+        while receiver.malformed < 7:
             receiver.drain(0.5)
-        assert receiver.malformed == 3
+        assert receiver.malformed == 7
         stranger.close(0)
         sender.close()

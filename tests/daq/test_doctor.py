@@ -15,9 +15,11 @@ import pytest
 
 from daq.__main__ import main
 from daq.config import load
+from daq.doctor import CAUSES
 from daq.doctor_bus import Field, fields, nominal
 from daq.doctor_bus import load as bus_load
 from daq.doctor_host import BAD, GOOD, WARN, host, serial_port
+from drivers import decode, deframe
 from drivers.frame import EXTENDED, Frames
 from drivers.packets import encode
 
@@ -200,6 +202,27 @@ def test_load_is_that_of_the_standard() -> None:
     assert bare == pytest.approx((111 + 131) / 1000)
     assert stuffed == pytest.approx((135 + 160) / 1000)
     assert [nominal(one) for one in (998.0, 251.0, 333.3, 12.6, 0.0)][:4] == [1000, 250, 333, 12.5]
+
+
+def test_load_of_flexible_frames_counts_both_rates() -> None:
+    """Fields of ISO 11898-1:2015 one by one: a standard and an extended id, 64 and 8 bytes."""
+    ids = np.array([1, EXTENDED | 1], np.uint32)
+    frames = Frames(ids, np.zeros((2, 64), np.uint8), np.array([64, 8]), np.zeros(2, np.int64))
+    ending = (1 + 1) + 7 + 3  # acknowledgement and its delimiter, end of frame, interframe space
+    arbitration = np.array([1 + 11 + 1 + 1 + 1 + 1 + 1, 1 + 11 + 1 + 1 + 18 + 1 + 1 + 1 + 1])  # SOF … BRS
+    quick = np.array([1 + 4 + 512 + (4 + 21) + 7 + 1, 1 + 4 + 64 + (4 + 17) + 6 + 1])  # ESI … CRC delimiter
+    slow = (arbitration + ending).sum()
+    assert bus_load(frames, 1.0, 1000)[0] == pytest.approx((slow + quick.sum()) / 1000)
+    bare, stuffed = bus_load(frames, 2.0, 1000, 4000)
+    assert bare == pytest.approx((slow / 1000 + quick.sum() / 4000) / 2)
+    most = [(17 - 1) // 4, (36 - 1) // 4, (17 + 5 + 512 - 1) // 4, (36 + 5 + 64 - 1) // 4]
+    early = sum(most[:2])
+    assert stuffed == pytest.approx(bare + (early / 1000 + (sum(most[2:]) - early) / 4000) / 2)
+
+
+def test_every_cause_that_a_driver_counts_has_plain_words() -> None:
+    others = {"silent", "malformed", "dropped", "own_frames", "restamped", "other_channels"}
+    assert {*decode.CAUSES, *deframe.CAUSES, *others} - CAUSES.keys() == set()
 
 
 def a_host(root: Path, rmem: int, clock: str) -> Path:
