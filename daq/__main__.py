@@ -85,6 +85,10 @@ def _parser() -> argparse.ArgumentParser:
     exporting.add_argument("recording", nargs="+", type=Path, help=".mcap, consecutive ones in order")
     exporting.add_argument("--to", choices=["csv", "parquet"], default="csv", help="parquet needs pyarrow")
     exporting.add_argument("--out", type=Path, metavar="FOLDER", help="named as the first recording by default")
+    reporting = add("report", _report, "a recording as one page: parameters, drift, curves, losses, events")
+    reporting.add_argument("recording", nargs="+", type=Path, help=".mcap, consecutive ones in order")
+    reporting.add_argument("--out", type=Path, metavar="FILE", help=".html; beside the first recording by default")
+    reporting.add_argument("--pdf", action="store_true", help="and the same as PDF (needs chromium)")
     skewing = add("skew", _skew, "how late each channel is, from a recording of motion; prints the lines to paste")
     skewing.add_argument("recording", type=Path, help=".mat, .npz or .csv")
     skewing.add_argument("config", nargs="?", type=Path, help="table of its columns (see docs/skew.md)")
@@ -227,6 +231,12 @@ def _skew(options: argparse.Namespace) -> int:
 
 def _export(options: argparse.Namespace) -> int:
     from daq.export import run
+
+    return run(options)
+
+
+def _report(options: argparse.Namespace) -> int:
+    from daq.report.command import run
 
     return run(options)
 

@@ -9,8 +9,9 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple, Self
 
 import msgpack
 import numpy as np
@@ -28,43 +29,65 @@ from daq.update import Map
 from estimators.refit_job import Inline
 
 
-class Repetition:
-    """One recording once more; `messages` gives what the pipeline says to it."""
+class Turn(NamedTuple):
+    """One turn of the core's loop, once more."""
 
-    def __init__(self, file: Path, config: Config | None = None) -> None:
+    pipeline: Pipeline  # another one after a restart of the core
+    batch: Batch
+    messages: list[Message]  # what is said
+
+
+class Repetition:
+    """Consecutive recordings once more: first `lead`, then `turns`."""
+
+    def __init__(self, files: Sequence[Path], config: Config | None = None) -> None:
         """config: another one than was running; it must have the same channels. Raises RecordingError."""
-        recorded = configuration(file)
+        recorded = configuration(files[0])
         self.config = config or recorded
-        _same_channels(file, recorded, self.config)
-        self.file = file
-        self._same = (recorded.joints, recorded.publish.rate) == (self.config.joints, self.config.publish.rate)
-        self._begin(0)
+        for file in files:
+            _same_channels(file, configuration(file), self.config)
+        self.files = files
         self.played = Played()
         self.gaps: list[str] = []  # what is missing: what follows is then not the same as it was
+        self._same = (recorded.joints, recorded.publish.rate) == (self.config.joints, self.config.publish.rate)
         self._expected = (0, 0)  # boot and number of the block that comes next
+        self._begin(0)
 
-    def messages(self, speed: float | None = None) -> Iterator[Message]:
-        """Everything that is said; speed: times the recording's own (None: all there is). Raises RecordingError."""
-        begin = time.monotonic()
-        first = next(blocks(self.file), None)
-        for file in before(self.file):
+    def lead(self) -> Self:
+        """Play what the first start of the core went through before these files, as far as it lies beside them.
+
+        Raises RecordingError.
+        """
+        first = next(blocks(self.files[0]), None)
+        for file in before(self.files[0]):
             for block in blocks(file):
                 if first is not None and block.boot == first.boot:
                     for _ in self._repeat(block):
                         pass
         self.played = Played()
-        for block in blocks(self.file):
-            if speed is not None and self.played.readings:
-                ahead = (block.batches[-1].watched - self.played.first) * 1e-9 / speed
-                time.sleep(max(0.0, begin + ahead - time.monotonic()))
-            yield from self._repeat(block)
+        return self
+
+    def turns(self) -> Iterator[Turn]:
+        """Every turn of the core's loop in the files. Raises RecordingError."""
+        for file in self.files:
+            for block in blocks(file):
+                yield from self._repeat(block)
+
+    def messages(self) -> Iterator[Message]:
+        """Everything that is said. Raises RecordingError."""
+        return (message for turn in self.turns() for message in turn.messages)
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The one of now."""
+        return self._pipeline
 
     def _begin(self, boot: int) -> None:
         """Another configuration asks for other refits: their results count at once."""
         self._latch = Latch(Inline())
-        self.pipeline = Pipeline(self.config, boot, self._latch if self._same else None)
+        self._pipeline = Pipeline(self.config, boot, self._latch if self._same else None)
 
-    def _repeat(self, block: Block) -> Iterator[Message]:
+    def _repeat(self, block: Block) -> Iterator[Turn]:
         boot, number = self._expected
         if block.boot != boot:
             number = 0
@@ -76,18 +99,19 @@ class Repetition:
             self.played.note(block.readings)
         start = 0
         for batch in block.batches:
-            yield from self._turn(batch, block.readings[start : start + batch.length])
+            messages = self._turn(batch, block.readings[start : start + batch.length])
+            yield Turn(self._pipeline, batch, messages)
             start += batch.length
 
-    def _turn(self, batch: Batch, readings: NDArray[np.void]) -> Iterator[Message]:
-        """What one turn of the core's loop did."""
+    def _turn(self, batch: Batch, readings: NDArray[np.void]) -> list[Message]:
         self._latch.release(batch.refits)
         if batch.baseline is not None:
-            self.pipeline.rebase(batch.baseline)
+            self._pipeline.rebase(batch.baseline)
+        messages = []
         if batch.length:
             clock = iter(batch.clock)
-            yield from self.pipeline.absorb(readings, batch.epoch, lambda: next(clock, batch.watched))
-        yield from self.pipeline.watch(batch.watched, batch.epoch)
+            messages += self._pipeline.absorb(readings, batch.epoch, lambda: next(clock, batch.watched))
+        return messages + self._pipeline.watch(batch.watched, batch.epoch)
 
 
 def _same_channels(file: Path, recorded: Config, config: Config) -> None:
@@ -107,16 +131,17 @@ def _words(route: Route | None) -> str:
 def compare(repetition: Repetition) -> int:
     """How many updates are the same as they were, to the bit. Raises RecordingError at the first that is not."""
     nothing: tuple[str, Map] = ("nothing", {})
-    recorded = ((one.topic, one.update) for one in said(repetition.file) if "/" in one.topic)
-    repeated = ((topic.decode(), finite(msgpack.unpackb(body))) for topic, body in repetition.messages())
+    where = ", ".join(map(str, repetition.files))
+    recorded = ((one.topic, one.update) for file in repetition.files for one in said(file) if "/" in one.topic)
+    repeated = ((topic.decode(), finite(msgpack.unpackb(body))) for topic, body in repetition.lead().messages())
     same = 0
     for then, now in itertools.zip_longest(recorded, repeated, fillvalue=nothing):
         if repetition.gaps:
-            raise RecordingError(f"{repetition.file}: cannot be the same: {repetition.gaps[0]}")
+            raise RecordingError(f"{where}: cannot be the same: {repetition.gaps[0]}")
         if then != now:
             keys = [key for key in {**then[1], **now[1]} if then[1].get(key) != now[1].get(key)]
             raise RecordingError(
-                f"{repetition.file}: after {same} equal updates, expected {then[0]}, found {now[0]}; differing: {keys}"
+                f"{where}: after {same} equal updates, expected {then[0]}, found {now[0]}; differing: {keys}"
             )
         same += 1
     return same
@@ -126,12 +151,15 @@ def run(options: argparse.Namespace) -> int:
     """The command."""
     begin = time.monotonic()
     try:
-        repetition = Repetition(options.file, load(options.config))
+        repetition = Repetition([options.file], load(options.config))
         if options.check:
             print(f"{compare(repetition)} updates, the same to the bit")
             return 0
-        for message in repetition.messages(options.speed):
-            if options.json:
+        for turn in repetition.lead().turns():
+            if options.speed is not None:
+                ahead = (turn.batch.watched - (repetition.played.first or turn.batch.watched)) * 1e-9 / options.speed
+                time.sleep(max(0.0, begin + ahead - time.monotonic()))
+            for message in turn.messages if options.json else ():
                 print(line(message))
     except ConfigError as error:
         print(error, file=sys.stderr)

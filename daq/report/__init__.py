@@ -1,0 +1,1 @@
+"""`jointwatch report`: a recording as one self-contained page."""
