@@ -440,18 +440,26 @@ def _cross_check(data: Mapping[str, Any], parts: Mapping[str, Any]) -> Iterator[
 
 def _check_wires(drivers: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
     """Two drivers on one wire would steal each other's bytes, or give every frame twice."""
-    owners: dict[tuple[str, str], str] = {}
+    owners: dict[tuple[str, ...], str] = {}
     for name in drivers:
         table = _table(drivers, name)
-        key = next((key for key in ("channel", "port") if isinstance(table.get(key), str)), None)
-        if key is None:
-            continue
-        place = str(table[key])
-        port = place.startswith("/")  # under whatever name
-        wire = ("", os.path.realpath(place.partition("@")[0])) if port else (str(table.get("interface")), place)
-        owner = owners.setdefault(wire, name)
+        names = ("path",) if table.get("kind") == "file" else ("channel", "port")
+        key = next((key for key in names if isinstance(table.get(key), str)), "")
+        owner = owners.setdefault(_wire(table, str(table[key])), name) if key else name
         if owner != name:
-            yield ("drivers", name, key), f'expected a wire of its own, found "{place}", which is driver {owner}\'s'
+            yield (
+                ("drivers", name, key),
+                f'expected a wire of its own, found "{table[key]}", which is driver {owner}\'s',
+            )
+
+
+def _wire(driver: Mapping[str, Any], place: str) -> tuple[str, ...]:
+    """What two drivers may not share."""
+    if driver.get("kind") == "file":  # every bus of a log is a wire of its own
+        return "file", place, str(driver.get("channel", ""))
+    if place.startswith("/"):  # a port, under whatever name
+        return "port", os.path.realpath(place.partition("@")[0])
+    return str(driver.get("interface")), place, str(_table(driver, "options").get("port"))
 
 
 def _sources(joints: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -165,3 +165,37 @@ fields = [{{ name = "torque", type = "i16" }}]
         f'drivers.port.port: expected a wire of its own, found "{tmp_path / "by-id"}", which is driver bus' in problem
     )
     load(write(tmp_path, TEMPLATE.read_text() + port.replace(str(tmp_path / "by-id"), "/dev/ttyUSB7")))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "clash"),
+    [
+        ('interface = "socketcan", channel = "can0"', 'interface = "socketcan", channel = "can0"', True),
+        ('interface = "socketcan", channel = "can0"', 'interface = "socketcan", channel = "can1"', False),
+        ('interface = "socketcan", channel = "0"', 'interface = "kvaser", channel = "0"', False),
+        ('interface = "slcan", channel = "/dev/ttyS99@115200"', 'interface = "slcan", channel = "/dev/ttyS99"', True),
+        (
+            'interface = "udp_multicast", channel = "239.1.1.1"',
+            'interface = "udp_multicast", channel = "239.1.1.1"',
+            True,
+        ),
+        (
+            'interface = "udp_multicast", channel = "239.1.1.1", options = { port = 5 }',
+            'interface = "udp_multicast", channel = "239.1.1.1", options = { port = 6 }',
+            False,
+        ),
+        ('kind = "file", path = "a.log"', 'kind = "file", path = "a.log"', True),
+        ('kind = "file", path = "a.log", channel = "can0"', 'kind = "file", path = "a.log", channel = "can1"', False),
+        ('kind = "file", path = "a.log", channel = "can0"', 'interface = "socketcan", channel = "can0"', False),
+    ],
+)
+def test_one_wire_has_one_driver_whatever_its_kind(tmp_path: Path, first: str, second: str, clash: bool) -> None:
+    layout = 'frames = [{ name = "A", id = 1, signals = { s = { start = 0, bits = 8 } } }]'
+    tables = []
+    for name, words in (("one", first), ("two", second)):
+        kind = "" if "kind" in words else 'kind = "can", '
+        tables.append(f"{name} = {{ {kind}{words}, {layout} }}")
+    text = "[drivers]\n" + "\n".join(tables) + "\n[joints]\n"
+    said = [problem for problem in problems(tmp_path, text) if "wire of its own" in problem]
+    assert len(said) == clash
+    assert all("which is driver one's" in problem for problem in said)
