@@ -146,6 +146,14 @@ class SpringPlace(NamedTuple):
     columns: tuple[int, int]  # of phi: twist (rad) and its cube
 
 
+class Constant(NamedTuple):
+    """Something that an equation of motion takes as known, and what an error of it would leave in the residual."""
+
+    name: str  # as a user would say it
+    unit: str  # of its error; "" where that is relative
+    column: Floats  # (rows, outputs) ∂(y − Φθ)/∂error
+
+
 def joined(parts: Sequence[Rows]) -> Rows:
     """Rows one after the other."""
     time, phi, y, speed, samples = zip(*parts, strict=True)
@@ -170,6 +178,10 @@ class JointModel(Protocol):
         signals: (rows, channels, SIGNALS); eta: (nonlinear,); phi: (rows, outputs, parameters) and y: (rows, outputs),
         all C-contiguous, every entry of phi and y is written.
         """
+        ...
+
+    def constants(self, rows: Rows, taps: Floats, theta: Floats, /) -> tuple[Constant, ...]:
+        """What is taken as known, over finished rows; taps: of the kernel that smoothed them."""
         ...
 
 

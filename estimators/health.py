@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from estimators.advice import needs, torque_peaks
 from estimators.base import Floats, Parameter
 from estimators.jit import kernel
 from estimators.rls import LARGEST
@@ -65,6 +66,7 @@ class Validity:
 
     def __init__(self, parameters: Sequence[Parameter]) -> None:
         self._parameters = parameters
+        self.peak = 0.0  # N·m through an elastic gear, the largest so far
         self.valid = np.zeros(len(parameters), np.bool_)
         self.reasons: tuple[str, ...] = ()
         self.readiness = 0.0  # 0 … 1, how near the least certain parameter is to valid
@@ -82,20 +84,26 @@ class Validity:
         )
         self.valid = plausible & (excess <= np.where(self.valid, LOSE, 1.0))
         self.readiness = float(np.mean(1.0 / np.maximum(excess, 1.0)))
+        told = zip(self._parameters, values, deviations, excess, self.valid, plausible, strict=True)
         self.reasons = tuple(
-            _reason(p, v, s, bool(sane))
-            for p, v, s, good, sane in zip(self._parameters, values, deviations, self.valid, plausible, strict=True)
+            self._reason(p, v, s, over) if sane else _implausible(p, v)
+            for p, v, s, over, good, sane in told
             if not good
         )
 
+    def _reason(self, parameter: Parameter, value: float, deviation: float, excess: float) -> str:
+        name, unit = parameter.name, parameter.unit
+        if not math.isfinite(deviation):
+            return f"{name} lacks excitation: it needs {needs(name)}"
+        wanted = needs(name)
+        if name == "stiffness_cubic" and self.peak > 0.0 and math.isfinite(excess):
+            wanted = torque_peaks(self.peak, excess, "N·m")
+        return f"{name} lacks excitation: {value:.4g} ± {deviation:.2g} {unit}; it needs {wanted}"
 
-def _reason(parameter: Parameter, value: float, deviation: float, plausible: bool) -> str:
+
+def _implausible(parameter: Parameter, value: float) -> str:
     name, unit = parameter.name, parameter.unit
-    if not plausible:
-        return f"{name} = {value:.4g} {unit} is outside its plausible range [{parameter.low:g}, {parameter.high:g}]"
-    if not math.isfinite(deviation):
-        return f"{name} lacks excitation"
-    return f"{name} lacks excitation: {value:.4g} ± {deviation:.2g} {unit}"
+    return f"{name} = {value:.4g} {unit} is outside its plausible range [{parameter.low:g}, {parameter.high:g}]"
 
 
 def sick(theta: Floats, d: Floats, bound: Floats, signal: float) -> str:

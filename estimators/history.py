@@ -46,6 +46,13 @@ class History:
         self._filled += count
         self.total += count
 
+    def largest(self, output: int, column: int) -> float:
+        """Largest absolute value of one entry of phi, 0 when there is none."""
+        if self._rows is None or not self._filled:
+            return 0.0
+        values = np.abs(self._rows.phi[: self._filled, output, column])
+        return float(np.max(values, where=np.isfinite(values), initial=0.0))
+
     def since(self, number: int, last: int | None = None) -> Rows:
         """Views of the rows from this number on, as far as they are still there; last: the number to stop before."""
         if self._rows is None:

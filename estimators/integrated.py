@@ -1,17 +1,23 @@
 """The identification of one joint: its model, its conditioning, and the procedure around recursive least squares."""
 
 from concurrent.futures import Executor
-from typing import Self
+from dataclasses import replace
+from typing import Final, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
-from estimators.base import Estimate, Event, Floats, Nanoseconds, Settings
+from estimators.base import Estimate, Event, Floats, Nanoseconds, Phase, Settings
+from estimators.channels import Channels
+from estimators.collinear import collinear
 from estimators.forgetting import Alarm, Forgetting
 from estimators.inspection import Inspection, Inspector
 from estimators.joints import JointModelSettings
 from estimators.procedure import Procedure
 from estimators.refit_settings import Monitor
 from estimators.signals import Conditioner, Conditioning
+
+NEAR: Final = 0.98  # of the saturation, from which a torque is not believed
 
 
 class Identification(Settings):
@@ -20,9 +26,19 @@ class Identification(Settings):
     model: JointModelSettings
     conditioning: Conditioning = Conditioning()
     forgetting: Forgetting = Alarm()
-    start: float = Field(12.0, ge=2, le=600, description="s of motion that the starting procedure takes at least")
-    standstill: float = Field(0.005, ge=0, description="rad/s (m/s) below which the joint rests and nothing is learnt")
+    start: float = Field(
+        default=12.0, ge=2, le=600, description="s of motion that the starting procedure takes at least"
+    )
+    standstill: float = Field(
+        default=0.005, ge=0, description="rad/s (m/s) below which the joint rests and nothing is learnt"
+    )
     monitor: Monitor = Monitor()
+    saturation: float | None = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="N·m (N) that the drive cannot exceed; near it nothing is learnt",
+    )
 
     @model_validator(mode="after")
     def _an_alarm_to_follow_up(self) -> Self:
@@ -31,6 +47,32 @@ class Identification(Settings):
                 f'expected forgetting of kind "alarm" for a model with nonlinear parameters, '
                 f'found "{self.forgetting.kind}"'
             )
+        return self
+
+    @model_validator(mode="after")
+    def _parameters_that_can_be_told_apart(self) -> Self:
+        names = collinear(self.model.build())
+        if len(names) == 1:
+            raise ValueError(f"expected a column for every parameter, found that of {names[0]} zero under any motion")
+        if names:
+            raise ValueError(
+                f"expected parameters that motion can tell apart, found the columns of {' and '.join(names)} collinear "
+                "under any motion: leave one out"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _bounds_of_its_own(self) -> Self:
+        known = {parameter.name: parameter for parameter in self.model.build().nonlinear}
+        for name, (low, high) in self.monitor.refit.bounds.items():
+            if name not in known:
+                raise ValueError(f"expected bounds of {', '.join(known) or 'nothing'}, found {name}")
+            parameter = known[name]
+            if not parameter.low <= low < high <= parameter.high:
+                raise ValueError(
+                    f"bounds of {name}: expected low < high within [{parameter.low:g}, {parameter.high:g}] "
+                    f"{parameter.unit}, found [{low:g}, {high:g}]"
+                )
         return self
 
     def build(self, period: float, executor: Executor | None = None) -> "Integrated":
@@ -58,23 +100,38 @@ class Integrated:
         else:
             self.procedure = Procedure(model.parameters, len(model.outputs), row, law, start, standstill)
         self._inspector = Inspector(model, self.conditioner.taps, self.conditioner.row_period)
+        self._channels = Channels(model.channels, period)
+        self._effort = model.friction.load
+        self._saturation = None if settings.saturation is None else NEAR * settings.saturation
+        self._saturated = 0
 
     def absorb(self, time: Nanoseconds, values: Floats) -> None:
         """Learn from equidistant rows.
 
         time: (rows,) ns; values: (rows, channels) SI; a missing or invalid value is NaN and its row teaches nothing.
         """
+        self._channels.absorb(values)
+        if self._saturation is not None:
+            clipped = np.abs(values[:, self._effort]) >= self._saturation
+            if clipped.any():
+                self._saturated += int(np.count_nonzero(clipped))
+                values = values.copy()
+                values[clipped, self._effort] = np.nan
         rows = self.conditioner.absorb(time, values)
         self.procedure.absorb(rows)
         self._inspector.absorb(rows)
 
     def estimate(self) -> Estimate:
         """Report; never learns."""
-        return self.procedure.estimate()
+        estimate = self.procedure.estimate()
+        faults = self._channels.faults
+        if not faults or estimate.phase not in (Phase.WAITING, Phase.STARTING):
+            return estimate
+        return replace(estimate, reasons=(*faults, *estimate.reasons))
 
     def counters(self) -> dict[str, int]:
-        """Totals of the conditioning (see Conditioner) and of the procedure (see Procedure)."""
-        return self.conditioner.counters() | self.procedure.counters()
+        """Totals of the conditioning (see Conditioner) and of the procedure (see Procedure); samples at saturation."""
+        return self.conditioner.counters() | {"saturated": self._saturated} | self.procedure.counters()
 
     def inspect(self) -> Inspection | None:
         """What is worth a look since the last call, None when no row came."""

@@ -23,11 +23,13 @@ from estimators import rls_state as at
 from estimators.alarm import calibrate, motion_period
 from estimators.base import Estimate, Floats, JointModel, Phase, Rows
 from estimators.forgetting import ONSET, Forgetting, Threshold
+from estimators.friction.base import FrictionSettings
 from estimators.history import History
 from estimators.procedure import PATIENCE, PERIODS, SCALE_WINDOW, Procedure
 from estimators.refit_job import Inline, Outcome, job, run
 from estimators.refit_settings import Monitor
 from estimators.shape import Explanation, Prior, Shape, nothing
+from estimators.suspects import Suspect
 
 ALLOWANCE: Final = 2.0  # k of the CUSUM: a false alarm costs little here, a late one more
 LIMIT: Final = 25.0  # h, at least
@@ -52,6 +54,8 @@ HEAD: Final = 0.15  # of a window that no η explains, left out of the next
 DRIFT_EVERY: Final = 1.0  # s
 SIMPLE_EVERY: Final = 0.25  # s
 HOLD: Final = 1.05  # motion periods that design S waits
+RECENTRINGS: Final = 4  # of one start, at most
+SMALL_ZERO: Final = 0.25  # of the largest twist, up to which a zero found in the residual is believed
 STALE: Final = 30.0  # s of rows after which a refit's result is too old
 LOOK_BACK: Final = 64.0  # s of motion
 
@@ -88,6 +92,7 @@ class Monitored(Procedure):
         """
         super().__init__(model.parameters, len(model.outputs), period, forgetting, start, standstill)
         self.eta = np.array(model.start, np.float64)
+        self.zero = 0.0  # rad, of the spring's twist: what the encoders' zeros differ by
         self.refits = {"started": 0, "accepted": 0, "rejected": 0}
         self._shape = Shape(model, taps)
         self._standstill = standstill
@@ -111,6 +116,8 @@ class Monitored(Procedure):
         self._above: int | None = None  # number of the row since which design S sees too large an error
         self._due = 0  # number of the row of the next look at drift
         self._unsure: tuple[str, ...] = ()
+        self._recentrings = 0
+        self._suspects: list[Suspect] = []
         if monitor.period is not None:
             self._cycle = round(monitor.period / period)
 
@@ -141,6 +148,7 @@ class Monitored(Procedure):
     def _learn(self, rows: Rows) -> None:
         rows = rows._replace(phi=rows.phi.copy())
         self._shape.refill(rows, self.eta)
+        self._shape.recentre(rows, self.zero)
         super()._learn(rows)
 
     def _teach(self, rows: Rows) -> None:
@@ -190,6 +198,10 @@ class Monitored(Procedure):
             if not patient:
                 self._restart(f"no η was found in {self._motion * self._period:.0f} s of motion: {reason}")
             return
+        if outcome.law is not None:
+            self._adopt(outcome.law)
+        if self._recentred(outcome, pending):
+            return
         sigma = self._of_s(outcome)
         leverage, signal = self._window.scale(outcome.noise)
         theta_sigma = np.sqrt(np.diag(outcome.covariance))[: self.rls.p]
@@ -201,6 +213,7 @@ class Monitored(Procedure):
             return
         self._accept(outcome, pending)
         rows = self._history.since(pending.first)
+        self._suspects = self._shape.suspected(rows, outcome.eta, outcome.theta, outcome.noise, self._overlap)
         self._window.clear()
         self._window.add(rows.phi.copy(), rows.y.copy())
         self._anchor = outcome.theta
@@ -213,12 +226,55 @@ class Monitored(Procedure):
         self._onset = pending.first
         self._due = self._history.total
 
+    def _recentred(self, outcome: Outcome, pending: Pending) -> bool:
+        """Whether the residual shows the encoders' zero: then it is moved, and the window searched again."""
+        spring, rows = self._shape.joint.spring, self._history.since(pending.first)
+        if spring is None or self._recentrings >= RECENTRINGS:
+            return False
+        rows = rows._replace(phi=rows.phi.copy())
+        self._shape.refill(rows, outcome.eta)
+        found = self._shape.suspected(rows, outcome.eta, outcome.theta, outcome.noise, self._overlap)
+        if not found or found[0].unit != "rad":
+            return False
+        zero, largest = found[0].error, float(np.nanmax(np.abs(rows.phi[:, :, spring.columns[0]])))
+        if abs(zero) > SMALL_ZERO * largest:  # the cubic term is not known yet: the offsets know better
+            offsets = [i for i, name in enumerate(self._names) if name.endswith("_offset")]
+            if len(offsets) != 2:
+                return False
+            zero = float(outcome.theta[offsets] @ (0.5, -0.5) / outcome.theta[spring.columns[0]])
+        if abs(zero) > largest:
+            return False
+        self._recentrings += 1
+        self.zero += zero
+        self._reject(pending, f"the encoders' zeros differ by {1e3 * self.zero:.3g} mrad, which is taken off")
+        self._shape.recentre(self._history.since(0), zero)
+        rows = self._history.since(pending.first)
+        self._search("start", pending.first, rows, outcome.noise, nothing(self.rls.p), again=True)
+        return True
+
+    def _accused(self) -> tuple[str, ...]:
+        if not self._suspects:
+            return ()
+        return (f"something taken as known is wrong, most likely {' or '.join(map(str, self._suspects))}",)
+
+    def _adopt(self, law: FrictionSettings) -> None:
+        """Another friction law with the same columns explains the motion better."""
+        ours, theirs = self._shape.settings.model_dump(), law.model_dump()
+        words = ", ".join(f"{key} = {value}" for key, value in theirs.items() if value != ours[key])
+        self._say("law", f"{words} explains the motion better than what is configured, and is used from here on")
+        self._shape = Shape(self._shape.joint, self._shape.taps, law)
+
     def _threshold(self, squared: Floats) -> Threshold:
         threshold = calibrate(squared, ALLOWANCE, LIMIT * self._overlap)
         self._usual = threshold.noise
         return threshold
 
     def _judge(self) -> None:
+        spring = self._shape.joint.spring
+        if spring is not None and self.phase in (Phase.WAITING, Phase.STARTING):
+            linear, cubic = self.rls.theta[list(spring.columns)]
+            twist = self._history.largest(spring.output, spring.columns[0])
+            self._validity.peak = max(self._validity.peak, abs(linear * twist + cubic * twist**3))
         super()._judge()
         self._deviations = self._deviations * self._inflation
 
@@ -387,7 +443,10 @@ class Monitored(Procedure):
         text = f"{purpose}, {(last - max(first, last - len(rows.time))) * self._period:.2f} s of motion"
         self.refits["started"] += 1
         self._say("refit_started", text)
-        future = self._executor.submit(run, job(self._shape, rows, noise, before, again, self._monitor.refit))
+        task = job(self._shape, rows, noise, before, again, self._monitor.refit)
+        if again:
+            task = replace(task, overlap=self._overlap, laws=self._shape.settings.alternatives())
+        future = self._executor.submit(run, task)
         self._pending = Pending(future, purpose, first, last, self._epoch, text)
         self._poll()
 
@@ -486,6 +545,7 @@ class Monitored(Procedure):
     def _restart(self, cause: str) -> None:
         super()._restart(cause)
         self._anchor = np.zeros(self.rls.p)
+        self.zero, self._recentrings, self._suspects = 0.0, 0, []
         self._history.clear()
         self._epoch += 1
         self._pending = None

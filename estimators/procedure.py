@@ -206,13 +206,17 @@ class Procedure:
         self._alarms = self.rls.state[at.ALARMS]
         self.phase = Phase.NORMAL
         self._held = False
-        weak = "; ".join(self._validity.reasons)
+        weak = "; ".join((*self._validity.reasons, *self._accused()))
         self._say("started", f"from {len(window) * self._period:.1f} s of motion" + (f", but {weak}" if weak else ""))
         window.clear()
 
     def _threshold(self, squared: Floats) -> Threshold:
         """Of the alarm, from the start's squared residuals, whitened: (rows,)."""
         return calibrate(squared)
+
+    def _accused(self) -> tuple[str, ...]:
+        """Known constants that the start's residual shows to be wrong, in words."""
+        return ()
 
     # --- normal and transient
 

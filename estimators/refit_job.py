@@ -7,19 +7,21 @@ weighted least squares).
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from estimators.alarm import robust_mean
 from estimators.base import LOAD, POSITION, VELOCITY, Axis, Floats, Rows
+from estimators.friction.base import FrictionSettings
 from estimators.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.refit import Model, Window, refit
 from estimators.refit_settings import RefitSettings
 from estimators.shape import Prior, Shape
 
-FLOOR = 1e-6  # of an output's rms: the least noise it is believed to have
+BETTER: Final = 20.0  # χ² by which another law must be better
+FLOOR: Final = 1e-6  # of an output's rms: the least noise it is believed to have
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class Job:
     noise: Floats  # (outputs,) variances to begin with
     again: bool  # fit twice, with the variances found
     settings: RefitSettings
+    overlap: float = 1.0  # rows that say the same
+    laws: tuple[FrictionSettings, ...] = ()  # other friction laws with the same columns, to be tried too
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,7 @@ class Outcome:
     held: tuple[str, ...]  # coefficients that would be negative
     edge: tuple[str, ...]  # η at an end of their range
     ambiguous: str | None
+    law: FrictionSettings | None = None  # another one than the joint's, that explains the window better
 
 
 def job(shape: Shape, rows: Rows, noise: Floats, before: Prior, again: bool, settings: RefitSettings) -> Job:
@@ -86,20 +91,35 @@ def job(shape: Shape, rows: Rows, noise: Floats, before: Prior, again: bool, set
 
 
 def run(job: Job) -> Outcome:
-    """Fit it. Raises ValueError where the window cannot be fitted, with the reason."""
+    """Fit it, and with the other laws. Raises ValueError where the window cannot be fitted, with the reason."""
+    best = _fit(job)
+    for law in job.laws:
+        try:
+            other = _fit(replace(job, model=replace(job.model, friction=law)))
+        except ValueError:
+            continue
+        counts = np.bincount(job.output, minlength=len(job.noise))[: len(job.noise)]
+        gain = float(counts @ np.log(best.noise / other.noise)) / job.overlap  # twice that of the log-likelihood
+        if gain > BETTER and not other.edge and not other.held:
+            best = replace(other, law=law)
+    return best
+
+
+def _fit(job: Job) -> Outcome:
     law = job.model.friction.law(job.model.axis)
-    moving, window, noise = law.moving(), job.window, job.noise
-    found = refit(window, job.model, settings=job.settings)
+    moving, window, first = law.moving(), job.window, job.noise
+    box = [job.settings.bounds.get(parameter.name, (parameter.low, parameter.high)) for parameter in law.nonlinear]
+    low, high = np.array(box).T
+    found = refit(window, job.model, low, high, job.settings)
     residual = _residual(job, law.columns, moving, found.theta, found.eta)
-    if job.again and len(noise) > 1:
-        noise = _noise(job, residual)
-        weight = np.append(1.0 / np.sqrt(noise), 1.0)[job.output]
+    if job.again and len(first) > 1:
+        weight = np.append(1.0 / np.sqrt(_noise(job, residual)), 1.0)[job.output]
         window = replace(window, weight=weight)
-        found = refit(window, job.model, settings=job.settings)
+        found = refit(window, job.model, low, high, job.settings)
         residual = _residual(job, law.columns, moving, found.theta, found.eta)
-    data = job.output < len(noise)
+    data = job.output < len(first)
     parameters = len(found.theta) + len(found.eta)
-    whitened = (residual / np.sqrt(np.append(noise, 1.0)[job.output]))[data]
+    whitened = (residual / np.sqrt(np.append(first, 1.0)[job.output]))[data]
     order = np.concatenate([job.fixed, job.moving, len(found.theta) + np.arange(len(found.eta))])
     theta, covariance = np.empty(len(found.theta)), np.empty((parameters, parameters))
     theta[order[: len(theta)]] = found.theta

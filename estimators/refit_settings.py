@@ -21,6 +21,9 @@ class RefitSettings(Settings):
     minima: Annotated[int, Field(ge=1, le=16)] = 3  # that are polished, at most
     search: str = "mcs"  # where columns depend on several η and the lattice would cost too much
     budget: Annotated[int, Field(ge=50)] = 500  # evaluations of that search
+    bounds: dict[str, tuple[float, float]] = Field(
+        default={}, description="of η by name, where not its plausible range"
+    )
     ambiguity: Annotated[float, Field(ge=0)] = 9.0  # χ² by which a runner-up must be worse: a likelihood ratio of 90
 
 

@@ -14,6 +14,7 @@ from estimators.base import LOAD, POSITION, VELOCITY, Floats, JointModel, Parame
 from estimators.friction.base import FrictionLaw, FrictionSettings
 from estimators.jit import kernel
 from estimators.refit import Model
+from estimators.suspects import Suspect, suspects
 
 STEP: Final = 1e-3  # of s, central differences for the tangents
 SMALL: Final = 1e-12  # of the largest eigenvalue: directions below it are none
@@ -55,10 +56,11 @@ class Explanation(NamedTuple):
 class Shape:
     """The friction law of one joint model, where it stands, and its η."""
 
-    def __init__(self, model: JointModel, taps: Floats) -> None:
-        place = model.friction
+    def __init__(self, model: JointModel, taps: Floats, law: FrictionSettings | None = None) -> None:
+        """law: another one than the model's, with the same columns."""
+        place = model.friction if law is None else model.friction._replace(law=law)
         assert isinstance(place.law, FrictionSettings)
-        self.place, self.taps = place, taps
+        self.joint, self.place, self.taps, self.settings = model, place, taps, place.law
         self.nonlinear: tuple[Parameter, ...] = model.nonlinear
         self.law: FrictionLaw = place.law.law(place.axis)
         self._own = self.law.moving()  # of the law's columns, those that η moves
@@ -75,6 +77,27 @@ class Shape:
         seen = rows.samples
         columns = self.law.columns(seen[:, POSITION].ravel(), seen[:, VELOCITY].ravel(), seen[:, LOAD].ravel(), eta)
         _smooth(columns, self.taps, self._own, self.moving, self.place.sign, self.place.output, rows.phi)
+
+    def recentre(self, rows: Rows, zero: float) -> None:
+        """Move the zero of the spring's twist in the rows' phi; zero: rad."""
+        spring = self.joint.spring
+        if spring is None or not zero:
+            return
+        linear, cubic = spring.columns
+        for output in range(rows.phi.shape[1]):
+            sign = 1.0 if output == spring.output else -1.0
+            twist = sign * rows.phi[:, output, linear]
+            rows.phi[:, output, linear] -= sign * zero
+            rows.phi[:, output, cubic] -= sign * (3.0 * zero * twist * (twist - zero) + zero**3)
+
+    def suspected(self, rows: Rows, eta: Floats, theta: Floats, noise: Floats, overlap: float) -> list[Suspect]:
+        """Known constants whose error the residual of a fitted window shows; overlap: rows that say the same."""
+        weight = np.isfinite(rows.y) / np.sqrt(noise)
+        told = weight > 0.0
+        both = np.concatenate([rows.phi, self.tangents(rows, eta, theta)], axis=2)
+        design = both[told] * weight[told][:, np.newaxis]
+        residual = (rows.y - rows.phi @ theta)[told] * weight[told]
+        return suspects(self.joint.constants(rows, self.taps, theta), design, residual, weight, overlap)
 
     def shift(self, eta: Floats, s: Floats) -> Floats:
         """η moved by s: times exp(s) where it is positive, else by s of its range."""

@@ -67,6 +67,10 @@ class FrictionSettings(BaseSettings):
         """The law in the units of this axis."""
         raise NotImplementedError
 
+    def alternatives(self) -> "tuple[FrictionSettings, ...]":
+        """The same columns with other constants, which a wrong choice of these is tried against."""
+        return ()
+
 
 def viscous(axis: Axis, equation: str) -> Parameter:
     """The coefficient of velocity."""

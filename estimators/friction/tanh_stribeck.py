@@ -1,11 +1,11 @@
 """Smooth Coulomb friction with a Stribeck peak: τ = C1·tanh(q̇/ω1) + C2·q̇·exp(−|q̇/ω_s|^δ_s) + b·q̇ (+ b_D·q).
 
 Reference: da Silva, de Souza, Schäfer 2007, T_d,in of (3.5) with (ω1, ω_s) read as the nonlinear pair. A wrong exponent
-δ_s leaves a small residual and wrong coefficients: try 0.5, 1 and 2, or have it searched.
+δ_s leaves a small residual and wrong coefficients: the start tries 0.5, 1 and 2; or have it searched.
 """
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import numpy as np
 from pydantic import Field
@@ -15,6 +15,7 @@ from estimators.friction.base import SIGNATURE, FrictionLaw, FrictionSettings, n
 from estimators.jit import kernel
 
 OMEGA_TANH, OMEGA_STRIBECK, EXPONENT = range(3)  # of η
+EXPONENTS: Final = (0.5, 1.0, 2.0)  # δ_s of the literature
 
 
 class TanhStribeckSettings(FrictionSettings):
@@ -47,6 +48,12 @@ class TanhStribeckSettings(FrictionSettings):
             )
         fixed = numbers(self.exponent)
         return FrictionLaw(parameters, nonlinear[:2], numbers(*omegas), fixed, odd=not self.stiffness, kernel=_fill)
+
+    def alternatives(self) -> tuple[FrictionSettings, ...]:
+        """The other usual exponents."""
+        if self.exponent == "searched":
+            return ()
+        return tuple(self.model_copy(update={"exponent": other}) for other in EXPONENTS if other != self.exponent)
 
 
 @kernel(SIGNATURE)

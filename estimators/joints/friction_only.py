@@ -9,7 +9,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from estimators.base import SECOND, VALUE, Axis, Floats, FrictionPlace, JointModel, Parameter, SpringPlace
+from estimators.base import (
+    SECOND,
+    VALUE,
+    Axis,
+    Constant,
+    Floats,
+    FrictionPlace,
+    JointModel,
+    Parameter,
+    Rows,
+    SpringPlace,
+)
 from estimators.base import Settings as BaseSettings
 from estimators.friction import AnyFriction
 from estimators.friction.tanh_stribeck import TanhStribeckSettings
@@ -64,6 +75,10 @@ class FrictionOnly:
         _fill(signals, self._inertia, self._joint, y)
         phi[:, 0, -1] = 1.0  # the offset, or the law's last column that comes next
         self._law.fill(signals, POSITION, EFFORT, eta, phi[:, 0, : len(self._law.parameters)])
+
+    def constants(self, _rows: Rows, _taps: Floats, _theta: Floats) -> tuple[Constant, ...]:
+        """Nothing whose error could be told from that of a parameter."""
+        return ()
 
 
 @kernel("void(f8[:, :, ::1], f8, b1, f8[:, ::1])")

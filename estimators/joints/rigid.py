@@ -11,7 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from estimators.base import SECOND, SMOOTH, VALUE, Axis, Floats, FrictionPlace, JointModel, Parameter, SpringPlace
+from estimators.base import (
+    SECOND,
+    SMOOTH,
+    VALUE,
+    Axis,
+    Constant,
+    Floats,
+    FrictionPlace,
+    JointModel,
+    Parameter,
+    Rows,
+    SpringPlace,
+)
 from estimators.base import Settings as BaseSettings
 from estimators.friction import AnyFriction
 from estimators.friction.viscous_coulomb import ViscousCoulombSettings
@@ -86,6 +98,10 @@ class Rigid:
         """Fill Φ and y = measured torque (force) at the full rate."""
         _fill(signals, self._columns, phi, y)
         self._law.fill(signals, POSITION, EFFORT, eta, phi[:, 0, self._friction])
+
+    def constants(self, _rows: Rows, _taps: Floats, _theta: Floats) -> tuple[Constant, ...]:
+        """Nothing whose error could be told from that of a parameter."""
+        return ()
 
 
 def _terms(axis: Axis) -> tuple[Parameter, ...]:

@@ -17,15 +17,18 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from estimators.base import (
+    LOAD,
     SECOND,
     SMOOTH,
     SMOOTH_RATE,
     VALUE,
     Axis,
+    Constant,
     Floats,
     FrictionPlace,
     JointModel,
     Parameter,
+    Rows,
     SpringPlace,
 )
 from estimators.base import Settings as BaseSettings
@@ -115,6 +118,29 @@ class TwoMass:
         self._motor.fill(signals, MOTOR, EFFORT, eta, phi[:, 0, self._motor_columns])
         self._link.fill(signals, LINK, EFFORT, self._link.start, phi[:, 1, self._link_columns])
         _fill(signals, self._known, self._measured, self._offsets, self._link_columns.stop, phi, y)
+
+    def constants(self, rows: Rows, taps: Floats, theta: Floats) -> tuple[Constant, ...]:
+        """Scales, inertias, and the link encoder's zero and delay: these show where the spring is not linear."""
+        phi, y = rows.phi, rows.y
+        torque = rows.samples[:, LOAD] @ taps
+        motor, link = (np.zeros(y.shape) for _ in range(2))
+        motor[:, 0], link[:, 1] = torque, y[:, 1]
+        sine = [i for i, parameter in enumerate(self.parameters) if parameter.name == "link_cyclic_sin"]
+        if not self._measured and sine:
+            link[:, 1] -= self._known[2] * phi[:, 1, sine[0]]  # J_out θ̈_out = y + T_g sin θ, the column is −sin θ
+        inertia = np.zeros(y.shape)
+        inertia[:, 0] = y[:, 0] + torque
+        spring = theta[K1] + 3.0 * theta[K2] * phi[:, 0, K1] ** 2  # the link's row may be masked
+        zero = np.stack([spring, -spring], axis=1)
+        viscous = [i for i, parameter in enumerate(self.parameters) if parameter.name == "link_viscous"]
+        late = zero * -phi[:, 1, viscous[:1]] if viscous else zero[:, :0]
+        return (
+            Constant("the scale of torque", "", -motor),
+            Constant("inertia_motor", "", inertia),
+            Constant("the scale of joint_torque" if self._measured else "inertia_link", "", link),
+            Constant("the zero of link_position against position", "rad", zero),
+            *(Constant("the delay of link_position against position", "s", late) for _ in viscous[:1]),
+        )
 
 
 @kernel("void(f8[:, :, ::1], f8[::1], b1, b1, i8, f8[:, :, ::1], f8[:, ::1])")

@@ -48,7 +48,7 @@ def test_validity_has_hysteresis_and_names_what_is_missing() -> None:
     values, leverage = np.array([1.0, 0.001]), np.array([10.0, 1.0])
     validity.judge(values, np.array([0.2, 0.05]), leverage, 10.0)
     assert validity.valid.tolist() == [False, True]  # the offset is small, but so is what it does to the torque
-    assert validity.reasons == ("inertia lacks excitation: 1 ± 0.2 kg·m²",)
+    assert validity.reasons == ("inertia lacks excitation: 1 ± 0.2 kg·m²; it needs stronger accelerations",)
     validity.judge(values, np.array([0.04, 0.05]), leverage, 10.0)
     assert validity.valid.all()
     assert validity.reasons == ()

@@ -1,0 +1,58 @@
+"""Which known constant is wrong: what its error would leave in the residual, searched for there (score test).
+
+With all parameters known from least squares, y − Φθ = e + ε·c for a small error ε of a constant, c = ∂(y − Φθ)/∂ε. One
+step of least squares over [Φ T c] (T: tangents of η) gives ε and its deviation. An error that another value of the
+parameters imitates is not seen, and does not disturb the prediction either.
+Reference: Rao 1948 (score test).
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from estimators.base import Constant, Floats
+
+SIGNIFICANT: Final = 4.5  # σ: several constants are asked, thousands of times
+LEAST: Final = {"": 0.01, "rad": 1e-6, "s": 5e-6}  # errors smaller than this are not worth a word
+ALIKE: Final = 1e-9  # of a column's square that must be its own
+RIVAL: Final = 0.5  # times the χ² of the best, from which another one is named too
+
+
+class Suspect(NamedTuple):
+    """One constant and its error."""
+
+    name: str
+    unit: str  # "" where the error is relative
+    error: float
+    deviation: float
+
+    def __str__(self) -> str:
+        """In words."""
+        if self.unit == "":
+            return f"{self.name} ({100 * self.error:+.1f} ± {100 * self.deviation:.1f} %)"
+        return f"{self.name} ({self.error:+.2g} ± {self.deviation:.1g} {self.unit})"
+
+
+def suspects(
+    constants: Sequence[Constant], design: Floats, residual: Floats, usable: Floats, noise: float
+) -> list[Suspect]:
+    """The constants whose error explains the residual, the best first; rivals that explain it nearly as well behind it.
+
+    design: (equations, columns) whitened [Φ T]; residual: (equations,) whitened; usable: (rows, outputs) weights, zero
+    where an output is masked; noise: variance of an equation, times the number of equations that say the same.
+    """
+    base, _ = np.linalg.qr(design / np.maximum(np.linalg.norm(design, axis=0), 1e-300))
+    rest = residual - base @ (base.T @ residual)
+    found: list[tuple[float, Suspect]] = []
+    for constant in constants:
+        column = (np.nan_to_num(constant.column) * usable)[usable > 0.0]
+        own = column - base @ (base.T @ column)
+        length = float(own @ own)
+        if length <= ALIKE * float(column @ column):
+            continue
+        error, deviation = float(own @ rest) / length, float(np.sqrt(noise / length))
+        if abs(error) > max(SIGNIFICANT * deviation, LEAST[constant.unit]):
+            found.append((error**2 * length, Suspect(constant.name, constant.unit, error, deviation)))
+    found.sort(key=lambda pair: -pair[0])
+    return [suspect for gain, suspect in found if gain >= RIVAL * found[0][0]]

@@ -1,0 +1,139 @@
+"""What spoils an elastic joint's parameters in the field, each through the whole chain from samples at 1 kHz on."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from estimators.base import Event, Floats, Phase
+from estimators.case2 import LINEAR, OMEGAS, case, estimator, play
+from estimators.integrated import Identification
+from hil_rig.plants.two_mass import TwoMassSettings as Rig
+
+pytestmark = pytest.mark.compiled
+
+SECONDS = 10.0
+WEAK = {"link_cyclic_sin": 0.12, "link_cyclic_cos": 0.07, "stiffness_cubic": 0.03}  # what noise alone does to these
+
+
+def samples(**changes: Any) -> tuple[dict[str, Any], dict[str, Floats], dict[str, float]]:
+    """The rig's elastic joint: its model as a configuration has it, channels by role, truth."""
+    plant = Rig.model_validate({"identify": "elastic", **changes}).build(1, 1, [])
+    columns = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
+    measured = plant.rows(round(SECONDS * 1000))
+    values = {role: measured[:, columns.index(one.signal)] * one.scale for role, one in plant.roles.items()}
+    return dict(plant.model), values, dict(plant.truth())
+
+
+def identified(
+    model: dict[str, Any], values: dict[str, Floats], **settings: Any
+) -> tuple[dict[str, float], Phase, list[Event]]:
+    settings = {"model": model, "start": 8.5, "standstill": 0.01} | settings
+    joint = Identification.model_validate(settings).build(1e-3)
+    table = np.column_stack([values[role] for role in joint.channels])
+    joint.absorb(np.arange(len(table)) * 1_000_000, table)
+    estimate = joint.estimate()
+    return dict(zip(estimate.names, estimate.values.tolist(), strict=True)), estimate.phase, joint.events()
+
+
+def started(events: list[Event]) -> str:
+    (text,) = [event.text for event in events if event.kind == "started"]
+    return text
+
+
+def test_nothing_is_suspected_of_a_joint_that_is_as_configured() -> None:
+    model, values, truth = samples()
+    found, _, events = identified(model, values)
+    assert "wrong" not in started(events)
+    for name, value in truth.items():
+        assert found[name] == pytest.approx(value, rel=WEAK.get(name, 0.015)), name
+
+
+@pytest.mark.parametrize("zero", [1e-4, -1e-3])
+@pytest.mark.parametrize("offset", [0.0, 1.0])
+def test_offsets_of_torque_and_of_the_encoders_are_told_apart_and_taken_off(zero: float, offset: float) -> None:
+    model, values, truth = samples()
+    shifted = values | {"link_position": values["link_position"] + zero, "torque": values["torque"] + offset}
+    found, _, events = identified(model, shifted)
+    taken = [event.text for event in events if "zeros differ" in event.text]
+    assert float(taken[-1].split("differ by ")[1].split(" mrad")[0]) == pytest.approx(-1e3 * zero, rel=0.05)
+    assert found["motor_offset"] == pytest.approx(-offset, abs=0.3)
+    for name, value in truth.items():
+        assert found[name] == pytest.approx(value, rel=WEAK.get(name, 0.015)), name
+
+
+def test_dropouts_and_single_lost_samples_change_next_to_nothing() -> None:
+    model, values, _ = samples()
+    clean, _, _ = identified(model, values, start=7.5)
+    rng = np.random.default_rng(0)
+    lost = {role: one.copy() for role, one in values.items()}
+    for one in lost.values():
+        for first in range(1000, 9000, 1000):
+            one[first : first + 50] = np.nan
+        one[rng.random(len(one)) < 2e-4] = np.nan
+    found, _, _ = identified(model, lost, start=7.5)
+    for name, value in clean.items():
+        assert found[name] == pytest.approx(value, rel=WEAK.get(name, 0.01), abs=0.1), name
+
+
+def test_a_saturated_current_is_left_out() -> None:
+    model, values, truth = samples()
+    limit = float(np.quantile(np.abs(values["torque"]), 0.9))
+    clipped = values | {"torque": np.clip(values["torque"], -limit, limit)}
+    wrong, _, _ = identified(model, clipped, start=7.5)
+    assert max(abs(wrong[name] / truth[name] - 1.0) for name in ("omega_tanh", "motor_stribeck")) > 0.1, "it matters"
+    found, _, _ = identified(model, clipped, start=7.5, saturation=limit)
+    for name, value in truth.items():
+        assert found[name] == pytest.approx(value, rel=WEAK.get(name, 0.02)), name
+
+
+@pytest.mark.parametrize("exponent", [0.5, 2.0])
+def test_a_wrong_exponent_is_found_out_and_the_right_one_used(exponent: float) -> None:
+    model, values, truth = samples(delta_s=exponent)
+    model["motor_friction"] = model["motor_friction"] | {"exponent": 1.0}
+    found, phase, events = identified(model, values)
+    (law,) = [event.text for event in events if event.kind == "law"]
+    assert f"exponent = {exponent}" in law
+    assert phase is Phase.NORMAL
+    for name in ("motor_coulomb", "motor_viscous", "omega_tanh", "omega_stribeck"):
+        assert found[name] == pytest.approx(truth[name], rel=0.06), name
+
+
+@pytest.mark.parametrize(
+    ("changes", "scale", "name", "error"),
+    [
+        ({}, 1.05, "the scale of torque", 5.0),
+        ({"inertia_motor": 1.5 * 1.15}, 1.0, "inertia_motor", 15.0),
+        ({"inertia_link": 4.0 * 1.05}, 1.0, "inertia_link", 5.0),
+    ],
+)
+def test_wrong_known_constants_are_named(changes: dict[str, float], scale: float, name: str, error: float) -> None:
+    model, values, _ = samples()
+    _, _, events = identified(model | changes, values | {"torque": scale * values["torque"]})
+    text = started(events)
+    named = text.split("most likely ")[1]
+    assert named.startswith(name), text
+    assert float(named.split("(")[1].split(" ±")[0]) == pytest.approx(error, rel=0.5)
+
+
+def test_skew_between_the_encoders_is_named_with_its_size() -> None:
+    model, values, _ = samples()
+    _, _, events = identified(model, values | {"link_position": np.roll(values["link_position"], 1)})
+    named = started(events).split("most likely ")[1]
+    assert named.startswith("the delay of link_position against position")
+    assert float(named.split("(")[1].split(" ±")[0]) == pytest.approx(1e-3, rel=0.1)
+
+
+def test_slow_heating_is_followed_without_a_search() -> None:
+    run = case(4, 0.01, end=200.0)
+    t = run.rows.time * 1e-9
+    v = run.rows.samples[:, 0, 0]
+    warm = 1.0 - 0.3 * (1.0 - np.exp(-np.maximum(t - 20.0, 0.0) / 60.0))
+    run.rows.y[:, 0] += (warm - 1.0) * (LINEAR[0] * np.tanh(v / OMEGAS[0]) + LINEAR[2] * v)
+    times, values, events = play(estimator(), run.rows)
+    assert not [event for event in events if event.kind == "refit_accepted" and not event.text.startswith("start")]
+    index = np.round(times / 0.01).astype(np.int64)
+    late = times > 40.0
+    for column in (0, 2):
+        error = values[late, column] / (LINEAR[column] * warm[index[late]]) - 1.0
+        assert np.sqrt(np.mean(error**2)) < 0.06, column
