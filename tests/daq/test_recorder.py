@@ -2,7 +2,10 @@
 
 import json
 import os
+import re
 import signal
+import subprocess
+import sys
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +15,7 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 from mcap.reader import make_reader
+from playwright.sync_api import sync_playwright
 
 from daq.config import Config, ConfigError, Record, load
 from daq.history import History
@@ -24,6 +28,7 @@ from daq.transcript import Batch, Block
 from drivers.reading import READING
 from hil_rig.live import Live
 
+FLAGS = ["--no-sandbox", "--disable-gpu"]
 TEMPLATE = Path(__file__).parents[2] / "daq" / "jointwatch.toml"
 
 
@@ -145,6 +150,37 @@ def test_a_disk_that_is_nearly_full_is_left_alone(tmp_path: Path, start: Callabl
     assert recordings(tmp_path, "arm") == []
 
 
+FULL_DISK = """
+import resource, signal, sys
+from pathlib import Path
+sys.path[:0] = sys.argv[2:]
+from daq.recorder import Expected, Recorder
+from test_recorder import block, configured
+folder = Path(sys.argv[1])
+recorder = Recorder(configured(folder), Expected(folder / "next"))
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+for number in range(100):
+    recorder.take(block(number))
+print(recorder.status()["lost"], recorder.status()["cause"])
+"""
+
+
+def test_a_full_disk_costs_blocks_that_are_counted_and_no_file(tmp_path: Path) -> None:
+    here = Path(__file__).parent
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(tmp_path), str(here), str(here.parents[1])],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    lost, _, cause = done.stdout.strip().partition(" ")
+    assert cause == f"{tmp_path}: File too large"
+    (file,) = recordings(tmp_path, "arm")
+    kept = [one.number for one in blocks(file)]
+    assert kept == list(range(100 - int(lost)))
+    with file.open("rb") as stream:
+        assert sum(1 for _ in make_reader(stream, validate_crcs=True).iter_messages(topics="event/elbow")) == len(kept)
+
+
 def test_what_is_recorded_is_configured(tmp_path: Path) -> None:
     file = tmp_path / "x.toml"
     file.write_text(TEMPLATE.read_text() + '\n[recorder]\nfolder = "kept"\nkeep = 3e6\nfile_size = 2e6\n')
@@ -262,3 +298,10 @@ def test_a_service_whose_recordings_cannot_be_written_runs_and_says_so(
         wait(lambda: metric(live, "jointwatch_recorder_blocks_lost_total") > 0)
         assert metric(live, "jointwatch_recorder_up") == 0
         assert "Not a directory" in str(state(live)["recorder"]["cause"])
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+            page = browser.new_page()
+            page.set_default_timeout(30_000)
+            page.goto(f"{live.page}/#/acquisition")
+            page.get_by_text(re.compile(f"^Not recording: {tmp_path}/file/records: Not a directory")).wait_for()
+            browser.close()
