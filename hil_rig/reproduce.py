@@ -57,6 +57,9 @@ OFFLINE: Final = {  # need no wire: programs of their own
     "search": "estimators.search.reproduce",
     "irj-case1": "hil_rig.reproduce_irj",
     "irj-case2": "estimators.reproduce_irj",
+    "emps-laws": "estimators.real.emps",
+    "xl330": "estimators.real.xl330",
+    "sea": "estimators.real.sea",
 }
 
 
