@@ -1,4 +1,4 @@
-"""What looking costs: outlet and core without and with five open pages and a scrape each second; one real browser.
+"""What looking costs: core and outlet without and with five pages, a scrape a second and a stalled subscriber.
 
     python tests/benchmarks/page.py [--json] [--seconds 8] [--rounds 3]
 
@@ -27,11 +27,16 @@ from hil_rig.live import Live
 RIG = ["rigid", "--joints", "7", "--wire", "udp"]
 CLIENTS = 5
 WARM_UP = 6.0  # s left out
-# every page and every scrape, as a program: prints the bytes that one page got each second
+# every page, every scrape and a subscriber that does not read, as a program: prints the bytes a page got each second
 LOOK = """
 import sys, threading, time, urllib.request
+import zmq
 from websockets.sync.client import connect
-host, clients, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+host, clients, seconds, endpoint = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
+stalled = zmq.Context().socket(zmq.SUB)
+stalled.rcvhwm, stalled.rcvbuf, stalled.linger = 1, 4096, 0
+stalled.subscribe("")
+stalled.connect(endpoint)
 end, got = time.monotonic() + seconds, []
 def look():
     with connect(f"ws://{host}/live", compression=None, max_size=None) as line:
@@ -47,6 +52,7 @@ while time.monotonic() < end:
     time.sleep(max(0.0, min(1.0, end - time.monotonic())))
 [thread.join() for thread in threads]
 print(max(got))
+stalled.close()
 """
 
 
@@ -92,7 +98,9 @@ def measure(live: Live, seconds: float, clients: int) -> dict[str, float]:
     if clients:
         host = urlsplit(live.page).netloc
         looking = subprocess.Popen(
-            [sys.executable, "-c", LOOK, host, str(clients), str(seconds + 2.0)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", LOOK, host, str(clients), str(seconds + 2.0), live.endpoint],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         time.sleep(1.5)
     processes = children(live)
