@@ -16,8 +16,8 @@ EMPS: Final = Path(__file__).parents[2] / "shared/data/emps/nlid_emps_sim_data_t
 # Janot, Gautier, Brunot 2019: published value, unit, and the tolerance of a live estimate at the end of the recording
 EMPS_PUBLISHED: Final = {
     "mass": (95.1089, "kg", 0.01),
-    "viscous": (203.5034, "N·s/m", 0.03),
-    "coulomb": (20.3935, "N", 0.03),
+    "viscous": (203.5034, "N·s/m", 0.01),
+    "coulomb": (20.3935, "N", 0.01),
     "offset": (-3.1648, "N", 0.10),
 }
 
