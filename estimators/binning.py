@@ -25,7 +25,7 @@ from estimators.normal import dot
 
 FINE: Final = 1 / 200  # of the highest speed: below it nodes are equidistant
 STENCIL: Final = 4  # nodes of one cubic
-CELLS: Final = 4096  # of the table that finds a speed's stencil without a search
+CELLS: Final = 16384  # of the table that finds a speed's cubic: four on the shortest interval of 128 nodes
 BLOCK: Final = 256  # rows worked on at once, in the first-level cache
 NEXT_TO_REST: Final = 1e-12  # of the highest speed: where a law that may jump at standstill is first looked at
 
@@ -72,18 +72,18 @@ def binned(rows: Rows, velocity: Floats, odd: bool, nodes: int) -> Statistics:
     speed = max(float(velocity.max()), -float(velocity.min()))
     if not speed > 0.0:
         raise ValueError("expected a window in which the joint moves, found the velocity 0 throughout")
-    unit, inverse, table = _unit_grid(odd, nodes)
-    grid, inverse = unit * speed, inverse / speed ** (STENCIL - 1)
+    grid, cubics, table = _unit_grid(odd, nodes)
     if len(rows.taps) == 1 and len(velocity) == len(rows.y):  # rows and samples are one
         band, cross, gram = _empty(len(grid), STENCIL, rows)
-        _accumulate(velocity, odd, grid, inverse, table, rows.fixed, rows.y, rows.weight, rows.gain, band, cross, gram)
+        columns = rows.fixed, rows.y, rows.weight, rows.gain
+        _accumulate(velocity, 1.0 / speed, odd, cubics, table, *columns, band, cross, gram)
     else:
         lowest, weights = np.empty(len(velocity), np.int64), np.empty((len(velocity), STENCIL))
-        _interpolate(velocity, odd, grid, inverse, table, lowest, weights)
+        _interpolate(velocity, 1.0 / speed, odd, cubics, table, lowest, weights)
         band, cross, gram = _empty(len(grid), int(_spread(lowest, rows.first, len(rows.taps))), rows)
         _accumulate_smoothed(lowest, weights, *rows, band, cross, gram)
     zero = np.zeros(len(grid))
-    return _statistics(_at(zero, grid, zero), band, cross, gram, len(rows.y))
+    return _statistics(_at(zero, grid * speed, zero), band, cross, gram, len(rows.y))
 
 
 def _at(position: Floats, velocity: Floats, load: Floats) -> Floats:
@@ -107,9 +107,11 @@ def _statistics(signals: Floats, band: Floats, cross: Floats, gram: Floats, rows
 
 @lru_cache(maxsize=16)
 def _unit_grid(odd: bool, nodes: int) -> tuple[Floats, Floats, Integers]:
-    """For the speed 1: nodes, ascending; (nodes, STENCIL) 1 / Π_{j≠i}(x_i − x_j) of the cubic that begins at each; and
-    the table: for CELLS equal cells, the interval in which each begins, then for each interval its cubic's first node.
+    """For the speed 1: nodes, ascending; the cubics; and the table.
 
+    Cubics (nodes, STENCIL + 1, STENCIL): of the one that begins at a node, rows of the coefficients in t of its four
+    Lagrange polynomials, and in the last row the middle and 1 / half-width of its stretch, on which −1 ≤ t ≤ 1. Table:
+    the first node of the cubic whose middle third is nearest, for CELLS equal cells of |v|, then as many of v < 0.
     The nodes of an odd law begin at 0; else there are two smooth pieces, either side of rest, and no cubic spans both.
     """
     half = max(STENCIL, nodes if odd else nodes // 2)
@@ -117,57 +119,86 @@ def _unit_grid(odd: bool, nodes: int) -> tuple[Floats, Floats, Integers]:
     grid[-1] = 1.0
     if not odd:
         grid[0] = NEXT_TO_REST
+    interval = np.searchsorted(grid, (np.arange(CELLS + 1) + 0.5) / CELLS) - 1
+    table = np.clip(interval - 1, 0, half - STENCIL)
+    if not odd:
         grid = np.concatenate([-grid[::-1], grid])
+        table = np.concatenate([half + table, half - STENCIL - table])
     count = len(grid)
-    interval = np.searchsorted(grid, np.linspace(grid[0], grid[-1], CELLS + 1), side="right") - 1
-    begin = np.arange(count) // half * half
-    stencil = np.clip(np.arange(count) - 1, begin, begin + half - STENCIL)
     x = grid[np.minimum(np.arange(count), count - STENCIL)[:, np.newaxis] + np.arange(STENCIL)]
-    difference = x[:, :, np.newaxis] - x[:, np.newaxis, :] + np.eye(STENCIL)
-    return grid, 1.0 / difference.prod(axis=2), np.concatenate([np.clip(interval, 0, count - 2), stencil])
+    middle, halfwidth = 0.5 * (x[:, 0] + x[:, -1]), 0.5 * (x[:, -1] - x[:, 0])
+    t = (x - middle[:, np.newaxis]) / halfwidth[:, np.newaxis]
+    cubics = np.zeros((count, STENCIL + 1, STENCIL))
+    cubics[:, :STENCIL] = np.linalg.inv(t[:, :, np.newaxis] ** np.arange(STENCIL)).transpose(0, 2, 1)
+    cubics[:, STENCIL, 0], cubics[:, STENCIL, 1] = middle, 1.0 / halfwidth
+    return grid, cubics, table
 
 
 @inline
-def _stencils(
-    velocity: Floats, odd: bool, grid: Floats, inverse: Floats, table: Integers, lowest: Integers, weights: Floats
+def _locate(
+    velocity: Floats, per_speed: float, odd: bool, cubics: Floats, table: Integers, lowest: Integers, place: Floats
 ) -> None:
-    """The first node of the cubic that each sample is interpolated with, and its four Lagrange weights."""
-    last = len(grid) - 2
-    low, per_speed = grid[0], CELLS / (grid[last + 1] - grid[0])
+    """The first node of the cubic that each sample is interpolated with, and its t there."""
     for sample in range(len(velocity)):
-        v = abs(velocity[sample]) if odd else velocity[sample]
-        interval = table[min(max(int((v - low) * per_speed), 0), CELLS)]
-        while interval < last and grid[interval + 1] <= v:
-            interval += 1
-        if not odd and v >= 0.0 and grid[interval] < 0.0:
-            interval += 1  # between the two nodes next to rest
-        k = table[CELLS + 1 + interval]
+        v = velocity[sample] * per_speed
+        cell = min(int(abs(v) * CELLS), CELLS)
+        x = abs(v) if odd else v
+        k = table[cell + CELLS + 1 if v < 0.0 and not odd else cell]
         lowest[sample] = k
-        a, b, c, d = v - grid[k], v - grid[k + 1], v - grid[k + 2], v - grid[k + 3]
-        sign = -1.0 if odd and velocity[sample] < 0.0 else 1.0
-        ab, cd = sign * a * b, sign * c * d
-        weights[sample, 0] = b * cd * inverse[k, 0]
-        weights[sample, 1] = a * cd * inverse[k, 1]
-        weights[sample, 2] = ab * d * inverse[k, 2]
-        weights[sample, 3] = ab * c * inverse[k, 3]
+        place[sample] = (x - cubics[k, STENCIL, 0]) * cubics[k, STENCIL, 1]
 
 
-@kernel(f"void({READ}, b1, f8[::1], f8[:, ::1], i8[::1], i8[::1], f8[:, ::1])")
+@kernel(f"void({READ}, f8, b1, f8[:, :, ::1], i8[::1], i8[::1], f8[:, ::1])")
 def _interpolate(
-    velocity: Floats, odd: bool, grid: Floats, inverse: Floats, table: Integers, lowest: Integers, weights: Floats
+    velocity: Floats,
+    per_speed: float,
+    odd: bool,
+    cubics: Floats,
+    table: Integers,
+    lowest: Integers,
+    weights: Floats,
 ) -> None:
-    _stencils(velocity, odd, grid, inverse, table, lowest, weights)
+    """The four nodes of each sample, and their weights."""
+    place = np.empty(len(velocity))
+    _locate(velocity, per_speed, odd, cubics, table, lowest, place)
+    for sample in range(len(velocity)):
+        k, t = lowest[sample], place[sample]
+        sign = -1.0 if odd and velocity[sample] < 0.0 else 1.0
+        for i in range(STENCIL):
+            c = cubics[k, i]
+            weights[sample, i] = sign * (c[0] + t * (c[1] + t * (c[2] + t * c[3])))
+
+
+@inline
+def _expand(cubics: Floats, squares: Floats, products: Floats, band: Floats, cross: Floats) -> None:
+    """From moments to nodes: band[k + i, j − i] = Σ_pq C_ip C_jq m_(p+q), cross[k + i] = Σ_p C_ip m_p."""
+    m, h = np.empty(2 * STENCIL - 1), np.empty(STENCIL)
+    for k in range(len(cubics)):
+        for p in range(len(m)):
+            m[p] = squares[0, k, p] + squares[1, k, p]
+        if m[0] == 0.0:
+            continue
+        for i in range(STENCIL):
+            c0, c1, c2, c3 = cubics[k, i, 0], cubics[k, i, 1], cubics[k, i, 2], cubics[k, i, 3]
+            for q in range(STENCIL):
+                h[q] = c0 * m[q] + c1 * m[q + 1] + c2 * m[q + 2] + c3 * m[q + 3]
+            for j in range(i, STENCIL):
+                entry = cubics[k, j, 0] * h[0] + cubics[k, j, 1] * h[1]
+                band[k + i, j - i] += entry + cubics[k, j, 2] * h[2] + cubics[k, j, 3] * h[3]
+            for x in range(len(products)):
+                for p in range(STENCIL):
+                    cross[k + i, x] += cubics[k, i, p] * (products[x, 0, k, p] + products[x, 1, k, p])
 
 
 @kernel(
-    f"void({READ}, b1, f8[::1], f8[:, ::1], i8[::1], f8[:, ::1], {READ}, {READ}, {READ}, "
+    f"void({READ}, f8, b1, f8[:, :, ::1], i8[::1], f8[:, ::1], {READ}, {READ}, {READ}, "
     "f8[:, ::1], f8[:, ::1], f8[:, ::1])"
 )
 def _accumulate(
     velocity: Floats,
+    per_speed: float,
     odd: bool,
-    grid: Floats,
-    inverse: Floats,
+    cubics: Floats,
     table: Integers,
     fixed: Floats,
     y: Floats,
@@ -179,45 +210,44 @@ def _accumulate(
 ) -> None:
     """Row i is sample i.
 
-    Block by block, in each column by column, and every other row into a sum of its own, since neighbouring rows add to
-    the same nodes and would wait for each other: four times as fast as row by row.
+    A stretch's weights are cubics in t, so their products need only the moments Σ t⁰ … Σ t⁶ of its rows, and Σ x t⁰ …
+    Σ x t³ of every column x: fewer sums than products of weights. Every other row adds to sums of its own, since
+    neighbouring rows meet in the same and would wait for each other.
     """
-    columns = fixed.shape[1]
-    lowest, w, f = np.empty(BLOCK, np.int64), np.empty((BLOCK, STENCIL)), np.empty((columns + 1, BLOCK))
-    bands, halves = np.zeros((2, len(grid), STENCIL)), np.zeros((columns + 1, 2, len(grid)))
+    columns, nodes = fixed.shape[1] + 1, len(cubics)
+    lowest, place = np.empty(BLOCK, np.int64), np.empty(BLOCK)
+    factor, f = np.empty(BLOCK), np.empty((columns, BLOCK))
+    squares, products = np.zeros((2, nodes, 8)), np.zeros((columns, 2, nodes, STENCIL))
     for begin in range(0, len(y), BLOCK):
         count = min(BLOCK, len(y) - begin)
-        _stencils(velocity[begin : begin + count], odd, grid, inverse, table, lowest, w)
+        _locate(velocity[begin : begin + count], per_speed, odd, cubics, table, lowest, place)
         for row in range(count):
-            k, factor, half = lowest[row], weight[begin + row] * gain[begin + row], bands[row % 2]
-            w0, w1, w2, w3 = factor * w[row, 0], factor * w[row, 1], factor * w[row, 2], factor * w[row, 3]
-            w[row, 0], w[row, 1], w[row, 2], w[row, 3] = w0, w1, w2, w3
-            half[k, 0] += w0 * w0
-            half[k, 1] += w0 * w1
-            half[k, 2] += w0 * w2
-            half[k, 3] += w0 * w3
-            half[k + 1, 0] += w1 * w1
-            half[k + 1, 1] += w1 * w2
-            half[k + 1, 2] += w1 * w3
-            half[k + 2, 0] += w2 * w2
-            half[k + 2, 1] += w2 * w3
-            half[k + 3, 0] += w3 * w3
-        for i in range(columns + 1):
+            sign = -1.0 if odd and velocity[begin + row] < 0.0 else 1.0
+            factor[row] = sign * weight[begin + row] * gain[begin + row]
+        for row in range(count):
+            t, g, h, k = place[row], factor[row] * factor[row], row % 2, lowest[row]
+            t2 = t * t
+            g2, g4 = g * t2, g * t2 * t2
+            squares[h, k, 0] += g
+            squares[h, k, 1] += g * t
+            squares[h, k, 2] += g2
+            squares[h, k, 3] += g2 * t
+            squares[h, k, 4] += g4
+            squares[h, k, 5] += g4 * t
+            squares[h, k, 6] += g4 * t2
+        for i in range(columns):
             for row in range(count):
-                f[i, row] = weight[begin + row] * (fixed[begin + row, i] if i < columns else y[begin + row])
+                f[i, row] = weight[begin + row] * (fixed[begin + row, i] if i < columns - 1 else y[begin + row])
             for row in range(count):
-                k, value, part = lowest[row], f[i, row], halves[i, row % 2]
-                part[k] += w[row, 0] * value
-                part[k + 1] += w[row, 1] * value
-                part[k + 2] += w[row, 2] * value
-                part[k + 3] += w[row, 3] * value
+                t, g, h, k = place[row], factor[row] * f[i, row], row % 2, lowest[row]
+                gt, t2 = g * t, t * t
+                products[i, h, k, 0] += g
+                products[i, h, k, 1] += gt
+                products[i, h, k, 2] += g * t2
+                products[i, h, k, 3] += gt * t2
             for j in range(i + 1):
                 gram[j, i] += dot(f[j, :count], f[i, :count])
-    for k in range(len(grid)):
-        for d in range(STENCIL):
-            band[k, d] = bands[0, k, d] + bands[1, k, d]
-        for i in range(columns + 1):
-            cross[k, i] = halves[i, 0, k] + halves[i, 1, k]
+    _expand(cubics, squares, products, band, cross)
 
 
 @kernel("i8(i8[::1], i8[::1], i8)")

@@ -29,6 +29,13 @@ def dot(a: Floats, b: Floats) -> float:
 
 
 @inline
+def copy(source: Floats, target: Floats) -> None:
+    """target = source, vectors; a loop, because slices cost the compiler far more."""
+    for i in range(len(source)):
+        target[i] = source[i]
+
+
+@inline
 def normal_equations(X: Floats, band: Floats, cross: Floats, block: Floats, K: Floats, c: Floats, size: Floats) -> None:
     """Fill K (f + k, f + k), c (f + k,) and size (f + k,), the columns' squared lengths before projection.
 
@@ -91,21 +98,26 @@ def project_out(
         for j in range(i + 1):
             b = order[j] if j < count - 1 else j
             G[i, j] = G[j, i] = gram[a, b] / (lengths[i] * lengths[j])
-        Q[i] = cross[a] / lengths[i]
+        for b in range(Q.shape[1]):
+            Q[i, b] = cross[a, b] / lengths[i]
     for k in range(count):
         if k == free:
-            block[:] = G[k:, k:]
+            for i in range(k, count):
+                for j in range(k, count):
+                    block[i - k, j - k] = G[i, j]
         if k == count - 1:
             break
         if not G[k, k] > collinear:
             return int(order[k])
         length = np.sqrt(G[k, k])
         if k < free:
-            Q[k] /= length
+            for b in range(Q.shape[1]):
+                Q[k, b] /= length
         for j in range(k + 1, count):
             part = G[k, j] / length
             if k < free:
-                Q[j] -= part * Q[k]
+                for b in range(Q.shape[1]):
+                    Q[j, b] -= part * Q[k, b]
             for i in range(k + 1, count):
                 G[j, i] -= part * G[k, i] / length
     return -1
@@ -124,7 +136,8 @@ def gauss_newton(
     A = np.zeros((n + q, n + q))  # of [F M D], then its Cholesky factor
     for i in range(n):
         A[i, : i + 1] = K[i, : i + 1]
-    g[:] = 0.0
+    for k in range(q):
+        g[k] = 0.0
     for j in range(len(owner)):
         factor, row = theta[n - m + j % m], n + owner[j]
         g[owner[j]] += factor * c[n + j]

@@ -29,7 +29,7 @@ from estimators.base import Floats
 from estimators.friction.base import SIGNATURE
 from estimators.jit import inline, kernel
 from estimators.nnls import Integers, nnls
-from estimators.normal import damped_step, gauss_newton, normal_equations
+from estimators.normal import copy, damped_step, gauss_newton, normal_equations
 from estimators.table import interpolate, starts
 
 Law = Callable[[Floats, int, int, Floats, Floats, Floats], None]
@@ -78,15 +78,14 @@ def _fill(law: Law, p: Problem, s: Floats, every: Floats, M: Floats) -> None:
         eta[k] = np.exp(s[k]) if p.scale[2, k] > 0.0 else s[k]
     law(p.signals, 0, 1, p.constants, eta, every.T)
     for c in range(len(p.moving)):
-        M[c] = every[p.moving[c]]
+        copy(every[p.moving[c]], M[c])
 
 
 @inline
 def _project(p: Problem, K: Floats, c: Floats, size: Floats, theta: Floats, state: Integers, scratch: Floats) -> float:
     """ρ from the normal equations of [F M …]; fills theta and state (f + m,)."""
-    n = len(theta)
     yy = p.block[-1, -1]
-    value = yy - nnls(K[:n, :n], c[:n], p.signed, size, yy, theta, state, scratch)
+    value = yy - nnls(K, c, p.signed, size, yy, theta, state, scratch)
     return value if np.isfinite(value) else np.inf
 
 
@@ -110,6 +109,14 @@ def _derivatives(law: Law, p: Problem, s: Floats, every: Floats, X: Floats) -> i
 
 
 @inline
+def _longest(d: Floats) -> float:
+    longest = 0.0
+    for k in range(len(d)):
+        longest = max(longest, abs(d[k]))
+    return longest
+
+
+@inline
 def _near(a: Floats, b: Floats, scale: Floats, distance: float) -> bool:
     """Whether no coordinate differs by more than distance: in ln η, or of the range."""
     near = True
@@ -121,11 +128,19 @@ def _near(a: Floats, b: Floats, scale: Floats, distance: float) -> bool:
 
 @inline
 def _run_down(
-    p: Problem, table: Floats, tc: Floats, ts: Floats, lattice: int, s: Floats, tolerance: float, known: Floats
+    p: Problem,
+    table: Floats,
+    tc: Floats,
+    ts: Floats,
+    lattice: int,
+    s: Floats,
+    tolerance: float,
+    known: Floats,
+    held: int,
 ) -> float:
     """Gauss–Newton from s, in place, on interpolated columns: no evaluation; returns ρ as the table has it.
 
-    Stops, with +∞, where it comes to a known bottom (bottoms, q).
+    Stops, with +∞, where it comes to one of the `held` known bottoms (bottoms, q).
     """
     m, q, n = len(p.moving), len(s), len(p.signed)
     K, c, size = np.empty((n + m, n + m)), np.empty(n + m), np.empty(n + m)
@@ -139,14 +154,14 @@ def _run_down(
         moved = False
         for _ in range(TRIALS):
             promise = damped_step(H, g, mu, s, p.scale, LIMIT, d)
-            if promise <= tolerance * value or np.abs(d).max() <= SMALLEST:
+            if promise <= tolerance * value or _longest(d) <= SMALLEST:
                 break
             for k in range(q):
                 trial[k] = s[k] + d[k]
             interpolate(table, tc, ts, lattice, p.owner, p.scale, trial, m, K, c, size)
             attempt = _project(p, K, c, size, theta, state, scratch)
             if attempt <= value:
-                s[:] = trial
+                copy(trial, s)
                 value = attempt
                 mu *= 0.1
                 moved = True
@@ -154,7 +169,7 @@ def _run_down(
             mu *= 10.0
         if not moved:
             break
-        for i in range(len(known)):
+        for i in range(held):
             if _near(s, known[i], p.scale, 0.5 * APART):
                 return np.inf
     return value
@@ -187,7 +202,7 @@ def _polish(
         moved = False
         for _ in range(TRIALS if iteration < iterations else 0):
             promise = damped_step(H, g, mu, s, p.scale, LIMIT, d)
-            if promise <= tolerance * value or np.abs(d).max() <= SMALLEST:
+            if promise <= tolerance * value or _longest(d) <= SMALLEST:
                 break
             for k in range(q):
                 trial[k] = s[k] + d[k]
@@ -197,9 +212,10 @@ def _polish(
             count[0] += 1
             count[1] += 1
             if attempt <= value + ROUNDING * p.block[-1, -1]:
-                s[:] = trial
-                theta[:] = attempted
-                X[:m] = M
+                copy(trial, s)
+                copy(attempted, theta)
+                for column in range(m):
+                    copy(M[column], X[column])
                 value = attempt
                 mu *= 0.1
                 moved = True
@@ -220,7 +236,7 @@ def _insert(value: float, s: Floats, scale: Floats, best: Floats, where: Floats,
         if near:  # the other is the worse of the two: take it out
             for j in range(i, held - 1):
                 best[j] = best[j + 1]
-                where[j] = where[j + 1]
+                copy(where[j + 1], where[j])
             held -= 1
             break
     if held == len(best):
@@ -230,10 +246,10 @@ def _insert(value: float, s: Floats, scale: Floats, best: Floats, where: Floats,
     place = held
     while place > 0 and best[place - 1] > value:
         best[place] = best[place - 1]
-        where[place] = where[place - 1]
+        copy(where[place - 1], where[place])
         place -= 1
     best[place] = value
-    where[place] = s
+    copy(s, where[place])
     return held + 1
 
 
@@ -256,7 +272,7 @@ def _survey(law: Law, p: Problem, lattice: int, tolerance: float, best: Floats, 
                 s[k] = p.scale[0, k] + (p.scale[1, k] - p.scale[0, k]) * i / (lattice - 1)
             _fill(law, p, s, every, M)
             for column in range(m):
-                store[column * lattice + i] = M[column]
+                copy(M[column], store[column * lattice + i])
     total = f + len(store)
     table, tc, ts = np.empty((total, total)), np.empty(total), np.empty(total)
     normal_equations(store, p.band, p.cross, p.block, table, tc, ts)
@@ -288,7 +304,7 @@ def _survey(law: Law, p: Problem, lattice: int, tolerance: float, best: Floats, 
             point //= lattice
         value = values[found[i]]
         if p.separate:
-            value = _run_down(p, table, tc, ts, lattice, s, tolerance, where[:held])
+            value = _run_down(p, table, tc, ts, lattice, s, tolerance, where, held)
         if value < np.inf:
             held = _insert(value, s, p.scale, best, where, held)
     return held
@@ -325,16 +341,23 @@ def minima(
     evaluations of ρ and fills of the moving columns.
     """
     p = Problem(constants, signals, columns, moving, owner, separate, scale, band, cross, block, signed)
-    bottoms, places = np.empty(len(best)), where.copy()
+    bottoms, places = np.empty(len(best)), np.empty(where.shape)
+    for i in range(given):
+        copy(where[i], places[i])
     found = given if given > 0 else _survey(law, p, lattice, coarse, bottoms, places, count)
-    held = 0
-    for i in range(found):
-        value = _polish(law, p, places[i], PROBE, coarse, theta, X, count)
-        held = _insert(value, places[i], scale, best, where, held)
-    if held > 0:
-        s = where[0].copy()
-        best[0] = _polish(law, p, s, ITERATIONS, fine, theta, X, count)
-        where[0] = s
+    held, s = 0, np.empty(where.shape[1])
+    for i in range(found + 1):
+        last = i == found
+        if last and held == 0:
+            break
+        copy(where[0] if last else places[i], s)
+        iterations, tolerance = (ITERATIONS, fine) if last else (PROBE, coarse)
+        value = _polish(law, p, s, iterations, tolerance, theta, X, count)
+        if last:
+            best[0] = value
+            copy(s, where[0])
+        else:
+            held = _insert(value, s, scale, best, where, held)
     return held
 
 
@@ -345,7 +368,7 @@ def residual(every: Floats, moving: Integers, band: Floats, cross: Floats, block
     M, K, c, size = np.empty((m, every.shape[1])), np.empty((n, n)), np.empty(n), np.empty(n)
     theta, state, scratch = np.empty(n), np.empty(n, np.int64), np.empty((n + 1, n))
     for column in range(m):
-        M[column] = every[moving[column]]
+        copy(every[moving[column]], M[column])
     normal_equations(M, band, cross, block, K, c, size)
     value = block[-1, -1] - nnls(K, c, signed, size, block[-1, -1], theta, state, scratch)
     return value if np.isfinite(value) else np.inf
