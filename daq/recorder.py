@@ -6,23 +6,22 @@ SYNC_EVERY: that is what a loss of power can cost.
 """
 
 import json
-import math
 import os
 import struct
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgpack
 import zmq
 
 from daq import transcript
 from daq.config import Config, digest
+from daq.json_channels import JsonChannels
 from daq.mcap_file import McapFile
 from daq.process import Stop, endpoint, log
 from daq.publisher import open_publisher
-from daq.schema import CLOCK, TOPICS, schema
 from daq.shelf import Shelf
 from daq.transcript import Block, received
 from daq.update import Map
@@ -97,9 +96,7 @@ class Recorder:
         self._room = 0.0  # monotonic s of the next look at the folder
         self._clock = 0.0  # monotonic s of the next record of the clocks
         self._sync = 0.0  # monotonic s of the next wait for the disk
-        self._channels: dict[str, int] = {}
-        self._schemas: dict[str, int] = {}
-        self._introduced: object = None
+        self._channels: JsonChannels | None = None  # of the file
         self._cause = ""
         self._bytes = self._blocks = self._lost = 0
         self._written = 0.0  # Unix s of the last block that is in a file
@@ -111,8 +108,8 @@ class Recorder:
             self._keep_in_limits()
             if self._file is None:
                 self._begin()
-            if self._file is not None:
-                self._write(self._file, block)
+            if self._file is not None and self._channels is not None:
+                self._write(self._file, self._channels, block)
                 return
         except OSError as error:
             self._fail(f"{self._shelf.folder}: {error.strerror or error}")
@@ -174,22 +171,21 @@ class Recorder:
         file = McapFile(path, "jointwatch")
         file.metadata("configuration", {"digest": digest(self._config), "json": _told(self._config)})
         self._file, self._cause = file, ""
-        self._channels, self._schemas, self._introduced = {}, {}, None
+        self._channels = JsonChannels(file)
         self._began = self._room = time.monotonic()
         self._clock = self._sync = 0.0
         log.info("recording into %s", file.path)
 
-    def _write(self, file: McapFile, block: Block) -> None:
+    def _write(self, file: McapFile, channels: JsonChannels, block: Block) -> None:
         before = file.size
         last = block.batches[-1]
         said = last.watched + last.epoch
         file.attachment(f"readings {block.boot} {block.number}", BLOCKS, said, transcript.pack(block))
         for topic, body in block.messages:
-            self._message(file, topic.decode(), msgpack.unpackb(body), said)
+            channels.message(topic.decode(), body, said)
         if time.monotonic() >= self._clock:
             self._clock = time.monotonic() + CLOCK_EVERY
-            relation = {"timestamp": said / 1e9, "monotonic": last.watched / 1e9, "epoch": str(last.epoch)}
-            file.message(self._channel(file, "clock", "clock"), 0, said, said, _json(relation))
+            channels.clock(last.watched, last.epoch)
         file.write()
         if time.monotonic() >= self._sync:
             self._sync = time.monotonic() + SYNC_EVERY
@@ -198,45 +194,8 @@ class Recorder:
         self._blocks += 1
         self._written = said / 1e9
 
-    def _message(self, file: McapFile, topic: str, update: Map, said: int) -> None:
-        if topic == "meta":
-            introduced = (update["boot"], update["joints"])
-            if introduced == self._introduced:
-                return
-            self._introduced = introduced
-        spoken = round(update["timestamp"] * 1e9)
-        family = topic.partition("/")[0]
-        # viewers draw over the log time: it is the instant that the message speaks of
-        file.message(self._channel(file, topic, family), update["seq"], spoken, said, _json(update))
-
-    def _channel(self, file: McapFile, topic: str, family: str) -> int:
-        known = self._channels.get(topic)
-        if known is None:
-            if family not in self._schemas:
-                text = CLOCK if family == "clock" else schema(family if family in TOPICS else f"{family}/")
-                self._schemas[family] = file.schema(f"jointwatch.{family}", _json(text))
-            known = self._channels[topic] = file.channel(topic, self._schemas[family])
-        return known
-
 
 def _told(config: Config) -> str:
     """The configuration as JSON, without what belongs to this machine alone: where its keys lie."""
     told = config.model_dump(mode="json", by_alias=True, exclude={"folder": True, "publish": {"curve"}})
     return json.dumps(told, ensure_ascii=False)
-
-
-def _json(value: Map) -> bytes:
-    return json.dumps(finite(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-
-
-def finite(value: Any) -> Any:
-    """The same without what JSON cannot say: a number that is not known is left out."""
-    if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items() if not _unknown(item)}
-    if isinstance(value, (list, tuple)):
-        return [finite(item) for item in value if not _unknown(item)]
-    return value
-
-
-def _unknown(value: object) -> bool:
-    return isinstance(value, float) and not math.isfinite(value)

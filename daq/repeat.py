@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daq.config import Config, ConfigError, Route, load, routes
+from daq.json_channels import finite
 from daq.latch import Latch
 from daq.pipeline import Message, Pipeline
 from daq.recorded import before, blocks, configuration, said
-from daq.recorder import finite
 from daq.recording import RecordingError
 from daq.replay import Played, line, tell
 from daq.transcript import Batch, Block

@@ -61,7 +61,8 @@ def main() -> int:
         for case, rounds in cases.items()
         for key in rounds[0]
     }
-    found |= {"lost, core and recorder killed, ms": max(both), "lost, recorder killed, ms": max(alone)}
+    found |= {"lost, core and recorder killed, ms": max(both, default=0.0)}
+    found |= {"lost, recorder killed, ms": max(alone, default=0.0)}
     if options.json:
         print(json.dumps(found))
         return 0

@@ -76,6 +76,8 @@ def test_what_was_taken_is_in_the_file(tmp_path: Path, start: Callable[..., Reco
             assert schema is not None
             assert channel.message_encoding == "json"
             assert list(Draft202012Validator(json.loads(schema.data)).iter_errors(json.loads(message.data))) == []
+            if channel.topic == "log":
+                assert (schema.name, json.loads(message.data)["name"]) == ("foxglove.Log", "elbow")
             assert channel.topic == "clock" or message.log_time == round(1.5e9 + message.sequence * 1e9)
 
 
