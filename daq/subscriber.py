@@ -1,6 +1,5 @@
 """Receives the public stream: iterate over (topic, map), each once, and know of every message that went missing."""
 
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -82,6 +81,8 @@ class Subscriber:
         self._socket = self._context.socket(zmq.SUB)
         self._socket.setsockopt(zmq.RCVHWM, QUEUE)
         self._socket.setsockopt(zmq.LINGER, 0)
+        if timeout is not None:
+            self._socket.setsockopt(zmq.RCVTIMEO, round(timeout * 1000))
         self._socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT)
         self._socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT)
         if pair is not None and server is not None:
@@ -123,12 +124,14 @@ class Subscriber:
         return self
 
     def __next__(self) -> tuple[str, dict[str, Any]]:
-        deadline = None if self._timeout is None else time.monotonic() + self._timeout
         while True:
-            left = None if deadline is None else max(0, round((deadline - time.monotonic()) * 1000))
-            if not self._socket.poll(left):
-                raise TimeoutError(f"nothing from {self.endpoint} for {self._timeout:g} s: is the service running?")
-            message = self._decode(self._socket.recv_multipart())
+            try:
+                frames = self._socket.recv_multipart()
+            except zmq.Again:
+                raise TimeoutError(
+                    f"nothing from {self.endpoint} for {self._timeout:g} s: is the service running?"
+                ) from None
+            message = self._decode(frames)
             if message is not None and not self._continuity.repeats(*message):
                 self.missing = self._continuity.follow(*message)
                 return message
