@@ -17,13 +17,14 @@ from estimators.friction.base import SIGNATURE, FrictionLaw, FrictionSettings, n
 from estimators.jit import kernel
 
 TERMS = 4  # of each direction
+LOWEST = 0.001  # of λ, rad/s (m/s): as good as none, and above zero, so that λ is searched in ln λ
 
 
 class DirectionalSettings(FrictionSettings):
     """Where the search for the threshold begins, and how wide the reversal is."""
 
     kind: Literal["directional"] = "directional"
-    threshold: Annotated[float, Field(ge=0.0, le=1.0)] = 0.02  # λ, rad/s (m/s)
+    threshold: Annotated[float, Field(ge=LOWEST, le=1.0)] = 0.02  # λ, rad/s (m/s)
     transition: Annotated[float, Field(ge=1e-4, le=0.1)] = 0.01  # ε, rad/s (m/s): 1e-4 is as good as a sign
 
     def law(self, axis: Axis) -> FrictionLaw:
@@ -37,7 +38,7 @@ class DirectionalSettings(FrictionSettings):
             for way, sign in (("forward", "+"), ("backward", "−"))
             for name, unit, low, symbol in zip(names, units, lows, ("kc", "k1", "k2", "k3"), strict=True)
         )
-        nonlinear = (Parameter("threshold", f"{axis.length}/s", 0.0, 1.0, "Liu 2023 (9), λ"),)
+        nonlinear = (Parameter("threshold", f"{axis.length}/s", LOWEST, 1.0, "Liu 2023 (9), λ"),)
         constants = numbers(self.transition)
         return FrictionLaw(parameters, nonlinear, numbers(self.threshold), constants, odd=False, kernel=_fill)
 

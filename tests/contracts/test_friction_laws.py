@@ -11,6 +11,7 @@ from estimators.base import SIGNALS, Axis, Parameter
 from estimators.friction import AnyFriction
 from estimators.friction.base import FrictionLaw, FrictionSettings
 from estimators.joints.rigid import RigidSettings
+from estimators.refit import Model, Window, refit
 
 Floats = NDArray[np.float64]
 SETTINGS: list[FrictionSettings] = [kind() for kind in get_args(get_args(AnyFriction)[0])]
@@ -21,7 +22,7 @@ VARIANTS = [TypeAdapter(AnyFriction).validate_python(part) for part in (
     {"kind": "load_dependent", "stribeck": False},
     {"kind": "cyclic", "wave_number": 160.0},
     {"kind": "viscous_coulomb", "coulomb": False},
-    {"kind": "directional", "threshold": 0.0},
+    {"kind": "directional", "threshold": 0.001},
 )]  # fmt: skip
 
 
@@ -110,6 +111,24 @@ def test_each_nonlinear_parameter_moves_a_column(law: FrictionLaw) -> None:
         eta = law.start.copy()
         eta[index] += 0.05 * (law.nonlinear[index].high - law.nonlinear[index].low)
         assert np.abs(law.columns(position, velocity, load, eta) - base).max() > 1e-3
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("scale", [0.3, 1.0, 2.5])
+def test_its_nonlinear_parameters_are_found_on_its_own_data(
+    law: FrictionLaw, settings: FrictionSettings, scale: float
+) -> None:
+    if not law.nonlinear:
+        return
+    limits = (np.array([getattr(parameter, end) for parameter in law.nonlinear]) for end in ("low", "high"))
+    eta = np.clip(scale * law.start, *limits)
+    position, velocity, load = motion()
+    columns, moving = law.columns(position, velocity, load, eta), law.moving()
+    fixed = [column for column in range(len(law.parameters)) if column not in moving]
+    y = columns @ (2.0 + np.arange(len(law.parameters)))
+    window = Window(np.ascontiguousarray(columns[:, fixed]), y, velocity, position, load)
+    found = refit(window, Model(tuple(law.parameters[column] for column in fixed), settings))
+    np.testing.assert_allclose(found.eta, eta, rtol=0.01)
 
 
 def test_every_entry_is_written_and_rows_are_independent(law: FrictionLaw) -> None:

@@ -59,6 +59,7 @@ def test_the_servo_s_register_is_signed() -> None:
 
 
 @recorded
+@pytest.mark.compiled
 @pytest.mark.parametrize("half_width", [0.02, 0.1, 0.5])
 def test_stiffness_of_the_spring_by_one_rule(half_width: float) -> None:
     for name, published in sea.PUBLISHED.items():
