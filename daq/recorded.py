@@ -54,7 +54,8 @@ def configuration(file: Path) -> Config:
     """The configuration that was running; what only concerns wires is left out. Raises RecordingError."""
     told = _told(file)
     try:
-        return Config.model_validate(json.loads(told["json"]) | {"drivers": {}})
+        whole = json.loads(told["json"])
+        return Config.model_validate(whole | {"drivers": {}, "publish": {"rate": whole["publish"]["rate"]}})
     except (KeyError, ValueError, ValidationError) as error:
         raise RecordingError(f"{file}: its configuration cannot be used: {error}") from error
 

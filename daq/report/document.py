@@ -1,7 +1,6 @@
 """A report as one HTML page that needs nothing else: figures are SVG in it, and it prints well."""
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 
 from daq.report.figures import curve, envelope, history
 from daq.report.run import Floats, JointRun, Run
+from daq.report.words import clock, date, duration, often, readable, share, stamp
 
 STYLE: Final = Path(__file__).with_name("style.css")
 TONES: Final = {
@@ -24,7 +24,7 @@ CERTAIN: Final = {"valid": "good", "held": "good", "faulted": "bad"}
 
 def document(run: Run) -> str:
     """The whole page."""
-    title = f"{run.config.robot.name}, {_date(run.start)}"
+    title = f"{run.config.robot.name}, {date(run.start)}"
     parts = [_head(run), _overview(run), *(_joint(run, joint) for joint in run.joints), _acquisition(run), _events(run)]
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)} · jointwatch</title>'
@@ -35,9 +35,9 @@ def document(run: Run) -> str:
 
 def _head(run: Run) -> str:
     facts = (
-        ("from", _stamp(run.start)),
-        ("to", _stamp(run.end)),
-        ("duration", _duration(run.end - run.start)),
+        ("from", stamp(run.start)),
+        ("to", stamp(run.end)),
+        ("duration", duration(run.end - run.start)),
         ("joints", str(len(run.joints))),
         ("readings", f"{run.readings:,}".replace(",", "\u202f")),
         ("configuration", run.digest),
@@ -58,11 +58,11 @@ def _overview(run: Run) -> str:
             (
                 f'<a href="#joint-{escape(joint.name)}">{escape(joint.name)}</a>',
                 f'<span class="state {CERTAIN.get(joint.status, "busy")}">{escape(joint.status)}</span>',
-                _share(joint.phases["normal"] + joint.phases["held"], sum(joint.phases.values())),
+                share(joint.phases["normal"] + joint.phases["held"], sum(joint.phases.values())),
                 f"{100 * float(np.median(usual)):.2f} %" if len(usual) else "–",
                 f"{100 * float(np.quantile(usual, 0.95)):.2f} %" if len(usual) else "–",
                 str(kinds.count("alarm")),
-                _beyond(", ".join(map(_readable, drifted))) if drifted else "none" if joint.drift else "no baseline",
+                _beyond(", ".join(map(readable, drifted))) if drifted else "none" if joint.drift else "no baseline",
                 _lost(joint),
             )
         )
@@ -76,7 +76,7 @@ def _beyond(text: str) -> str:
 
 def _lost(joint: JointRun) -> str:
     lost = sum(joint.lost.values())
-    return f"{lost} ({_share(lost, joint.samples + lost)})" if lost else "0"
+    return f"{lost} ({share(lost, joint.samples + lost)})" if lost else "0"
 
 
 def _joint(run: Run, joint: JointRun) -> str:
@@ -115,18 +115,19 @@ def _curves(joint: JointRun) -> str:
 
 
 def _curve(joint: JointRun, title: str, hint: str, column: int, law: Callable[[Floats, Floats], Floats]) -> str:
-    """Points (their columns of `points`: abscissa, then torque), fitted law and baseline's."""
-    points = joint.points[:, [column, column + 1]]
+    """Points (column of `points`: abscissa, then torque), fitted law and baseline's."""
+    points = joint.points[:, [0, column, column + 1]]
     known = points[np.isfinite(points).all(axis=1)]
-    reach = GRID * (float(np.abs(known[:, 0]).max()) if len(known) else 0.0)
+    reach = GRID * (float(np.abs(known[:, 1]).max()) if len(known) else 0.0)
     told, names = joint.drift.get("baseline", {}), joint.curves.names
     before = np.array([told[name] for name in names], np.float64) if names and told.keys() >= set(names) else None
     last = joint.last()
     fitted = (reach, law(last, reach)) if len(last) else None
     old = (reach, law(before, reach)) if before is not None else None
-    keys = '<span class="key cloud">samples</span><span class="key law">at the end</span>'
+    keys = '<span class="key past">earlier samples</span><span class="key cloud">last fifth</span>'
+    keys += '<span class="key law">at the end</span>'
     keys += '<span class="key baseline">baseline</span>' if old else ""
-    return _figure(title, f"{hint}{keys}", curve(title, points, fitted, old), plain=True)
+    return _figure(title, f"{hint}{keys}", curve(title, known, fitted, old), plain=True)
 
 
 def _parameters(joint: JointRun) -> str:
@@ -137,7 +138,7 @@ def _parameters(joint: JointRun) -> str:
         values, deviations = joint.history(name)
         known = np.flatnonzero(np.isfinite(values))
         if not len(known):
-            rows.append((escape(_readable(name)), "–", "–", escape(unit), "–", "–", "–"))
+            rows.append((escape(readable(name)), "–", "–", escape(unit), "–", "–", "–"))
             continue
         value, sigma = values[known[-1]], deviations[known[-1]]
         change, z = (joint.drift.get(key, {}).get(name, math.nan) for key in ("percent", "z"))
@@ -145,7 +146,7 @@ def _parameters(joint: JointRun) -> str:
         drift = f"{change:+.2f}\u202f%".replace("-", "−") if math.isfinite(change) else "–"
         rows.append(
             (
-                escape(_readable(name)),
+                escape(readable(name)),
                 f"<b>{value:.5g}</b>".replace("-", "−"),
                 f"{sigma:.2g}",
                 escape(unit),
@@ -155,7 +156,7 @@ def _parameters(joint: JointRun) -> str:
             )
         )
     head = ("parameter", "at the end", "± σ", "unit", "drift", "z", "excited")
-    since = f"baseline of {_stamp(joint.drift['since'])}" if joint.drift else "no baseline was set"
+    since = f"baseline of {stamp(joint.drift['since'])}" if joint.drift else "no baseline was set"
     return f'<div class="drift"><h3>Parameters and drift<small>{since}</small></h3>{_table(head, rows)}</div>'
 
 
@@ -167,24 +168,24 @@ def _acquisition(run: Run) -> str:
     ]
     found = []
     if run.restarts:
-        found.append(f"The core was restarted {_times(run.restarts)}.")
+        found.append(f"The core was restarted {often(run.restarts)}.")
     if run.gaps:
         found += [f"In the recording, {gap}." for gap in run.gaps[:GAPS]]
         found += [f"{len(run.gaps) - GAPS} more gaps follow."] if len(run.gaps) > GAPS else []
     if run.missed:
         found.append(f"{run.missed} messages are missing in the recording.")
     words = " ".join(found) or "Nothing is missing in the recording, and the core was never restarted."
-    table = _table(("joint", "samples", "lost", *map(_readable, causes)), rows)
+    table = _table(("joint", "samples", "lost", *map(readable, causes)), rows)
     return f"<section><h2>Acquisition and losses</h2><p>{words}</p>{table}</section>\n"
 
 
 def _events(run: Run) -> str:
     rows = [
         (
-            _clock(event["timestamp"]),
+            clock(event["timestamp"]),
             f"{event['timestamp'] - run.start:.2f} s",
             escape(event["joint"]),
-            f'<span class="{TONES.get(event["kind"], "busy")}">{escape(_readable(event["kind"]))}</span>',
+            f'<span class="{TONES.get(event["kind"], "busy")}">{escape(readable(event["kind"]))}</span>',
             escape(event["text"]),
         )
         for event in run.events[:EVENTS]
@@ -196,7 +197,7 @@ def _events(run: Run) -> str:
 
 def _figure(title: str, hint: str, drawing: str, plain: bool = False) -> str:
     words = hint if plain else escape(hint)
-    return f"<figure><figcaption><b>{escape(_readable(title))}</b><span>{words}</span></figcaption>{drawing}</figure>"
+    return f"<figure><figcaption><b>{escape(readable(title))}</b><span>{words}</span></figcaption>{drawing}</figure>"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -204,36 +205,3 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     cells = ("".join(f"<td>{cell}</td>" for cell in row[1:]) for row in rows)
     body = "".join(f'<tr><th scope="row">{row[0]}</th>{rest}</tr>' for row, rest in zip(rows, cells, strict=True))
     return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _readable(name: str) -> str:
-    return name.replace("_", " ")
-
-
-def _share(part: float, whole: float) -> str:
-    if not whole:
-        return "–"
-    share = 100 * part / whole
-    return "< 0.01 %" if 0 < share < 0.005 else f"{share:.3g} %"
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
-
-
-def _date(stamp: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(stamp))
-
-
-def _stamp(stamp: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(stamp))
-
-
-def _clock(stamp: float) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(stamp))
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s" if minutes else f"{seconds:.1f} s"

@@ -14,6 +14,7 @@ Marks = Sequence[tuple[float, str]]  # Unix s, tone
 COLUMNS: Final = 240  # of a time axis: more points than that fall into one and are drawn as their mean or their extent
 GAP: Final = 2.0  # s without a value after which a line is interrupted
 SELDOM: Final = 0.04  # share of a plot's columns, either way, that may leave it
+LATE: Final = 0.2  # share of the time, of the samples that stand out
 ROOM: Final = 0.07  # of the range, left free above and below
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 8.0, 8.0, 20.0  # px around a plot
 
@@ -64,22 +65,28 @@ def envelope(label: str, times: Floats, values: Floats, start: float, end: float
 
 
 def curve(label: str, points: Floats, law: tuple[Floats, Floats] | None, baseline: tuple[Floats, Floats] | None) -> str:
-    """A cloud (rows, 2) with the fitted law and, where there is one, the baseline's: (abscissa, ordinate)."""
-    points = points[np.isfinite(points).all(axis=1)]
+    """A cloud (rows, 3: time, abscissa, ordinate) with the fitted law and, where there is one, the baseline's.
+
+    What came before the last fifth stands back: it may be of another law.
+    """
     lines = [one for one in (law, baseline) if one is not None]
     if not len(points):
         return _empty(label)
-    x = np.concatenate([points[:, 0], *(line[0] for line in lines)])
-    y = np.concatenate([points[:, 1], *(line[1] for line in lines)])
+    x = np.concatenate([points[:, 1], *(line[0] for line in lines)])
+    y = np.concatenate([points[:, 2], *(line[1] for line in lines)])
     frame = Frame(420, 290, _padded(float(x.min()), float(x.max())), _padded(float(y.min()), float(y.max())))
-    steps = np.column_stack([frame.across(points[:, 0]), frame.up(points[:, 1])])
-    cloud = "".join(f"M{a:.1f} {b:.1f}h0" for a, b in steps)
-    drawn = f'<path class="cloud" d="{cloud}"/>'
+    late = points[:, 0] > points[-1, 0] - LATE * (points[-1, 0] - points[0, 0])
+    drawn = _cloud(frame, points[~late], "past") + _cloud(frame, points[late], "cloud")
     if baseline is not None:
         drawn += _line(frame, *baseline, "baseline")
     if law is not None:
         drawn += _line(frame, *law, "law")
     return _svg(frame, label, _axes(frame, timed=False) + drawn)
+
+
+def _cloud(frame: Frame, points: Floats, kind: str) -> str:
+    steps = zip(frame.across(points[:, 1]), frame.up(points[:, 2]), strict=True)
+    return f'<path class="{kind}" d="{"".join(f"M{a:.1f} {b:.1f}h0" for a, b in steps)}"/>'
 
 
 def ticks(low: float, high: float, count: int) -> list[float]:

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from mcap.reader import make_reader
 from playwright.sync_api import sync_playwright
 
-from daq.config import Config, ConfigError, Record, load
+from daq.config import Config, ConfigError, Curve, Publish, Record, load
 from daq.history import History
 from daq.metrics import Metrics
 from daq.recorded import blocks, configuration, said
@@ -79,6 +79,19 @@ def test_what_was_taken_is_in_the_file(tmp_path: Path, start: Callable[..., Reco
             if channel.topic == "log":
                 assert (schema.name, json.loads(message.data)["name"]) == ("foxglove.Log", "elbow")
             assert channel.topic == "clock" or message.log_time == round(1.5e9 + message.sequence * 1e9)
+
+
+def test_a_recording_of_a_locked_stream_is_read_without_its_keys(
+    tmp_path: Path, start: Callable[..., Recorder]
+) -> None:
+    curve = Curve.model_construct(secret=Path("/secret"), clients=Path("/clients"))
+    publish = Publish(rate=25.0).model_copy(update={"endpoint": "tcp://0.0.0.0:5556", "curve": curve})
+    recorder = start(configured(tmp_path).model_copy(update={"publish": publish}))
+    recorder.take(block(0))
+    recorder.close()
+    (file,) = recordings(tmp_path, "arm")
+    assert configuration(file).publish.rate == 25.0
+    assert b"/secret" not in file.read_bytes()
 
 
 def test_files_are_of_limited_size_and_the_oldest_go(tmp_path: Path, start: Callable[..., Recorder]) -> None:

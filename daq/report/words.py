@@ -1,0 +1,43 @@
+"""Numbers and times in words."""
+
+import time
+
+
+def readable(name: str) -> str:
+    """A name for a person."""
+    return name.replace("_", " ")
+
+
+def share(part: float, whole: float) -> str:
+    """A part in per cent."""
+    if not whole:
+        return "–"
+    share = 100 * part / whole
+    return "< 0.01 %" if 0 < share < 0.005 else f"{share:.3g} %"
+
+
+def often(count: int) -> str:
+    """How many times."""
+    return "once" if count == 1 else f"{count} times"
+
+
+def date(stamp: float) -> str:
+    """Day and minute, of Unix s."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(stamp))
+
+
+def stamp(stamp: float) -> str:
+    """Day and second, of Unix s."""
+    return time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(stamp))
+
+
+def clock(stamp: float) -> str:
+    """Time of the day, of Unix s."""
+    return time.strftime("%H:%M:%S", time.localtime(stamp))
+
+
+def duration(seconds: float) -> str:
+    """A length of time, of s."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s" if minutes else f"{seconds:.1f} s"
