@@ -27,6 +27,7 @@ INTERNAL: Final = ("status/", "process/", "samples/", "recorder/")
 EVENTS: Final = {
     "started": "the starting procedure has ended: every value counts from here on",
     "alarm": "the residual left what it was at the start: something has changed",
+    "resumed": "the core has started anew, and the values of before go on",
     "transient": "values from before the change stand until it is understood",
     "refit_started": "the nonlinear parameters are searched anew",
     "refit_accepted": "the search's result counts from here on",

@@ -1,8 +1,9 @@
 """The identification of one joint: its model, its conditioning, and the procedure around recursive least squares."""
 
+from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -128,6 +129,14 @@ class Integrated:
         if not faults or estimate.phase not in (Phase.WAITING, Phase.STARTING):
             return estimate
         return replace(estimate, reasons=(*faults, *estimate.reasons))
+
+    def keep(self) -> dict[str, Any] | None:
+        """What another start of the program needs to go on from here; None while there is nothing to go on from."""
+        return self.procedure.keep()
+
+    def resume(self, kept: Mapping[str, Any]) -> None:
+        """Go on from what one with the same settings has kept. Raises NotTheSameError, then not to be used."""
+        self.procedure.resume(kept)
 
     def counters(self) -> dict[str, int]:
         """Totals of the conditioning (see Conditioner) and of the procedure (see Procedure); samples at saturation."""

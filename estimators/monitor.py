@@ -13,9 +13,10 @@ with a refit executor that works inline, results do not depend on how rows are c
 """
 
 import math
+from collections.abc import Mapping
 from concurrent.futures import Executor, Future
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from estimators.base import Estimate, Floats, JointModel, Phase, Rows
 from estimators.forgetting import ONSET, Forgetting, Threshold
 from estimators.friction.base import FrictionSettings
 from estimators.history import History
+from estimators.keeping import NotTheSameError
 from estimators.procedure import PATIENCE, PERIODS, SCALE_WINDOW, Procedure
 from estimators.refit_job import Inline, Outcome, job, run
 from estimators.refit_settings import Monitor
@@ -40,7 +42,7 @@ COVERED: Final = 2.0  # of a row's noise variance: how uncertain a covered windo
 NOISE: Final = 1.2  # δ: times the usual residual …
 SHARE: Final = 0.004  # … or this share of the rms of y
 KNOWN: Final = 0.01  # or of the rms of y
-TRIMS: Final = (0.0, 0.03, 0.06, 0.1)  # s off a window's head: the alarm may place a change too early
+TRIMS: Final = (0.03, 0.06, 0.1, 0.15, 0.2)  # s off a window's head: the alarm may place a change too early
 BETTER: Final = 0.9  # times the residual variance, from which a trim has cut off rows of before
 SHORTEST: Final = 1.0  # s of motion before a transient is judged
 SIGNIFICANT: Final = 4.0  # σ
@@ -73,6 +75,8 @@ class Pending(NamedTuple):
 
 class Monitored(Procedure):
     """The phases of procedure.py with η searched at the start and whenever it moved."""
+
+    UNKEPT = Procedure.UNKEPT | {"_shape", "_history", "_executor", "_monitor", "_pending", "_suspects"}
 
     def __init__(
         self,
@@ -138,6 +142,21 @@ class Monitored(Procedure):
             ),
             reasons=estimate.reasons + (self._unsure if estimate.phase is Phase.STARTING else ()),
         )
+
+    def keep(self) -> dict[str, Any] | None:
+        """As Procedure's; None also while a refit is on its way or to be confirmed."""
+        kept = super().keep() if self._pending is None and self._confirm is None else None
+        law = self._shape.settings.model_dump()
+        return None if kept is None else {"own": kept, "rows": self._history.total, "law": law}
+
+    def resume(self, kept: Mapping[str, Any]) -> None:
+        """As Procedure's; the rows themselves are not kept, what looks back begins anew."""
+        if kept["law"] != self._shape.settings.model_dump():
+            raise NotTheSameError("another friction law was found meanwhile: it is searched again")
+        super().resume(kept["own"])
+        self._history.total = self._onset = self._newest = self._due = int(kept["rows"])
+        self._snapshot = (self.rls.state.copy(), self._history.total)
+        self._drifts, self._above, self._try = 0, None, 0
 
     def counters(self) -> dict[str, int]:
         """As Procedure's, and refits by their fate."""
@@ -320,7 +339,7 @@ class Monitored(Procedure):
         """The window since the change, its head trimmed where that explains it, with η frozen."""
         first = self._onset
         best = self._shape.explain(self._history.since(first), self.eta, self.rls.noise, before)
-        for trim in TRIMS[1:]:
+        for trim in TRIMS:
             if best.variance <= NOISE**2 * self._usual:
                 break
             later = self._onset + round(trim / self._period)

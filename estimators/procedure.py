@@ -9,11 +9,12 @@
 All decisions fall at fixed row counts, so results do not depend on how rows are cut into batches.
 """
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from estimators import keeping
 from estimators import rls_state as at
 from estimators.alarm import calibrate
 from estimators.base import Estimate, Event, Floats, Parameter, Phase, Rows, Status
@@ -32,6 +33,8 @@ QUIET: Final = 2.0  # times the usual variance, below which the residual is quie
 
 class Procedure:
     """Phases around one recursive least-squares estimator."""
+
+    UNKEPT: ClassVar[frozenset[str]] = frozenset({"_events", "_window"})
 
     def __init__(
         self,
@@ -106,6 +109,15 @@ class Procedure:
         """What happened since the last call."""
         events, self._events = self._events, []
         return events
+
+    def keep(self) -> dict[str, Any] | None:
+        """What another start of the program needs to go on from here; None while there is nothing to go on from."""
+        return keeping.keep(self, self.UNKEPT) if self.phase is Phase.NORMAL else None
+
+    def resume(self, kept: Mapping[str, Any]) -> None:
+        """Go on from what a procedure with the same settings has kept. Raises NotTheSameError, then not to be used."""
+        keeping.resume(self, kept)
+        self._say("resumed", "the values of before the restart go on")
 
     def counters(self) -> dict[str, int]:
         """Totals: rows learnt from since the start, refused (not finite), clipped innovations, alarms, restarts."""
