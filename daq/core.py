@@ -5,13 +5,14 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgpack
 import zmq
 
 from daq.baseline import place
 from daq.channel import Receiver
+from daq.checkpoint import FILE, Checkpoints
 from daq.config import Config
 from daq.latch import Latch
 from daq.pipeline import Pipeline
@@ -38,6 +39,8 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
     updates = open_publisher(context, endpoint(runtime, "updates"))
     status = open_publisher(context, endpoint(runtime, "status"))
+    checkpoints = Checkpoints(config, endpoint(runtime, "checkpoints"), context)
+    resumed: dict[str, Any] | None = checkpoints.resume(pipeline, place(config, FILE)) or None
     rebasing = Rebasing(context, endpoint(runtime, "baselines"), place(config, "baseline.json"))
     gc.collect()
     gc.freeze()  # what lives now lives to the end: a collection need not look at it
@@ -61,8 +64,11 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
                 messages.append(pipeline.introduce(time.time_ns()))
             for message in messages:
                 updates.send_multipart(message)
+            checkpoints.hand_out(pipeline)
             if transcript is not None:
-                transcript.note(readings, Batch(len(readings), epoch, watched, clock.told, latched, rebased), messages)
+                batch = Batch(len(readings), epoch, watched, clock.told, latched, rebased, resumed)
+                transcript.note(readings, batch, messages)
+                resumed = None
             if time.monotonic() >= look:
                 look = time.monotonic() + INSPECT_EVERY
                 for message in pipeline.inspect(epoch):
@@ -72,7 +78,7 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
                 status.send_multipart((b"status/core", msgpack.packb(_totals(pipeline, receiver, boot))))
     if transcript is not None:
         transcript.close()
-    for opened in (updates, status, rebasing):
+    for opened in (updates, status, rebasing, checkpoints):
         opened.close()
     if refits is not None:
         refits.shutdown(wait=False, cancel_futures=True)
@@ -91,6 +97,7 @@ def _totals(pipeline: Pipeline, receiver: Receiver, boot: int) -> dict[str, obje
                 "lost": dict(line.aligner.lost()),
                 "interpolated": line.aligner.interpolated(),
                 "skew": line.skew,
+                "estimator": line.estimator.counters(),
             }
             for line in pipeline.lines
         },

@@ -46,6 +46,7 @@ TABLE: Final = (
     Metric("updates_total", Counter, ("joint",), "", "Updates that the core published."),
     Metric("updates_missed_total", Counter, ("joint",), "", "Messages that never reached the outlet (gaps in seq)."),
     Metric("events_total", Counter, ("joint", "kind"), "", "Events of the joint, by kind."),
+    Metric("estimator_total", Counter, ("joint", "cause"), "", "What the joint's estimator counts, by name."),
     Metric("update_latency_seconds", Histogram, ("joint",), "s", "From a frame's arrival to its update."),
     Metric("update_timestamp_seconds", Gauge, ("joint",), "s", "Unix time that the last estimate speaks of."),
     Metric("parameter_value", Gauge, ("joint", "parameter"), "", "Estimate, in the unit of parameter_info."),
@@ -203,6 +204,8 @@ class Metrics:
             self._total(totals["samples"], boot, "samples_total", joint)
             self._total(totals["updates"], boot, "updates_total", joint)
             self._total(totals.get("interpolated", 0), boot, "samples_interpolated_total", joint)
+            for what, count in totals.get("estimator", {}).items():
+                self._total(count, boot, "estimator_total", joint, what)
             for cause, lost in totals["lost"].items():
                 self._total(lost, boot, "samples_lost_total", joint, cause)
         for driver, link in update["drivers"].items():

@@ -49,7 +49,7 @@ def status(boot: int, samples: int, lost: int, decoded: int = 100, errors: int =
         "boot": boot,
         "malformed": 1,
         "joints": {"elbow": {"samples": samples, "updates": samples // 20, "lost": {"late": lost},
-                             "interpolated": 7}},
+                             "interpolated": 7, "estimator": {"refits_accepted": samples // 500}}},
         "drivers": {
             "can0": {"up": True, "cause": "", "readings": samples, "lost": lost, "restarts": 0,
                      "counters": {"frames": decoded, "bad_crc": errors, "own_frames": 5, "restamped": 3,
@@ -125,6 +125,7 @@ def test_totals_go_on_when_the_core_starts_over() -> None:
     values = scrape(metrics)
     assert values["samples_total,elbow"] == 1500 + 1700
     assert values["samples_lost_total,late,elbow"] == 4 + 1
+    assert values["estimator_total,refits_accepted,elbow"] == 3 + 3
     assert values["readings_lost_total,can0"] == 4 + 1
 
 
