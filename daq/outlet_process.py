@@ -7,6 +7,7 @@ import zmq
 
 from daq.baseline import BaselineError, make_token, place
 from daq.baseline_request import BaselineRequest
+from daq.checkpoint import FILE, Writer
 from daq.commissioning import Commissioning
 from daq.config import Config
 from daq.history import JointLabel
@@ -39,6 +40,7 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
     labels = [JointLabel.of(name, joint.model) for name, joint in config.joints.items()]
     context: zmq.Context[Socket] = zmq.Context.instance()
     core = open_publisher(context, endpoint(runtime, "baselines"))
+    Writer(context, endpoint(runtime, "checkpoints"), place(config, FILE)).start()
     models = {name: joint.model.kind for name, joint in config.joints.items()}
     commissioning = Commissioning(place(config, "baseline.json"), models, core)
     try:
@@ -61,3 +63,4 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
         raise CannotStartError(str(error)) from error
     finally:
         core.close(0)
+        context.term()

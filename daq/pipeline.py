@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,8 @@ class JointLine:
         self, name: str, joint: Joint, publication: Publication, interval: int, executor: Executor | None
     ) -> None:
         self.name = name
-        self.estimator = joint.build(1.0 / joint.rate, executor)
+        self._build = partial(joint.build, 1.0 / joint.rate, executor)
+        self.estimator = self._build()
         self.aligner = Aligner(joint, self.estimator.channels)
         self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, taken off
         self.samples = 0
@@ -89,6 +91,14 @@ class JointLine:
         if now - self._last_update < STALE_EVERY:
             return messages
         return messages + self._update(self.estimator.estimate(), now, self._last_arrival, epoch, now)
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Go on from what was kept. Raises NotTheSameError and what a damaged state raises, then starts anew."""
+        try:
+            self.estimator.resume(state)
+        except Exception:
+            self.estimator = self._build()
+            raise
 
     def rebase(self, baseline: Baseline) -> None:
         """What drift is measured against from the next update on."""
@@ -205,6 +215,12 @@ class Pipeline:
         for line in self.lines:
             if line.name in baselines:
                 line.rebase(Baseline.model_validate(baselines[line.name]))
+
+    def resume(self, states: Mapping[str, Any]) -> None:
+        """Joints go on from what they kept; one that cannot starts anew, and raises NotTheSameError."""
+        for line in self.lines:
+            if line.name in states:
+                line.resume(states[line.name])
 
     def introduce(self, time: int) -> Message:
         """Who this is. time: Unix ns."""

@@ -105,6 +105,8 @@ class Repetition:
 
     def _turn(self, batch: Batch, readings: NDArray[np.void]) -> list[Message]:
         self._latch.release(batch.refits)
+        if batch.resumed and self._same:
+            self._pipeline.resume(batch.resumed)
         if batch.baseline is not None:
             self._pipeline.rebase(batch.baseline)
         messages = []

@@ -36,6 +36,7 @@ class Batch(NamedTuple):
     clock: Sequence[int]  # monotonic ns, every answer that the pipeline had when it asked for the time
     refits: Sequence[int]  # whose result counted from here on, see daq.latch
     baseline: Mapping[str, Any] | None  # the baseline that held from here on, where it changed
+    resumed: Mapping[str, Any] | None = None  # joint → the state that it went on from, at the core's start
 
 
 @dataclass(slots=True)

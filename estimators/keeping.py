@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 ARRAY: Final = "array"
+NUMBERS: Final = (bool, int, float, np.float64)
 PLAIN: Final = (bool, int, float, str, type(None))
 
 
@@ -71,7 +72,8 @@ def _plain(value: Any) -> Any:
 
 def _restored(fresh: Any, kept: Any, name: str) -> Any:
     if isinstance(kept, dict) and ARRAY in kept:
-        return _array(fresh, *kept[ARRAY], name)
+        kind, shape, data = kept[ARRAY]
+        return _array(fresh, kind, shape, data, name)
     if isinstance(fresh, Enum):
         return type(fresh)(kept)
     if isinstance(kept, list):
@@ -83,6 +85,12 @@ def _restored(fresh: Any, kept: Any, name: str) -> Any:
     if isinstance(kept, dict) and not isinstance(fresh, dict):
         resume(fresh, kept)
         return fresh
+    if (
+        fresh is not None
+        and not isinstance(kept, type(fresh))
+        and not (type(kept) in NUMBERS and type(fresh) in NUMBERS)
+    ):
+        raise NotTheSameError(f"{name}: expected {type(fresh).__name__}, found {type(kept).__name__}")
     return kept
 
 

@@ -35,7 +35,7 @@ def test_packing_keeps_every_bit(count: int) -> None:
     block = unpack(pack(Block(2**47, 3, [Batch(count, 1, -2, [3], [], {"a": 1.5})], rows)))
     assert block.readings.tobytes() == rows.tobytes()
     assert (block.boot, block.number) == (2**47, 3)
-    assert [tuple(one) for one in block.batches] == [(count, 1, -2, [3], [], {"a": 1.5})]
+    assert [tuple(one) for one in block.batches] == [(count, 1, -2, [3], [], {"a": 1.5}, None)]
 
 
 def test_quantised_motion_takes_a_third() -> None:
