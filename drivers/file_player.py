@@ -114,7 +114,7 @@ class CsvFile:
 
     def _frames(self, rows: list[list[float]]) -> Frames:
         table = np.array(rows, np.float64)
-        good = np.abs(table[:, 0] * self._unit) < LATEST  # and no NaN
+        good = np.abs(table[:, 0]) < LATEST / self._unit  # and no NaN
         self._malformed += int(len(table) - good.sum())
         table = table[good]
         count, width = len(table), 8 * (table.shape[1] - 1)
