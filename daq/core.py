@@ -32,7 +32,8 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
     """Serve until SIGTERM."""
     stop = Stop()
     boot = int.from_bytes(os.urandom(6), "little")
-    refits = Refits() if any(joint.model.build().nonlinear for joint in config.joints.values()) else None
+    nonlinear = max((len(joint.model.build().nonlinear) for joint in config.joints.values()), default=0)
+    refits = Refits(nonlinear) if nonlinear else None
     latch = None if refits is None else Latch(refits)
     pipeline = Pipeline(config, boot, latch)
     transcript = None if config.recorder is None else Transcript(endpoint(runtime, "transcript"), boot)

@@ -21,11 +21,12 @@ NICE: Final = 5  # a refit may wait, the core may not
 class Refits(Executor):
     """One worker; begins at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, nonlinear: int = 0) -> None:
+        """nonlinear: the most nonlinear parameters of any joint."""
         from estimators.refit_job import warm  # its kernels are heavy, and a joint without η never needs them
 
         self._pool = _pool("fork")
-        self._pool.submit(warm)
+        self._pool.submit(warm, nonlinear)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """As an Executor's."""

@@ -185,9 +185,9 @@ def _expand(cubics: Floats, squares: Floats, products: Floats, band: Floats, cro
             for j in range(i, STENCIL):
                 entry = cubics[k, j, 0] * h[0] + cubics[k, j, 1] * h[1]
                 band[k + i, j - i] += entry + cubics[k, j, 2] * h[2] + cubics[k, j, 3] * h[3]
-            for x in range(len(products)):
+            for x in range(products.shape[2]):
                 for p in range(STENCIL):
-                    cross[k + i, x] += cubics[k, i, p] * (products[x, 0, k, p] + products[x, 1, k, p])
+                    cross[k + i, x] += cubics[k, i, p] * (products[0, k, x, p] + products[1, k, x, p])
 
 
 @kernel(
@@ -217,16 +217,21 @@ def _accumulate(
     columns, nodes = fixed.shape[1] + 1, len(cubics)
     lowest, place = np.empty(BLOCK, np.int64), np.empty(BLOCK)
     factor, f = np.empty(BLOCK), np.empty((columns, BLOCK))
-    squares, products = np.zeros((2, nodes, 8)), np.zeros((columns, 2, nodes, STENCIL))
+    squares, products = np.zeros((2, nodes, 8)), np.zeros((2, nodes, columns, STENCIL))
     for begin in range(0, len(y), BLOCK):
         count = min(BLOCK, len(y) - begin)
         _locate(velocity[begin : begin + count], per_speed, odd, cubics, table, lowest, place)
         for row in range(count):
             sign = -1.0 if odd and velocity[begin + row] < 0.0 else 1.0
             factor[row] = sign * weight[begin + row] * gain[begin + row]
+        for i in range(columns):
+            for row in range(count):
+                f[i, row] = weight[begin + row] * (fixed[begin + row, i] if i < columns - 1 else y[begin + row])
+            for j in range(i + 1):
+                gram[j, i] += dot(f[j, :count], f[i, :count])
         for row in range(count):
-            t, g, h, k = place[row], factor[row] * factor[row], row % 2, lowest[row]
-            t2 = t * t
+            t, h, k = place[row], row % 2, lowest[row]
+            t2, g = t * t, factor[row] * factor[row]
             g2, g4 = g * t2, g * t2 * t2
             squares[h, k, 0] += g
             squares[h, k, 1] += g * t
@@ -235,18 +240,13 @@ def _accumulate(
             squares[h, k, 4] += g4
             squares[h, k, 5] += g4 * t
             squares[h, k, 6] += g4 * t2
-        for i in range(columns):
-            for row in range(count):
-                f[i, row] = weight[begin + row] * (fixed[begin + row, i] if i < columns - 1 else y[begin + row])
-            for row in range(count):
-                t, g, h, k = place[row], factor[row] * f[i, row], row % 2, lowest[row]
-                gt, t2 = g * t, t * t
-                products[i, h, k, 0] += g
-                products[i, h, k, 1] += gt
-                products[i, h, k, 2] += g * t2
-                products[i, h, k, 3] += gt * t2
-            for j in range(i + 1):
-                gram[j, i] += dot(f[j, :count], f[i, :count])
+            for i in range(columns):
+                g = factor[row] * f[i, row]
+                gt = g * t
+                products[h, k, i, 0] += g
+                products[h, k, i, 1] += gt
+                products[h, k, i, 2] += g * t2
+                products[h, k, i, 3] += gt * t2
     _expand(cubics, squares, products, band, cross)
 
 

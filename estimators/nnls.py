@@ -85,7 +85,7 @@ def _gradient(K: Floats, c: Floats, x: Floats, yy: float, j: int) -> float:
     gradient = c[j]
     for i in range(len(x)):
         gradient -= K[j, i] * x[i]
-    return gradient / np.sqrt(max(K[j, j] * yy, 1e-300))
+    return float(gradient / np.sqrt(max(K[j, j] * yy, 1e-300)))
 
 
 @inline

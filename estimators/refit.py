@@ -25,9 +25,9 @@ from estimators.base import Axis, Floats, Parameter
 from estimators.binning import Statistics
 from estimators.friction.base import FrictionLaw, FrictionSettings
 from estimators.normal import project_out, unprojected
+from estimators.pointer import pointer
 from estimators.projection import APART, Problem, minima, residual
 from estimators.refit_settings import RefitSettings
-from estimators.search import minimise
 
 COLLINEAR: Final = (
     1e-10  # |part of a column that the others do not explain|² / |column|²: below, they cannot be told apart
@@ -263,6 +263,11 @@ def _collinear(gram: Floats, order: NDArray[np.int64], j: int, parameters: tuple
     return f"the columns of {names} are collinear in this window: they cannot be told apart"
 
 
+def searches(nonlinear: int, settings: RefitSettings) -> bool:
+    """Whether so many nonlinear parameters, where columns share them, are too many for a lattice."""
+    return bool(settings.lattice**nonlinear > MOST)
+
+
 class _Found(NamedTuple):
     values: Floats  # (minima,) ρ
     where: Floats  # (minima, q) s
@@ -278,10 +283,10 @@ def _search(problem: Problem, law: FrictionLaw, settings: RefitSettings, freedom
     theta, count = np.empty(len(problem.signed)), np.zeros(2, np.int64)
     X = np.empty((len(problem.moving) + len(problem.owner), len(problem.signals)))
     given = 0
-    if not problem.separate and settings.lattice**dimensions > MOST:
+    if not problem.separate and searches(dimensions, settings):
         given = _visit(problem, law, settings, where, count)
     tolerances = COARSE / freedom, FINE / freedom
-    found = minima(law.kernel, *problem, settings.lattice, given, *tolerances, values, where, theta, X, count)
+    found = minima(pointer(law.kernel), *problem, settings.lattice, given, *tolerances, values, where, theta, X, count)
     if found == 0 or not math.isfinite(values[0]):
         raise ValueError("the residual is finite nowhere in the box: the window holds numbers beyond all scale")
     return _Found(values[:found], where[:found], theta, X, int(count[0]), int(count[1]))
@@ -289,6 +294,8 @@ def _search(problem: Problem, law: FrictionLaw, settings: RefitSettings, freedom
 
 def _visit(problem: Problem, law: FrictionLaw, settings: RefitSettings, where: Floats, count: NDArray[np.int64]) -> int:
     """Let the search look where a lattice would cost too much: fill where (minima, q) with its best distinct points."""
+    from estimators.search import minimise  # its kernels take long to compile on a fresh machine, and few models ask
+
     every = np.empty((problem.columns, len(problem.signals)))
     arrays = problem.moving, problem.band, problem.cross, problem.block, problem.signed
     log, visited = problem.scale[2] > 0.0, []

@@ -16,7 +16,7 @@ from estimators.alarm import robust_mean
 from estimators.base import LOAD, POSITION, VELOCITY, Axis, Floats, Rows
 from estimators.friction.base import FrictionSettings
 from estimators.friction.tanh_stribeck import TanhStribeckSettings
-from estimators.refit import Model, Window, refit
+from estimators.refit import Model, Window, refit, searches
 from estimators.refit_settings import RefitSettings
 from estimators.shape import Prior, Shape
 
@@ -156,8 +156,13 @@ def _residual(
     return np.asarray(window.y - window.fixed @ theta[: len(job.fixed)] - window.gain * filled)
 
 
-def warm() -> None:
-    """Have every kernel of a refit compiled or loaded, so that the first one does not wait for it."""
+def warm(nonlinear: int = 0) -> None:
+    """Have every kernel of a refit compiled or loaded, so that the first one does not wait for it.
+
+    nonlinear: the most nonlinear parameters of any joint; those of a search are wanted only where there are many.
+    """
+    if searches(nonlinear, RefitSettings()):
+        import estimators.search  # noqa: F401
     v = np.linspace(-1.0, 1.0, 200)
     friction = TanhStribeckSettings()
     y = friction.law(Axis.ROTARY).columns(v, v, v, np.array([0.06, 0.13])) @ np.array([20.0, 500.0, 70.0])

@@ -62,7 +62,10 @@ def _fill(signals: Floats, position: int, _load: int, constants: Floats, eta: Fl
     for row in range(len(signals)):
         v = signals[row, position, SMOOTH_RATE]
         columns[row, 0] = np.tanh(v / eta[OMEGA_TANH])
-        columns[row, 1] = v * np.exp(-(abs(v / eta[OMEGA_STRIBECK]) ** exponent))
+        scaled = abs(v / eta[OMEGA_STRIBECK])
+        if exponent != 1.0:  # a power costs as much as all the rest
+            scaled = scaled**exponent
+        columns[row, 1] = v * np.exp(-scaled)
         columns[row, 2] = signals[row, position, RATE]
         if columns.shape[1] > 3:
             columns[row, 3] = signals[row, position, VALUE]

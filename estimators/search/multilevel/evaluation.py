@@ -53,23 +53,6 @@ OBJECTIVE_TYPE: Final[Any] = cast(Any, numba.types).NamedTuple(
 )
 
 
-class Pointer(numba.types.WrapperAddressProtocol):
-    """A compiled function of one signature as kernels take it: by address, so that no kernel is compiled for it."""
-
-    def __init__(self, function: Any) -> None:
-        (self._signature,) = function.nopython_signatures
-        result = function.get_compile_result(self._signature)
-        self._address = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
-        self._function = function  # owns the code
-
-    def __wrapper_address__(self) -> int:
-        return int(self._address)
-
-    def signature(self) -> Any:
-        """The signature, as numba's protocol asks."""
-        return self._signature
-
-
 @inline
 def evaluate(objective: Objective, point: Floats) -> float:
     """f at point projected to the box; +∞, without a call, once the search has been told to stop."""

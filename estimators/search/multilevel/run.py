@@ -2,12 +2,14 @@
 
 import ctypes
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final, cast
 
 import numpy as np
 
 from estimators.base import Floats
 from estimators.jit import INTERPRETED
+from estimators.pointer import pointer
 from estimators.search.base import Compiled, Problem, Status, Stop
 from estimators.search.multilevel.boxes import ROWS, SIZES
 from estimators.search.multilevel.evaluation import (
@@ -20,7 +22,6 @@ from estimators.search.multilevel.evaluation import (
     REACHED,
     STOP,
     Ints,
-    Pointer,
     interpreted,
 )
 from estimators.search.multilevel.line_search import line_search
@@ -30,7 +31,7 @@ from estimators.search.multilevel.samples import LOW, REGION, SHIFT, TURN, WIDTH
 from estimators.search.multilevel.sweeps import COMPLETE, FULL, STALLED, sweep
 
 CALLBACK: Final = ctypes.CFUNCTYPE(ctypes.c_double)
-PARTS: Final = (local_search, line_search) if INTERPRETED else (Pointer(local_search), Pointer(line_search))
+PARTS: Final = pointer(local_search), pointer(line_search)
 
 
 class Run:
@@ -67,7 +68,7 @@ class Run:
         """To the end. Raises what the objective raised."""
         f = self.problem.f
         if isinstance(f, Compiled) and self.problem.callback is None and not INTERPRETED:
-            outcome = self._sweep(Pointer(f.function), f.data)
+            outcome = self._sweep(pointer(f.function), f.data)
             self.problem.account(
                 int(self.count[EVALUATIONS]), int(self.count[NONFINITE]), self.best, float(self.value[0])
             )
@@ -89,7 +90,7 @@ class Run:
         else:
             callback = CALLBACK(self._value)
             address = np.array([ctypes.cast(callback, ctypes.c_void_p).value], np.int64)
-            outcome = self._sweep(INTERPRETED_OBJECTIVE, address.view(np.float64))
+            outcome = self._sweep(pointer(interpreted), address.view(np.float64))
         if self.raised is not None:
             raise self.raised
         return outcome
@@ -130,17 +131,18 @@ class Run:
             basket = [np.concatenate([array, np.zeros_like(array)]) for array in basket]
 
 
-INTERPRETED_OBJECTIVE: Final = interpreted if INTERPRETED else Pointer(interpreted)
-
-
 def _region(problem: Problem, n: int, seed: int) -> Floats:
     """Where samples are drawn, and the additive recurrence of the n-dimensional golden ratio that draws them."""
     region = np.empty((REGION, n))
     region[LOW], upper = problem.region()
     region[WIDTH] = upper - region[LOW]
+    region[TURN], region[SHIFT] = _recurrence(n, seed)
+    return region
+
+
+@lru_cache(maxsize=256)
+def _recurrence(n: int, seed: int) -> tuple[Floats, Floats]:
     ratio = 2.0
     for _ in range(60):
         ratio = (1.0 + ratio) ** (1.0 / (n + 1.0))  # ratio^(n+1) = ratio + 1
-    region[TURN] = ratio ** -np.arange(1.0, n + 1.0)
-    region[SHIFT] = np.random.default_rng(seed).uniform(size=n)
-    return region
+    return ratio ** -np.arange(1.0, n + 1.0), np.random.default_rng(seed).uniform(size=n)
