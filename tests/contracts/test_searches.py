@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from estimators.search import SEARCHES, minimise
 from estimators.search.base import Minimum, Status, batch
+from estimators.search.published import FUNCTIONS
 
 LOW, HIGH = np.array([-2.0, -1.0]), np.array([3.0, 4.0])
 
@@ -93,6 +94,23 @@ def test_the_callback_cancels(name):
     assert found.status == Status.CANCELLED
     assert found.evaluations == heard[-1][0] < 1000
     assert [value for _, value in heard] == sorted((value for _, value in heard), reverse=True)
+
+
+@every_search
+def test_the_callback_hears_every_step_of_a_compiled_objective(name):
+    (branin,) = (function for function in FUNCTIONS if function.name == "Branin")
+    heard = []
+
+    def stop(evaluations, x, value):
+        heard.append(value == branin.f(x))
+        return evaluations >= 40
+
+    found = minimise(name, branin.f, branin.lower, branin.upper, budget=1000, callback=stop)
+    assert found.status == Status.CANCELLED
+    assert all(heard)
+    assert 40 <= found.evaluations < 100
+    alone = minimise(name, branin.f, branin.lower, branin.upper, budget=found.evaluations)
+    assert np.array_equal(alone.x, found.x)
 
 
 @every_search

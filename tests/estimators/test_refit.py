@@ -255,6 +255,17 @@ def test_a_warm_start_compiles_nothing() -> None:
     assert run.stdout.splitlines()[0] == "0"
 
 
+def test_a_search_is_loaded_only_for_models_that_need_one() -> None:
+    program = (
+        "import sys; from estimators.refit_job import warm; print('estimators.search' in sys.modules, end=' ')\n"
+        "warm(2); print('estimators.search' in sys.modules, end=' ')\n"
+        "warm(3); print('estimators.search' in sys.modules)\n"
+    )
+    root = Path(__file__).parents[2]
+    run = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
+    assert run.stdout == "False False True\n"
+
+
 def fixed(*columns: np.ndarray) -> tuple[Window, Model]:
     v, q = motion("sine")
     parameters = tuple(Parameter(f"p{i}", "", -np.inf, np.inf, "") for i in range(len(columns)))

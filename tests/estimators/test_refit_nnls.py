@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from estimators.nnls import DEPENDENT, PASSIVE, nnls
+from estimators.nnls import DEPENDENT, PASSIVE, _lawson_hanson, nnls
 
 
 def solve(A, y, signed):
@@ -39,6 +39,18 @@ def test_mixed_signs_as_bounded_least_squares(seed: int, signed: list[bool]) -> 
     expected = optimize.lsq_linear(A, y, (low, np.inf), method="bvls", tol=1e-14)
     assert y @ y - gain == pytest.approx(2.0 * expected.cost, rel=1e-7)
     assert x == pytest.approx(expected.x, abs=1e-5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**31), st.lists(st.booleans(), min_size=5, max_size=5))
+def test_one_column_at_a_time_leads_to_the_same(seed: int, signed: list[bool]) -> None:
+    rng = np.random.default_rng(seed)
+    A, y = rng.normal(size=(20, 5)) + rng.normal(size=(20, 1)), rng.normal(size=20)
+    together, _, _ = solve(A, y, signed)
+    K, x, scratch = A.T @ A, np.empty(5), np.empty((6, 5))
+    arguments = K, A.T @ y, np.array(signed, np.int64), np.diag(K).copy(), float(y @ y)
+    _lawson_hanson(*arguments, x, np.empty(5, np.int64), scratch)
+    assert x == pytest.approx(together, abs=1e-8)
 
 
 def test_a_column_said_twice_gets_one_coefficient() -> None:
