@@ -1,6 +1,7 @@
 """The catalogue of searches, and the one way to run one."""
 
 from collections.abc import Callable
+from math import inf
 from typing import Annotated, Any, Final
 
 import numpy as np
@@ -72,8 +73,8 @@ def _box(lower: ArrayLike, upper: ArrayLike) -> tuple[Floats, Floats]:
     low, high = (np.atleast_1d(np.array(bound, dtype=float)) for bound in (lower, upper))
     if low.ndim != 1 or low.shape != high.shape or low.size == 0:
         raise ValueError(f"lower and upper must have one shape (dimensions,), got {low.shape} and {high.shape}")
-    for i, (a, b) in enumerate(zip(low, high, strict=True)):
-        if np.isnan(a) or np.isnan(b) or a > b or a == np.inf or b == -np.inf:
+    for i, (a, b) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
+        if not a <= b or a == inf or b == -inf:  # NaN compares with nothing
             raise ValueError(f"coordinate {i}: expected lower ≤ upper, got [{a}, {b}]")
     return low, high
 

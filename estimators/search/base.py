@@ -104,9 +104,12 @@ class Problem:
         self.evaluations = self.nonfinite = 0
         self.best, self.value = lower.copy(), np.inf  # all dimensions
         self._corner = lower
+        self._finite = bool(np.isfinite(self.lower).all() and np.isfinite(self.upper).all())
 
     def region(self) -> tuple[Floats, Floats]:
         """A finite box to draw first points from: the bounds, infinite ends replaced by REACH beyond the other or 0."""
+        if self._finite:
+            return self.lower, self.upper
         lower = np.where(np.isfinite(self.lower), self.lower, np.minimum(-REACH, self.upper - REACH))
         upper = np.where(np.isfinite(self.upper), self.upper, np.maximum(REACH, lower + REACH))
         return lower, upper
@@ -135,7 +138,8 @@ class Problem:
 
     def whole(self, points: Floats) -> Floats:
         """Points (points, dimensions) clipped to the box, with the fixed dimensions, (points, all dimensions)."""
-        whole = np.tile(self._corner, (len(points), 1))
+        whole = np.empty((len(points), len(self._corner)))
+        whole[:] = self._corner
         whole[:, self.free] = np.clip(points, self.lower, self.upper)
         return whole
 
