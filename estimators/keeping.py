@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from estimators.base import Settings
+
 ARRAY: Final = "array"
 NUMBERS: Final = (bool, int, float, np.float64)
 PLAIN: Final = (bool, int, float, str, type(None))
@@ -36,7 +38,8 @@ def resume(thing: object, kept: Mapping[str, Any]) -> None:
 
     Raises NotTheSameError for what is of another one; some are set then.
     """
-    looked_at = {id(value.base) for value in vars(thing).values() if isinstance(value, np.ndarray)}
+    arrays = [value for value in vars(thing).values() if isinstance(value, np.ndarray)]
+    looked_at = {id(value.base) for value in arrays if value.base is not None}
     for name, value in kept.items():
         if not hasattr(thing, name):
             raise NotTheSameError(f"expected the attributes of {type(thing).__name__}, found {name}")
@@ -67,7 +70,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(one) for key, one in value.items()}
     ours = type(value).__module__.startswith("estimators.") and hasattr(value, "__dict__")
-    return keep(value) if ours else NotImplemented
+    return keep(value) if ours and not isinstance(value, Settings) else NotImplemented
 
 
 def _restored(fresh: Any, kept: Any, name: str) -> Any:

@@ -34,7 +34,10 @@ QUIET: Final = 2.0  # times the usual variance, below which the residual is quie
 class Procedure:
     """Phases around one recursive least-squares estimator."""
 
-    UNKEPT: ClassVar[frozenset[str]] = frozenset({"_events", "_window"})
+    # here and in those who derive: built anew, or of no use without the rows that are not kept
+    UNKEPT: ClassVar[frozenset[str]] = frozenset(
+        {"_events", "_window", "_shape", "_history", "_executor", "_monitor", "_pending", "_suspects"}
+    )
 
     def __init__(
         self,
