@@ -2,10 +2,12 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from daq.config import ConfigError, load
 from daq.drift import Baseline, Drift, DriftSettings, compare
 from estimators.base import Estimate, Phase, Status
 
@@ -15,6 +17,7 @@ BASELINE = Baseline(
     deviations={"inertia": 0.03, "coulomb": 0.0, "offset": 0.04},
 )  # fmt: skip
 SECOND = 1_000_000_000
+TEMPLATE = Path(__file__).parents[2] / "daq" / "jointwatch.toml"
 
 
 def estimate(time: int, coulomb: float, sigma: float = 0.04, offset: float = 0.01) -> Estimate:
@@ -107,3 +110,17 @@ def test_the_order_of_the_names_does_not_matter() -> None:
     turned = replace(one, names=NAMES[::-1], values=one.values[::-1], deviations=one.deviations[::-1])
     told, other = (Drift(DriftSettings(), BASELINE).look(every)[0] for every in (one, turned))
     assert told["z"] == other["z"]
+
+
+def test_the_limits_stand_in_the_configuration(tmp_path: Path) -> None:
+    file = tmp_path / "jointwatch.toml"
+    template = TEMPLATE.read_text()
+    assert "# drift = { percent = 10, z = 5, hold = 5 }" in template
+    file.write_text(template.replace("# drift = { percent = 10", "drift = { percent = 25"))
+    assert load(file).joints["elbow"].drift == DriftSettings(percent=25)
+    file.write_text(template.replace("# drift = { percent = 10", "drift = { percnt = 25"))
+    with pytest.raises(ConfigError, match='unknown key "percnt".*did you mean "percent"'):
+        load(file)
+    file.write_text(template.replace("# drift = { percent = 10", "drift = { release = 1.5"))
+    with pytest.raises(ConfigError, match="less than or equal to 1"):
+        load(file)
