@@ -119,7 +119,7 @@ def test_the_limits_stand_in_the_configuration(tmp_path: Path) -> None:
     file.write_text(template.replace("# drift = { percent = 10", "drift = { percent = 25"))
     assert load(file).joints["elbow"].drift == DriftSettings(percent=25)
     file.write_text(template.replace("# drift = { percent = 10", "drift = { percnt = 25"))
-    with pytest.raises(ConfigError, match='unknown key "percnt".*did you mean "percent"'):
+    with pytest.raises(ConfigError, match=r'unknown key "percnt".*did you mean "percent"'):
         load(file)
     file.write_text(template.replace("# drift = { percent = 10", "drift = { release = 1.5"))
     with pytest.raises(ConfigError, match="less than or equal to 1"):
