@@ -164,7 +164,7 @@ def test_one_joint_in_full(seven: str, open_page: Callable[..., Page], wait: Cal
         "Events",
     ):
         expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
-    expect(page.locator(".log li")).to_contain_text("start-up finished")
+    expect(page.locator(".log li").filter(has_text="start-up finished")).to_be_visible()
 
 
 def coloured(page: Page, selector: str, name: str) -> int:
