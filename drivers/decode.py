@@ -217,9 +217,7 @@ def _words(payload: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 def _sorted(frames: Frames) -> Frames:
     """Equal times stay in order of arrival."""
-    order = frames.times.argsort(kind="stable")
-    flags = frames.flags[order] if len(frames.flags) else frames.flags
-    return Frames(frames.ids[order], frames.payload[order], frames.lengths[order], frames.times[order], flags)
+    return frames.part(frames.times.argsort(kind="stable"))
 
 
 def _patience(layout: Layout, frames: set[int]) -> dict[int, Guard]:

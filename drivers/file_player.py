@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, ValidationInfo, field_validator
 
+from drivers import recording_file
 from drivers.base import DriverError, EndOfFileError, LinkError, Wanted
 from drivers.can_layout import CanLayoutSettings, beside
 from drivers.decode import Decoder
@@ -39,14 +40,14 @@ class ColumnSettings(Quantity):
 
 
 class FileSettings(CanLayoutSettings):
-    """A recording: CAN traffic with its layout, or a CSV file with its columns (signals are then "row.NAME")."""
+    """A recording: CAN traffic with its layout, a CSV file with its columns ("row.NAME"), or one of our own (MCAP)."""
 
     kind: Literal["file"]
-    path: Path = Field(description="candump log, .asc, .blf, .mf4, .trc … or .csv")
+    path: Path = Field(description="candump log, .asc, .blf, .mf4, .trc …, .csv, or our own .mcap")
     speed: float = Field(
         default=1.0, ge=0, allow_inf_nan=False, description="times the recorded; 0: as fast as it goes"
     )
-    channel: str = Field(default="", description="of a log of several buses: the one that is wanted")
+    channel: str = Field(default="", description="of a log of several buses (.mcap: drivers): the one that is wanted")
     columns: dict[str, ColumnSettings] = Field(default={}, description="of a CSV file: signal → column")
     time: str = Field(default="time", description="of a CSV file: heading of the time")
     time_unit: Literal["s", "ms", "us", "µs", "ns"] = "s"
@@ -57,6 +58,10 @@ class FileSettings(CanLayoutSettings):
         return beside(path, info) or path
 
     def _described(self) -> Layout:
+        if self.path.suffix.lower() == recording_file.SUFFIX:
+            if self.columns or self.dbc is not None or self.frames or self.layouts:
+                raise ValueError("a recording of our own says what is in it: expected neither columns nor a layout")
+            return recording_file.layout(self.path, self.channel)
         if not self.columns:
             return super()._described()
         if self.dbc is not None or self.frames or self.layouts:
@@ -77,6 +82,12 @@ class Recording(Protocol):
     def counts(self) -> Mapping[str, int]: ...
 
     def blocks(self) -> Iterator[Frames]: ...
+
+
+def _recording(settings: FileSettings) -> Recording:
+    if settings.path.suffix.lower() == recording_file.SUFFIX:
+        return recording_file.RecordingFile(settings.path, settings.channel)
+    return CsvFile(settings) if settings.columns else LogFile(settings.path, settings.channel)
 
 
 class CsvFile:
@@ -134,7 +145,7 @@ class FilePlayer:
     def _begin(self) -> None:
         settings = self._settings
         self._decoder = Decoder(settings.layout, self._wanted)
-        self._file: Recording = CsvFile(settings) if settings.columns else LogFile(settings.path, settings.channel)
+        self._file = _recording(settings)
         self._blocks = self._file.blocks()
         self._block: Frames | None = None
         self._place = 0
@@ -163,8 +174,7 @@ class FilePlayer:
         due = self._due(timeout)
         if due == self._place:
             return empty()
-        now, block = slice(self._place, due), self._block
-        part = Frames(block.ids[now], block.payload[now], block.lengths[now], block.times[now])
+        part = self._block.part(slice(self._place, due))
         self._place = due
         if self._settings.speed:
             part = part._replace(times=part.times - self._first + self._started)

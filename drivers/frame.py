@@ -29,6 +29,11 @@ class Frames(NamedTuple):
         """The same in memory of its own; an adapter may use its own again for the next batch."""
         return Frames(self.ids.copy(), self.payload.copy(), self.lengths.copy(), self.times.copy(), self.flags.copy())
 
+    def part(self, which: slice | NDArray[np.bool_] | NDArray[np.int64]) -> "Frames":
+        """Some of them, or all in another order."""
+        flags = self.flags[which] if len(self.flags) else self.flags
+        return Frames(self.ids[which], self.payload[which], self.lengths[which], self.times[which], flags)
+
 
 @dataclass(frozen=True, slots=True)
 class Selector:
