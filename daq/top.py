@@ -192,7 +192,15 @@ class Overview:
 
     def _parameters(self, name: str, joint: State) -> Table:
         table = _table(
-            "  parameter", ">value", ">± σ", "unit", ">σ / value", ">excited", *self._wide("last seconds"), title=name
+            "  parameter",
+            ">value",
+            ">± σ",
+            "unit",
+            ">σ / value",
+            ">excited",
+            ">drift",
+            *self._wide("last seconds"),
+            title=name,
         )
         for parameter, told in joint["parameters"].items():
             value, deviation = told["value"], told["deviation"]
@@ -205,6 +213,7 @@ class Overview:
                 Text(told["unit"], "dim"),
                 _percent(abs(deviation / value)) if known and value else "–",
                 _percent(excited, 0),
+                _drift(joint.get("drift") or {}, parameter),
                 *self._wide(Text(self._spark(name, parameter), "#56b4e9")),
             )
         return table
@@ -272,6 +281,14 @@ def _events(state: State, lines: int) -> Table:
         clock = time.strftime("%H:%M:%S", time.localtime(event["timestamp"]))
         table.add_row(f"  {clock}", event["joint"], event["kind"].replace("_", " "), event["text"])
     return table
+
+
+def _drift(drift: State, parameter: str) -> Text:
+    """Change against the baseline; z where there is no percentage."""
+    percent, z = (drift.get(key, {}).get(parameter) for key in ("percent", "z"))
+    word = f"{percent:+.1f} %" if percent is not None else f"z {z:+.1f}" if z is not None else "–"
+    beyond = parameter in drift.get("drifted", ())
+    return Text(f"◆ {word}" if beyond else word, "bold #e69f00" if beyond else "")
 
 
 def _percent(ratio: float | None, decimals: int = 2) -> str:

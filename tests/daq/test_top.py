@@ -91,3 +91,20 @@ def test_no_service_is_one_clear_line() -> None:
     done = subprocess.run([*TOP, "--page", "http://127.0.0.1:1"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert "does not answer" in done.stderr
+
+
+def test_drift_stands_beside_the_values(outlet: Any, core: Any, wait: Callable[..., None]) -> None:
+    drift = {
+        "since": 1.0, "drifted": ["inertia"], "baseline": {"inertia": 0.4, "viscous": 0.0},
+        "change": {"inertia": 0.1, "viscous": 0.1}, "percent": {"inertia": 25.04, "viscous": float("nan")},
+        "z": {"inertia": 50.0, "viscous": 2.04},
+    }  # fmt: skip
+
+    def shown() -> str:
+        core.estimate("base")
+        core.updates.send_multipart(core.publications["base"].drift(drift, 1.0))
+        once = subprocess.run([*TOP, "--page", outlet.page, "--once"], capture_output=True, text=True, timeout=60)
+        return once.stdout
+
+    wait(lambda: "◆ +25.0 %" in shown(), 30)
+    assert "z +2.0" in shown()
