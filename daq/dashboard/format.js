@@ -37,6 +37,9 @@ export const change = (ratio) => {
   return text === NOTHING ? text : `${signed(Number(text) > 0 ? `+${text}` : text.replace(/^-(0\.0+)$/, "$1"))} %`;
 };
 
+// how far from the baseline; a baseline that cannot be told from zero has no percentage
+export const drift = ({ change: ratio, z }) => (Number.isFinite(ratio) || !Number.isFinite(z) ? change(ratio) : `z ${signed(z.toFixed(1))}`);
+
 export const perSecond = (rate) => (rate === null ? NOTHING : rate < 9.95 ? rate.toFixed(1) : count(Math.round(rate)));
 
 export const forgetting = (lambda) => (Number.isFinite(lambda) ? lambda.toFixed(5) : NOTHING);

@@ -50,7 +50,7 @@ class Card {
     this.rows.forEach(({ quantity }, i) => quantity.update(joint.estimates.last(joint.valueColumn(i)), joint.estimates.last(joint.deviationColumn(i))));
     write(this.error, format.percent(joint.state.error));
     write(this.residual, `${format.significant(joint.residualRms(5), 2)} ${joint.unit}`);
-    const drifted = (joint.drift.drifted ?? []).map((name) => `${readable(name)} ${format.change(joint.drifted(name).change)}`);
+    const drifted = (joint.drift.drifted ?? []).map((name) => `${readable(name)} ${format.drift(joint.drifted(name))}`);
     mark(this.drift, "beyond", String(drifted.length > 0));
     write(this.drift, drifted.length ? `◆ drift: ${drifted.join(", ")}` : joint.drift.since ? "no drift against the baseline" : "");
     write(this.lost, format.count(format.total(joint.totals.lost)));
