@@ -1,0 +1,80 @@
+"""Normal mode without an alarm: refits are confirmed, slow drift of η is looked for; design S lives here alone."""
+
+import math
+from typing import Final
+
+import numpy as np
+
+from estimators.alarm import motion_period
+from estimators.plausible import CERTAIN, delta
+from estimators.shape import Explanation, nothing
+from estimators.starting import Starting
+
+SIGNIFICANT: Final = 4.0  # σ
+BENT: Final = 20.0  # χ² that another η must promise for η to have moved …
+MOVED: Final = 0.03  # of ln η: less is not worth a search
+DRIFT_EVERY: Final = 1.0  # s
+SIMPLE_EVERY: Final = 0.25  # s
+HOLD: Final = 1.05  # motion periods that design S waits
+LOOK_BACK: Final = 64.0  # s of motion
+
+
+class Watching(Starting):
+    """The normal phase of monitor.py."""
+
+    def _watch(self) -> None:
+        now = self._history.total
+        if self._pending is not None:
+            return
+        if not self._cycle and self._monitor.period is None and now >= self._due:
+            rows = self._history.since(now - round(LOOK_BACK / self._period))
+            self._find_cycle(motion_period(rows.y[:, 0]))
+        if self._confirm is not None and now >= self._confirm:
+            self._confirm = None
+            first = max(self._onset, now - 2 * self._span())
+            self._search("confirmation", first, self._history.since(first), self.rls.noise, self._around())
+            return
+        if now >= self._due:
+            self._due = now + round(DRIFT_EVERY / self._period)
+            self._drift(now)
+
+    def _simple(self) -> None:
+        """Design S: least squares over the last period, η frozen, off by more than δ for more than a period."""
+        now, every = self._history.total, max(self._block, round(SIMPLE_EVERY / self._period))
+        if self._pending is not None or now % every >= self._block:
+            return
+        first = now - self._span()
+        explained = self._shape.explain(self._history.since(first), self.eta, self.rls.noise, nothing(self.rls.p))
+        if explained.variance <= delta(self._usual, explained.signal):
+            self._above = None
+        elif self._above is None:
+            self._above = now
+        elif now - self._above > HOLD * self._span():
+            self._above = None
+            self._search("change", first, self._history.since(first), self.rls.noise, nothing(self.rls.p))
+
+    def _drift(self, now: int) -> None:
+        first = max(self._onset, now - self._span())
+        if now - first < 0.5 * self._span():
+            return
+        explained = self._shape.explain(self._history.since(first), self.eta, self.rls.noise, self._around())
+        noise = self._overlap * max(self._usual, explained.variance)
+        sigma = np.hypot(explained.sigma * math.sqrt(noise), self._sigma)
+        quiet = explained.variance <= delta(self._usual, explained.signal) or self._gain(explained, noise) > BENT
+        bent = (np.abs(explained.step) > SIGNIFICANT * sigma) & (np.abs(explained.step) > MOVED) & (sigma <= CERTAIN)
+        self._drifts = self._drifts + 1 if quiet and bent.any() else 0
+        if self._drifts < 2:
+            return
+        self._drifts = 0
+        words = ", ".join(
+            f"{parameter.name} {100 * step:+.1f} %"
+            for parameter, step, bends in zip(self._shape.nonlinear, explained.step, bent, strict=True)
+            if bends
+        )
+        self._say("drift", f"over {self._ago(first)} s of motion: {words}")
+        self._search("drift", first, self._history.since(first), self.rls.noise, self._around())
+
+    def _gain(self, explained: Explanation, noise: float) -> float:
+        """χ² of the step that explains a window better than η in force does, which is not known exactly either."""
+        free = explained.inverse[self.rls.p :, self.rls.p :]
+        return float(explained.step @ np.linalg.solve(noise * free + self._uncertain, explained.step))
