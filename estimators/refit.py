@@ -207,16 +207,18 @@ def _scale(law: FrictionLaw, lower: Floats | None, upper: Floats | None) -> Floa
 
 def _statistics(window: Window, structure: _Structure, settings: RefitSettings) -> Statistics:
     count, samples = len(window.y), len(window.velocity)
+    on_nodes = settings.nodes > 0 and structure.alone
+    own = window.first is None and not on_nodes  # on nodes, rows that are samples need no index
     one = np.broadcast_to(1.0, (count,))
     rows = binning.Rows(
         np.ascontiguousarray(window.fixed),
         window.y,
         one if window.weight is None else window.weight,
         one if window.gain is None else window.gain,
-        np.arange(count) if window.first is None else window.first,
+        np.arange(count if own else 0) if window.first is None else window.first,
         np.ones(1) if window.taps is None else window.taps,
     )
-    if settings.nodes and structure.alone:
+    if on_nodes:
         return binning.binned(rows, window.velocity, structure.odd, settings.nodes)
     zero = np.zeros(samples)
     position, load = (zero if signal is None else signal for signal in (window.position, window.load))
