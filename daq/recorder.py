@@ -51,7 +51,7 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
     due = 0.0
     while not stop.asked or blocks.poll(int(REST * 1000)):
         if blocks.poll(100):
-            recorder.take(received(blocks.recv_multipart()))
+            recorder.take(received(blocks.recv()))
         if time.monotonic() >= due:
             due = time.monotonic() + STATUS_EVERY
             status.send_multipart((b"recorder/status", msgpack.packb(recorder.status())))

@@ -1,8 +1,8 @@
 """What went through the core, in order, for the recorder: readings as they came, what the pipeline was told and said.
 
-A block is a few hundredths of a second of it, one message of two frames between core and recorder and one attachment in
-a recording. With everything that is not a pure function of the readings in it (batches, clocks, refits that ended,
-baselines), a replay says the same again to the bit.
+A block is a few hundredths of a second of it, one message between core and recorder and one attachment in a recording.
+With everything that is not a pure function of the readings in it (batches, clocks, refits that ended, baselines, states
+that were resumed), a replay says the same again to the bit.
 """
 
 import struct
@@ -25,6 +25,7 @@ BLOCK: Final = 0.04  # s in one block: what a kill can cost, twice over
 QUEUE: Final = 250  # blocks that wait for a busy disk (10 s, 5 MB) before some are lost, and counted
 HEAD: Final = struct.Struct("<4sII")  # magic, bytes of the map, readings
 MAGIC: Final = b"JWB1"
+WIRE: Final = struct.Struct("<QQ")  # boot, number
 
 
 class Batch(NamedTuple):
@@ -109,7 +110,10 @@ class Clock:
 
 
 class Transcript:
-    """The core's end: gathers, and hands over a block when it is due; it never waits for the recorder."""
+    """The core's end: gathers, and hands over a block when it is due; it never waits for the recorder.
+
+    Every turn packs its own: a block that is due then costs the core no more than a copy.
+    """
 
     def __init__(self, endpoint: str, boot: int) -> None:
         self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PUSH)
@@ -117,39 +121,44 @@ class Transcript:
         self._socket.setsockopt(zmq.LINGER, 200)
         self._socket.setsockopt(zmq.RECONNECT_IVL, 50)
         self._socket.connect(endpoint)
-        self._block = Block(boot, 0)
-        self._parts: list[NDArray[np.void]] = []
+        self.sent = 0  # blocks handed over so far, those included that no queue had room for
+        self._boot = boot
+        self._turns = bytearray(WIRE.pack(boot, 0))
+        self._packer = msgpack.Packer()
         self._due = 0.0
 
     def note(self, readings: NDArray[np.void], batch: Batch, messages: Sequence[Message]) -> None:
         """One turn of the loop."""
-        self._block.batches.append(batch)
-        self._block.messages += messages
-        if len(readings):
-            self._parts.append(readings)
-        if time.monotonic() >= self._due:
-            self._due = time.monotonic() + BLOCK
+        self._turns += self._packer.pack((batch, readings.tobytes(), messages))
+        now = time.monotonic()
+        if now >= self._due:
+            self._due = now + BLOCK
             self._send()
 
     def close(self) -> None:
         """Hand over the rest, which has 200 ms to leave."""
-        if self._block.batches:
+        if len(self._turns) > WIRE.size:
             self._send()
         self._socket.close()
 
     def _send(self) -> None:
-        block = self._block
-        head = [block.boot, block.number, block.batches, block.messages]
-        body = b"".join(part.tobytes() for part in self._parts)
-        self._block, self._parts = Block(block.boot, block.number + 1), []
+        block, self.sent = self._turns, self.sent + 1
+        self._turns = bytearray(WIRE.pack(self._boot, self.sent))
         try:
-            self._socket.send_multipart((msgpack.packb(head), body), zmq.NOBLOCK)
+            self._socket.send(block, zmq.NOBLOCK)
         except zmq.Again:
             return  # the gap in the numbers tells
 
 
-def received(frames: Sequence[bytes]) -> Block:
-    """A block as the recorder takes it from the wire."""
-    boot, number, batches, messages = msgpack.unpackb(frames[0])
-    readings = np.frombuffer(frames[1], READING)
-    return Block(boot, number, [Batch(*one) for one in batches], readings, [(topic, body) for topic, body in messages])
+def received(message: bytes) -> Block:
+    """A block as it comes from the wire: WIRE, then [batch, readings as they are, messages] of every turn."""
+    block = Block(*WIRE.unpack_from(message))
+    turns = msgpack.Unpacker()
+    turns.feed(memoryview(message)[WIRE.size :])
+    parts = []
+    for batch, readings, messages in turns:
+        block.batches.append(Batch(*batch))
+        parts.append(readings)
+        block.messages += [(topic, body) for topic, body in messages]
+    block.readings = np.frombuffer(b"".join(parts), READING)
+    return block
