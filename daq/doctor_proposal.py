@@ -1,16 +1,18 @@
 """From what was heard on a wire to a configuration to start from, guesses marked as such."""
 
+import json
 from typing import Any, Final
 
 import numpy as np
 
 from daq.doctor_bus import Field, Talk, fields, nominal
+from daq.doctor_framing import framing_of
 from drivers.deframe import Deframer
 from drivers.frame import EXTENDED
+from drivers.packets import COBS, Framing
 
 _KINDS: Final = {("unsigned", 8): "u8", ("unsigned", 16): "u16", ("signed", 16): "i16", ("signed", 32): "i32"}
 _NAMES: Final = ("position", "torque")
-_CRC: Final = 2  # bytes
 
 
 def bus_proposal(interface: str, channel: str, bitrate: int | None, found: list[Talk]) -> str:
@@ -71,12 +73,14 @@ def _joint(found: list[Talk]) -> list[str]:
 
 def port_proposal(port: str, baudrate: int, text: bytes, seconds: float) -> tuple[list[dict[str, Any]], list[str], str]:
     """Packets found in the bytes of a line: (what was found, the same in words, a configuration to start from)."""
-    lengths = _lengths(text)
-    if not lengths:
+    found_framing = framing_of(text)
+    if found_framing is None or not found_framing[1]:
         common = np.bincount(np.frombuffer(text, np.uint8), minlength=256).argsort()[::-1][:4]
         said = ", ".join(f"0x{byte:02x}" for byte in common.tolist())
-        return [], [f"no COBS packets with a CRC-16 in it (commonest bytes: {said}); see [drivers.NAME.framing]"], ""
-    frames = Deframer(lengths).feed(text, 0)
+        words = f"no COBS, SLIP or HDLC packets with a known checksum in it (commonest bytes: {said})"
+        return [], [f"{words}; see [drivers.NAME.framing]"], ""
+    framing, lengths = found_framing
+    frames = Deframer(lengths, framing).feed(text, 0)
     found, words = [], []
     lines = [
         "# Proposed by `jointwatch doctor` from what it heard; fields are guesses: name them, and give scale and unit.",
@@ -85,12 +89,15 @@ def port_proposal(port: str, baudrate: int, text: bytes, seconds: float) -> tupl
         f'port = "{port}"',
         f"baudrate = {baudrate}",
     ]
+    if framing != COBS:
+        lines.append(f"framing = {{ {_framing(framing)} }}")
+        words.append(f"packets stand in {_framing(framing)}")
     for one, length in sorted(lengths.items()):
-        payload = frames.payload[frames.ids == one, 3:length]
+        payload = frames.payload[frames.ids == one, framing.head : length]
         rate = nominal(len(payload) / seconds)
         guesses = [_plain(byte, size, kind) for byte, size, kind in _cover(payload)]
         found.append({"id": one, "length": length, "count": len(payload), "rate": len(payload) / seconds})
-        words.append(f"packet {one}: {length - 3} bytes of fields, {len(payload)} packets, {rate:g} Hz")
+        words.append(f"packet {one}: {length - framing.head} bytes of fields, {len(payload)} packets, {rate:g} Hz")
         lines += [
             "",
             "[[drivers.port.packets]]",
@@ -101,24 +108,10 @@ def port_proposal(port: str, baudrate: int, text: bytes, seconds: float) -> tupl
     return found, words, "\n".join(lines) + "\n"
 
 
-def _lengths(text: bytes) -> dict[int, int]:
-    """id → bytes of id, sequence and fields of the packets whose CRC is good, by trying every length that occurs."""
-    sizes: dict[int, dict[int, int]] = {}
-    for piece in text.split(b"\0")[1:-1]:
-        if 6 <= len(piece) <= 254 and piece[0] >= 1:
-            sizes.setdefault(len(piece) - 1 - _CRC, {}).setdefault(_first(piece), 0)
-    found: dict[int, int] = {}
-    for length, ids in sizes.items():
-        for one in ids:
-            frames = Deframer({one: length}).feed(text, 0)
-            if len(frames.ids) >= 3 and one not in found:
-                found[one] = length
-    return found
-
-
-def _first(piece: bytes) -> int:
-    """The first byte of what a piece was before stuffing: zero where its code says so."""
-    return 0 if piece[0] == 1 else piece[1]
+def _framing(framing: Framing) -> str:
+    """What differs from the default, as in a table of TOML; the kind always."""
+    values = {"kind": framing.kind} | framing.model_dump(exclude_defaults=True, mode="json")
+    return ", ".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
 
 
 def _cover(payload: np.ndarray) -> list[tuple[int, int, str]]:

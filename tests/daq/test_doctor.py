@@ -4,6 +4,7 @@ import json
 import os
 import threading
 import time
+import tomllib
 import tty
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,9 +20,12 @@ from daq.doctor import CAUSES
 from daq.doctor_bus import Field, fields, nominal
 from daq.doctor_bus import load as bus_load
 from daq.doctor_host import BAD, GOOD, WARN, host, serial_port
+from daq.doctor_proposal import port_proposal
 from drivers import decode, deframe
+from drivers.deframe import Deframer
 from drivers.frame import EXTENDED, Frames
-from drivers.packets import encode
+from drivers.packets import Framing, encode, layout
+from drivers.serial_port import SerialPortSettings
 
 
 def state(number: int) -> bytes:
@@ -128,6 +132,32 @@ def test_an_unknown_serial_line_is_described_and_a_configuration_proposed(
     )
 
 
+@pytest.mark.parametrize(
+    "framing",
+    [
+        {},
+        {"kind": "slip", "checksum": "crc16-modbus"},
+        {"kind": "hdlc", "checksum": "crc8-j1850", "sequence": "u8"},
+        {"kind": "slip", "sequence": "none", "order": "big"},
+        {"kind": "cobs", "id": False, "sequence": "none", "checksum": "sum8"},
+        {"kind": "hdlc", "id": False, "sequence": "u16", "order": "big"},
+    ],
+)
+def test_other_framings_are_found(framing: dict[str, object], tmp_path: Path) -> None:
+    given = Framing.model_validate(framing)
+    angle = 1000 * np.sin(np.arange(300) * 0.05)
+    fields = np.stack([angle, angle[::-1], 3 * angle], 1).astype("<i2")
+    text = b"".join(encode(5, number, row.tobytes(), given) for number, row in enumerate(fields))
+    found, _, proposal = port_proposal("/dev/ttyUSB7", 115200, text[7:], 1.0)
+    assert [one["length"] - given.head for one in found] == [6]
+    assert given.kind in proposal or given == Framing()
+    file = tmp_path / "c.toml"
+    file.write_text(proposal)
+    settings = SerialPortSettings.model_validate(tomllib.loads(file.read_text())["drivers"]["port"])
+    packets = Deframer(layout(settings.packets, settings.framing).lengths, settings.framing)
+    assert len(packets.feed(text, 0).ids) == 300
+
+
 JOINT = """
 [joints.a]
 rate = 500
@@ -141,7 +171,7 @@ def test_a_line_that_speaks_otherwise_and_one_that_is_silent_are_said(capsys: py
     with pty(lambda number: b"12.5,13.7\r\n") as port:
         assert main(["doctor", "--port", port, "--seconds", "0.3"]) == 0
     out, err = capsys.readouterr()
-    assert (out, "no COBS packets" in err) == ("", True)
+    assert (out, "no COBS, SLIP or HDLC packets" in err) == ("", True)
     with pty(lambda number: b"") as port:
         assert main(["doctor", "--port", port, "--seconds", "0.3"]) == 1
         assert "no byte in 0.3 s" in capsys.readouterr().err
