@@ -1,6 +1,6 @@
 """The friction refit: the global minimiser or not, evaluations and time; two of scipy's searches beside it.
 
-python tests/benchmarks/refit.py [--json] [--draws 100] [--long 100] [--no-six]
+python tests/benchmarks/refit.py [--json] [--draws 100] [--long 100] [--only NAME] [--no-six]
 
 T = b·v + C1·tanh(v/ω1) + C2·v·exp(−|v|/ω_s) + b_D·θ with b 76, C1 25, C2 590, b_D 40, ω1 0.0616, ω_s 0.1312 (SI), at
 1 kHz, white noise of 1 % of rms(T). Trajectories: triangular positions, 1 s legs at 0.4 rad/s whose corners are
@@ -15,7 +15,7 @@ draws).
 
 Then the same searcher (MCS) on (ω1, ω_s) and on all six parameters, b in [0, 200], C1 in [0, 100], C2 in [0, 2000], b_D
 in [0, 100]: expected evaluations until both ω are within 1 % of that minimiser, i.e. all evaluations spent over the
-successes, 10 draws, at most 30,000 each (at MCS's own stop the draw counts as failed).
+successes, 10 draws, at most 30,000 each (at MCS's own stop the draw counts as failed). All takes about ten minutes.
 """
 
 import argparse
@@ -44,6 +44,7 @@ MODEL: Final = Model(
     TanhStribeckSettings(),
 )
 SIDE: Final = 72
+TRAJECTORIES: Final = ("tri.1", "tri.3", "multi", "sine")
 
 
 class Case(NamedTuple):
@@ -287,13 +288,16 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--draws", type=int, default=100, help="of noise, at 2,000 rows")
     parser.add_argument("--long", type=int, default=100, help="of noise, at 20,000 rows")
+    parser.add_argument("--only", choices=TRAJECTORIES, help="one trajectory")
     parser.add_argument("--no-six", action="store_true", help="leave out the search over all six parameters")
     options = parser.parse_args()
     report: dict[str, Any] = {"µs an evaluation": cost(), "refits": [], "integrated": []}
     if not options.json:
         print(f"an evaluation on 128 nodes: {report['µs an evaluation']:.1f} µs", flush=True)
     for rows, draws in ((2000, options.draws), (20_000, options.long)):
-        for name in ("tri.1", "tri.3", "multi", "sine"):
+        for name in [options.only] if options.only else TRAJECTORIES:
+            if draws == 0:
+                continue
             row = refits(case(name, rows), draws)
             report["refits"].append(row)
             if not options.json:
@@ -309,6 +313,8 @@ def main() -> int:
                     flush=True,
                 )
     for name in () if options.no_six else ("tri.3", "multi"):
+        if options.only not in (None, name):
+            continue
         row = integrated(case(name, 2000))
         report["integrated"].append(row)
         if not options.json:
