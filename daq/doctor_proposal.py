@@ -77,8 +77,8 @@ def port_proposal(port: str, baudrate: int, text: bytes, seconds: float) -> tupl
     if found_framing is None or not found_framing[1]:
         common = np.bincount(np.frombuffer(text, np.uint8), minlength=256).argsort()[::-1][:4]
         said = ", ".join(f"0x{byte:02x}" for byte in common.tolist())
-        words = f"no COBS, SLIP or HDLC packets with a known checksum in it (commonest bytes: {said})"
-        return [], [f"{words}; see [drivers.NAME.framing]"], ""
+        why = f"no COBS, SLIP or HDLC packets with a known checksum in it (commonest bytes: {said})"
+        return [], [f"{why}; see [drivers.NAME.framing]"], ""
     framing, lengths = found_framing
     frames = Deframer(lengths, framing).feed(text, 0)
     found, words = [], []
