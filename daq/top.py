@@ -25,6 +25,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from drivers.base import TRAFFIC
+
 EVERY: Final = 0.5  # s between two drawings
 TIMEOUT: Final = 2.0  # s
 STALE: Final = 1.5  # s without an update after which a joint is called stale
@@ -41,7 +43,6 @@ PHASES: Final = {
     "held": ("‖", "#8a98a5"),
     "faulted": ("✗", "#d55e00"),
 }
-TRAFFIC: Final = ("frames", "packets", "own_frames", "restamped", "busy_us")  # no errors; the first there is, is all
 
 State = dict[str, Any]
 Cell = TypeVar("Cell")

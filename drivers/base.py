@@ -12,7 +12,7 @@ The error tree::
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import NamedTuple, Protocol, Self
+from typing import Final, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,10 @@ class Wanted(NamedTuple):
     offset: float = 0.0
 
 
+# counters that are no losses
+TRAFFIC: Final = ("frames", "packets", "own_frames", "restamped", "busy_us")
+
+
 class Driver(Protocol):
     """One bus or port, open for reading."""
 
@@ -81,7 +85,7 @@ class Driver(Protocol):
         ...
 
     def counters(self) -> Mapping[str, int]:
-        """Totals since opening: 'frames', and one name per cause of loss (e.g. 'unmatched', 'bad_crc', 'truncated')."""
+        """Totals since opening: TRAFFIC, and one name per cause of loss (e.g. 'unmatched', 'bad_crc', 'truncated')."""
         ...
 
 

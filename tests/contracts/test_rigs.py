@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from daq.config import load, wanted
+from drivers.base import TRAFFIC
 from hil_rig.emulator import WIRES
 from hil_rig.plants import RIGS
 
@@ -74,7 +75,7 @@ def test_it_plays_what_its_configuration_listens_to(name: str, wire: str, file: 
                 batches.append(driver.read(0.5))
             counts = driver.counters()
         assert counts["frames"] > 0
-        assert sum(counts.values()) == counts["frames"], "nothing lost, nothing malformed"
+        assert not [cause for cause, count in counts.items() if count and cause not in TRAFFIC], "nothing lost"
         readings = np.concatenate(batches)
         for channel in channels:
             mine = readings[readings["channel"] == channel.channel]
