@@ -10,10 +10,10 @@ update, stamped by its driver, to the moment that a subscriber in another proces
 """
 
 import argparse
-import fcntl
 import json
 import multiprocessing
 import os
+import select
 import subprocess
 import sys
 import tempfile
@@ -124,7 +124,8 @@ def run(buses: int, seconds: float) -> dict[str, Any]:
         try:
             _wait(service, page)
             for master in masters:  # the commands by which the adapters were opened
-                fcntl.fcntl(master, fcntl.F_SETFL, os.O_NONBLOCK)
+                if not select.select([master], [], [], PATIENCE)[0]:
+                    raise SystemExit("a driver did not open its bus")
                 os.read(master, 4096)
             return _measure(go, told, endpoint, page, seconds) | {"buses": buses}
         finally:
