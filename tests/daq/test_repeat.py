@@ -49,13 +49,14 @@ def until(condition: Callable[[], object], timeout: float = 60.0) -> None:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Files of two seconds of two starts of the core; jointwatch.toml lies beside them."""
+    """Files of a second of two starts of the core; jointwatch.toml lies beside them."""
     folder = tmp_path_factory.mktemp("records")
-    with Live(["rigid", "--joints", "2", "--wire", "udp"], more=recorder(folder, 2.0)) as live:
-        until(lambda: len(recordings(folder, "rigid")) == 3)
+    with Live(["rigid", "--joints", "2", "--wire", "udp"], more=recorder(folder, 1.0)) as live:
+        until(lambda: len(found := recordings(folder, "rigid")) >= 3 and len(list(blocks(found[-1]))) > 5)
         with urllib.request.urlopen(f"{live.page}/api/state", timeout=10) as response:
             os.kill(json.load(response)["processes"]["core"]["pid"], signal.SIGKILL)
-        until(lambda: len(recordings(folder, "rigid")) == 5)
+        until(lambda: len({block.boot for file in recordings(folder, "rigid")[2:] for block in blocks(file)}) == 2)
+        until(lambda: len(list(blocks(recordings(folder, "rigid")[-1]))) > 5)
         (folder / "jointwatch.toml").write_bytes(live.config.read_bytes())
         for dbc in live.config.parent.glob("*.dbc"):
             (folder / dbc.name).write_bytes(dbc.read_bytes())
@@ -63,14 +64,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def test_every_file_says_the_same_to_the_bit(files: list[Path], replay: Callable[..., Done]) -> None:
-    starts = [{block.boot for block in blocks(file)} for file in files]
-    assert sum(len(found) for found in starts) == len(files) + 1, "one goes over a restart of the core"
     assert before(files[0]) == []
     assert before(files[2]) == files[:2]
-    for file in (files[2], next(file for file, found in zip(files, starts, strict=True) if len(found) == 2)):
+    for file in files[2:]:  # the core was killed in one of them
         done = replay(file, file.with_name("jointwatch.toml"), "--check")
         assert done.code == 0, done.err
-        assert int(done.out.split()[0]) == sum("/" in one.topic for one in said(file)) > 100
+        assert int(done.out.split()[0]) == sum("/" in one.topic for one in said(file)) > 10
 
 
 def test_what_is_missing_or_changed_is_said(files: list[Path], tmp_path: Path, replay: Callable[..., Done]) -> None:
