@@ -92,8 +92,8 @@ class CurvePlot {
     const count = horizontal.length - since, size = Math.max(2, 0.18 * unit);
     pen.fillStyle = colour("cloud");
     for (let i = since; i < horizontal.length; i++) {
-      if (horizontal[i] === null || vertical[i] === null) continue;
       if ((i - since) % 64 === 0) pen.globalAlpha = FADE + (1 - FADE) * ((i - since) / count) ** 2;
+      if (horizontal[i] === null || vertical[i] === null) continue;
       pen.fillRect(this.across(horizontal[i]) - size / 2, this.up(vertical[i]) - size / 2, size, size);
     }
     pen.globalAlpha = 1;
