@@ -49,6 +49,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--kills", type=int, default=8)
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the service ends with us
     cases: dict[str, list[dict[str, float]]] = {"off": [], "on": [], "slow": []}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
