@@ -142,7 +142,7 @@ def page(recording: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 def test_a_browser_draws_parameters_drift_curves_and_events(page: Page) -> None:
     assert page.locator("h1").inner_text() == "arm"
-    assert page.locator("#joint-elbow figure > svg").count() == 1 + len(TRUTH) + 2, "friction, parameters, residual, error"
+    assert page.locator("#joint-elbow figure > svg").count() == 1 + len(TRUTH) + 2, "curve, parameters, two more"
     row = page.locator(".drift tbody tr", has_text="inertia").inner_text()
     assert "◆ +2" in row
     assert page.locator(".events tbody tr", has_text="<script>").count() == 1
