@@ -62,9 +62,10 @@ def test_classic_and_fd_records_mixed_come_out_as_sent_and_stamped_in_between(en
     after = time.monotonic_ns()
     frames = receiver.receive(1.0)
     assert unpacked(frames) == sent
-    assert (np.diff(frames.times) > -1_000_000).all()  # the host's clock is slewed now and then
-    assert before - 100_000 <= frames.times[0]
-    assert frames.times[-1] <= after + 100_000
+    # stamps are of the host's wall clock, which is stepped now and then: beyond 10 ms they are not believed
+    assert (np.diff(frames.times) > -10_000_000).all()
+    assert before - 10_000_000 <= frames.times[0]
+    assert frames.times[-1] <= after + 10_000_000
     assert not frames.flags.any()
     assert receiver.restamped == 0
     assert len(receiver.receive(0.0).ids) == 0
