@@ -1,11 +1,13 @@
 """A configuration's mistakes are all reported at once, each with its line, what was expected and the nearest name."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from daq.__main__ import main
 from daq.config import ConfigError, load, revive, routes, wanted
 
 TEMPLATE = Path(__file__).parents[2] / "daq" / "jointwatch.toml"
@@ -199,3 +201,27 @@ def test_one_wire_has_one_driver_whatever_its_kind(tmp_path: Path, first: str, s
     said = [problem for problem in problems(tmp_path, text) if "wire of its own" in problem]
     assert len(said) == clash
     assert all("which is driver one's" in problem for problem in said)
+
+
+COLLINEAR = 'model = { kind = "rigid", gravity_sin = true, friction = { kind = "cyclic" } }'
+SPRING = 'model = { kind = "friction" }'
+BOUNDS = "monitor = { refit = { bounds = { omega_tanh = [0.3, 0.1] } } }"
+
+
+@pytest.mark.parametrize(
+    ("joint", "line", "words"),
+    [
+        (COLLINEAR, "[joints.elbow]", "found the columns of cyclic_sin and gravity_sin collinear under any motion"),
+        (f"{SPRING}\n{BOUNDS}", "[joints.elbow]", "bounds of omega_tanh: expected low < high within"),
+        (f"{SPRING}\n{BOUNDS.replace('0.1', '0.3')}", "[joints.elbow]", "found [0.3, 0.3]"),
+    ],
+)
+def test_check_refuses_what_no_motion_tells_apart_and_bounds_that_cross(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], joint: str, line: str, words: str
+) -> None:
+    text = re.sub("^model = .*$", joint, TEMPLATE.read_text(), count=1, flags=re.MULTILINE)
+    file = write(tmp_path, text)
+    assert main(["check", str(file)]) == 78
+    said = [problem for problem in capsys.readouterr().err.splitlines() if words in problem]
+    assert len(said) == 1
+    assert said[0].startswith(f"{file}:{text.splitlines().index(line) + 1}: joints.elbow")
