@@ -21,34 +21,27 @@ class Channels:
         self._span = max(2, round(SPAN / period))
         self._seconds = self._span * period
         self._rows = 0
-        count = len(names)
-        self._finite = np.zeros(count, np.int64)
-        self._low, self._high = np.full(count, math.inf), np.full(count, -math.inf)
+        self._values = np.empty((self._span, len(names)))  # looked at together: rows come one or two at a time
 
     def absorb(self, values: Floats) -> None:
         """Look at rows: (rows, channels)."""
         first = 0
         while first < len(values):
             part = values[first : first + self._span - self._rows]
-            finite = np.isfinite(part)
-            self._finite += finite.sum(axis=0)
-            self._low = np.minimum(self._low, np.min(part, axis=0, where=finite, initial=math.inf))
-            self._high = np.maximum(self._high, np.max(part, axis=0, where=finite, initial=-math.inf))
+            self._values[self._rows : self._rows + len(part)] = part
             self._rows += len(part)
             first += len(part)
             if self._rows == self._span:
                 self._look()
-                self._begin()
-
-    def _begin(self) -> None:
-        self._rows = 0
-        self._finite[:] = 0
-        self._low[:], self._high[:] = math.inf, -math.inf
+                self._rows = 0
 
     def _look(self) -> None:
-        constant = (self._finite > 0) & (self._low == self._high)
+        valid = np.isfinite(self._values)
+        found = np.asarray(valid.any(axis=0))
+        low = np.min(self._values, axis=0, where=valid, initial=math.inf)
+        constant = found & (low == np.max(self._values, axis=0, where=valid, initial=-math.inf))
         faults = []
-        for name, finite, same, value in zip(self._names, self._finite, constant, self._low, strict=True):
+        for name, finite, same, value in zip(self._names, found, constant, low, strict=True):
             if not finite:
                 faults.append(f"{name} gave no finite value for {self._seconds:g} s")
             elif same and not constant.all():
