@@ -111,6 +111,7 @@ class JointHistory:
     """One joint's traces and the newest of everything else."""
 
     label: JointLabel
+    curves: Curves | None = None  # of its model, with the friction law in use
     names: tuple[str, ...] = ()
     estimates: Trace = field(default_factory=lambda: Trace(3, ESTIMATES))  # time, error, forgetting, values, deviations
     residuals: Trace = field(default_factory=lambda: Trace(3, RESIDUALS))  # time, measured, predicted
@@ -129,7 +130,7 @@ class History:
 
     def __init__(self, robot: str, joints: Sequence[JointLabel]) -> None:
         self.robot = robot
-        self._joints = {label.name: JointHistory(label, tuple(label.parameters)) for label in joints}
+        self._joints = {label.name: JointHistory(label, label.curves, tuple(label.parameters)) for label in joints}
         for joint in self._joints.values():
             joint.estimates = Trace(3 + 2 * len(joint.names), ESTIMATES)
         self._events: deque[Map] = deque(maxlen=EVENTS)
@@ -247,6 +248,8 @@ class History:
             joint.points.append(row)
         joint.alarms.append((update["timestamp"], update["alarm"]))
         joint.excitation, joint.usual = update["excitation"], update["usual"]
+        if joint.label.curves is not None:
+            joint.curves = joint.label.curves.using(update["law"] or joint.label.curves.law)
 
     def _recording(self, now: float) -> Map:
         """What the recorder said last; a stopped disk stops its words, too."""
@@ -298,7 +301,7 @@ def _joint_message(joint: JointHistory, base: float, whole: bool, fresh: bool) -
 
 def _laws(joint: JointHistory) -> Map:
     """The fitted laws over the range of the points: name → rows of (abscissa, torque), float32."""
-    curves, row = joint.label.curves, joint.estimates.last()
+    curves, row = joint.curves, joint.estimates.last()
     if curves is None or joint.names != curves.names or not row:
         return {}
     reach = joint.points.largest()

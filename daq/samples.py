@@ -19,6 +19,7 @@ def pack(joint: str, inspection: Inspection, epoch: int) -> tuple[bytes, bytes]:
         "excitation": inspection.excitation.tolist(),
         "alarm": inspection.alarm,
         "usual": inspection.usual,
+        "law": inspection.law,
     }
     return f"samples/{joint}".encode(), msgpack.packb(body)
 

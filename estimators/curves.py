@@ -5,11 +5,12 @@ one picture. Of a friction law only the columns that depend on velocity and on n
 that follow position or load are taken off the points with the rest.
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
 
-from estimators.base import VELOCITY, Floats, JointModel, Rows
+from estimators.base import VELOCITY, Floats, JointModel, Rows, Settings
 from estimators.friction.base import FrictionSettings
 
 POINT: Final = ("velocity", "friction", "twist", "spring")  # columns of `points`
@@ -18,10 +19,11 @@ POINT: Final = ("velocity", "friction", "twist", "spring")  # columns of `points
 class Curves:
     """The curves of one joint model; `values` are those of an Estimate: θ, then η where there is one."""
 
-    def __init__(self, model: JointModel) -> None:
-        place = model.friction
+    def __init__(self, model: JointModel, law: Settings | None = None) -> None:
+        """law: another friction law than the model's, with the same columns."""
+        place = model.friction if law is None else model.friction._replace(law=law)
         assert isinstance(place.law, FrictionSettings)
-        self._place, self._spring, self._count = place, model.spring, len(model.parameters)
+        self._model, self._place, self._spring, self._count = model, place, model.spring, len(model.parameters)
         self._law = place.law.law(place.axis)
         self.names = tuple(parameter.name for parameter in (*model.parameters, *model.nonlinear))
         self.has_spring = model.spring is not None
@@ -34,6 +36,15 @@ class Curves:
         self._mix = mix if np.allclose(here @ mix, velocity) else np.full_like(mix, np.nan)
         columns = np.array(place.columns, np.int64)[self._own]
         self._others = np.setdiff1d(np.arange(self._count), columns)
+
+    @property
+    def law(self) -> dict[str, Any]:
+        """The friction law's settings."""
+        return self._place.law.model_dump()
+
+    def using(self, law: Mapping[str, Any]) -> "Curves":
+        """These curves with another friction law, by its settings. Raises ValueError for one of another kind."""
+        return self if law == self.law else Curves(self._model, type(self._place.law).model_validate(law))
 
     def points(self, rows: Rows, values: Floats, taps: Floats) -> Floats:
         """One point a row: (rows, 4), columns POINT in SI; NaN where the model or the estimate says nothing.

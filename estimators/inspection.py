@@ -5,12 +5,12 @@ imitates (1/√((ΦᵀΦ/n)⁻¹)_kk), as a share of the largest rms that its wh
 """
 
 import math
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from estimators import rls_state as at
-from estimators.base import Estimate, Floats, JointModel, Nanoseconds, Rows, joined
+from estimators.base import Estimate, Floats, JointModel, Nanoseconds, Rows, Settings, joined
 from estimators.curves import Curves
 from estimators.forgetting import LIMIT, NOISE
 from estimators.rls import RecursiveLeastSquares
@@ -29,6 +29,7 @@ class Inspection(NamedTuple):
     excitation: Floats  # (parameters,) 0 … 1
     alarm: float  # CUSUM over its limit, an alarm is 1; NaN where no alarm is set
     usual: float  # standard deviation of the residual when the start ended, N·m (N); NaN before
+    law: dict[str, Any] | None = None  # settings of the friction law in use; None: the configured one
 
 
 class Inspector:
@@ -55,8 +56,8 @@ class Inspector:
             del self._parts[:-KEPT]
         self._skip = (self._skip - count) % self._every
 
-    def report(self, estimate: Estimate, rls: RecursiveLeastSquares) -> Inspection | None:
-        """What came since the last report; None when nothing did."""
+    def report(self, estimate: Estimate, rls: RecursiveLeastSquares, law: Settings | None = None) -> Inspection | None:
+        """What came since the last report; None when nothing did. law: in use, where not the configured one."""
         if not self._parts:
             return None
         rows = joined(self._parts).part(slice(-KEPT, None))
@@ -70,6 +71,7 @@ class Inspector:
             self._excitation(rows.phi),
             float(state[at.CUSUM] / limit) if limit > 0 else math.nan,
             math.sqrt(noise) if noise > 0 else math.nan,
+            None if law is None else law.model_dump(),
         )
 
     def _excitation(self, phi: Floats) -> Floats:

@@ -144,7 +144,7 @@ class Integrated:
 
     def inspect(self) -> Inspection | None:
         """What is worth a look since the last call, None when no row came."""
-        return self._inspector.report(self.procedure.estimate(), self.procedure.rls)
+        return self._inspector.report(self.procedure.estimate(), self.procedure.rls, self.procedure.law)
 
     def events(self) -> list[Event]:
         """What happened since the last call."""

@@ -17,7 +17,7 @@ import numpy as np
 from estimators import keeping
 from estimators import rls_state as at
 from estimators.alarm import calibrate
-from estimators.base import Estimate, Event, Floats, Parameter, Phase, Rows, Status
+from estimators.base import Estimate, Event, Floats, Parameter, Phase, Rows, Settings, Status
 from estimators.forgetting import Forgetting, Threshold
 from estimators.health import Gate, Validity, sick
 from estimators.rls import RecursiveLeastSquares
@@ -36,7 +36,7 @@ class Procedure:
 
     # here and in those who derive: built anew, or of no use without the rows that are not kept
     UNKEPT: ClassVar[frozenset[str]] = frozenset(
-        {"_events", "_window", "_shape", "_history", "_executor", "_monitor", "_pending", "_suspects"}
+        {"_events", "_window", "_shape", "_history", "_executor", "_monitor", "_pending", "_suspects", "law"}
     )
 
     def __init__(
@@ -50,6 +50,7 @@ class Procedure:
     ) -> None:
         """period: s between rows; start: s of motion; standstill: rad/s (m/s)."""
         self.phase = Phase.WAITING
+        self.law: Settings | None = None  # of friction, where another than the configured one was found
         self.restarts = 0
         self.rls = RecursiveLeastSquares(len(parameters), outputs, period, forgetting)
         self._names = tuple(parameter.name for parameter in parameters)

@@ -117,7 +117,7 @@ class Starting(Searching):
         ours, theirs = self._shape.settings.model_dump(), law.model_dump()
         words = ", ".join(f"{key} = {value}" for key, value in theirs.items() if value != ours[key])
         self._say("law", f"{words} explains the motion better than what is configured, and is used from here on")
-        self._shape = Shape(self._shape.joint, self._shape.taps, law)
+        self.law, self._shape = law, Shape(self._shape.joint, self._shape.taps, law)
 
     def _threshold(self, squared: Floats) -> Threshold:
         threshold = calibrate(squared, ALLOWANCE, LIMIT * self._overlap)

@@ -141,6 +141,8 @@ def _repeat(run: Run, joints: dict[str, JointRun], repetition: Repetition) -> No
                 name = topic.decode().partition("/")[2]
                 parts[name].append(samples.points(update))
                 joints[name].excitation = np.array(update["excitation"])
+                if update["law"] is not None:
+                    joints[name].curves = joints[name].curves.using(update["law"])
     _count(run, pipeline)
     run.gaps, run.readings = repetition.gaps, repetition.played.readings
     for name, found in parts.items():

@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 
 from daq.history import ESTIMATES, EVENTS, RESIDUALS, SPAN, History, JointLabel, Trace
+from daq.samples import pack
 from daq.update import Publication
 from estimators.base import Estimate
+from estimators.curves import Curves
+from estimators.integrated import Identification
+from hil_rig.plants.two_mass import TwoMassSettings as Rig
 
 LABEL = JointLabel("elbow", "N·m", {"inertia": "kg·m²", "viscous": "N·m·s/rad"})
 
@@ -105,3 +109,35 @@ def test_events_are_told_once_and_the_last_are_kept() -> None:
     assert history.tick(1.0)["events"] == []
     kept = history.snapshot(1.0)["events"]
     assert (len(kept), kept[-1]["text"]) == (EVENTS, str(EVENTS + 49))
+
+
+@pytest.mark.compiled
+def test_the_law_that_is_drawn_is_the_one_in_use() -> None:
+    """A joint whose exponent is 2 and was configured as 1: from the event `law` on its curve has the exponent 2."""
+    plant = Rig.model_validate({"identify": "friction", "delta_s": 2.0}).build(1, 1, [])
+    columns = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
+    measured = plant.rows(11_000)
+    model = dict(plant.model) | {"friction": plant.model["friction"] | {"exponent": 1.0}}
+    settings = Identification.model_validate({"model": model, "start": 8.5, "standstill": 0.01})
+    joint = settings.build(1e-3)
+    roles = [plant.roles[role] for role in joint.channels]
+    table = np.column_stack([measured[:, columns.index(one.signal)] * one.scale for one in roles])
+    history = History("robot", [JointLabel.of("elbow", settings.model)])
+    publication = Publication("robot", "elbow", 1, "N·m")
+    exponents = []
+    for first in range(0, len(table), 1000):
+        joint.absorb((first + np.arange(1000)) * 1_000_000, table[first : first + 1000])
+        inspection, estimate = joint.inspect(), joint.estimate()
+        assert inspection is not None
+        for topic, body in (pack("elbow", inspection, 0), publication.estimate(estimate, first * 1e-3, 0.0, 0.0)):
+            history.absorb(topic.decode(), msgpack.unpackb(body), first * 1e-3)
+        exponents.append((inspection.law or model["friction"])["exponent"])
+    assert "law" in [event.kind for event in joint.events()]
+    assert (exponents[0], exponents[-1]) == (1.0, 2.0)
+    told = history.snapshot(11.0)["joints"]["elbow"]["laws"]
+    velocity, drawn = np.frombuffer(told["friction"], "<f4").reshape(-1, 2).T.astype(np.float64)
+    other = model | {"friction": model["friction"] | {"exponent": 2.0}}
+    right = Curves(Identification.model_validate({"model": other}).model.build())
+    np.testing.assert_allclose(drawn, right.friction(estimate.values, velocity), rtol=1e-3, atol=0.05)
+    wrong = Curves(settings.model.build()).friction(estimate.values, velocity)
+    assert np.abs(drawn - wrong).max() > 1.0, "the curves do differ"

@@ -109,3 +109,19 @@ def test_cutting_batches_changes_nothing_that_is_looked_at() -> None:
         seen.append(np.concatenate([part.time for part in inspector._parts]))
     assert all(np.array_equal(seen[0], other) for other in seen)
     np.testing.assert_array_equal(seen[0], np.arange(0, 60, 2))
+
+
+@pytest.mark.compiled
+def test_another_law_that_was_found_is_the_one_that_is_drawn() -> None:
+    """Friction with exponent 2, configured as 1: what the page gets must be the law that the values belong to."""
+    settings = FrictionOnlySettings(offset=True)
+    other = settings.friction.model_copy(update={"exponent": 2.0})
+    model = settings.build()
+    values = np.append(np.full(len(model.parameters), 2.0), (0.06, 0.13))
+    velocity = np.linspace(-1.0, 1.0, 21)
+    configured, used = Curves(model), Curves(model).using(other.model_dump())
+    assert used.law["exponent"] == 2.0
+    assert configured.using(configured.law) is configured
+    direct = Curves(FrictionOnlySettings(offset=True, friction=other).build())
+    np.testing.assert_array_equal(used.friction(values, velocity), direct.friction(values, velocity))
+    assert np.abs(used.friction(values, velocity) - configured.friction(values, velocity)).max() > 0.02
