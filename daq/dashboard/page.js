@@ -2,7 +2,7 @@
 
 import * as format from "./format.js";
 import { toneOf } from "./plots.js";
-import { icon, phase, readable } from "./words.js";
+import { happened, icon, phase, readable } from "./words.js";
 
 export function element(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
@@ -67,7 +67,7 @@ export class EventLog {
     this.key = key;
     this.node.replaceChildren(...shown.map((event) => element("li", {},
       element("time", {}, format.clock(event.timestamp)),
-      element("span", { class: "kind", "data-tone": toneOf(event.kind) }, readable(event.kind)),
+      element("span", { class: "kind", "data-tone": toneOf(event.kind), title: happened(event.kind) }, readable(event.kind)),
       element("span", { class: "text", title: event.text }, this.withJoint ? element("b", {}, event.joint) : "", event.text))));
     if (!shown.length) this.node.append(element("li", { class: "none" }, "Nothing has happened yet."));
   }

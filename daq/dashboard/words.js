@@ -9,6 +9,25 @@ export const PHASES = {
   faulted: ["Faulted", "The values must not be used.", "cross"],
 };
 
+// what has happened, and what it means for the values
+const EVENTS = {
+  started: "The starting procedure has ended: every value counts from here on.",
+  alarm: "The residual left what it was at the start: something has changed.",
+  resumed: "The core has started anew, and the values of before go on.",
+  transient: "Values from before the change stand until it is understood.",
+  refit_started: "The nonlinear parameters are searched anew.",
+  refit_accepted: "The search's result counts from here on.",
+  refit: "By how much the search moved the nonlinear parameters.",
+  refit_rejected: "The search's result does not count.",
+  law: "Another friction law explains the motion better and is used from here on.",
+  drift: "A parameter has left its limits around the baseline, or the friction's shape moves.",
+  fault: "The values must not be used.",
+  recovered: "What was wrong is over.",
+  held: "The joint stands still: the values stay.",
+  moving: "The joint moves again.",
+  baseline: "What drift is measured against from here on.",
+};
+
 // by the first part of a parameter's name; η and rarer ones speak for themselves
 const PARAMETERS = {
   inertia: "resistance to acceleration",
@@ -22,6 +41,8 @@ const PARAMETERS = {
 };
 
 export const explain = (name) => PARAMETERS[name] ?? PARAMETERS[name.split("_")[0]] ?? "";
+
+export const happened = (kind) => EVENTS[kind] ?? "";
 
 export const effort = (unit) => (unit === "N" ? "Force" : "Torque");
 

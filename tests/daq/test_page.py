@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from daq.update import EVENTS
 from estimators.base import Estimate, Phase
 
 HERE = Path(__file__).parent
@@ -387,6 +388,25 @@ def test_a_refit_is_told_with_its_cause(seven: str, open_page: Callable[..., Pag
     page.goto(f"{seven}/#/joint/shoulder")
     drift = page.locator(".log li").filter(has_text="has drifted")
     expect(drift.locator(".kind")).to_have_attribute("data-tone", "warn", timeout=SOON)
+
+
+def test_every_event_is_told_with_its_cause_and_what_it_means(
+    outlet: Any, core: Any, open_page: Callable[..., Page], make_estimate: Callable[..., Estimate]
+) -> None:
+    page = open_page(f"{outlet.page}/#/joint/elbow")
+    feed(page, core, make_estimate(), lambda: page.locator(".panel.log").count() == 1)
+    for kind in EVENTS:
+        core.updates.send_multipart(core.publications["elbow"].event(kind, f"the cause of {kind}", time.time()))
+    rows = page.locator(".panel.log .events li")
+    expect(rows).to_have_count(len(EVENTS), timeout=SOON)
+    tones = {"alarm": "bad", "fault": "bad", "transient": "warn", "drift": "warn", "refit_rejected": "warn"}
+    tones |= {"refit_started": "busy", "refit_accepted": "busy", "law": "busy", "started": "good", "recovered": "good"}
+    for row, kind in zip(reversed(rows.all()), EVENTS, strict=True):
+        told = row.locator(".kind")
+        expect(told).to_have_text(kind.replace("_", " "))
+        expect(row.locator(".text")).to_have_text(f"the cause of {kind}")
+        assert (told.get_attribute("title") or "").endswith("."), kind
+        assert told.get_attribute("data-tone") == tones.get(kind, told.get_attribute("data-tone")), kind
 
 
 def test_it_survives_a_restart_of_the_whole_service(
