@@ -160,7 +160,6 @@ class Monitored(Watching):
 
     def _restart(self, cause: str) -> None:
         super()._restart(cause)
-        self._anchor = np.zeros(self.rls.p)
         self.zero, self._recentrings, self._suspects = 0.0, 0, []
         self._history.clear()
         self._epoch += 1

@@ -28,6 +28,7 @@ SCALE_WINDOW: Final = 1.0  # s of motion that give the columns' scale
 PATIENCE: Final = 5.0  # times the start's length, after which it ends without its uncertain parameters
 PERIODS: Final = 2.0  # the start lasts, and the memory reaches, at least this many motion periods
 RECOVERY: Final = 0.3  # s of motion that a transient lasts at least
+TOLD: Final = 0.5  # of the rms of y: a direction of θ less certain than this is left at 0 when the start ends
 QUIET: Final = 2.0  # times the usual variance, below which the residual is quiet again
 
 
@@ -201,6 +202,8 @@ class Procedure:
             self._honesty = self._window.honesty(self.rls)
         ready = self._motion >= self._needed() and not self._validity.reasons
         if ready or self._motion * self._period >= PATIENCE * self._start:
+            least = self.rls.variance() / (TOLD * self._signal) ** 2 if self._signal > 0 else np.inf
+            self._anchor = self._window.solution(self.rls.noise, self._leverage, least)
             self._calibrate()
 
     def _needed(self) -> float:
@@ -268,6 +271,7 @@ class Procedure:
         self._window.clear()
         self._motion = 0
         self._cycle = 0
+        self._anchor = np.zeros(self.rls.p)
         self._say("fault", f"{cause}: starting again (restart {self.restarts})")
 
     # --- reporting

@@ -9,6 +9,7 @@ from estimators.base import Floats
 from estimators.rls import RecursiveLeastSquares
 
 FLOOR: Final = 1e-6  # of an output's rms: the least noise it is believed to have
+SINGULAR: Final = 1e-10  # of the largest eigenvalue, up to which a direction is rounding only
 BLOCKS: Final = 3  # times p blocks in the batch means of `honesty`
 
 
@@ -54,6 +55,19 @@ class Window:
         scale = np.sqrt(np.mean(np.sum(phi**2 / noise[None, :, None], axis=1), axis=0))
         signal = np.sqrt(np.mean(np.sum(y**2 / noise, axis=1)))
         return np.where(scale > 0, scale, 1.0 / np.sqrt(noise.min())), float(signal)
+
+    def solution(self, noise: Floats, scale: Floats, least: float) -> Floats:
+        """Least squares over all rows: (parameters,); 0 along directions that `least` rows of motion would tell better.
+
+        noise: (outputs,) variances; scale: (parameters,) rms of each column, whitened.
+        """
+        phi, y = self._rows()
+        weight = 1.0 / np.sqrt(noise)
+        flat = (phi * weight[:, None]).reshape(-1, phi.shape[2]) / scale
+        known, directions = np.linalg.eigh(flat.T @ flat)
+        told = known > max(least, SINGULAR * known[-1])
+        directions = directions[:, told]
+        return np.asarray(directions @ (directions.T @ (flat.T @ (y * weight).ravel()) / known[told]) / scale)
 
     def cycle(self) -> int:
         """Rows in one motion period, 0 when there is none."""
