@@ -89,7 +89,7 @@ class CurvePlot {
   }
 
   cloud(pen, horizontal, vertical, since, unit) {
-    const count = horizontal.length - since, size = Math.max(2, 0.18 * unit);
+    const count = horizontal.length - since, size = Math.max(4, 0.45 * unit); // wider than the law, which lies on top
     pen.fillStyle = colour("cloud");
     for (let i = since; i < horizontal.length; i++) {
       if ((i - since) % 64 === 0) pen.globalAlpha = FADE + (1 - FADE) * ((i - since) / count) ** 2;
