@@ -5,6 +5,7 @@ imitates (1/√((ΦᵀΦ/n)⁻¹)_kk), as a share of the largest rms that its wh
 """
 
 import math
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -56,12 +57,22 @@ class Inspector:
             del self._parts[:-KEPT]
         self._skip = (self._skip - count) % self._every
 
-    def report(self, estimate: Estimate, rls: RecursiveLeastSquares, law: Settings | None = None) -> Inspection | None:
-        """What came since the last report; None when nothing did. law: in use, where not the configured one."""
+    def report(
+        self,
+        estimate: Estimate,
+        rls: RecursiveLeastSquares,
+        recentre: Callable[[Rows], None],
+        law: Settings | None = None,
+    ) -> Inspection | None:
+        """What came since the last report; None when nothing did.
+
+        recentre: changes rows to what the parameters are for; law: in use, where not the configured one.
+        """
         if not self._parts:
             return None
         rows = joined(self._parts).part(slice(-KEPT, None))
         self._parts = []
+        recentre(rows)
         points = self._curves.points(rows, estimate.values, self._taps)
         state = rls.state
         limit, noise = state[LIMIT], state[NOISE] * rls.noise[0]

@@ -144,7 +144,8 @@ class Integrated:
 
     def inspect(self) -> Inspection | None:
         """What is worth a look since the last call, None when no row came."""
-        return self._inspector.report(self.procedure.estimate(), self.procedure.rls, self.procedure.law)
+        procedure = self.procedure
+        return self._inspector.report(procedure.estimate(), procedure.rls, procedure.recentre, procedure.law)
 
     def events(self) -> list[Event]:
         """What happened since the last call."""

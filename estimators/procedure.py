@@ -124,6 +124,9 @@ class Procedure:
         keeping.resume(self, kept)
         self._say("resumed", "the values of before the restart go on")
 
+    def recentre(self, rows: Rows) -> None:
+        """Change rows of the conditioner to what the parameters are for: nothing to do without a spring."""
+
     def counters(self) -> dict[str, int]:
         """Totals: rows learnt from since the start, refused (not finite), clipped innovations, alarms, restarts."""
         state = self.rls.state

@@ -120,6 +120,10 @@ class Searching(Procedure):
         self._snapshot = (self.rls.state.copy(), self._history.total)
         self._drifts, self._above, self._try = 0, None, 0
 
+    def recentre(self, rows: Rows) -> None:
+        """Take what the encoders' zeros differ by off the spring's twist."""
+        self._shape.recentre(rows, self.zero)
+
     def counters(self) -> dict[str, int]:
         """As Procedure's, and refits by their fate."""
         return super().counters() | {f"refits_{fate}": count for fate, count in self.refits.items()}
@@ -127,7 +131,7 @@ class Searching(Procedure):
     def _learn(self, rows: Rows) -> None:
         rows = rows._replace(phi=rows.phi.copy())
         self._shape.refill(rows, self.eta)
-        self._shape.recentre(rows, self.zero)
+        self.recentre(rows)
         super()._learn(rows)
 
     def _teach(self, rows: Rows) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from estimators.base import Event, Floats, Phase
 from estimators.case2 import LINEAR, OMEGAS, case, estimator, play
+from estimators.curves import Curves
 from estimators.integrated import Identification
 from hil_rig.plants.two_mass import TwoMassSettings as Rig
 
@@ -137,3 +138,18 @@ def test_slow_heating_is_followed_without_a_search() -> None:
     for column in (0, 2):
         error = values[late, column] / (LINEAR[column] * warm[index[late]]) - 1.0
         assert np.sqrt(np.mean(error**2)) < 0.06, column
+
+
+def test_points_of_the_curves_lie_on_them_although_the_encoders_zeros_differ() -> None:
+    model, values, _ = samples()
+    shifted = values | {"link_position": values["link_position"] + 1e-3}
+    joint = Identification.model_validate({"model": model, "start": 8.5, "standstill": 0.01}).build(1e-3)
+    table = np.column_stack([shifted[role] for role in joint.channels])
+    joint.absorb(np.arange(len(table)) * 1_000_000, table)
+    inspection, curves = joint.inspect(), Curves(Identification.model_validate({"model": model}).model.build())
+    assert inspection is not None
+    velocity, friction, twist, torque = inspection.points[np.isfinite(inspection.points).all(axis=1)].T
+    found = joint.estimate().values
+    assert len(velocity) > 20
+    assert np.abs(friction - curves.friction(found, velocity)).mean() < 0.5
+    assert np.abs(torque - curves.spring(found, twist)).mean() < 0.5
