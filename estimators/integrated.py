@@ -80,6 +80,12 @@ class Identification(Settings):
         """The estimator for rows that are period seconds apart; executor: where refits run, by default inline."""
         return Integrated(self, period, executor)
 
+    def at_once(self, online: "Integrated", period: float, time: Nanoseconds, values: Floats) -> Floats:
+        """What a whole run says when it is looked at together (see batch.py)."""
+        from estimators.batch import at_once
+
+        return at_once(self, online, period, time, values)
+
 
 class Integrated:
     """Identifies one joint from equidistant rows of its channels (estimators.base.JointEstimator)."""

@@ -15,13 +15,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from daq.config import Joint
-from estimators.base import Nanoseconds
-from estimators.integrated import Integrated
-from estimators.refit_job import job
-from estimators.refit_job import run as refit
-from estimators.searching import Searching
-from estimators.shape import Shape, nothing
-from estimators.signals import Conditioner
 from hil_rig.plants.base import Floats
 from hil_rig.plants.two_mass import ELASTIC, TwoMassSettings
 
@@ -88,25 +81,11 @@ def measure(seed: int, dither: float = 0.0) -> Run:
         float(np.percentile(relative, 95)),
         float(relative.max()),
         searches,
-        _apart(names, estimate.values, _batch(estimator, joint, clock, values)),
+        _apart(names, estimate.values, joint.at_once(estimator, PERIOD, clock, values)),
         table[:, 0],
         table[:, 1:],
         names,
     )
-
-
-def _batch(estimator: Integrated, joint: Joint, clock: Nanoseconds, values: Floats) -> Floats:
-    """All of the run at once: θ by least squares, η by the search that the start has; (parameters + nonlinear,)."""
-    model, procedure = joint.model.build(), estimator.procedure
-    assert isinstance(procedure, Searching)
-    conditioner = Conditioner(model, PERIOD, joint.conditioning)
-    rows = conditioner.absorb(clock, values)
-    rows = rows.part(rows.speed >= joint.standstill)
-    shape = Shape(model, conditioner.taps)
-    shape.recentre(rows, procedure.zero)
-    task = job(shape, rows, procedure.rls.noise, nothing(len(model.parameters)), True, joint.monitor.refit)
-    found = refit(task)
-    return np.concatenate([found.theta, found.eta])
 
 
 def _apart(names: tuple[str, ...], online: Floats, batch: Floats) -> dict[str, float]:
