@@ -311,7 +311,7 @@ def test_a_killed_recorder_loses_less_than_100_ms_and_its_file_opens(
     missing = after[0].number - before[-1].number - 1
     assert missing <= 2, "blocks of 40 ms"
     wait(lambda: metric(live, "jointwatch_recorder_up") == 1)
-    assert metric(live, "jointwatch_recorder_blocks_lost_total") == lost + missing
+    wait(lambda: metric(live, "jointwatch_recorder_blocks_lost_total") == lost + missing)
 
 
 def test_a_recorder_that_stands_still_delays_nobody(recording: Live, wait: Callable[..., None]) -> None:
