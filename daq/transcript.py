@@ -14,17 +14,15 @@ from typing import Any, Final, NamedTuple
 import msgpack
 import numpy as np
 import zmq
-import zstandard
 from numpy.typing import NDArray
 
+from drivers import block as columns
 from drivers.reading import READING
 
 Message = tuple[bytes, bytes]  # topic, msgpack map
 
 BLOCK: Final = 0.04  # s in one block: what a kill can cost, twice over
 QUEUE: Final = 250  # blocks that wait for a busy disk (10 s, 5 MB) before some are lost, and counted
-HEAD: Final = struct.Struct("<4sII")  # magic, bytes of the map, readings
-MAGIC: Final = b"JWB1"
 WIRE: Final = struct.Struct("<QQ")  # boot, number
 
 
@@ -52,50 +50,19 @@ class Block:
 
 
 def pack(block: Block) -> bytes:
-    """A block without its messages: zstd of HEAD, a msgpack map, then the readings in columns, in order of arrival.
-
-    Columns, little-endian: channel (u2), time (i8, differences), the bits of value (i8, differences between neighbours
-    after a stable sort by channel), flags (u4). Quantised signals then repeat themselves: a third of what rows take.
-    """
+    """A block without its messages; its head is a msgpack map."""
     head = msgpack.packb({"boot": block.boot, "number": block.number, "batches": block.batches})
-    rows = block.readings
-    order = np.argsort(rows["channel"], kind="stable")
-    columns = (
-        rows["channel"].astype("<u2"),
-        np.diff(rows["time"], prepend=0),
-        np.diff(rows["value"][order].view("<i8"), prepend=0),
-        rows["flags"],
-    )
-    body = b"".join(column.tobytes() for column in columns)
-    return zstandard.compress(HEAD.pack(MAGIC, len(head), len(rows)) + head + body)
+    return columns.pack(head, block.readings)
 
 
 def unpack(data: bytes) -> Block:
     """The inverse of pack. Raises ValueError."""
+    head, rows = columns.unpack(data)
     try:
-        raw = zstandard.decompress(data)
-        magic, length, count = HEAD.unpack_from(raw)
-        if magic != MAGIC:
-            raise ValueError(f"expected {MAGIC!r}, found {magic!r}")
-        head = msgpack.unpackb(raw[HEAD.size : HEAD.size + length])
-        return Block(
-            head["boot"],
-            head["number"],
-            [Batch(*one) for one in head["batches"]],
-            _rows(raw[HEAD.size + length :], count),
-        )
-    except (struct.error, zstandard.ZstdError, msgpack.UnpackException, KeyError, TypeError) as error:
+        told = msgpack.unpackb(head)
+        return Block(told["boot"], told["number"], [Batch(*one) for one in told["batches"]], rows)
+    except (msgpack.UnpackException, KeyError, TypeError) as error:
         raise ValueError(f"not a block of readings: {error}") from error
-
-
-def _rows(body: bytes, count: int) -> NDArray[np.void]:
-    rows = np.zeros(count, READING)
-    rows["channel"] = np.frombuffer(body, "<u2", count)
-    rows["time"] = np.cumsum(np.frombuffer(body, "<i8", count, 2 * count))
-    order = np.argsort(rows["channel"], kind="stable")
-    rows["value"][order] = np.cumsum(np.frombuffer(body, "<i8", count, 10 * count)).view("<f8")
-    rows["flags"] = np.frombuffer(body, "<u4", count, 18 * count)
-    return rows
 
 
 class Clock:

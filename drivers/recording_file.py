@@ -2,9 +2,7 @@
 
 Signals have the names that they had on their wires, MESSAGE.signal, and their values of then: the scale and offset of
 the recording's own configuration are taken off again, so that the same configuration can be played with a file in the
-place of the wire. A block of readings (an attachment) is zstd of: magic, bytes of a map, readings (u4 each); the map;
-then columns of channel (u2), time (i8, differences), bits of value (i8, differences after a stable sort by channel),
-flags (u4), little-endian.
+place of the wire. Readings lie in attachments (see block.py).
 """
 
 import json
@@ -14,20 +12,17 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import zstandard
 from mcap.exceptions import EndOfFile, McapError
 from mcap.records import Attachment, McapRecord, Metadata
 from mcap.stream_reader import StreamReader
 
 from drivers.base import DriverError, LayoutError, nearest
+from drivers.block import unpack
 from drivers.frame import Frames, Layout, Signal
 
 SUFFIX: Final = ".mcap"
 BLOCKS: Final = "application/x-jointwatch-readings"
 UNIT: Final = "SI"
-_HEAD: Final = struct.Struct("<4sII")
-_MAGIC: Final = b"JWB1"
-_ROW: Final = 22  # bytes of a reading
 
 
 class _Route(NamedTuple):
@@ -57,7 +52,7 @@ class RecordingFile:
             if isinstance(record, Attachment) and record.media_type == BLOCKS:
                 try:
                     frames = _unpacked(record.data)
-                except (struct.error, zstandard.ZstdError, ValueError):
+                except ValueError:
                     self._malformed += 1
                     continue
                 known = frames.ids < len(mine)
@@ -105,19 +100,11 @@ def _channels(config: Mapping[str, Any]) -> Iterator[_Route]:
 
 
 def _unpacked(data: bytes) -> Frames:
-    """A block. Raises ValueError and what its libraries do."""
-    raw = zstandard.decompress(data)
-    magic, head, count = _HEAD.unpack_from(raw)
-    body = raw[_HEAD.size + head :]
-    if magic != _MAGIC or len(body) != _ROW * count:
-        raise ValueError("not a block of readings")
-    channels = np.frombuffer(body, "<u2", count).astype(np.uint32)
-    order = np.argsort(channels, kind="stable")
-    values = np.empty((count, 1), np.int64)
-    values[order, 0] = np.cumsum(np.frombuffer(body, "<i8", count, 10 * count))
-    times = np.cumsum(np.frombuffer(body, "<i8", count, 2 * count))
-    flags = np.frombuffer(body, "<u4", count, 18 * count)
-    return Frames(channels, values.view(np.uint8), np.full(count, 8), times, flags)
+    """A block. Raises ValueError."""
+    _, rows = unpack(data)
+    payload = np.ascontiguousarray(rows["value"]).view(np.uint8).reshape(-1, 8)
+    lengths = np.full(len(rows), 8)
+    return Frames(rows["channel"].astype(np.uint32), payload, lengths, rows["time"].copy(), rows["flags"].copy())
 
 
 def _records(path: Path) -> Iterator[McapRecord]:
