@@ -109,7 +109,7 @@ class Rows(NamedTuple):
     speed: Floats  # (rows,) rms joint speed over the row's support, rad/s (m/s): standstill is decided on it
     samples: Floats = np.zeros((0, ARGUMENTS, 0))  # (rows, ARGUMENTS, taps) what a friction law with η saw; else empty
 
-    def part(self, which: "slice | NDArray[np.bool_]") -> "Rows":
+    def part(self, which: "slice | NDArray[np.bool_] | NDArray[np.int64]") -> "Rows":
         """Some of the rows."""
         time, phi, y, speed, samples = self
         return Rows(time[which], phi[which], y[which], speed[which], samples[which] if len(samples) else samples)

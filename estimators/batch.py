@@ -3,10 +3,11 @@
 import numpy as np
 
 from estimators.base import Floats, Nanoseconds
+from estimators.explanation import nothing
 from estimators.integrated import Identification, Integrated
 from estimators.refit_job import job, run
 from estimators.searching import Searching
-from estimators.shape import Shape, nothing
+from estimators.shape import Shape
 from estimators.signals import Conditioner
 
 

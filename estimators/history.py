@@ -14,6 +14,7 @@ class History:
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
+        self.room = int(SLACK * capacity) + 1
         self.total = 0  # rows ever added: the number of the next one
         self._filled = 0
         self._rows: Rows | None = None
@@ -23,13 +24,10 @@ class History:
         self._filled = 0
 
     def add(self, rows: Rows) -> None:
-        """Append rows; those without a finite output are left out."""
-        usable = np.asarray((np.isfinite(rows.y) & np.isfinite(rows.phi).all(axis=2)).any(axis=1))
-        rows = rows if usable.all() else rows.part(usable)
+        """Append rows, each with a finite output."""
         count = len(rows.time)
         if self._rows is None:
-            room = int(SLACK * self.capacity) + 1
-            self._rows = Rows(*(np.zeros((room, *column.shape[1:]), column.dtype) for column in rows))
+            self._rows = Rows(*(np.zeros((self.room, *column.shape[1:]), column.dtype) for column in rows))
         if count > self.capacity:
             self.total += count - self.capacity
             rows, count = rows.part(slice(count - self.capacity, None)), self.capacity

@@ -19,11 +19,11 @@ import numpy as np
 
 from estimators import rls_state as at
 from estimators.base import Phase
+from estimators.explanation import Explanation, Prior, nothing
 from estimators.forgetting import ONSET
 from estimators.plausible import CERTAIN, NOISE, delta, implausible
 from estimators.refit_job import Outcome
 from estimators.searching import Pending
-from estimators.shape import Explanation, Prior, nothing
 from estimators.watching import Watching
 
 TELLING: Final = 0.06  # of ln η, up to which "η did not move" is believed
@@ -52,7 +52,7 @@ class Monitored(Watching):
             self._simple()
         if self.phase is Phase.NORMAL and not self._gate.resting:
             if self.rls.state[at.CUSUM] == 0.0:
-                self._snapshot = (self.rls.state.copy(), self._history.total)
+                self._snapshot[:], self._seen = self.rls.state, self._history.total
             self._watch()
 
     def _alarm(self) -> None:
@@ -64,7 +64,7 @@ class Monitored(Watching):
         self._epoch += 1
         if self._confirm is None:
             self._onset = self._newest
-            self._before = self._prior(self._snapshot[0])
+            self._before = self._prior(self._snapshot)
         else:  # the new η came from a short window: look at a longer one first
             self._try = round(LONGER * (now - self._onset))
         self._say("transient", f"values from before stand; the change began {self._ago(self._onset)} s before")
@@ -94,12 +94,12 @@ class Monitored(Watching):
     def _explained(self, before: Prior) -> tuple[int, Explanation]:
         """The window since the change, its head trimmed where that explains it, with η frozen."""
         first = self._onset
-        best = self._shape.explain(self._history.since(first), self.eta, self.rls.noise, before)
+        best = self._explain(first, before)
         for trim in TRIMS:
             if best.variance <= NOISE**2 * self._usual:
                 break
             later = self._onset + round(trim / self._period)
-            shorter = self._shape.explain(self._history.since(later), self.eta, self.rls.noise, before)
+            shorter = self._explain(later, before)
             if shorter.variance < BETTER * best.variance:
                 first, best = later, shorter
         return first, best
@@ -108,10 +108,9 @@ class Monitored(Watching):
         """No other η explains the window better: learn θ from it, or go on as before when nothing changed."""
         p = self.rls.p
         if explained.unchanged <= self._usual * self._overlap * (p + SIGNIFICANT * math.sqrt(2.0 * p)):
-            state, number = self._snapshot
             alarms = self.rls.state[at.ALARMS]
-            self.rls.state[:] = state
-            missed = self._history.since(number)
+            self.rls.state[:] = self._snapshot
+            missed = self._history.since(self._seen)
             self.rls.absorb(np.ascontiguousarray(missed.phi), np.ascontiguousarray(missed.y))
             self.rls.state[at.ALARMS] = max(alarms, self.rls.state[at.ALARMS])
             self._recover("nothing changed: values from before the alarm go on")
@@ -143,7 +142,7 @@ class Monitored(Watching):
         self._accept(outcome, pending)
         before = self._before if self.phase is Phase.TRANSIENT else self._around()
         self._relearn(pending.first, before, outcome.theta)
-        explained = self._shape.explain(self._history.since(pending.first), self.eta, self.rls.noise, before)
+        explained = self._explain(pending.first, before)
         self._inflate(explained)
         if pending.purpose != "confirmation":
             self._confirm = self._history.total + round(CONFIRM * self._span())

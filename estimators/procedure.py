@@ -13,13 +13,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from estimators import keeping
+from estimators import course, keeping
 from estimators import rls_state as at
 from estimators.alarm import calibrate
 from estimators.base import Estimate, Event, Floats, Parameter, Phase, Rows, Settings, Status
 from estimators.forgetting import Forgetting, Threshold
-from estimators.health import Gate, Validity, sick
+from estimators.health import DEVIATIONS, Gate, Validity, sick
 from estimators.rls import RecursiveLeastSquares
 from estimators.window import Window
 
@@ -29,6 +30,7 @@ PATIENCE: Final = 5.0  # times the start's length, after which it ends without i
 PERIODS: Final = 2.0  # the start lasts, and the memory reaches, at least this many motion periods
 RECOVERY: Final = 0.3  # s of motion that a transient lasts at least
 TOLD: Final = 0.5  # of the rms of y: a direction of θ less certain than this is left at 0 when the start ends
+ENDLESS: Final = 1 << 40  # rows
 QUIET: Final = 2.0  # times the usual variance, below which the residual is quiet again
 
 
@@ -37,7 +39,7 @@ class Procedure:
 
     # here and in those who derive: built anew, or of no use without the rows that are not kept
     UNKEPT: ClassVar[frozenset[str]] = frozenset(
-        {"_events", "_window", "_shape", "_history", "_executor", "_monitor", "_pending", "_suspects", "law"}
+        {"_events", "_window", "_shape", "_history", "_slopes", "_executor", "_monitor", "_pending", "_suspects", "law"}
     )
 
     def __init__(
@@ -61,17 +63,18 @@ class Procedure:
         self._validity = Validity(parameters)
         self._block = max(1, round(REVIEW / period))
         self._filled = 0  # rows of the current block
+        self._counts = np.zeros(course.COUNTS, np.int64)
         self._window = Window()
         self._motion = 0  # rows that taught since the phase began
         self._cycle = 0  # rows in one motion period, 0 when there is none
         self._alarms = 0.0
         self._quiet = 0.0  # residual variance below which a transient may end
         self._anchor = np.zeros(len(parameters))  # where the wide prior stands: it pulls weak directions towards itself
-        self._honesty = np.ones(len(parameters))
-        self._leverage = np.zeros(len(parameters))  # rms of each column, whitened
+        self._weights = np.ones((course.WEIGHTS, len(parameters)))
+        self._leverage, self._honesty, self._inflation = self._weights  # rms of each column, whitened; see course.py
         self._signal = 0.0  # rms of y, whitened
         self._deviations = np.full(len(parameters), np.inf)
-        self._good = (self.rls.theta.copy(), self._deviations)
+        self._good = np.array([self.rls.theta, self._deviations])
         self._wanted = np.ones(len(parameters), np.bool_)  # what was valid when the alarm came, and must be again
         self._time = 0
         self._last = (np.zeros((outputs, len(parameters))), np.full(outputs, np.nan))
@@ -82,13 +85,20 @@ class Procedure:
         """Learn from rows."""
         first, count = 0, len(rows.time)
         while first < count:
-            last = min(count, first + self._block - self._filled)
-            self._learn(rows.part(slice(first, last)))
-            self._filled += last - first
+            due = self._due_in() if self.phase is Phase.NORMAL else 0
+            room = self._block - self._filled
+            part = rows.part(slice(first, first + max(due, room)))
+            if due:
+                first += self._go_on(part)
+                if self._counts[course.REVIEW]:
+                    self._review()
+                continue
+            self._learn(part)
+            first += len(part.time)
+            self._filled += len(part.time)
             if self._filled == self._block:
                 self._filled = 0
                 self._review()
-            first = last
 
     def estimate(self) -> Estimate:
         """Report; never learns."""
@@ -133,6 +143,49 @@ class Procedure:
         named = {"learnt": at.ROWS, "refused": at.REFUSED, "clipped": at.CLIPPED, "alarms": at.ALARMS}
         return {name: int(state[place]) for name, place in named.items()} | {"restarts": self.restarts}
 
+    # --- rows in, decisions at the ends of blocks
+
+    def _due_in(self) -> int:
+        """Rows of normal mode until a review may have something to decide; 0 when the next one may."""
+        return ENDLESS
+
+    def _course(self, rows: Rows, least: float, due: int, kept: NDArray[np.bool_], snapshot: Floats) -> int:
+        """Go on in normal mode until a review has something to decide; returns how many rows were taken.
+
+        See course.py; kept: filled.
+        """
+        gate, validity, counts = self._gate, self._validity, self._counts
+        counts[course.FILLED], counts[course.BLOCK], counts[course.TAUGHT] = self._filled, self._block, 0
+        counts[course.ALARMS], counts[course.HELD], counts[course.DUE] = int(self._alarms), self._held, due
+        self._good = self._good.copy()
+        taken = course.course(
+            self.rls.state,
+            gate.state,
+            gate.limits,
+            rows.phi,
+            rows.y,
+            rows.speed,
+            least,
+            kept,
+            counts,
+            self._weights,
+            self._signal,
+            validity.judged,
+            validity.valid,
+            self._good,
+            snapshot,
+        )
+        self._deviations = validity.judged[DEVIATIONS] * self._inflation
+        self._filled = int(counts[course.FILLED])
+        self._motion += int(counts[course.TAUGHT])
+        self._time = int(rows.time[taken - 1])
+        self._last = (rows.phi[taken - 1].copy(), rows.y[taken - 1].copy())
+        return int(taken)
+
+    def _go_on(self, rows: Rows) -> int:
+        """Learn from rows of normal mode until a review has something to decide; returns how many were taken."""
+        return self._course(rows, 0.0, ENDLESS, np.empty(len(rows.time), np.bool_), np.zeros(0))
+
     def _learn(self, rows: Rows) -> None:
         moving = self._gate.moving(rows.speed)
         self._time = int(rows.time[-1])
@@ -167,17 +220,16 @@ class Procedure:
         elif self.rls.state[at.ALARMS] > self._alarms:
             self._alarm()
         elif self.rls.state[at.CUSUM] == 0.0:
-            self._good = (self.rls.theta.copy(), self._deviations)
+            self._good = np.array([self.rls.theta, self._deviations])
         if self.phase is Phase.NORMAL and self._held != self._gate.resting:
             self._held = self._gate.resting
             self._say("held" if self._held else "moving", "standstill" if self._held else "the joint moves again")
 
     def _judge(self) -> None:
         """Deviations as published, and what they allow."""
-        rls = self.rls
-        variance = rls.variance() * rls.share() * np.diag(rls.covariance())
-        self._deviations = np.sqrt(variance) * self._honesty
-        self._validity.judge(rls.theta, self._deviations, self._leverage, self._signal)
+        validity = self._validity
+        course.judge_state(self.rls.state, self._weights, self._signal, validity.judged, validity.valid)
+        self._deviations = validity.judged[DEVIATIONS] * self._inflation
 
     # --- waiting and starting
 
@@ -193,7 +245,7 @@ class Procedure:
 
     def _learn_window(self, noise: Floats) -> None:
         """θ and P from the whole window, with these variances of the outputs."""
-        self._leverage, self._signal = self._window.scale(noise)
+        self._leverage[:], self._signal = self._window.scale(noise)
         self.rls.begin(noise, self._leverage)
         self.rls.theta[:] = self._anchor
         for phi, y in self._window.parts:
@@ -202,7 +254,7 @@ class Procedure:
     def _continue_start(self) -> None:
         if self._motion % max(1, round(SCALE_WINDOW / self._period)) < self._block and not self._gate.resting:
             self._cycle = self._window.cycle()
-            self._honesty = self._window.honesty(self.rls)
+            self._honesty[:] = self._window.honesty(self.rls)
         ready = self._motion >= self._needed() and not self._validity.reasons
         if ready or self._motion * self._period >= PATIENCE * self._start:
             least = self.rls.variance() / (TOLD * self._signal) ** 2 if self._signal > 0 else np.inf
@@ -222,9 +274,9 @@ class Procedure:
         threshold = self._threshold(squared[-whole:])
         self.rls.settle(threshold, PERIODS * self._cycle)
         self._quiet = QUIET * threshold.noise
-        self._honesty = window.honesty(self.rls)
+        self._honesty[:] = window.honesty(self.rls)
         self._judge()
-        self._good = (self.rls.theta.copy(), self._deviations)
+        self._good = np.array([self.rls.theta, self._deviations])
         self._alarms = self.rls.state[at.ALARMS]
         self.phase = Phase.NORMAL
         self._held = False
@@ -265,7 +317,7 @@ class Procedure:
     def _recover(self, text: str) -> None:
         self.phase = Phase.NORMAL
         self._alarms = self.rls.state[at.ALARMS]
-        self._good = (self.rls.theta.copy(), self._deviations)
+        self._good = np.array([self.rls.theta, self._deviations])
         self._say("recovered", text)
 
     def _restart(self, cause: str) -> None:
@@ -284,7 +336,7 @@ class Procedure:
             nothing = np.full(self.rls.p, np.nan)
             return nothing, nothing
         if self.phase is Phase.TRANSIENT:
-            return self._good
+            return self._good[0], self._good[1]
         return self.rls.theta.copy(), self._deviations
 
     def _verdict(self) -> tuple[Phase, Status, tuple[str, ...]]:

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from estimators.alarm import robust_mean
 from estimators.base import LOAD, POSITION, VELOCITY, Axis, Floats, Rows
+from estimators.explanation import Prior
 from estimators.friction.base import FrictionSettings
 from estimators.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.refit import Model, Window, refit, searches
 from estimators.refit_settings import RefitSettings
-from estimators.shape import Prior, Shape
+from estimators.shape import Shape
 
 BETTER: Final = 20.0  # χ² by which another law must be better
 FLOOR: Final = 1e-6  # of an output's rms: the least noise it is believed to have

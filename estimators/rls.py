@@ -68,6 +68,10 @@ class RecursiveLeastSquares:
         """Learn from rows: phi (rows, outputs, parameters), y (rows, outputs), both C-contiguous float64."""
         absorb(self.state, phi, y)
 
+    def theta_of(self, state: Floats) -> Floats:
+        """θ (parameters,) in another state of an estimator like this one."""
+        return state[at.HEADER : at.HEADER + self.p].copy()
+
     def covariance(self) -> Floats:
         """P (parameters, parameters), in units of the whitened residual variance."""
         u = np.triu(self._u, 1) + np.eye(self.p)

@@ -135,7 +135,7 @@ def _wander(state: Floats, d: Floats, u: Floats, k: Floats, p: int) -> None:
 
 
 @inline
-def _rows(state: Floats, phi: Floats, y: Floats, rows: int, m: int, p: int) -> None:
+def learn(state: Floats, phi: Floats, y: Floats, rows: int, m: int, p: int) -> None:
     """Learn from rows, in place. phi: (rows·outputs·parameters,), y: (rows·outputs,), flat."""
     theta = state[HEADER : HEADER + p]
     d = state[HEADER + p : HEADER + 2 * p]
@@ -243,7 +243,7 @@ def absorb(state: Floats, phi: Floats, y: Floats) -> None:
     state: see rls_state.py; phi: (rows, outputs, parameters); y: (rows, outputs).
     """
     rows, m, p = phi.shape
-    _rows(state, phi.reshape(-1), y.reshape(-1), rows, m, p)
+    learn(state, phi.reshape(-1), y.reshape(-1), rows, m, p)
 
 
 @kernel("void(f8[::1], f8[::1])")
@@ -253,4 +253,4 @@ def absorb_one(state: Floats, row: Floats) -> None:
     state: see rls_state.py; row: Φ and behind it y, flat (outputs·parameters + outputs,).
     """
     m, p = int(state[OUTPUTS]), int(state[PARAMETERS])
-    _rows(state, row[: m * p], row[m * p :], 1, m, p)
+    learn(state, row[: m * p], row[m * p :], 1, m, p)

@@ -8,15 +8,17 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from estimators import course
 from estimators import rls_state as at
 from estimators.base import Estimate, Floats, JointModel, Phase, Rows
+from estimators.explanation import Explanation, Prior, Slopes, explain, nothing
 from estimators.forgetting import Forgetting, Threshold
 from estimators.history import History
 from estimators.keeping import NotTheSameError
 from estimators.procedure import PERIODS, Procedure
 from estimators.refit_job import Inline, Outcome, job, run
 from estimators.refit_settings import Monitor
-from estimators.shape import Explanation, Prior, Shape, nothing
+from estimators.shape import Shape
 from estimators.suspects import Suspect
 
 START_PERIODS: Final = 1.5  # motion periods that a start takes at least
@@ -64,17 +66,16 @@ class Searching(Procedure):
         self._standstill = standstill
         self._monitor = monitor
         self._executor = executor or Inline()
-        self._history = History(round(LOOK_BACK / period))
+        self._history, self._slopes = History(round(LOOK_BACK / period)), Slopes()
         self._sigma = np.full(len(self.eta), np.inf)  # deviations of s, of the last accepted refit
         self._uncertain = np.zeros((len(self.eta), len(self.eta)))  # covariance of s, likewise
-        self._inflation = np.ones(len(model.parameters))  # of the deviations of θ, because η is not known exactly
         self._pending: Pending | None = None
         self._epoch = 0
         self._usual = 1.0  # residual variance of the start, whitened
         self._motions = np.zeros((0, 0))  # [Φ T]ᵀ[Φ T] a row, over the start: all of the motion
         self._overlap = max(1.0, 1.0 / (float(taps @ taps) * max(1.0, decimation)))  # rows that say the same
         self._onset = self._newest = 0  # numbers of the rows where the change looked at, and the last alarm's, began
-        self._snapshot = (self.rls.state.copy(), 0)
+        self._snapshot, self._seen = self.rls.state.copy(), 0  # before any sign of an alarm, and at which row
         self._before = nothing(len(model.parameters))
         self._try = 0  # rows of history before which no refit is tried
         self._confirm: int | None = None  # number of the row at which a refit is confirmed
@@ -117,7 +118,7 @@ class Searching(Procedure):
             raise NotTheSameError("another friction law was found meanwhile: it is searched again")
         super().resume(kept["own"])
         self._history.total = self._onset = self._newest = self._due = int(kept["rows"])
-        self._snapshot = (self.rls.state.copy(), self._history.total)
+        self._snapshot, self._seen = self.rls.state.copy(), self._history.total
         self._drifts, self._above, self._try = 0, None, 0
 
     def recentre(self, rows: Rows) -> None:
@@ -129,15 +130,26 @@ class Searching(Procedure):
         return super().counters() | {f"refits_{fate}": count for fate, count in self.refits.items()}
 
     def _learn(self, rows: Rows) -> None:
+        super()._learn(self._shaped(rows))
+
+    def _go_on(self, rows: Rows) -> int:
+        rows, kept = self._shaped(rows), np.empty(len(rows.time), np.bool_)
+        self._counts[course.KEPT], self._counts[course.SEEN] = self._history.total, self._seen
+        taken = self._course(rows, self._standstill, self._decision(), kept, self._snapshot)
+        self._seen = int(self._counts[course.SEEN])
+        self._history.add(rows.part(slice(taken) if kept[:taken].all() else np.flatnonzero(kept[:taken])))
+        return taken
+
+    def _shaped(self, rows: Rows) -> Rows:
+        """Rows with the friction columns for η, about the encoders' zero."""
         rows = rows._replace(phi=rows.phi.copy())
         self._shape.refill(rows, self.eta)
         self.recentre(rows)
-        super()._learn(rows)
+        return rows
 
     def _teach(self, rows: Rows) -> None:
         rows = rows.part(rows.speed >= self._standstill)  # the gate closes later; what sticks teaches nothing at once
-        if len(rows.time):
-            self._history.add(rows)
+        self._history.add(rows.part(np.asarray((np.isfinite(rows.y) & np.isfinite(rows.phi).all(axis=2)).any(axis=1))))
         super()._teach(rows)
 
     def _search(self, purpose: str, first: int, rows: Rows, noise: Floats, before: Prior, again: bool = False) -> None:
@@ -189,17 +201,16 @@ class Searching(Procedure):
 
     def _prior(self, state: Floats) -> Prior:
         """Of the columns that are not friction: a change is first looked for in the friction."""
-        current = self.rls.state.copy()
-        self.rls.state[:] = state
-        theta, covariance, variance = self.rls.theta.copy(), self.rls.covariance(), self.rls.variance()
-        self.rls.state[:] = current
-        prior = nothing(self.rls.p)
-        rest = self._shape.rest
+        prior, rest = nothing(self.rls.p)._replace(theta=self.rls.theta_of(state)), self._shape.rest
         if len(rest):
+            current = self.rls.state.copy()
+            self.rls.state[:] = state
+            covariance, variance = self.rls.covariance(), self.rls.variance()
+            self.rls.state[:] = current
             factor = self._honesty[rest] * self._inflation[rest]
             spread = covariance[np.ix_(rest, rest)] * np.outer(factor, factor) * max(1.0, variance / self._usual)
             prior.information[np.ix_(rest, rest)] = np.linalg.inv(spread)
-        return prior._replace(theta=theta)
+        return prior
 
     def _around(self) -> Prior:
         return self._prior(self.rls.state)
@@ -223,10 +234,17 @@ class Searching(Procedure):
         self._judge()
         self._due = self._history.total + round(DRIFT_EVERY / self._period)
 
+    def _explain(self, first: int, before: Prior) -> Explanation:
+        """The rows since `first` with η frozen."""
+        rows = self._history.since(first)
+        slopes = self._slopes.since(self._history, rows, self._shape, self.eta)
+        return explain(rows, slopes, self._history.total - len(rows.time), self._shape, self.rls.noise, before)
+
     def _inflate(self, explained: Explanation) -> None:
         """How much less certain θ is for η not being known: with the tangent columns, over without."""
         own = np.sqrt(np.diag(self.rls.covariance()))
-        self._inflation = np.maximum(explained.spread / np.maximum(own, 1e-300), 1.0)
+        self._inflation[:] = np.maximum(explained.spread / np.maximum(own, 1e-300), 1.0)
+        self._judge()
 
     def _of_s(self, outcome: Outcome) -> Floats:
         return self._shape.deviations(outcome.eta, np.sqrt(np.diag(outcome.covariance))[self.rls.p :])
@@ -244,6 +262,10 @@ class Searching(Procedure):
 
     def _ago(self, number: int) -> str:
         return f"{(self._history.total - number) * self._period:.2f}"
+
+    def _decision(self) -> int:
+        """Number of the row at which normal mode has something to decide, alarms apart."""
+        raise NotImplementedError
 
     def _found(self, outcome: Outcome | None, reason: str, pending: Pending) -> None:
         """A search has ended: its outcome, or the reason why there is none."""

@@ -1,56 +1,34 @@
-"""A joint model's friction columns under another η, and what one look at a window says about θ and η.
+"""A joint model's friction columns under another η, and how they change with it.
 
-With η frozen, y = Φθ + e is explained by least squares; the columns T_k = ∂(Φθ)/∂s_k (s = ln η where η is positive)
-tell whether another η would explain more: the first Gauss–Newton step δs of [Φ T] and its standard deviation.
-Reference: Golub & Pereyra 1973 (variable projection); irj-joint design, section 3.
+T_k = ∂(Φθ)/∂s_k (s = ln η where η is positive) are the columns by which another η would be told from the one in force.
 """
 
-from typing import Final, NamedTuple
+import math
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.base import LOAD, POSITION, VELOCITY, Floats, JointModel, Parameter, Rows
+from estimators.base import (
+    LOAD,
+    POSITION,
+    RATE,
+    SIGNALS,
+    SMOOTH,
+    SMOOTH_RATE,
+    VALUE,
+    VELOCITY,
+    Floats,
+    JointModel,
+    Parameter,
+    Rows,
+)
 from estimators.friction.base import FrictionLaw, FrictionSettings
 from estimators.jit import kernel
 from estimators.refit import Model
 from estimators.suspects import Suspect, suspects
 
 STEP: Final = 1e-3  # of s, central differences for the tangents
-SMALL: Final = 1e-12  # of the largest eigenvalue: directions below it are none
-
-
-class Prior(NamedTuple):
-    """What is known of θ before a window, in units of the whitened residual variance."""
-
-    theta: Floats  # (parameters,)
-    information: Floats  # (parameters, parameters)
-
-    def root(self) -> Floats:
-        """R with RᵀR = information: (known, parameters), a row per direction that is known."""
-        scale = np.sqrt(np.diag(self.information))
-        told = np.flatnonzero(scale > 0.0)
-        part = self.information[np.ix_(told, told)] / np.outer(scale[told], scale[told])
-        values, vectors = np.linalg.eigh(part)
-        rows = np.zeros((len(told), len(scale)))
-        rows[:, told] = (vectors * np.sqrt(np.maximum(values, 0.0))).T * scale[told]
-        return rows
-
-
-class Explanation(NamedTuple):
-    """A window explained with η frozen."""
-
-    theta: Floats  # (parameters,)
-    variance: float  # residual, whitened, per degree of freedom
-    unchanged: float  # by how much χ² of the prior's own θ is worse than that of theta, in units of `variance` = 1
-    signal: float  # mean square of y, whitened
-    step: Floats  # (nonlinear,) of s
-    sigma: Floats  # (nonlinear,) of that step, for a residual variance of 1
-    spread: Floats  # (parameters,) standard deviations of θ with η free, for a residual variance of 1
-    condition: float  # of [Φ T] with columns of length one
-    inverse: Floats  # ([ΦᵀΦ ΦᵀT; TᵀΦ TᵀT] + prior)⁻¹
-    mean: Floats  # the same products, without prior, a row
-    rows: int
 
 
 class Shape:
@@ -99,12 +77,8 @@ class Shape:
         residual = (rows.y - rows.phi @ theta)[told] * weight[told]
         return suspects(self.joint.constants(rows, self.taps, theta), design, residual, weight, overlap)
 
-    def shift(self, eta: Floats, s: Floats) -> Floats:
-        """η moved by s: times exp(s) where it is positive, else by s of its range."""
-        return np.where(self.log, eta * np.exp(s), eta + s * self._range)
-
     def distance(self, eta: Floats, other: Floats) -> Floats:
-        """s that leads from eta to other: (nonlinear,)."""
+        """s that leads from eta to other (nonlinear,): of ln η where it is positive, else in shares of its range."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.log, np.log(other / eta), (other - eta) / self._range)
 
@@ -118,79 +92,30 @@ class Shape:
 
     def tangents(self, rows: Rows, eta: Floats, theta: Floats) -> Floats:
         """∂(Φθ)/∂s at the middle of each row's samples: (rows, outputs, nonlinear)."""
-        middle = rows.samples[:, :, rows.samples.shape[2] // 2]
-        tangents = np.zeros((len(middle), rows.y.shape[1], len(eta)))
-        for k in range(len(eta)):
-            step = np.zeros(len(eta))
-            step[k] = STEP
-            up, down = (
-                self.law.columns(middle[:, POSITION], middle[:, VELOCITY], middle[:, LOAD], self.shift(eta, s))
-                for s in (step, -step)
-            )
-            slope = (up - down)[:, self._own] @ theta[self.moving] / (2.0 * STEP)
-            tangents[:, self.place.output, k] = self.place.sign * slope
+        tangents = np.zeros((len(rows.time), rows.y.shape[1], len(eta)))
+        slopes = self.slopes(rows, eta)
+        tangents[:, self.place.output] = self.place.sign * np.einsum("rck,c->rk", slopes, theta[self.moving])
         return tangents
 
-    def explain(self, rows: Rows, eta: Floats, noise: Floats, before: Prior) -> Explanation:
-        """Least squares over rows with η frozen; before: what else is known.
+    def slopes(self, rows: Rows, eta: Floats) -> Floats:
+        """What the tangents are made of, ∂(a moving column)/∂s at the middle of each row's samples.
 
-        noise: (outputs,) variances, whitened units come out.
+        (rows, moving, nonlinear), without the law's sign in the equation of motion.
         """
-        usable = np.isfinite(rows.y)
-        weight = 1.0 / np.sqrt(noise)
-        phi = (rows.phi * weight[:, np.newaxis])[usable]
-        y = (rows.y * weight)[usable]
-        p = phi.shape[1]
-        gram, cross = phi.T @ phi + before.information, phi.T @ y + before.information @ before.theta
-        solution = _solve(gram, cross)
-        known = int(np.count_nonzero(np.diag(before.information)))
-        residual = y - phi @ solution
-        freedom = max(1, len(y) - p + known)
-        variance = float(residual @ residual) / freedom
-        old = y - phi @ before.theta
-        tangents = (self.tangents(rows, eta, solution) * weight[:, np.newaxis])[usable]
-        both = np.concatenate([phi, tangents], axis=1)
-        products = both.T @ both
-        whole = products.copy()
-        whole[:p, :p] += before.information
-        right = np.concatenate([np.zeros(p), tangents.T @ residual])
-        right[:p] = phi.T @ residual - before.information @ (solution - before.theta)
-        inverse, condition = _inverse(whole)
-        spread = np.sqrt(np.maximum(np.diag(inverse), 0.0))
-        return Explanation(
-            solution,
-            variance,
-            float(old @ old - residual @ residual),
-            float(y @ y) / max(1, len(y)),
-            (inverse @ right)[p:],
-            spread[p:],
-            spread[:p],
-            condition,
-            inverse,
-            products / max(1, len(y)),
-            len(y),
-        )
-
-
-def nothing(parameters: int) -> Prior:
-    """No prior."""
-    return Prior(np.zeros(parameters), np.zeros((parameters, parameters)))
-
-
-def _solve(gram: Floats, cross: Floats) -> Floats:
-    inverse, _ = _inverse(gram)
-    return np.asarray(inverse @ cross)
-
-
-def _inverse(gram: Floats) -> tuple[Floats, float]:
-    """Inverse of AᵀA, infinite spread where A says nothing, and A's condition, columns of length one."""
-    lengths = np.sqrt(np.diag(gram))
-    lengths = np.where(lengths > 0.0, lengths, 1.0)
-    values, vectors = np.linalg.eigh(gram / np.outer(lengths, lengths))
-    least = SMALL * values[-1]
-    condition = float(np.sqrt(values[-1] / max(values[0], least)))
-    inverse = (vectors / np.maximum(values, least)) @ vectors.T
-    return inverse / np.outer(lengths, lengths), condition
+        middle = rows.samples.shape[2] // 2
+        signals = np.zeros((len(rows.time), 2, SIGNALS))
+        signals[:, 0, VALUE] = signals[:, 0, SMOOTH] = rows.samples[:, POSITION, middle]
+        signals[:, 0, RATE] = signals[:, 0, SMOOTH_RATE] = rows.samples[:, VELOCITY, middle]
+        signals[:, 1, VALUE] = signals[:, 1, SMOOTH] = rows.samples[:, LOAD, middle]
+        up, down = (np.empty((len(signals), len(self.law.parameters))) for _ in range(2))
+        slopes = np.empty((len(signals), len(self._own), len(eta)))
+        for k in range(len(eta)):
+            for step, columns in ((STEP, up), (-STEP, down)):
+                shifted = eta.copy()
+                shifted[k] = eta[k] * math.exp(step) if self.log[k] else eta[k] + step * self._range[k]
+                self.law.fill(signals, 0, 1, shifted, columns)
+            slopes[:, :, k] = (up - down)[:, self._own] / (2.0 * STEP)
+        return slopes
 
 
 @kernel("void(f8[:, ::1], f8[::1], i8[::1], i8[::1], f8, i8, f8[:, :, :])")

@@ -10,13 +10,14 @@ import numpy as np
 
 from estimators.alarm import calibrate
 from estimators.base import Floats, Phase
+from estimators.explanation import nothing
 from estimators.forgetting import Threshold
 from estimators.friction.base import FrictionSettings
 from estimators.plausible import doubts
 from estimators.procedure import PATIENCE, SCALE_WINDOW
 from estimators.refit_job import Outcome
 from estimators.searching import Pending, Searching
-from estimators.shape import Shape, nothing
+from estimators.shape import Shape
 
 ALLOWANCE: Final = 2.0  # k of the CUSUM: a false alarm costs little here, a late one more
 LIMIT: Final = 25.0  # h, at least
@@ -37,7 +38,7 @@ class Starting(Searching):
     def _continue_start(self) -> None:
         if self._motion % max(1, round(SCALE_WINDOW / self._period)) < self._block and not self._gate.resting:
             self._find_cycle(self._window.cycle())
-            self._honesty = self._window.honesty(self.rls)
+            self._honesty[:] = self._window.honesty(self.rls)
         if self._pending is None and self._motion >= max(self._needed(), self._try):
             rows = self._history.since(self._onset)
             noise = self._window.noise(self.rls.theta)
@@ -74,10 +75,9 @@ class Starting(Searching):
         self._anchor = outcome.theta
         self._learn_window(outcome.noise)
         self._calibrate()
-        explained = self._shape.explain(rows, self.eta, self.rls.noise, nothing(self.rls.p))
+        explained = self._explain(pending.first, nothing(self.rls.p))
         self._motions = explained.mean
         self._inflate(explained)
-        self._judge()
         self._onset = pending.first
         self._due = self._history.total
 
@@ -131,4 +131,3 @@ class Starting(Searching):
             twist = self._history.largest(spring.output, spring.columns[0])
             self._validity.peak = max(self._validity.peak, abs(linear * twist + cubic * twist**3))
         super()._judge()
-        self._deviations = self._deviations * self._inflation

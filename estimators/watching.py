@@ -6,8 +6,8 @@ from typing import Final
 import numpy as np
 
 from estimators.alarm import motion_period
+from estimators.explanation import Explanation, nothing
 from estimators.plausible import CERTAIN, delta
-from estimators.shape import Explanation, nothing
 from estimators.starting import Starting
 
 SIGNIFICANT: Final = 4.0  # σ
@@ -15,12 +15,24 @@ BENT: Final = 20.0  # χ² that another η must promise for η to have moved …
 MOVED: Final = 0.03  # of ln η: less is not worth a search
 DRIFT_EVERY: Final = 1.0  # s
 SIMPLE_EVERY: Final = 0.25  # s
+REST_BLOCKS: Final = 10  # blocks that are looked at together while the joint rests
 HOLD: Final = 1.05  # motion periods that design S waits
 LOOK_BACK: Final = 64.0  # s of motion
 
 
 class Watching(Starting):
     """The normal phase of monitor.py."""
+
+    def _due_in(self) -> int:
+        if self._pending is not None or self._monitor.design == "simple":
+            return 0
+        wait, room = self._decision() - self._history.total, self._block - self._filled
+        if self._gate.resting:
+            wait = max(wait, REST_BLOCKS * self._block)
+        return room + max(0, -((room - wait) // self._block)) * self._block
+
+    def _decision(self) -> int:
+        return self._due if self._confirm is None else min(self._due, self._confirm)
 
     def _watch(self) -> None:
         now = self._history.total
@@ -44,7 +56,7 @@ class Watching(Starting):
         if self._pending is not None or now % every >= self._block:
             return
         first = now - self._span()
-        explained = self._shape.explain(self._history.since(first), self.eta, self.rls.noise, nothing(self.rls.p))
+        explained = self._explain(first, nothing(self.rls.p))
         if explained.variance <= delta(self._usual, explained.signal):
             self._above = None
         elif self._above is None:
@@ -57,7 +69,7 @@ class Watching(Starting):
         first = max(self._onset, now - self._span())
         if now - first < 0.5 * self._span():
             return
-        explained = self._shape.explain(self._history.since(first), self.eta, self.rls.noise, self._around())
+        explained = self._explain(first, self._around())
         noise = self._overlap * max(self._usual, explained.variance)
         sigma = np.hypot(explained.sigma * math.sqrt(noise), self._sigma)
         quiet = explained.variance <= delta(self._usual, explained.signal) or self._gain(explained, noise) > BENT

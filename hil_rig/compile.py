@@ -16,7 +16,7 @@ LIVE: Final = (
     (
         "drivers",
         "estimators.resample",
-        "estimators.health",
+        "estimators.course",
         "estimators.joints",
         "estimators.signals",
         "hil_rig.plants",

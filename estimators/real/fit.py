@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
 from estimators.base import Floats, JointModel, Rows
+from estimators.explanation import Prior
 from estimators.refit_job import job, run
 from estimators.refit_settings import RefitSettings
-from estimators.shape import Prior, Shape
+from estimators.shape import Shape
 from estimators.signals import Conditioner, Conditioning
 
 

@@ -33,11 +33,12 @@ from estimators.base import (
     Rows,
 )
 from estimators.case2 import LINEAR, OMEGAS, case, estimator
+from estimators.explanation import nothing
 from estimators.joints.friction_only import FrictionOnlySettings
 from estimators.joints.two_mass import TwoMassSettings
 from estimators.refit_job import job, run
 from estimators.refit_settings import RefitSettings
-from estimators.shape import Shape, nothing
+from estimators.shape import Shape
 from hil_rig import reproduce_irj as case1
 from hil_rig.plants.two_mass import TwoMassSettings as RigSettings
 

@@ -1,0 +1,215 @@
+"""What one look at a window says about θ and η.
+
+With η frozen, y = Φθ + e is explained by least squares; the tangents T_k = ∂(Φθ)/∂s_k (shape.py) tell whether another η
+would explain more: the first Gauss–Newton step δs of [Φ T] and its standard deviation.
+Reference: Golub & Pereyra 1973 (variable projection); irj-joint design, section 3.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.base import Floats, Rows
+from estimators.history import History
+from estimators.jit import inline, kernel
+from estimators.shape import Shape
+
+SMALL: Final = 1e-12  # of the largest eigenvalue: directions below it are none
+
+
+class Prior(NamedTuple):
+    """What is known of θ before a window, in units of the whitened residual variance."""
+
+    theta: Floats  # (parameters,)
+    information: Floats  # (parameters, parameters)
+
+    def root(self) -> Floats:
+        """R with RᵀR = information: (known, parameters), a row per direction that is known."""
+        scale = np.sqrt(np.diag(self.information))
+        told = np.flatnonzero(scale > 0.0)
+        part = self.information[np.ix_(told, told)] / np.outer(scale[told], scale[told])
+        values, vectors = np.linalg.eigh(part)
+        rows = np.zeros((len(told), len(scale)))
+        rows[:, told] = (vectors * np.sqrt(np.maximum(values, 0.0))).T * scale[told]
+        return rows
+
+
+def nothing(parameters: int) -> Prior:
+    """No prior."""
+    return Prior(np.zeros(parameters), np.zeros((parameters, parameters)))
+
+
+class Explanation(NamedTuple):
+    """A window explained with η frozen."""
+
+    theta: Floats  # (parameters,)
+    variance: float  # residual, whitened, per degree of freedom
+    unchanged: float  # by how much χ² of the prior's own θ is worse than that of theta, in units of `variance` = 1
+    signal: float  # mean square of y, whitened
+    step: Floats  # (nonlinear,) of s
+    sigma: Floats  # (nonlinear,) of that step, for a residual variance of 1
+    spread: Floats  # (parameters,) standard deviations of θ with η free, for a residual variance of 1
+    condition: float  # of [Φ T] with columns of length one
+    inverse: Floats  # ([ΦᵀΦ ΦᵀT; TᵀΦ TᵀT] + prior)⁻¹
+    mean: Floats  # the same products, without prior, a row
+    rows: int
+
+
+class Slopes:
+    """The slopes of the rows of a history (shape.Shape.slopes), each formed once for an η."""
+
+    def __init__(self) -> None:
+        self._ring = np.zeros((0, 0, 0))
+        self._shape: Shape | None = None
+        self._eta = np.zeros(0)
+        self._first = self._last = 0  # numbers of the rows whose slopes are there
+
+    def since(self, history: History, rows: Rows, shape: Shape, eta: Floats) -> Floats:
+        """A ring (size, moving, nonlinear), in which the row of number n has the place n % size.
+
+        rows: the last of the history, which are wanted.
+        """
+        first = history.total - len(rows.time)
+        if shape is not self._shape or not np.array_equal(eta, self._eta):
+            self._shape, self._eta = shape, eta.copy()
+            self._ring = np.zeros((history.room, len(shape.moving), len(eta)))
+            self._first = self._last = first
+        if not self._first <= first <= self._last:
+            self._first = self._last = first
+        if self._last < history.total:
+            fresh = np.arange(self._last, history.total)
+            self._ring[fresh % len(self._ring)] = shape.slopes(rows.part(slice(self._last - first, None)), eta)
+            self._last = history.total
+        return self._ring
+
+
+def explain(rows: Rows, slopes: Floats, first: int, shape: Shape, noise: Floats, before: Prior) -> Explanation:
+    """Least squares over rows with η frozen; before: what else is known.
+
+    slopes: ring of Slopes, in which the rows stand from number `first` on; noise: (outputs,) variances, whitened units
+    come out.
+    """
+    p, q, place = len(before.theta), slopes.shape[2], shape.place
+    weight = 1.0 / np.sqrt(noise)
+    gram, cross = np.zeros((p, p)), np.zeros(p)
+    count = int(_normal(rows.phi, rows.y, weight, gram, cross))
+    solution = _inverse(gram + before.information)[0] @ (cross + before.information @ before.theta)
+    products, right, sums = np.zeros((p + q, p + q)), np.zeros(p + q), np.zeros(SUMS)
+    _score(
+        rows.phi, rows.y, weight, slopes, first, place.output, place.sign, shape.moving, solution, before.theta,
+        products, right, sums,
+    )  # fmt: skip
+    known = int(np.count_nonzero(np.diag(before.information)))
+    right[:p] -= before.information @ (solution - before.theta)
+    whole = products.copy()
+    whole[:p, :p] += before.information
+    inverse, condition = _inverse(whole)
+    spread = np.sqrt(np.maximum(np.diag(inverse), 0.0))
+    return Explanation(
+        solution,
+        float(sums[RESIDUAL]) / max(1, count - p + known),
+        float(sums[OLD] - sums[RESIDUAL]),
+        float(sums[SIGNAL]) / max(1, count),
+        (inverse @ right)[p:],
+        spread[p:],
+        spread[:p],
+        condition,
+        inverse,
+        products / max(1, count),
+        count,
+    )
+
+
+def _inverse(gram: Floats) -> tuple[Floats, float]:
+    """Inverse of AᵀA, infinite spread where A says nothing, and A's condition, columns of length one."""
+    lengths = np.sqrt(np.diag(gram))
+    lengths[~(lengths > 0.0)] = 1.0
+    values, vectors = np.linalg.eigh(gram / lengths / lengths[:, np.newaxis])
+    least = SMALL * values[-1]
+    condition = float(np.sqrt(values[-1] / max(values[0], least)))
+    inverse = (vectors / np.maximum(values, least)) @ vectors.T
+    return inverse / lengths / lengths[:, np.newaxis], condition
+
+
+RESIDUAL, OLD, SIGNAL, SUMS = range(4)  # Σ of squares, whitened: y − Φθ, y − Φ·(the prior's θ), y
+
+
+@inline
+def _rank_one(row: Floats, gram: Floats) -> None:
+    """Add row·rowᵀ to the lower triangle of gram."""
+    for i in range(len(row)):
+        for j in range(i + 1):
+            gram[i, j] += row[i] * row[j]
+
+
+@inline
+def _mirror(gram: Floats) -> None:
+    for i in range(len(gram)):
+        for j in range(i):
+            gram[j, i] = gram[i, j]
+
+
+@kernel("i8(f8[:, :, ::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[::1])")
+def _normal(phi: Floats, y: Floats, weight: Floats, gram: Floats, cross: Floats) -> int:
+    """ΦᵀΦ and Φᵀy of the outputs that are finite, whitened; returns how many."""
+    count, row = 0, np.empty(phi.shape[2])
+    for r in range(len(y)):
+        for o in range(y.shape[1]):
+            if not np.isfinite(y[r, o]):
+                continue
+            target = y[r, o] * weight[o]
+            for i in range(len(row)):
+                row[i] = phi[r, o, i] * weight[o]
+                cross[i] += row[i] * target
+            _rank_one(row, gram)
+            count += 1
+    _mirror(gram)
+    return count
+
+
+@kernel(
+    "void(f8[:, :, ::1], f8[:, ::1], f8[::1], f8[:, :, ::1], i8, i8, f8, i8[::1], f8[::1], f8[::1], "
+    "f8[:, ::1], f8[::1], f8[::1])"
+)
+def _score(
+    phi: Floats,
+    y: Floats,
+    weight: Floats,
+    slopes: Floats,
+    first: int,
+    output: int,
+    sign: float,
+    moving: NDArray[np.int64],
+    theta: Floats,
+    before: Floats,
+    products: Floats,
+    right: Floats,
+    sums: Floats,
+) -> None:
+    """[Φ T]ᵀ[Φ T], [Φ T]ᵀ(y − Φθ) and SUMS of the outputs that are finite, whitened."""
+    p, q = len(theta), slopes.shape[2]
+    row = np.empty(p + q)
+    for r in range(len(y)):
+        own = (first + r) % len(slopes)
+        for o in range(y.shape[1]):
+            if not np.isfinite(y[r, o]):
+                continue
+            w = weight[o]
+            residual = old = target = y[r, o] * w
+            for i in range(p):
+                row[i] = phi[r, o, i] * w
+                residual -= row[i] * theta[i]
+                old -= row[i] * before[i]
+            for k in range(q):
+                row[p + k] = 0.0
+                if o == output:
+                    for c in range(len(moving)):
+                        row[p + k] += sign * w * slopes[own, c, k] * theta[moving[c]]
+            for i in range(p + q):
+                right[i] += row[i] * residual
+            _rank_one(row, products)
+            sums[RESIDUAL] += residual * residual
+            sums[OLD] += old * old
+            sums[SIGNAL] += target * target
+    _mirror(products)
