@@ -36,6 +36,7 @@ COARSE: Final = 1e-2  # χ² that a runner-up's last step may promise
 FINE: Final = 1e-6  # χ² of the best's last step: 1e-3 of a standard deviation
 MOST: Final = 1024  # points of a lattice on which nothing can be shared
 DISTINCT: Final = 0.1  # of the box: points of a search that begin a polish each
+STARTS: Final = 16  # such points, at least
 EDGE: Final = 1e-9  # of the range
 
 
@@ -281,11 +282,13 @@ class _Found(NamedTuple):
 
 def _search(problem: Problem, law: FrictionLaw, settings: RefitSettings, freedom: int) -> _Found:
     dimensions = problem.scale.shape[1]
-    values, where = np.empty(settings.minima), np.empty((settings.minima, dimensions))
+    searched = not problem.separate and searches(dimensions, settings)
+    places = max(settings.minima, STARTS) if searched else settings.minima
+    values, where = np.empty(places), np.empty((places, dimensions))
     theta, count = np.empty(len(problem.signed)), np.zeros(2, np.int64)
     X = np.empty((len(problem.moving) + len(problem.owner), len(problem.signals)))
     given = 0
-    if not problem.separate and searches(dimensions, settings):
+    if searched:
         given = _visit(problem, law, settings, where, count)
     tolerances = COARSE / freedom, FINE / freedom
     found = minima(pointer(law.kernel), *problem, settings.lattice, given, *tolerances, values, where, theta, X, count)

@@ -20,7 +20,7 @@ class RefitSettings(Settings):
     lattice: Annotated[int, Field(ge=POINTS, le=64)] = 16  # points a side over the box of η
     minima: Annotated[int, Field(ge=1, le=16)] = 3  # that are polished, at most
     search: str = "mcs"  # where columns depend on several η and the lattice would cost too much
-    budget: Annotated[int, Field(ge=50)] = 500  # evaluations of that search
+    budget: Annotated[int, Field(ge=50)] = 1000  # evaluations of that search
     bounds: dict[str, tuple[float, float]] = Field(
         default={}, description="of η by name, where not its plausible range"
     )
