@@ -163,7 +163,7 @@ def main() -> None:
         )
     figures: list[dict[str, Any]] = []
     if options.only in (None, "figures"):
-        figures = reproduce_irj.table(options.seeds_case2, (0.005, 0.01, 0.02), "fast")
+        figures = reproduce_irj.table(range(options.seeds_case2), (0.005, 0.01, 0.02), "fast")
         figures += case1.table(options.seeds, 0.0)[0]
     rows += figures
     for row in figures:
