@@ -19,6 +19,11 @@ class History:
         self._filled = 0
         self._rows: Rows | None = None
 
+    @property
+    def oldest(self) -> int:
+        """Number of the first row that is still there."""
+        return self.total - self._filled
+
     def clear(self) -> None:
         """Forget all rows; numbers go on."""
         self._filled = 0
@@ -55,7 +60,7 @@ class History:
         """Views of the rows from this number on, as far as they are still there; last: the number to stop before."""
         if self._rows is None:
             raise ValueError("expected rows, found none yet")
-        begin = self.total - self._filled
+        begin = self.oldest
         first = max(0, number - begin)
         end = self._filled if last is None else min(max(last - begin, first), self._filled)
         return self._rows.part(slice(min(first, self._filled), end))

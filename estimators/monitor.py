@@ -21,7 +21,8 @@ from estimators import rls_state as at
 from estimators.base import Phase
 from estimators.explanation import Explanation, Prior, nothing
 from estimators.forgetting import ONSET
-from estimators.plausible import CERTAIN, NOISE, delta, implausible
+from estimators.onset import onset
+from estimators.plausible import CERTAIN, delta, implausible
 from estimators.refit_job import Outcome
 from estimators.searching import Pending
 from estimators.watching import Watching
@@ -29,8 +30,7 @@ from estimators.watching import Watching
 TELLING: Final = 0.06  # of ln η, up to which "η did not move" is believed
 COVERED: Final = 2.5  # of a row's noise variance: how uncertain a covered window's torque may be over the whole motion
 KNOWN: Final = 0.01  # or of the rms of y
-TRIMS: Final = (0.03, 0.06, 0.1, 0.15, 0.2)  # s off a window's head: the alarm may place a change too early
-BETTER: Final = 0.9  # times the residual variance, from which a trim has cut off rows of before
+HEAD: Final = 0.2  # s by which the alarm may place a change too early or too late
 SHORTEST: Final = 1.0  # s of motion before a transient is judged
 SIGNIFICANT: Final = 4.0  # σ
 BENT: Final = 20.0  # χ² that another η must promise for η to have moved …
@@ -38,7 +38,7 @@ STRAIGHT: Final = 9.0  # … and at most may promise for it not to have
 CONFIRM: Final = 1.6  # motion periods from a refit to its confirmation
 LONGER: Final = 1.5  # times the window of an unconfirmed refit, before an alarm during it is judged
 GROWTH: Final = 1.2  # times the window of a rejected refit, before the next
-HEAD: Final = 0.15  # of a window that no η explains, left out of the next
+LEFT: Final = 0.15  # of a window that no η explains, left out of the next
 
 
 class Monitored(Watching):
@@ -92,17 +92,14 @@ class Monitored(Watching):
             self._theta_changed(first, explained)
 
     def _explained(self, before: Prior) -> tuple[int, Explanation]:
-        """The window since the change, its head trimmed where that explains it, with η frozen."""
+        """The window since the change, from the row at which it most likely came, with η frozen."""
         first = self._onset
-        best = self._explain(first, before)
-        for trim in TRIMS:
-            if best.variance <= NOISE**2 * self._usual:
-                break
-            later = self._onset + round(trim / self._period)
-            shorter = self._explain(later, before)
-            if shorter.variance < BETTER * best.variance:
-                first, best = later, shorter
-        return first, best
+        if first == self._newest:  # the alarm's own guess
+            reach = round(HEAD / self._period)
+            first = max(first - reach, self._history.oldest)
+            row = onset(self._history.since(first), self.rls.noise, before, 2 * reach)
+            first += row + math.ceil(self._overlap) - 1  # without rows whose kernel sees both sides
+        return first, self._explain(first, before)
 
     def _theta_changed(self, first: int, explained: Explanation) -> None:
         """No other η explains the window better: learn θ from it, or go on as before when nothing changed."""
@@ -133,7 +130,7 @@ class Monitored(Watching):
             rows = pending.last - pending.first
             if self.phase is Phase.TRANSIENT:
                 if outcome is not None and outcome.residual > self._limit(pending.first):
-                    self._onset = max(pending.first + round(HEAD * rows), self._newest)
+                    self._onset = max(pending.first + round(LEFT * rows), self._newest)
                     self._confirm = None
                 self._try = round(GROWTH * (pending.last - self._onset))
                 if pending.last - self._onset >= self._needed():
