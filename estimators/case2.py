@@ -34,16 +34,16 @@ def case(
     nonlinear_at: float = np.inf,
     end: float = 50.0,
     linear_by: float = 1.5,
-    nonlinear_by: float = 1.2,
+    nonlinear_by: float | tuple[float, float] = 1.2,
 ) -> Case:
-    """noise: standard deviation over rms(y) before the jumps."""
+    """noise: standard deviation over rms(y) before the jumps; nonlinear_by: of both ω, or of each."""
     t = np.asarray(np.arange(round(end / PERIOD)) * PERIOD, np.float64)
     phase = (t / MOTION) % 1.0
     v = np.where(phase < 0.25, 4 * phase, np.where(phase < 0.75, 2 - 4 * phase, 4 * phase - 4))
     turn = np.where(phase < 0.75, 2 * phase - 2 * phase**2 - 0.25, 2 * (phase - 1) ** 2)
     q = MOTION * (np.where(phase < 0.25, 2 * phase**2, turn) - 0.125)
     linear = np.where((t >= linear_at)[:, np.newaxis], linear_by, 1.0) * LINEAR
-    omegas = np.where((t >= nonlinear_at)[:, np.newaxis], nonlinear_by, 1.0) * OMEGAS
+    omegas = np.where((t >= nonlinear_at)[:, np.newaxis], np.asarray(nonlinear_by), 1.0) * OMEGAS
     y = linear[:, 0] * np.tanh(v / omegas[:, 0]) + linear[:, 1] * v * np.exp(-np.abs(v / omegas[:, 1]))
     y += linear[:, 2] * v + linear[:, 3] * q
     before = y[t < min(linear_at, nonlinear_at)]

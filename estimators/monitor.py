@@ -1,6 +1,7 @@
 """Normal mode of a joint with nonlinear parameters η: alarms are followed up, η is searched anew only when it moved.
 
-    alarm      CUSUM on the squared prediction error (alarm.py); the change began where the CUSUM was last zero
+    alarm      CUSUM on the squared prediction error (alarm.py); the change began about where the CUSUM was last zero,
+               at the row that its likelihood says (onset.py)
     transient  the last good values are published, flagged, while a window grows from there until it is covered: the
                predicted deviation of η in it, and its condition, are good enough to tell a change of η from one of θ
     verdict    with η frozen, least squares explain the window, and no other η would explain more: θ has changed (or

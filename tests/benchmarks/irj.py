@@ -1,6 +1,7 @@
 """The published elastic joint against the "excellent" column of its acceptance table; speed; integrated against full.
 
-python tests/benchmarks/irj.py [--seeds 20] [--seeds-case2 30] [--boxes 6] [--json]
+python tests/benchmarks/irj.py [--seeds 20] [--seeds-case2 30] [--boxes 6] [--first 0]
+                                [--only speed|search|steps|figures] [--json]
 
 Full search: all parameters (Case 1: 12, 13 s; Case 2: 6, 12 s) by DIRECT and then a simplex, on the logarithm, until
 1.01 times the cost that the integrated search finds, with the same compiled columns; boxes ×/÷2 to ×/÷10 whose middle
@@ -32,7 +33,7 @@ from estimators.base import (
     JointModel,
     Rows,
 )
-from estimators.case2 import LINEAR, OMEGAS, case, estimator
+from estimators.case2 import LINEAR, OMEGAS, case, estimator, play
 from estimators.explanation import nothing
 from estimators.joints.friction_only import FrictionOnlySettings
 from estimators.joints.two_mass import TwoMassSettings
@@ -43,6 +44,17 @@ from hil_rig import reproduce_irj as case1
 from hil_rig.plants.two_mass import TwoMassSettings as RigSettings
 
 MOST = 20_000  # evaluations of the full search
+CAUGHT = 10.0  # s from a nonlinear jump to its refit
+STEPS: tuple[tuple[str, float, tuple[float, float]], ...] = (
+    ("ω +3 % (prototype at 1 %: never)", 1.5, (1.03, 1.03)),
+    ("ω +5 % (prototype at 1 %: 90 %)", 1.5, (1.05, 1.05)),
+    ("ω +8 % (prototype at 1 %: 100 %)", 1.5, (1.08, 1.08)),
+    ("ω +5 %, no linear jump before", 1.0, (1.05, 1.05)),
+    ("ω +8 %, no linear jump before", 1.0, (1.08, 1.08)),
+    ("ω1 alone +20 % (prototype: 83 % at 1 %, none at 2 %)", 1.5, (1.2, 1.0)),
+    ("ω_s alone +20 %", 1.5, (1.0, 1.2)),
+    ("linear −50 %, ω −20 % (prototype: after 8.3 s at 1 %, none at 2 %)", 0.5, (0.8, 0.8)),
+)
 
 
 def speed() -> list[dict[str, Any]]:
@@ -144,6 +156,27 @@ def full(name: str, rows: Rows, model: Any, truth: Floats, boxes: int) -> dict[s
     return {"name": text, "unit": "×", "limit": 20.0, "ours": float(np.median(ratios)), "least": float(min(ratios))}
 
 
+def steps(seeds: range, noise: float) -> list[dict[str, Any]]:
+    """How small a nonlinear jump is caught: refits accepted within 10 s of it, in Case 2 but for the jumps' sizes.
+
+    The prototype's figures (irj-joint design, section 4) are in the rows' names.
+    """
+    rows: list[dict[str, Any]] = []
+    for text, linear_by, nonlinear_by in STEPS:
+        delays, errors = [], []
+        for seed in seeds:
+            jumps = case(seed, noise, 20.0, 30.0, 50.0, linear_by, nonlinear_by)
+            _, values, events = play(estimator(), jumps.rows)
+            accepted = [event.time * 1e-9 - 30.0 for event in events if event.kind == "refit_accepted"]
+            delays.append(min((delay for delay in accepted if delay > 0.0), default=np.inf))
+            errors.append(100.0 * np.abs(values[-1] / np.concatenate([jumps.linear[-1], jumps.omegas[-1]]) - 1.0))
+        caught = 100.0 * float(np.mean(np.array(delays) <= CAUGHT))
+        c1, omega_tanh, omega_stribeck = np.median(errors, axis=0)[[0, 4, 5]]
+        detail = f"after {np.median(delays):.3g} s; C1 {c1:.2g}, ω1 {omega_tanh:.2g}, ω_s {omega_stribeck:.2g} % off"
+        rows.append({"name": f"noise {100 * noise:g} %, {text}", "unit": f"% caught, {detail}", "ours": caught})
+    return rows
+
+
 def main() -> None:
     """Print every figure."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
@@ -151,7 +184,8 @@ def main() -> None:
     parser.add_argument("--seeds-case2", type=int, default=30)
     parser.add_argument("--boxes", type=int, default=6)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--only", choices=["speed", "search", "figures"])
+    parser.add_argument("--first", type=int, default=0, metavar="SEED", help="the seed of Case 2 to begin with")
+    parser.add_argument("--only", choices=["speed", "search", "steps", "figures"])
     options = parser.parse_args()
     rows: list[dict[str, Any]] = speed() if options.only in (None, "speed") else []
     if options.only in (None, "search"):
@@ -161,9 +195,16 @@ def main() -> None:
         print(
             f"{row['name']:76} {row['limit']:8.3g} {row['ours']:8.3g} {row['unit']}{least}", file=sys.stderr, flush=True
         )
+    seeds = range(options.first, options.first + options.seeds_case2)
+    if options.only in (None, "steps"):
+        for noise in (0.01, 0.02):
+            caught = steps(seeds, noise)
+            rows += caught
+            for row in caught:
+                print(f"{row['name']:78} {row['ours']:4.0f} {row['unit']}", file=sys.stderr, flush=True)
     figures: list[dict[str, Any]] = []
     if options.only in (None, "figures"):
-        figures = reproduce_irj.table(range(options.seeds_case2), (0.005, 0.01, 0.02), "fast")
+        figures = reproduce_irj.table(seeds, (0.005, 0.01, 0.02), "fast")
         figures += case1.table(options.seeds, 0.0)[0]
     rows += figures
     for row in figures:

@@ -1,6 +1,7 @@
 """Normal mode on the published Case 2: what follows an alarm, what is published meanwhile, what comes of a refit."""
 
 import math
+import re
 from concurrent.futures import Executor, Future
 from typing import Any
 
@@ -44,6 +45,9 @@ def test_a_linear_jump_is_relearned_without_a_search(seed: int, linear_at: float
     (alarm,), (recovered,) = when(events, "alarm"), when(events, "recovered")
     assert 0.0 < alarm - linear_at < 0.5
     assert recovered - linear_at < 4.0
+    (text,) = (event.text for event in events if event.kind == "recovered")
+    (ago,) = re.findall(r"parameters changed ([\d.]+) s ago", text)
+    assert recovered - float(ago) == pytest.approx(linear_at, abs=0.06), "standstill is no time of motion"
     held = (times > alarm) & (times < recovered)
     assert np.abs(values[held, :4] / LINEAR - 1.0).max() < 0.08, "the last good values stand"
     assert np.abs(values[-1, :4] / (1.5 * LINEAR) - 1.0).max() < 0.05
