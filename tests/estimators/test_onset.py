@@ -5,8 +5,8 @@ import pytest
 
 from estimators.base import Floats, Rows
 from estimators.case2 import LINEAR, OMEGAS, case
-from estimators.onset import onset
 from estimators.explanation import Prior, nothing
+from estimators.onset import onset
 
 NOISE = 0.5  # N·m, about what case() adds at 1 %
 
