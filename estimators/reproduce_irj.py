@@ -75,14 +75,14 @@ def table(seeds: range, noises: tuple[float, ...], design: str) -> list[dict[str
             done = [measure(seed, noise, random_phase, design) for seed in seeds]
             spurious, runs = spurious + sum(one.searches for one in done), runs + len(seeds)
             label = f"noise {100 * noise:g} %, {'random' if random_phase else 'fixed'} phase"
-            rows += _rows(label, noise, random_phase, done)
+            rows += _rows(label, noise, done)
     allowed = runs / 60.0
     text = f"searches before the nonlinear jump, of {runs} runs"
     rows.append(_row(text, "none", max(allowed, 0.0), float(spurious), ""))
     return rows
 
 
-def _rows(label: str, noise: float, random_phase: bool, done: list[Run]) -> list[dict[str, Any]]:
+def _rows(label: str, noise: float, done: list[Run]) -> list[dict[str, Any]]:
     rows = []
     omega = np.percentile([one.errors[4:] for one in done], 95, axis=0)
     if noise == 0.01:
