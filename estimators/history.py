@@ -1,5 +1,6 @@
 """The rows that taught, as far back as a monitor may want to look."""
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -18,6 +19,8 @@ class History:
         self.total = 0  # rows ever added: the number of the next one
         self._filled = 0
         self._rows: Rows | None = None
+        self._stale = 0  # rows before this number are refilled before anyone sees them
+        self._refill: Callable[[Rows], None] = _as_they_are
 
     @property
     def oldest(self) -> int:
@@ -63,4 +66,15 @@ class History:
         begin = self.oldest
         first = max(0, number - begin)
         end = self._filled if last is None else min(max(last - begin, first), self._filled)
+        if begin + first < self._stale:
+            self._refill(self._rows.part(slice(first, self._stale - begin)))
+            self._stale = begin + first
         return self._rows.part(slice(min(first, self._filled), end))
+
+    def outdate(self, number: int, refill: Callable[[Rows], None]) -> None:
+        """Rows before this number are to be refilled, but no sooner than someone looks back so far."""
+        self._stale, self._refill = number, refill
+
+
+def _as_they_are(_rows: Rows) -> None:
+    """Nothing is to be refilled."""

@@ -88,7 +88,7 @@ class Refit(NamedTuple):
         return np.sqrt(np.diag(self.covariance))
 
 
-class _Structure(NamedTuple):
+class Structure(NamedTuple):
     """What η does to a law's columns, found by looking."""
 
     law: FrictionLaw
@@ -122,7 +122,7 @@ def prepare(
     window: Window, model: Model, lower: Floats | None, upper: Floats | None, settings: RefitSettings
 ) -> tuple[Problem, "_Prepared"]:
     """What the kernels of projection.py take, and what a report wants besides; arguments and errors as refit()."""
-    structure = _look(model.friction, model.axis)
+    structure = look(model.friction, model.axis)
     _check(window, model, structure)
     scale = _scale(structure.law, lower, upper)
     parameters = (*model.fixed, *(structure.law.parameters[i] for i in structure.moving), *structure.law.nonlinear)
@@ -134,14 +134,14 @@ def prepare(
 
 
 class _Prepared(NamedTuple):
-    structure: _Structure
+    structure: Structure
     statistics: Statistics
     parameters: tuple[Parameter, ...]  # of θ, then η
     order: NDArray[np.int64]  # of the fixed columns in the kernels
 
 
 @lru_cache(maxsize=64)
-def _look(friction: FrictionSettings, axis: Axis) -> _Structure:
+def look(friction: FrictionSettings, axis: Axis) -> Structure:
     """What η does to the columns, from their values: nothing declared that could be wrong."""
     law = friction.law(axis)
     if not law.nonlinear:
@@ -166,10 +166,10 @@ def _look(friction: FrictionSettings, axis: Axis) -> _Structure:
     moving = np.flatnonzero(moves.any(axis=1))
     separate = bool((moves[moving].sum(axis=1) == 1).all())
     owner = moves[moving].argmax(axis=1) if separate else np.repeat(np.arange(len(law.nonlinear)), len(moving))
-    return _Structure(law, moving, owner.astype(np.int64), alone, odd)
+    return Structure(law, moving, owner.astype(np.int64), alone, odd)
 
 
-def _check(window: Window, model: Model, structure: _Structure) -> None:
+def _check(window: Window, model: Model, structure: Structure) -> None:
     law, rows = structure.law, len(window.y)
     if window.fixed.shape != (rows, len(model.fixed)):
         raise ValueError(f"expected fixed columns of shape ({rows}, {len(model.fixed)}), found {window.fixed.shape}")
@@ -206,7 +206,7 @@ def _scale(law: FrictionLaw, lower: Floats | None, upper: Floats | None) -> Floa
         return np.array([np.where(log, np.log(low), low), np.where(log, np.log(high), high), log])
 
 
-def _statistics(window: Window, structure: _Structure, settings: RefitSettings) -> Statistics:
+def _statistics(window: Window, structure: Structure, settings: RefitSettings) -> Statistics:
     count, samples = len(window.y), len(window.velocity)
     on_nodes = settings.nodes > 0 and structure.alone
     own = window.first is None and not on_nodes  # on nodes, rows that are samples need no index
@@ -228,7 +228,7 @@ def _statistics(window: Window, structure: _Structure, settings: RefitSettings) 
 
 def _problem(
     statistics: Statistics,
-    structure: _Structure,
+    structure: Structure,
     scale: Floats,
     signed: NDArray[np.int64],
     order: NDArray[np.int64],

@@ -7,7 +7,7 @@ weighted least squares).
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,8 @@ from estimators.base import LOAD, POSITION, VELOCITY, Axis, Floats, Rows
 from estimators.explanation import Prior
 from estimators.friction.base import FrictionSettings
 from estimators.friction.tanh_stribeck import TanhStribeckSettings
-from estimators.refit import Model, Window, refit, searches
+from estimators.overlap import columns_of, smooth
+from estimators.refit import Model, Window, look, refit, searches
 from estimators.refit_settings import RefitSettings
 from estimators.shape import Shape
 
@@ -27,14 +28,20 @@ FLOOR: Final = 1e-6  # of an output's rms: the least noise it is believed to hav
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One window, and how its columns lie."""
+    """One window as the core has it, copied: all else is the worker's business."""
 
-    window: Window
+    phi: Floats  # (rows, outputs, parameters)
+    y: Floats  # (rows, outputs)
+    stretch: Floats  # (arguments, instants) what the law's moving columns look at
+    first: NDArray[np.int64]  # (rows,) where each row's instants begin
+    taps: Floats  # that smoothed them
     model: Model
-    output: NDArray[np.int64]  # (rows,) which output each row is
-    fixed: NDArray[np.int64]  # where the window's fixed columns stand in θ
-    moving: NDArray[np.int64]  # and the law's moving ones
+    place: int  # the output that holds the law's columns
+    sign: float  # of them there
+    fixed: NDArray[np.int64]  # where the columns that η does not move stand in θ
+    moving: NDArray[np.int64]  # and those that it does
     noise: Floats  # (outputs,) variances to begin with
+    before: Prior  # what is known beside the rows
     again: bool  # fit twice, with the variances found
     settings: RefitSettings
     overlap: float = 1.0  # rows that say the same
@@ -55,72 +62,99 @@ class Outcome:
     held: tuple[str, ...]  # coefficients that would be negative
     edge: tuple[str, ...]  # η at an end of their range
     ambiguous: str | None
+    columns: Floats  # (rows, moving) the moving columns under eta, as Shape.refill has them
     law: FrictionSettings | None = None  # another one than the joint's, that explains the window better
+
+
+class _Equations(NamedTuple):
+    """A job's rows as a refit takes them, one output a row."""
+
+    window: Window
+    row: NDArray[np.int64]  # of the job; what is known beside the rows comes after them and has none
+    output: NDArray[np.int64]  # likewise, and is of an output of its own
 
 
 def job(shape: Shape, rows: Rows, noise: Floats, before: Prior, again: bool, settings: RefitSettings) -> Job:
     """A job for these rows; before: what is known beside them, as further rows."""
-    count, outputs = rows.y.shape
-    usable = np.isfinite(rows.y) & np.isfinite(rows.phi).all(axis=2)
-    row, output = np.nonzero(usable)
-    fixed, y = rows.phi[row, output][:, shape.fixed], rows.y[row, output]
-    gain = np.where(output == shape.place.output, shape.place.sign, 0.0)
-    weight = 1.0 / np.sqrt(noise[output])
-    taps = len(shape.taps)
-    first = row * taps
-    if before.information.any():
-        root = before.root()
-        known = root[:, shape.fixed]
-        fixed = np.concatenate([fixed, known])
-        y = np.concatenate([y, root @ before.theta])
-        extra = len(known)
-        gain, weight = np.append(gain, np.zeros(extra)), np.append(weight, np.ones(extra))
-        first, output = np.append(first, np.zeros(extra, np.int64)), np.append(output, np.full(extra, outputs))
-    one = taps == 1 and outputs == 1 and len(y) == count
-    window = Window(
-        np.ascontiguousarray(fixed),
-        np.ascontiguousarray(y),
-        np.ascontiguousarray(rows.samples[:, VELOCITY]).ravel(),
-        np.ascontiguousarray(rows.samples[:, POSITION]).ravel(),
-        np.ascontiguousarray(rows.samples[:, LOAD]).ravel(),
-        gain,
-        weight,
-        None if one else shape.taps,
-        None if one else first,
+    stretch, first = shape.seen(rows)
+    place = shape.place
+    return Job(
+        rows.phi.copy(),
+        rows.y.copy(),
+        stretch,
+        first,
+        shape.taps,
+        shape.model,
+        place.output,
+        place.sign,
+        shape.fixed,
+        shape.moving,
+        noise.copy(),
+        before,
+        again,
+        settings,
     )
-    return Job(window, shape.model, output, shape.fixed, shape.moving, noise, again, settings)
 
 
 def run(job: Job) -> Outcome:
     """Fit it, and with the other laws. Raises ValueError where the window cannot be fitted, with the reason."""
-    best = _fit(job)
+    equations = _equations(job)
+    best = _fit(job, equations, job.model)
     for law in job.laws:
         try:
-            other = _fit(replace(job, model=replace(job.model, friction=law)))
+            other = _fit(job, equations, replace(job.model, friction=law))
         except ValueError:
             continue
-        counts = np.bincount(job.output, minlength=len(job.noise))[: len(job.noise)]
+        counts = np.bincount(equations.output, minlength=len(job.noise))[: len(job.noise)]
         gain = float(counts @ np.log(best.noise / other.noise)) / job.overlap  # twice that of the log-likelihood
         if gain > BETTER and not other.edge and not other.held:
             best = replace(other, law=law)
     return best
 
 
-def _fit(job: Job) -> Outcome:
-    law = job.model.friction.law(job.model.axis)
-    moving, window, first = law.moving(), job.window, job.noise
+def _equations(job: Job) -> _Equations:
+    usable = np.isfinite(job.y) & np.isfinite(job.phi).all(axis=2)
+    row, output = np.nonzero(usable)
+    fixed, y = job.phi[row[:, np.newaxis], output[:, np.newaxis], job.fixed], job.y[usable]
+    gain, weight, first = np.where(output == job.place, job.sign, 0.0), 1.0 / np.sqrt(job.noise[output]), job.first[row]
+    if job.before.information.any():
+        root = job.before.root()
+        extra = len(root)
+        fixed = np.concatenate([fixed, root[:, job.fixed]])
+        y = np.concatenate([y, root @ job.before.theta])
+        gain, weight = np.append(gain, np.zeros(extra)), np.append(weight, np.ones(extra))
+        first, output = np.append(first, np.zeros(extra, np.int64)), np.append(output, np.full(extra, len(job.noise)))
+    one = len(job.taps) == 1 and len(y) == len(job.first)
+    position, load = (job.stretch[POSITION], job.stretch[LOAD]) if len(job.stretch) > 1 else (None, None)
+    window = Window(
+        fixed,
+        y,
+        job.stretch[VELOCITY],
+        position,
+        load,
+        gain,
+        weight,
+        None if one else job.taps,
+        None if one else first,
+    )
+    return _Equations(window, row, output)
+
+
+def _fit(job: Job, equations: _Equations, model: Model) -> Outcome:
+    law, (window, _, output) = model.friction.law(model.axis), equations
     box = [job.settings.bounds.get(parameter.name, (parameter.low, parameter.high)) for parameter in law.nonlinear]
     low, high = np.array(box).T
-    found = refit(window, job.model, low, high, job.settings)
-    residual = _residual(job, law.columns, moving, found.theta, found.eta)
-    if job.again and len(first) > 1:
-        weight = np.append(1.0 / np.sqrt(_noise(job, residual)), 1.0)[job.output]
-        window = replace(window, weight=weight)
-        found = refit(window, job.model, low, high, job.settings)
-        residual = _residual(job, law.columns, moving, found.theta, found.eta)
-    data = job.output < len(first)
+    found = refit(window, model, low, high, job.settings)
+    columns = _columns(job, model, found.eta)
+    residual = _residual(job, equations, columns, found.theta)
+    if job.again and len(job.noise) > 1:
+        weight = np.append(1.0 / np.sqrt(_noise(job, equations, residual)), 1.0)[output]
+        found = refit(replace(window, weight=weight), model, low, high, job.settings)
+        columns = _columns(job, model, found.eta)
+        residual = _residual(job, equations, columns, found.theta)
+    data = len(equations.row)
     parameters = len(found.theta) + len(found.eta)
-    whitened = (residual / np.sqrt(np.append(first, 1.0)[job.output]))[data]
+    whitened = residual[:data] / np.sqrt(job.noise[output[:data]])
     order = np.concatenate([job.fixed, job.moving, len(found.theta) + np.arange(len(found.eta))])
     theta, covariance = np.empty(len(found.theta)), np.empty((parameters, parameters))
     theta[order[: len(theta)]] = found.theta
@@ -129,32 +163,43 @@ def _fit(job: Job) -> Outcome:
         theta,
         found.eta,
         covariance,
-        _noise(job, residual),
-        float(whitened @ whitened) / max(1, len(whitened) - parameters),
+        _noise(job, equations, residual),
+        float(whitened @ whitened) / max(1, data - parameters),
         found.condition,
         found.evaluations,
         found.held,
         found.edge,
         found.ambiguous,
+        columns,
     )
 
 
-def _noise(job: Job, residual: Floats) -> Floats:
-    outputs = range(len(job.noise))
-    least = [FLOOR**2 * float(np.mean(job.window.y[job.output == o] ** 2)) for o in outputs]
-    return np.array([max(robust_mean(residual[job.output == o] ** 2), least[o]) for o in outputs])
+def _noise(job: Job, equations: _Equations, residual: Floats) -> Floats:
+    """Residual variance of each output: (outputs,)."""
+    noise = np.empty(len(job.noise))
+    for o in range(len(noise)):
+        own = equations.output == o
+        least = FLOOR**2 * float(np.mean(equations.window.y[own] ** 2))
+        noise[o] = max(robust_mean(residual[own] ** 2), least)
+    return noise
 
 
-def _residual(
-    job: Job, columns: Callable[..., Floats], moving: NDArray[np.int64], theta: Floats, eta: Floats
-) -> Floats:
-    """y − Φθ in the outputs' own units: (rows,)."""
-    window = job.window
-    filled = columns(window.position, window.velocity, window.load, eta)[:, moving] @ theta[len(job.fixed) :]
-    if window.taps is not None and window.first is not None:
-        filled = filled[window.first[:, np.newaxis] + np.arange(len(window.taps))] @ window.taps
-    assert window.gain is not None
-    return np.asarray(window.y - window.fixed @ theta[: len(job.fixed)] - window.gain * filled)
+def _columns(job: Job, model: Model, eta: Floats) -> Floats:
+    """The moving columns of every row: (rows, moving)."""
+    own = look(model.friction, model.axis).moving
+    phi = np.empty((len(job.first), 1, len(own)))
+    columns = columns_of(model.friction.law(model.axis), job.stretch, eta)
+    smooth(columns, job.first, job.taps, own, job.sign, 0, np.arange(len(own)), phi)
+    return phi[:, 0]
+
+
+def _residual(job: Job, equations: _Equations, columns: Floats, theta: Floats) -> Floats:
+    """y − Φθ in the outputs' own units: (equations,)."""
+    window, row, output = equations
+    residual = window.y - window.fixed @ theta[: len(job.fixed)]
+    friction = (columns @ theta[len(job.fixed) :])[row]
+    residual[: len(row)] -= np.where(output[: len(row)] == job.place, friction, 0.0)
+    return np.asarray(residual)
 
 
 def warm(nonlinear: int = 0) -> None:

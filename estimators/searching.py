@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from concurrent.futures import Executor, Future
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -193,7 +194,14 @@ class Searching(Procedure):
         self._sigma = self._of_s(outcome)
         per_s = self._shape.deviations(self.eta, np.ones(len(self.eta)))
         self._uncertain = outcome.covariance[self.rls.p :, self.rls.p :] * np.outer(per_s, per_s)
-        self._shape.refill(self._history.since(0), self.eta)
+        self._put(outcome.columns, pending)
+
+    def _put(self, columns: Floats, pending: Pending) -> None:
+        """Write the moving columns of a window's rows under η, as far as they are still there; others when wanted."""
+        place, rows = self._shape.place, self._history.since(pending.first, pending.last)
+        rows.phi[:, place.output, self._shape.moving] = columns[len(columns) - len(rows.time) :]
+        self._shape.refill(self._history.since(pending.last), self.eta)
+        self._history.outdate(pending.first, partial(self._shape.refill, eta=self.eta))
 
     def _reject(self, pending: Pending, reason: str) -> None:
         self.refits["rejected"] += 1

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.base import (
+    ARGUMENTS,
     LOAD,
     POSITION,
     RATE,
@@ -24,8 +25,8 @@ from estimators.base import (
     Rows,
 )
 from estimators.friction.base import FrictionLaw, FrictionSettings
-from estimators.jit import kernel
-from estimators.refit import Model
+from estimators.overlap import columns_of, distinct, smooth
+from estimators.refit import Model, look
 from estimators.suspects import Suspect, suspects
 
 STEP: Final = 1e-3  # of s, central differences for the tangents
@@ -41,7 +42,8 @@ class Shape:
         self.joint, self.place, self.taps, self.settings = model, place, taps, place.law
         self.nonlinear: tuple[Parameter, ...] = model.nonlinear
         self.law: FrictionLaw = place.law.law(place.axis)
-        self._own = self.law.moving()  # of the law's columns, those that η moves
+        structure = look(self.settings, place.axis)
+        self._own, self._alone = structure.moving, structure.alone  # of the law's columns, those that η moves
         self.moving = np.array(place.columns, np.int64)[self._own]  # of phi
         others = [column for column in range(len(model.parameters)) if column not in self.moving]
         self.fixed = np.array(others, np.int64)
@@ -52,9 +54,13 @@ class Shape:
 
     def refill(self, rows: Rows, eta: Floats) -> None:
         """Write the friction columns for η into the rows' phi."""
-        seen = rows.samples
-        columns = self.law.columns(seen[:, POSITION].ravel(), seen[:, VELOCITY].ravel(), seen[:, LOAD].ravel(), eta)
-        _smooth(columns, self.taps, self._own, self.moving, self.place.sign, self.place.output, rows.phi)
+        seen, first = self.seen(rows)
+        columns = columns_of(self.law, seen, eta)
+        smooth(columns, first, self.taps, self._own, self.place.sign, self.place.output, self.moving, rows.phi)
+
+    def seen(self, rows: Rows) -> tuple[Floats, NDArray[np.int64]]:
+        """What the moving columns look at, each instant once, and where each row's begins (overlap.py)."""
+        return distinct(rows.samples, 1 if self._alone else ARGUMENTS)
 
     def recentre(self, rows: Rows, zero: float) -> None:
         """Move the zero of the spring's twist in the rows' phi; zero: rad."""
@@ -116,22 +122,3 @@ class Shape:
                 self.law.fill(signals, 0, 1, shifted, columns)
             slopes[:, :, k] = (up - down)[:, self._own] / (2.0 * STEP)
         return slopes
-
-
-@kernel("void(f8[:, ::1], f8[::1], i8[::1], i8[::1], f8, i8, f8[:, :, :])")
-def _smooth(
-    columns: Floats,
-    g: Floats,
-    own: NDArray[np.int64],
-    moving: NDArray[np.int64],
-    sign: float,
-    output: int,
-    phi: Floats,
-) -> None:
-    """The kernel g over each row's samples, in the order of signals.py."""
-    for row in range(len(phi)):
-        for c in range(len(own)):
-            total = 0.0
-            for k in range(len(g)):
-                total += g[k] * (sign * columns[row * len(g) + k, own[c]])
-            phi[row, output, moving[c]] = total
