@@ -139,7 +139,7 @@ class Monitored(Watching):
             return
         self._accept(outcome, pending)
         before = self._before if self.phase is Phase.TRANSIENT else self._around()
-        self._relearn(pending.first, before, outcome.theta)
+        self._take_over(outcome.learnt, pending.last)
         explained = self._explain(pending.first, before)
         self._inflate(explained)
         if pending.purpose != "confirmation":

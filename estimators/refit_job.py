@@ -20,6 +20,7 @@ from estimators.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.overlap import columns_of, smooth
 from estimators.refit import Model, Window, look, refit, searches
 from estimators.refit_settings import RefitSettings
+from estimators.relearn import relearnt
 from estimators.shape import Shape
 
 BETTER: Final = 20.0  # χ² by which another law must be better
@@ -44,6 +45,7 @@ class Job:
     before: Prior  # what is known beside the rows
     again: bool  # fit twice, with the variances found
     settings: RefitSettings
+    learner: tuple[Floats, Floats] | None = None  # a recursive estimator's state and leverage, to learn the window
     overlap: float = 1.0  # rows that say the same
     laws: tuple[FrictionSettings, ...] = ()  # other friction laws with the same columns, to be tried too
 
@@ -63,6 +65,7 @@ class Outcome:
     edge: tuple[str, ...]  # η at an end of their range
     ambiguous: str | None
     columns: Floats  # (rows, moving) the moving columns under eta, as Shape.refill has them
+    learnt: Floats  # the learner's state (relearn.py); empty where there is none
     law: FrictionSettings | None = None  # another one than the joint's, that explains the window better
 
 
@@ -109,7 +112,11 @@ def run(job: Job) -> Outcome:
         gain = float(counts @ np.log(best.noise / other.noise)) / job.overlap  # twice that of the log-likelihood
         if gain > BETTER and not other.edge and not other.held:
             best = replace(other, law=law)
-    return best
+    if job.learner is None:
+        return best
+    phi = job.phi.copy()
+    phi[:, job.place, job.moving] = best.columns
+    return replace(best, learnt=relearnt(*job.learner, job.before, best.theta, phi, job.y))
 
 
 def _equations(job: Job) -> _Equations:
@@ -171,6 +178,7 @@ def _fit(job: Job, equations: _Equations, model: Model) -> Outcome:
         found.edge,
         found.ambiguous,
         columns,
+        np.zeros(0),
     )
 
 

@@ -1,6 +1,5 @@
 """A procedure around a joint with nonlinear parameters η: rows kept for looking back, η searched in a worker."""
 
-import math
 from collections.abc import Mapping
 from concurrent.futures import Executor, Future
 from dataclasses import replace
@@ -19,6 +18,7 @@ from estimators.keeping import NotTheSameError
 from estimators.procedure import PERIODS, Procedure
 from estimators.refit_job import Inline, Outcome, job, run
 from estimators.refit_settings import Monitor
+from estimators.relearn import COUNTERS, relearn
 from estimators.shape import Shape
 from estimators.suspects import Suspect
 
@@ -161,6 +161,8 @@ class Searching(Procedure):
         task = job(self._shape, rows, noise, before, again, self._monitor.refit)
         if again:
             task = replace(task, overlap=self._overlap, laws=self._shape.settings.alternatives())
+        else:
+            task = replace(task, learner=(self.rls.state.copy(), self._leverage.copy()))
         future = self._executor.submit(run, task)
         self._pending = Pending(future, purpose, first, last, self._epoch, text)
         self._poll()
@@ -225,20 +227,21 @@ class Searching(Procedure):
 
     def _relearn(self, first: int, before: Prior, anchor: Floats) -> None:
         """θ and P from the rows since `first` and what was known before; anchor: θ where no data pull."""
-        rls, rows = self.rls, self._history.since(first)
-        threshold = Threshold(*rls.state[NOISE_PLACES])
-        rls.begin(rls.noise.copy(), self._leverage)
-        rls.theta[:] = anchor
-        if before.information.any():
-            known = before.root()
-            phi, y = np.zeros((len(known), rls.m, rls.p)), np.full((len(known), rls.m), np.nan)
-            phi[:, 0] = known
-            y[:, 0] = known @ before.theta
-            phi[:, 0] *= math.sqrt(rls.noise[0])
-            y[:, 0] *= math.sqrt(rls.noise[0])
-            rls.absorb(phi, y)
+        threshold, rows = Threshold(*self.rls.state[NOISE_PLACES]), self._history.since(first)
+        relearn(self.rls, self._leverage, before, anchor, rows.phi, rows.y)
+        self._settle(threshold)
+
+    def _take_over(self, learnt: Floats, last: int) -> None:
+        """θ and P as a refit's worker has learnt them from its window; last: the number behind its last row."""
+        rls, rows = self.rls, self._history.since(last)
+        threshold, counters = Threshold(*rls.state[NOISE_PLACES]), rls.state[COUNTERS]
+        rls.state[:] = learnt
+        rls.state[COUNTERS] += counters
         rls.absorb(np.ascontiguousarray(rows.phi), np.ascontiguousarray(rows.y))
-        rls.settle(threshold, PERIODS * self._cycle)
+        self._settle(threshold)
+
+    def _settle(self, threshold: Threshold) -> None:
+        self.rls.settle(threshold, PERIODS * self._cycle)
         self._judge()
         self._due = self._history.total + round(DRIFT_EVERY / self._period)
 
