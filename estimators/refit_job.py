@@ -148,7 +148,7 @@ def _equations(job: Job) -> _Equations:
 
 
 def _fit(job: Job, equations: _Equations, model: Model) -> Outcome:
-    law, (window, _, output) = model.friction.law(model.axis), equations
+    law, (window, _, output) = look(model.friction, model.axis).law, equations
     box = [job.settings.bounds.get(parameter.name, (parameter.low, parameter.high)) for parameter in law.nonlinear]
     low, high = np.array(box).T
     found = refit(window, model, low, high, job.settings)
@@ -194,9 +194,9 @@ def _noise(job: Job, equations: _Equations, residual: Floats) -> Floats:
 
 def _columns(job: Job, model: Model, eta: Floats) -> Floats:
     """The moving columns of every row: (rows, moving)."""
-    own = look(model.friction, model.axis).moving
+    structure = look(model.friction, model.axis)
+    own, columns = structure.moving, columns_of(structure.law, job.stretch, eta)
     phi = np.empty((len(job.first), 1, len(own)))
-    columns = columns_of(model.friction.law(model.axis), job.stretch, eta)
     smooth(columns, job.first, job.taps, own, job.sign, 0, np.arange(len(own)), phi)
     return phi[:, 0]
 
