@@ -15,6 +15,7 @@ from estimators.history import History
 from estimators.jit import inline, kernel
 from estimators.shape import Shape
 
+OWN: Final = 1e-9  # of a column's square, that those before it do not imitate: below, eigenvalues are looked at
 SMALL: Final = 1e-12  # of the largest eigenvalue: directions below it are none
 
 
@@ -50,7 +51,6 @@ class Explanation(NamedTuple):
     step: Floats  # (nonlinear,) of s
     sigma: Floats  # (nonlinear,) of that step, for a residual variance of 1
     spread: Floats  # (parameters,) standard deviations of θ with η free, for a residual variance of 1
-    condition: float  # of [Φ T] with columns of length one
     inverse: Floats  # ([ΦᵀΦ ΦᵀT; TᵀΦ TᵀT] + prior)⁻¹
     mean: Floats  # the same products, without prior, a row
     rows: int
@@ -94,7 +94,7 @@ def explain(rows: Rows, slopes: Floats, first: int, shape: Shape, noise: Floats,
     weight = 1.0 / np.sqrt(noise)
     gram, cross = np.zeros((p, p)), np.zeros(p)
     count = int(_normal(rows.phi, rows.y, weight, gram, cross))
-    solution = _inverse(gram + before.information)[0] @ (cross + before.information @ before.theta)
+    solution = _inverse(gram + before.information) @ (cross + before.information @ before.theta)
     products, right, sums = np.zeros((p + q, p + q)), np.zeros(p + q), np.zeros(SUMS)
     _score(
         rows.phi, rows.y, weight, slopes, first, place.output, place.sign, shape.moving, solution, before.theta,
@@ -104,7 +104,7 @@ def explain(rows: Rows, slopes: Floats, first: int, shape: Shape, noise: Floats,
     right[:p] -= before.information @ (solution - before.theta)
     whole = products.copy()
     whole[:p, :p] += before.information
-    inverse, condition = _inverse(whole)
+    inverse = _inverse(whole)
     spread = np.sqrt(np.maximum(np.diag(inverse), 0.0))
     return Explanation(
         solution,
@@ -114,22 +114,54 @@ def explain(rows: Rows, slopes: Floats, first: int, shape: Shape, noise: Floats,
         (inverse @ right)[p:],
         spread[p:],
         spread[:p],
-        condition,
         inverse,
         products / max(1, count),
         count,
     )
 
 
-def _inverse(gram: Floats) -> tuple[Floats, float]:
-    """Inverse of AᵀA, infinite spread where A says nothing, and A's condition, columns of length one."""
+def _inverse(gram: Floats) -> Floats:
+    """Inverse of AᵀA, infinite spread where A says nothing."""
+    inverse = np.empty_like(gram)
+    if _invert(gram, inverse):
+        return inverse
     lengths = np.sqrt(np.diag(gram))
     lengths[~(lengths > 0.0)] = 1.0
     values, vectors = np.linalg.eigh(gram / lengths / lengths[:, np.newaxis])
-    least = SMALL * values[-1]
-    condition = float(np.sqrt(values[-1] / max(values[0], least)))
-    inverse = (vectors / np.maximum(values, least)) @ vectors.T
-    return inverse / lengths / lengths[:, np.newaxis], condition
+    inverse = (vectors / np.maximum(values, SMALL * values[-1])) @ vectors.T
+    return np.asarray(inverse / lengths / lengths[:, np.newaxis])
+
+
+@kernel("b1(f8[:, ::1], f8[:, ::1])")
+def _invert(gram: Floats, inverse: Floats) -> bool:
+    """Fill the inverse of a symmetric matrix by Cholesky; False where a column all but depends on others."""
+    n = len(gram)
+    factor = np.zeros((n, n))  # of gram, then its inverse, lower triangles
+    for j in range(n):
+        for i in range(j, n):
+            entry = gram[i, j]
+            for k in range(j):
+                entry -= factor[i, k] * factor[j, k]
+            if i > j:
+                factor[i, j] = entry / factor[j, j]
+            elif entry > OWN * gram[j, j]:
+                factor[j, j] = np.sqrt(entry)
+            else:
+                return False
+    for j in range(n):
+        factor[j, j] = 1.0 / factor[j, j]
+        for i in range(j + 1, n):
+            entry = 0.0
+            for k in range(j, i):
+                entry -= factor[i, k] * factor[k, j]
+            factor[i, j] = entry / factor[i, i]
+    for i in range(n):
+        for j in range(i + 1):
+            entry = 0.0
+            for k in range(i, n):
+                entry += factor[k, i] * factor[k, j]
+            inverse[i, j] = inverse[j, i] = entry
+    return True
 
 
 RESIDUAL, OLD, SIGNAL, SUMS = range(4)  # Σ of squares, whitened: y − Φθ, y − Φ·(the prior's θ), y

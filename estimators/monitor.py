@@ -3,7 +3,7 @@
     alarm      CUSUM on the squared prediction error (alarm.py); the change began about where the CUSUM was last zero,
                at the row that its likelihood says (onset.py)
     transient  the last good values are published, flagged, while a window grows from there until it is covered: the
-               predicted deviation of η in it, and its condition, are good enough to tell a change of η from one of θ
+               predicted deviations of η and of the torque in it are good enough to tell a change of η from one of θ
     verdict    with η frozen, least squares explain the window, and no other η would explain more: θ has changed (or
                nothing has), recursive least squares begin again from the window; otherwise η is searched (refit.py)
     refit      in a worker; accepted when it explains the window, is certain and plausible; confirmed a period later

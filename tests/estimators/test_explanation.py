@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from estimators.base import POSITION, VELOCITY
+from estimators.base import POSITION, VELOCITY, Floats, Rows
 from estimators.case2 import OMEGAS, case
-from estimators.explanation import Prior, Slopes, explain, nothing
+from estimators.explanation import Explanation, Prior, Slopes, explain, nothing
 from estimators.history import History
 from estimators.joints.friction_only import FrictionOnlySettings
 from estimators.shape import Shape
@@ -13,7 +13,7 @@ from estimators.shape import Shape
 pytestmark = pytest.mark.compiled
 
 
-def tangent(rows, eta, theta, k):
+def tangent(rows: Rows, eta: Floats, theta: Floats, k: int) -> Floats:
     """∂(Φθ)/∂ln η_k by hand: τ = C1·tanh(v/ω1) + C2·v·exp(−|v/ω_s|)."""
     v = rows.samples[:, VELOCITY, 0]
     if k == 0:
@@ -66,3 +66,24 @@ def test_slopes_are_formed_once_and_anew_for_another_eta() -> None:
             assert np.array_equal(ring[numbers % len(ring)], shape.slopes(window, eta))
     assert window.samples.shape[1:] == (3, 1)
     assert not np.array_equal(window.samples[:, POSITION], window.samples[:, VELOCITY])
+
+
+def test_directions_that_a_window_does_not_tell_have_a_large_spread() -> None:
+    model = FrictionOnlySettings().build()
+    shape, rows = Shape(model, np.ones(1)), case(3, 0.01, end=9.0).rows
+    shape.refill(rows, OMEGAS)
+    whole = look_at(shape, rows, nothing(4))
+    rows.phi[:, 0, 3] = 0.0
+    zero = look_at(shape, rows, nothing(4))
+    assert zero.spread[3] > 1e5 * whole.spread[3]
+    assert (zero.spread[:3] <= 1.001 * whole.spread[:3]).all()
+    rows.phi[:, 0, 3] = rows.phi[:, 0, 2] * (1.0 + 1e-8)
+    alike = look_at(shape, rows, nothing(4))
+    assert (alike.spread[2:] > 1e3 * whole.spread[2:]).all()
+    assert alike.theta[2] + alike.theta[3] == pytest.approx(zero.theta[2], rel=1e-3)
+
+
+def look_at(shape: Shape, rows: Rows, before: Prior) -> Explanation:
+    history = History(2000)
+    history.add(rows)
+    return explain(rows, Slopes().since(history, rows, shape, OMEGAS), 0, shape, np.ones(1), before)
