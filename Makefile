@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 # also run without compiling: a kernel is Python first
-INTERPRETED := $(foreach n,alarm health integrated_procedure refit refit_nnls resample rigid rls signals,tests/estimators/test_$n.py) \
+INTERPRETED := $(foreach n,alarm health integrated_procedure refit refit_nnls resample rigid rls signals spikes,tests/estimators/test_$n.py) \
 	$(foreach n,forgetting friction_laws joint_models,tests/contracts/test_$n.py)
 
 .PHONY: demo test test-slow check bench clean help

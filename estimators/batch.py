@@ -9,6 +9,7 @@ from estimators.refit_job import job, run
 from estimators.searching import Searching
 from estimators.shape import Shape
 from estimators.signals import Conditioner
+from estimators.spikes import Spikes
 
 
 def at_once(settings: Identification, online: Integrated, period: float, time: Nanoseconds, values: Floats) -> Floats:
@@ -20,7 +21,7 @@ def at_once(settings: Identification, online: Integrated, period: float, time: N
     if not isinstance(procedure, Searching):
         raise ValueError("expected a joint with nonlinear parameters, found none")
     conditioner = Conditioner(model, period, settings.conditioning)
-    rows = conditioner.absorb(time, values)
+    rows = conditioner.absorb(*Spikes(model.channels, period).absorb(time, values))
     rows = rows.part(rows.speed >= settings.standstill)
     shape = Shape(model, conditioner.taps)
     shape.recentre(rows, procedure.zero)

@@ -17,6 +17,7 @@ from estimators.joints import JointModelSettings
 from estimators.procedure import Procedure
 from estimators.refit_settings import Monitor
 from estimators.signals import Conditioner, Conditioning
+from estimators.spikes import Spikes
 
 NEAR: Final = 0.98  # of the saturation, from which a torque is not believed
 
@@ -108,6 +109,7 @@ class Integrated:
             self.procedure = Procedure(model.parameters, len(model.outputs), row, law, start, standstill)
         self._inspector = Inspector(model, self.conditioner.taps, self.conditioner.row_period)
         self._channels = Channels(model.channels, period)
+        self._spikes = Spikes(model.channels, period)
         self._effort = model.friction.load
         self._saturation = None if settings.saturation is None else NEAR * settings.saturation
         self._saturated = 0
@@ -118,11 +120,11 @@ class Integrated:
         time: (rows,) ns; values: (rows, channels) SI; a missing or invalid value is NaN and its row teaches nothing.
         """
         self._channels.absorb(values)
+        time, values = self._spikes.absorb(time, values)
         if self._saturation is not None:
             clipped = np.abs(values[:, self._effort]) >= self._saturation
             if clipped.any():
                 self._saturated += int(np.count_nonzero(clipped))
-                values = values.copy()
                 values[clipped, self._effort] = np.nan
         rows = self.conditioner.absorb(time, values)
         self.procedure.absorb(rows)
@@ -145,8 +147,9 @@ class Integrated:
         self.procedure.resume(kept)
 
     def counters(self) -> dict[str, int]:
-        """Totals of the conditioning (see Conditioner) and of the procedure (see Procedure); samples at saturation."""
-        return self.conditioner.counters() | {"saturated": self._saturated} | self.procedure.counters()
+        """Totals of the conditioning (see Conditioner) and the procedure (see Procedure); samples wild, at saturation."""
+        own = {"spikes": self._spikes.count, "saturated": self._saturated}
+        return self.conditioner.counters() | own | self.procedure.counters()
 
     def inspect(self) -> Inspection | None:
         """What is worth a look since the last call, None when no row came."""
