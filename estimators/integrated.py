@@ -147,7 +147,7 @@ class Integrated:
         self.procedure.resume(kept)
 
     def counters(self) -> dict[str, int]:
-        """Totals of the conditioning (see Conditioner) and the procedure (see Procedure); samples wild, at saturation."""
+        """Totals of conditioning (see Conditioner) and procedure (see Procedure); samples wild, and at saturation."""
         own = {"spikes": self._spikes.count, "saturated": self._saturated}
         return self.conditioner.counters() | own | self.procedure.counters()
 

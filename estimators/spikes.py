@@ -8,8 +8,8 @@ usual unrest s explain. With z_k = x[m+k], or, less the last step b, z_k = x[m+k
 The first sees small ones in noise, the second in fast motion. A jump that stays is no spike, two wild ones in a row
 are. s holds the peaks of |x[m−2] − 2x[m−1] + x[m]| where that is not zero (an encoder at rest says nothing). A channel
 of which too little is known is believed, a position up to the step of the coarsest encoder. What is wild is NaN from
-then on: rows that it would be in are dropped (signals.py). In 1.45 million samples of real robots, by which the constants
-were set, one is wild, and it is −5e235.
+then on: rows that it would be in are dropped (signals.py). In 1.45 million samples of real robots, by which the
+constants were set, one is wild, and it is −5e235.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,9 @@ COARSEST: Final = 0.3  # rad (m): no encoder has larger steps
 ROUNDING: Final = 1e-9  # of a value
 
 SEEN, RUN, LAST, WILD, STATES = range(5)  # the integer state
-UNREST_NOW, KNOWN_FROM, STEP, GRAIN, FLOATS = range(5)  # of a channel: s, the samples that it is from, b, what counts before
+UNREST_NOW, KNOWN_FROM, STEP, GRAIN, FLOATS = range(
+    5
+)  # of a channel: s, the samples that it is from, b, what counts before
 
 
 class Spikes:
@@ -70,9 +72,7 @@ class Spikes:
             return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
         due = len(time) - min(len(time), max(0, REACH - int(self._state[SEEN])))
         times, out = np.empty(due, np.int64), np.empty((due, self._kept.shape[1]))
-        _judge(
-            time, values, self._period, self._kept, self._runs, self._times, self._floats, self._state, times, out
-        )
+        _judge(time, values, self._period, self._kept, self._runs, self._times, self._floats, self._state, times, out)
         return times, out
 
 

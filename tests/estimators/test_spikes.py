@@ -1,4 +1,4 @@
-"""Wild samples are found, and nothing else: not the corners, steps and grain of motion, nor what real robots recorded."""
+"""Wild samples are found, and nothing else: not corners, steps and grain of motion, nor what real robots recorded."""
 
 import itertools
 import json
