@@ -12,6 +12,7 @@ from estimators.base import Estimate, Event, Floats, Nanoseconds, Phase, Setting
 from estimators.channels import Channels
 from estimators.collinear import collinear
 from estimators.forgetting import Alarm, Forgetting
+from estimators.friction.base import FrictionSettings
 from estimators.inspection import Inspection, Inspector
 from estimators.joints import JointModelSettings
 from estimators.procedure import Procedure
@@ -110,7 +111,8 @@ class Integrated:
         self._inspector = Inspector(model, self.conditioner.taps, self.conditioner.row_period)
         self._channels = Channels(model.channels, period)
         self._spikes = Spikes(model.channels, period)
-        self._effort = model.friction.load
+        self._friction = model.friction
+        self._effort = next(i for i, role in enumerate(model.channels) if role in ("torque", "force"))
         self._saturation = None if settings.saturation is None else NEAR * settings.saturation
         self._saturated = 0
 
@@ -137,6 +139,12 @@ class Integrated:
         if not faults or estimate.phase not in (Phase.WAITING, Phase.STARTING):
             return estimate
         return replace(estimate, reasons=(*faults, *estimate.reasons))
+
+    def friction(self) -> dict[str, Any]:
+        """The friction law in use, as far as it is not searched."""
+        law = self.procedure.law or self._friction.law
+        assert isinstance(law, FrictionSettings)
+        return law.fixed(self._friction.axis)
 
     def keep(self) -> dict[str, Any] | None:
         """What another start of the program needs to go on from here; None while there is nothing to go on from."""

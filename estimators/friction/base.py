@@ -8,7 +8,7 @@ RATE and VALUE, arguments of nonlinear functions SMOOTH_RATE and SMOOTH (see est
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,12 @@ class FrictionLaw:
             moved |= (self.columns(place, speed, load, eta) != base).any(axis=0)
         return np.flatnonzero(moved)
 
+    def loaded(self) -> bool:
+        """Whether a column follows the load: found by looking."""
+        place, speed, load = (np.linspace(low, 2.0, 24) for low in (-2.0, -1.0, 0.5))
+        there = self.columns(place, speed, 2.0 * load, self.start)
+        return bool((self.columns(place, speed, load, self.start) != there).any())
+
     def columns(self, position: Floats, velocity: Floats, load: Floats, eta: Floats) -> Floats:
         """The columns for a known motion, without any filter: arrays (rows,) in SI → (rows, parameters)."""
         signals = np.zeros((len(velocity), 2, SIGNALS))
@@ -66,6 +72,11 @@ class FrictionSettings(BaseSettings):
     def law(self, axis: Axis) -> FrictionLaw:
         """The law in the units of this axis."""
         raise NotImplementedError
+
+    def fixed(self, axis: Axis) -> dict[str, Any]:
+        """What is chosen and not searched: with other such numbers the coefficients mean something else."""
+        searched = {parameter.name for parameter in self.law(axis).nonlinear}
+        return {key: value for key, value in self.model_dump(mode="json").items() if key not in searched}
 
     def alternatives(self) -> "tuple[FrictionSettings, ...]":
         """The same columns with other constants, which a wrong choice of these is tried against."""

@@ -1,13 +1,13 @@
-"""The friction of a drive alone: τ − τ_joint − J·q̈ = friction(q, q̇, τ; η) + offset, with the inertia J known.
+"""The friction of a drive alone: τ − τ_joint − J·q̈ = friction(q, q̇, τ_joint; η) + offset, with the inertia J known.
 
 Reference: da Silva, de Souza, Schäfer 2007, Case 2, y = T_d,in of (3.5). The torque that the friction takes is measured
 (then J = 0 and nothing is subtracted), or it is what a motor gives and a joint torque sensor no longer sees.
 """
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from estimators.base import (
     SECOND,
@@ -39,6 +39,15 @@ class FrictionOnlySettings(BaseSettings):
     joint_torque: bool = False  # the channel is there and is subtracted
     offset: bool = False
 
+    @model_validator(mode="after")
+    def _a_load_of_its_own(self) -> Self:
+        if self.friction.law(self.axis).loaded() and not self.joint_torque:
+            raise ValueError(
+                f'friction of kind "{self.friction.kind}" grows with the load: expected joint_torque = true, for '
+                "measured against the torque itself it would be predicted from what it explains"
+            )
+        return self
+
     def roles(self) -> tuple[str, ...]:
         """The channels a joint must have."""
         effort = "torque" if self.axis is Axis.ROTARY else "force"
@@ -67,14 +76,15 @@ class FrictionOnly:
         self.parameters: tuple[Parameter, ...] = self._law.parameters + (offset,) * settings.offset
         self._inertia, self._joint = settings.inertia, settings.joint_torque
         place = tuple(range(len(self._law.parameters)))
-        self.friction = FrictionPlace(settings.friction, axis, POSITION, EFFORT, (1.0, 1.0), 0, place, 1.0)
+        self._load = JOINT if settings.joint_torque else EFFORT
+        self.friction = FrictionPlace(settings.friction, axis, POSITION, self._load, (1.0, 1.0), 0, place, 1.0)
         self.spring: SpringPlace | None = None
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ and y at the full rate."""
         _fill(signals, self._inertia, self._joint, y)
         phi[:, 0, -1] = 1.0  # the offset, or the law's last column that comes next
-        self._law.fill(signals, POSITION, EFFORT, eta, phi[:, 0, : len(self._law.parameters)])
+        self._law.fill(signals, POSITION, self._load, eta, phi[:, 0, : len(self._law.parameters)])
 
     def constants(self, _rows: Rows, _taps: Floats, _theta: Floats) -> tuple[Constant, ...]:
         """Nothing whose error could be told from that of a parameter."""

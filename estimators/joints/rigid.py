@@ -1,4 +1,4 @@
-"""One rigid joint: τ = J·q̈ + friction(q, q̇, τ; η) + offset + A·sin q + B·cos q, each term switchable.
+"""One rigid joint: τ = J·q̈ + friction(q, q̇, T; η) + offset + A·sin q + B·cos q, each term switchable.
 
 Reference: Janot, Gautier, Brunot, "Data set and reference models of EMPS", 2019, inverse dynamic model
 τ = M·q̈ + Fv·q̇ + Fc·sign(q̇) + offset; gravity as in da Silva, de Souza, Schäfer 2007, A1 sin θ + A2 cos θ in (4.6).
@@ -29,7 +29,7 @@ from estimators.friction import AnyFriction
 from estimators.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.jit import kernel
 
-POSITION, EFFORT = 0, 1  # channels
+POSITION, EFFORT, LOAD = range(3)  # channels
 INERTIA, OFFSET, SIN, COS = range(4)  # where the index of each term's column stands
 
 
@@ -43,6 +43,7 @@ class RigidSettings(BaseSettings):
     offset: bool = True
     gravity_sin: bool = False
     gravity_cos: bool = False
+    load: bool = False  # a channel has the load that friction grows with, N·m (N)
 
     @model_validator(mode="after")
     def _something(self) -> Self:
@@ -52,11 +53,18 @@ class RigidSettings(BaseSettings):
             raise ValueError(
                 "expected gravity_sin and gravity_cos on a rotary axis only (offset holds a slide's weight)"
             )
+        if self.friction.law(self.axis).loaded() is not self.load:
+            raise ValueError(
+                "expected friction that grows with the load where load = true, found none"
+                if self.load
+                else f'friction of kind "{self.friction.kind}" grows with the load: expected load = true and a channel '
+                "load, for measured against the torque itself it would be predicted from what it explains"
+            )
         return self
 
     def roles(self) -> tuple[str, ...]:
         """The channels a joint must have."""
-        return ("position", "torque" if self.axis is Axis.ROTARY else "force")
+        return ("position", "torque" if self.axis is Axis.ROTARY else "force") + ("load",) * self.load
 
     def unit(self) -> str:
         """Of the residual."""
@@ -91,13 +99,14 @@ class Rigid:
         first = int(settings.inertia)
         self._friction = slice(first, first + len(self._law.parameters))
         place = tuple(range(len(self.parameters))[self._friction])
-        self.friction = FrictionPlace(settings.friction, axis, POSITION, EFFORT, (1.0, 1.0), 0, place, 1.0)
+        self._load = LOAD if settings.load else EFFORT
+        self.friction = FrictionPlace(settings.friction, axis, POSITION, self._load, (1.0, 1.0), 0, place, 1.0)
         self.spring: SpringPlace | None = None
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ and y = measured torque (force) at the full rate."""
         _fill(signals, self._columns, phi, y)
-        self._law.fill(signals, POSITION, EFFORT, eta, phi[:, 0, self._friction])
+        self._law.fill(signals, POSITION, self._load, eta, phi[:, 0, self._friction])
 
     def constants(self, _rows: Rows, _taps: Floats, _theta: Floats) -> tuple[Constant, ...]:
         """Nothing whose error could be told from that of a parameter."""

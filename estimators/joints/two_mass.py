@@ -56,10 +56,15 @@ class TwoMassSettings(BaseSettings):
     stick: Annotated[float, Field(ge=0, le=1)] = 0.03  # rad/s of the smoothed velocity below which the link may stick
 
     @model_validator(mode="after")
-    def _no_search_on_the_link(self) -> Self:
+    def _friction_that_can_be_told(self) -> Self:
         names = ", ".join(parameter.name for parameter in self.link_friction.law(Axis.ROTARY).nonlinear)
         if names:
             raise ValueError(f"expected a link_friction without nonlinear parameters, found {names}")
+        if self.motor_friction.law(Axis.ROTARY).loaded():
+            raise ValueError(
+                f'motor_friction of kind "{self.motor_friction.kind}" grows with the load, here the torque that it '
+                "explains: expected one that does not"
+            )
         return self
 
     def roles(self) -> tuple[str, ...]:

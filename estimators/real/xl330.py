@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.base import SMOOTH_RATE, Floats, JointModel, Rows, joined
+from estimators.base import SMOOTH_RATE, Axis, Floats, JointModel, Rows, joined
 from estimators.friction import AnyFriction
 from estimators.friction.load_dependent import LoadDependentSettings
 from estimators.friction.viscous_coulomb import ViscousCoulombSettings
@@ -33,7 +33,7 @@ GRAVITY: Final = 9.80665  # m/s²
 PERIOD: Final = 0.005  # s; recorded every 5.3 ms in the median
 CONDITIONING: Final = Conditioning(half_width=0.06)  # a step of the encoder, 1.5 mrad, is 60 rad/s² over one period
 STICK: Final = 0.1  # rad/s
-POSITION, EFFORT, LOAD = range(3)  # channels
+POSITION = 0  # channel
 ASKED: Final = 0.75  # of the RMSE of Coulomb–viscous friction
 CLASSICAL: Final = "Coulomb–viscous"
 LAWS: Final[dict[str, AnyFriction]] = {
@@ -53,18 +53,16 @@ HALVES: Final = {
 ONE_WAY: Final = "up_and_down → sin_sin"  # up_and_down never lowers the mass: it cannot tell friction from gravity
 
 
-class Loaded(Rigid):
-    """The rigid joint with the friction law's load in a channel of its own, and rows without what may stick."""
+class Moving(Rigid):
+    """The rigid joint without what may stick."""
 
     def __init__(self, friction: AnyFriction) -> None:
-        super().__init__(RigidSettings(friction=friction, offset=False, gravity_sin=True, gravity_cos=True))
-        self.channels = (*self.channels, "load")
-        self.friction = self.friction._replace(load=LOAD)
+        load = friction.law(Axis.ROTARY).loaded()
+        super().__init__(RigidSettings(friction=friction, offset=False, gravity_sin=True, gravity_cos=True, load=load))
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """As Rigid, NaN in y where the joint may stick."""
         super().fill(signals, eta, phi, y)
-        self._law.fill(signals, POSITION, LOAD, eta, phi[:, 0, self._friction])
         y[np.abs(signals[:, POSITION, SMOOTH_RATE]) < STICK] = np.nan
 
 
@@ -91,8 +89,8 @@ def samples(run: Pendulum) -> Floats:
 
 def rows_of(law: AnyFriction, runs: Sequence[Floats]) -> tuple[JointModel, list[Rows], Floats]:
     """The model, the regression rows of every run, and the taps that smoothed them."""
-    model = Loaded(law)
-    conditioned = [condition(model, PERIOD, CONDITIONING, run) for run in runs]
+    model = Moving(law)
+    conditioned = [condition(model, PERIOD, CONDITIONING, run[:, : len(model.channels)]) for run in runs]
     return model, [rows for rows, _ in conditioned], conditioned[0][1]
 
 

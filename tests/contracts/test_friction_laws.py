@@ -142,13 +142,13 @@ def test_every_entry_is_written_and_rows_are_independent(law: FrictionLaw) -> No
 
 
 def test_a_rigid_joint_takes_it_in(settings: FrictionSettings, axis: Axis) -> None:
-    model = RigidSettings(axis=axis, friction=settings).build()
     law = settings.law(axis)
-    signals = np.random.default_rng(8).normal(size=(400, 2, SIGNALS)) * 0.3
+    model = RigidSettings(axis=axis, friction=settings, load=law.loaded()).build()
+    signals = np.random.default_rng(8).normal(size=(400, 3, SIGNALS)) * 0.3
     phi, y = np.full((400, 1, len(model.parameters)), np.nan), np.full((400, 1), np.nan)
     model.fill(signals, model.start, phi, y)
     alone = np.empty((400, len(law.parameters)))
-    law.fill(signals, 0, 1, law.start, alone)
+    law.fill(signals, 0, 2, law.start, alone)
     assert [p.name for p in model.parameters[1:-1]] == [p.name for p in law.parameters]
     assert model.nonlinear == law.nonlinear
     assert np.array_equal(phi[:, 0, 1:-1], alone)

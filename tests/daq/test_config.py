@@ -208,15 +208,25 @@ SPRING = 'model = { kind = "friction" }'
 BOUNDS = "monitor = { refit = { bounds = { omega_tanh = [0.3, 0.1] } } }"
 
 
+LOADED = 'model = { kind = "rigid", friction = { kind = "load_dependent" } }'
+LOAD = 'model = { kind = "rigid", load = true }'
+DRIVE = 'model = { kind = "friction", friction = { kind = "load_dependent" } }'
+GEAR = 'model = { kind = "two_mass", motor_friction = { kind = "load_dependent" } }'
+
+
 @pytest.mark.parametrize(
     ("joint", "line", "words"),
     [
+        (LOADED, LOADED, 'friction of kind "load_dependent" grows with the load: expected load = true'),
+        (LOAD, LOAD, "expected friction that grows with the load where load = true, found none"),
+        (DRIVE, DRIVE, "grows with the load: expected joint_torque = true"),
+        (GEAR, GEAR, "grows with the load, here the torque that it explains"),
         (COLLINEAR, "[joints.elbow]", "found the columns of cyclic_sin and gravity_sin collinear under any motion"),
         (f"{SPRING}\n{BOUNDS}", "[joints.elbow]", "bounds of omega_tanh: expected low < high within"),
         (f"{SPRING}\n{BOUNDS.replace('0.1', '0.3')}", "[joints.elbow]", "found [0.3, 0.3]"),
     ],
 )
-def test_check_refuses_what_no_motion_tells_apart_and_bounds_that_cross(
+def test_check_refuses_what_cannot_be_told_and_names_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], joint: str, line: str, words: str
 ) -> None:
     text = re.sub("^model = .*$", joint, TEMPLATE.read_text(), count=1, flags=re.MULTILINE)

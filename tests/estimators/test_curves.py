@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from estimators.base import ARGUMENTS, SIGNALS, SMOOTH, SMOOTH_RATE, Rows
+from estimators.base import ARGUMENTS, SIGNALS, SMOOTH, SMOOTH_RATE, Axis, Rows
 from estimators.curves import Curves
 from estimators.friction.cubic_viscous import CubicViscousSettings
 from estimators.friction.cyclic import CyclicSettings
@@ -29,7 +29,7 @@ LAWS = (
     LoadDependentSettings(stribeck=False),
 )
 MODELS = [
-    *(RigidSettings(friction=law, gravity_sin=True) for law in LAWS),
+    *(RigidSettings(friction=law, gravity_sin=True, load=law.law(Axis.ROTARY).loaded()) for law in LAWS),
     FrictionOnlySettings(offset=True),
     TwoMassSettings(),
     TwoMassSettings(gear=3.0),

@@ -5,7 +5,9 @@ import pytest
 from pydantic import ValidationError
 
 from estimators.base import RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, Axis
+from estimators.friction.load_dependent import LoadDependentSettings
 from estimators.friction.viscous_coulomb import ViscousCoulombSettings
+from estimators.joints.friction_only import FrictionOnlySettings
 from estimators.joints.rigid import RigidSettings
 from estimators.signals import Conditioner
 
@@ -84,3 +86,32 @@ def test_a_pendulum_is_identified_from_its_samples() -> None:
     rows = Conditioner(model, 1e-3).absorb((np.arange(8000) * 1_000_000).astype(np.int64), np.stack([q, torque], 1))
     theta = np.linalg.lstsq(rows.phi[:, 0], rows.y[:, 0], rcond=None)[0]
     np.testing.assert_allclose(theta, truth, rtol=2e-3)
+
+
+def test_friction_that_grows_with_the_load_is_found_from_a_channel_of_its_own() -> None:
+    t = np.arange(8000) * 1e-3
+    q = 0.8 * np.sin(2.1 * t) + 0.3 * np.sin(5.3 * t + 1)
+    v, a = np.gradient(q, t), np.gradient(np.gradient(q, t), t)
+    load = 10.0 + 6.0 * np.sin(0.9 * t)
+    truth = np.array([0.7, 1.3, 2.0, 0.15, -0.4])
+    torque = np.stack([a, v, np.sign(v), np.abs(load) * np.sign(v), np.ones_like(t)], 1) @ truth
+    model = RigidSettings(friction=LoadDependentSettings(stribeck=False), load=True).build()
+    assert model.channels == ("position", "torque", "load")
+    assert [p.name for p in model.parameters] == ["inertia", "viscous", "coulomb", "load", "offset"]
+    samples = np.stack([q, torque, load], 1)
+    rows = Conditioner(model, 1e-3).absorb((np.arange(8000) * 1_000_000).astype(np.int64), samples)
+    theta = np.linalg.lstsq(rows.phi[:, 0], rows.y[:, 0], rcond=None)[0]
+    np.testing.assert_allclose(theta, truth, rtol=5e-3)
+    slide = RigidSettings(axis=Axis.PRISMATIC, friction=LoadDependentSettings(), load=True)
+    assert slide.roles() == ("position", "force", "load")
+
+
+def test_a_drives_friction_follows_the_torque_of_the_joint_not_its_own() -> None:
+    friction = LoadDependentSettings(stribeck=False)
+    model = FrictionOnlySettings(friction=friction, joint_torque=True).build()
+    signals = np.random.default_rng(3).normal(size=(20, 3, SIGNALS))
+    phi, y = np.empty((20, 1, 3)), np.empty((20, 1))
+    model.fill(signals, np.zeros(0), phi, y)
+    weight = np.abs(signals[:, 2, SMOOTH]) * np.sign(signals[:, 0, SMOOTH_RATE])
+    np.testing.assert_array_equal(phi[:, 0, 2], weight)
+    assert model.friction.load == 2
