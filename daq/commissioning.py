@@ -52,7 +52,11 @@ class Commissioning:
             raise ValueError(f"the values of {name} are no baseline: {why}")
         try:
             return Baseline(
-                since=found.time, model=self._models[name], values=found.values, deviations=found.deviations
+                since=found.time,
+                model=self._models[name],
+                friction=found.friction,
+                values=found.values,
+                deviations=found.deviations,
             )
         except ValueError as error:
             raise ValueError(f"the values of {name} are no baseline: not all of them are known") from error

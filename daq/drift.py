@@ -8,8 +8,9 @@ long. A baseline that cannot be told from zero has no percentage, and z decides 
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -40,6 +41,7 @@ class Baseline(Settings):
 
     since: Finite = Field(description="Unix s")
     model: str
+    friction: dict[str, Any] | None = Field(default=None, description="the law in use then; None: not known")
     values: dict[str, Finite]
     deviations: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
 
@@ -60,10 +62,11 @@ class Drift:
     drifted: set[str] = field(default_factory=set)
     _since: dict[str, int] = field(default_factory=dict)  # parameter → ns since which it wants to change sides
 
-    def fits(self, model: str, names: tuple[str, ...]) -> bool:
-        """Whether the baseline is of such a joint at all."""
+    def fits(self, model: str, friction: Mapping[str, Any], names: tuple[str, ...]) -> bool:
+        """Whether the baseline is of such a joint at all: with another friction law its values mean something else."""
         theirs = self.baseline
-        return theirs.model == model and set(names) == theirs.values.keys() == theirs.deviations.keys()
+        named = set(names) == theirs.values.keys() == theirs.deviations.keys()
+        return theirs.model == model and theirs.friction in (None, friction) and named
 
     def look(self, estimate: Estimate) -> tuple[Map, list[Change]]:
         """What is published of an estimate that can be trusted, and what has changed."""

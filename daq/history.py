@@ -55,6 +55,7 @@ class Standing(NamedTuple):
     reasons: Sequence[str]  # why the status is not valid, in words
     values: dict[str, float]
     deviations: dict[str, float]
+    friction: Map | None  # the law in use
 
 
 class Trace:
@@ -167,6 +168,8 @@ class History:
             event = {key: update[key] for key in ("timestamp", "joint", "kind", "text")}
             self._events.append(event)
             self._fresh_events.append(event)
+            if event["kind"] == "baseline":  # another one from here on, or none
+                self._joint(name).drift = {}
 
     def snapshot(self, now: float) -> Map:
         """Everything that is kept."""
@@ -187,7 +190,7 @@ class History:
         health = joint.state["health"]
         return Standing(
             row[0], health["status"], health["reasons"], dict(zip(joint.names, values, strict=True)),
-            dict(zip(joint.names, deviations, strict=True)),
+            dict(zip(joint.names, deviations, strict=True)), joint.curves.fixed if joint.curves else None,
         )  # fmt: skip
 
     def latest(self, now: float) -> Map:

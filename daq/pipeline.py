@@ -54,6 +54,7 @@ class JointLine:
         self._model, self._limits = joint.model.kind, joint.drift
         self._drift: Drift | None = None
         self._baseline: Baseline | None = None  # what is to be compared with, told or not
+        self._friction: Map = {}  # the law that was in use when it was compared last
         self._looked = -1  # s of the rows' clock
 
     def absorb(
@@ -148,15 +149,17 @@ class JointLine:
         """Once a second, the joint against its baseline."""
         if estimate.status not in JUDGED or estimate.time // EVERY == self._looked:
             return []
-        fresh, self._looked = self._looked < 0, estimate.time // EVERY
+        friction = self.estimator.friction()
+        fresh, self._looked = self._looked < 0 or friction != self._friction, estimate.time // EVERY
+        self._friction = friction
         messages = []
         if fresh:
             drift = Drift(self._limits, baseline)
-            self._drift = drift if drift.fits(self._model, estimate.names) else None
+            self._drift = drift if drift.fits(self._model, friction, estimate.names) else None
             since = datetime.fromtimestamp(baseline.since, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-            text = (
-                f"drift is measured against that of {since}" if self._drift else "it is of another model: set it anew"
-            )
+            text = f"drift is measured against that of {since}"
+            if self._drift is None:
+                text = "it is of another model or friction law: set it anew"
             messages.append(self._publication.event("baseline", text, timestamp))
         if self._drift is not None:
             told, changes = self._drift.look(estimate)

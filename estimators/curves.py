@@ -42,6 +42,12 @@ class Curves:
         """The friction law's settings."""
         return self._place.law.model_dump()
 
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """What of it is not searched."""
+        assert isinstance(self._place.law, FrictionSettings)
+        return self._place.law.fixed(self._place.axis)
+
     def using(self, law: Mapping[str, Any]) -> "Curves":
         """These curves with another friction law, by its settings. Raises ValueError for one of another kind."""
         return self if law == self.law else Curves(self._model, type(self._place.law).model_validate(law))

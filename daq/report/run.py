@@ -55,6 +55,8 @@ class JointRun:
             self._residuals.extend((update["timestamp"], update.get("residual", UNKNOWN)))
         elif family == "drift":
             self.drift = update
+        elif family == "event" and update["kind"] == "baseline":
+            self.drift = {}  # another one from here on, or none
 
     @property
     def estimates(self) -> Floats:
@@ -120,8 +122,7 @@ def _take(run: Run, joints: dict[str, JointRun], continuity: Continuity, one: Sa
     continuity.follow(one.topic, one.update)
     if family == "event":
         run.events.append(one.update)
-    else:
-        joints[name].absorb(family, one.update)
+    joints[name].absorb(family, one.update)
 
 
 def _repeat(run: Run, joints: dict[str, JointRun], repetition: Repetition) -> None:

@@ -99,10 +99,14 @@ def test_a_parameter_whose_certainty_is_not_known_does_not_drift() -> None:
 
 def test_a_baseline_of_another_model_is_none() -> None:
     drift = Drift(DriftSettings(), BASELINE)
-    assert drift.fits("rigid", NAMES)
-    assert not drift.fits("two_mass", NAMES)
-    assert not drift.fits("rigid", NAMES[:2])
-    assert not drift.fits("rigid", (*NAMES, "viscous"))
+    law = {"kind": "tanh_stribeck", "exponent": 1.0}
+    assert drift.fits("rigid", law, NAMES)
+    assert not drift.fits("two_mass", law, NAMES)
+    assert not drift.fits("rigid", law, NAMES[:2])
+    assert not drift.fits("rigid", law, (*NAMES, "viscous"))
+    drift.baseline = BASELINE.model_copy(update={"friction": law})
+    assert drift.fits("rigid", law, NAMES)
+    assert not drift.fits("rigid", law | {"exponent": 2.0}, NAMES), "C₂ then means another torque"
 
 
 def test_the_order_of_the_names_does_not_matter() -> None:
