@@ -9,9 +9,11 @@ import pytest
 from daq.history import ESTIMATES, EVENTS, RESIDUALS, SPAN, History, JointLabel, Trace
 from daq.samples import pack
 from daq.update import Publication
-from estimators.base import Estimate
+from estimators.base import Estimate, Phase, Status
 from estimators.curves import Curves
+from estimators.inspection import Inspection
 from estimators.integrated import Identification
+from estimators.joints.friction_only import FrictionOnlySettings
 from hil_rig.plants.two_mass import TwoMassSettings as Rig
 
 LABEL = JointLabel("elbow", "N·m", {"inertia": "kg·m²", "viscous": "N·m·s/rad"})
@@ -109,6 +111,35 @@ def test_events_are_told_once_and_the_last_are_kept() -> None:
     assert history.tick(1.0)["events"] == []
     kept = history.snapshot(1.0)["events"]
     assert (len(kept), kept[-1]["text"]) == (EVENTS, str(EVENTS + 49))
+
+
+def test_a_baseline_is_drawn_until_another_one_is_told_of() -> None:
+    """With η of its own; after the event `baseline` it takes another comparison to draw one again."""
+    model = FrictionOnlySettings()
+    history, publication = History("r", [JointLabel.of("elbow", model)]), Publication("r", "elbow", 1, "N·m")
+    curves = Curves(model.build())
+    now, before = np.array([25.0, 590.0, 75.0, 40.0, 0.05, 0.14]), np.array([20.0, 500.0, 70.0, 40.0, 0.08, 0.2])
+    estimate = Estimate(
+        time=0, phase=Phase.NORMAL, status=Status.VALID, reasons=(), names=curves.names, values=now,
+        deviations=np.ones(6), error=0.01, forgetting=1.0, measured=0.0, predicted=0.0, progress=100.0,
+    )  # fmt: skip
+    inspection = Inspection(np.array([0]), np.array([[1.0, 90.0, np.nan, np.nan]]), np.ones(6), 0.0, 1.0)
+    drift = {"since": 1.0, "drifted": [], "baseline": dict(zip(curves.names, before.tolist(), strict=True))}
+    drift |= {key: dict.fromkeys(curves.names, 0.0) for key in ("change", "percent", "z")}
+
+    def drawn(*messages: tuple[bytes, bytes]) -> dict[str, bytes]:
+        for topic, body in messages:
+            history.absorb(topic.decode(), msgpack.unpackb(body), 1.0)
+        return dict(history.snapshot(1.0)["joints"]["elbow"]["laws"])
+
+    begin = (publication.estimate(estimate, 0.0, 0.0, 0.0), pack("elbow", inspection, 0))
+    velocity, torque = rows(drawn(*begin, publication.drift(drift, 0.0))["friction_baseline"], 2).T
+    np.testing.assert_allclose(torque, curves.friction(before, velocity.astype(np.float64)), rtol=1e-4, atol=0.01)
+    assert "friction_baseline" not in drawn(publication.event("baseline", "it is of another friction law", 1.0))
+    assert "friction_baseline" in drawn(publication.drift(drift, 2.0))
+    standing = history.standing("elbow")
+    assert standing is not None
+    assert standing.friction == {"kind": "tanh_stribeck", "exponent": 1.0, "stiffness": True}
 
 
 @pytest.mark.compiled

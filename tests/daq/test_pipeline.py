@@ -223,6 +223,21 @@ def test_a_new_baseline_counts_at_once_and_one_of_another_model_is_told(config: 
     assert (drifts, kinds) == ([], ["baseline"])
 
 
+def test_a_baseline_of_another_friction_law_is_not_compared_with(config: Config) -> None:
+    """The same names, another meaning."""
+    table = readings(20.0).reshape(-1, 30)
+    pipeline = Pipeline(config, boot=1)
+    law = pipeline.lines[0].estimator.friction()
+    assert law["kind"] == "viscous_coulomb"
+    for friction, fits in ((law, True), (law | {"kind": "arctangent"}, False)):
+        pipeline.rebase({"elbow": baseline() | {"friction": friction}})
+        half = table[:1700] if fits else table[1700:]
+        said = [message for batch in half for message in pipeline.absorb(batch, 0, lambda: 0)]
+        assert bool(maps(said, b"drift/elbow")) is fits
+        (told,) = [one["text"] for one in maps(said, b"event/elbow") if one["kind"] == "baseline"]
+        assert ("another model or friction law: set it anew" in told) is not fits
+
+
 def test_every_kind_of_event_stands_in_the_table() -> None:
     root = Path(__file__).parents[2]
     sources = [*(root / "estimators").glob("*.py"), *(root / "daq").glob("*.py")]
