@@ -14,7 +14,7 @@ from estimators.health import DEVIATIONS, VALUES, healthy, judge, may_teach
 from estimators.jit import inline, kernel
 from estimators.rls_kernel import learn
 
-LEVERAGE, HONESTY, INFLATION, WEIGHTS = range(4)  # rows of what a deviation is multiplied with, or judged against
+LEVERAGE, HONESTY, INFLATION, UNTOLD, WEIGHTS = range(5)  # rows of what a deviation is made with, or judged against
 FILLED, BLOCK, TAUGHT, KEPT, DUE, SEEN, ALARMS, HELD, REVIEW, COUNTS = range(10)
 # FILLED rows of the current block of BLOCK rows; rows TAUGHT; of them KEPT, with a finite output; KEPT from which a
 # test is DUE; KEPT when the state was last copied (SEEN); ALARMS that have been looked at; whether the joint is known
@@ -23,7 +23,7 @@ FILLED, BLOCK, TAUGHT, KEPT, DUE, SEEN, ALARMS, HELD, REVIEW, COUNTS = range(10)
 
 @inline
 def _judge(state: Floats, weights: Floats, signal: float, judged: Floats, valid: NDArray[np.bool_]) -> None:
-    """θ's deviations √(v·share·P_ii)·honesty, and what they allow; P = U D U′ in the state."""
+    """θ's deviations √(v·share·P_ii·honesty² + untold), and what they allow; P = U D U′ in the state."""
     m, p = int(state[at.OUTPUTS]), int(state[at.PARAMETERS])
     long = at.HEADER + 5 * p + p * p + m
     variance = 0.0
@@ -38,7 +38,7 @@ def _judge(state: Floats, weights: Floats, signal: float, judged: Floats, valid:
             entry = state[u + j * p + i]
             own += state[d + j] * entry * entry
         judged[VALUES, i] = state[at.HEADER + i]
-        judged[DEVIATIONS, i] = np.sqrt(variance * own) * weights[HONESTY, i]
+        judged[DEVIATIONS, i] = np.sqrt(variance * own * weights[HONESTY, i] ** 2 + weights[UNTOLD, i])
     judge(judged, weights[LEVERAGE], signal, valid)
 
 

@@ -21,7 +21,8 @@ from estimators.alarm import calibrate
 from estimators.base import Estimate, Event, Floats, Parameter, Phase, Rows, Settings, Status
 from estimators.forgetting import Forgetting, Threshold
 from estimators.health import DEVIATIONS, Gate, Validity, sick
-from estimators.rls import RecursiveLeastSquares
+from estimators.rls import LARGEST, RecursiveLeastSquares
+from estimators.untold import Untold
 from estimators.window import Window
 
 REVIEW: Final = 0.1  # s between two decisions
@@ -61,6 +62,7 @@ class Procedure:
         self._start = start
         self._gate = Gate(standstill, period)
         self._validity = Validity(parameters)
+        self._untold = Untold(len(parameters), LARGEST)
         self._block = max(1, round(REVIEW / period))
         self._filled = 0  # rows of the current block
         self._counts = np.zeros(course.COUNTS, np.int64)
@@ -71,7 +73,9 @@ class Procedure:
         self._quiet = 0.0  # residual variance below which a transient may end
         self._anchor = np.zeros(len(parameters))  # where the wide prior stands: it pulls weak directions towards itself
         self._weights = np.ones((course.WEIGHTS, len(parameters)))
-        self._leverage, self._honesty, self._inflation = self._weights  # rms of each column, whitened; see course.py
+        self._weights[course.UNTOLD] = 0.0
+        # rms of each column, whitened; see course.py
+        self._leverage, self._honesty, self._inflation, self._untold_variance = self._weights
         self._signal = 0.0  # rms of y, whitened
         self._deviations = np.full(len(parameters), np.inf)
         self._good = np.array([self.rls.theta, self._deviations])
@@ -85,7 +89,7 @@ class Procedure:
         """Learn from rows."""
         first, count = 0, len(rows.time)
         while first < count:
-            due = self._due_in() if self.phase is Phase.NORMAL else 0
+            due = self._due_in() if self.phase is Phase.NORMAL and not self._untold.open else 0
             room = self._block - self._filled
             part = rows.part(slice(first, first + max(due, room)))
             if due:
@@ -201,6 +205,7 @@ class Procedure:
             refused = self._window.add(phi, y)
             self.rls.state[at.REFUSED] += refused if waiting else 0  # else the kernel counts
         if not waiting:
+            self._untold.add(phi, self.rls.noise)
             self.rls.absorb(phi, y)
 
     def _review(self) -> None:
@@ -228,6 +233,7 @@ class Procedure:
     def _judge(self) -> None:
         """Deviations as published, and what they allow."""
         validity = self._validity
+        self._untold_variance[:] = self._untold.variances(self.rls.variance())
         course.judge_state(self.rls.state, self._weights, self._signal, validity.judged, validity.valid)
         self._deviations = validity.judged[DEVIATIONS] * self._inflation
 
@@ -250,6 +256,7 @@ class Procedure:
         self.rls.theta[:] = self._anchor
         for phi, y in self._window.parts:
             self.rls.absorb(phi, y)
+        self._untold.begin(np.concatenate([phi for phi, _ in self._window.parts]), noise, self._leverage, self._signal)
 
     def _continue_start(self) -> None:
         if self._motion % max(1, round(SCALE_WINDOW / self._period)) < self._block and not self._gate.resting:

@@ -19,6 +19,8 @@ LIVE: Final = (
         "estimators.course",
         "estimators.joints",
         "estimators.signals",
+        "estimators.spikes",
+        "estimators.untold",
         "hil_rig.plants",
     ),
 )

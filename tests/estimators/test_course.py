@@ -73,9 +73,10 @@ def test_deviations_are_those_of_the_covariance() -> None:
     joint = Procedure(parameters, 2, PERIOD, Alarm(), 6.0, 0.0)
     joint.rls.begin(np.array([0.5, 2.0]), np.ones(3))
     joint.rls.absorb(rng.standard_normal((200, 2, 3)), rng.standard_normal((200, 2)))
-    weights = np.stack([np.ones(3), np.array([1.0, 2.0, 3.0]), np.ones(3)])
+    weights = np.stack([np.ones(3), np.array([1.0, 2.0, 3.0]), np.ones(3), np.array([0.0, 0.1, 4.0])])
     judged, valid = joint._validity.judged, joint._validity.valid
     course.judge_state(joint.rls.state, weights, 1.0, judged, valid)
     share = joint.rls.state[at.WEIGHT_2] / joint.rls.state[at.WEIGHT]
-    wanted = np.sqrt(joint.rls.variance() * share * np.diag(joint.rls.covariance())) * weights[course.HONESTY]
+    own = joint.rls.variance() * share * np.diag(joint.rls.covariance())
+    wanted = np.sqrt(own * weights[course.HONESTY] ** 2 + weights[course.UNTOLD])
     assert judged[1] == pytest.approx(wanted, rel=1e-12)
