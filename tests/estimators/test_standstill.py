@@ -15,6 +15,7 @@ PERIOD = 1e-3  # s
 BEFORE, AFTER = 13.0, 5.0  # s of motion before the joint stands, and after
 NIGHT = 8 * 3600.0  # s
 TICK = 1_000_000  # ns
+STICTION = 8.0  # N·m
 
 
 class Standing:
@@ -45,14 +46,16 @@ class Standing:
         self._absorb(self._values[: self._stop])
 
     def rest(self, seconds: float) -> Floats:
-        """The position sensors show one count, or now and then the next; the torque sensors their noise."""
+        """The position sensors show one count, or now and then the next; the torque wanders, noisy, within a stiction
+        of 8 N·m."""
         rng = np.random.default_rng(3)
         values = np.repeat(self._values[self._stop - 1 : self._stop], round(seconds / PERIOD), axis=0)
         for column, role in enumerate(self.joint.channels):
             if "position" in role:
                 values[:, column] += (rng.random(len(values)) < 0.01) * 2 * np.pi / (1 << 20)
             else:
-                values[:, column] += rng.normal(0.0, 0.5, len(values))
+                t = np.arange(len(values)) * PERIOD
+                values[:, column] += STICTION * np.sin(2 * np.pi * t / 7.0) + rng.normal(0.0, 0.5, len(values))
         return values
 
     def stand(self, seconds: float) -> None:
