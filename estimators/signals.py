@@ -3,12 +3,13 @@
 At the full rate a row [Φ y] is formed at the instant m from what a model may see of a channel x (T: period):
 
     exact      x[m]    ẋ = (x[m+1] − x[m−1]) / 2T    ẍ = (x[m+1] − 2x[m] + x[m−1]) / T²
-    smoothed   s = g ∗ x, ṡ = (s[m+1] − s[m−1]) / 2T              (arguments of sign, tanh, sin, …)
+    smoothed   s = f ∗ x, ṡ = (s[m+1] − s[m−1]) / 2T              (arguments of sign, tanh, sin, …)
 
 and then the whole row passes the same g and is decimated: Φ_j = Σ_k g[k] Φ(j+k), y_j = Σ_k g[k] y(j+k), |k| ≤ K.
-g is a Hann window: symmetric (first moment zero) and of sum one. An output row is a function of the 4K+3 raw rows
-around its instant and of nothing else, so results do not depend on how rows are cut into batches. Why this formulation,
-with figures: docs/decisions/002-conditioning.md.
+g is a Hann window: symmetric (first moment zero) and of sum one; f is g, or for an elastic joint as long a kernel whose
+second moment is zero too. An output row is a function of the 4K+3 raw rows around its instant and of nothing else, so
+results do not depend on how rows are cut into batches. Why this formulation, with figures:
+docs/decisions/002-conditioning.md, docs/decisions/007-what-noise-allows.md.
 """
 
 import math
@@ -61,6 +62,7 @@ class Conditioner:
         self._model = model
         self._period = period
         self.taps = taps(settings.half_width / period)
+        self._arguments = straight(self.taps) if model.spring else self.taps
         half = len(self.taps) // 2
         self._decimation = max(1, round(1.0 / (settings.row_rate * period)))
         self.row_period = self._decimation * period
@@ -112,7 +114,7 @@ class Conditioner:
         first = int(self._due[0, 0]) - self._support + 1
         length = int(self._due[count - 1, 0]) - first + 1 - 2 * (half + 1)
         signals, phi, y = self._signals[:length], self._phi[:length], self._y[:length]
-        _observe(self._raw, first, self.taps, self._period, self._smooth, signals)
+        _observe(self._raw, first, self._arguments, self._period, self._smooth, signals)
         self._model.fill(signals, self.eta, phi, y)
         rows = Rows(
             np.empty(count, np.int64),
@@ -161,6 +163,17 @@ def taps(half_width: float) -> Floats:
     g: Floats = window / math.fsum(window)
     g[half] += 1.0 - math.fsum(g)
     return g
+
+
+def straight(g: Floats) -> Floats:
+    """A kernel as long as g, symmetric, that leaves every cubic as it is: g·(a + b·k²), moments 1, 0, 0, 0."""
+    square = (np.arange(len(g)) - len(g) // 2.0) ** 2
+    second, fourth = float(g @ square), float(g @ square**2)
+    if fourth <= second**2:  # three taps or one: there is no such kernel, or g is it
+        return g.copy()
+    b = second / (second**2 - fourth)
+    f: Floats = g * (1.0 - b * second + b * square)
+    return f
 
 
 @kernel(

@@ -11,7 +11,7 @@ from scipy.io import loadmat
 
 from estimators.base import RATE, SECOND, SMOOTH, SMOOTH_RATE, VALUE, Axis, Floats, Parameter, Rows
 from estimators.joints.rigid import RigidSettings
-from estimators.signals import Conditioner, Conditioning, taps
+from estimators.signals import Conditioner, Conditioning, straight, taps
 
 PERIOD = 1e-3
 EMPS = Path(__file__).parents[3] / "shared/data/emps/nlid_emps_sim_data_training.mat"
@@ -22,6 +22,7 @@ class Mirror:
 
     nonlinear: tuple[Parameter, ...] = ()
     start = np.zeros(0)
+    spring = None
     parameters = tuple(Parameter(name, "", 0, 1, "") for name in ("value", "rate", "second", "smooth", "smooth_rate"))
     channels = ("position", "torque")
     outputs = ("N·m", "N·m")
@@ -178,6 +179,15 @@ def test_the_kernel_is_symmetric_and_sums_to_one(half_width: float) -> None:
     assert np.array_equal(g, g[::-1])
     assert abs(sum(g) - 1) <= 1e-15
     assert (g > 0).all()
+
+
+@given(st.floats(0, 60))
+def test_the_straight_kernel_leaves_a_cubic_as_it_is(half_width: float) -> None:
+    g = taps(half_width)
+    f, k = straight(g), np.arange(len(g)) - len(g) // 2
+    assert np.array_equal(f, f[::-1])
+    assert sum(f) == pytest.approx(1, abs=1e-12)
+    assert abs(f @ k**2) <= (1e-9 * len(g) ** 2 if len(g) > 3 else g @ k**2)
 
 
 def test_a_slow_recording_is_not_smoothed_but_still_conditioned() -> None:
