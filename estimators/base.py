@@ -142,7 +142,8 @@ class FrictionPlace(NamedTuple):
 class SpringPlace(NamedTuple):
     """Where an equation of motion has an elastic gear: torque = linear·twist + cubic·twist³."""
 
-    output: int  # the output whose rows hold the spring with a plus sign
+    signs: tuple[float, ...]  # of its torque in each output
+    output: int  # one where it is plus
     columns: tuple[int, int]  # of phi: twist (rad) and its cube
 
 

@@ -68,8 +68,7 @@ class Shape:
         if spring is None or not zero:
             return
         linear, cubic = spring.columns
-        for output in range(rows.phi.shape[1]):
-            sign = 1.0 if output == spring.output else -1.0
+        for output, sign in enumerate(spring.signs):
             twist = sign * rows.phi[:, output, linear]
             rows.phi[:, output, linear] -= sign * zero
             rows.phi[:, output, cubic] -= sign * (3.0 * zero * twist * (twist - zero) + zero**3)

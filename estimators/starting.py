@@ -93,7 +93,7 @@ class Starting(Searching):
             return False
         zero, largest = found[0].error, float(np.nanmax(np.abs(rows.phi[:, :, spring.columns[0]])))
         if abs(zero) > SMALL_ZERO * largest:  # the cubic term is not known yet: the offsets know better
-            offsets = [i for i, name in enumerate(self._names) if name.endswith("_offset")]
+            offsets = [i for i, name in enumerate(self._names) if name in ("motor_offset", "link_offset")]
             if len(offsets) != 2:
                 return False
             zero = float(outcome.theta[offsets] @ (0.5, -0.5) / outcome.theta[spring.columns[0]])

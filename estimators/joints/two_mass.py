@@ -4,10 +4,12 @@ On the link's side (motor angle and torque divided and multiplied by the gear, s
 
     J_in θ̈_in − T_m               = −k1 Δθ − k2 Δθ³ − T_d,in(θ̇_in, θ_in; η) + d1
     T_out, or J_out θ̈_out − T_g sin θ_out = k1 Δθ + k2 Δθ³ − T_d,out(θ̇_out, θ_out)   + d2
+    T_stiff, where it is measured = k1 Δθ + k2 Δθ³ + d3
 
-Reference: da Silva, de Souza, Schäfer 2007, (4.1), (4.6), with T_d,in of (3.5) and T_d,out + T_fscs of (4.6). Use T_out
-only of a sensor behind the output friction. The link's row says nothing while it sticks: sign(0) is any torque between
-±b_outC (irj-joint design, §6). An encoder's zero shows as Δθ₀ = (d1 − d2)/(2 k1).
+Reference: da Silva, de Souza, Schäfer 2007, (4.1), (4.6), with T_d,in of (3.5) and T_d,out + T_fscs of (4.6). A sensor
+of joint torque stands behind the output friction (T_out: link_torque) or before it (T_stiff: spring_torque). The link's
+row says nothing while it sticks: sign(0) is any torque between ±b_outC (irj-joint design, §6). An encoder's zero shows
+as Δθ₀ = (d1 − d2)/(2 k1).
 """
 
 import math
@@ -49,10 +51,11 @@ class TwoMassSettings(BaseSettings):
     inertia_link: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 4.0  # J_out, kg·m²
     gravity: Annotated[float, Field(allow_inf_nan=False)] = 0.0  # T_g, N·m, signed, θ_out from the upright
     link_torque: Literal["inertial", "measured"] = "inertial"  # either form of the second row
+    spring_torque: bool = False  # joint_torque is measured before the link's friction: a third row
     gear: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0  # N + 1 where the motor's channels are motor-side
     motor_friction: AnyFriction = TanhStribeckSettings(stiffness=True)
     link_friction: AnyFriction = CyclicSettings()
-    offsets: bool = True  # d1, d2: torque offsets, and the encoders' zero
+    offsets: bool = True  # d1, d2, d3: torque offsets, and the encoders' zero
     stick: Annotated[float, Field(ge=0, le=1)] = 0.03  # rad/s of the smoothed velocity below which the link may stick
 
     @model_validator(mode="after")
@@ -67,9 +70,16 @@ class TwoMassSettings(BaseSettings):
             )
         return self
 
+    @model_validator(mode="after")
+    def _one_sensor(self) -> Self:
+        if self.spring_torque and self.link_torque == "measured":
+            raise ValueError('expected one joint torque: spring_torque, or link_torque = "measured"')
+        return self
+
     def roles(self) -> tuple[str, ...]:
         """The channels a joint must have; position and torque are the motor's."""
-        return ("position", "link_position", "torque") + ("joint_torque",) * (self.link_torque == "measured")
+        sensor = self.spring_torque or self.link_torque == "measured"
+        return ("position", "link_position", "torque") + ("joint_torque",) * sensor
 
     def unit(self) -> str:
         """Of the residual."""
@@ -86,7 +96,8 @@ class TwoMass:
     def __init__(self, settings: TwoMassSettings) -> None:
         axis = Axis.ROTARY
         self.channels = settings.roles()
-        self.outputs: tuple[str, ...] = (axis.effort, axis.effort)
+        rows = ("motor", "link", "spring")[: 2 + settings.spring_torque]
+        self.outputs: tuple[str, ...] = (axis.effort,) * len(rows)
         self._motor, self._link = settings.motor_friction.law(axis), settings.link_friction.law(axis)
         self.nonlinear, self.start = self._motor.nonlinear, self._motor.start
         self.parameters: tuple[Parameter, ...] = (
@@ -96,7 +107,7 @@ class TwoMass:
             *(parameter._replace(name=f"link_{parameter.name}") for parameter in self._link.parameters),
             *(
                 Parameter(f"{side}_offset", axis.effort, -math.inf, math.inf, f"irj-joint design §1, d{number}")
-                for number, side in enumerate(("motor", "link"), 1)
+                for number, side in enumerate(rows, 1)
                 if settings.offsets
             ),
         )
@@ -111,10 +122,11 @@ class TwoMass:
         place = tuple(range(K2 + 1, first))
         scale = (1.0 / settings.gear, settings.gear)
         self.friction = FrictionPlace(settings.motor_friction, axis, MOTOR, EFFORT, scale, 0, place, -1.0)
-        self.spring: SpringPlace | None = SpringPlace(1, (K1, K2))
+        self._signs = (-1.0, 1.0, 1.0)[: len(rows)]
+        self.spring: SpringPlace | None = SpringPlace(self._signs, 1, (K1, K2))
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
-        """Fill Φ (rows, 2, parameters) and y (rows, 2) at the full rate."""
+        """Fill Φ (rows, outputs, parameters) and y (rows, outputs) at the full rate."""
         if self._gear != 1.0:
             signals = signals.copy()
             signals[:, MOTOR] /= self._gear
@@ -128,15 +140,15 @@ class TwoMass:
         """Scales, inertias, and the link encoder's zero and delay: these show where the spring is not linear."""
         phi, y = rows.phi, rows.y
         torque = rows.samples[:, LOAD] @ taps
-        motor, link = (np.zeros(y.shape) for _ in range(2))
-        motor[:, 0], link[:, 1] = torque, y[:, 1]
+        motor, link, sensed = (np.zeros(y.shape) for _ in range(3))
+        motor[:, 0], link[:, 1], sensed[:, 2:] = torque, y[:, 1], y[:, 2:]
         sine = [i for i, parameter in enumerate(self.parameters) if parameter.name == "link_cyclic_sin"]
         if not self._measured and sine:
             link[:, 1] -= self._known[2] * phi[:, 1, sine[0]]  # J_out θ̈_out = y + T_g sin θ, the column is −sin θ
         inertia = np.zeros(y.shape)
         inertia[:, 0] = y[:, 0] + torque
         spring = theta[K1] + 3.0 * theta[K2] * phi[:, 0, K1] ** 2  # the link's row may be masked
-        zero = np.stack([spring, -spring], axis=1)
+        zero = spring[:, np.newaxis] * -np.array(self._signs)
         viscous = [i for i, parameter in enumerate(self.parameters) if parameter.name == "link_viscous"]
         late = zero * -phi[:, 1, viscous[:1]] if viscous else zero[:, :0]
         return (
@@ -144,6 +156,7 @@ class TwoMass:
             Constant("inertia_motor", "", inertia),
             Constant("the scale of joint_torque" if self._measured else "inertia_link", "", link),
             Constant("the zero of link_position against position", "rad", zero),
+            *(Constant("the scale of joint_torque", "", sensed) for _ in self.outputs[2:]),
             *(Constant("the delay of link_position against position", "s", late) for _ in viscous[:1]),
         )
 
@@ -159,10 +172,12 @@ def _fill(signals: Floats, known: Floats, measured: bool, offsets: bool, frictio
         for column in range(K2 + 1, friction):
             phi[row, 0, column] *= -1.0
             phi[row, 1, column] *= -1.0
-        phi[row, 0, K1], phi[row, 1, K1] = -twist, twist
-        phi[row, 0, K2], phi[row, 1, K2] = -cube, cube
-        if offsets:
-            phi[row, 0, friction] = phi[row, 1, friction + 1] = 1.0
+        phi[row, :, K1], phi[row, :, K2] = twist, cube
+        phi[row, 0, K1], phi[row, 0, K2] = -twist, -cube
+        for output in range(y.shape[1] if offsets else 0):
+            phi[row, output, friction + output] = 1.0
+        if y.shape[1] > 2:
+            y[row, 2] = signals[row, JOINT, VALUE]
         y[row, 0] = inertia_in * motor[SECOND] - signals[row, EFFORT, VALUE]
         if abs(link[SMOOTH_RATE]) < stick:
             y[row, 1] = np.nan

@@ -82,6 +82,7 @@ class TwoMassSettings(PlantSettings):
     identify: Literal["link", "elastic", "friction"] = Setting(
         default="link", description="what the written configuration identifies: the link, the whole joint, the drive"
     )
+    spring_torque: bool = Setting(default=False, description="whether that of the whole joint has the torque sensor")
 
     def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "TwoMass":
         """The joints of an arm differ in their noise only."""
@@ -185,7 +186,11 @@ def _identified(settings: TwoMassSettings) -> tuple[Mapping[str, Any], Mapping[s
     law = {"kind": "tanh_stribeck", "exponent": settings.delta_s, "stiffness": True}
     if settings.identify == "elastic":
         known = {"inertia_motor": settings.J_in, "inertia_link": settings.J_out, "gravity": settings.T_g}
-        return {"kind": "two_mass", **known, "motor_friction": law}, motor | {"link_position": Role("LINK.position")}
+        model = {"kind": "two_mass", **known, "motor_friction": law}
+        roles = motor | {"link_position": Role("LINK.position")}
+        if settings.spring_torque:
+            return model | {"spring_torque": True}, roles | {"joint_torque": Role("LINK.torque")}
+        return model, roles
     if settings.identify == "friction":
         model = {"kind": "friction", "inertia": settings.J_in, "joint_torque": True, "friction": law}
         return model, motor | {"joint_torque": Role("LINK.torque")}

@@ -1,6 +1,5 @@
 """The elastic joint and the drive's friction alone: noise-free, with exact regressors, every parameter comes out."""
 
-from typing import Any
 
 import numpy as np
 import pytest
@@ -68,19 +67,24 @@ def truth() -> Floats:
     )
 
 
-@pytest.mark.parametrize("form", ["inertial", "measured"])
+@pytest.mark.parametrize("form", ["inertial", "measured", "spring"])
 @pytest.mark.parametrize("gear", [1.0, 161.0])
 @pytest.mark.parametrize("offsets", [True, False])
-def test_case_1_noise_free(form: Any, gear: float, offsets: bool) -> None:
+def test_case_1_noise_free(form: str, gear: float, offsets: bool) -> None:
     model = TwoMassSettings(
         inertia_motor=RIG.J_in / gear**2,
         inertia_link=RIG.J_out,
         gravity=RIG.T_g,
-        link_torque=form,
+        link_torque="measured" if form == "measured" else "inertial",
+        spring_torque=form == "spring",
         gear=gear,
         offsets=offsets,
     ).build()
-    found = fit(model, rows(model, exact(gear)))
+    signals = exact(gear)
+    if form == "spring":
+        twist = signals[0][:, 0] / gear - signals[0][:, 1]
+        signals[0][:, 3] = RIG.k1 * twist + RIG.k2 * twist**3
+    found = fit(model, rows(model, signals))
     assert found.theta[:10] == pytest.approx(truth(), rel=1e-5)
     assert found.theta[10:] == pytest.approx(0.0, abs=1e-4)
     assert found.eta == pytest.approx([RIG.omega1, RIG.omega_s], rel=1e-5)
@@ -110,6 +114,11 @@ def test_a_torque_offset_and_an_encoders_zero_go_into_the_offsets() -> None:
     found = fit(model, rows(model, (values, rates, seconds)))
     assert found.theta[:10] == pytest.approx(truth(), rel=1e-4)
     assert found.theta[10] == pytest.approx(-1.0, rel=1e-4)
+
+
+def test_only_one_joint_torque_is_taken() -> None:
+    with pytest.raises(ValueError, match="expected one joint torque: spring_torque, or link_torque"):
+        TwoMassSettings(link_torque="measured", spring_torque=True)
 
 
 def test_a_friction_law_of_the_link_that_would_need_a_search_is_refused() -> None:
