@@ -1,6 +1,5 @@
 """The elastic joint and the drive's friction alone: noise-free, with exact regressors, every parameter comes out."""
 
-
 import numpy as np
 import pytest
 
