@@ -5,9 +5,12 @@ from typing import Final
 
 import numpy as np
 
+from estimators import rls_state as at
 from estimators.alarm import motion_period
 from estimators.explanation import Explanation, nothing
 from estimators.plausible import CERTAIN, delta
+from estimators.refit_job import Outcome
+from estimators.searching import Pending
 from estimators.starting import Starting
 
 SIGNIFICANT: Final = 4.0  # σ
@@ -16,12 +19,20 @@ MOVED: Final = 0.03  # of ln η: less is not worth a search
 DRIFT_EVERY: Final = 1.0  # s
 SIMPLE_EVERY: Final = 0.25  # s
 REST_BLOCKS: Final = 10  # blocks that are looked at together while the joint rests
+LONGER: Final = 1.5  # times the rows that η rests on, when it is worth a step over all of them
+PART: Final = 256  # rows refilled at once: what a processor's cache holds
 HOLD: Final = 1.05  # motion periods that design S waits
 LOOK_BACK: Final = 64.0  # s of motion
 
 
 class Watching(Starting):
     """The normal phase of monitor.py."""
+
+    _basis = 0  # rows that η in force rests on
+
+    def _accept(self, outcome: Outcome, pending: Pending) -> None:
+        super()._accept(outcome, pending)
+        self._basis = pending.last - pending.first
 
     def _due_in(self) -> int:
         if self._pending is not None or self._monitor.design == "simple":
@@ -48,6 +59,8 @@ class Watching(Starting):
             return
         if now >= self._due:
             self._due = now + round(DRIFT_EVERY / self._period)
+            if self._confirm is None:
+                self._sharpen(now)
             self._drift(now)
 
     def _simple(self) -> None:
@@ -64,6 +77,36 @@ class Watching(Starting):
         elif now - self._above > HOLD * self._span():
             self._above = None
             self._search("change", first, self._history.since(first), self.rls.noise, nothing(self.rls.p))
+
+    def _sharpen(self, now: int) -> None:
+        """One Gauss–Newton step of η over all rows since it holds, once they are many more than it was found from.
+
+        No search: the minimum is known, its place becomes more certain. θ moves along with η, dθ/ds = −(ΦᵀΦ)⁻¹ΦᵀT.
+        """
+        first = max(self._onset, now - self._history.capacity)
+        if now - first < LONGER * self._basis or self.rls.state[at.CUSUM] > 0.0:  # an alarm may be on its way
+            return
+        explained = self._explain(first, nothing(self.rls.p))
+        noise = self._overlap * max(self._usual, explained.variance)
+        sigma = explained.sigma * math.sqrt(noise)
+        moved = np.abs(explained.step) > SIGNIFICANT * np.hypot(sigma, self._sigma)
+        if moved.any() or explained.variance > delta(self._usual, explained.signal):
+            return
+        p = self.rls.p
+        free = explained.inverse[p:, p:]
+        self.rls.theta += explained.inverse[:p, p:] @ np.linalg.solve(free, explained.step)
+        self.eta = self._shape.shift(self.eta, explained.step)
+        self._sigma, self._uncertain, self._basis = sigma, noise * free, now - first
+        self._snapshot[:], self._seen = self.rls.state, now
+        rows = self._history.since(0)
+        for part in range(0, len(rows.time), PART):
+            self._shape.refill(rows.part(slice(part, part + PART)), self.eta)
+        self._inflate(explained)
+        words = ", ".join(
+            f"{parameter.name} {value:.4g} {parameter.unit} ± {100 * one:.1g} %"
+            for parameter, value, one in zip(self._shape.nonlinear, self.eta, sigma, strict=True)
+        )
+        self._say("sharpened", f"over {self._ago(first)} s of motion: {words}")
 
     def _drift(self, now: int) -> None:
         first = max(self._onset, now - self._span())
