@@ -82,6 +82,10 @@ class Shape:
         residual = (rows.y - rows.phi @ theta)[told] * weight[told]
         return suspects(self.joint.constants(rows, self.taps, theta), design, residual, weight, overlap)
 
+    def shift(self, eta: Floats, s: Floats) -> Floats:
+        """η moved by s: times exp(s) where it is positive, else by s of its range."""
+        return np.where(self.log, eta * np.exp(s), eta + s * self._range)
+
     def distance(self, eta: Floats, other: Floats) -> Floats:
         """s that leads from eta to other (nonlinear,): of ln η where it is positive, else in shares of its range."""
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -33,6 +33,8 @@ class Watching(Starting):
     def _accept(self, outcome: Outcome, pending: Pending) -> None:
         super()._accept(outcome, pending)
         self._basis = pending.last - pending.first
+        self._sigma = self._sigma * math.sqrt(self._overlap)  # a search counts rows that overlap as if they did not
+        self._uncertain = self._uncertain * self._overlap
 
     def _due_in(self) -> int:
         if self._pending is not None or self._monitor.design == "simple":

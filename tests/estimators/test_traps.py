@@ -43,8 +43,9 @@ def started(events: list[Event]) -> str:
     return text
 
 
-def test_nothing_is_suspected_of_a_joint_that_is_as_configured() -> None:
-    model, values, truth = samples()
+@pytest.mark.parametrize("sensor", [False, True])
+def test_nothing_is_suspected_of_a_joint_that_is_as_configured(sensor: bool) -> None:
+    model, values, truth = samples(spring_torque=sensor)
     found, _, events = identified(model, values)
     assert "wrong" not in started(events)
     for name, value in truth.items():
@@ -53,8 +54,11 @@ def test_nothing_is_suspected_of_a_joint_that_is_as_configured() -> None:
 
 @pytest.mark.parametrize("zero", [1e-4, -1e-3])
 @pytest.mark.parametrize("offset", [0.0, 1.0])
-def test_offsets_of_torque_and_of_the_encoders_are_told_apart_and_taken_off(zero: float, offset: float) -> None:
-    model, values, truth = samples()
+@pytest.mark.parametrize("sensor", [False, True])
+def test_offsets_of_torque_and_of_the_encoders_are_told_apart_and_taken_off(
+    zero: float, offset: float, sensor: bool
+) -> None:
+    model, values, truth = samples(spring_torque=sensor)
     shifted = values | {"link_position": values["link_position"] + zero, "torque": values["torque"] + offset}
     found, _, events = identified(model, shifted)
     taken = [event.text for event in events if "zeros differ" in event.text]
@@ -161,6 +165,13 @@ def test_wrong_known_constants_are_named(changes: dict[str, float], scale: float
     named = text.split("most likely ")[1]
     assert named.startswith(name), text
     assert float(named.split("(")[1].split(" ±")[0]) == pytest.approx(error, rel=0.5)
+
+
+def test_a_wrong_scale_of_the_springs_torque_is_named() -> None:
+    model, values, _ = samples(spring_torque=True)
+    _, _, events = identified(model, values | {"joint_torque": 1.02 * values["joint_torque"]})
+    named = started(events).split("most likely ")[1]
+    assert "the scale of joint_torque (+2.0" in named, named
 
 
 def test_skew_between_the_encoders_is_named_with_its_size() -> None:
