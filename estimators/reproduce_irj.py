@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from estimators.base import Event, Floats
-from estimators.case2 import MOTION, Case, case, estimator, play
+from estimators.case2 import MOTION, PERIOD, Case, case, estimator, play
 
 LINEAR_AT: Final = 20.0  # s
 NONLINEAR_AT: Final = 30.0
@@ -110,7 +110,7 @@ def _row(name: str, paper: str, limit: float, ours: float, unit: str) -> dict[st
 
 
 def plot(path: Path, noise: float) -> None:
-    """Figures 7.6–7.8's content: parameters relative to the truth before, and ω, over time."""
+    """Figures 7.6–7.8's content: linear and nonlinear parameters over time, torque, and prediction error."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -118,18 +118,39 @@ def plot(path: Path, noise: float) -> None:
         return
     run = case(0, noise, LINEAR_AT, NONLINEAR_AT, END)
     times, values, events = play(estimator(), run.rows)
-    figure = Figure(figsize=(9, 6), layout="constrained")
-    upper, lower = figure.subplots(2, 1, sharex=True)
+    index = np.clip(np.round(times / PERIOD).astype(np.int64), 0, len(run.linear) - 1)
+    truth = np.concatenate([run.linear, run.omegas], axis=1)[index]
+    v, q = run.rows.samples[index, 0, 0], run.rows.samples[index, 1, 0]
+    C1, C2, b_in, b_inD, omega1, omega_s = values.T
+    predicted = C1 * np.tanh(v / omega1) + C2 * v * np.exp(-np.abs(v / omega_s)) + b_in * v + b_inD * q
+    measured = run.rows.y[index, 0]
+    figure = Figure(figsize=(10, 11), layout="constrained")
+    linear, nonlinear, torque, error = figure.subplots(4, 1, sharex=True, height_ratios=(3, 3, 2, 2))
     for column, name in enumerate(("C1", "C2", "b_in", "b_inD", "ω1", "ω_s")):
-        axes, truth = (upper, run.linear[0, column]) if column < 4 else (lower, run.omegas[0, column - 4])
-        axes.plot(times, values[:, column] / truth, label=name)
-    for event in events:
-        lower.axvline(event.time * 1e-9, color="grey", linewidth=0.5, linestyle=":")
-    for axes in (upper, lower):
-        axes.set_ylabel("estimate / value at the beginning")
-        axes.legend(loc="upper left")
-    lower.set_xlabel("time, s")
-    figure.savefig(path)
+        axes = linear if column < 4 else nonlinear
+        axes.plot(times, values[:, column] / truth[0, column], linewidth=1.4, label=name)
+    for axes, column in ((linear, 0), (nonlinear, 4)):
+        axes.plot(times, truth[:, column] / truth[0, column], "k--", linewidth=0.8, label="truth")
+        axes.set_ylim(0.8, 1.7 if axes is linear else 1.3)
+        axes.set_ylabel("value / that at the beginning")
+    torque.plot(times, measured, color="0.6", linewidth=2.5, label="measured")
+    torque.plot(times, predicted, color="C3", linewidth=0.9, label="predicted")
+    torque.set_ylabel("friction, N·m")
+    error.plot(times, 100.0 * (measured - predicted) / np.sqrt(np.mean(measured**2)), color="C3", linewidth=0.8)
+    error.set_ylim(-10.0, 10.0)
+    error.set_ylabel("prediction error, % of rms")
+    error.set_xlabel("time, s")
+    marks = {"started": "C0", "alarm": "C3", "recovered": "C2", "refit_accepted": "C4"}
+    for axes in (linear, nonlinear, torque, error):
+        for kind, color in marks.items():
+            for number, event in enumerate(event for event in events if event.kind == kind):
+                label = kind if axes is error and not number else None
+                axes.axvline(event.time * 1e-9, color=color, linestyle=":", linewidth=1.0, label=label)
+        axes.grid(alpha=0.3)
+        axes.set_xlim(0.0, times[-1])
+        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    linear.set_title(f"Case 2: linear parameters × 1.5 at {LINEAR_AT:g} s, ω1 and ω_s × 1.2 at {NONLINEAR_AT:g} s")
+    figure.savefig(path, dpi=120)
     print(path, file=sys.stderr)
 
 
