@@ -1,6 +1,7 @@
 """Normal mode without an alarm: refits are confirmed, slow drift of η is looked for; design S lives here alone."""
 
 import math
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -20,7 +21,6 @@ DRIFT_EVERY: Final = 1.0  # s
 SIMPLE_EVERY: Final = 0.25  # s
 REST_BLOCKS: Final = 10  # blocks that are looked at together while the joint rests
 LONGER: Final = 1.5  # times the rows that η rests on, when it is worth a step over all of them
-PART: Final = 256  # rows refilled at once: what a processor's cache holds
 HOLD: Final = 1.05  # motion periods that design S waits
 LOOK_BACK: Final = 64.0  # s of motion
 
@@ -100,9 +100,7 @@ class Watching(Starting):
         self.eta = self._shape.shift(self.eta, explained.step)
         self._sigma, self._uncertain, self._basis = sigma, noise * free, now - first
         self._snapshot[:], self._seen = self.rls.state, now
-        rows = self._history.since(0)
-        for part in range(0, len(rows.time), PART):
-            self._shape.refill(rows.part(slice(part, part + PART)), self.eta)
+        self._history.outdate(now, partial(self._shape.refill, eta=self.eta))
         self._inflate(explained)
         words = ", ".join(
             f"{parameter.name} {value:.4g} {parameter.unit} ± {100 * one:.1g} %"
