@@ -166,8 +166,10 @@ def plot(path: Path, run: Run) -> None:
         relative = 100.0 * (run.values[:, run.names.index(name)] / truth[name] - 1.0)
         style = "--" if place > len(ELASTIC) // 2 and axes is other else "-"
         axes.plot(run.times, relative, style, linewidth=1.2, label=f"{name} ({ELASTIC[name]})")
+    judged = run.values[run.times >= run.started][:, [run.names.index(name) for name in ELASTIC]]
+    reach = 120.0 * float(np.max(np.abs(judged / list(truth.values()) - 1.0), initial=0.01))
     for axes in (motor, other):
-        axes.set_ylim(-3.0, 3.0)
+        axes.set_ylim(-reach, reach)
         axes.set_ylabel("estimate − truth, %")
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     torque.plot(run.times, run.torques[:, 0], color="0.6", linewidth=2.5, label="measured")
