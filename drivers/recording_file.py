@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import zstandard
 from mcap.exceptions import EndOfFile, McapError
 from mcap.records import Attachment, McapRecord, Metadata
 from mcap.stream_reader import StreamReader
@@ -116,5 +117,5 @@ def _records(path: Path) -> Iterator[McapRecord]:
         return
     except OSError as error:
         raise DriverError(f"{path}: {error.strerror}") from error
-    except (McapError, ValueError, struct.error) as error:
+    except (McapError, ValueError, KeyError, MemoryError, struct.error, zstandard.ZstdError) as error:
         raise DriverError(f"{path}: not a recording: {error}") from error

@@ -118,7 +118,7 @@ def test_damaged_bytes_are_counted_or_said_and_never_break_it(kept: tuple[Path, 
     file, _ = kept
     given, whole = settings(file), file.read_bytes()
     random = np.random.default_rng(2)
-    for _ in range(100):
+    for _ in range(300):
         data = bytearray(whole)
         for place in random.integers(2000, len(data), 4):
             data[place] = random.integers(256)
