@@ -99,5 +99,5 @@ def _records(file: Path) -> Iterator[McapRecord]:
         return
     except OSError as error:
         raise RecordingError(f"{file}: {error.strerror}") from error
-    except (McapError, ValueError, KeyError, struct.error, zstandard.ZstdError) as error:
+    except (McapError, ValueError, KeyError, OverflowError, MemoryError, struct.error, zstandard.ZstdError) as error:
         raise RecordingError(f"{file}: not a recording, or damaged: {error}") from error

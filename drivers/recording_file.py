@@ -117,5 +117,5 @@ def _records(path: Path) -> Iterator[McapRecord]:
         return
     except OSError as error:
         raise DriverError(f"{path}: {error.strerror}") from error
-    except (McapError, ValueError, KeyError, MemoryError, struct.error, zstandard.ZstdError) as error:
+    except (McapError, ValueError, KeyError, OverflowError, MemoryError, struct.error, zstandard.ZstdError) as error:
         raise DriverError(f"{path}: not a recording: {error}") from error
