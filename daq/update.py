@@ -34,6 +34,7 @@ EVENTS: Final = {
     "refit": "by how much it moved the nonlinear parameters",
     "refit_rejected": "the search's result does not count",
     "law": "another friction law explains the motion better and is used from here on",
+    "sharpened": "the nonlinear parameters hold, and are more certain now",
     "drift": "a parameter has left its limits around the baseline, or the friction's shape moves",
     "fault": "the values must not be used: no data, or an estimate that had to start again",
     "recovered": "what was wrong is over: new values after an alarm, data again, or within the limits again",

@@ -38,6 +38,7 @@ SUPPORT: Final = 4.0  # standard deviations at which g ends
 REVERSAL: Final = 0.05  # v₀ over the rms speed
 TOGETHER: Final = 2.5  # periods between two samples that may be interpolated
 UNEXPLAINED: Final = 0.1  # of a torque, beyond which what other joints do to it passes for a delay
+ROUNDING: Final = 1e-9  # of a channel's largest value, up to which it is constant
 SEARCHED_ROWS: Final = 5000  # rows on which the grid of delays is tried
 SEARCHED_DELAYS: Final = 101
 STEPS: Final = 30
@@ -94,6 +95,8 @@ def delay(
     if np.count_nonzero(keep) < ROWS:
         raise SkewError(f"too short: {np.count_nonzero(keep)} usable rows, {ROWS} are needed")
     spline, t, y = CubicSpline(grid, columns), grid[keep], y[keep]
+    if float(np.ptp(y)) <= ROUNDING * float(np.abs(y).max()):
+        raise SkewError("the channel never changes: not the same motion")
     found = _gauss_newton(spline, t, y, _search(spline, t, y, longest), longest)
     deviation = _jackknife(_jacobian(spline, t, y, found), y - _fit(spline(t - found), y)[1], t)
     gain = float(_fit(spline(t - found), y)[0][0])
