@@ -1,5 +1,6 @@
 """What an estimator is: Samples in, an Estimate out; absorbing is the only thing that changes it."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -72,6 +73,27 @@ class Status(StrEnum):
     FAULTED = "faulted"
 
 
+class Spectrum(NamedTuple):
+    """How well the motion tells the parameters apart, see spectrum.py."""
+
+    values: tuple[float, ...]  # singular values of the columns of length one, whitened, largest first; () when unknown
+    weakest: str  # the direction that is told least, in words
+
+    @property
+    def condition(self) -> float:
+        """Largest over smallest; infinite where a direction is not told at all, NaN when unknown."""
+        if not self.values:
+            return math.nan
+        return self.values[0] / self.values[-1] if self.values[-1] > 0.0 else math.inf
+
+    def __str__(self) -> str:
+        told = f"condition {self.condition:.{0 if self.condition >= 10 else 1}f}".replace("inf", "∞")
+        return f"{told}, least told apart: {self.weakest}" if self.weakest else told
+
+
+UNKNOWN: Final = Spectrum((), "")
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """What is known of one joint at one instant."""
@@ -88,6 +110,7 @@ class Estimate:
     measured: float  # the last row's first output, N·m (or N for a prismatic joint)
     predicted: float
     progress: float  # of the starting procedure, per cent
+    spectrum: Spectrum = UNKNOWN  # of the start, so far; then of what was learnt from last, start or refit
 
 
 # What a friction law takes as arguments, the middle axis of Rows.samples.
@@ -192,6 +215,7 @@ class Event(NamedTuple):
     time: int  # ns
     kind: str  # started, alarm, recovered, held, moving, fault, refit, …
     text: str  # the cause, in words
+    window: tuple[int, int] | None = None  # ns, first and last instant of the rows that it speaks of
 
 
 class JointEstimator(Protocol):

@@ -51,7 +51,8 @@ class Explanation(NamedTuple):
     step: Floats  # (nonlinear,) of s
     sigma: Floats  # (nonlinear,) of that step, for a residual variance of 1
     spread: Floats  # (parameters,) standard deviations of θ with η free, for a residual variance of 1
-    inverse: Floats  # ([ΦᵀΦ ΦᵀT; TᵀΦ TᵀT] + prior)⁻¹
+    gram: Floats  # [ΦᵀΦ ΦᵀT; TᵀΦ TᵀT] + prior
+    inverse: Floats  # gram⁻¹
     mean: Floats  # the same products, without prior, a row
     rows: int
 
@@ -114,6 +115,7 @@ def explain(rows: Rows, slopes: Floats, first: int, shape: Shape, noise: Floats,
         (inverse @ right)[p:],
         spread[p:],
         spread[:p],
+        whole,
         inverse,
         products / max(1, count),
         count,

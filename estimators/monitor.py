@@ -68,7 +68,8 @@ class Monitored(Watching):
             self._before = self._prior(self._snapshot)
         else:  # the new η came from a short window: look at a longer one first
             self._try = round(LONGER * (now - self._onset))
-        self._say("transient", f"values from before stand; the change began {self._ago(self._onset)} s before")
+        text = f"values from before stand; the change began {self._ago(self._onset)} s before"
+        self._say("transient", text, self._since(self._onset))
 
     def _continue_transient(self) -> None:
         if self._monitor.design == "simple":
@@ -111,12 +112,13 @@ class Monitored(Watching):
             missed = self._history.since(self._seen)
             self.rls.absorb(np.ascontiguousarray(missed.phi), np.ascontiguousarray(missed.y))
             self.rls.state[at.ALARMS] = max(alarms, self.rls.state[at.ALARMS])
-            self._recover("nothing changed: values from before the alarm go on")
+            self._recover("nothing changed: values from before the alarm go on", self._since(first))
             return
         self._onset = max(self._onset, first)
         self._relearn(first, self._before, explained.theta)
         self._inflate(explained)
-        self._recover(f"the linear parameters changed {self._ago(first)} s ago; new values, η as before")
+        text = f"the linear parameters changed {self._ago(first)} s ago; new values, η as before"
+        self._recover(text, self._since(first))
 
     def _found(self, outcome: Outcome | None, reason: str, pending: Pending) -> None:
         if pending.purpose == "start":
@@ -142,18 +144,20 @@ class Monitored(Watching):
         self._take_over(outcome.learnt, pending.last)
         explained = self._explain(pending.first, before)
         self._inflate(explained)
+        self._tell_apart(explained)
         if pending.purpose != "confirmation":
             self._confirm = self._history.total + round(CONFIRM * self._span())
             self._onset = pending.first
         if self.phase is Phase.TRANSIENT:
-            self._recover("new values and new η")
+            self._recover("new values and new η", pending.window)
 
     def _give_up(self) -> None:
         """A period has passed and nothing explains it: the residual of now is the new usual."""
         self._relearn(self._onset, nothing(self.rls.p), self.rls.theta.copy())
         self.rls.accept_noise()
         self._usual = max(self._usual, self.rls.variance())
-        self._recover("new values; the residual stays larger than before, and no η explains it")
+        text = "new values; the residual stays larger than before, and no η explains it"
+        self._recover(text, self._since(self._onset))
 
     def _restart(self, cause: str) -> None:
         super()._restart(cause)

@@ -18,13 +18,16 @@ from numpy.typing import NDArray
 from estimators import course, keeping
 from estimators import rls_state as at
 from estimators.alarm import calibrate
-from estimators.base import Estimate, Event, Floats, Parameter, Phase, Rows, Settings, Status
-from estimators.forgetting import Forgetting, Threshold
+from estimators.base import UNKNOWN, Estimate, Event, Floats, Parameter, Phase, Rows, Settings, Status
+from estimators.forgetting import ONSET, Forgetting, Threshold
 from estimators.health import DEVIATIONS, Gate, Validity, sick
+from estimators.instants import Instants
 from estimators.rls import LARGEST, RecursiveLeastSquares
+from estimators.spectrum import spectrum
 from estimators.untold import Untold
 from estimators.window import Window
 
+LOOK_BACK: Final = 64.0  # s of motion
 REVIEW: Final = 0.1  # s between two decisions
 SCALE_WINDOW: Final = 1.0  # s of motion that give the columns' scale
 PATIENCE: Final = 5.0  # times the start's length, after which it ends without its uncertain parameters
@@ -40,7 +43,8 @@ class Procedure:
 
     # here and in those who derive: built anew, or of no use without the rows that are not kept
     UNKEPT: ClassVar[frozenset[str]] = frozenset(
-        {"_events", "_window", "_shape", "_history", "_slopes", "_executor", "_monitor", "_pending", "_suspects", "law"}
+        {"_events", "_window", "_instants", "_shape", "_history", "_slopes"}
+        | {"_executor", "_monitor", "_pending", "_suspects", "law"}
     )
 
     def __init__(
@@ -67,9 +71,12 @@ class Procedure:
         self._filled = 0  # rows of the current block
         self._counts = np.zeros(course.COUNTS, np.int64)
         self._window = Window()
+        self._instants = Instants(round(LOOK_BACK / period))  # of the rows that taught
+        self._spectrum = UNKNOWN
         self._motion = 0  # rows that taught since the phase began
         self._cycle = 0  # rows in one motion period, 0 when there is none
         self._alarms = 0.0
+        self._changed = 0  # ns, when what the last alarm was about began
         self._quiet = 0.0  # residual variance below which a transient may end
         self._anchor = np.zeros(len(parameters))  # where the wide prior stands: it pulls weak directions towards itself
         self._weights = np.ones((course.WEIGHTS, len(parameters)))
@@ -122,6 +129,7 @@ class Procedure:
             measured=float(self._last[1][0]),
             predicted=float(self._last[0][0] @ values),
             progress=self._progress(),
+            spectrum=self._spectrum,
         )
 
     def events(self) -> list[Event]:
@@ -182,6 +190,7 @@ class Procedure:
         self._deviations = validity.judged[DEVIATIONS] * self._inflation
         self._filled = int(counts[course.FILLED])
         self._motion += int(counts[course.TAUGHT])
+        self._instants.add(rows.time[:taken][kept[:taken]])
         self._time = int(rows.time[taken - 1])
         self._last = (rows.phi[taken - 1].copy(), rows.y[taken - 1].copy())
         return int(taken)
@@ -200,9 +209,10 @@ class Procedure:
         """Learn from rows in motion."""
         phi, y = rows.phi, rows.y
         self._motion += len(y)
+        self._instants.add(rows.time[(np.isfinite(y) & np.isfinite(phi).all(axis=2)).any(axis=1)])
         waiting = self.phase in (Phase.WAITING, Phase.FAULTED)
         if len(y) and (waiting or self.phase is Phase.STARTING):
-            refused = self._window.add(phi, y)
+            refused = self._window.add(rows.time, phi, y)
             self.rls.state[at.REFUSED] += refused if waiting else 0  # else the kernel counts
         if not waiting:
             self._untold.add(phi, self.rls.noise)
@@ -246,6 +256,7 @@ class Procedure:
             self._motion = 0
             return
         self._learn_window(self._window.power())
+        self._look(self._window.noise(self.rls.theta))
         self.phase = Phase.STARTING
         self._judge()
 
@@ -258,8 +269,13 @@ class Procedure:
             self.rls.absorb(phi, y)
         self._untold.begin(np.concatenate([phi for phi, _ in self._window.parts]), noise, self._leverage, self._signal)
 
+    def _look(self, noise: Floats) -> None:
+        """What the start's window tells apart; noise: (outputs,) variances."""
+        self._spectrum = spectrum(self._window.products(noise), self._names)
+
     def _continue_start(self) -> None:
         if self._motion % max(1, round(SCALE_WINDOW / self._period)) < self._block and not self._gate.resting:
+            self._look(self._window.noise(self.rls.theta))
             self._cycle = self._window.cycle()
             self._honesty[:] = self._window.honesty(self.rls)
         ready = self._motion >= self._needed() and not self._validity.reasons
@@ -282,13 +298,15 @@ class Procedure:
         self.rls.settle(threshold, PERIODS * self._cycle)
         self._quiet = QUIET * threshold.noise
         self._honesty[:] = window.honesty(self.rls)
+        self._look(self.rls.noise)
         self._judge()
         self._good = np.array([self.rls.theta, self._deviations])
         self._alarms = self.rls.state[at.ALARMS]
         self.phase = Phase.NORMAL
         self._held = False
         weak = "; ".join((*self._validity.reasons, *self._accused()))
-        self._say("started", f"from {len(window) * self._period:.1f} s of motion" + (f", but {weak}" if weak else ""))
+        text = f"from {len(window) * self._period:.1f} s of motion, {self._spectrum}"
+        self._say("started", text + (f"; but {weak}" if weak else ""), window.span)
         window.clear()
 
     def _threshold(self, squared: Floats) -> Threshold:
@@ -305,7 +323,9 @@ class Procedure:
         self.phase = Phase.TRANSIENT
         self._motion = 0
         self._wanted = self._validity.valid.copy()
-        self._say("alarm", "the residual left what it was at the start: relearning, last good values stand")
+        window = self._instants.span(int(self.rls.state[at.SINCE]) + int(self.rls.state[ONSET]))
+        self._changed = window[0] if window else self._time
+        self._say("alarm", "the residual left what it was at the start: relearning, last good values stand", window)
 
     def _continue_transient(self) -> None:
         """New values count when they are covered and the residual is quiet; a residual that stays is the new usual."""
@@ -321,11 +341,12 @@ class Procedure:
                 "new values; " + ("some lack excitation" if quiet else "the residual stays larger than before")
             )
 
-    def _recover(self, text: str) -> None:
+    def _recover(self, text: str, window: tuple[int, int] | None = None) -> None:
+        """window: of the new values; else all since what the alarm was about began."""
         self.phase = Phase.NORMAL
         self._alarms = self.rls.state[at.ALARMS]
         self._good = np.array([self.rls.theta, self._deviations])
-        self._say("recovered", text)
+        self._say("recovered", text, window or (self._changed, self._time))
 
     def _restart(self, cause: str) -> None:
         self.phase = Phase.FAULTED
@@ -334,6 +355,7 @@ class Procedure:
         self._motion = 0
         self._cycle = 0
         self._anchor = np.zeros(self.rls.p)
+        self._spectrum = UNKNOWN
         self._say("fault", f"{cause}: starting again (restart {self.restarts})")
 
     # --- reporting
@@ -368,5 +390,5 @@ class Procedure:
         share = min(self._motion / self._needed(), self._validity.readiness)
         return float(100.0 * min(1.0, max(share, self._motion * self._period / (PATIENCE * self._start))))
 
-    def _say(self, kind: str, text: str) -> None:
-        self._events.append(Event(self._time, kind, text))
+    def _say(self, kind: str, text: str, window: tuple[int, int] | None = None) -> None:
+        self._events.append(Event(self._time, kind, text, window))

@@ -15,17 +15,17 @@ from estimators.explanation import Explanation, Prior, Slopes, explain, nothing
 from estimators.forgetting import Forgetting, Threshold
 from estimators.history import History
 from estimators.keeping import NotTheSameError
-from estimators.procedure import PERIODS, Procedure
+from estimators.procedure import LOOK_BACK, PERIODS, Procedure
 from estimators.refit_job import Inline, Outcome, job, run
 from estimators.refit_settings import Monitor
 from estimators.relearn import COUNTERS, relearn
 from estimators.shape import Shape
+from estimators.spectrum import spectrum
 from estimators.suspects import Suspect
 
 START_PERIODS: Final = 1.5  # motion periods that a start takes at least
 DRIFT_EVERY: Final = 1.0  # s
 STALE: Final = 30.0  # s of rows after which a refit's result is too old
-LOOK_BACK: Final = 64.0  # s of motion
 NOISE_PLACES: Final = slice(at.CONSTANT + 8, at.CONSTANT + 11)  # v₀, k and h of the alarm in a state
 
 
@@ -38,6 +38,7 @@ class Pending(NamedTuple):
     last: int
     epoch: int
     text: str  # the window in words
+    window: tuple[int, int] | None  # ns, likewise
 
 
 class Searching(Procedure):
@@ -156,15 +157,16 @@ class Searching(Procedure):
     def _search(self, purpose: str, first: int, rows: Rows, noise: Floats, before: Prior, again: bool = False) -> None:
         last = self._history.total
         text = f"{purpose}, {(last - max(first, last - len(rows.time))) * self._period:.2f} s of motion"
+        window = self._instants.span(last - max(first, last - len(rows.time)))
         self.refits["started"] += 1
-        self._say("refit_started", text)
+        self._say("refit_started", text, window)
         task = job(self._shape, rows, noise, before, again, self._monitor.refit)
         if again:
             task = replace(task, overlap=self._overlap, laws=self._shape.settings.alternatives())
         else:
             task = replace(task, learner=(self.rls.state.copy(), self._leverage.copy()))
         future = self._executor.submit(run, task)
-        self._pending = Pending(future, purpose, first, last, self._epoch, text)
+        self._pending = Pending(future, purpose, first, last, self._epoch, text, window)
         self._poll()
 
     def _poll(self) -> None:
@@ -190,8 +192,8 @@ class Searching(Procedure):
             f"{parameter.name} {before:.4g} → {after:.4g} {parameter.unit}"
             for parameter, before, after in zip(self._shape.nonlinear, self.eta, outcome.eta, strict=True)
         )
-        self._say("refit_accepted", pending.text)
-        self._say("refit", f"{pending.text}: {words}")
+        self._say("refit_accepted", pending.text, pending.window)
+        self._say("refit", f"{pending.text}: {words}", pending.window)
         self.eta = outcome.eta.copy()
         self._sigma = self._of_s(outcome)
         per_s = self._shape.deviations(self.eta, np.ones(len(self.eta)))
@@ -207,7 +209,7 @@ class Searching(Procedure):
 
     def _reject(self, pending: Pending, reason: str) -> None:
         self.refits["rejected"] += 1
-        self._say("refit_rejected", f"{pending.text}: {reason}")
+        self._say("refit_rejected", f"{pending.text}: {reason}", pending.window)
 
     def _prior(self, state: Floats) -> Prior:
         """Of the columns that are not friction: a change is first looked for in the friction."""
@@ -245,11 +247,19 @@ class Searching(Procedure):
         self._judge()
         self._due = self._history.total + round(DRIFT_EVERY / self._period)
 
-    def _explain(self, first: int, before: Prior) -> Explanation:
-        """The rows since `first` with η frozen."""
-        rows = self._history.since(first)
+    def _explain(self, first: int, before: Prior, noise: Floats | None = None) -> Explanation:
+        """The rows since `first` with η frozen; noise: (outputs,) variances, by default those of the learner."""
+        rows, noise = self._history.since(first), self.rls.noise if noise is None else noise
         slopes = self._slopes.since(self._history, rows, self._shape, self.eta)
-        return explain(rows, slopes, self._history.total - len(rows.time), self._shape, self.rls.noise, before)
+        return explain(rows, slopes, self._history.total - len(rows.time), self._shape, noise, before)
+
+    def _look(self, noise: Floats) -> None:
+        self._tell_apart(self._explain(self._onset, nothing(self.rls.p), noise))
+
+    def _tell_apart(self, explained: Explanation) -> None:
+        """What a window tells apart, η included, and what was known before as further rows."""
+        names = (parameter.name for parameter in self._shape.nonlinear)
+        self._spectrum = spectrum(explained.gram, (*self._names, *names))
 
     def _inflate(self, explained: Explanation) -> None:
         """How much less certain θ is for η not being known: with the tangent columns, over without."""
@@ -270,6 +280,10 @@ class Searching(Procedure):
     def _find_cycle(self, found: int) -> None:
         if self._monitor.period is None:
             self._cycle = found
+
+    def _since(self, number: int) -> tuple[int, int] | None:
+        """First and last instant, ns, of the rows from this number on."""
+        return self._instants.span(self._history.total - number)
 
     def _ago(self, number: int) -> str:
         return f"{(self._history.total - number) * self._period:.2f}"

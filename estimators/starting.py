@@ -30,13 +30,12 @@ class Starting(Searching):
     """The starting phase of monitor.py."""
 
     def _begin(self) -> None:
+        self._try, self._onset = 0, self._history.total - self._motion
         super()._begin()
-        self._try = 0
-        if self.phase is Phase.STARTING:
-            self._onset = self._history.total - self._motion
 
     def _continue_start(self) -> None:
         if self._motion % max(1, round(SCALE_WINDOW / self._period)) < self._block and not self._gate.resting:
+            self._look(self._window.noise(self.rls.theta))
             self._find_cycle(self._window.cycle())
             self._honesty[:] = self._window.honesty(self.rls)
         if self._pending is None and self._motion >= max(self._needed(), self._try):
@@ -55,7 +54,7 @@ class Starting(Searching):
                 self._restart(f"no η was found in {self._motion * self._period:.0f} s of motion: {reason}")
             return
         if outcome.law is not None:
-            self._adopt(outcome.law)
+            self._adopt(outcome.law, pending)
         if self._recentred(outcome, pending):
             return
         sigma = self._of_s(outcome)
@@ -71,7 +70,7 @@ class Starting(Searching):
         rows = self._history.since(pending.first)
         self._suspects = self._shape.suspected(rows, outcome.eta, outcome.theta, outcome.noise, self._overlap)
         self._window.clear()
-        self._window.add(rows.phi.copy(), rows.y.copy())
+        self._window.add(rows.time, rows.phi.copy(), rows.y.copy())
         self._anchor = outcome.theta
         self._learn_window(outcome.noise)
         self._calibrate()
@@ -112,11 +111,12 @@ class Starting(Searching):
             return ()
         return (f"something taken as known is wrong, most likely {' or '.join(map(str, self._suspects))}",)
 
-    def _adopt(self, law: FrictionSettings) -> None:
+    def _adopt(self, law: FrictionSettings, pending: Pending) -> None:
         """Another friction law with the same columns explains the motion better."""
         ours, theirs = self._shape.settings.model_dump(), law.model_dump()
         words = ", ".join(f"{key} = {value}" for key, value in theirs.items() if value != ours[key])
-        self._say("law", f"{words} explains the motion better than what is configured, and is used from here on")
+        text = f"{words} explains the motion better than what is configured, and is used from here on"
+        self._say("law", text, pending.window)
         self.law, self._shape = law, Shape(self._shape.joint, self._shape.taps, law)
 
     def _threshold(self, squared: Floats) -> Threshold:

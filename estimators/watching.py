@@ -126,7 +126,7 @@ class Watching(Starting):
             for parameter, step, bends in zip(self._shape.nonlinear, explained.step, bent, strict=True)
             if bends
         )
-        self._say("drift", f"over {self._ago(first)} s of motion: {words}")
+        self._say("drift", f"over {self._ago(first)} s of motion: {words}", self._since(first))
         self._search("drift", first, self._history.since(first), self.rls.noise, self._around())
 
     def _gain(self, explained: Explanation, noise: float) -> float:

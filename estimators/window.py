@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from estimators.alarm import honesty, motion_period, robust_mean
-from estimators.base import Floats
+from estimators.base import Floats, Nanoseconds
 from estimators.rls import RecursiveLeastSquares
 
 FLOOR: Final = 1e-6  # of an output's rms: the least noise it is believed to have
@@ -18,6 +18,7 @@ class Window:
 
     def __init__(self) -> None:
         self.parts: list[tuple[Floats, Floats]] = []  # as they came, rows without any finite output left out
+        self.span: tuple[int, int] | None = None  # ns, first and last instant
         self._clean: list[tuple[Floats, Floats]] = []
 
     def __len__(self) -> int:
@@ -25,13 +26,18 @@ class Window:
 
     def clear(self) -> None:
         """Forget all rows."""
-        self.parts, self._clean = [], []
+        self.parts, self._clean, self.span = [], [], None
 
-    def add(self, phi: Floats, y: Floats) -> int:
-        """Append rows: phi (rows, outputs, parameters), y (rows, outputs). Returns how many had no finite output."""
+    def add(self, time: Nanoseconds, phi: Floats, y: Floats) -> int:
+        """Append rows: time (rows,) ns, phi (rows, outputs, parameters), y (rows, outputs).
+
+        Returns how many had no finite output.
+        """
         usable = np.isfinite(y) & np.isfinite(phi).all(axis=2)
         whole = usable.any(axis=1)
-        phi, y, usable = phi[whole], y[whole], usable[whole]
+        time, phi, y, usable = time[whole], phi[whole], y[whole], usable[whole]
+        if len(time):
+            self.span = (self.span[0] if self.span else int(time[0]), int(time[-1]))
         self.parts.append((phi, y))
         self._clean.append((np.where(usable[:, :, None], phi, 0.0), np.where(usable, y, 0.0)))
         return int(np.count_nonzero(~whole))
@@ -55,6 +61,12 @@ class Window:
         scale = np.sqrt(np.mean(np.sum(phi**2 / noise[None, :, None], axis=1), axis=0))
         signal = np.sqrt(np.mean(np.sum(y**2 / noise, axis=1)))
         return np.where(scale > 0, scale, 1.0 / np.sqrt(noise.min())), float(signal)
+
+    def products(self, noise: Floats) -> Floats:
+        """ΦᵀΦ, whitened: (parameters, parameters); noise: (outputs,) variances."""
+        phi, _ = self._rows()
+        flat = (phi / np.sqrt(noise)[:, None]).reshape(-1, phi.shape[2])
+        return np.asarray(flat.T @ flat)
 
     def solution(self, noise: Floats, scale: Floats, least: float) -> Floats:
         """Least squares over all rows: (parameters,); 0 along directions that `least` rows of motion would tell better.
