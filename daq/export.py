@@ -13,6 +13,7 @@ import numpy as np
 from daq.config import Config, routes
 from daq.recorded import blocks, configuration, said
 from daq.recording import RecordingError
+from daq.schema import WINDOW
 from daq.transcript import Block
 from daq.update import Map
 
@@ -154,7 +155,7 @@ def _row(family: str, update: Map, names: Sequence[str]) -> Map:
     if family == "estimate":
         health = update["health"]
         row |= {"phase": update["phase"], "status": health["status"], "reasons": "; ".join(health["reasons"])}
-        row |= {key: update.get(key) for key in ("error", "forgetting", "progress", "latency")}
+        row |= {key: update.get(key) for key in ("error", "forgetting", "progress", "condition", "latency")}
         row |= {name: update["parameters"].get(name) for name in names}
         row |= {f"{name}.deviation": update["deviations"].get(name) for name in names}
     elif family == "residual":
@@ -164,7 +165,7 @@ def _row(family: str, update: Map, names: Sequence[str]) -> Map:
         row |= {f"{name}.{key}": update[key].get(name) for name in names for key in ("baseline", "percent", "z")}
         row |= {"drifted": " ".join(update["drifted"])}
     else:
-        row |= {"kind": update["kind"], "text": update["text"]}
+        row |= {key: update.get(key) for key in ("kind", "text", *WINDOW)}
     return row
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daq.samples import points
+from daq.schema import SPECTRUM, WINDOW
 from daq.update import Map
 from estimators.curves import POINT, Curves
 from estimators.joints import JointModelSettings
@@ -165,7 +166,7 @@ class History:
         elif family == "samples":
             self._samples(self._joint(name), update)
         elif family == "event":
-            event = {key: update[key] for key in ("timestamp", "joint", "kind", "text")}
+            event: Map = {key: update[key] for key in ("timestamp", "joint", "kind", "text", *WINDOW) if key in update}
             self._events.append(event)
             self._fresh_events.append(event)
             if event["kind"] == "baseline":  # another one from here on, or none
@@ -243,7 +244,8 @@ class History:
         joint.estimates.append((*head, *update["parameters"].values(), *update["deviations"].values()))
         joint.state = {
             key: update[key]
-            for key in ("timestamp", "phase", "health", "progress", "error", "forgetting", "latency", "boot")
+            for key in ("timestamp", "phase", "health", "progress", "error", "forgetting", "latency", "boot", *SPECTRUM)
+            if key in update
         } | {"received": now}
 
     def _samples(self, joint: JointHistory, update: Map) -> None:

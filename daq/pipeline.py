@@ -168,10 +168,12 @@ class JointLine:
         return messages
 
     def _events(self, epoch: int) -> list[Message]:
-        return [
-            self._publication.event(event.kind, event.text, (event.time + epoch) / 1e9)
-            for event in self.estimator.events()
-        ]
+        messages = []
+        for event in self.estimator.events():
+            first, last = event.window or (0, 0)
+            window = ((first + epoch) / 1e9, (last + epoch) / 1e9) if event.window else None
+            messages.append(self._publication.event(event.kind, event.text, (event.time + epoch) / 1e9, window))
+        return messages
 
     def _recovered(self, time: int) -> list[Message]:
         self._stale, self._missing = False, ()

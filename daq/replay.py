@@ -270,5 +270,7 @@ def tell(pipeline: Pipeline, counts: Counts, played: Played, wall: float, stream
         print(f"{joint.name}: {estimate.phase}, {estimate.status}; {joint.samples} samples; {lost}", file=stream)
         for reason in estimate.reasons:
             print(f"    {reason}", file=stream)
+        if estimate.spectrum.values:
+            print(f"    {estimate.spectrum}", file=stream)
         for parameter, value, deviation in zip(estimate.names, estimate.values, estimate.deviations, strict=True):
             print(f"    {parameter:20} {value:14.6g} ± {deviation:.2g}", file=stream)

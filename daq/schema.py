@@ -34,6 +34,10 @@ def _object(text: str, properties: Schema, required: Iterable[str]) -> Schema:
     return {"type": "object", "description": text, "properties": properties, "required": list(required)}
 
 
+def _list(text: str) -> Schema:
+    return {"type": "array", "items": {"type": "number"}, "description": text}
+
+
 def _numbers(text: str, names: Iterable[str]) -> Schema:
     """Numbers by parameter name; the names are listed where they are known."""
     properties = {name: {"type": "number"} for name in names}
@@ -58,6 +62,9 @@ def _estimate(names: Iterable[str]) -> Schema:
         "error": _number("rms prediction error over rms measured, of the last seconds"),
         "forgetting": _number("lambda of the last update; 1 forgets nothing"),
         "progress": _number("of the starting procedure, per cent"),
+        "condition": _number("of the motion so far while starting, then of the last start or refit; 1 is best"),
+        "singular_values": _list("of its regressor, columns whitened and of length one, largest first"),
+        "weakest": _text("the parameters that it tells least apart"),
         "health": _object(
             "whether to trust the values",
             {
@@ -84,6 +91,8 @@ def _event(_: Iterable[str]) -> Schema:
     return JOINT | {
         "kind": _text("; ".join(f"{kind}: {text}" for kind, text in EVENTS.items()), EVENTS),
         "text": _text("the cause, in words"),
+        "from": _number("Unix s of the first row that it speaks of"),
+        "to": _number("Unix s of the last one"),
     }
 
 
@@ -134,11 +143,13 @@ CLOCK: Final[Schema] = {"$schema": DIALECT, "title": "clock"} | _object(
     },
     ("timestamp", "monotonic", "epoch"),
 )
+SPECTRUM: Final = ("condition", "singular_values", "weakest")
+WINDOW: Final = ("from", "to")
 # family → (title, fields, fields that may be missing)
 TOPICS: Final[dict[str, tuple[str, Callable[[Iterable[str]], Schema], frozenset[str]]]] = {
-    "estimate/": ("parameters of a joint", _estimate, frozenset(("error", "forgetting"))),
+    "estimate/": ("parameters of a joint", _estimate, frozenset(("error", "forgetting", *SPECTRUM))),
     "residual/": ("torque of a joint", _residual, frozenset(("measured", "predicted", "residual"))),
-    "event/": ("something happened to a joint", _event, frozenset()),
+    "event/": ("something happened to a joint", _event, frozenset(WINDOW)),
     "drift/": ("a joint against its baseline", _drift, frozenset()),
     "meta": ("names, units, models", _meta, frozenset()),
 }

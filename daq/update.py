@@ -85,6 +85,8 @@ class Publication:
             "arrival": arrival,
             "latency": latency,
         }
+        if (spectrum := estimate.spectrum).values:
+            body |= {"condition": spectrum.condition, "singular_values": spectrum.values, "weakest": spectrum.weakest}
         return f"estimate/{self.joint}".encode(), msgpack.packb(body)
 
     def residual(self, estimate: Estimate, timestamp: float) -> tuple[bytes, bytes]:
@@ -101,9 +103,16 @@ class Publication:
         """`drift/<joint>`: a joint against its baseline, see daq.drift."""
         return f"drift/{self.joint}".encode(), msgpack.packb(self.head("drift", timestamp) | drift)
 
-    def event(self, kind: str, text: str, timestamp: float) -> tuple[bytes, bytes]:
-        """`event/<joint>`: something happened (kind: see EVENTS), with its cause in words."""
+    def event(
+        self, kind: str, text: str, timestamp: float, window: tuple[float, float] | None = None
+    ) -> tuple[bytes, bytes]:
+        """`event/<joint>`: something happened (kind: see EVENTS), with its cause in words.
+
+        window: Unix s of the first and the last row that it speaks of.
+        """
         body = self.head("event", timestamp) | {"kind": kind, "text": text}
+        if window is not None:
+            body |= {"from": window[0], "to": window[1]}
         return f"event/{self.joint}".encode(), msgpack.packb(body)
 
 

@@ -61,6 +61,24 @@ export const duration = (seconds) => {
   return seconds < 6000 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3600)} h`;
 };
 
+// of a regressor: how much better the best told direction is than the worst
+export const condition = (value) => {
+  if (value === undefined) return NOTHING;
+  if (value === null || !(value < 1e7)) return "> 10⁷";
+  return value < 9.95 ? value.toFixed(1) : count(Math.round(value));
+};
+
+// "1.80 s window, 22:10:03.2–05.0": what an event speaks of, in local time; the end says only what is not as at the beginning
+export const span = (from, to) => {
+  const instant = (timestamp) => {
+    const tenths = Math.round(10 * timestamp);
+    return `${clock(Math.floor(tenths / 10))}.${tenths % 10}`;
+  };
+  const [first, last] = [instant(from), instant(to)];
+  const seconds = to - from;
+  return `${seconds.toFixed(seconds < 9.995 ? 2 : 1)} s window, ${first}–${first.slice(0, 6) === last.slice(0, 6) ? last.slice(6) : last}`;
+};
+
 export const clock = (timestamp) => new Date(1000 * timestamp).toLocaleTimeString("en-GB");
 
 export const date = (timestamp) => new Date(1000 * timestamp).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });

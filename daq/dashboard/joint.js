@@ -79,6 +79,13 @@ class Knowledge {
   }
 }
 
+// what the motion of the start, or of the last search, tells apart
+function told({ phase, condition, weakest, singular_values: known }) {
+  if (!known) return "";
+  const when = phase === "starting" ? "so far" : "of the last start or search";
+  return `Condition ${when}: ${format.condition(condition)}${weakest ? ` · least told apart: ${readable(weakest)}` : ""}`;
+}
+
 export class JointView {
   constructor(robot, joint) {
     this.joint = joint;
@@ -88,6 +95,7 @@ export class JointView {
     this.reasons = element("ul", { class: "reasons" });
     this.progress = element("div", { class: "progress" }, element("i"));
     this.progressText = element("span", { class: "progress-text" });
+    this.spectrum = element("p", { class: "spectrum", title: "how well the motion tells the parameters apart: largest over smallest singular value of the whitened regressor, columns of length one; 1 is best" });
     this.events = new EventLog(60, false);
     this.figures = Object.fromEntries([
       ["error", "prediction error", "rms of the prediction error, relative to what is measured"],
@@ -130,7 +138,7 @@ export class JointView {
       element("header", { class: "head" },
         element("div", { class: "title" }, element("h1", {}, this.joint.name), this.pill.node),
         element("div", { class: "health" }, this.explanation, this.reasons,
-          element("div", { class: "startup" }, this.progress, this.progressText)),
+          element("div", { class: "startup" }, this.progress, this.progressText), this.spectrum),
         figures),
       element("div", { class: `grid pictures ${this.curves.length > 1 ? "three" : ""}` }, ...this.curves.map((panel) => panel.node), this.knowledge.node),
       element("h2", {}, "Parameters", element("small", {}, "estimate with its ±1 σ band")),
@@ -191,6 +199,7 @@ export class JointView {
     mark(this.progress.parentNode, "on", String(starting));
     this.progress.firstChild.style.width = `${joint.state.progress ?? 0}%`;
     write(this.progressText, starting ? `${(joint.state.progress ?? 0).toFixed(0)} %` : "");
+    write(this.spectrum, told(joint.state));
     this.parameters.forEach(({ quantity }, i) => quantity.update(joint.estimates.last(joint.valueColumn(i)), joint.estimates.last(joint.deviationColumn(i))));
     write(figures.error.value, format.percent(joint.state.error));
     write(figures.residual.value, `${format.significant(joint.residualRms(5), 2)} ${joint.unit}`);

@@ -65,10 +65,14 @@ export class EventLog {
     const key = shown.map((event) => `${event.timestamp}${event.joint}${event.kind}`).join();
     if (key === this.key) return;
     this.key = key;
-    this.node.replaceChildren(...shown.map((event) => element("li", {},
-      element("time", {}, format.clock(event.timestamp)),
-      element("span", { class: "kind", "data-tone": toneOf(event.kind), title: happened(event.kind) }, readable(event.kind)),
-      element("span", { class: "text", title: event.text }, this.withJoint ? element("b", {}, event.joint) : "", event.text))));
+    this.node.replaceChildren(...shown.map((event) => {
+      const span = event.from === undefined ? "" : format.span(event.from, event.to);
+      return element("li", {},
+        element("time", {}, format.clock(event.timestamp)),
+        element("span", { class: "kind", "data-tone": toneOf(event.kind), title: happened(event.kind) }, readable(event.kind)),
+        element("span", { class: "text", title: span ? `${event.text} (${span})` : event.text },
+          this.withJoint ? element("b", {}, event.joint) : "", event.text, span && !this.withJoint ? element("small", {}, span) : ""));
+    }));
     if (!shown.length) this.node.append(element("li", { class: "none" }, "Nothing has happened yet."));
   }
 }
