@@ -79,10 +79,10 @@ class Knowledge {
   }
 }
 
-// what the motion of the start, or of the last search, tells apart
+// what the motion of the start, or of the last refit, tells apart
 function told({ phase, condition, weakest, singular_values: known }) {
   if (!known) return "";
-  const when = phase === "starting" ? "so far" : "of the last start or search";
+  const when = phase === "starting" ? "so far" : "of the last start or refit";
   return `Condition ${when}: ${format.condition(condition)}${weakest ? ` · least told apart: ${readable(weakest)}` : ""}`;
 }
 

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from daq.schema import TOPICS, schema
 from daq.update import INTERNAL, PUBLIC, VERSION, Introduction, Publication
-from estimators.base import Estimate, Phase, Status
+from estimators.base import UNKNOWN, Estimate, Phase, Spectrum, Status
 
 HEAD = {"timestamp": float, "v": int, "robot": str, "seq": int, "boot": int}
 PARAMETER = {"unit": "kg·m²", "low": 0.0, "high": 10.0, "equation": "(1)"}
@@ -19,11 +19,14 @@ DRIFT = {
 }  # fmt: skip
 
 
-def estimate(error: float = 0.01) -> Estimate:
+SPECTRUM = Spectrum((1.5, 0.5, 0.05), "coulomb against inertia")
+
+
+def estimate(error: float = 0.01, spectrum: Spectrum = SPECTRUM) -> Estimate:
     return Estimate(
         time=5, phase=Phase.TRANSIENT, status=Status.HELD, reasons=("alarm",), names=("inertia", "coulomb"),
         values=np.array([0.5, 2.0]), deviations=np.array([0.01, math.inf]), error=error, forgetting=0.99,
-        measured=3.5, predicted=3.25, progress=40.0,
+        measured=3.5, predicted=3.25, progress=40.0, spectrum=spectrum,
     )  # fmt: skip
 
 
@@ -31,7 +34,7 @@ def every(publication: Publication) -> dict[str, tuple[bytes, bytes]]:
     return {
         "estimate/": publication.estimate(estimate(), 12.5, 12.4, 1e-4),
         "residual/": publication.residual(estimate(), 12.5),
-        "event/": publication.event("alarm", "the residual left its band", 12.5),
+        "event/": publication.event("alarm", "the residual left its band", 12.5, (10.25, 12.0)),
         "drift/": publication.drift(DRIFT, 12.5),
         "meta": introduction().message(12.5),
     }
@@ -74,6 +77,9 @@ def test_every_message_keeps_to_its_schema_and_the_schema_to_the_message(family:
     strict = schema(family) | {"additionalProperties": False}
     Draft202012Validator.check_schema(strict)
     assert list(Draft202012Validator(strict).iter_errors(update)) == []
+    for name in set(update) - set(strict["required"]):
+        without = {key: value for key, value in update.items() if key != name}
+        assert list(Draft202012Validator(strict).iter_errors(without)) == [], name
     for name in strict["required"]:
         without = {key: value for key, value in update.items() if key != name}
         assert list(Draft202012Validator(strict).iter_errors(without)), name
@@ -86,6 +92,25 @@ def test_an_estimate_says_it_all() -> None:
     assert update["deviations"] == {"inertia": 0.01, "coulomb": math.inf}
     assert update["health"] == {"status": "held", "reasons": ["alarm"]}
     assert (update["error"], update["forgetting"], update["latency"]) == (0.01, 0.99, 1e-4)
+
+
+def test_what_the_motion_tells_apart_is_said_where_it_is_known() -> None:
+    publication = Publication("r", "elbow", 7, "N·m")
+    update = msgpack.unpackb(publication.estimate(estimate(), 1.0, 1.0, 0.0)[1])
+    assert update["singular_values"] == [1.5, 0.5, 0.05]
+    assert update["condition"] == pytest.approx(30.0)
+    assert update["weakest"] == "coulomb against inertia"
+    update = msgpack.unpackb(publication.estimate(estimate(spectrum=UNKNOWN), 1.0, 1.0, 0.0)[1])
+    assert not {"condition", "singular_values", "weakest"} & set(update)
+    update = msgpack.unpackb(publication.estimate(estimate(spectrum=Spectrum((1.0, 0.0), "a")), 1.0, 1.0, 0.0)[1])
+    assert update["condition"] == math.inf
+
+
+def test_an_event_says_of_which_rows_it_speaks_where_there_are_any() -> None:
+    publication = Publication("r", "elbow", 7, "N·m")
+    update = msgpack.unpackb(publication.event("refit", "x", 12.5, (10.25, 12.0))[1])
+    assert (update["from"], update["to"]) == (10.25, 12.0)
+    assert not {"from", "to"} & set(msgpack.unpackb(publication.event("held", "x", 12.5)[1]))
 
 
 def test_an_error_that_is_not_known_yet_is_nan_not_missing() -> None:

@@ -18,7 +18,7 @@ import zmq
 from daq.publisher import open_publisher
 from daq.samples import pack
 from daq.update import Publication
-from estimators.base import Axis, Estimate, Phase, Status
+from estimators.base import Axis, Estimate, Phase, Spectrum, Status
 from estimators.curves import Curves
 from estimators.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.friction.viscous_coulomb import ViscousCoulombSettings
@@ -125,8 +125,14 @@ class Joint:
         forgetting = 1.0 - (0.018 if phase == Phase.TRANSIENT else 0.00005 * (1 + math.sin(age)))
         return Estimate(
             int(age * 1e9), phase, status, reasons, tuple(self.truth), values, deviations,
-            error, forgetting, measured, predicted, progress,
+            error, forgetting, measured, predicted, progress, self.spectrum(progress),
         ), event  # fmt: skip
+
+    def spectrum(self, progress: float) -> Spectrum:
+        """The motion tells the more apart the longer it was watched."""
+        names = [name for name in self.truth if name not in ("omega_tanh", "omega_stribeck")]
+        values = np.geomspace(1.6, 1.6 / (38.0 + 4.0 * (100.0 - progress)), len(self.truth))
+        return Spectrum(tuple(values.tolist()), f"{names[-1]} against {names[-2]}")
 
     def drift(self, since: float, estimate: Estimate) -> dict[str, object]:
         """As daq.drift tells it: the shoulder's friction has grown since its commissioning."""
@@ -219,10 +225,11 @@ def main() -> None:
                 updates.send_multipart(publication.event("fault", "no data for 1.0 s", now))
             stamp = now if end[joint.name] < 0 else end[joint.name]
             if step == 0:
-                updates.send_multipart(publication.event("started", "start-up finished: condition 38, 13.0 s", stamp))
+                text = "from 13.0 s of motion, condition 38"
+                updates.send_multipart(publication.event("started", text, stamp, (stamp - 13.2, stamp)))
             if joint.name == "base" and step == int((options.past + 6) * options.rate):
                 text = "12.0 s of motion since the change: omega_tanh 0.049 → 0.052, omega_stribeck 0.138 → 0.141"
-                updates.send_multipart(publication.event("refit", text, stamp))
+                updates.send_multipart(publication.event("refit", text, stamp, (stamp - 12.4, stamp - 0.1)))
             if joint.name == "shoulder" and step == int(2 * options.rate):
                 text = "coulomb has drifted: +16.2 % of its baseline, 57.0 standard deviations"
                 updates.send_multipart(publication.event("drift", text, stamp))

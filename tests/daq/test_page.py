@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -144,6 +145,47 @@ def test_a_starting_joint_shows_its_progress(seven: str, open_page: Callable[...
     expect(page.locator(".startup i")).to_be_visible(timeout=SOON)
     before = page.locator(".progress-text").text_content()
     expect(page.locator(".progress-text")).not_to_have_text(before or "", timeout=SOON)
+    told = page.locator(".spectrum")
+    pattern = r"^Condition so far: \d+ · least told apart: gravity cos against gravity sin$"
+    expect(told).to_have_text(re.compile(pattern), timeout=SOON)
+    before = told.text_content()
+    expect(told).not_to_have_text(before or "", timeout=SOON)
+
+
+def test_a_started_joint_says_what_it_started_from_and_events_which_rows_they_speak_of(
+    seven: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(f"{seven}/#/joint/shoulder", timezone_id="UTC")
+    told = page.locator(".spectrum")
+    expect(told).to_have_text(
+        "Condition of the last start or refit: 38 · least told apart: gravity cos against gravity sin", timeout=SOON
+    )
+    window = page.locator(".log li", has_text="started").locator("small")
+    expect(window).to_have_text(re.compile(r"^13\.2 s window, \d\d:\d\d:\d\d\.\d–(\d\d:\d\d:)?\d\d\.\d$"))
+    expect(page.locator(".log li", has_text="has drifted").locator("small")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "text"),
+    [
+        (79803.2, 79805.01, "1.81 s window, 22:10:03.2–05.0"),
+        (79855.0, 79863.04, "8.04 s window, 22:10:55.0–22:11:03.0"),
+        (79803.96, 79923.0, "119.0 s window, 22:10:04.0–22:12:03.0"),
+    ],
+)
+def test_a_window_is_written_no_longer_than_it_must(
+    seven: str, open_page: Callable[..., Page], first: float, last: float, text: str
+) -> None:
+    page = open_page(seven, timezone_id="UTC")
+    script = "async ([from, to]) => (await import('./format.js')).span(from, to)"
+    assert page.evaluate(script, [first, last]) == text
+
+
+def test_a_condition_is_written_as_far_as_it_is_known(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(seven)
+    script = "async () => { const { condition } = await import('./format.js'); "
+    script += "return [1.234, 38.4, 1234, Infinity, null].map(condition); }"
+    assert page.evaluate(script) == ["1.2", "38", "1\u202f234", "> 10⁷", "> 10⁷"]
 
 
 def test_one_joint_in_full(seven: str, open_page: Callable[..., Page], wait: Callable[..., None]) -> None:
@@ -165,7 +207,7 @@ def test_one_joint_in_full(seven: str, open_page: Callable[..., Page], wait: Cal
         "Events",
     ):
         expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
-    expect(page.locator(".log li").filter(has_text="start-up finished")).to_be_visible()
+    expect(page.locator(".log li").filter(has_text="13.0 s of motion")).to_be_visible()
 
 
 def coloured(page: Page, selector: str, name: str) -> int:

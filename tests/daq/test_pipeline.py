@@ -60,7 +60,16 @@ def test_the_truth_comes_out_at_the_configured_rate(config: Config) -> None:
     residual = maps(messages, b"residual/elbow")[-1]
     assert residual["residual"] == pytest.approx(residual["measured"] - residual["predicted"])
     assert abs(residual["residual"]) < 0.3
-    assert [event["kind"] for event in maps(messages, b"event/elbow")] == ["started"]
+    (started,) = maps(messages, b"event/elbow")
+    assert started["kind"] == "started"
+    assert started["from"] == pytest.approx(1.0, abs=0.2)
+    assert 10.0 < started["to"] - started["from"] <= started["timestamp"] - 1.0
+    assert last["condition"] == pytest.approx(last["singular_values"][0] / last["singular_values"][-1])
+    assert f"least told apart: {last['weakest']}" in started["text"]
+    assert len(last["singular_values"]) == len(TRUTH)
+    first = next(update for update in estimates if "condition" in update)
+    assert first["phase"] == "starting"
+    assert first["timestamp"] < 2.5
 
 
 @pytest.mark.parametrize("size", [3, 21, 999])
