@@ -71,7 +71,7 @@ export const condition = (value) => {
 // "1.80 s window, 22:10:03.2–05.0": what an event speaks of, in local time; the end says only what is not as at the beginning
 export const span = (from, to) => {
   const instant = (timestamp) => {
-    const tenths = Math.round(10 * timestamp);
+    const tenths = Math.floor(10 * timestamp + 1e-3); // the clock cuts off, too
     return `${clock(Math.floor(tenths / 10))}.${tenths % 10}`;
   };
   const [first, last] = [instant(from), instant(to)];
