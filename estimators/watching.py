@@ -106,7 +106,7 @@ class Watching(Starting):
             f"{parameter.name} {value:.4g} {parameter.unit} ± {100 * one:.1g} %"
             for parameter, value, one in zip(self._shape.nonlinear, self.eta, sigma, strict=True)
         )
-        self._say("sharpened", f"over {self._ago(first)} s of motion: {words}")
+        self._say("sharpened", f"over {self._ago(first)} s of motion: {words}", self._since(first))
 
     def _drift(self, now: int) -> None:
         first = max(self._onset, now - self._span())
