@@ -50,6 +50,8 @@ def test_it_is_what_it_was(running: Integrated) -> None:
     assert np.array_equal(after.values, before.values)
     assert np.array_equal(after.deviations, before.deviations)
     assert (after.phase, after.status, after.error) == (before.phase, before.status, before.error)
+    assert after.spectrum == before.spectrum
+    assert after.spectrum.condition > 1.0
     assert [event.kind for event in again.events()] == ["resumed"]
     assert again.counters()["learnt"] == running.counters()["learnt"]
 
