@@ -10,7 +10,7 @@ import numpy as np
 
 from estimators import course
 from estimators import rls_state as at
-from estimators.base import Estimate, Floats, JointModel, Phase, Rows
+from estimators.base import UNKNOWN, Estimate, Floats, JointModel, Phase, Rows
 from estimators.explanation import Explanation, Prior, Slopes, explain, nothing
 from estimators.forgetting import Forgetting, Threshold
 from estimators.history import History
@@ -254,7 +254,10 @@ class Searching(Procedure):
         return explain(rows, slopes, self._history.total - len(rows.time), self._shape, noise, before)
 
     def _look(self, noise: Floats) -> None:
-        self._tell_apart(self._explain(self._onset, nothing(self.rls.p), noise))
+        try:
+            self._tell_apart(self._explain(self._onset, nothing(self.rls.p), noise))
+        except np.linalg.LinAlgError:  # values whose products overflow: the start's own tests will say so
+            self._spectrum = UNKNOWN
 
     def _tell_apart(self, explained: Explanation) -> None:
         """What a window tells apart, η included, and what was known before as further rows."""

@@ -173,7 +173,7 @@ def test_events_say_of_which_rows_they_speak() -> None:
     known = {"refit_started", "refit_accepted", "refit", "started", "alarm", "transient", "recovered"}
     assert known <= {event.kind for event in events}
     for event in events:
-        assert (event.window is not None) == (event.kind in known | {"refit_rejected", "drift"}), event
+        assert (event.window is not None) == (event.kind in known | {"refit_rejected", "drift", "sharpened"}), event
         if event.window is not None:
             first, last = event.window
             assert run.rows.time[0] <= first < last <= event.time, event

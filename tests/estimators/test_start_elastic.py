@@ -86,6 +86,17 @@ def test_values_that_are_not_finite_teach_nothing() -> None:
     assert joint.counters()["dropped"] > 400
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("kind", "size"), [("two_mass", 1e80), ("friction", 1e155)])
+def test_values_whose_products_overflow_are_a_fault(kind: str, size: float) -> None:
+    joint = Identification.model_validate({"model": {"kind": kind}, "standstill": 0.01}).build(1e-3)
+    t = np.arange(4000) * 1e-3
+    values = size * np.column_stack([np.sin(3.0 * t + k) for k in range(len(joint.channels))])
+    joint.absorb(np.arange(4000) * 1_000_000, values)
+    assert joint.estimate().phase is Phase.FAULTED
+    assert joint.estimate().spectrum.values == ()
+
+
 def test_a_law_that_gives_no_alarm_is_refused() -> None:
     with pytest.raises(ValueError, match=r'expected forgetting of kind "alarm" .*, found "fortescue"'):
         Identification.model_validate({"model": {"kind": "two_mass"}, "forgetting": Fortescue()})
