@@ -19,6 +19,7 @@ const EVENTS = {
   refit_accepted: "The search's result counts from here on.",
   refit: "By how much the search moved the nonlinear parameters.",
   refit_rejected: "The search's result does not count.",
+  sharpened: "The nonlinear parameters still hold and are more certain now, without a search.",
   law: "Another friction law explains the motion better and is used from here on.",
   drift: "A parameter has left its limits around the baseline, or the friction's shape moves.",
   fault: "The values must not be used.",
