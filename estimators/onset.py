@@ -20,11 +20,23 @@ RIDGE: Final = 1e-12  # of a column's square: keeps directions out that no row t
 
 
 def onset(rows: Rows, noise: Floats, before: Prior, candidates: int) -> int:
-    """Index, among the first `candidates` rows, of the first row of after; noise: (outputs,) variances."""
+    """Index, among the first `candidates` rows, of the first row of after; noise: (outputs,) variances.
+
+    Twice as many are looked at where one of the last eighth is likeliest: the alarm was another's, a disturbance that had passed.
+    """
     weight = np.isfinite(rows.y) / np.sqrt(noise)
     phi = np.nan_to_num(rows.phi) * weight[:, :, np.newaxis]
     wrong = np.nan_to_num(rows.y - rows.phi @ before.theta) * weight
     count = min(candidates, len(phi))
+    while True:
+        found = _likeliest(phi, wrong, before, count)
+        if found < 0.875 * count or count == len(phi):
+            return found
+        count = min(2 * count, len(phi))
+
+
+def _likeliest(phi: Floats, wrong: Floats, before: Prior, count: int) -> int:
+    """The k of the first `count` rows with the largest g(k); phi, wrong: whitened columns and errors of θ₀."""
     head, error = phi[:count], wrong[:count]
     gram = np.einsum("rmi,rmj->rij", head, head)
     cross = np.einsum("rmi,rm->ri", head, error)

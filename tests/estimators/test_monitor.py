@@ -53,6 +53,17 @@ def test_a_linear_jump_is_relearned_without_a_search(seed: int, linear_at: float
     assert np.abs(values[-1, :4] / (1.5 * LINEAR) - 1.0).max() < 0.05
 
 
+@pytest.mark.parametrize("early", [0.3, 0.6])
+def test_a_linear_jump_soon_after_a_disturbance_that_alarmed_is_relearned_without_a_search(early: float) -> None:
+    run = case(0, 0.01, linear_at=22.0, end=30.0)
+    row = round((22.0 - early) / PERIOD)
+    run.rows.y[row : row + 10] += 4.0
+    _, values, events = play(estimator(), run.rows)
+    assert -early < when(events, "alarm")[0] - 22.0 < 0.0, events
+    assert not when(events, "refit_started"), events
+    assert np.abs(values[-1, :4] / (1.5 * LINEAR) - 1.0).max() < 0.05
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_nonlinear_jump_is_searched_accepted_and_confirmed(seed: int) -> None:
     run = case(seed, 0.01, nonlinear_at=22.0, end=42.0)

@@ -25,9 +25,9 @@ def window(seed: int, begins: int, by: float, rows: int = 150) -> Rows:
     return part
 
 
-@pytest.mark.parametrize("begins", [0, 7, 20, 39])
+@pytest.mark.parametrize("begins", [0, 7, 20, 39, 40, 57, 100])
 @pytest.mark.parametrize("by", [1.5, 0.5])
-def test_a_large_change_is_placed_at_its_row(begins: int, by: float) -> None:
+def test_a_large_change_is_placed_at_its_row_also_behind_the_candidates(begins: int, by: float) -> None:
     for seed in range(3):
         assert onset(window(seed, begins, by), np.array([NOISE]), known(LINEAR), 40) == begins
 
