@@ -37,7 +37,7 @@ SIGNIFICANT: Final = 4.0  # σ
 BENT: Final = 20.0  # χ² that another η must promise for η to have moved …
 STRAIGHT: Final = 9.0  # … and at most may promise for it not to have
 CONFIRM: Final = 1.6  # motion periods from a refit to its confirmation
-LONGER: Final = 1.5  # times the window of an unconfirmed refit, before an alarm during it is judged
+LONGER: Final = 1.5  # times the window of an unconfirmed refit before an alarm during it is judged, CONFIRM at most
 GROWTH: Final = 1.2  # times the window of a rejected refit, before the next
 LEFT: Final = 0.15  # of a window that no η explains, left out of the next
 
@@ -67,7 +67,9 @@ class Monitored(Watching):
             self._onset = self._newest
             self._before = self._prior(self._snapshot)
         else:  # the new η came from a short window: look at a longer one first
-            self._try = round(LONGER * (now - self._onset))
+            window = now - self._onset
+            enough = max(CONFIRM * self._span(), window + SHORTEST / self._period)
+            self._try = round(min(LONGER * window, enough))
         text = f"values from before stand; the change began {self._ago(self._onset)} s before"
         self._say("transient", text, self._since(self._onset))
 

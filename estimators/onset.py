@@ -22,7 +22,7 @@ RIDGE: Final = 1e-12  # of a column's square: keeps directions out that no row t
 def onset(rows: Rows, noise: Floats, before: Prior, candidates: int) -> int:
     """Index, among the first `candidates` rows, of the first row of after; noise: (outputs,) variances.
 
-    Twice as many are looked at where one of the last eighth is likeliest: the alarm was another's, a disturbance that had passed.
+    Twice as many are looked at where one of the last eighth is likeliest: the alarm was of a disturbance before it.
     """
     weight = np.isfinite(rows.y) / np.sqrt(noise)
     phi = np.nan_to_num(rows.phi) * weight[:, :, np.newaxis]
@@ -30,7 +30,7 @@ def onset(rows: Rows, noise: Floats, before: Prior, candidates: int) -> int:
     count = min(candidates, len(phi))
     while True:
         found = _likeliest(phi, wrong, before, count)
-        if found < 0.875 * count or count == len(phi):
+        if found < count - count // 8 or count == len(phi):
             return found
         count = min(2 * count, len(phi))
 

@@ -76,6 +76,16 @@ def test_a_nonlinear_jump_is_searched_accepted_and_confirmed(seed: int) -> None:
     assert np.abs(values[-1, :4] / LINEAR - 1.0).max() < 0.05
 
 
+def test_a_linear_jump_shortly_before_the_confirmation_does_not_put_it_off() -> None:
+    """An alarm then is judged at the confirmation's own length: at 1.5 times the window it took 9 s."""
+    run = case(1, 0.01, linear_at=35.5, nonlinear_at=22.0, end=50.0)
+    times, values, events = play(estimator(), run.rows)
+    (recovered,) = (time for time in when(events, "recovered") if time > 35.5)
+    assert recovered - 35.5 < 5.0, events
+    late = times > 41.0
+    assert np.abs(values[late, :4] / (1.5 * LINEAR) - 1.0).max() < 0.06
+
+
 def test_the_refit_after_a_nonlinear_jump_comes_within_three_seconds_as_a_rule() -> None:
     """In one of ten draws another minimum fits nearly as well in the first seconds, and more motion is waited for."""
     waited = []
