@@ -14,12 +14,15 @@ SPAN: Final = 2.0  # s over which a channel is looked at
 class Channels:
     """Watches the raw rows of one joint, span by span."""
 
-    def __init__(self, names: Sequence[str], period: float) -> None:
-        """period: s between raw rows."""
+    def __init__(self, names: Sequence[str], period: float, standstill: float) -> None:
+        """period: s between raw rows; standstill: rad/s (m/s)."""
         self.faults: tuple[str, ...] = ()
+        self.certain: tuple[str, ...] = ()  # those that standstill does not excuse
         self._names = names
         self._span = max(2, round(SPAN / period))
         self._seconds = self._span * period
+        self._places = [i for i, name in enumerate(names) if name.endswith("position")]
+        self._still = standstill * self._seconds  # rad (m) that a joint at rest moves at most
         self._rows = 0
         self._values = np.empty((self._span, len(names)))  # looked at together: rows come one or two at a time
 
@@ -39,11 +42,14 @@ class Channels:
         valid = np.isfinite(self._values)
         found = np.asarray(valid.any(axis=0))
         low = np.min(self._values, axis=0, where=valid, initial=math.inf)
-        constant = found & (low == np.max(self._values, axis=0, where=valid, initial=-math.inf))
-        faults = []
+        high = np.max(self._values, axis=0, where=valid, initial=-math.inf)
+        constant = found & (low == high)
+        moves = bool((high - low > self._still)[self._places].any())
+        dead, stuck = [], []
         for name, finite, same, value in zip(self._names, found, constant, low, strict=True):
             if not finite:
-                faults.append(f"{name} gave no finite value for {self._seconds:g} s")
+                dead.append(f"{name} gave no finite value for {self._seconds:g} s")
             elif same and not constant.all():
-                faults.append(f"{name} stays at {value:.6g} although other channels change")
-        self.faults = tuple(faults)
+                stuck.append(f"{name} stays at {value:.6g} although other channels change")
+        self.faults = (*dead, *stuck)
+        self.certain = self.faults if moves else tuple(dead)

@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from estimators.base import Estimate, Event, Floats, Nanoseconds, Phase, Settings
+from estimators.base import Estimate, Event, Floats, Nanoseconds, Phase, Settings, Status
 from estimators.channels import Channels
 from estimators.collinear import collinear
 from estimators.forgetting import Alarm, Forgetting
@@ -109,7 +109,7 @@ class Integrated:
         else:
             self.procedure = Procedure(model.parameters, len(model.outputs), row, law, start, standstill)
         self._inspector = Inspector(model, self.conditioner.taps, self.conditioner.row_period)
-        self._channels = Channels(model.channels, period)
+        self._channels = Channels(model.channels, period, standstill)
         self._spikes = Spikes(model.channels, period)
         self._friction = model.friction
         self._effort = next(i for i, role in enumerate(model.channels) if role in ("torque", "force"))
@@ -135,10 +135,12 @@ class Integrated:
     def estimate(self) -> Estimate:
         """Report; never learns."""
         estimate = self.procedure.estimate()
-        faults = self._channels.faults
-        if not faults or estimate.phase not in (Phase.WAITING, Phase.STARTING):
+        early = estimate.phase in (Phase.WAITING, Phase.STARTING)
+        faults = self._channels.faults if early else self._channels.certain
+        if not faults:
             return estimate
-        return replace(estimate, reasons=(*faults, *estimate.reasons))
+        status = Status.LEARNING if estimate.status is Status.VALID else estimate.status
+        return replace(estimate, status=status, reasons=(*faults, *estimate.reasons))
 
     def friction(self) -> dict[str, Any]:
         """The friction law in use, as far as it is not searched."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from estimators.base import Floats, Phase
+from estimators.base import Floats, Phase, Status
 from estimators.collinear import collinear
 from estimators.integrated import Identification
 from estimators.joints.rigid import RigidSettings
@@ -83,6 +83,46 @@ def test_a_joint_at_rest_is_not_accused_of_constant_channels() -> None:
     joint = Identification.model_validate({"model": {"kind": "rigid"}}).build(0.005)
     joint.absorb(time, values)
     assert joint.estimate().reasons == ("waiting for motion",)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("role", [0, 1])
+@pytest.mark.parametrize("stays", [True, False])
+def test_a_channel_that_dies_or_freezes_in_normal_mode_is_named_but_not_at_standstill(role: int, stays: bool) -> None:
+    time, values = rigid(26.0)
+    model = {"kind": "rigid"}
+    joint = Identification.model_validate({"model": model}).build(0.005)
+    joint.absorb(time[:3000], values[:3000])
+    assert (joint.estimate().phase, joint.estimate().reasons) == (Phase.NORMAL, ())
+    wrong = values[3000:4000].copy()
+    wrong[:, role] = wrong[0, role] if stays else np.nan
+    joint.absorb(time[3000:4000], wrong)
+    told = " ".join(joint.estimate().reasons)
+    name = joint.channels[role]
+    assert (f"{name} stays at" in told) is (stays and name == "torque"), "with the only encoder still, all is at rest"
+    assert (f"{name} gave no finite value" in told) is not stays
+    assert joint.estimate().status is not Status.VALID
+    joint.absorb(time[4000:4800], values[4000:4800])
+    assert not any(name in reason for reason in joint.estimate().reasons)
+
+
+@pytest.mark.compiled
+def test_an_encoder_that_freezes_in_normal_mode_is_named_where_the_other_moves() -> None:
+    plant = Rig.model_validate({"identify": "elastic"}).build(1, 1, [])
+    joint = Identification.model_validate({"model": plant.model, "start": 8.5, "standstill": 0.01}).build(1e-3)
+    columns = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
+    measured = plant.rows(17_000)
+    values = np.column_stack(
+        [measured[:, columns.index(one.signal)] * one.scale for one in (plant.roles[role] for role in joint.channels)]
+    )
+    frozen = joint.channels.index("link_position")
+    values[12_000:, frozen] = values[12_000, frozen]
+    time = np.arange(len(values)) * 1_000_000
+    joint.absorb(time[:12_000], values[:12_000])
+    assert joint.estimate().reasons == ()
+    joint.absorb(time[12_000:], values[12_000:])
+    assert joint.estimate().phase is not Phase.STARTING
+    assert joint.estimate().reasons[0].startswith("link_position stays at")
 
 
 @pytest.mark.compiled
