@@ -182,19 +182,23 @@ def test_skew_between_the_encoders_is_named_with_its_size() -> None:
     assert float(named.split("(")[1].split(" ±")[0]) == pytest.approx(1e-3, rel=0.1)
 
 
-def test_slow_heating_is_followed_without_a_search() -> None:
-    run = case(4, 0.01, end=200.0)
+def test_ten_minutes_of_heating_are_followed_without_a_search() -> None:
+    """C1 and b_in fall by 30 % with 200 s; within what the prototype of the design had: 2.8 and 1.6 % rms."""
+    run = case(4, 0.01, end=620.0)
     t = run.rows.time * 1e-9
     v = run.rows.samples[:, 0, 0]
-    warm = 1.0 - 0.3 * (1.0 - np.exp(-np.maximum(t - 20.0, 0.0) / 60.0))
+    warm = 1.0 - 0.3 * (1.0 - np.exp(-np.maximum(t - 20.0, 0.0) / 200.0))
     run.rows.y[:, 0] += (warm - 1.0) * (LINEAR[0] * np.tanh(v / OMEGAS[0]) + LINEAR[2] * v)
     times, values, events = play(estimator(), run.rows)
-    assert not [event for event in events if event.kind == "refit_accepted" and not event.text.startswith("start")]
+    assert not [event for event in events if event.kind == "refit_started" and not event.text.startswith("start")]
+    recovered = [event.text for event in events if event.kind == "recovered"]
+    assert recovered
+    assert all("linear parameters changed" in text for text in recovered)
     index = np.round(times / 0.01).astype(np.int64)
     late = times > 40.0
-    for column in (0, 2):
+    for column, limit in ((0, 0.028), (2, 0.016)):
         error = values[late, column] / (LINEAR[column] * warm[index[late]]) - 1.0
-        assert np.sqrt(np.mean(error**2)) < 0.06, column
+        assert np.sqrt(np.mean(error**2)) < limit, column
 
 
 def test_points_of_the_curves_lie_on_them_although_the_encoders_zeros_differ() -> None:
