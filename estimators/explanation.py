@@ -15,6 +15,7 @@ from estimators.history import History
 from estimators.jit import inline, kernel
 from estimators.shape import Shape
 
+NEAR: Final = 0.01  # of s: slopes of an η so near are as good
 OWN: Final = 1e-9  # of a column's square, that those before it do not imitate: below, eigenvalues are looked at
 SMALL: Final = 1e-12  # of the largest eigenvalue: directions below it are none
 
@@ -58,7 +59,7 @@ class Explanation(NamedTuple):
 
 
 class Slopes:
-    """The slopes of the rows of a history (shape.Shape.slopes), each formed once for an η."""
+    """The slopes of the rows of a history (shape.Shape.slopes), each formed once for an η and those very near to it."""
 
     def __init__(self) -> None:
         self._ring = np.zeros((0, 0, 0))
@@ -72,16 +73,17 @@ class Slopes:
         rows: the last of the history, which are wanted.
         """
         first = history.total - len(rows.time)
-        if shape is not self._shape or not np.array_equal(eta, self._eta):
+        if shape is not self._shape or not (np.abs(shape.distance(self._eta, eta)) <= NEAR).all():
             self._shape, self._eta = shape, eta.copy()
             self._ring = np.zeros((history.room, len(shape.moving), len(eta)))
             self._first = self._last = first
-        if not self._first <= first <= self._last:
+        if first > self._last or self._first > history.total:
             self._first = self._last = first
-        if self._last < history.total:
-            fresh = np.arange(self._last, history.total)
-            self._ring[fresh % len(self._ring)] = shape.slopes(rows.part(slice(self._last - first, None)), eta)
-            self._last = history.total
+        for begin, end in ((first, self._first), (self._last, history.total)):
+            if begin < end:
+                fresh = rows.part(slice(begin - first, end - first))
+                self._ring[np.arange(begin, end) % len(self._ring)] = shape.slopes(fresh, self._eta)
+        self._first, self._last = min(first, self._first), history.total
         return self._ring
 
 
