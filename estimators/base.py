@@ -137,6 +137,10 @@ class Rows(NamedTuple):
         time, phi, y, speed, samples = self
         return Rows(time[which], phi[which], y[which], speed[which], samples[which] if len(samples) else samples)
 
+    def finite(self) -> NDArray[np.bool_]:
+        """Which rows have a finite output: (rows,)."""
+        return np.asarray((np.isfinite(self.y) & np.isfinite(self.phi).all(axis=2)).any(axis=1))
+
 
 # What a model sees of each channel at one instant, the last axis of `signals` (rows, channels, SIGNALS). Linear columns
 # take the raw value and its exact central differences, arguments of nonlinear functions the smoothed ones; the finished

@@ -209,7 +209,7 @@ class Procedure:
         """Learn from rows in motion."""
         phi, y = rows.phi, rows.y
         self._motion += len(y)
-        self._instants.add(rows.time[(np.isfinite(y) & np.isfinite(phi).all(axis=2)).any(axis=1)])
+        self._instants.add(rows.time[rows.finite()])
         waiting = self.phase in (Phase.WAITING, Phase.FAULTED)
         if len(y) and (waiting or self.phase is Phase.STARTING):
             refused = self._window.add(rows.time, phi, y)

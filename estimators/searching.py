@@ -1,5 +1,6 @@
 """A procedure around a joint with nonlinear parameters η: rows kept for looking back, η searched in a worker."""
 
+import math
 from collections.abc import Mapping
 from concurrent.futures import Executor, Future
 from dataclasses import replace
@@ -71,6 +72,7 @@ class Searching(Procedure):
         self._history, self._slopes = History(round(LOOK_BACK / period)), Slopes()
         self._sigma = np.full(len(self.eta), np.inf)  # deviations of s, of the last accepted refit
         self._uncertain = np.zeros((len(self.eta), len(self.eta)))  # covariance of s, likewise
+        self._basis = 0  # rows that η in force rests on
         self._pending: Pending | None = None
         self._epoch = 0
         self._usual = 1.0  # residual variance of the start, whitened
@@ -151,7 +153,7 @@ class Searching(Procedure):
 
     def _teach(self, rows: Rows) -> None:
         rows = rows.part(rows.speed >= self._standstill)  # the gate closes later; what sticks teaches nothing at once
-        self._history.add(rows.part(np.asarray((np.isfinite(rows.y) & np.isfinite(rows.phi).all(axis=2)).any(axis=1))))
+        self._history.add(rows.part(rows.finite()))
         super()._teach(rows)
 
     def _search(self, purpose: str, first: int, rows: Rows, noise: Floats, before: Prior, again: bool = False) -> None:
@@ -195,9 +197,12 @@ class Searching(Procedure):
         self._say("refit_accepted", pending.text, pending.window)
         self._say("refit", f"{pending.text}: {words}", pending.window)
         self.eta = outcome.eta.copy()
-        self._sigma = self._of_s(outcome)
+        # a search counts rows that overlap as if they did not
+        self._sigma = self._of_s(outcome) * math.sqrt(self._overlap)
         per_s = self._shape.deviations(self.eta, np.ones(len(self.eta)))
         self._uncertain = outcome.covariance[self.rls.p :, self.rls.p :] * np.outer(per_s, per_s)
+        self._uncertain *= self._overlap
+        self._basis = pending.last - pending.first
         self._put(outcome.columns, pending)
 
     def _put(self, columns: Floats, pending: Pending) -> None:

@@ -10,31 +10,21 @@ from estimators import rls_state as at
 from estimators.alarm import motion_period
 from estimators.explanation import Explanation, nothing
 from estimators.plausible import CERTAIN, delta
-from estimators.refit_job import Outcome
-from estimators.searching import Pending
+from estimators.procedure import LOOK_BACK
+from estimators.searching import DRIFT_EVERY
 from estimators.starting import Starting
 
 SIGNIFICANT: Final = 4.0  # σ
 BENT: Final = 20.0  # χ² that another η must promise for η to have moved …
 MOVED: Final = 0.03  # of ln η: less is not worth a search
-DRIFT_EVERY: Final = 1.0  # s
 SIMPLE_EVERY: Final = 0.25  # s
 REST_BLOCKS: Final = 10  # blocks that are looked at together while the joint rests
 LONGER: Final = 1.5  # times the rows that η rests on, when it is worth a step over all of them
 HOLD: Final = 1.05  # motion periods that design S waits
-LOOK_BACK: Final = 64.0  # s of motion
 
 
 class Watching(Starting):
     """The normal phase of monitor.py."""
-
-    _basis = 0  # rows that η in force rests on
-
-    def _accept(self, outcome: Outcome, pending: Pending) -> None:
-        super()._accept(outcome, pending)
-        self._basis = pending.last - pending.first
-        self._sigma = self._sigma * math.sqrt(self._overlap)  # a search counts rows that overlap as if they did not
-        self._uncertain = self._uncertain * self._overlap
 
     def _due_in(self) -> int:
         if self._pending is not None or self._monitor.design == "simple":

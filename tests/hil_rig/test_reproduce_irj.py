@@ -25,7 +25,6 @@ def reproduce(*words: str) -> "subprocess.CompletedProcess[str]":
 
 @pytest.mark.parametrize("name", CASES)
 def test_it_prints_ours_beside_the_papers(name: str, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     words, wanted = CASES[name]
     plot = tmp_path / "plot.svg"
     done = reproduce(name, "--seeds", "1", "--json", "--plot", str(plot), *words)
