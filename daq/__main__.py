@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from daq.forks import preload
+from daq.processes.forkserver import preload
 
 EXIT_RUNTIME: Final = 1
 EXIT_CONFIG: Final = 78
@@ -21,10 +21,10 @@ TEMPLATE: Final = Path(__file__).with_name("jointwatch.toml")
 # Commands that stand above daq in the import order (the rig, and what is composed with it) run as their own program.
 ELSEWHERE: Final = {
     "rig": ("hil_rig", "play a robot joint, with known truth, on a wire"),
-    "demo": ("hil_rig.demo", "rig, service and page in one: watch a joint being identified"),
-    "reproduce": ("hil_rig.reproduce", "a published experiment or recording beside ours"),
-    "bench": ("hil_rig.bench", "measure every figure on this machine"),
-    "compile": ("hil_rig.compile", "compile every kernel now: a first start is then as quick as any other"),
+    "demo": ("hil_rig.commands.demo", "rig, service and page in one: watch a joint being identified"),
+    "reproduce": ("hil_rig.commands.reproduce", "a published experiment or recording beside ours"),
+    "bench": ("hil_rig.commands.bench", "measure every figure on this machine"),
+    "compile": ("hil_rig.commands.compile", "compile every kernel now: a first start is then as quick as any other"),
 }
 
 
@@ -133,7 +133,7 @@ def _init(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from daq.config import ConfigError, load, routes
+    from daq.config.load import ConfigError, load, routes
 
     try:
         config = load(options.config)
@@ -148,9 +148,9 @@ def _check(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     preload()
-    from daq.config import ConfigError, load
-    from daq.process import configure_logging
-    from daq.service import Service, StartError
+    from daq.config.load import ConfigError, load
+    from daq.processes.process import configure_logging
+    from daq.processes.supervisor import Service, StartError
 
     configure_logging("jointwatch")
     try:
@@ -166,7 +166,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _listen(options: argparse.Namespace) -> int:
-    from daq.keys import KeyFileError
+    from daq.stream.keys import KeyFileError
     from daq.subscriber import Subscriber
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -210,63 +210,63 @@ def _line(topic: str, update: dict[str, object]) -> str:
 
 def _replay(options: argparse.Namespace) -> int:
     if options.file.suffix.lower() == ".mcap":
-        from daq.repeat import run
+        from daq.replay.repeat import run
     else:
-        from daq.replay import run
+        from daq.replay.replay import run
 
     return run(options)
 
 
 def _decode(options: argparse.Namespace) -> int:
-    from daq.decode_log import run
+    from daq.commands.decode import run
 
     return run(options)
 
 
 def _skew(options: argparse.Namespace) -> int:
-    from daq.skew import run
+    from daq.commands.skew import run
 
     return run(options)
 
 
 def _export(options: argparse.Namespace) -> int:
-    from daq.export import run
+    from daq.commands.export import run
 
     return run(options)
 
 
 def _report(options: argparse.Namespace) -> int:
-    from daq.report.command import run
+    from daq.commands.report.command import run
 
     return run(options)
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from daq.doctor import run
+    from daq.commands.doctor.command import run
 
     return run(options)
 
 
 def _baseline(options: argparse.Namespace) -> int:
-    from daq.baseline import run
+    from daq.commands.baseline import run
 
     return run(options)
 
 
 def _schema(options: argparse.Namespace) -> int:
-    from daq.schema import run
+    from daq.stream.schema import run
 
     return run(options)
 
 
 def _keys(options: argparse.Namespace) -> int:
-    from daq.keys import run
+    from daq.stream.keys import run
 
     return run(options)
 
 
 def _top(options: argparse.Namespace) -> int:
-    from daq.top import run
+    from daq.commands.top import run
 
     return run(options)
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 import msgpack
 import zmq
 
-from daq.keys import read_pair, read_public
+from daq.stream.keys import read_pair, read_public
 
 QUEUE: Final = 100_000  # messages that wait for a busy reader before its own are lost (and counted)
 HEARTBEAT, HEARTBEAT_TIMEOUT = 2_000, 6_000  # ms: a publisher that vanished is noticed, then looked for again

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from drivers.can_bus import CanBusSettings
-from drivers.file_player import FileSettings
-from drivers.serial_port import SerialPortSettings
+from drivers.can.bus import CanBusSettings
+from drivers.files.player import FileSettings
+from drivers.serial.port import SerialPortSettings
 
 AnyDriver = Annotated[CanBusSettings | FileSettings | SerialPortSettings, Field(discriminator="kind")]

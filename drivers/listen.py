@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import serial
 
-from drivers.adapter import UNHURRIED, open_adapter
-from drivers.descriptor import drain, link_error
-from drivers.frame import Frames
+from drivers.can.adapter import UNHURRIED, open_adapter
+from drivers.drain import drain, link_error
+from drivers.layout.frame import Frames
 
 
 def listen_bus(

@@ -18,12 +18,12 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from hil_rig.configuration import toml
-from hil_rig.emulator import WIRES, Wire
-from hil_rig.faults import KINDS, Faults
 from hil_rig.messages import NODES
 from hil_rig.plants import RIGS
 from hil_rig.plants.base import Jump, Plant, RigError
-from hil_rig.player import Player, Robot
+from hil_rig.wire.emulator import WIRES, Wire
+from hil_rig.wire.faults import KINDS, Faults
+from hil_rig.wire.player import Player, Robot
 
 EXIT_RUNTIME: Final = 1
 EXIT_USAGE: Final = 2

@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from hil_rig.emulator import Wire
 from hil_rig.messages import COUNTER, Field, Message
 from hil_rig.plants.base import Plant
-from hil_rig.player import Robot
+from hil_rig.wire.emulator import Wire
+from hil_rig.wire.player import Robot
 
 DRIVER: Final = "wire"
 BAUDRATE: Final = 3_000_000

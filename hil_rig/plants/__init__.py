@@ -3,9 +3,9 @@
 from typing import Final, NamedTuple
 
 from hil_rig.plants.base import PlantSettings
+from hil_rig.plants.joints.rigid import RigidSettings
+from hil_rig.plants.joints.two_mass import TwoMassSettings
 from hil_rig.plants.recording import RecordingSettings
-from hil_rig.plants.rigid import RigidSettings
-from hil_rig.plants.two_mass import TwoMassSettings
 
 
 class Rig(NamedTuple):

@@ -28,13 +28,16 @@ import can.interfaces.socketcan.socketcan as python_can
 import cantools.database
 import numpy as np
 
-from drivers import bulk, candump, deframe, slcan
 from drivers.base import Wanted
-from drivers.decode import Decoder
-from drivers.frame import Frames
-from drivers.layout import FrameSettings, from_dbc, from_table
-from drivers.packets import encode
-from drivers.serial_port import SerialPortSettings
+from drivers.can import recvmmsg as bulk
+from drivers.can import slcan
+from drivers.decode.decoder import Decoder
+from drivers.files import candump
+from drivers.layout.can_frames import FrameSettings, from_dbc, from_table
+from drivers.layout.frame import Frames
+from drivers.serial import deframer as deframe
+from drivers.serial.packets import encode
+from drivers.serial.port import SerialPortSettings
 
 BATCHES: Final = (1, 10, 100, 1000)
 TOTAL: Final = 2000  # frames in one run

@@ -18,10 +18,10 @@ import numpy as np
 import scipy.io
 
 from estimators.base import Axis, Floats
-from estimators.forgetting import Alarm, Fixed, Forgetting, Fortescue, Paleologu, RandomWalk, VarianceRatio
-from estimators.integrated import Identification, Integrated
-from estimators.joints.rigid import RigidSettings
-from estimators.signals import Conditioning
+from estimators.conditioning.conditioner import Conditioning
+from estimators.models.joints.rigid import RigidSettings
+from estimators.online.joint import Identification, Integrated
+from estimators.recursive.forgetting import Alarm, Fixed, Forgetting, Fortescue, Paleologu, RandomWalk, VarianceRatio
 
 DATA: Final = Path(__file__).parents[3] / "shared" / "data" / "emps" / "nlid_emps_sim_data_training.mat"
 NAMES: Final = ("mass", "viscous", "coulomb", "offset")

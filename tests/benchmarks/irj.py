@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds, direct, minimize
 
-from estimators import reproduce_irj
 from estimators.base import (
     LOAD,
     POSITION,
@@ -33,15 +32,16 @@ from estimators.base import (
     JointModel,
     Rows,
 )
-from estimators.case2 import LINEAR, OMEGAS, case, estimator, play
-from estimators.explanation import nothing
-from estimators.joints.friction_only import FrictionOnlySettings
-from estimators.joints.two_mass import TwoMassSettings
-from estimators.refit_job import job, run
-from estimators.refit_settings import RefitSettings
-from estimators.shape import Shape
-from hil_rig import reproduce_irj as case1
-from hil_rig.plants.two_mass import TwoMassSettings as RigSettings
+from estimators.experiments import irj_case2_table as reproduce_irj
+from estimators.experiments.irj_case2 import LINEAR, OMEGAS, case, estimator, play
+from estimators.models.joints.friction_only import FrictionOnlySettings
+from estimators.models.joints.two_mass import TwoMassSettings
+from estimators.models.nonlinear_block import Shape
+from estimators.refit.job import job, run
+from estimators.refit.settings import RefitSettings
+from estimators.window.score_test import nothing
+from hil_rig.experiments import irj_case1 as case1
+from hil_rig.plants.joints.two_mass import TwoMassSettings as RigSettings
 
 MOST = 20_000  # evaluations of the full search
 CAUGHT = 10.0  # s from a nonlinear jump to its refit

@@ -29,10 +29,10 @@ from typing import Any
 
 import numpy as np
 
-from daq.recorded import blocks
-from daq.shelf import recordings
+from daq.recording.folder import recordings
+from daq.recording.reader import blocks
+from daq.stream.transcript import Batch, Transcript
 from daq.subscriber import Subscriber
-from daq.transcript import Batch, Transcript
 from drivers.reading import READING
 from hil_rig.live import Live
 

@@ -30,10 +30,10 @@ import numpy as np
 from scipy import optimize
 
 from estimators.base import Floats, Parameter
-from estimators.friction.tanh_stribeck import TanhStribeckSettings
-from estimators.jit import kernel
-from estimators.projection import residual
-from estimators.refit import Model, Refit, RefitSettings, Window, prepare, refit
+from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
+from estimators.numerics.jit import kernel
+from estimators.refit.refit import Model, Refit, RefitSettings, Window, prepare, refit
+from estimators.refit.variable_projection import residual
 from estimators.search import minimise
 from estimators.search.base import OBJECTIVE, Compiled, Status
 from estimators.search.mcs import Mcs

@@ -21,7 +21,7 @@ import numpy as np
 import estimators.monitor  # noqa: F401 (every kernel of the core compiled, so that it loads them and is soon there)
 from daq.subscriber import Subscriber
 from estimators.base import Floats
-from estimators.refit_job import warm
+from estimators.refit.job import warm
 from hil_rig.live import Live
 
 FIRST, EVERY = 16.0, 6.0  # s after the rig's first sample: the first jump, and between two

@@ -19,9 +19,9 @@ from typing import Any, Final
 import numpy as np
 
 from estimators.base import Floats
-from estimators.forgetting import Alarm, Fixed, Threshold
-from estimators.rls import RecursiveLeastSquares
-from estimators.rls_kernel import absorb, absorb_one
+from estimators.recursive.estimator import RecursiveLeastSquares
+from estimators.recursive.forgetting import Alarm, Fixed, Threshold
+from estimators.recursive.kernel import absorb, absorb_one
 
 P: Final = 10
 M: Final = 2

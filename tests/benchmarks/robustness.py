@@ -18,9 +18,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from estimators.base import Floats, Parameter, Rows
-from estimators.forgetting import Alarm, Fixed, Fortescue, Paleologu, RandomWalk, VarianceRatio
-from estimators.procedure import Procedure
-from estimators.rls_state import ALARMS
+from estimators.online.phases import Procedure
+from estimators.recursive.forgetting import Alarm, Fixed, Fortescue, Paleologu, RandomWalk, VarianceRatio
+from estimators.recursive.state import ALARMS
 
 PERIOD: Final = 1e-3  # s
 JUMP: Final = 300.0  # s

@@ -26,13 +26,13 @@ except ImportError:
     nlopt = None
 
 from estimators.base import Floats
-from estimators.jit import kernel
-from estimators.pointer import pointer
+from estimators.experiments.searches.scipy_searches import BUDGET, RIVALS, Counted, Reached, evaluations
+from estimators.experiments.searches.test_functions import FUNCTIONS, Function, shifted_boxes
+from estimators.numerics.function_pointer import pointer
+from estimators.numerics.jit import kernel
 from estimators.search import minimise
 from estimators.search.base import OBJECTIVE
 from estimators.search.mcs import Mcs
-from estimators.search.published import FUNCTIONS, Function, shifted_boxes
-from estimators.search.rivals import BUDGET, RIVALS, Counted, Reached, evaluations
 
 RUNS = 200, 2000  # evaluations
 

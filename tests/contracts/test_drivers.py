@@ -19,8 +19,8 @@ from pydantic import TypeAdapter
 
 from drivers import AnyDriver
 from drivers.base import Driver, DriverSettings, LayoutError, LinkError, Wanted
-from drivers.packets import encode
 from drivers.reading import READING
+from drivers.serial.packets import encode
 
 # one frame or packet: position (count / 1000 rad), torque (count / 100 N·m)
 POSITION = {"scale": 0.001, "unit": "rad"}

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from estimators import forgetting
-from estimators import rls_state as at
 from estimators.base import Floats
-from estimators.rls import RecursiveLeastSquares
+from estimators.recursive import forgetting
+from estimators.recursive import state as at
+from estimators.recursive.estimator import RecursiveLeastSquares
 
 PERIOD = 0.01
 TRUTH = np.array([1.2, 4.0, 6.0, 0.5])

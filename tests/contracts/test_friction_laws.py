@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from estimators.base import SIGNALS, Axis, Parameter
-from estimators.friction import AnyFriction
-from estimators.friction.base import FrictionLaw, FrictionSettings
-from estimators.joints.rigid import RigidSettings
-from estimators.refit import Model, Window, refit
+from estimators.models.friction import AnyFriction
+from estimators.models.friction.base import FrictionLaw, FrictionSettings
+from estimators.models.joints.rigid import RigidSettings
+from estimators.refit.refit import Model, Window, refit
 
 Floats = NDArray[np.float64]
 SETTINGS: list[FrictionSettings] = [kind() for kind in get_args(get_args(AnyFriction)[0])]

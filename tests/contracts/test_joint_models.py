@@ -7,7 +7,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from estimators.base import SIGNALS, JointModel
-from estimators.joints import JointModelSettings
+from estimators.models.joints import JointModelSettings
 
 UNION = get_args(JointModelSettings)
 KINDS = get_args(UNION[0]) if UNION else (JointModelSettings,)  # pydantic knows no union of one

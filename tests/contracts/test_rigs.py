@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from daq.config import load, wanted
+from daq.config.load import load, wanted
 from drivers.base import TRAFFIC
-from hil_rig.emulator import WIRES
 from hil_rig.plants import RIGS
+from hil_rig.wire.emulator import WIRES
 
 pytestmark = pytest.mark.compiled  # the plants must keep up with the clock
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from daq.schema import TOPICS, schema
-from daq.update import INTERNAL, PUBLIC, VERSION, Introduction, Publication
+from daq.stream.schema import TOPICS, schema
+from daq.stream.update import INTERNAL, PUBLIC, VERSION, Introduction, Publication
 from estimators.base import UNKNOWN, Estimate, Phase, Spectrum, Status
 
 HEAD = {"timestamp": float, "v": int, "robot": str, "seq": int, "boot": int}

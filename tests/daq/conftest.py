@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 import zmq
 
-from daq.publisher import open_publisher
-from daq.update import Publication
+from daq.stream.sockets import open_publisher
+from daq.stream.update import Publication
 from estimators.base import Estimate, Phase, Status
 
 HERE = Path(__file__).parent

@@ -15,17 +15,17 @@ import msgpack
 import numpy as np
 import zmq
 
-from daq.publisher import open_publisher
-from daq.samples import pack
-from daq.update import Publication
+from daq.stream.curve_points import pack
+from daq.stream.sockets import open_publisher
+from daq.stream.update import Publication
 from estimators.base import Axis, Estimate, Phase, Spectrum, Status
-from estimators.curves import Curves
-from estimators.friction.tanh_stribeck import TanhStribeckSettings
-from estimators.friction.viscous_coulomb import ViscousCoulombSettings
-from estimators.inspection import Inspection
-from estimators.joints import JointModelSettings
-from estimators.joints.rigid import RigidSettings
-from estimators.joints.two_mass import TwoMassSettings
+from estimators.models.curves import Curves
+from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
+from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
+from estimators.models.joints import JointModelSettings
+from estimators.models.joints.rigid import RigidSettings
+from estimators.models.joints.two_mass import TwoMassSettings
+from estimators.online.inspection import Inspection
 
 GEAR = {
     "stiffness": 14_820.0,

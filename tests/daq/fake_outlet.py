@@ -6,10 +6,10 @@ import sys
 
 from fake_core import JOINTS
 
-from daq.baseline_request import BaselineRequest
-from daq.history import History, JointLabel
-from daq.outlet import serve
-from daq.publisher import EndpointError
+from daq.outlet.baseline_request import BaselineRequest
+from daq.outlet.history import History, JointLabel
+from daq.outlet.server import serve
+from daq.stream.sockets import EndpointError
 
 TOKEN = "correct-horse"
 

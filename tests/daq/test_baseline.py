@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 import zmq
 
-from daq.baseline import KEPT, TOPIC, BaselineError, Baselines, make_token, parse, place, read, token, write
-from daq.commissioning import Commissioning
-from daq.config import load
-from daq.drift import Baseline
-from daq.history import History, JointLabel
-from daq.publisher import open_publisher
-from daq.rebasing import Rebasing
+from daq.commands.baseline import KEPT, TOPIC, BaselineError, Baselines, make_token, parse, place, read, token, write
+from daq.config.load import load
+from daq.core.baseline_inbox import Rebasing
+from daq.core.drift import Baseline
+from daq.outlet.commissioning import Commissioning
+from daq.outlet.history import History, JointLabel
+from daq.stream.sockets import open_publisher
 
 TEMPLATE = Path(__file__).parents[2] / "daq" / "jointwatch.toml"
 

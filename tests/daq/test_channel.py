@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import zmq
 
-from daq.channel import HEADER, MAGIC, Receiver, Sender
+from daq.stream.channel import HEADER, MAGIC, Receiver, Sender
 from drivers.reading import READING
 
 

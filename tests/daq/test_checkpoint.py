@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import zmq
 
-from daq import checkpoint
-from daq.checkpoint import Checkpoints, Writer, key, read
-from daq.config import Config, load
-from daq.pipeline import Pipeline
+from daq.config.load import Config, load
+from daq.core import checkpoint
+from daq.core.checkpoint import Checkpoints, Writer, key, read
+from daq.core.pipeline import Pipeline
 from drivers.reading import READING
 
 START = 1_000_000_000  # ns

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from daq.__main__ import main
-from daq.config import ConfigError, load, revive, routes, wanted
+from daq.config.load import ConfigError, load, revive, routes, wanted
 
 TEMPLATE = Path(__file__).parents[2] / "daq" / "jointwatch.toml"
 

@@ -15,17 +15,18 @@ import numpy as np
 import pytest
 
 from daq.__main__ import main
-from daq.config import load
-from daq.doctor import CAUSES
-from daq.doctor_bus import Field, fields, nominal
-from daq.doctor_bus import load as bus_load
-from daq.doctor_host import BAD, GOOD, WARN, host, serial_port
-from daq.doctor_proposal import port_proposal
-from drivers import decode, deframe
-from drivers.deframe import Deframer
-from drivers.frame import EXTENDED, Frames
-from drivers.packets import Framing, encode, layout
-from drivers.serial_port import SerialPortSettings
+from daq.commands.doctor.bus import Field, fields, nominal
+from daq.commands.doctor.bus import load as bus_load
+from daq.commands.doctor.command import CAUSES
+from daq.commands.doctor.host import BAD, GOOD, WARN, host, serial_port
+from daq.commands.doctor.proposal import port_proposal
+from daq.config.load import load
+from drivers.decode import decoder as decode
+from drivers.layout.frame import EXTENDED, Frames
+from drivers.serial import deframer as deframe
+from drivers.serial.deframer import Deframer
+from drivers.serial.packets import Framing, encode, layout
+from drivers.serial.port import SerialPortSettings
 
 
 def state(number: int) -> bytes:

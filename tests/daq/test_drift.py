@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from daq.config import ConfigError, load
-from daq.drift import Baseline, Drift, DriftSettings, compare
+from daq.config.load import ConfigError, load
+from daq.core.drift import Baseline, Drift, DriftSettings, compare
 from estimators.base import Estimate, Phase, Status
 
 NAMES = ("inertia", "coulomb", "offset")

@@ -11,11 +11,11 @@ import pyarrow.parquet
 import pytest
 
 from daq.__main__ import main
-from daq.config import Record, load, routes
-from daq.pipeline import Pipeline
-from daq.recorder import Expected, Recorder
-from daq.shelf import recordings
-from daq.transcript import Batch, Block
+from daq.config.load import Record, load, routes
+from daq.core.pipeline import Pipeline
+from daq.recording.folder import recordings
+from daq.recording.process import Expected, Recorder
+from daq.stream.transcript import Batch, Block
 from drivers.reading import READING
 
 TEMPLATE = Path(__file__).parents[2] / "daq" / "jointwatch.toml"

@@ -10,7 +10,7 @@ from mcap.reader import NonSeekingReader, SeekingReader, make_reader
 from mcap.records import Attachment, MessageIndex
 from mcap.stream_reader import StreamReader
 
-from daq.mcap_file import McapFile
+from daq.recording.mcap_file import McapFile
 
 SCHEMA = json.dumps({"type": "object", "properties": {"x": {"type": "number"}}}).encode()
 
@@ -98,7 +98,7 @@ FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
 sys.path[:0] = sys.argv[2:]
-from daq.mcap_file import McapFile
+from daq.recording.mcap_file import McapFile
 from test_mcap_file import fill
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))

@@ -10,8 +10,8 @@ import pytest
 from prometheus_client import Counter, Histogram
 from prometheus_client.parser import text_string_to_metric_families
 
-from daq.metrics import TABLE, Metric, Metrics
-from daq.update import Publication
+from daq.outlet.metrics import TABLE, Metric, Metrics
+from daq.stream.update import Publication
 from estimators.base import Estimate, Phase
 
 UNITS = {"elbow": {"inertia": "kg·m²", "viscous": "N·m·s/rad"}}

@@ -6,15 +6,15 @@ import msgpack
 import numpy as np
 import pytest
 
-from daq.history import ESTIMATES, EVENTS, RESIDUALS, SPAN, History, JointLabel, Trace
-from daq.samples import pack
-from daq.update import Publication
+from daq.outlet.history import ESTIMATES, EVENTS, RESIDUALS, SPAN, History, JointLabel, Trace
+from daq.stream.curve_points import pack
+from daq.stream.update import Publication
 from estimators.base import Estimate, Phase, Status
-from estimators.curves import Curves
-from estimators.inspection import Inspection
-from estimators.integrated import Identification
-from estimators.joints.friction_only import FrictionOnlySettings
-from hil_rig.plants.two_mass import TwoMassSettings as Rig
+from estimators.models.curves import Curves
+from estimators.models.joints.friction_only import FrictionOnlySettings
+from estimators.online.inspection import Inspection
+from estimators.online.joint import Identification
+from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
 
 LABEL = JointLabel("elbow", "N·m", {"inertia": "kg·m²", "viscous": "N·m·s/rad"})
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from daq.update import EVENTS
+from daq.stream.update import EVENTS
 from estimators.base import Estimate, Phase
 
 HERE = Path(__file__).parent

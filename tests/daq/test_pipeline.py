@@ -7,9 +7,9 @@ import msgpack
 import numpy as np
 import pytest
 
-from daq.config import Config, load
-from daq.pipeline import Message, Pipeline
-from daq.update import EVENTS
+from daq.config.load import Config, load
+from daq.core.pipeline import Message, Pipeline
+from daq.stream.update import EVENTS
 from drivers.reading import READING
 
 TRUTH = {"inertia": 2.0, "viscous": 3.0, "coulomb": 1.5, "offset": 0.4, "gravity_sin": 5.0, "gravity_cos": -1.0}

@@ -9,7 +9,7 @@ import msgpack
 import pytest
 import zmq
 
-from daq.publisher import EndpointError, Forwarder, open_publisher
+from daq.stream.sockets import EndpointError, Forwarder, open_publisher
 from daq.subscriber import Subscriber
 
 ANY = "tcp://127.0.0.1:0"

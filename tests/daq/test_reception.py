@@ -9,11 +9,11 @@ import msgpack
 import pytest
 import zmq
 
-from daq.keys import Curve, KeyFileError, create, public_keys, read_pair
-from daq.publisher import Forwarder
-from daq.reception import LastValues, answer
+from daq.stream.keys import Curve, KeyFileError, create, public_keys, read_pair
+from daq.stream.sockets import Forwarder
+from daq.stream.subscriptions import LastValues, answer
+from daq.stream.update import Introduction
 from daq.subscriber import Continuity, Subscriber
-from daq.update import Introduction
 
 ANY = "tcp://127.0.0.1:0"
 

@@ -17,14 +17,14 @@ from jsonschema import Draft202012Validator
 from mcap.reader import make_reader
 from playwright.sync_api import sync_playwright
 
-from daq.config import Config, ConfigError, Curve, Publish, Record, load
-from daq.history import History
-from daq.metrics import Metrics
-from daq.recorded import blocks, configuration, said
-from daq.recorder import Expected, Recorder
-from daq.shelf import recordings
+from daq.config.load import Config, ConfigError, Curve, Publish, Record, load
+from daq.outlet.history import History
+from daq.outlet.metrics import Metrics
+from daq.recording.folder import recordings
+from daq.recording.process import Expected, Recorder
+from daq.recording.reader import blocks, configuration, said
+from daq.stream.transcript import Batch, Block
 from daq.subscriber import Subscriber
-from daq.transcript import Batch, Block
 from drivers.reading import READING
 from hil_rig.live import Live
 
@@ -169,7 +169,7 @@ FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
 sys.path[:0] = sys.argv[2:]
-from daq.recorder import Expected, Recorder
+from daq.recording.process import Expected, Recorder
 from test_recorder import block, configured
 folder = Path(sys.argv[1])
 recorder = Recorder(configured(folder), Expected(folder / "next"))

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from daq.__main__ import main
-from daq.recorded import before, blocks, said
-from daq.recording import RecordingError
-from daq.shelf import recordings
-from estimators.refit_job import warm
+from daq.recording.columns import RecordingError
+from daq.recording.folder import recordings
+from daq.recording.reader import before, blocks, said
+from estimators.refit.job import warm
 from hil_rig.live import Live
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from daq.__main__ import main
-from daq.config import load
-from daq.pipeline import Pipeline
-from daq.replay import BOOT, Played, play
+from daq.config.load import load
+from daq.core.pipeline import Pipeline
+from daq.replay.replay import BOOT, Played, play
 from drivers.reading import READING
 
 ROOT = Path(__file__).parents[2]

@@ -12,17 +12,17 @@ import pytest
 from playwright.sync_api import Page, sync_playwright
 
 from daq.__main__ import main
-from daq.config import Record, load
-from daq.drift import Baseline
-from daq.latch import Latch
-from daq.pipeline import Pipeline
-from daq.recorder import Expected, Recorder
-from daq.report.document import document
-from daq.report.run import Run, gather
-from daq.shelf import recordings
-from daq.transcript import Batch, Block
+from daq.commands.report.document import document
+from daq.commands.report.run import Run, gather
+from daq.config.load import Record, load
+from daq.core.drift import Baseline
+from daq.core.pipeline import Pipeline
+from daq.core.replayable_executor import Latch
+from daq.recording.folder import recordings
+from daq.recording.process import Expected, Recorder
+from daq.stream.transcript import Batch, Block
 from drivers.reading import READING
-from estimators.refit_job import Inline
+from estimators.refit.job import Inline
 
 pytestmark = pytest.mark.compiled
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from daq.__main__ import main
-from daq.config import ConfigError
-from daq.recording import RecordingError, load_columns, read
+from daq.config.load import ConfigError
+from daq.recording.columns import RecordingError, load_columns, read
 
 ROOT = Path(__file__).parents[2]
 KR300 = ROOT.parent / "shared/data/kr300"

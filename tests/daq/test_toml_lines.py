@@ -5,7 +5,7 @@ import tomllib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daq.toml_lines import Lines
+from daq.config.toml_lines import Lines
 
 TEXT = '''# a comment with [brackets] and = signs
 [robot]

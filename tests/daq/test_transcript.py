@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import zmq
 
-from daq.latch import Latch
-from daq.transcript import QUEUE, Batch, Block, Transcript, pack, received, unpack
+from daq.core.replayable_executor import Latch
+from daq.stream.transcript import QUEUE, Batch, Block, Transcript, pack, received, unpack
 from drivers.reading import READING
-from estimators.refit_job import Inline
+from estimators.refit.job import Inline
 
 TURN = Batch(0, 5, 6, [7, 8], [0], None)
 

@@ -8,12 +8,12 @@ import msgpack
 import numpy as np
 import pytest
 
-from daq.config import Config, check
-from daq.pipeline import Pipeline
-from daq.toml_lines import Lines
+from daq.config.load import Config, check
+from daq.config.toml_lines import Lines
+from daq.core.pipeline import Pipeline
 from drivers.reading import READING
 from estimators.base import Floats, Status
-from hil_rig.plants.two_mass import TwoMassSettings as Rig
+from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
 
 pytestmark = pytest.mark.compiled
 

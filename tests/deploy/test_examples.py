@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from daq.config import load
-from daq.pipeline import Pipeline
+from daq.config.load import load
+from daq.core.pipeline import Pipeline
 from daq.subscriber import Subscriber
 from hil_rig.live import Live
 

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from daq.drift import DriftSettings
-from daq.update import EVENTS, PUBLIC
+from daq.core.drift import DriftSettings
+from daq.stream.update import EVENTS, PUBLIC
 
 ROOT = Path(__file__).parents[2]
 STREAM, PAGE = ((ROOT / "docs" / name).read_text() for name in ("stream.md", "dashboard.md"))

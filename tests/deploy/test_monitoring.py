@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from prometheus_client import Histogram
 
-from daq.metrics import TABLE
+from daq.outlet.metrics import TABLE
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

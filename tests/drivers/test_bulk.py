@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from drivers.bulk import MOST, Receiver, prepare
-from drivers.bus_errors import CAUSES, QUIET, BusErrors
-from drivers.frame import ERROR, EXTENDED, REMOTE, Frames
-from drivers.socketcan import filters
+from drivers.can.bus_errors import CAUSES, QUIET, BusErrors
+from drivers.can.recvmmsg import MOST, Receiver, prepare
+from drivers.can.socketcan import filters
+from drivers.layout.frame import ERROR, EXTENDED, REMOTE, Frames
 
 Ends = tuple[Receiver, socket.socket, socket.socket]
 

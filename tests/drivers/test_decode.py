@@ -9,10 +9,10 @@ from cantools.database.can import Database, Message, Signal
 from cantools.database.conversion import BaseConversion
 
 from drivers.base import Wanted
-from drivers.decode import Decoder
-from drivers.frame import ERROR, EXTENDED, REMOTE, Frames, Layout
-from drivers.frame import Signal as LayoutSignal
-from drivers.layout import from_dbc
+from drivers.decode.decoder import Decoder
+from drivers.layout.can_frames import from_dbc
+from drivers.layout.frame import ERROR, EXTENDED, REMOTE, Frames, Layout
+from drivers.layout.frame import Signal as LayoutSignal
 
 LAYOUTS = 250
 

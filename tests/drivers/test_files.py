@@ -13,8 +13,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from drivers import AnyDriver
 from drivers.base import DriverSettings, EndOfFileError, LinkError, Wanted
-from drivers.candump import Parser
-from drivers.frame import ERROR, EXTENDED, REMOTE, Frames
+from drivers.files.candump import Parser
+from drivers.layout.frame import ERROR, EXTENDED, REMOTE, Frames
 from drivers.reading import READING
 
 FRAMES = [{"name": "AXIS", "id": 0x181, "signals": {"count": {"start": 0, "bits": 32}}}]

@@ -11,10 +11,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from drivers import AnyDriver
 from drivers.base import Wanted
-from drivers.decode import Decoder
-from drivers.deframe import Deframer
-from drivers.frame import Frames
-from drivers.packets import Framing, PacketSettings, encode, layout
+from drivers.decode.decoder import Decoder
+from drivers.layout.frame import Frames
+from drivers.serial.deframer import Deframer
+from drivers.serial.packets import Framing, PacketSettings, encode, layout
 
 PACKET = PacketSettings.model_validate(
     {"name": "P", "id": 5, "fields": [{"name": "a", "type": "i32"}, {"name": "b", "type": "f32"}]}

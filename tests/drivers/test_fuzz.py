@@ -24,15 +24,17 @@ from crccheck.crc import Crc16CcittFalse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from drivers import bulk, candump, slcan
 from drivers.base import DriverError, LayoutError, Wanted
-from drivers.decode import Decoder
-from drivers.deframe import Deframer
-from drivers.file_player import CsvFile, FileSettings
-from drivers.frame import EXTENDED, REMOTE, Frames
-from drivers.layout import from_dbc
-from drivers.log_file import LogFile
-from drivers.packets import Framing, encode
+from drivers.can import recvmmsg as bulk
+from drivers.can import slcan
+from drivers.decode.decoder import Decoder
+from drivers.files import candump
+from drivers.files.can_log import LogFile
+from drivers.files.player import CsvFile, FileSettings
+from drivers.layout.can_frames import from_dbc
+from drivers.layout.frame import EXTENDED, REMOTE, Frames
+from drivers.serial.deframer import Deframer
+from drivers.serial.packets import Framing, encode
 
 FUZZ = float(os.environ.get("JOINTWATCH_FUZZ", "600"))  # s
 SIZES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 24, 32, 48, 64]

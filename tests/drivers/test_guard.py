@@ -11,11 +11,11 @@ from crccheck.crc import Crc8Maxim, Crc8SaeJ1850, Crc16CcittFalse, Crc16Modbus, 
 from pydantic import ValidationError
 
 from drivers.base import LayoutError, Wanted
-from drivers.checksum import CHECKSUMS, compute
-from drivers.decode import Decoder
-from drivers.frame import Frames
-from drivers.guard import GuardSettings
-from drivers.layout import FrameSettings, from_dbc, from_table
+from drivers.decode.decoder import Decoder
+from drivers.layout.can_frames import FrameSettings, from_dbc, from_table
+from drivers.layout.checksum import CHECKSUMS, compute
+from drivers.layout.frame import Frames
+from drivers.layout.integrity import GuardSettings
 
 
 def settings(**guard: Any) -> FrameSettings:

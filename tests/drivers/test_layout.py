@@ -10,10 +10,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from drivers import AnyDriver
 from drivers.base import LayoutError, Wanted
-from drivers.can_bus import CanBusSettings
-from drivers.decode import Decoder
-from drivers.frame import Frames
-from drivers.layout import from_dbc
+from drivers.can.bus import CanBusSettings
+from drivers.decode.decoder import Decoder
+from drivers.layout.can_frames import from_dbc
+from drivers.layout.frame import Frames
 from drivers.units import Quantity
 
 DATA = Path(__file__).parents[2] / "../shared/data/can"

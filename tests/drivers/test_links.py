@@ -15,8 +15,8 @@ from pydantic import TypeAdapter
 
 from drivers import AnyDriver
 from drivers.base import DriverSettings, LinkError, Wanted
-from drivers.descriptor import link_error
-from drivers.packets import encode
+from drivers.drain import link_error
+from drivers.serial.packets import encode
 
 FRAMES = [{"name": "AXIS", "id": 0x181, "signals": {"count": {"start": 0, "bits": 32}}}]
 PACKETS = [{"name": "AXIS", "id": 1, "fields": [{"name": "count", "type": "u32"}]}]

@@ -10,10 +10,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from drivers import AnyDriver
 from drivers.base import LayoutError, Wanted
-from drivers.decode import Decoder
-from drivers.deframe import Deframer
-from drivers.frame import Frames
-from drivers.packets import LIMIT, PacketSettings, encode, layout
+from drivers.decode.decoder import Decoder
+from drivers.layout.frame import Frames
+from drivers.serial.deframer import Deframer
+from drivers.serial.packets import LIMIT, PacketSettings, encode, layout
 
 JOINT = PacketSettings.model_validate(
     {

@@ -12,10 +12,10 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from drivers.base import Wanted
-from drivers.can_bus import CanBusSettings
-from drivers.decode import Decoder
-from drivers.frame import Frames
-from drivers.layouts import AnyLayout
+from drivers.can.bus import CanBusSettings
+from drivers.decode.decoder import Decoder
+from drivers.layout.frame import Frames
+from drivers.layout.ready import AnyLayout
 
 DATA = Path(__file__).parents[3] / "shared/data/can"
 REV = 2 * math.pi

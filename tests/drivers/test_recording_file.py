@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from daq.config import Config, Record, load, routes
-from daq.recorder import Expected, Recorder
-from daq.shelf import recordings
-from daq.transcript import Batch, Block
+from daq.config.load import Config, Record, load, routes
+from daq.recording.folder import recordings
+from daq.recording.process import Expected, Recorder
+from daq.stream.transcript import Batch, Block
 from drivers import AnyDriver
 from drivers.base import DriverSettings, EndOfFileError, Wanted
 from drivers.reading import OWN, READING

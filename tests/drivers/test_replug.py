@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from daq.channel import Receiver
-from daq.config import check
-from daq.process import endpoint
-from daq.toml_lines import Lines
-from drivers.packets import encode
+from daq.config.load import check
+from daq.config.toml_lines import Lines
+from daq.processes.process import endpoint
+from daq.stream.channel import Receiver
+from drivers.serial.packets import encode
 
 SERIAL = """
 [drivers.port]
@@ -49,8 +49,8 @@ torque = { signal = "port.AXIS.u" }
 PROGRAM = """
 import sys
 from pathlib import Path
-from daq.config import revive
-from daq.driver_process import run
+from daq.config.load import revive
+from daq.processes.driver import run
 runtime = Path(sys.argv[1])
 run("port", revive((runtime / "config.json").read_text()), runtime, lambda: None)
 """

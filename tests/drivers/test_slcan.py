@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from drivers.frame import EXTENDED, REMOTE, Frames
-from drivers.slcan import Parser
+from drivers.can.slcan import Parser
+from drivers.layout.frame import EXTENDED, REMOTE, Frames
 
 SIZES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 24, 32, 48, 64]
 HEX = "[0-9a-fA-F]"

@@ -20,14 +20,14 @@ from xml.etree import ElementTree
 import numpy as np
 from pydantic import TypeAdapter
 
-from daq.doctor_bus import talks
-from daq.doctor_host import host, interface
+from daq.commands.doctor.bus import talks
+from daq.commands.doctor.host import host, interface
 from drivers import AnyDriver
 from drivers.base import Driver, LinkError, Wanted
-from drivers.frame import EXTENDED
+from drivers.can.socketcan import SocketCan
+from drivers.layout.frame import EXTENDED
 from drivers.listen import listen_bus
 from drivers.reading import READING
-from drivers.socketcan import SocketCan
 
 ROOT = Path(__file__).parents[2]
 FRAMES = [

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from daq.config import load
+from daq.config.load import load
 from daq.subscriber import Subscriber
 from hil_rig.live import Live
 

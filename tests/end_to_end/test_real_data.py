@@ -9,15 +9,15 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from estimators.friction import AnyFriction
-from estimators.real import emps, sea, xl330
-from estimators.real.bam import voltage
-from estimators.real.recordings import DATA, RecordingError
-from estimators.real.recordings import emps as read_emps
-from estimators.real.recordings import sea as read_sea
-from estimators.real.recordings import xl330 as read_xl330
-from estimators.real.verdict import Row, as_json, as_table, within
-from estimators.signals import Conditioning
+from estimators.conditioning.conditioner import Conditioning
+from estimators.experiments import emps, sea, xl330
+from estimators.experiments.bam import voltage
+from estimators.experiments.recordings import DATA, RecordingError
+from estimators.experiments.recordings import emps as read_emps
+from estimators.experiments.recordings import sea as read_sea
+from estimators.experiments.recordings import xl330 as read_xl330
+from estimators.experiments.verdict import Row, as_json, as_table, within
+from estimators.models.friction import AnyFriction
 
 recorded = pytest.mark.skipif(not DATA.exists(), reason=f"the recordings are not at {DATA}")
 
@@ -109,7 +109,7 @@ def test_recordings_that_are_missing_or_damaged_are_one_line(tmp_path: Path) -> 
 
 
 def test_the_command_says_which_recording_is_missing(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "hil_rig.reproduce", "sea", "--data", str(tmp_path)]
+    command = [sys.executable, "-m", "hil_rig.commands.reproduce", "sea", "--data", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1
     assert done.stderr.startswith("jointwatch reproduce: ")

@@ -7,7 +7,7 @@ import pytest
 
 import estimators.monitor  # noqa: F401 (every kernel of the core compiled, so that it loads them and is soon there)
 from daq.subscriber import Subscriber
-from estimators.refit_job import warm
+from estimators.refit.job import warm
 from hil_rig.live import Live
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiled]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from daq.checkpoint import FILE, read
+from daq.core.checkpoint import FILE, read
 from daq.subscriber import Subscriber
 from hil_rig.live import Live
 

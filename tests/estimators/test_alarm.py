@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.alarm import calibrate, honesty, motion_period, robust_mean
+from estimators.recursive.cusum import calibrate, honesty, motion_period, robust_mean
 
 
 def cusum(squared: np.ndarray, noise: float, allowance: float) -> float:

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from estimators import course
-from estimators import rls_state as at
 from estimators.base import Parameter, Rows
-from estimators.case2 import case, estimator
-from estimators.forgetting import Alarm
-from estimators.procedure import Procedure
+from estimators.experiments.irj_case2 import case, estimator
+from estimators.online import normal_loop as course
+from estimators.online.phases import Procedure
+from estimators.recursive import state as at
+from estimators.recursive.forgetting import Alarm
 
 PERIOD = 0.01
 

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from estimators.base import ARGUMENTS, SIGNALS, SMOOTH, SMOOTH_RATE, Axis, Rows
-from estimators.curves import Curves
-from estimators.friction.cubic_viscous import CubicViscousSettings
-from estimators.friction.cyclic import CyclicSettings
-from estimators.friction.directional import DirectionalSettings
-from estimators.friction.load_dependent import LoadDependentSettings
-from estimators.friction.position_dependent import PositionDependentSettings
-from estimators.friction.tanh_stribeck import TanhStribeckSettings
-from estimators.friction.viscous_coulomb import ViscousCoulombSettings
-from estimators.inspection import Inspector
-from estimators.joints.friction_only import FrictionOnlySettings
-from estimators.joints.rigid import RigidSettings
-from estimators.joints.two_mass import TwoMassSettings
+from estimators.models.curves import Curves
+from estimators.models.friction.cubic_viscous import CubicViscousSettings
+from estimators.models.friction.cyclic import CyclicSettings
+from estimators.models.friction.directional import DirectionalSettings
+from estimators.models.friction.load_dependent import LoadDependentSettings
+from estimators.models.friction.position_dependent import PositionDependentSettings
+from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
+from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
+from estimators.models.joints.friction_only import FrictionOnlySettings
+from estimators.models.joints.rigid import RigidSettings
+from estimators.models.joints.two_mass import TwoMassSettings
+from estimators.online.inspection import Inspector
 
 LAWS = (
     ViscousCoulombSettings(),

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from estimators.base import POSITION, VELOCITY, Floats, Rows
-from estimators.case2 import OMEGAS, case
-from estimators.explanation import Explanation, Prior, Slopes, explain, nothing
-from estimators.history import History
-from estimators.joints.friction_only import FrictionOnlySettings
-from estimators.shape import Shape
+from estimators.experiments.irj_case2 import OMEGAS, case
+from estimators.models.joints.friction_only import FrictionOnlySettings
+from estimators.models.nonlinear_block import Shape
+from estimators.window.row_history import History
+from estimators.window.score_test import Explanation, Prior, Slopes, explain, nothing
 
 pytestmark = pytest.mark.compiled
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from estimators.base import Parameter
-from estimators.health import Gate, Validity, sick
+from estimators.online.validity import Gate, Validity, sick
 
 PARAMETERS = (
     Parameter("inertia", "kg·m²", 0.0, np.inf, ""),

@@ -7,9 +7,9 @@ import pytest
 import scipy.io
 
 from estimators.base import Axis, Floats, Phase, Status
-from estimators.integrated import Identification
-from estimators.joints.rigid import RigidSettings
-from estimators.signals import Conditioning
+from estimators.conditioning.conditioner import Conditioning
+from estimators.models.joints.rigid import RigidSettings
+from estimators.online.joint import Identification
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "emps" / "nlid_emps_sim_data_training.mat"
 PUBLISHED = np.array([95.1089, 203.5034, 20.3935, -3.1648])

@@ -7,10 +7,10 @@ import pytest
 from pydantic import ValidationError
 
 from estimators.base import Floats, Phase, Status
-from estimators.collinear import collinear
-from estimators.integrated import Identification
-from estimators.joints.rigid import RigidSettings
-from hil_rig.plants.two_mass import TwoMassSettings as Rig
+from estimators.models.collinearity import collinear
+from estimators.models.joints.rigid import RigidSettings
+from estimators.online.joint import Identification
+from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
 
 PAIRS = [
     ({"kind": "rigid", "gravity_sin": True, "friction": {"kind": "cyclic"}}, "cyclic_sin and gravity_sin"),

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from estimators.base import Floats, Parameter, Phase, Rows, Status
-from estimators.forgetting import Alarm
-from estimators.procedure import Procedure
+from estimators.online.phases import Procedure
+from estimators.recursive.forgetting import Alarm
 
 PERIOD = 0.005
 TRUTH = np.array([1.2, 4.0, 6.0, 0.5])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from estimators.jit import sources
+from estimators.numerics.jit import sources
 
 ESTIMATORS = Path(__file__).parents[2] / "estimators"
 
@@ -32,7 +32,9 @@ def test_a_changed_helper_is_not_taken_from_the_cache(tmp_path: Path) -> None:
 
     def run(value: int, stamp: int) -> str:
         helper = package / "helper.py"
-        helper.write_text(f"from estimators.jit import inline\n\n\n@inline\ndef number():\n    return {value}\n")
+        helper.write_text(
+            f"from estimators.numerics.jit import inline\n\n\n@inline\ndef number():\n    return {value}\n"
+        )
         os.utime(helper, (stamp, stamp))
         command = [sys.executable, "-c", "import estimators.user"]
         environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}

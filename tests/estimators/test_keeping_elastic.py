@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from estimators.base import Phase, Status
-from estimators.integrated import Identification, Integrated
-from estimators.keeping import NotTheSameError
-from hil_rig.plants.two_mass import TwoMassSettings as Rig
+from estimators.online.checkpoint import NotTheSameError
+from estimators.online.joint import Identification, Integrated
+from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
 
 pytestmark = pytest.mark.compiled
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from estimators.base import Event, Phase, Status
-from estimators.case2 import LINEAR, OMEGAS, PERIOD, case, estimator, play
-from estimators.refit_job import Inline
+from estimators.experiments.irj_case2 import LINEAR, OMEGAS, PERIOD, case, estimator, play
+from estimators.refit.job import Inline
 
 pytestmark = pytest.mark.compiled
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from estimators.base import Floats, Rows
-from estimators.case2 import LINEAR, OMEGAS, case
-from estimators.explanation import Prior, nothing
-from estimators.onset import onset
+from estimators.experiments.irj_case2 import LINEAR, OMEGAS, case
+from estimators.window.change_point import onset
+from estimators.window.score_test import Prior, nothing
 
 NOISE = 0.5  # N·m, about what case() adds at 1 %
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from estimators.base import ARGUMENTS, Rows
-from estimators.explanation import nothing
-from estimators.history import History
-from estimators.joints.friction_only import FrictionOnlySettings
-from estimators.overlap import distinct
-from estimators.refit_job import job, run
-from estimators.refit_settings import RefitSettings
-from estimators.shape import Shape
-from estimators.signals import Conditioner
+from estimators.conditioning.conditioner import Conditioner
+from estimators.models.joints.friction_only import FrictionOnlySettings
+from estimators.models.nonlinear_block import Shape
+from estimators.models.shared_instants import distinct
+from estimators.refit.job import job, run
+from estimators.refit.settings import RefitSettings
+from estimators.window.row_history import History
+from estimators.window.score_test import nothing
 
 pytestmark = pytest.mark.compiled
 

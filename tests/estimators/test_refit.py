@@ -12,10 +12,10 @@ import pytest
 from scipy import optimize
 
 from estimators.base import Axis, Parameter
-from estimators.friction.arctangent import ArctangentSettings
-from estimators.friction.tanh_stribeck import TanhStribeckSettings
-from estimators.friction.viscous_coulomb import ViscousCoulombSettings
-from estimators.refit import Model, RefitSettings, Window, refit
+from estimators.models.friction.arctangent import ArctangentSettings
+from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
+from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
+from estimators.refit.refit import Model, RefitSettings, Window, refit
 
 THETA = np.array([76.0, 40.0, 25.0, 590.0])  # b, b_D, C1, C2 (SI)
 ETA = np.array([0.0616, 0.1312])  # ω1, ω_s, rad/s
@@ -236,13 +236,16 @@ def test_survives_the_way_to_a_worker_and_back() -> None:
 @pytest.mark.compiled
 def test_a_warm_start_compiles_nothing() -> None:
     program = (
-        "import numba.core.dispatcher as d; from estimators import refit, projection, binning, normal\n"
+        "import numba.core.dispatcher as d; from estimators import normal\n"
+from estimators.refit import refit
+from estimators.refit import variable_projection as projection
+from estimators.refit import velocity_nodes as binning
         "made = [k for m in (projection, binning, normal) for k in vars(m).values() if isinstance(k, d.Dispatcher)]\n"
         "made = [k for k in made if k.nopython_signatures and k.stats.cache_path]\n"
         "assert len(made) >= 5, made\n"
         "print(sum(sum(k.stats.cache_misses.values()) for k in made))\n"
         "import numpy as np; from estimators.base import Parameter\n"
-        "from estimators.friction.tanh_stribeck import TanhStribeckSettings\n"
+        "from estimators.models.friction.tanh_stribeck import TanhStribeckSettings\n"
         "v = 0.4 * np.sin(np.arange(500) / 80)\n"
         "w = refit.Window(np.ones((500, 1)), 3 + np.tanh(v / 0.05) + 9 * v * np.exp(-abs(v) / 0.1), v)\n"
         "p = (Parameter('offset', '', -np.inf, np.inf, ''),)\n"
@@ -257,7 +260,7 @@ def test_a_warm_start_compiles_nothing() -> None:
 
 def test_a_search_is_loaded_only_for_models_that_need_one() -> None:
     program = (
-        "import sys; from estimators.refit_job import warm; print('estimators.search' in sys.modules, end=' ')\n"
+        "import sys; from estimators.refit.job import warm; print('estimators.search' in sys.modules, end=' ')\n"
         "warm(2); print('estimators.search' in sys.modules, end=' ')\n"
         "warm(3); print('estimators.search' in sys.modules)\n"
     )

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from estimators.nnls import DEPENDENT, PASSIVE, _lawson_hanson, nnls
+from estimators.numerics.nnls import DEPENDENT, PASSIVE, _lawson_hanson, nnls
 
 
 def solve(A, y, signed):

@@ -6,16 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from estimators import rls_state as at
-from estimators.case2 import LINEAR, PERIOD, case, estimator, play
-from estimators.explanation import Prior
-from estimators.forgetting import Alarm
-from estimators.joints.friction_only import FrictionOnlySettings
-from estimators.refit_job import job, run
-from estimators.refit_settings import RefitSettings
-from estimators.relearn import COUNTERS, relearn, relearnt
-from estimators.rls import RecursiveLeastSquares
-from estimators.shape import Shape
+from estimators.experiments.irj_case2 import LINEAR, PERIOD, case, estimator, play
+from estimators.models.joints.friction_only import FrictionOnlySettings
+from estimators.models.nonlinear_block import Shape
+from estimators.recursive import state as at
+from estimators.recursive.estimator import RecursiveLeastSquares
+from estimators.recursive.forgetting import Alarm
+from estimators.recursive.restart import COUNTERS, relearn, relearnt
+from estimators.refit.job import job, run
+from estimators.refit.settings import RefitSettings
+from estimators.window.score_test import Prior
 
 pytestmark = pytest.mark.compiled
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.io import loadmat
 
+from estimators.alignment.device_clock import LONGEST_LOSS
+from estimators.alignment.resampler import Resampler
 from estimators.base import Axis
-from estimators.clock import LONGEST_LOSS
-from estimators.joints.rigid import RigidSettings
-from estimators.resample import Resampler
-from estimators.signals import Conditioner
+from estimators.conditioning.conditioner import Conditioner
+from estimators.models.joints.rigid import RigidSettings
 
 P = 1e-3
 EMPS = Path(__file__).parents[3] / "shared/data/emps/nlid_emps_sim_data_training.mat"

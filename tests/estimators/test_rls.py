@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from estimators import rls_state as at
 from estimators.base import Floats
-from estimators.forgetting import Alarm, Fixed, RandomWalk, Threshold
-from estimators.rls import RecursiveLeastSquares
-from estimators.rls_kernel import absorb_one
+from estimators.recursive import state as at
+from estimators.recursive.estimator import RecursiveLeastSquares
+from estimators.recursive.forgetting import Alarm, Fixed, RandomWalk, Threshold
+from estimators.recursive.kernel import absorb_one
 
 PERIOD = 0.01
 

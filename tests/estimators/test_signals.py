@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.io import loadmat
 
 from estimators.base import RATE, SECOND, SMOOTH, SMOOTH_RATE, VALUE, Axis, Floats, Parameter, Rows
-from estimators.joints.rigid import RigidSettings
-from estimators.signals import Conditioner, Conditioning, straight, taps
+from estimators.conditioning.conditioner import Conditioner, Conditioning, straight, taps
+from estimators.models.joints.rigid import RigidSettings
 
 PERIOD = 1e-3
 EMPS = Path(__file__).parents[3] / "shared/data/emps/nlid_emps_sim_data_training.mat"

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from estimators.base import VELOCITY, Floats, Parameter, Phase, Rows, Spectrum
-from estimators.case2 import OMEGAS, PERIOD, case, estimator
-from estimators.forgetting import Alarm
-from estimators.instants import Instants
-from estimators.procedure import Procedure
-from estimators.spectrum import spectrum
-from estimators.window import Window
+from estimators.experiments.irj_case2 import OMEGAS, PERIOD, case, estimator
+from estimators.online.phases import Procedure
+from estimators.online.start.rows import Window
+from estimators.recursive.forgetting import Alarm
+from estimators.window.instants import Instants
+from estimators.window.spectrum import spectrum
 
 pytestmark = pytest.mark.compiled
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.io import loadmat
 
 from estimators.base import Floats
-from estimators.spikes import Spikes
+from estimators.conditioning.spikes import Spikes
 
 PERIOD = 1e-3
 BIT_20, BIT_14 = 2 * np.pi / (1 << 20), 2 * np.pi / (1 << 14)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from estimators.base import Event, Floats, Phase, Rows, Status
-from estimators.integrated import Identification, Integrated
-from hil_rig.plants.two_mass import TwoMassSettings as Rig
+from estimators.online.joint import Identification, Integrated
+from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
 
 pytestmark = pytest.mark.compiled
 

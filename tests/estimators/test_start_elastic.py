@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from estimators.base import Event, Phase
-from estimators.forgetting import Fortescue
-from estimators.integrated import Identification, Integrated
-from hil_rig.plants.two_mass import TwoMassSettings as Rig
+from estimators.online.joint import Identification, Integrated
+from estimators.recursive.forgetting import Fortescue
+from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
 
 pytestmark = pytest.mark.compiled
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from estimators.base import Phase
-from estimators.integrated import Identification
-from estimators.signals import Conditioner
+from estimators.conditioning.conditioner import Conditioner
+from estimators.online.joint import Identification
 
 pytestmark = pytest.mark.compiled
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from estimators.base import Event, Floats, Phase
-from estimators.case2 import LINEAR, OMEGAS, case, estimator, play
-from estimators.curves import Curves
-from estimators.integrated import Identification
-from hil_rig.plants.two_mass import TwoMassSettings as Rig
+from estimators.experiments.irj_case2 import LINEAR, OMEGAS, case, estimator, play
+from estimators.models.curves import Curves
+from estimators.online.joint import Identification
+from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
 
 pytestmark = pytest.mark.compiled
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from estimators.base import RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, Floats, JointModel, Rows
-from estimators.case2 import LINEAR, OMEGAS, case
-from estimators.explanation import nothing
-from estimators.joints.friction_only import FrictionOnlySettings
-from estimators.joints.two_mass import TwoMassSettings
-from estimators.refit import RefitSettings
-from estimators.refit_job import Outcome, job, run
-from estimators.shape import Shape
-from hil_rig.plants.two_mass import TwoMassSettings as Rig
+from estimators.experiments.irj_case2 import LINEAR, OMEGAS, case
+from estimators.models.joints.friction_only import FrictionOnlySettings
+from estimators.models.joints.two_mass import TwoMassSettings
+from estimators.models.nonlinear_block import Shape
+from estimators.refit.job import Outcome, job, run
+from estimators.refit.refit import RefitSettings
+from estimators.window.score_test import nothing
+from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
 
 pytestmark = pytest.mark.compiled
 

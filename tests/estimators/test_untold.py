@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from estimators.base import Estimate, Floats, Phase, Status
-from estimators.integrated import Identification, Integrated
+from estimators.online.joint import Identification, Integrated
 
 TRUTH = {"inertia": 0.5, "viscous": 2.0, "coulomb": 1.5, "offset": 0.4}
 PERIOD = 1e-3

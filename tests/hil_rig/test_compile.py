@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hil_rig.compile import LIVE, REFIT
+from hil_rig.commands.compile import LIVE, REFIT
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,5 +30,5 @@ def test_every_kernel_is_compiled_by_it() -> None:
 
 
 def test_the_live_path_without_nonlinear_parameters_needs_no_more_than_its_part() -> None:
-    live = loaded(("daq.core", "daq.driver_process", "daq.outlet_process", "hil_rig.__main__"))
+    live = loaded(("daq.core.process", "daq.processes.driver", "daq.outlet.process", "hil_rig.__main__"))
     assert with_kernels() & live <= loaded(sum(LIVE, ()))

@@ -9,9 +9,9 @@ from scipy.integrate import solve_ivp
 
 from hil_rig.plants import RIGS
 from hil_rig.plants.base import Jump, RigError
-from hil_rig.plants.rigid import RigidSettings
+from hil_rig.plants.joints.rigid import RigidSettings
+from hil_rig.plants.joints.two_mass import TwoMassSettings
 from hil_rig.plants.trajectory import Trajectory, reference
-from hil_rig.plants.two_mass import TwoMassSettings
 
 pytestmark = pytest.mark.compiled
 PLANTS = [name for name in RIGS if name != "recording"]

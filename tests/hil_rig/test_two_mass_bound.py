@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hil_rig.plants.two_mass import ELASTIC, TwoMassSettings
-from hil_rig.plants.two_mass_bound import bound, worst
+from hil_rig.experiments.two_mass_bound import bound, worst
+from hil_rig.plants.joints.two_mass import ELASTIC, TwoMassSettings
 
 Floats = NDArray[np.float64]
 COARSE = {"identify": "elastic", "rate": 100.0}  # Hz: small enough for dense matrices

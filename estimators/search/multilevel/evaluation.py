@@ -10,7 +10,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from estimators.base import Floats
-from estimators.jit import inline, kernel
+from estimators.numerics.jit import inline, kernel
 from estimators.search.base import OBJECTIVE
 
 Ints = NDArray[np.int64]

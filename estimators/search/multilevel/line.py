@@ -7,7 +7,7 @@ import numba
 import numpy as np
 
 from estimators.base import Floats
-from estimators.jit import inline
+from estimators.numerics.jit import inline
 from estimators.search.multilevel.evaluation import FLOATS, INTS, OBJECTIVE_TYPE, Ints, Objective, ascending, evaluate
 
 SMALL: Final = 0.1  # relative distance below which two steps are one

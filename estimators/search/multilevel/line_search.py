@@ -7,7 +7,7 @@ one.
 
 import numpy as np
 
-from estimators.jit import inline, kernel
+from estimators.numerics.jit import inline, kernel
 from estimators.search.multilevel.evaluation import RUNNING, STOP, Objective
 from estimators.search.multilevel.line import (
     CAP,

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.jit import inline
+from estimators.numerics.jit import inline
 from estimators.search.multilevel.evaluation import Objective
 from estimators.search.multilevel.line import (
     GIVEN,

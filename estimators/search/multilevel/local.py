@@ -14,7 +14,7 @@ import numba
 import numpy as np
 
 from estimators.base import Floats
-from estimators.jit import inline, kernel
+from estimators.numerics.jit import inline, kernel
 from estimators.search.multilevel.coordinates import coordinate_search, leave_bounds
 from estimators.search.multilevel.evaluation import (
     FLOATS,

@@ -3,7 +3,7 @@
 from typing import Final, NamedTuple
 
 from estimators.base import Floats
-from estimators.jit import inline
+from estimators.numerics.jit import inline
 from estimators.search.multilevel.evaluation import RUNNING, STOP, Objective, copy, evaluate
 from estimators.search.multilevel.quadratic import EPSILON
 

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.jit import inline
+from estimators.numerics.jit import inline
 from estimators.search.multilevel.boxes import BOXES, Boxes, Lists, X, Y, parabola_minimum, split_by_list
 from estimators.search.multilevel.evaluation import Objective, ascending, evaluate, stage
 from estimators.search.multilevel.line import LOCALS, POINTS, Line, Search, aim, empty_line, is_minimum

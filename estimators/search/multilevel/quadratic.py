@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from estimators.base import Floats
-from estimators.jit import inline
+from estimators.numerics.jit import inline
 from estimators.search.multilevel.evaluation import Ints
 
 EPSILON: Final = 2.220446049250313e-16

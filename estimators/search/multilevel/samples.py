@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from estimators.base import Floats
-from estimators.jit import inline
+from estimators.numerics.jit import inline
 from estimators.search.multilevel.basket import Basket
 from estimators.search.multilevel.boxes import BASKET, CANDIDATES, SAMPLES, Boxes
 from estimators.search.multilevel.evaluation import EVALUATIONS, Objective, evaluate

@@ -11,7 +11,7 @@ import numba
 import numpy as np
 
 from estimators.base import Floats
-from estimators.jit import inline, kernel
+from estimators.numerics.jit import inline, kernel
 from estimators.search.multilevel.basket import Basket, consider, is_new_valley, keep
 from estimators.search.multilevel.boxes import (
     BOXES,

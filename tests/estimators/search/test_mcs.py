@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from estimators.jit import INTERPRETED
+from estimators.experiments.searches.test_functions import FUNCTIONS, shifted_boxes
+from estimators.numerics.jit import INTERPRETED
 from estimators.search import minimise
 from estimators.search.base import Compiled, Status
 from estimators.search.mcs import Mcs
-from estimators.search.published import FUNCTIONS, shifted_boxes
 
 compiled = pytest.mark.skipif(INTERPRETED, reason="too slow without compiled kernels")
 each_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
@@ -208,7 +208,7 @@ class Compilations(event.Listener):
 
 event.register("numba:compile", Compilations())
 from estimators.search import minimise
-from estimators.search.published import FUNCTIONS
+from estimators.experiments.searches.test_functions import FUNCTIONS
 function = FUNCTIONS[4]
 found = minimise("mcs", function.f, function.lower, function.upper, budget=5000, target=function.target)
 again = minimise("mcs", lambda x: float(x @ x), function.lower, function.upper, budget=100)

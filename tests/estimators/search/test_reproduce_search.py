@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from estimators.jit import INTERPRETED
-from estimators.search import reproduce
-from estimators.search.published import FUNCTIONS
-from estimators.search.rivals import RIVALS, evaluations
+from estimators.experiments.searches import comparison as reproduce
+from estimators.experiments.searches.scipy_searches import RIVALS, evaluations
+from estimators.experiments.searches.test_functions import FUNCTIONS
+from estimators.numerics.jit import INTERPRETED
 
 
 @pytest.mark.skipif(INTERPRETED, reason="too slow without compiled kernels")

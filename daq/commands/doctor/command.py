@@ -1,0 +1,296 @@
+"""`jointwatch doctor [CONFIG]`: what is on the wires, what is lost and why, what the host lacks; a first configuration.
+
+The report goes to stderr; stdout carries the proposed configuration, or with --json everything that was found.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daq.commands.doctor import host as doctor_host
+from daq.commands.doctor.bus import Talk, talks
+from daq.commands.doctor.bus import load as bus_load
+from daq.commands.doctor.host import BAD, GOOD, NOTE, WARN, Finding
+from daq.commands.doctor.proposal import bus_proposal, port_proposal
+from daq.config.load import Config, ConfigError, Route, load, routes
+from drivers import AnyDriver
+from drivers.base import DriverError, EndOfFileError, LayoutError, Wanted
+from drivers.can.bus_errors import CAUSES as BUS_CAUSES
+from drivers.layout.frame import EXTENDED, Frames
+from drivers.listen import listen_bus, listen_port
+from drivers.reading import empty
+
+MARKS: Final = {GOOD: "  ok  ", NOTE: " note ", WARN: " WARN ", BAD: " BAD  "}
+RATE_TOLERANCE: Final = 0.05
+
+# what is counted, in plain words, and what to do about it
+CAUSES: Final[Mapping[str, tuple[str, str]]] = {
+    "unmatched": ("frames whose id the layout does not know", "harmless if they are not yours; else add them"),
+    "truncated": ("frames shorter than the layout", "compare the frame's length with the layout (the table below)"),
+    "remote_frames": ("requests, which carry no data", "harmless"),
+    "error_frames": ("errors that the controller saw", "wiring, termination, bit rate"),
+    "malformed": ("bytes that are no frame", "wrong bit or baud rate, or another protocol than configured"),
+    "dropped": ("frames that the kernel had no room for", "a larger net.core.rmem_max (see socket queue)"),
+    "lost": ("frames missing by their own counter", "the sender skips, the link drops, or the queue ran over"),
+    "restarted": ("the frames' counter went back", "the device was reset"),
+    "silent": ("frames that stayed away beyond their time-out", "is that device on?"),
+    "bad_checksum": ("frames refused by their checksum", "another kind of checksum, or a disturbed wire"),
+    "bad_crc": ("packets refused by their CRC", "the baud rate, the kind of CRC, or a disturbed line"),
+    "bad_cobs": ("bytes between delimiters that are no packet", "the baud rate, or another framing"),
+    "oversized": ("packets longer than described", "compare the fields with the device's"),
+    "garbage_bytes": ("bytes outside packets", "the baud rate, or another framing"),
+    "invalid": ("values that the device marked as invalid", "is the axis referenced and enabled?"),
+    "own_frames": ("frames that this host sent itself", "harmless: commands; own_frames = false leaves them out"),
+    "restamped": ("frames whose own stamp could not be true", "harmless once: somebody set the clock"),
+    "other_channels": ("frames of other buses in the recording", "harmless: `channel` says which one is wanted"),
+    "out_of_range": ("values outside the layout's limits", "scale, sign and byte order; or the DBC's limits are wrong"),
+    "non_finite": ("floats that are no number", "byte order and start bit"),
+}
+
+
+def run(options: argparse.Namespace) -> int:
+    """The command."""
+    findings: list[Finding] = []
+    data: dict[str, Any] = {}
+    proposal = ""
+    if options.config is not None:
+        try:
+            config = load(options.config)
+        except ConfigError as error:
+            print(error, file=sys.stderr)
+            return 78
+        findings += doctor_host.host()
+        for name in config.drivers:
+            findings += _driver(name, config, options.seconds, data)
+    else:
+        findings += doctor_host.host()
+        if options.channel is not None:
+            found, proposal = _bus(options, data)
+            findings += found
+        elif options.port is not None:
+            found, proposal = _port(options, data)
+            findings += found
+        else:
+            findings += _next_step()
+    if options.json:
+        data["findings"] = [finding._asdict() for finding in findings]
+        print(json.dumps(data, indent=1, ensure_ascii=False))
+    else:
+        for finding in findings:
+            tell(finding, options.explain)
+        print(proposal, end="")
+    return 1 if any(finding.level == BAD for finding in findings) else 0
+
+
+def tell(finding: Finding, explain: bool) -> None:
+    """One finding for a person, on stderr."""
+    print(f"[{MARKS[finding.level]}] {finding.subject}: {finding.text}", file=sys.stderr)
+    if finding.remedy and (explain or finding.level in (WARN, BAD)):
+        print(f"{'':9} → {finding.remedy}", file=sys.stderr)
+    if finding.why and explain:
+        print(f"{'':9} {finding.why}", file=sys.stderr)
+
+
+def _next_step() -> list[Finding]:
+    wires = [f"--interface socketcan --channel {name}" for name in doctor_host.interfaces()]
+    wires += [f"--interface slcan --channel {port}" for port in doctor_host.ports()]
+    text = "to listen: " + ("; ".join(f"jointwatch doctor {wire}" for wire in wires) or "plug in an adapter first")
+    return [
+        Finding(NOTE, "wires", text, "", "--port DEVICE --baudrate N listens to a serial line that is no CAN adapter")
+    ]
+
+
+def _place(interface: str, channel: str) -> Iterator[Finding]:
+    """The wire itself, before it is opened."""
+    if interface == "socketcan":
+        yield from doctor_host.interface(channel)
+    elif channel.startswith("/") and channel not in doctor_host.ports():  # those have been looked at
+        yield from doctor_host.serial_port(channel)
+
+
+def _bus(options: argparse.Namespace, data: dict[str, Any]) -> tuple[list[Finding], str]:
+    """A bus of which nothing is known."""
+    findings = list(_place(options.interface, options.channel))
+    given = {"bitrate": options.bitrate} if options.bitrate and options.interface != "socketcan" else {}
+    try:
+        frames, counts = listen_bus(options.interface, options.channel, given, options.seconds)
+    except DriverError as error:
+        return [*findings, Finding(BAD, options.channel, str(error))], ""
+    found = talks(frames)
+    data["ids"] = [_talk_map(talk) for talk in found]
+    rates = (
+        options.bitrate or _bitrate(options, "bittiming"),
+        options.data_bitrate or _bitrate(options, "data_bittiming"),
+    )
+    findings += _traffic(options.channel, frames, found, options.seconds, *rates)
+    findings += _losses(options.channel, counts)
+    proposal = bus_proposal(options.interface, options.channel, options.bitrate, found)
+    if not found:
+        remedy = "is the robot on? is the bit rate right? are CAN high and low swapped? is the bus terminated?"
+        findings.append(Finding(BAD, options.channel, f"no frame in {options.seconds:g} s", remedy))
+    return findings, proposal if found else ""
+
+
+def _bitrate(options: argparse.Namespace, timing: str) -> int | None:
+    if options.interface != "socketcan":
+        return None
+    bitrate = doctor_host.link_details(options.channel).get(timing, {}).get("bitrate")
+    return None if bitrate is None else int(bitrate)
+
+
+def _traffic(
+    channel: str, frames: Frames, found: list[Talk], seconds: float, bitrate: int | None, data_bitrate: int | None
+) -> Iterator[Finding]:
+    """What is on the bus: the whole, then every id."""
+    if not found:
+        return
+    said = f"{len(frames.ids)} frames of {len(found)} ids, {len(frames.ids) / seconds:.0f} frames/s"
+    if bitrate:
+        bare, stuffed = bus_load(frames, seconds, bitrate, data_bitrate)
+        fast = (frames.lengths > 8).any()
+        rates = f"{bitrate} bit/s" + (f", data at {data_bitrate or bitrate} bit/s" if fast else "")
+        said += f", load {bare:.1%} of {rates} ({stuffed:.1%} with all stuff bits)"
+        if fast and not data_bitrate:
+            said += "; less, if --data-bitrate were known"
+        if stuffed > 0.8:
+            yield Finding(WARN, channel, said, "frames of high ids will come late: raise the bit rate or lower rates")
+        else:
+            yield Finding(GOOD, channel, said)
+    else:
+        why = "The load is not reckoned without --bitrate (and --data-bitrate, for CAN FD)."
+        yield Finding(GOOD, channel, said, "", why)
+    for talk in found:
+        moving = ", ".join(map(str, talk.moving)) or "none"
+        rate = f"{talk.rate:.4g} Hz ± {talk.jitter * 1e3:.2f} ms (longest {talk.longest * 1e3:.1f} ms)"
+        yield Finding(
+            GOOD,
+            f"{channel} {talk.id & ~EXTENDED:#05x}{'x' if talk.id & EXTENDED else ''}",
+            f"{talk.length} bytes, {rate if talk.frames > 1 else 'once'}; bytes that move: {moving}",
+        )
+
+
+def _losses(subject: str, counts: Mapping[str, int]) -> Iterator[Finding]:
+    """Every counter of loss that is not zero, in plain words."""
+    for cause, count in counts.items():
+        if not count or cause == "frames":
+            continue
+        if cause in BUS_CAUSES:
+            yield Finding(WARN, subject, f"{cause} = {count}: {BUS_CAUSES[cause].text.format(name=subject)}")
+            continue
+        meaning, remedy = CAUSES.get(cause, ("", ""))
+        yield Finding(NOTE if remedy.startswith("harmless") else WARN, subject, f"{cause} = {count}: {meaning}", remedy)
+
+
+def _port(options: argparse.Namespace, data: dict[str, Any]) -> tuple[list[Finding], str]:
+    """A serial line of which nothing is known."""
+    findings = [] if options.port in doctor_host.ports() else list(doctor_host.serial_port(options.port))
+    try:
+        text = listen_port(options.port, options.baudrate, options.seconds)
+    except DriverError as error:
+        return [*findings, Finding(BAD, options.port, str(error))], ""
+    if not text:
+        remedy = "does the device send unasked? is the baud rate right?"
+        return [*findings, Finding(BAD, options.port, f"no byte in {options.seconds:g} s", remedy)], ""
+    rate = len(text) / options.seconds
+    said = f"{rate:.0f} bytes/s, {10 * rate / options.baudrate:.0%} of {options.baudrate} baud"
+    findings.append(Finding(GOOD, options.port, said))
+    found, lines, proposal = port_proposal(options.port, options.baudrate, text, options.seconds)
+    data["packets"] = found
+    findings += [Finding(GOOD if found else WARN, options.port, line) for line in lines]
+    return findings, proposal
+
+
+def _driver(name: str, config: Config, seconds: float, data: dict[str, Any]) -> Iterator[Finding]:
+    """A wire of the configuration: its own frames, its losses, and whether what the joints need is there."""
+    settings = config.drivers[name]
+    channel = getattr(settings, "channel", None) or getattr(settings, "port", "")
+    yield from _place(getattr(settings, "interface", ""), str(channel))
+    asked = _all_signals(settings)
+    try:
+        readings, counts = _read(settings, asked, seconds)
+    except DriverError as error:
+        remedy = (
+            "if jointwatch itself is running, stop it first: one wire, one reader" if "another" in str(error) else ""
+        )
+        yield Finding(BAD, name, str(error), remedy)
+        return
+    data.setdefault("drivers", {})[name] = {"counters": counts}
+    yield Finding(GOOD if counts.get("frames") else BAD, name, f"{counts.get('frames', 0) / seconds:.0f} frames/s")
+    yield from _losses(name, counts)
+    seen = {asked[channel].signal: _values(readings, channel) for channel in np.unique(readings["channel"]).tolist()}
+    data["drivers"][name]["signals"] = seen
+    for route in routes(config):
+        if route.driver == name:
+            yield from _needed(route, seen, config)
+    for signal, values in seen.items():
+        moves = "moves" if values["high"] > values["low"] else "stands"
+        said = f"{moves}, {values['low']:.6g} to {values['high']:.6g}, {values['rate']:.4g} Hz"
+        yield Finding(GOOD, f"{name}.{signal}", said)
+
+
+def _all_signals(settings: AnyDriver) -> list[Wanted]:
+    """Every signal that can be delivered."""
+    found: list[Wanted] = []
+    for signal in settings.signals():
+        one = Wanted(len(found), signal)
+        try:
+            settings.check([one])
+        except LayoutError:
+            continue
+        found.append(one)
+    return found
+
+
+def _read(settings: AnyDriver, asked: list[Wanted], seconds: float) -> tuple[NDArray[np.void], dict[str, int]]:
+    parts = [empty()]
+    with settings.open(asked) as driver:
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            try:
+                parts.append(driver.read(min(left, 0.1)).copy())
+            except EndOfFileError:
+                break
+        return np.concatenate(parts), dict(driver.counters())
+
+
+def _values(readings: NDArray[np.void], channel: int) -> dict[str, float]:
+    mine = readings[readings["channel"] == channel]
+    known = mine["value"][np.isfinite(mine["value"])]
+    span = (int(mine["time"].max()) - int(mine["time"].min())) * 1e-9
+    return {
+        "count": len(mine),
+        "rate": (len(mine) - 1) / span if span > 0 else 0.0,
+        "low": float(known.min()) if len(known) else np.nan,
+        "high": float(known.max()) if len(known) else np.nan,
+    }
+
+
+def _needed(route: Route, seen: Mapping[str, Mapping[str, float]], config: Config) -> Iterator[Finding]:
+    """Whether a channel of a joint comes, and as often as configured."""
+    subject, joint = f"{route.joint}.{route.role}", config.joints[route.joint]
+    found = seen.get(route.signal)
+    if found is None:
+        text = f"{route.driver}.{route.signal} does not come"
+        yield Finding(BAD, subject, text, "is that device on, and its id, length or packet as described?")
+        return
+    channel = joint.channels.get(route.role)
+    expected = (channel.rate if channel else None) or joint.rate
+    if abs(found["rate"] / expected - 1) > RATE_TOLERANCE:
+        text = f"comes at {found['rate']:.4g} Hz, configured are {expected:g} Hz"
+        yield Finding(WARN, subject, text, f"rate = {found['rate']:.4g}, if nothing is lost on the way")
+    elif not found["high"] > found["low"]:
+        yield Finding(
+            NOTE, subject, f"does not move: {found['low']:.6g}", "move the joint, or look at the signal's place"
+        )
+    else:
+        yield Finding(GOOD, subject, f"comes at {found['rate']:.4g} Hz and moves")
+
+
+def _talk_map(talk: Talk) -> dict[str, Any]:
+    return talk._asdict() | {"extended": bool(talk.id & EXTENDED), "id": talk.id & ~EXTENDED}

@@ -1,0 +1,132 @@
+"""From what was heard on a wire to a configuration to start from, guesses marked as such."""
+
+import json
+from typing import Any, Final
+
+import numpy as np
+
+from daq.commands.doctor.bus import Field, Talk, fields, nominal
+from daq.commands.doctor.framing import framing_of
+from drivers.layout.frame import EXTENDED
+from drivers.serial.deframer import Deframer
+from drivers.serial.packets import COBS, Framing
+
+_KINDS: Final = {("unsigned", 8): "u8", ("unsigned", 16): "u16", ("signed", 16): "i16", ("signed", 32): "i32"}
+_NAMES: Final = ("position", "torque")
+
+
+def bus_proposal(interface: str, channel: str, bitrate: int | None, found: list[Talk]) -> str:
+    """A configuration with a table of the frames that were heard."""
+    lines = [
+        "# Proposed by `jointwatch doctor` from what it heard; signals are guesses: name them, give scale and unit.",
+        "[drivers.bus]",
+        'kind = "can"',
+        f'interface = "{interface}"',
+        f'channel = "{channel}"',
+    ]
+    if bitrate and interface not in ("socketcan", "udp_multicast", "virtual"):
+        lines.append(f"bitrate = {bitrate}")
+    for talk in found:
+        extended = bool(talk.id & EXTENDED)
+        lines += [
+            "",
+            "[[drivers.bus.frames]]",
+            f'name = "ID_{talk.id & ~EXTENDED:X}"  # {talk.frames} frames, {talk.guess:g} Hz',
+            f"id = {talk.id & ~EXTENDED:#x}",
+            *(["extended = true"] if extended else []),
+            f"length = {talk.length}",
+            *(f"signals.{one.name} = {{ {_signal(one)} }}" for one in talk.fields),
+            *([] if talk.fields else ["signals.raw = { start = 0, bits = 8 }  # nothing that moves smoothly was seen"]),
+        ]
+        if not talk.length:
+            lines = lines[: -3 - extended - 2]
+    return "\n".join([*lines, "", *_joint(found)]) + "\n"
+
+
+def _signal(one: Field) -> str:
+    start = 8 * one.byte + (7 if one.motorola else 0)
+    order = ', order = "motorola"' if one.motorola else ""
+    return f'start = {start}, bits = {one.bits}, type = "{one.kind}"{order}'
+
+
+def _joint(found: list[Talk]) -> list[str]:
+    """A joint of the frame that has most of what one needs; commented out where none has."""
+    best = max(found, key=lambda talk: (sum(not one.counter for one in talk.fields), talk.rate), default=None)
+    measured = [one for one in best.fields if not one.counter] if best else []
+    enough = best is not None and len(measured) >= len(_NAMES)
+    mark = "" if enough else "# "
+    name = f"bus.ID_{best.id & ~EXTENDED:X}" if best else "bus.FRAME"
+    counter = next((one for one in best.fields if one.counter), None) if best else None
+    lines = [
+        "[joints.joint1]  # a guess at which frame speaks of a joint",
+        f"rate = {best.guess if best and np.isfinite(best.guess) else 1000.0:g}",
+        'model = { kind = "rigid" }',
+    ]
+    if counter is not None:
+        lines.append(f'counter = {{ signal = "{name}.{counter.name}", modulo = {1 << counter.bits} }}')
+    lines.append("[joints.joint1.channels]")
+    for role, index in zip(_NAMES, range(len(_NAMES)), strict=True):
+        signal = measured[index].name if index < len(measured) else "SIGNAL"
+        lines.append(f'{role} = {{ signal = "{name}.{signal}", scale = 1.0 }}  # which signal, and its scale to SI?')
+    return [mark + line for line in lines]
+
+
+def port_proposal(port: str, baudrate: int, text: bytes, seconds: float) -> tuple[list[dict[str, Any]], list[str], str]:
+    """Packets found in the bytes of a line: (what was found, the same in words, a configuration to start from)."""
+    found_framing = framing_of(text)
+    if found_framing is None or not found_framing[1]:
+        common = np.bincount(np.frombuffer(text, np.uint8), minlength=256).argsort()[::-1][:4]
+        said = ", ".join(f"0x{byte:02x}" for byte in common.tolist())
+        why = f"no COBS, SLIP or HDLC packets with a known checksum in it (commonest bytes: {said})"
+        return [], [f"{why}; see [drivers.NAME.framing]"], ""
+    framing, lengths = found_framing
+    frames = Deframer(lengths, framing).feed(text, 0)
+    found, words = [], []
+    lines = [
+        "# Proposed by `jointwatch doctor` from what it heard; fields are guesses: name them, and give scale and unit.",
+        "[drivers.port]",
+        'kind = "serial"',
+        f'port = "{port}"',
+        f"baudrate = {baudrate}",
+    ]
+    if framing != COBS:
+        lines.append(f"framing = {{ {_framing(framing)} }}")
+        words.append(f"packets stand in {_framing(framing)}")
+    for one, length in sorted(lengths.items()):
+        payload = frames.payload[frames.ids == one, framing.head : length]
+        rate = nominal(len(payload) / seconds)
+        guesses = [_plain(byte, size, kind) for byte, size, kind in _cover(payload)]
+        found.append({"id": one, "length": length, "count": len(payload), "rate": len(payload) / seconds})
+        words.append(f"packet {one}: {length - framing.head} bytes of fields, {len(payload)} packets, {rate:g} Hz")
+        lines += [
+            "",
+            "[[drivers.port.packets]]",
+            f'name = "PACKET_{one}"  # {rate:g} Hz',
+            f"id = {one}",
+            f"fields = [{', '.join(guesses)}]",
+        ]
+    return found, words, "\n".join(lines) + "\n"
+
+
+def _framing(framing: Framing) -> str:
+    """What differs from the default, as in a table of TOML; the kind always."""
+    values = {"kind": framing.kind} | framing.model_dump(exclude_defaults=True, mode="json")
+    return ", ".join(f"{name} = {json.dumps(value)}" for name, value in values.items())
+
+
+def _cover(payload: np.ndarray) -> list[tuple[int, int, str]]:
+    """Fields without gaps over a packet's bytes: the guesses, and single bytes between them."""
+    guesses = {one.byte: one for one in (fields(payload) if len(payload) >= 8 else []) if not one.motorola}
+    found: list[tuple[int, int, str]] = []
+    at = 0
+    while at < payload.shape[1]:
+        one = guesses.get(at)
+        size = one.bits // 8 if one else 1
+        kind = "f32" if one and one.kind == "float" else _KINDS[(one.kind, one.bits)] if one else "u8"
+        found.append((at, size, kind))
+        at += size
+    return found
+
+
+def _plain(byte: int, _size: int, kind: str) -> str:
+    return f'{{ name = "{kind}_{byte}", type = "{kind}" }}'

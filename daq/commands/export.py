@@ -1,0 +1,194 @@
+"""`jointwatch export RECORDING…`: what was said, and the readings, as tables in CSV or Parquet."""
+
+import argparse
+import csv
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from daq.config.load import Config, routes
+from daq.recording.columns import RecordingError
+from daq.recording.reader import blocks, configuration, said
+from daq.stream.schema import WINDOW
+from daq.stream.transcript import Block
+from daq.stream.update import Map
+
+ROWS: Final = 50_000  # written at once
+TEXTS: Final = frozenset(("joint", "phase", "status", "reasons", "unit", "kind", "text", "drifted", "channel"))
+INTEGERS: Final = frozenset(("seq", "boot", "monotonic_ns"))  # every other column is a number
+
+Columns = dict[str, list[Any]]  # of the same length; None where something is not known
+
+
+class ExportError(Exception):
+    """The tables cannot be written; the text is the one line to show."""
+
+
+class Table(Protocol):
+    """A file that grows by rows."""
+
+    def add(self, columns: Columns) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class CsvTable:
+    """A CSV file; what is not known is empty."""
+
+    def __init__(self, path: Path, names: Sequence[str]) -> None:
+        self._file = path.open("w", newline="", encoding="utf-8")
+        self._writer = csv.writer(self._file)
+        self._writer.writerow(names)
+
+    def add(self, columns: Columns) -> None:
+        """Append rows."""
+        self._writer.writerows(zip(*columns.values(), strict=True))
+
+    def close(self) -> None:
+        """Done."""
+        self._file.close()
+
+
+class ParquetTable:
+    """A Parquet file; what is not known is null."""
+
+    def __init__(self, path: Path, names: Sequence[str]) -> None:
+        import pyarrow
+        from pyarrow import parquet
+
+        kinds = {name: pyarrow.string() if name in TEXTS else pyarrow.float64() for name in names}
+        kinds |= {name: pyarrow.int64() for name in names if name in INTEGERS}
+        self._schema, self._table = pyarrow.schema(list(kinds.items())), pyarrow.table
+        self._writer = parquet.ParquetWriter(path, self._schema, compression="zstd")
+
+    def add(self, columns: Columns) -> None:
+        """Append rows."""
+        self._writer.write_table(self._table(columns, schema=self._schema))
+
+    def close(self) -> None:
+        """Done."""
+        self._writer.close()
+
+
+FORMATS: Final[dict[str, type[CsvTable] | type[ParquetTable]]] = {"csv": CsvTable, "parquet": ParquetTable}
+
+
+def run(options: argparse.Namespace) -> int:
+    """The command."""
+    files: list[Path] = options.recording
+    folder: Path = options.out or files[0].with_suffix("")
+    try:
+        for path in export(files, folder, options.to):
+            print(path)
+    except (RecordingError, ExportError) as error:
+        print(f"jointwatch: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"jointwatch: {error.filename or folder}: {error.strerror}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def export(files: Sequence[Path], folder: Path, kind: str) -> list[Path]:
+    """Tables estimate.JOINT, residual.JOINT, drift.JOINT, event and readings of consecutive recordings.
+
+    kind: of FORMATS. Raises RecordingError, ExportError, OSError.
+    """
+    configs = [configuration(file) for file in files]
+    if any(config.joints != configs[0].joints for config in configs):
+        raise RecordingError(f"{files[0]}: expected recordings of the same joints with the same models")
+    if kind == "parquet":
+        _needs_pyarrow()
+    folder.mkdir(parents=True, exist_ok=True)
+    tables: dict[Path, Table] = {}
+    try:
+        for name, columns in _gathered(files, configs[0]):
+            path = folder / f"{name}.{kind}"
+            if path not in tables:
+                tables[path] = FORMATS[kind](path, list(columns))
+            tables[path].add(columns)
+    finally:
+        for table in tables.values():
+            table.close()
+    return sorted(tables)
+
+
+def _gathered(files: Sequence[Path], config: Config) -> Iterator[tuple[str, Columns]]:
+    """Parts of tables, ROWS at most each."""
+    names = {name: [one.name for one in joint.model.build().parameters] for name, joint in config.joints.items()}
+    for name, joint in config.joints.items():
+        names[name] += [one.name for one in joint.model.build().nonlinear]
+    waiting: dict[str, list[Map]] = {}
+    readings: list[Columns] = []
+    for file in files:
+        for topic, _, update in said(file):
+            family, _, joint_name = topic.partition("/")
+            if joint_name not in names:
+                continue
+            table = family if family == "event" else topic.replace("/", ".")
+            rows = waiting.setdefault(table, [])
+            rows.append(_row(family, update, names[joint_name]))
+            if len(rows) >= ROWS:
+                yield table, _columns(waiting.pop(table))
+        for block in blocks(file):
+            readings.append(_readings(block, config))
+            if sum(len(part["value"]) for part in readings) >= ROWS:
+                yield "readings", _joined(readings)
+                readings = []
+    if readings:
+        yield "readings", _joined(readings)
+    for table, rows in waiting.items():
+        yield table, _columns(rows)
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> Columns:
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def _row(family: str, update: Map, names: Sequence[str]) -> Map:
+    """One row with one column per number, the same columns for every update of a joint."""
+    row: Map = {key: update.get(key) for key in ("timestamp", "joint", "seq", "boot")}
+    if family == "estimate":
+        health = update["health"]
+        row |= {"phase": update["phase"], "status": health["status"], "reasons": "; ".join(health["reasons"])}
+        row |= {key: update.get(key) for key in ("error", "forgetting", "progress", "condition", "latency")}
+        row |= {name: update["parameters"].get(name) for name in names}
+        row |= {f"{name}.deviation": update["deviations"].get(name) for name in names}
+    elif family == "residual":
+        row |= {key: update.get(key) for key in ("measured", "predicted", "residual", "unit")}
+    elif family == "drift":
+        row |= {"since": update["since"]}
+        row |= {f"{name}.{key}": update[key].get(name) for name in names for key in ("baseline", "percent", "z")}
+        row |= {"drifted": " ".join(update["drifted"])}
+    else:
+        row |= {key: update.get(key) for key in ("kind", "text", *WINDOW)}
+    return row
+
+
+def _readings(block: Block, config: Config) -> Columns:
+    """time: of the frame's arrival; timestamp: the same in Unix s."""
+    table = routes(config)
+    rows = block.readings
+    joints, roles = np.array([route.joint for route in table]), np.array([route.role for route in table])
+    return {
+        "monotonic_ns": rows["time"].tolist(),
+        "timestamp": ((rows["time"] + block.batches[-1].epoch) / 1e9).tolist(),
+        "joint": joints[rows["channel"]].tolist(),
+        "channel": roles[rows["channel"]].tolist(),
+        "value": [None if math.isnan(value) else value for value in rows["value"].tolist()],
+    }
+
+
+def _joined(parts: Sequence[Columns]) -> Columns:
+    return {name: [value for part in parts for value in part[name]] for name in parts[0]}
+
+
+def _needs_pyarrow() -> None:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise ExportError("Parquet needs pyarrow: pip install 'jointwatch[parquet]', or take --to csv") from None

@@ -1,0 +1,55 @@
+"""`jointwatch report RECORDING …`: writes the page, and a PDF through Chromium when asked."""
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from daq.commands.report.document import document
+from daq.commands.report.run import gather
+from daq.recording.columns import RecordingError
+
+BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome")
+TIMEOUT: Final = 120.0  # s that a browser may take
+
+
+def run(options: argparse.Namespace) -> int:
+    """Exit code 1 with one line when the recording or the PDF cannot be made."""
+    files: list[Path] = options.recording
+    page: Path = options.out or files[0].with_suffix(".html")
+    try:
+        text = document(gather(files))
+        page.write_text(text, encoding="utf-8")
+        print(page)
+        if options.pdf:
+            print(_pdf(page))
+    except RecordingError as error:
+        return _fail(str(error))
+    except OSError as error:
+        return _fail(f"{error.filename or page}: {error.strerror}")
+    except subprocess.SubprocessError as error:
+        return _fail(f"no PDF: {error}")
+    return 0
+
+
+def _pdf(page: Path) -> Path:
+    """Print the page. Raises FileNotFoundError without a browser, SubprocessError when it fails."""
+    browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if browser is None:
+        raise FileNotFoundError(2, "needed for a PDF, not found (apt-get install chromium)", "chromium")
+    target = page.with_suffix(".pdf")
+    with tempfile.TemporaryDirectory() as profile:
+        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer", f"--user-data-dir={profile}"]
+        command = [browser, *flags, f"--print-to-pdf={target.resolve()}", page.resolve().as_uri()]
+        subprocess.run(command, check=True, timeout=TIMEOUT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if not target.exists():
+        raise subprocess.SubprocessError(f"{browser} wrote nothing")
+    return target
+
+
+def _fail(text: str) -> int:
+    print(f"jointwatch: {text}", file=sys.stderr)
+    return 1

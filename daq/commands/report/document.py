@@ -1,0 +1,207 @@
+"""A report as one HTML page that needs nothing else: figures are SVG in it, and it prints well."""
+
+import math
+from collections.abc import Callable, Sequence
+from html import escape
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from daq.commands.report.figures import curve, envelope, history
+from daq.commands.report.run import Floats, JointRun, Run
+from daq.commands.report.words import clock, date, duration, often, readable, share, stamp
+
+STYLE: Final = Path(__file__).with_name("style.css")
+TONES: Final = {
+    "alarm": "bad", "fault": "bad", "drift": "warn", "refit_accepted": "busy", "recovered": "good", "started": "good",
+}  # fmt: skip
+GAPS: Final = 5  # that are told one by one
+EVENTS: Final = 400  # rows of the table; the rest is counted
+GRID: Final = np.sinh(np.linspace(-4.0, 4.0, 121)) / np.sinh(4.0)  # of a law: dense where it is steep
+CERTAIN: Final = {"valid": "good", "held": "good", "faulted": "bad"}
+
+
+def document(run: Run) -> str:
+    """The whole page."""
+    title = f"{run.config.robot.name}, {date(run.start)}"
+    parts = [_head(run), _overview(run), *(_joint(run, joint) for joint in run.joints), _acquisition(run), _events(run)]
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)} · jointwatch</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<style>{STYLE.read_text(encoding='utf-8')}</style></head><body>\n{''.join(parts)}</body></html>\n"
+    )
+
+
+def _head(run: Run) -> str:
+    facts = (
+        ("from", stamp(run.start)),
+        ("to", stamp(run.end)),
+        ("duration", duration(run.end - run.start)),
+        ("joints", str(len(run.joints))),
+        ("readings", f"{run.readings:,}".replace(",", "\u202f")),
+        ("configuration", run.digest),
+        ("recording", ", ".join(file.name for file in run.files)),
+    )
+    told = "".join(f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>" for name, value in facts)
+    return f"<header><p>jointwatch report</p><h1>{escape(run.config.robot.name)}</h1><dl>{told}</dl></header>\n"
+
+
+def _overview(run: Run) -> str:
+    rows = []
+    for joint in run.joints:
+        kinds = [event["kind"] for event in run.events if event["joint"] == joint.name]
+        error = joint.estimates[:, 1]
+        usual = error[np.isfinite(error)]
+        drifted = joint.drift.get("drifted", [])
+        rows.append(
+            (
+                f'<a href="#joint-{escape(joint.name)}">{escape(joint.name)}</a>',
+                f'<span class="state {CERTAIN.get(joint.status, "busy")}">{escape(joint.status)}</span>',
+                share(joint.phases["normal"] + joint.phases["held"], sum(joint.phases.values())),
+                f"{100 * float(np.median(usual)):.2f} %" if len(usual) else "–",
+                f"{100 * float(np.quantile(usual, 0.95)):.2f} %" if len(usual) else "–",
+                str(kinds.count("alarm")),
+                _beyond(", ".join(map(readable, drifted))) if drifted else "none" if joint.drift else "no baseline",
+                _lost(joint),
+            )
+        )
+    head = ("joint", "at the end", "in normal mode", "error, median", "error, 95 %", "alarms", "drift", "samples lost")
+    return f"<section><h2>Overview</h2>{_table(head, rows)}</section>\n"
+
+
+def _beyond(text: str) -> str:
+    return f'<span class="warn">◆ {escape(text)}</span>'
+
+
+def _lost(joint: JointRun) -> str:
+    lost = sum(joint.lost.values())
+    return f"{lost} ({share(lost, joint.samples + lost)})" if lost else "0"
+
+
+def _joint(run: Run, joint: JointRun) -> str:
+    marks = [
+        (event["timestamp"], TONES[event["kind"]])
+        for event in run.events
+        if event["joint"] == joint.name and event["kind"] in TONES
+    ]
+    marks.sort(key=lambda mark: mark[1] == "bad")  # what is bad lies on top
+    reasons = f" · {escape('; '.join(joint.reasons))}" if joint.reasons else ""
+    status = f'<span class="state {CERTAIN.get(joint.status, "busy")}">{escape(joint.status)}</span>{reasons}'
+    times, found = joint.estimates[:, 0], joint.estimates[:, 1]
+    figures = "".join(
+        _figure(name, unit, history(name, times, *joint.history(name), run.start, run.end, marks))
+        for name, unit in joint.units.items()
+    )
+    residual = envelope("residual", joint.residuals[:, 0], joint.residuals[:, 1], run.start, run.end, marks)
+    error = envelope("prediction error", times, 100 * found, run.start, run.end, marks)
+    return (
+        f'<section class="joint" id="joint-{escape(joint.name)}"><h2>{escape(joint.name)}</h2><p>{status}</p>'
+        f'<div class="pair"><div class="curves">{_curves(joint)}</div>{_parameters(joint)}</div>'
+        f'<h3>Parameters over time</h3><div class="grid">{figures}</div>'
+        f'<h3>What the model does not explain</h3><div class="wide">'
+        f"{_figure('residual', joint.unit, residual)}"
+        f"{_figure('prediction error', '% of the measured rms', error)}</div></section>\n"
+    )
+
+
+def _curves(joint: JointRun) -> str:
+    """Friction, and torsion where the gear is elastic."""
+    speed = "m/s" if joint.unit == "N" else "rad/s"
+    parts = [_curve(joint, "Friction", f"{joint.unit} over {speed}", 1, joint.curves.friction)]
+    if joint.curves.has_spring:
+        parts.append(_curve(joint, "Torsion", f"{joint.unit} over rad of twist", 3, joint.curves.spring))
+    return "".join(parts)
+
+
+def _curve(joint: JointRun, title: str, hint: str, column: int, law: Callable[[Floats, Floats], Floats]) -> str:
+    """Points (column of `points`: abscissa, then torque), fitted law and baseline's."""
+    points = joint.points[:, [0, column, column + 1]]
+    known = points[np.isfinite(points).all(axis=1)]
+    reach = GRID * (float(np.abs(known[:, 1]).max()) if len(known) else 0.0)
+    told, names = joint.drift.get("baseline", {}), joint.curves.names
+    before = np.array([told[name] for name in names], np.float64) if names and told.keys() >= set(names) else None
+    last = joint.last()
+    fitted = (reach, law(last, reach)) if len(last) else None
+    old = (reach, law(before, reach)) if before is not None else None
+    keys = '<span class="key past">earlier samples</span><span class="key cloud">last fifth</span>'
+    keys += '<span class="key law">at the end</span>'
+    keys += '<span class="key baseline">baseline</span>' if old else ""
+    return _figure(title, f"{hint}{keys}", curve(title, known, fitted, old), plain=True)
+
+
+def _parameters(joint: JointRun) -> str:
+    """The drift table: at the end, with its change against the baseline."""
+    excited = dict(zip(joint.curves.names, joint.excitation, strict=False))
+    rows = []
+    for name, unit in joint.units.items():
+        values, deviations = joint.history(name)
+        known = np.flatnonzero(np.isfinite(values))
+        if not len(known):
+            rows.append((escape(readable(name)), "–", "–", escape(unit), "–", "–", "–"))
+            continue
+        value, sigma = values[known[-1]], deviations[known[-1]]
+        change, z = (joint.drift.get(key, {}).get(name, math.nan) for key in ("percent", "z"))
+        beyond = name in joint.drift.get("drifted", ())
+        drift = f"{change:+.2f}\u202f%".replace("-", "−") if math.isfinite(change) else "–"
+        rows.append(
+            (
+                escape(readable(name)),
+                f"<b>{value:.5g}</b>".replace("-", "−"),
+                f"{sigma:.2g}",
+                escape(unit),
+                _beyond(drift) if beyond else drift,
+                f"{z:.1f}".replace("-", "−") if math.isfinite(z) else "–",
+                f"{100 * excited[name]:.0f} %" if name in excited else "–",
+            )
+        )
+    head = ("parameter", "at the end", "± σ", "unit", "drift", "z", "excited")
+    since = f"baseline of {stamp(joint.drift['since'])}" if joint.drift else "no baseline was set"
+    return f'<div class="drift"><h3>Parameters and drift<small>{since}</small></h3>{_table(head, rows)}</div>'
+
+
+def _acquisition(run: Run) -> str:
+    causes = sorted({cause for joint in run.joints for cause, count in joint.lost.items() if count})
+    rows = [
+        (escape(joint.name), str(joint.samples), _lost(joint), *(str(joint.lost.get(cause, 0)) for cause in causes))
+        for joint in run.joints
+    ]
+    found = []
+    if run.restarts:
+        found.append(f"The core was restarted {often(run.restarts)}.")
+    if run.gaps:
+        found += [f"In the recording, {gap}." for gap in run.gaps[:GAPS]]
+        found += [f"{len(run.gaps) - GAPS} more gaps follow."] if len(run.gaps) > GAPS else []
+    if run.missed:
+        found.append(f"{run.missed} messages are missing in the recording.")
+    words = " ".join(found) or "Nothing is missing in the recording, and the core was never restarted."
+    table = _table(("joint", "samples", "lost", *map(readable, causes)), rows)
+    return f"<section><h2>Acquisition and losses</h2><p>{words}</p>{table}</section>\n"
+
+
+def _events(run: Run) -> str:
+    rows = [
+        (
+            clock(event["timestamp"]),
+            f"{event['timestamp'] - run.start:.2f} s",
+            escape(event["joint"]),
+            f'<span class="{TONES.get(event["kind"], "busy")}">{escape(readable(event["kind"]))}</span>',
+            escape(event["text"]),
+        )
+        for event in run.events[:EVENTS]
+    ]
+    more = f"<p>and {len(run.events) - EVENTS} more.</p>" if len(run.events) > EVENTS else ""
+    table = _table(("time", "after", "joint", "event", "cause"), rows) if rows else "<p>None.</p>"
+    return f'<section class="events"><h2>Events</h2>{table}{more}</section>\n'
+
+
+def _figure(title: str, hint: str, drawing: str, plain: bool = False) -> str:
+    words = hint if plain else escape(hint)
+    return f"<figure><figcaption><b>{escape(readable(title))}</b><span>{words}</span></figcaption>{drawing}</figure>"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    titles = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    cells = ("".join(f"<td>{cell}</td>" for cell in row[1:]) for row in rows)
+    body = "".join(f'<tr><th scope="row">{row[0]}</th>{rest}</tr>' for row, rest in zip(rows, cells, strict=True))
+    return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,77 @@
+"""Readings → Samples: one row per joint and tick, every channel at the instant of the joint's reference channel.
+
+A Sample is a tick (int64 ns, equidistant on the device's clock) and one value per channel (NaN where it is missing).
+The arithmetic (clock recovery, delays, unwrapping, interpolation) is the kernel in estimators/resample.py; this file
+says which reading goes where.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daq.config.load import Joint, Route
+from estimators.alignment.resampler import Resampler
+from estimators.base import Floats, Nanoseconds
+
+COUNTER = "counter"
+
+
+class Aligner:
+    """Builds one joint's samples; `columns` are the roles in the order that its estimator wants them."""
+
+    def __init__(self, joint: Joint, columns: Sequence[str]) -> None:
+        channels = [joint.channels[role] for role in columns]
+        messages = [channel.signal.rsplit(".", 1)[0] for channel in channels]  # driver.MESSAGE: one frame, one clock
+        self._resampler = Resampler(
+            period=1.0 / joint.rate,
+            channels=len(columns),
+            reference=columns.index(joint.reference),
+            delays=[channel.delay for channel in channels],
+            wraps=[channel.wrap or 0.0 for channel in channels],
+            counter_modulo=joint.counter.modulo if joint.counter else 0,
+            device_wrap=(joint.device_time.wrap or math.inf) if joint.device_time else 0.0,
+            patience=joint.patience,
+            bridge=joint.bridge,
+            periods=[1.0 / (channel.rate or joint.rate) for channel in channels],
+            frames=[messages.index(message) for message in messages],
+        )
+
+    def absorb(self, times: Nanoseconds, values: Floats, columns: NDArray[np.int32]) -> tuple[Nanoseconds, Floats]:
+        """Readings of this joint in order of arrival → ticks (n,) ns, rows (n, channels)."""
+        return self._resampler.absorb(times, values, columns)
+
+    def lost(self) -> Mapping[str, int]:
+        """Totals by cause: lost, late, out_of_order, invalid, restart, …"""
+        return {cause: count for cause, count in self._resampler.counters().items() if cause != "interpolated"}
+
+    def interpolated(self) -> int:
+        """Rows that were given across missing values."""
+        return self._resampler.counters()["interpolated"]
+
+
+class Sorter:
+    """Splits a batch of Readings by joint: which joint a channel belongs to, and which column it is there."""
+
+    def __init__(self, routes: Sequence[Route], joints: Sequence[str], columns: Mapping[str, Sequence[str]]) -> None:
+        self._joint = np.array([joints.index(route.joint) for route in routes], np.int32)
+        self._column = np.array(
+            [
+                len(columns[route.joint]) if route.role == COUNTER else columns[route.joint].index(route.role)
+                for route in routes
+            ],
+            np.int32,
+        )
+
+    def split(self, readings: NDArray[np.void]) -> Iterator[tuple[int, Nanoseconds, Floats, NDArray[np.int32]]]:
+        """(joint's index, times, values, columns) for every joint that has readings in the batch, in arrival order."""
+        channel = readings["channel"]
+        owner = self._joint[channel]
+        order = owner.argsort(kind="stable")
+        owner, channel = owner[order], channel[order]
+        times, values, columns = readings["time"][order], readings["value"][order], self._column[channel]
+        starts = [0, *((owner[1:] != owner[:-1]).nonzero()[0] + 1).tolist(), len(owner)]
+        for start, end in itertools.pairwise(starts):
+            yield int(owner[start]), times[start:end], values[start:end], columns[start:end]

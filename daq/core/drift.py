@@ -1,0 +1,119 @@
+"""A joint against its commissioning baseline: the change of every parameter, and which are beyond their limits.
+
+    change = estimate − baseline    z = change / √(σ² + σ₀²)    (two independent estimates)
+
+Beyond: |z| and |change| / |baseline| are both at their limits for as long as `hold`; a change that is certain but small
+is no drift, nor is a large one that is not certain. Within again: one of them below `release` times its limit for as
+long. A baseline that cannot be told from zero has no percentage, and z decides alone.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from daq.stream.update import Map
+from estimators.base import Estimate, Floats, Settings, Status
+
+EVERY: Final = 1_000_000_000  # ns between two looks
+NOTHING: Final = 2.0  # σ₀, below which a baseline cannot be told from zero
+JUDGED: Final = (Status.VALID, Status.HELD)  # the values of which can be trusted
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class DriftSettings(Settings):
+    """From where on a parameter is called drifted."""
+
+    percent: float = Field(default=10.0, gt=0, le=1000, description="% of the baseline")
+    z: float = Field(default=5.0, gt=0, le=1000, description="standard deviations of the change")
+    release: float = Field(
+        default=0.7, gt=0, le=1, description="share of a limit below which a parameter is within it again"
+    )
+    hold: float = Field(default=5.0, ge=0, le=3600, description="s for which it must be beyond, or within again")
+
+
+class Baseline(Settings):
+    """What a joint was when it was commissioned."""
+
+    since: Finite = Field(description="Unix s")
+    model: str
+    friction: dict[str, Any] | None = Field(default=None, description="the law in use then; None: not known")
+    values: dict[str, Finite]
+    deviations: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
+
+
+class Change(NamedTuple):
+    """A parameter that has left its limits, or is within them again."""
+
+    kind: str  # drift, recovered
+    text: str
+
+
+@dataclass(slots=True)
+class Drift:
+    """Follows one joint against one baseline."""
+
+    settings: DriftSettings
+    baseline: Baseline
+    drifted: set[str] = field(default_factory=set)
+    _since: dict[str, int] = field(default_factory=dict)  # parameter → ns since which it wants to change sides
+
+    def fits(self, model: str, friction: Mapping[str, Any], names: tuple[str, ...]) -> bool:
+        """Whether the baseline is of such a joint at all: with another friction law its values mean something else."""
+        theirs = self.baseline
+        named = set(names) == theirs.values.keys() == theirs.deviations.keys()
+        return theirs.model == model and theirs.friction in (None, friction) and named
+
+    def look(self, estimate: Estimate) -> tuple[Map, list[Change]]:
+        """What is published of an estimate that can be trusted, and what has changed."""
+        names = estimate.names
+        before = np.array([self.baseline.values[name] for name in names])
+        uncertain = np.array([self.baseline.deviations[name] for name in names])
+        change, percent, z = compare(estimate.values, estimate.deviations, before, uncertain)
+        changes = [
+            self._cross(name, float(percent[index]), float(z[index]))
+            for index, name in enumerate(names)
+            if self._crosses(name, float(percent[index]), float(z[index]), estimate.time)
+        ]
+        columns = {"baseline": before, "change": change, "percent": percent, "z": z}
+        named = {key: dict(zip(names, column.tolist(), strict=True)) for key, column in columns.items()}
+        drifted = [name for name in names if name in self.drifted]
+        return {"since": self.baseline.since, "drifted": drifted, **named}, changes
+
+    def _crosses(self, name: str, percent: float, z: float, time: int) -> bool:
+        """Whether a parameter has wanted to change sides for long enough."""
+        share = self.settings.release if name in self.drifted else 1.0
+        enough = math.isnan(percent) or abs(percent) >= share * self.settings.percent
+        if (enough and abs(z) >= share * self.settings.z) is (name in self.drifted):
+            self._since.pop(name, None)
+            return False
+        since = self._since.setdefault(name, time)
+        return time - since >= self.settings.hold * 1e9
+
+    def _cross(self, name: str, percent: float, z: float) -> Change:
+        del self._since[name]
+        self.drifted ^= {name}
+        words = "" if math.isnan(percent) else f"{percent:+.1f} % of its baseline, "
+        words += f"{abs(z):.1f} standard deviations".replace("inf", "∞")
+        if name in self.drifted:
+            return Change("drift", f"{name} has drifted: {words}")
+        return Change("recovered", f"{name} is within its limits again: {words}")
+
+
+def compare(values: Floats, deviations: Floats, before: Floats, uncertain: Floats) -> tuple[Floats, Floats, Floats]:
+    """Change, percent and z of values ± deviations against before ± uncertain, all (parameters,).
+
+    NaN where there is nothing to compare, or no percentage.
+    """
+    change = values - before
+    sigma = np.hypot(deviations, uncertain)
+    told = np.abs(before) > NOTHING * uncertain
+    nothing = np.full(len(values), np.nan)
+    percent = np.divide(100.0 * change, np.abs(before), out=nothing.copy(), where=told & (before != 0))
+    known = (sigma > 0) & np.isfinite(sigma)
+    z = np.divide(change, sigma, out=np.where(np.isfinite(sigma), nothing, 0.0), where=known)
+    return change, percent, np.where(np.isnan(change), np.nan, z)

@@ -1,0 +1,116 @@
+"""The core process: Readings in, Updates out; no web, no scrape and no file may hold its interpreter."""
+
+import gc
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import msgpack
+import zmq
+
+from daq.commands.baseline import place
+from daq.config.load import Config
+from daq.core.baseline_inbox import Rebasing
+from daq.core.checkpoint import FILE, Checkpoints
+from daq.core.pipeline import Pipeline
+from daq.core.refit_worker import Refits
+from daq.core.replayable_executor import Latch
+from daq.processes.process import Stop, endpoint, log
+from daq.stream.channel import Receiver
+from daq.stream.sockets import open_publisher
+from daq.stream.transcript import Batch, Clock, Transcript
+
+STATUS_EVERY: Final = 0.5  # s between two reports of the totals
+INTRODUCE_EVERY: Final = 1.0  # s between two meta messages: an outlet that comes back has one soon
+INSPECT_EVERY: Final = 0.2  # s between two reports of what the page draws beside the estimates
+WAIT: Final = 0.05  # s that one receive may wait, so that silence and a stop are seen soon
+
+
+def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> None:
+    """Serve until SIGTERM."""
+    stop = Stop()
+    boot = int.from_bytes(os.urandom(6), "little")
+    nonlinear = max((len(joint.model.build().nonlinear) for joint in config.joints.values()), default=0)
+    refits = Refits(nonlinear) if nonlinear else None
+    latch = None if refits is None else Latch(refits)
+    pipeline = Pipeline(config, boot, latch)
+    transcript = None if config.recorder is None else Transcript(endpoint(runtime, "transcript"), boot)
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
+    updates = open_publisher(context, endpoint(runtime, "updates"))
+    status = open_publisher(context, endpoint(runtime, "status"))
+    checkpoints = Checkpoints(config, endpoint(runtime, "checkpoints"), context)
+    resumed: dict[str, Any] | None = checkpoints.resume(pipeline, place(config, FILE)) or None
+    rebasing = Rebasing(context, endpoint(runtime, "baselines"), place(config, "baseline.json"))
+    gc.collect()
+    gc.freeze()  # what lives now lives to the end: a collection need not look at it
+    with Receiver(endpoint(runtime, "readings")) as receiver:
+        ready()
+        log.info("identifying %s", ", ".join(line.name for line in pipeline.lines))
+        due = look = introduce = 0.0
+        while not stop.asked:
+            readings = receiver.drain(WAIT)
+            epoch = time.time_ns() - time.monotonic_ns()
+            latched = [] if latch is None else latch.latch()
+            clock = Clock()
+            rebased = rebasing.fresh()
+            if rebased is not None:
+                pipeline.rebase(rebased)
+            messages = pipeline.absorb(readings, epoch, clock) if len(readings) else []
+            watched = time.monotonic_ns()
+            messages += pipeline.watch(watched, epoch)
+            if time.monotonic() >= introduce:
+                introduce = time.monotonic() + INTRODUCE_EVERY
+                messages.append(pipeline.introduce(time.time_ns()))
+            for message in messages:
+                updates.send_multipart(message)
+            checkpoints.hand_out(pipeline)
+            if transcript is not None:
+                batch = Batch(len(readings), epoch, watched, clock.told, latched, rebased, resumed)
+                transcript.note(readings, batch, messages)
+                resumed = None
+            if time.monotonic() >= look:
+                look = time.monotonic() + INSPECT_EVERY
+                for message in pipeline.inspect(epoch):
+                    status.send_multipart(message)
+            if time.monotonic() >= due:
+                due = time.monotonic() + STATUS_EVERY
+                status.send_multipart((b"status/core", msgpack.packb(_totals(pipeline, receiver, boot))))
+    if transcript is not None:
+        transcript.close()
+    for opened in (updates, status, rebasing, checkpoints):
+        opened.close()
+    if refits is not None:
+        refits.shutdown(wait=False, cancel_futures=True)
+
+
+def _totals(pipeline: Pipeline, receiver: Receiver, boot: int) -> dict[str, object]:
+    """Everything that is counted, since the core's start."""
+    return {
+        "timestamp": time.time(),
+        "boot": boot,
+        "malformed": receiver.malformed,
+        "joints": {
+            line.name: {
+                "samples": line.samples,
+                "updates": line.updates,
+                "lost": dict(line.aligner.lost()),
+                "interpolated": line.aligner.interpolated(),
+                "skew": line.skew,
+                "estimator": line.estimator.counters(),
+            }
+            for line in pipeline.lines
+        },
+        "drivers": {
+            name: {
+                "up": link.up,
+                "cause": link.cause,
+                "readings": link.readings,
+                "lost": link.lost,
+                "restarts": max(0, link.restarts),
+                "counters": link.counters,
+            }
+            for name, link in receiver.links.items()
+        },
+    }

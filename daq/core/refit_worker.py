@@ -1,0 +1,59 @@
+"""Where refits run: a worker process beside the core, so that the stream never waits for one.
+
+The worker is forked from the core before that has threads, with every kernel loaded; one that dies is replaced by a
+fresh interpreter.
+"""
+
+import ctypes
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from typing import Any, Final
+
+from daq.processes.process import PR_SET_NAME, PR_SET_PDEATHSIG, log
+
+NICE: Final = 5  # a refit may wait, the core may not
+
+
+class Refits(Executor):
+    """One worker; begins at once."""
+
+    def __init__(self, nonlinear: int = 0) -> None:
+        """nonlinear: the most nonlinear parameters of any joint."""
+        from estimators.refit.job import warm  # its kernels are heavy, and a joint without η never needs them
+
+        self._pool = _pool("fork")
+        self._pool.submit(warm, nonlinear)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """As an Executor's."""
+        try:
+            return self._pool.submit(fn, *args, **kwargs)
+        except BrokenExecutor:
+            log.warning("the refit worker died: another one starts")
+            self._pool = _pool("spawn")
+            return self._pool.submit(fn, *args, **kwargs)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """As an Executor's."""
+        self._pool.shutdown(wait, cancel_futures=cancel_futures)
+
+
+def _pool(method: str) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, multiprocessing.get_context(method), initializer=_settle, initargs=(os.getpid(),))
+
+
+def _settle(core: int) -> None:
+    """Die with the core, leave signals for it alone to them that send them, and stand back."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.nice(NICE)
+    if sys.platform == "linux":
+        library = ctypes.CDLL(None)
+        library.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        library.prctl(PR_SET_NAME, b"jw refits")
+        if os.getppid() != core:
+            os._exit(1)

@@ -1,0 +1,83 @@
+"""Sets baselines from what the outlet knows, keeps them in their file, and tells the core what they are.
+
+The file is the truth: whatever changes it, the core hears of it within a second or two. The core itself touches no disk
+once it runs, and a slow one holds up nobody here: the file is read and written in a thread.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from daq.commands.baseline import TOPIC, BaselineError, Baselines, parse, read, write
+from daq.core.drift import JUDGED, Baseline
+from daq.outlet.history import History
+from daq.processes.process import log
+from daq.stream.sockets import Socket
+
+EVERY: Final = 1.0  # s between two looks at the file
+
+
+class Commissioning:
+    """The baselines of one robot."""
+
+    def __init__(self, file: Path, models: Mapping[str, str], core: Socket) -> None:
+        """models: joint → kind of its model; core: where it hears of baselines."""
+        self._file, self._models, self._core = file, models, core
+        self._one = asyncio.Lock()
+        self._content = self._newest = b""  # of the file; the newest of each joint
+        self._trouble = ""
+
+    async def set(self, history: History, joint: str | None) -> None:
+        """Set the baseline of a joint, or of all, to what it is now. Raises ValueError with the reason why not."""
+        found = {name: self._now(history, name) for name in ([joint] if joint else self._models)}
+        async with self._one:
+            try:
+                await asyncio.to_thread(self._add, found)
+            except BaselineError as error:
+                raise ValueError(str(error)) from error
+        log.info("baseline set: %s", ", ".join(found))
+        await self._look()
+
+    async def share(self) -> None:
+        """Tell the core what stands in the file, over and over: it may have started anew."""
+        while True:
+            await self._look()
+            await asyncio.sleep(EVERY)
+
+    def _now(self, history: History, name: str) -> Baseline:
+        found = history.standing(name)
+        if found is None or found.status not in JUDGED:
+            why = "; ".join(found.reasons) if found else "nothing has come from it yet"
+            raise ValueError(f"the values of {name} are no baseline: {why}")
+        try:
+            return Baseline(
+                since=found.time,
+                model=self._models[name],
+                friction=found.friction,
+                values=found.values,
+                deviations=found.deviations,
+            )
+        except ValueError as error:
+            raise ValueError(f"the values of {name} are no baseline: not all of them are known") from error
+
+    def _add(self, found: Mapping[str, Baseline]) -> None:
+        write(self._file, read(self._file).with_new(found))
+
+    async def _look(self) -> None:
+        try:
+            content = await asyncio.to_thread(self._file.read_bytes)
+            if content != self._content:
+                self._content = content
+                newest = parse(content, self._file).newest()
+                self._newest = (
+                    Baselines(joints={name: [one] for name, one in newest.items()}).model_dump_json().encode()
+                )
+        except FileNotFoundError:
+            return
+        except (OSError, BaselineError) as error:
+            if str(error) != self._trouble:
+                self._trouble = str(error)
+                log.warning("the baselines that were read last stand: %s", error)
+        if self._newest:
+            self._core.send_multipart((TOPIC, self._newest))

@@ -1,0 +1,330 @@
+"""The last minutes of every joint, decimated and bounded: what a page opened late sees at once.
+
+A snapshot and a tick have the same shape, so the page needs one piece of code for both: the snapshot carries all rows,
+a tick those that came since the last tick. Rows travel as little-endian float32, their time relative to ``base``.
+"""
+
+import math
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daq.stream.curve_points import points
+from daq.stream.schema import SPECTRUM, WINDOW
+from daq.stream.update import Map
+from estimators.models.curves import POINT, Curves
+from estimators.models.joints import JointModelSettings
+
+SPAN: Final = 120.0  # s
+ESTIMATES: Final = 10.0  # rows/s kept of estimates: what a screen can show
+RESIDUALS: Final = 50.0  # rows/s kept of torques: ten points in the shortest period that a joint's motion shows
+POINTS: Final = 25.0  # rows/s kept of points of curves: a cloud of 3000
+ALARMS: Final = 5.0  # rows/s kept of the nearness of an alarm: what the core sends
+GRID: Final = np.sinh(np.linspace(-4.0, 4.0, 81)) / np.sinh(4.0)  # of a drawn law: dense where it is steep
+MUTE: Final = 3.0  # s without a word from the recorder after which it is taken for stuck
+REDRAW: Final = 0.5  # s between two drawings of a law
+SLACK: Final = 0.9  # a row that comes this much of its interval after the last is taken: updates jitter
+EVENTS: Final = 200
+LATEST: Final = 50  # of them in /api/state
+
+
+class JointLabel(NamedTuple):
+    """What the page and the metrics must know of a joint before its first update."""
+
+    name: str
+    unit: str  # of measured and residual: N·m or N
+    parameters: Mapping[str, str]  # name → unit
+    curves: Curves | None = None  # of its model
+
+    @classmethod
+    def of(cls, name: str, settings: JointModelSettings) -> Self:
+        """That of a joint with this model."""
+        model = settings.build()
+        units = {item.name: item.unit for item in (*model.parameters, *model.nonlinear)}
+        return cls(name, settings.unit(), units, Curves(model))
+
+
+class Standing(NamedTuple):
+    """What is known of a joint at one instant."""
+
+    time: float  # Unix s
+    status: str
+    reasons: Sequence[str]  # why the status is not valid, in words
+    values: dict[str, float]
+    deviations: dict[str, float]
+    friction: Map | None  # the law in use
+
+
+class Trace:
+    """The newest rows of some columns (the first is time, s), oldest first."""
+
+    def __init__(self, columns: int, rate: float) -> None:
+        self._interval = SLACK / rate
+        self._capacity = int(SPAN * rate)
+        self._rows = np.empty((2 * self._capacity, columns))
+        self._start = self._end = self._told = 0
+
+    def append(self, row: Sequence[float]) -> None:
+        """Keep the row unless it comes too soon after the last; a clock set back starts a new trace."""
+        if self._end > self._start:
+            step = row[0] - self._rows[self._end - 1, 0]
+            if -1.0 < step < self._interval:
+                return
+            if step <= -1.0:
+                self._start = self._told = self._end
+        if self._end == len(self._rows):
+            kept = self._end - self._start
+            self._rows[:kept] = self._rows[self._start :].copy()
+            self._told -= self._start
+            self._start, self._end = 0, kept
+        self._rows[self._end] = row
+        self._end += 1
+        self._start = max(self._start, self._end - self._capacity)
+        self._told = max(self._told, self._start)
+
+    def all(self, base: float) -> bytes:
+        """Every row, for a snapshot."""
+        return _packed(self._rows[self._start : self._end], base)
+
+    def fresh(self, base: float) -> bytes:
+        """The rows since the last call, for a tick."""
+        rows = self._rows[self._told : self._end]
+        self._told = self._end
+        return _packed(rows, base)
+
+    def largest(self) -> NDArray[np.float64] | None:
+        """The largest magnitude in every column, NaN where there is none; None when there is no row."""
+        if self._end == self._start:
+            return None
+        rows = np.abs(self._rows[self._start : self._end])
+        return np.where(np.isnan(rows).all(axis=0), np.nan, np.fmax.reduce(rows, axis=0))
+
+    def last(self) -> list[float]:
+        """The newest row; empty when there is none."""
+        return self._rows[self._end - 1].tolist() if self._end > self._start else []
+
+
+@dataclass(slots=True)
+class JointHistory:
+    """One joint's traces and the newest of everything else."""
+
+    label: JointLabel
+    curves: Curves | None = None  # of its model, with the friction law in use
+    names: tuple[str, ...] = ()
+    estimates: Trace = field(default_factory=lambda: Trace(3, ESTIMATES))  # time, error, forgetting, values, deviations
+    residuals: Trace = field(default_factory=lambda: Trace(3, RESIDUALS))  # time, measured, predicted
+    points: Trace = field(default_factory=lambda: Trace(1 + len(POINT), POINTS))  # time, velocity, friction, …
+    alarms: Trace = field(default_factory=lambda: Trace(2, ALARMS))  # time, CUSUM over its limit
+    excitation: list[float] = field(default_factory=list)
+    usual: float = math.nan  # standard deviation of the residual at the start, N·m (N)
+    drift: Map = field(default_factory=dict)  # the newest of drift/<joint>, see daq.schema
+    laws: Map = field(default_factory=dict)  # what was drawn last
+    state: Map = field(default_factory=dict)
+    totals: Map = field(default_factory=dict)  # samples, updates, lost by cause
+
+
+class History:
+    """All joints, events, processes and drivers of one robot."""
+
+    def __init__(self, robot: str, joints: Sequence[JointLabel]) -> None:
+        self.robot = robot
+        self._joints = {label.name: JointHistory(label, label.curves, tuple(label.parameters)) for label in joints}
+        for joint in self._joints.values():
+            joint.estimates = Trace(3 + 2 * len(joint.names), ESTIMATES)
+        self._events: deque[Map] = deque(maxlen=EVENTS)
+        self._fresh_events: list[Map] = []
+        self._processes: dict[str, Map] = {}
+        self._drivers: Map = {}
+        self._recorder: Map = {}  # empty when nothing is recorded
+        self._counted = 0.0  # Unix s at which the totals were as they are
+        self._drawn = 0.0  # Unix s at which the laws were drawn last
+        self.layout = 0  # changes with joints and parameters: a page then needs a snapshot
+
+    def absorb(self, topic: str, update: Map, now: float) -> None:
+        """One update or internal status map, received at now (Unix s)."""
+        family, _, name = topic.partition("/")
+        if family == "process":
+            self._processes[name] = update
+        elif family == "status":
+            self._drivers, self._counted = update["drivers"], update["timestamp"]
+            for joint, totals in update["joints"].items():
+                self._joint(joint).totals = totals
+        elif family == "estimate":
+            self._estimate(self._joint(name), update, now)
+        elif family == "residual":
+            joint = self._joint(name)
+            joint.label = joint.label._replace(unit=update["unit"])
+            joint.residuals.append((update["timestamp"], update["measured"], update["predicted"]))
+        elif family == "drift":
+            self._joint(name).drift = {key: update[key] for key in ("since", "drifted", "baseline", "percent", "z")}
+        elif family == "recorder":
+            self._recorder = update
+        elif family == "samples":
+            self._samples(self._joint(name), update)
+        elif family == "event":
+            event: Map = {key: update[key] for key in ("timestamp", "joint", "kind", "text", *WINDOW) if key in update}
+            self._events.append(event)
+            self._fresh_events.append(event)
+            if event["kind"] == "baseline":  # another one from here on, or none
+                self._joint(name).drift = {}
+
+    def snapshot(self, now: float) -> Map:
+        """Everything that is kept."""
+        return self._message(now, list(self._events), whole=True)
+
+    def tick(self, now: float) -> Map:
+        """What came since the last tick."""
+        events, self._fresh_events = self._fresh_events, []
+        return self._message(now, events, whole=False)
+
+    def standing(self, name: str) -> Standing | None:
+        """What a joint is now; None before its first update."""
+        joint = self._joints.get(name)
+        row = joint.estimates.last() if joint else []
+        if joint is None or not row:
+            return None
+        values, deviations = row[3 : 3 + len(joint.names)], row[3 + len(joint.names) :]
+        health = joint.state["health"]
+        return Standing(
+            row[0], health["status"], health["reasons"], dict(zip(joint.names, values, strict=True)),
+            dict(zip(joint.names, deviations, strict=True)), joint.curves.fixed if joint.curves else None,
+        )  # fmt: skip
+
+    def latest(self, now: float) -> Map:
+        """The newest values in words and numbers, for /api/state."""
+        joints = {}
+        for name, joint in self._joints.items():
+            row, count = joint.estimates.last(), len(joint.names)
+            torque = joint.residuals.last()
+            joints[name] = {
+                **joint.state,
+                "parameters": {
+                    parameter: {
+                        "value": row[3 + index],
+                        "deviation": row[3 + count + index],
+                        "unit": joint.label.parameters.get(parameter, ""),
+                    }
+                    for index, parameter in enumerate(joint.names if row else ())
+                },
+                "unit": joint.label.unit,
+                **(dict(zip(("measured", "predicted"), torque[1:], strict=True)) if torque else {}),
+                "excitation": dict(zip(joint.names, joint.excitation, strict=False)),
+                "drift": joint.drift,
+                "alarm": joint.alarms.last()[1:] or None,
+                **joint.totals,
+            }
+        return {
+            "robot": self.robot,
+            "now": now,
+            "joints": joints,
+            "processes": self._processes,
+            "drivers": self._drivers,
+            "recorder": self._recording(now),
+            "counted": self._counted,
+            "events": list(self._events)[-LATEST:],
+        }
+
+    def _joint(self, name: str) -> JointHistory:
+        joint = self._joints.get(name)
+        if joint is None:
+            joint = self._joints[name] = JointHistory(JointLabel(name, "", {}))
+            self.layout += 1
+        return joint
+
+    def _estimate(self, joint: JointHistory, update: Map, now: float) -> None:
+        names = tuple(update["parameters"])
+        if names != joint.names:
+            joint.names, joint.estimates = names, Trace(3 + 2 * len(names), ESTIMATES)
+            self.layout += 1
+        head = (update["timestamp"], update["error"], update["forgetting"])
+        joint.estimates.append((*head, *update["parameters"].values(), *update["deviations"].values()))
+        joint.state = {
+            key: update[key]
+            for key in ("timestamp", "phase", "health", "progress", "error", "forgetting", "latency", "boot", *SPECTRUM)
+            if key in update
+        } | {"received": now}
+
+    def _samples(self, joint: JointHistory, update: Map) -> None:
+        for row in points(update).tolist():
+            joint.points.append(row)
+        joint.alarms.append((update["timestamp"], update["alarm"]))
+        joint.excitation, joint.usual = update["excitation"], update["usual"]
+        if joint.label.curves is not None:
+            joint.curves = joint.label.curves.using(update["law"] or joint.label.curves.law)
+
+    def _recording(self, now: float) -> Map:
+        """What the recorder said last; a stopped disk stops its words, too."""
+        mute = now - self._recorder["timestamp"] if self._recorder else 0.0
+        if mute < MUTE:
+            return self._recorder
+        return self._recorder | {"up": False, "cause": f"no word from the recorder for {mute:.0f} s"}
+
+    def _message(self, now: float, events: list[Map], whole: bool) -> Map:
+        fresh = whole or not 0 <= now - self._drawn < REDRAW
+        if fresh:
+            self._drawn = now
+            for joint in self._joints.values():
+                joint.laws = _laws(joint)
+        return {
+            "snapshot": whole,
+            "robot": self.robot,
+            "now": now,
+            "base": now,
+            "events": events,
+            "processes": self._processes,
+            "drivers": self._drivers,
+            "counted": self._counted,
+            "recorder": self._recording(now),
+            "joints": {name: _joint_message(joint, now, whole, fresh) for name, joint in self._joints.items()},
+        }
+
+
+def _joint_message(joint: JointHistory, base: float, whole: bool, fresh: bool) -> Map:
+    told: Map = {"state": joint.state, "totals": joint.totals}
+    if fresh:
+        told |= {"drift": joint.drift, "laws": joint.laws, "excitation": joint.excitation, "usual": joint.usual}
+    traces = {
+        "estimates": joint.estimates,
+        "residuals": joint.residuals,
+        "points": joint.points,
+        "alarms": joint.alarms,
+    }
+    told |= {name: trace.all(base) if whole else trace.fresh(base) for name, trace in traces.items()}
+    if not whole:
+        return told
+    return told | {
+        "unit": joint.label.unit,
+        "names": joint.names,
+        "units": [joint.label.parameters.get(name, "") for name in joint.names],
+        "elastic": joint.label.curves is not None and joint.label.curves.has_spring,
+    }
+
+
+def _laws(joint: JointHistory) -> Map:
+    """The fitted laws over the range of the points: name → rows of (abscissa, torque), float32."""
+    curves, row = joint.curves, joint.estimates.last()
+    if curves is None or joint.names != curves.names or not row:
+        return {}
+    reach = joint.points.largest()
+    if reach is None:
+        return {}
+    baseline = joint.drift.get("baseline", {})
+    every = {"": np.array(row[3 : 3 + len(joint.names)])}
+    if all(name in baseline for name in joint.names):
+        every["_baseline"] = np.array([baseline[name] for name in joint.names], np.float64)
+    laws = {}
+    for kind, values in every.items():
+        laws[f"friction{kind}"] = np.column_stack([reach[1] * GRID, curves.friction(values, reach[1] * GRID)])
+        if curves.has_spring:
+            laws[f"spring{kind}"] = np.column_stack([reach[3] * GRID, curves.spring(values, reach[3] * GRID)])
+    return {name: law.astype("<f4").tobytes() for name, law in laws.items() if np.isfinite(law).all()}
+
+
+def _packed(rows: NDArray[np.float64], base: float) -> bytes:
+    relative = rows.astype("<f4")
+    relative[:, 0] = rows[:, 0] - base
+    return relative.tobytes()

@@ -1,0 +1,226 @@
+"""Every metric of the service, in one table, and how updates and status reports feed it.
+
+Base units (seconds, …), counters end in ``_total`` and never fall: totals that start over when the core or a driver
+restarts are followed by their increments. Labels are bounded by the configuration (joints, parameters, drivers,
+processes) and by the code (causes, phases, status).
+"""
+
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Final, NamedTuple
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client.exposition import choose_encoder
+
+from daq.stream.update import EVENTS
+from daq.subscriber import Continuity
+from estimators.base import Phase, Status
+
+
+class Metric(NamedTuple):
+    """One line of the table; the exported name is ``jointwatch_`` + name."""
+
+    name: str
+    kind: type[Counter] | type[Gauge] | type[Histogram]
+    labels: tuple[str, ...]
+    unit: str
+    help: str
+
+
+TABLE: Final = (
+    Metric("samples_total", Counter, ("joint",), "", "Samples that reached the joint's estimator."),
+    Metric("samples_lost_total", Counter, ("joint", "cause"), "", "Samples lost, late or unusable, by cause."),
+    Metric("samples_interpolated_total", Counter, ("joint",), "", "Samples given across missing values."),
+    Metric("readings_total", Counter, ("driver",), "", "Readings that the core received."),
+    Metric("readings_lost_total", Counter, ("driver",), "", "Readings that never reached the core (gaps in sequence)."),
+    Metric("frames_total", Counter, ("driver",), "", "Frames or packets that the driver took from the wire."),
+    Metric("decode_errors_total", Counter, ("driver", "cause"), "", "Frames or packets not decoded, by cause."),
+    Metric("own_frames_total", Counter, ("driver",), "", "Frames on the bus that this host sent itself."),
+    Metric("restamped_frames_total", Counter, ("driver",), "", "Frames stamped as taken: their own stamp was untrue."),
+    Metric(
+        "bus_busy_seconds_total", Counter, ("driver",), "", "Time that frames took on the bus: its rate is its load."
+    ),
+    Metric("driver_up", Gauge, ("driver",), "", "1 while the driver's bus or port is open."),
+    Metric("malformed_batches_total", Counter, (), "", "Batches that the core could not read."),
+    Metric("updates_total", Counter, ("joint",), "", "Updates that the core published."),
+    Metric("updates_missed_total", Counter, ("joint",), "", "Messages that never reached the outlet (gaps in seq)."),
+    Metric("events_total", Counter, ("joint", "kind"), "", "Events of the joint, by kind."),
+    Metric("estimator_total", Counter, ("joint", "cause"), "", "What the joint's estimator counts, by name."),
+    Metric("update_latency_seconds", Histogram, ("joint",), "s", "From a frame's arrival to its update."),
+    Metric("update_timestamp_seconds", Gauge, ("joint",), "s", "Unix time that the last estimate speaks of."),
+    Metric("parameter_value", Gauge, ("joint", "parameter"), "", "Estimate, in the unit of parameter_info."),
+    Metric("parameter_deviation", Gauge, ("joint", "parameter"), "", "Standard deviation of the estimate."),
+    Metric("parameter_info", Gauge, ("joint", "parameter", "unit"), "", "Always 1; carries the parameter's unit."),
+    Metric("prediction_error_ratio", Gauge, ("joint",), "", "Rms prediction error over rms measured."),
+    Metric("forgetting_factor", Gauge, ("joint",), "", "Lambda of the last update; 1 forgets nothing."),
+    Metric("startup_progress_ratio", Gauge, ("joint",), "", "How much of the starting procedure is done."),
+    Metric("phase", Gauge, ("joint", "phase"), "", "1 for the phase that the estimator is in, 0 for the others."),
+    Metric("health", Gauge, ("joint", "status"), "", "1 for the status of the values, 0 for the others."),
+    Metric("drift_ratio", Gauge, ("joint", "parameter"), "", "Change against the baseline, over its magnitude."),
+    Metric("drift_z", Gauge, ("joint", "parameter"), "", "The change in its own standard deviations."),
+    Metric("drifted", Gauge, ("joint", "parameter"), "", "1 while the parameter is beyond its limits of drift."),
+    Metric("baseline_timestamp_seconds", Gauge, ("joint",), "s", "Unix time at which the baseline was set."),
+    Metric("core_restarts_total", Counter, (), "", "Restarts of the core that the outlet saw."),
+    Metric("process_up", Gauge, ("process",), "", "1 while the process runs."),
+    Metric("process_restarts_total", Counter, ("process",), "", "Restarts of the process by the supervisor."),
+    Metric("malformed_updates_total", Counter, (), "", "Messages that the outlet could not read."),
+    Metric("subscribers_refused_total", Counter, (), "", "Subscribers without a listed key (each attempt counts)."),
+    Metric("recorder_up", Gauge, (), "", "1 while what happens is written to a file."),
+    Metric("recorder_written_timestamp_seconds", Gauge, (), "s", "Unix time of the last block that is in a file."),
+    Metric("recorder_bytes_total", Counter, (), "", "Bytes of recordings written."),
+    Metric("recorder_blocks_lost_total", Counter, (), "", "Blocks of readings and updates that are in no file."),
+    Metric("page_clients", Gauge, (), "", "Open dashboard pages."),
+    Metric("page_skipped_total", Counter, (), "", "Batches not sent to a page that was too slow."),
+    Metric("build_info", Gauge, ("version", "python"), "", "Always 1; carries the versions."),
+)
+# s; from the fastest that a local socket does to what is certainly wrong
+LATENCY_BUCKETS: Final = (50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3, 0.1, 0.2, 0.5, 1.0)
+# a driver's counters that are no errors
+TRAFFIC: Final = {
+    "frames": "frames_total",
+    "packets": "frames_total",
+    "own_frames": "own_frames_total",
+    "restamped": "restamped_frames_total",
+    "busy_us": "bus_busy_seconds_total",
+}
+BASE_UNITS: Final = {"busy_us": 1e-6}
+
+
+class Metrics:
+    """The table with its values; `absorb` feeds it, `exposition` renders it."""
+
+    def __init__(self, units: Mapping[str, Mapping[str, str]]) -> None:
+        """units: joint → parameter → unit."""
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series per child that says nothing here
+        self._registry = CollectorRegistry()
+        self._families: dict[str, Any] = {metric.name: self._declare(metric) for metric in TABLE}
+        self._children: dict[tuple[str, ...], Any] = {}
+        self._totals: dict[tuple[str, ...], tuple[object, float]] = {}
+        self._continuity = Continuity()
+        for joint, parameters in units.items():
+            self._get("updates_missed_total", joint)
+            for kind in EVENTS:  # from the start: of a counter that begins at its first event, nobody sees that event
+                self._get("events_total", joint, kind)
+            for parameter, unit in parameters.items():
+                self._get("parameter_info", joint, parameter, unit).set(1)
+        self._get("build_info", _version(), platform.python_version()).set(1)
+
+    def absorb(self, topic: str, update: Mapping[str, Any]) -> None:
+        """One update or internal status map."""
+        family, _, name = topic.partition("/")
+        if family in ("estimate", "residual", "event", "drift"):
+            self._follow_sequence(topic, update)
+        if family == "estimate":
+            self._estimate(name, update)
+        elif family == "drift":
+            self._drift(name, update)
+        elif family == "event":
+            self._get("events_total", name, update["kind"]).inc()
+        elif family == "status":
+            self._status(update)
+        elif family == "process":
+            self._get("process_up", name).set(update["up"])
+            self._total(update["restarts"], "supervisor", "process_restarts_total", name)
+        elif family == "recorder":
+            self._recorder(update)
+
+    def page(self, clients: int, skipped: int) -> None:
+        """What the page server counts itself."""
+        self._get("page_clients").set(clients)
+        self._total(skipped, "outlet", "page_skipped_total")
+
+    def refused(self, total: int) -> None:
+        """Subscribers that the stream did not let in."""
+        self._total(total, "outlet", "subscribers_refused_total")
+
+    def malformed(self, total: int) -> None:
+        """What the outlet could not read."""
+        self._total(total, "outlet", "malformed_updates_total")
+
+    def exposition(self, accept: str) -> tuple[bytes, str]:
+        """Body and content type of a scrape that accepts these formats."""
+        encode, content_type = choose_encoder(accept)
+        return encode(self._registry), content_type
+
+    def _declare(self, metric: Metric) -> Counter | Gauge | Histogram:
+        name = f"jointwatch_{metric.name}"
+        if metric.kind is Histogram:
+            return Histogram(name, metric.help, metric.labels, registry=self._registry, buckets=LATENCY_BUCKETS)
+        return metric.kind(name, metric.help, metric.labels, registry=self._registry)
+
+    def _get(self, *key: str) -> Any:
+        """The child for (metric, label values …), looked up once."""
+        child = self._children.get(key)
+        if child is None:
+            family = self._families[key[0]]
+            child = self._children[key] = family.labels(*key[1:]) if len(key) > 1 else family
+        return child
+
+    def _total(self, total: float, source: object, *key: str) -> None:
+        """Follow a total by its increments; it starts over when its source does (another boot, or a fall)."""
+        last_source, last = self._totals.get(key, (source, 0))
+        self._totals[key] = (source, total)
+        self._get(*key).inc(total - last if source == last_source and total >= last else total)
+
+    def _follow_sequence(self, topic: str, update: Mapping[str, Any]) -> None:
+        missing = self._continuity.follow(topic, update)
+        if missing:
+            self._get("updates_missed_total", update["joint"]).inc(missing)
+        self._total(self._continuity.restarts, "outlet", "core_restarts_total")
+
+    def _estimate(self, joint: str, update: Mapping[str, Any]) -> None:
+        self._get("update_timestamp_seconds", joint).set(update["timestamp"])
+        self._get("update_latency_seconds", joint).observe(update["latency"])
+        self._get("prediction_error_ratio", joint).set(update["error"])
+        self._get("forgetting_factor", joint).set(update["forgetting"])
+        self._get("startup_progress_ratio", joint).set(update["progress"] / 100)
+        for name, value in update["parameters"].items():
+            self._get("parameter_value", joint, name).set(value)
+        for name, value in update["deviations"].items():
+            self._get("parameter_deviation", joint, name).set(value)
+        for phase in Phase:
+            self._get("phase", joint, phase).set(phase == update["phase"])
+        for status in Status:
+            self._get("health", joint, status).set(status == update["health"]["status"])
+
+    def _recorder(self, update: Mapping[str, Any]) -> None:
+        self._get("recorder_up").set(update["up"])
+        self._get("recorder_written_timestamp_seconds").set(update["written"])
+        self._total(update["bytes"], update["start"], "recorder_bytes_total")
+        self._total(update["lost"], update["start"], "recorder_blocks_lost_total")
+
+    def _drift(self, joint: str, update: Mapping[str, Any]) -> None:
+        self._get("baseline_timestamp_seconds", joint).set(update["since"])
+        for name, percent in update["percent"].items():
+            self._get("drift_ratio", joint, name).set(percent / 100)
+            self._get("drift_z", joint, name).set(update["z"][name])
+            self._get("drifted", joint, name).set(name in update["drifted"])
+
+    def _status(self, update: Mapping[str, Any]) -> None:
+        boot = update["boot"]
+        self._total(update.get("malformed", 0), boot, "malformed_batches_total")
+        for joint, totals in update["joints"].items():
+            self._total(totals["samples"], boot, "samples_total", joint)
+            self._total(totals["updates"], boot, "updates_total", joint)
+            self._total(totals.get("interpolated", 0), boot, "samples_interpolated_total", joint)
+            for what, count in totals.get("estimator", {}).items():
+                self._total(count, boot, "estimator_total", joint, what)
+            for cause, lost in totals["lost"].items():
+                self._total(lost, boot, "samples_lost_total", joint, cause)
+        for driver, link in update["drivers"].items():
+            self._get("driver_up", driver).set(link["up"])
+            self._total(link["readings"], boot, "readings_total", driver)
+            self._total(link["lost"], boot, "readings_lost_total", driver)
+            for cause, count in link["counters"].items():
+                if cause in TRAFFIC:
+                    self._total(count * BASE_UNITS.get(cause, 1), boot, TRAFFIC[cause], driver)
+                else:
+                    self._total(count, boot, "decode_errors_total", driver, cause)
+
+
+def _version() -> str:
+    try:
+        return version("jointwatch")
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,88 @@
+"""A driver process: waits in one driver's read, hands every batch to the core, opens the wire again when it is lost."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daq.config import load as config
+from daq.config.load import Config
+from daq.processes.process import CannotStartError, Stop, endpoint, log
+from daq.stream.channel import Sender
+from drivers.base import Driver, EndOfFileError, LinkError, LinkPausedError
+from drivers.reading import empty
+
+REPORT_EVERY: Final = 0.5  # s between two reports of the counters
+WAIT: Final = 0.1  # s that one read may wait, so that a stop is seen soon
+BACK_OFF: Final = (0.1, 0.5)  # s between two attempts to open a lost wire, first and longest: data within 1 s
+
+
+def run(name: str, settings: Config, runtime: Path, ready: Callable[[], None]) -> None:
+    """Serve one driver until SIGTERM. Raises CannotStartError when the wire cannot be opened the first time."""
+    stop = Stop()
+    sender = Sender(endpoint(runtime, "readings"), name)
+    totals: dict[str, int] = {}
+    opened = restarted = (runtime / f"{name}.opened").exists()
+    pause = BACK_OFF[0]
+    while not stop.asked:
+        driver = settings.drivers[name].open(config.wanted(settings, name))
+        try:
+            with driver:
+                (runtime / f"{name}.opened").touch()
+                ready()
+                log.info("open again" if opened else "open")
+                opened, pause = True, BACK_OFF[0]
+                _serve(driver, sender, stop, totals)
+        except LinkError as error:
+            if not opened and not restarted:
+                raise CannotStartError(f"driver {name}: {error}") from error
+            log.warning("%s; trying again in %.1f s", error, pause)
+            sender.report(False, totals, str(error))
+            time.sleep(pause)
+            pause = min(2 * pause, BACK_OFF[1])
+        except EndOfFileError as end:
+            log.info("%s", end)
+            sender.report(False, totals, str(end))
+            while not stop.asked:
+                time.sleep(WAIT)
+    sender.report(False, totals, "stopped")
+    sender.close()
+
+
+def _serve(driver: Driver, sender: Sender, stop: Stop, totals: dict[str, int]) -> None:
+    """Read until the wire is lost (LinkError) or a stop is asked; totals go on over re-opened wires."""
+    before = dict(totals)
+    due = 0.0
+    cause = ""
+    try:
+        while not stop.asked:
+            known = cause
+            readings, cause = _read(driver)
+            if len(readings):
+                sender.send(readings)
+            now = time.monotonic()
+            if cause != known:
+                log.warning("%s", cause or "data again")
+                due = now
+            if now >= due:
+                due = now + REPORT_EVERY
+                _add(totals, before, driver)
+                sender.report(not cause, totals, cause)
+    finally:
+        _add(totals, before, driver)
+
+
+def _read(driver: Driver) -> tuple[NDArray[np.void], str]:
+    """Readings, or why the wire carries nothing for now."""
+    try:
+        return driver.read(WAIT), ""
+    except LinkPausedError as error:
+        return empty(), str(error)
+
+
+def _add(totals: dict[str, int], before: dict[str, int], driver: Driver) -> None:
+    for cause, count in driver.counters().items():
+        totals[cause] = before.get(cause, 0) + count

@@ -1,0 +1,61 @@
+"""The folder of a robot's recordings: their names, their order, and how much of them is kept."""
+
+import contextlib
+import os
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+from daq.config.load import Record
+from daq.processes.process import log
+
+
+class Shelf:
+    """Keeps to the limits by deleting the oldest; only files of this robot are touched."""
+
+    def __init__(self, settings: Record, robot: str) -> None:
+        self.folder = settings.folder
+        self._settings, self._robot = settings, robot
+
+    def make_room(self, current: Path | None) -> bool:
+        """Delete the oldest, but not current, until limits and reserve are kept; whether they are. Raises OSError."""
+        files = [file for file in recordings(self.folder, self._robot) if file != current]
+        sizes = {file: file.stat().st_size for file in files}
+        kept = sum(sizes.values())
+        for file in files:
+            if kept <= self._settings.keep and self._free() >= self._settings.reserve:
+                break
+            file.unlink()
+            log.info("deleted the oldest recording, %s", file)
+            kept -= sizes[file]
+        return self._free() >= self._settings.reserve
+
+    def new(self) -> Path:
+        """A name that no file has; the folder is made. Raises OSError."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        second = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+        ages = [age for file in self.folder.iterdir() if (age := _age(file, self._robot)) and age[0] == second]
+        return self.folder / f"{self._robot}-{second}{f'-{max(ages)[1] + 1}' if ages else ''}.mcap"
+
+    def full(self) -> str:
+        """Why there is no room."""
+        free, reserve = self._free() / 1e6, self._settings.reserve / 1e6
+        return f"{self.folder}: {free:.0f} MB are free, {reserve:.0f} stay so"
+
+    def _free(self) -> int:
+        disk = os.statvfs(self.folder)
+        return disk.f_bavail * disk.f_frsize
+
+
+def recordings(folder: Path, robot: str) -> list[Path]:
+    """Every recording of this robot, oldest first."""
+    with contextlib.suppress(FileNotFoundError):
+        found = [(age, file) for file in folder.iterdir() if (age := _age(file, robot))]
+        return [file for _, file in sorted(found)]
+    return []
+
+
+def _age(file: Path, robot: str) -> tuple[str, int] | None:
+    """When a recording of this robot began, and which of that second it is; None for other files."""
+    match = re.fullmatch(re.escape(robot) + r"-(\d{8}T\d{6}Z)(?:-(\d+))?\.mcap", file.name)
+    return None if match is None else (match[1], int(match[2] or 1))

@@ -1,0 +1,201 @@
+"""The recorder process: what went through the core, into MCAP files in a folder, with a limit to what is kept.
+
+Nobody waits for it: when the disk is slow, blocks wait in memory and then are lost, which is counted; when it is full
+or not writable, that is said, and tried again. A block goes to the file the moment it comes, and to the disk within
+SYNC_EVERY: that is what a loss of power can cost.
+"""
+
+import json
+import os
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import msgpack
+import zmq
+
+from daq.config.load import Config, digest
+from daq.processes.process import Stop, endpoint, log
+from daq.recording.folder import Shelf
+from daq.recording.json_channels import JsonChannels
+from daq.recording.mcap_file import McapFile
+from daq.stream import transcript
+from daq.stream.sockets import open_publisher
+from daq.stream.transcript import Block, received
+from daq.stream.update import Map
+
+STATUS_EVERY: Final = 0.5  # s
+ROOM_EVERY: Final = 5.0  # s between two looks at what is kept and how much room there is
+AGAIN: Final = 2.0  # s between two attempts to begin a file
+REST: Final = 0.3  # s that a stop waits for the core's last block
+SYNC_EVERY: Final = 1.0  # s between two waits for the disk
+NICE: Final = 5  # a file may wait, the core may not
+CLOCK_EVERY: Final = 1.0  # s between two records of the clocks' relation
+BLOCKS: Final = "application/x-jointwatch-readings"  # media type of a block
+
+
+def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> None:
+    """Record until SIGTERM."""
+    stop = Stop()
+    os.nice(NICE)
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
+    blocks = context.socket(zmq.PULL)
+    blocks.setsockopt(zmq.RCVHWM, transcript.QUEUE)
+    blocks.bind(endpoint(runtime, "transcript"))
+    status = open_publisher(context, endpoint(runtime, "status"))
+    expected = Expected(runtime / "recorder.next")
+    recorder = Recorder(config, expected)
+    ready()
+    due = 0.0
+    while not stop.asked or blocks.poll(int(REST * 1000)):
+        if blocks.poll(100):
+            recorder.take(received(blocks.recv()))
+        if time.monotonic() >= due:
+            due = time.monotonic() + STATUS_EVERY
+            status.send_multipart((b"recorder/status", msgpack.packb(recorder.status())))
+    recorder.close()
+    expected.close()
+    blocks.close(0)
+    status.close()
+
+
+class Expected:
+    """The block that comes next; kept in a file, so that the recorder after a killed one counts what is missing."""
+
+    LAYOUT: Final = struct.Struct("<QQ")  # boot, number
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+
+    def follow(self, boot: int, number: int) -> int:
+        """How many blocks are missing before this one."""
+        known = os.pread(self._file, self.LAYOUT.size, 0)
+        last_boot, expected = self.LAYOUT.unpack(known) if known else (0, 0)
+        os.pwrite(self._file, self.LAYOUT.pack(boot, number + 1), 0)
+        return max(0, number - expected) if boot == last_boot else 0
+
+    def close(self) -> None:
+        """Done."""
+        os.close(self._file)
+
+
+class Recorder:
+    """Files of one robot, one after the other."""
+
+    def __init__(self, config: Config, expected: Expected) -> None:
+        if config.recorder is None:
+            raise ValueError("expected a configuration with [recorder]")
+        self._settings, self._config, self._expected = config.recorder, config, expected
+        self._shelf = Shelf(config.recorder, config.robot.name)
+        self._start = time.time_ns()
+        self._file: McapFile | None = None
+        self._began = 0.0  # monotonic s at which the file began …
+        self._again = 0.0  # … and before which no other is tried
+        self._room = 0.0  # monotonic s of the next look at the folder
+        self._clock = 0.0  # monotonic s of the next record of the clocks
+        self._sync = 0.0  # monotonic s of the next wait for the disk
+        self._channels: JsonChannels | None = None  # of the file
+        self._cause = ""
+        self._bytes = self._blocks = self._lost = 0
+        self._written = 0.0  # Unix s of the last block that is in a file
+
+    def take(self, block: Block) -> None:
+        """Write a block; what cannot be written is lost and counted."""
+        self._lost += self._expected.follow(block.boot, block.number)
+        try:
+            self._keep_in_limits()
+            if self._file is None:
+                self._begin()
+            if self._file is not None and self._channels is not None:
+                self._write(self._file, self._channels, block)
+                return
+        except OSError as error:
+            self._fail(f"{self._shelf.folder}: {error.strerror or error}")
+        self._lost += 1
+
+    def status(self) -> Map:
+        """For metrics and page."""
+        return {
+            "timestamp": time.time(),
+            "start": self._start,
+            "up": self._file is not None,
+            "cause": self._cause,
+            "file": "" if self._file is None else self._file.path.name,
+            "written": self._written,
+            "bytes": self._bytes,
+            "blocks": self._blocks,
+            "lost": self._lost,
+        }
+
+    def close(self) -> None:
+        """End the file."""
+        file, self._file = self._file, None
+        if file is not None:
+            try:
+                file.close()
+            except OSError as error:
+                self._fail(f"{self._shelf.folder}: {error.strerror or error}")
+
+    def _fail(self, cause: str) -> None:
+        if cause != self._cause:
+            log.warning("not recording: %s", cause)
+        self._file, self._cause = None, cause  # a file that failed has closed itself
+        self._again = time.monotonic() + AGAIN
+
+    def _keep_in_limits(self) -> None:
+        """End the file that is large or long enough; look at the folder now and then."""
+        now = time.monotonic()
+        if self._file is not None and (
+            self._file.size >= self._settings.file_size or now - self._began >= self._settings.file_duration
+        ):
+            self.close()
+            self._again = 0.0
+        if self._file is not None and now >= self._room:
+            self._room = now + ROOM_EVERY
+            if not self._file.path.exists():  # somebody deleted it
+                self.close()
+                self._again = 0.0
+            elif not self._shelf.make_room(self._file.path):
+                self.close()
+                self._fail(self._shelf.full())
+
+    def _begin(self) -> None:
+        if time.monotonic() < self._again:
+            return
+        path = self._shelf.new()
+        if not self._shelf.make_room(None):
+            self._fail(self._shelf.full())
+            return
+        file = McapFile(path, "jointwatch")
+        file.metadata("configuration", {"digest": digest(self._config), "json": _told(self._config)})
+        self._file, self._cause = file, ""
+        self._channels = JsonChannels(file)
+        self._began = self._room = time.monotonic()
+        self._clock = self._sync = 0.0
+        log.info("recording into %s", file.path)
+
+    def _write(self, file: McapFile, channels: JsonChannels, block: Block) -> None:
+        before = file.size
+        last = block.batches[-1]
+        said = last.watched + last.epoch
+        file.attachment(f"readings {block.boot} {block.number}", BLOCKS, said, transcript.pack(block))
+        for topic, body in block.messages:
+            channels.message(topic.decode(), body, said)
+        if time.monotonic() >= self._clock:
+            self._clock = time.monotonic() + CLOCK_EVERY
+            channels.clock(last.watched, last.epoch)
+        file.write()
+        if time.monotonic() >= self._sync:
+            self._sync = time.monotonic() + SYNC_EVERY
+            file.sync()
+        self._bytes += file.size - before
+        self._blocks += 1
+        self._written = said / 1e9
+
+
+def _told(config: Config) -> str:
+    """The configuration as JSON, without what belongs to this machine alone: where its keys lie."""
+    told = config.model_dump(mode="json", by_alias=True, exclude={"folder": True, "publish": {"curve"}})
+    return json.dumps(told, ensure_ascii=False)

@@ -1,0 +1,103 @@
+"""Reads our own recordings: what was said, blocks of readings, the configuration, and which files belong together."""
+
+import json
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import zstandard
+from mcap.exceptions import EndOfFile, McapError
+from mcap.records import Attachment, Channel, McapRecord, Message, Metadata
+from mcap.stream_reader import StreamReader
+from pydantic import ValidationError
+
+from daq.config.load import Config
+from daq.recording.columns import RecordingError
+from daq.recording.folder import recordings
+from daq.recording.process import BLOCKS
+from daq.stream import transcript
+from daq.stream.transcript import Block
+
+SUFFIX: Final = ".mcap"
+
+
+class Said(NamedTuple):
+    """One message of the stream as it was recorded: NaN is left out."""
+
+    topic: str
+    time: int  # Unix ns at which its block was closed
+    update: dict[str, Any]
+
+
+def said(file: Path) -> Iterator[Said]:
+    """Every update, event, meta and clock message. Raises RecordingError."""
+    topics: dict[int, str] = {}
+    for record in _records(file):
+        if isinstance(record, Channel):
+            topics[record.id] = record.topic
+        elif isinstance(record, Message):
+            yield Said(topics[record.channel_id], record.publish_time, json.loads(record.data))
+
+
+def blocks(file: Path) -> Iterator[Block]:
+    """Every block of readings. Raises RecordingError."""
+    for record in _records(file):
+        if isinstance(record, Attachment) and record.media_type == BLOCKS:
+            try:
+                yield transcript.unpack(record.data)
+            except ValueError as error:
+                raise RecordingError(f"{file}: {record.name}: {error}") from error
+
+
+def configuration(file: Path) -> Config:
+    """The configuration that was running; what only concerns wires is left out. Raises RecordingError."""
+    told = _told(file)
+    try:
+        whole = json.loads(told["json"])
+        return Config.model_validate(whole | {"drivers": {}, "publish": {"rate": whole["publish"]["rate"]}})
+    except (KeyError, ValueError, ValidationError) as error:
+        raise RecordingError(f"{file}: its configuration cannot be used: {error}") from error
+
+
+def digest(file: Path) -> str:
+    """Of the configuration that was running. Raises RecordingError."""
+    return _told(file).get("digest", "")
+
+
+def before(file: Path) -> list[Path]:
+    """The files in its folder that the start of the core that it begins in went into before, oldest first.
+
+    Raises RecordingError.
+    """
+    first = next(blocks(file), None)
+    siblings = recordings(file.parent, configuration(file).robot.name)
+    found: list[Path] = []
+    for one in reversed(siblings[: siblings.index(file)] if file in siblings else []):
+        if first is None or first.number == 0:
+            break
+        begin = next(blocks(one), None)
+        found.insert(0, one)
+        if begin is None or begin.boot != first.boot or begin.number == 0:
+            break
+    return found
+
+
+def _told(file: Path) -> dict[str, str]:
+    for record in _records(file):
+        if isinstance(record, Metadata) and record.name == "configuration":
+            return record.metadata
+    raise RecordingError(f"{file}: found no configuration in it: is it a recording of jointwatch?")
+
+
+def _records(file: Path) -> Iterator[McapRecord]:
+    """Every record; one that breaks off at its end (the machine lost power) ends there."""
+    try:
+        with file.open("rb") as stream:
+            yield from StreamReader(stream).records
+    except EndOfFile:
+        return
+    except OSError as error:
+        raise RecordingError(f"{file}: {error.strerror}") from error
+    except (McapError, ValueError, KeyError, OverflowError, MemoryError, struct.error, zstandard.ZstdError) as error:
+        raise RecordingError(f"{file}: not a recording, or damaged: {error}") from error

@@ -1,0 +1,179 @@
+"""`jointwatch replay RECORDING CONFIG`: our own recording through the pipeline again, the same updates bit for bit.
+
+Everything that is not a pure function of the readings is in the recording (see daq/transcript.py). Where a start of the
+core went over several files, those before are found beside this one and played first, unheard.
+"""
+
+import argparse
+import itertools
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import msgpack
+import numpy as np
+from numpy.typing import NDArray
+
+from daq.config.load import Config, ConfigError, Route, load, routes
+from daq.core.pipeline import Message, Pipeline
+from daq.core.replayable_executor import Latch
+from daq.recording.columns import RecordingError
+from daq.recording.json_channels import finite
+from daq.recording.reader import before, blocks, configuration, said
+from daq.replay.replay import Played, line, tell
+from daq.stream.transcript import Batch, Block
+from daq.stream.update import Map
+from estimators.refit.job import Inline
+
+
+class Turn(NamedTuple):
+    """One turn of the core's loop, once more."""
+
+    pipeline: Pipeline  # another one after a restart of the core
+    batch: Batch
+    messages: list[Message]  # what is said
+
+
+class Repetition:
+    """Consecutive recordings once more: first `lead`, then `turns`."""
+
+    def __init__(self, files: Sequence[Path], config: Config | None = None) -> None:
+        """config: another one than was running; it must have the same channels. Raises RecordingError."""
+        recorded = configuration(files[0])
+        self.config = config or recorded
+        for file in files:
+            _same_channels(file, configuration(file), self.config)
+        self.files = files
+        self.played = Played()
+        self.gaps: list[str] = []  # what is missing: what follows is then not the same as it was
+        self._same = (recorded.joints, recorded.publish.rate) == (self.config.joints, self.config.publish.rate)
+        self._expected = (0, 0)  # boot and number of the block that comes next
+        self._begin(0)
+
+    def lead(self) -> Self:
+        """Play what the first start of the core went through before these files, as far as it lies beside them.
+
+        Raises RecordingError.
+        """
+        first = next(blocks(self.files[0]), None)
+        for file in before(self.files[0]):
+            for block in blocks(file):
+                if first is not None and block.boot == first.boot:
+                    for _ in self._repeat(block):
+                        pass
+        self.played = Played()
+        return self
+
+    def turns(self) -> Iterator[Turn]:
+        """Every turn of the core's loop in the files. Raises RecordingError."""
+        for file in self.files:
+            for block in blocks(file):
+                yield from self._repeat(block)
+
+    def messages(self) -> Iterator[Message]:
+        """Everything that is said. Raises RecordingError."""
+        return (message for turn in self.turns() for message in turn.messages)
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The one of now."""
+        return self._pipeline
+
+    def _begin(self, boot: int) -> None:
+        """Another configuration asks for other refits: their results count at once."""
+        self._latch = Latch(Inline())
+        self._pipeline = Pipeline(self.config, boot, self._latch if self._same else None)
+
+    def _repeat(self, block: Block) -> Iterator[Turn]:
+        boot, number = self._expected
+        if block.boot != boot:
+            number = 0
+            self._begin(block.boot)
+        if block.number != number:
+            self.gaps.append(f"blocks {number} to {block.number - 1} of a start of the core are missing")
+        self._expected = (block.boot, block.number + 1)
+        if len(block.readings):
+            self.played.note(block.readings)
+        start = 0
+        for batch in block.batches:
+            messages = self._turn(batch, block.readings[start : start + batch.length])
+            yield Turn(self._pipeline, batch, messages)
+            start += batch.length
+
+    def _turn(self, batch: Batch, readings: NDArray[np.void]) -> list[Message]:
+        self._latch.release(batch.refits)
+        if batch.resumed and self._same:
+            self._pipeline.resume(batch.resumed)
+        if batch.baseline is not None:
+            self._pipeline.rebase(batch.baseline)
+        messages = []
+        if batch.length:
+            clock = iter(batch.clock)
+            messages += self._pipeline.absorb(readings, batch.epoch, lambda: next(clock, batch.watched))
+        return messages + self._pipeline.watch(batch.watched, batch.epoch)
+
+
+def _same_channels(file: Path, recorded: Config, config: Config) -> None:
+    """Readings are stored by channel, scaled."""
+    for then, now in itertools.zip_longest(routes(recorded), routes(config)):
+        if then != now:
+            raise RecordingError(f"{file}: expected the channels as recorded: {_words(then)}; found {_words(now)}")
+
+
+def _words(route: Route | None) -> str:
+    if route is None:
+        return "no more"
+    name, source = f"{route.joint}.{route.role}", f"{route.driver}.{route.signal}"
+    return f"{name} = {route.scale:g} × {source} + {route.offset:g}"
+
+
+def compare(repetition: Repetition) -> int:
+    """How many updates are the same as they were, to the bit. Raises RecordingError at the first that is not."""
+    nothing: tuple[str, Map] = ("nothing", {})
+    where = ", ".join(map(str, repetition.files))
+    recorded = ((one.topic, one.update) for file in repetition.files for one in said(file) if "/" in one.topic)
+    repeated = ((topic.decode(), finite(msgpack.unpackb(body))) for topic, body in repetition.lead().messages())
+    same = 0
+    for then, now in itertools.zip_longest(recorded, repeated, fillvalue=nothing):
+        if repetition.gaps:
+            raise RecordingError(f"{where}: cannot be the same: {repetition.gaps[0]}")
+        if then != now:
+            keys = [key for key in {**then[1], **now[1]} if then[1].get(key) != now[1].get(key)]
+            raise RecordingError(
+                f"{where}: after {same} equal updates, expected {then[0]}, found {now[0]}; differing: {keys}"
+            )
+        same += 1
+    return same
+
+
+def run(options: argparse.Namespace) -> int:
+    """The command."""
+    begin = time.monotonic()
+    try:
+        repetition = Repetition([options.file], load(options.config))
+        if options.check:
+            print(f"{compare(repetition)} updates, the same to the bit")
+            return 0
+        for turn in repetition.lead().turns():
+            if options.speed is not None:
+                ahead = (turn.batch.watched - (repetition.played.first or turn.batch.watched)) * 1e-9 / options.speed
+                time.sleep(max(0.0, begin + ahead - time.monotonic()))
+            for message in turn.messages if options.json else ():
+                print(line(message))
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        return 78
+    except RecordingError as error:
+        print(f"jointwatch: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    for gap in repetition.gaps:
+        print(f"not the same as it was: {gap}", file=sys.stderr)
+    wall = time.monotonic() - begin
+    tell(repetition.pipeline, {}, repetition.played, wall, sys.stderr if options.json else sys.stdout)
+    return 0

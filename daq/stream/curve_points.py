@@ -1,0 +1,29 @@
+"""`samples/<joint>`: points of a joint's curves, excitation and nearness of an alarm, for the page; internal."""
+
+import msgpack
+import numpy as np
+from numpy.typing import NDArray
+
+from daq.stream.update import Map
+from estimators.models.curves import POINT
+from estimators.online.inspection import Inspection
+
+
+def pack(joint: str, inspection: Inspection, epoch: int) -> tuple[bytes, bytes]:
+    """The message. epoch: ns to add to get Unix time."""
+    rows = np.column_stack([(inspection.time + epoch) / 1e9, inspection.points])
+    body = {
+        "joint": joint,
+        "timestamp": float(rows[-1, 0]),
+        "points": rows.astype("<f8").tobytes(),
+        "excitation": inspection.excitation.tolist(),
+        "alarm": inspection.alarm,
+        "usual": inspection.usual,
+        "law": inspection.law,
+    }
+    return f"samples/{joint}".encode(), msgpack.packb(body)
+
+
+def points(update: Map) -> NDArray[np.float64]:
+    """Its rows: (points, 5), Unix time (s), then estimators.curves.POINT."""
+    return np.frombuffer(update["points"], "<f8").reshape(-1, 1 + len(POINT))

@@ -1,0 +1,183 @@
+"""JSON Schema of every public topic, and `jointwatch schema`, which prints it.
+
+A number that is not known yet is NaN in the stream (msgpack) and left out of the recording (JSON has no NaN); only what
+is always known is required. Written for simple readers: one plain type a field, no references, no unions.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from daq.stream.update import EVENTS, VERSION
+from estimators.base import Phase, Status
+
+Schema = dict[str, Any]
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+
+def _number(text: str) -> Schema:
+    return {"type": "number", "description": text}
+
+
+def _text(text: str, valid: Iterable[str] = ()) -> Schema:
+    return {"type": "string", "description": text} | ({"enum": list(valid)} if valid else {})
+
+
+def _texts(text: str) -> Schema:
+    return {"type": "array", "items": {"type": "string"}, "description": text}
+
+
+def _object(text: str, properties: Schema, required: Iterable[str]) -> Schema:
+    return {"type": "object", "description": text, "properties": properties, "required": list(required)}
+
+
+def _list(text: str) -> Schema:
+    return {"type": "array", "items": {"type": "number"}, "description": text}
+
+
+def _numbers(text: str, names: Iterable[str]) -> Schema:
+    """Numbers by parameter name; the names are listed where they are known."""
+    properties = {name: {"type": "number"} for name in names}
+    return {"type": "object", "description": text, "properties": properties, "additionalProperties": {"type": "number"}}
+
+
+HEAD: Final[Schema] = {
+    "timestamp": _number("Unix s of the instant that the message speaks of"),
+    "v": {"type": "integer", "const": VERSION, "description": "version of the stream"},
+    "robot": _text("[robot] name"),
+    "seq": {"type": "integer", "minimum": 0, "description": "counts up by one per topic; seen before: nothing new"},
+    "boot": {"type": "integer", "minimum": 0, "description": "another one: the core started anew, and seq with it"},
+}
+JOINT: Final[Schema] = {"joint": _text("[joints.NAME]")}
+
+
+def _estimate(names: Iterable[str]) -> Schema:
+    return JOINT | {
+        "phase": _text("what the estimator does", (str(one) for one in Phase)),
+        "parameters": _numbers("estimates, in the units of meta", names),
+        "deviations": _numbers("their standard deviations", names),
+        "error": _number("rms prediction error over rms measured, of the last seconds"),
+        "forgetting": _number("lambda of the last update; 1 forgets nothing"),
+        "progress": _number("of the starting procedure, per cent"),
+        "condition": _number("of the motion so far while starting, then of the last start or refit; 1 is best"),
+        "singular_values": _list("of its regressor, columns whitened and of length one, largest first"),
+        "weakest": _text("the parameters that it tells least apart"),
+        "health": _object(
+            "whether to trust the values",
+            {
+                "status": _text("what a consumer may do with them", (str(one) for one in Status)),
+                "reasons": _texts("why the status is not valid, in words"),
+            },
+            ("status", "reasons"),
+        ),
+        "arrival": _number("Unix s at which the newest frame that went in came"),
+        "latency": _number("s from there to this message"),
+    }
+
+
+def _residual(_: Iterable[str]) -> Schema:
+    return JOINT | {
+        "measured": _number("torque (force) of the last row"),
+        "predicted": _number("the same from the model and the estimates"),
+        "residual": _number("measured - predicted"),
+        "unit": _text("of all three: N·m or N"),
+    }
+
+
+def _event(_: Iterable[str]) -> Schema:
+    return JOINT | {
+        "kind": _text("; ".join(f"{kind}: {text}" for kind, text in EVENTS.items()), EVENTS),
+        "text": _text("the cause, in words"),
+        "from": _number("Unix s of the first row that it speaks of"),
+        "to": _number("Unix s of the last one"),
+    }
+
+
+def _drift(names: Iterable[str]) -> Schema:
+    return JOINT | {
+        "since": _number("Unix s at which the baseline was set"),
+        "drifted": _texts("parameters beyond their limits, with hysteresis"),
+        "baseline": _numbers("values at commissioning", names),
+        "change": _numbers("estimate - baseline, in the parameter's unit", names),
+        "percent": _numbers("change over |baseline|, per cent", names),
+        "z": _numbers("change over its own standard deviation", names),
+    }
+
+
+def _meta(_: Iterable[str]) -> Schema:
+    parameter = _object(
+        "one parameter",
+        {
+            "unit": _text("SI"),
+            "low": _number("plausible range, from"),
+            "high": _number("plausible range, to"),
+            "equation": _text("where it is defined"),
+        },
+        ("unit", "low", "high", "equation"),
+    )
+    joint = _object(
+        "one joint",
+        {
+            "model": _text("kind of the model"),
+            "unit": _text("of torque or force"),
+            "rate": _number("Hz of the samples"),
+            "parameters": {"type": "object", "description": "by name", "additionalProperties": parameter},
+        },
+        ("model", "unit", "rate", "parameters"),
+    )
+    return {
+        "configuration": _text("digest of the configuration: another one, other settings"),
+        "joints": {"type": "object", "description": "by name", "additionalProperties": joint},
+    }
+
+
+CLOCK: Final[Schema] = {"$schema": DIALECT, "title": "clock"} | _object(
+    "how the clocks stood to each other, in recordings only",
+    {
+        "timestamp": _number("Unix s"),
+        "monotonic": _number("s of CLOCK_MONOTONIC at the same instant, which readings are stamped with"),
+        "epoch": _text("ns from CLOCK_MONOTONIC to Unix time, exactly"),
+    },
+    ("timestamp", "monotonic", "epoch"),
+)
+SPECTRUM: Final = ("condition", "singular_values", "weakest")
+WINDOW: Final = ("from", "to")
+# family → (title, fields, fields that may be missing)
+TOPICS: Final[dict[str, tuple[str, Callable[[Iterable[str]], Schema], frozenset[str]]]] = {
+    "estimate/": ("parameters of a joint", _estimate, frozenset(("error", "forgetting", *SPECTRUM))),
+    "residual/": ("torque of a joint", _residual, frozenset(("measured", "predicted", "residual"))),
+    "event/": ("something happened to a joint", _event, frozenset(WINDOW)),
+    "drift/": ("a joint against its baseline", _drift, frozenset()),
+    "meta": ("names, units, models", _meta, frozenset()),
+}
+
+
+def schema(family: str, parameters: Iterable[str] = ()) -> Schema:
+    """The schema of one family of topics; parameters: names of one joint's, where they are known."""
+    title, fields, optional = TOPICS[family]
+    properties = HEAD | fields(list(parameters))
+    body = _object(title, properties, (name for name in properties if name not in optional))
+    return {"$schema": DIALECT, "title": family.rstrip("/")} | body
+
+
+def run(options: argparse.Namespace) -> int:
+    """`jointwatch schema [WHAT]`: of a topic, of the configuration, or of all topics by name."""
+    names = {family.rstrip("/"): family for family in TOPICS}
+    if options.what == "config":
+        from daq.config.load import Config
+
+        found = Config.model_json_schema(by_alias=True)
+        found["properties"].pop("folder", None)
+    elif options.what is None:
+        found = {name: schema(family) for name, family in names.items()}
+    elif options.what in names:
+        found = schema(names[options.what])
+    else:
+        known = ", ".join((*names, "config"))
+        print(f'jointwatch: unknown schema "{options.what}", expected one of {known}', file=sys.stderr)
+        return 2
+    print(json.dumps(found, indent=2, ensure_ascii=False))
+    return 0

@@ -1,0 +1,188 @@
+"""From the core to the world: a PUB socket for whoever has updates, and a native forwarder that makes them public.
+
+Who binds: the outlet binds every socket between the service's own processes, the core and the supervisor connect. A
+connecting PUB keeps its queue and its peer's subscriptions while the peer is away, so an outlet that is killed and
+comes back finds what was published in between (a binding PUB would forget it all); only what the dead one had already
+taken is lost, and ``seq`` tells. Besides, several publishers can share one address. Internal topics travel on an
+address of their own, and the forwarder subscribes to the public prefixes only, so nothing else can leave even if it is
+published on the wrong address.
+"""
+
+import threading
+from types import TracebackType
+from typing import Final, Self
+
+import zmq
+
+from daq.stream.keys import Curve
+from daq.stream.subscriptions import Reception
+from daq.stream.update import PUBLIC
+
+Socket = zmq.Socket[bytes]
+
+# Messages a queue holds for one peer. 7 joints at 50 Hz make 700/s of about 0.4 kB: 10,000 are 14 s and 4 MB.
+QUEUE: Final = 10_000
+# ms that a closing publisher waits for its last messages to leave: enough for a local socket, short for a stop.
+LINGER: Final = 100
+# ms between attempts to reach a peer that is away. Local, so cheap.
+RECONNECT: Final = 50
+# ms: a subscriber that vanished without a word (cable, sleeping laptop) is noticed and its queue freed.
+HEARTBEAT, HEARTBEAT_TIMEOUT = 5_000, 20_000
+# bytes that a subscriber may send in one message: it only ever sends topics.
+LONGEST_TOPIC: Final = 4096
+INSIDE, LATE = "inproc://updates", "inproc://last-values"
+
+
+class EndpointError(OSError):
+    """An address cannot be served; one clear line says which and why."""
+
+
+def open_publisher(context: zmq.Context[Socket], address: str) -> Socket:
+    """A PUB socket that sends to the outlet's `address`, whether or not the outlet is there yet; it never blocks."""
+    socket = context.socket(zmq.PUB)
+    socket.setsockopt(zmq.SNDHWM, QUEUE)
+    socket.setsockopt(zmq.LINGER, LINGER)
+    socket.setsockopt(zmq.RECONNECT_IVL, RECONNECT)
+    socket.connect(address)
+    return socket
+
+
+def open_receiver(context: zmq.Context[Socket], address: str, topics: tuple[str, ...]) -> Socket:
+    """The outlet's end of such publishers. Raises EndpointError."""
+    socket = _subscription(context, topics)
+    _bind(socket, address, "the service's own socket")
+    return socket
+
+
+class Forwarder:
+    """Passes public updates from the core's address to the public one, in libzmq, without running Python.
+
+    A page, a scrape or a garbage collection in this process therefore delays no update by more than the operating
+    system's scheduler does. A subscriber that is too slow loses messages of its own queue only; `seq` tells it.
+    Two native hops: the first lets nothing in but public topics, the second carries subscriptions back upstream, where
+    the reception hears them and adds the last values to the stream.
+    """
+
+    def __init__(self, updates: str, public: str, curve: Curve | None = None) -> None:
+        """updates: where the core sends; public: tcp:// (or ipc://) address for everyone; curve: who may subscribe.
+
+        Raises EndpointError.
+        """
+        self._context: zmq.Context[Socket] = zmq.Context()
+        outside = self._outside(curve)
+        inside = self._open(zmq.PUB)
+        try:
+            # The public address first: it alone tells whether another service is running already, and a bind to
+            # ipc:// would take the running one's file away.
+            _bind(outside, public, "updates")
+            core = open_receiver(self._context, updates, PUBLIC)
+        except EndpointError:
+            outside.close()
+            inside.close()
+            self._context.term()
+            raise
+        self.endpoint = outside.getsockopt_string(zmq.LAST_ENDPOINT)  # with the port that :0 was given
+        inside.bind(INSIDE)
+        self._taps: list[Socket] = []
+        news = self._subscribed()
+        self._reception = Reception(self._late(), news, outside, curve.allows if curve else None)
+        self._threads = [
+            threading.Thread(target=_forward, args=pair, name="forwarder", daemon=True)
+            for pair in ((core, inside), (self._upstream(), outside))
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def refused(self) -> int:
+        """Subscribers that were not let in."""
+        return self._reception.refused
+
+    def tap(self) -> Socket:
+        """A SUB socket on everything that goes out, once, for this process; closed with the forwarder."""
+        self._taps.append(self._subscribed())
+        return self._taps[-1]
+
+    def close(self) -> None:
+        """Stop forwarding; what is queued has LINGER ms to leave."""
+        for socket in self._taps:
+            socket.close()
+        self._context.term()  # ends the threads, which then close their sockets
+        for thread in self._threads:
+            thread.join()
+        self._reception.join()
+
+    def _open(self, kind: int) -> Socket:
+        socket = self._context.socket(kind)
+        socket.setsockopt(zmq.SNDHWM, QUEUE)
+        socket.setsockopt(zmq.RCVHWM, QUEUE)
+        socket.setsockopt(zmq.LINGER, LINGER)
+        return socket
+
+    def _outside(self, curve: Curve | None) -> Socket:
+        socket = self._open(zmq.XPUB)
+        socket.setsockopt(zmq.XPUB_VERBOSER, 1)  # every subscription, not only the first to a topic
+        socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT)
+        socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT)
+        socket.setsockopt(zmq.MAXMSGSIZE, LONGEST_TOPIC)
+        if curve is not None:
+            socket.setsockopt(zmq.CURVE_SERVER, 1)
+            socket.setsockopt(zmq.CURVE_SECRETKEY, curve.secret)
+        return socket
+
+    def _late(self) -> Socket:
+        socket = self._open(zmq.XPUB)
+        socket.setsockopt(zmq.XPUB_VERBOSER, 1)
+        socket.bind(LATE)
+        return socket
+
+    def _upstream(self) -> Socket:
+        """Where the second hop takes updates from; subscribed at once, so that whoever comes first misses none."""
+        socket = self._open(zmq.XSUB)
+        for address in (INSIDE, LATE):
+            socket.connect(address)
+        for topic in PUBLIC:
+            socket.send(b"\x01" + topic.encode())
+        return socket
+
+    def _subscribed(self) -> Socket:
+        socket = _subscription(self._context, PUBLIC)
+        socket.connect(INSIDE)
+        return socket
+
+
+def _forward(source: Socket, target: Socket) -> None:
+    try:
+        zmq.proxy(source, target)
+    except zmq.ContextTerminated:
+        pass
+    finally:
+        source.close()
+        target.close()
+
+
+def _subscription(context: zmq.Context[Socket], topics: tuple[str, ...]) -> Socket:
+    socket = context.socket(zmq.SUB)
+    socket.setsockopt(zmq.RCVHWM, QUEUE)
+    socket.setsockopt(zmq.LINGER, 0)
+    for topic in topics:
+        socket.setsockopt_string(zmq.SUBSCRIBE, topic)
+    return socket
+
+
+def _bind(socket: Socket, address: str, what: str) -> None:
+    try:
+        socket.bind(address)
+    except zmq.ZMQError as error:
+        socket.close()
+        reason = zmq.strerror(error.errno) if error.errno else str(error)
+        hint = " (is another jointwatch running?)" if error.errno == zmq.EADDRINUSE else ""
+        raise EndpointError(error.errno, f"{what}: cannot serve {address}: {reason.lower()}{hint}") from None

@@ -1,0 +1,131 @@
+"""What went through the core, in order, for the recorder: readings as they came, what the pipeline was told and said.
+
+A block is a few hundredths of a second of it, one message between core and recorder and one attachment in a recording.
+With everything that is not a pure function of the readings in it (batches, clocks, refits that ended, baselines, states
+that were resumed), a replay says the same again to the bit.
+"""
+
+import struct
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import msgpack
+import numpy as np
+import zmq
+from numpy.typing import NDArray
+
+from drivers.files import reading_block as columns
+from drivers.reading import READING
+
+Message = tuple[bytes, bytes]  # topic, msgpack map
+
+BLOCK: Final = 0.04  # s in one block: what a kill can cost, twice over
+QUEUE: Final = 250  # blocks that wait for a busy disk (10 s, 5 MB) before some are lost, and counted
+WIRE: Final = struct.Struct("<QQ")  # boot, number
+
+
+class Batch(NamedTuple):
+    """One turn of the core's loop."""
+
+    length: int  # readings
+    epoch: int  # ns from CLOCK_MONOTONIC to Unix time
+    watched: int  # monotonic ns at which silence was looked for
+    clock: Sequence[int]  # monotonic ns, every answer that the pipeline had when it asked for the time
+    refits: Sequence[int]  # whose result counted from here on, see daq.latch
+    baseline: Mapping[str, Any] | None  # the baseline that held from here on, where it changed
+    resumed: Mapping[str, Any] | None = None  # joint → the state that it went on from, at the core's start
+
+
+@dataclass(slots=True)
+class Block:
+    """Some turns of the loop: all their readings, one after the other, and all that was said."""
+
+    boot: int
+    number: int  # counts up by one; a gap is a loss
+    batches: list[Batch] = field(default_factory=list)
+    readings: NDArray[np.void] = field(default_factory=lambda: np.zeros(0, READING))
+    messages: list[Message] = field(default_factory=list)
+
+
+def pack(block: Block) -> bytes:
+    """A block without its messages; its head is a msgpack map."""
+    head = msgpack.packb({"boot": block.boot, "number": block.number, "batches": block.batches})
+    return columns.pack(head, block.readings)
+
+
+def unpack(data: bytes) -> Block:
+    """The inverse of pack. Raises ValueError."""
+    head, rows = columns.unpack(data)
+    try:
+        told = msgpack.unpackb(head)
+        return Block(told["boot"], told["number"], [Batch(*one) for one in told["batches"]], rows)
+    except (msgpack.UnpackException, KeyError, TypeError) as error:
+        raise ValueError(f"not a block of readings: {error}") from error
+
+
+class Clock:
+    """The monotonic clock (ns), which remembers what it told."""
+
+    def __init__(self) -> None:
+        self.told: list[int] = []
+
+    def __call__(self) -> int:
+        self.told.append(time.monotonic_ns())
+        return self.told[-1]
+
+
+class Transcript:
+    """The core's end: gathers, and hands over a block when it is due; it never waits for the recorder.
+
+    Every turn packs its own: a block that is due then costs the core no more than a copy.
+    """
+
+    def __init__(self, endpoint: str, boot: int) -> None:
+        self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PUSH)
+        self._socket.setsockopt(zmq.SNDHWM, QUEUE)
+        self._socket.setsockopt(zmq.LINGER, 200)
+        self._socket.setsockopt(zmq.RECONNECT_IVL, 50)
+        self._socket.connect(endpoint)
+        self.sent = 0  # blocks handed over so far, those included that no queue had room for
+        self._boot = boot
+        self._turns = bytearray(WIRE.pack(boot, 0))
+        self._packer = msgpack.Packer()
+        self._due = 0.0
+
+    def note(self, readings: NDArray[np.void], batch: Batch, messages: Sequence[Message]) -> None:
+        """One turn of the loop."""
+        self._turns += self._packer.pack((batch, readings.tobytes(), messages))
+        now = time.monotonic()
+        if now >= self._due:
+            self._due = now + BLOCK
+            self._send()
+
+    def close(self) -> None:
+        """Hand over the rest, which has 200 ms to leave."""
+        if len(self._turns) > WIRE.size:
+            self._send()
+        self._socket.close()
+
+    def _send(self) -> None:
+        block, self.sent = self._turns, self.sent + 1
+        self._turns = bytearray(WIRE.pack(self._boot, self.sent))
+        try:
+            self._socket.send(block, zmq.NOBLOCK)
+        except zmq.Again:
+            return  # the gap in the numbers tells
+
+
+def received(message: bytes) -> Block:
+    """A block as it comes from the wire: WIRE, then [batch, readings as they are, messages] of every turn."""
+    block = Block(*WIRE.unpack_from(message))
+    turns = msgpack.Unpacker()
+    turns.feed(memoryview(message)[WIRE.size :])
+    parts = []
+    for batch, readings, messages in turns:
+        block.batches.append(Batch(*batch))
+        parts.append(readings)
+        block.messages += [(topic, body) for topic, body in messages]
+    block.readings = np.frombuffer(b"".join(parts), READING)
+    return block

@@ -1,0 +1,139 @@
+"""A CAN bus: which adapter, and which signals are in its frames; it only listens, nothing is ever sent on the bus."""
+
+import time
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Final, Literal, Self
+
+import numpy as np
+from can.interfaces import BACKENDS
+from numpy.typing import NDArray
+from pydantic import Field, field_validator, model_validator
+
+from drivers.base import LinkError, Wanted, nearest
+from drivers.can.adapter import SILENT, UNHURRIED, Adapter, open_adapter
+from drivers.decode.decoder import Decoder
+from drivers.drain import link_error
+from drivers.layout.can_settings import CanLayoutSettings
+from drivers.layout.frame import EXTENDED, Frames, Layout
+
+_HOST_SETS_BITRATE: Final = frozenset({"socketcan", "socketcand", "udp_multicast", "virtual"})
+
+
+class CanBusSettings(CanLayoutSettings):
+    """A CAN bus and the frames on it."""
+
+    kind: Literal["can"]
+    interface: str = Field(description='of python-can: "socketcan", "slcan", "pcan", "kvaser", "udp_multicast", …')
+    channel: str = Field(min_length=1, description='"can0", "/dev/ttyACM0", a multicast group, …')
+    bitrate: int | None = Field(default=None, gt=0, description="bit/s, where the adapter sets it")
+    fd: bool = Field(default=False, description="CAN FD, where the adapter must be told")
+    listen_only: bool = Field(default=False, description="do not even acknowledge, where the adapter can")
+    kernel_filter: bool = Field(
+        default=False,
+        description="socketcan: let through only the frames that are used; what else is on the bus is then not counted",
+    )
+    own_frames: bool = Field(
+        default=True, description="socketcan: deliver also what this host sends itself (commands), marked as such"
+    )
+    options: dict[str, str | int | float | bool] = Field(default={}, description="handed to python-can as they are")
+
+    @field_validator("interface")
+    @classmethod
+    def _known(cls, interface: str) -> str:
+        if interface not in BACKENDS:
+            raise ValueError(f'found the unknown interface "{interface}", {nearest(interface, BACKENDS)}')
+        return interface
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.bitrate is not None and self.interface in _HOST_SETS_BITRATE:
+            raise ValueError(
+                f"the host sets the bitrate of {self.interface} (`sudo ip link set {self.channel} up type can "
+                f"bitrate {self.bitrate}`), found it here"
+            )
+        if self.listen_only and self.interface not in SILENT:
+            raise ValueError(
+                f"{self.interface} cannot be told to keep silent (for socketcan: `ip link set {self.channel} type can "
+                f"listen-only on`), found listen_only = true"
+            )
+        if self.interface != "socketcan" and (self.kernel_filter or not self.own_frames):
+            raise ValueError(f"kernel_filter and own_frames are of socketcan, found one with {self.interface}")
+        clash = self.options.keys() & {"interface", "channel", "bitrate", "fd", "ignore_config"}
+        if clash:
+            raise ValueError(f"expected {', '.join(sorted(clash))} as keys of the driver, found them under options")
+        return self
+
+    def adapter_options(self) -> dict[str, Any]:
+        """What python-can is told on opening."""
+        options: dict[str, Any] = dict(UNHURRIED.get(self.interface, {}))
+        options |= SILENT[self.interface] if self.listen_only else {}
+        options |= {"bitrate": self.bitrate} if self.bitrate else {}
+        options |= {"fd": True} if self.fd else {}
+        return options | self.options
+
+    def open(self, wanted: Sequence[Wanted]) -> "CanBus":
+        """A driver for exactly these signals. Raises LayoutError."""
+        self.check(wanted)
+        return CanBus(self, self.layout, wanted)
+
+
+class CanBus:
+    """One CAN bus, open for reading."""
+
+    def __init__(self, settings: CanBusSettings, layout: Layout, wanted: Sequence[Wanted]) -> None:
+        self._settings, self._layout, self._wanted = settings, layout, wanted
+        self._decoder = Decoder(layout, wanted)
+        self._adapter: Adapter | None = None
+        self._garbage: Mapping[str, int] = {}
+        self._bits = 0  # on the bus, of every frame that came
+
+    def __enter__(self) -> Self:
+        settings = self._settings
+        self._decoder, self._garbage, self._bits = Decoder(self._layout, self._wanted), {}, 0
+        try:
+            self._adapter = open_adapter(
+                settings.interface,
+                settings.channel,
+                settings.adapter_options(),
+                {self._layout.signals[one.signal].frame for one in self._wanted} if settings.kernel_filter else (),
+                settings.own_frames,
+            )
+        except Exception as error:  # adapters' libraries raise whatever they like when opening fails
+            raise link_error(settings.channel, error) from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._adapter is not None:
+            self._adapter.close()
+            self._garbage = self._adapter.counts
+            self._adapter = None
+
+    def read(self, timeout: float) -> NDArray[np.void]:
+        """Readings of all frames that are there. Raises LinkError."""
+        if self._adapter is None:
+            raise LinkError(f"{self._settings.channel}: not open")
+        frames = self._adapter.receive(timeout)
+        if self._settings.bitrate is not None and not self._settings.fd:
+            self._bits += _bits(frames)
+        readings = self._decoder.decode(frames)
+        self._decoder.watch(time.monotonic_ns())
+        return readings
+
+    def counters(self) -> Mapping[str, int]:
+        """Frames received, and every loss by cause (see Decoder); malformed: what could not be taken for a frame.
+
+        busy_us: µs that the frames took on the bus at least, where its bit rate is known.
+        """
+        garbage = self._garbage if self._adapter is None else self._adapter.counts
+        bitrate = self._settings.bitrate
+        busy = {} if bitrate is None or self._settings.fd else {"busy_us": self._bits * 1_000_000 // bitrate}
+        return {**self._decoder.counts, **garbage, **busy}
+
+
+def _bits(frames: Frames) -> int:
+    """Of classic frames on the bus, without stuff bits."""
+    extended = np.count_nonzero(frames.ids & np.uint32(EXTENDED))
+    return int(47 * len(frames.ids) + 20 * extended + 8 * np.minimum(frames.lengths, 8).sum())

@@ -1,0 +1,121 @@
+"""The text that slcan adapters send (LAWICEL protocol, FD as in CANable 2.0), parsed whole buffers at a time.
+
+One line per frame, ended by a carriage return: ``tIIILDD…`` standard, ``TIIIIIIIILDD…`` extended, ``r``/``R`` remote
+requests, ``d``/``D`` FD, ``b``/``B`` FD with bit rate switch (L is then the DLC, a hexadecimal digit), all followed by
+four more digits where the adapter's time stamps are on. An adapter's answers to commands (nothing, or z, Z, V, N, F …)
+end by a carriage return or, for an error, a bell.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from drivers.jit import inline, kernel
+from drivers.layout.frame import EXTENDED, REMOTE, Frames
+
+WIDTH: Final = 64
+CAUSES: Final = ("malformed",)
+_LONGEST_ANSWER: Final = 6
+_LONGEST: Final = 10 + 2 * WIDTH + 4
+_SHORTEST: Final = 6  # characters of a frame, with its end
+_SIZES: Final = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 24, 32, 48, 64], np.int64)  # bytes by DLC
+# by letter: digits of the id (0: no frame), highest DLC, flags of the id
+_KINDS: Final = {"t": (3, 8, 0), "T": (8, 8, EXTENDED), "r": (3, 8, REMOTE), "R": (8, 8, EXTENDED | REMOTE)} | {
+    letter: (8 if letter.isupper() else 3, 15, EXTENDED * letter.isupper()) for letter in "dDbB"
+}
+_LETTERS: Final = np.zeros((256, 4), np.int64)  # … and whether an answer may begin so
+for _letter, _kind in _KINDS.items():
+    _LETTERS[ord(_letter), :3] = _kind
+_LETTERS[list(b"zZVvNF"), 3] = 1
+_NO_DIGIT: Final = 1 << 36  # any weight makes it greater than every id
+NUMBER: Final = np.full(256, _NO_DIGIT, np.int64)  # ASCII → value of a hexadecimal digit
+for _hexadecimal in (b"0123456789ABCDEF", b"0123456789abcdef"):
+    NUMBER[list(_hexadecimal)] = range(16)
+# state of the parser between two calls
+_SKIPPING, _MALFORMED = range(2)
+
+
+class Parser:
+    """Finds the frames in a stream of bytes, however it is cut; what is no line is counted as malformed."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._state = np.zeros(2, np.int64)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Totals by cause."""
+        return {"malformed": int(self._state[_MALFORMED])}
+
+    def feed(self, data: bytes, time: int) -> Frames:
+        """The frames whose lines end in these bytes; time: ns, of their arrival."""
+        text = bytearray(self._rest + data)
+        most = len(text) // _SHORTEST + 1
+        ids, payload = np.empty(most, np.uint32), np.empty((most, WIDTH), np.uint8)
+        lengths, times = np.empty(most, np.int64), np.empty(most, np.int64)
+        used, found = _parse(np.frombuffer(text, np.uint8), self._state, time, ids, payload, lengths, times)
+        self._rest = bytes(text[used:])
+        return Frames(ids[:found], payload[:found], lengths[:found], times[:found])
+
+
+@inline
+def _line(text, start, end, payload, head):  # type: ignore[no-untyped-def]
+    """Read one line; head: id with flags and length. Returns 1: a frame, 0: an answer, −1: neither."""
+    kind = _LETTERS[text[start]]
+    size = end - start
+    digits = kind[0]
+    if digits == 0:
+        return 0 if kind[3] and size <= _LONGEST_ANSWER else -1
+    if size < digits + 2:
+        return -1
+    ident = np.int64(0)
+    for place in range(start + 1, start + 1 + digits):
+        ident = (ident << 4) + NUMBER[text[place]]
+        if ident >= _NO_DIGIT:
+            return -1
+    code = NUMBER[text[start + 1 + digits]]
+    if ident > (0x1FFFFFFF if digits == 8 else 0x7FF) or code > kind[1]:
+        return -1
+    length = 0 if kind[2] & REMOTE else _SIZES[code]
+    at = start + digits + 2
+    stamp = end - at - 2 * length
+    if stamp != 0 and stamp != 4:
+        return -1
+    wrong = np.int64(0)
+    for place in range(length):
+        value = (NUMBER[text[at]] << 4) | NUMBER[text[at + 1]]
+        wrong |= value
+        payload[place] = value & 0xFF
+        at += 2
+    for place in range(at, end):
+        wrong |= NUMBER[text[place]]
+    head[0], head[1] = ident | kind[2], length
+    return -1 if wrong >= _NO_DIGIT else 1
+
+
+@kernel("UniTuple(i8, 2)(u1[::1], i8[::1], i8, u4[::1], u1[:,::1], i8[::1], i8[::1])")
+def _parse(text, state, time, ids, payload, lengths, times):  # type: ignore[no-untyped-def]
+    """Parse all lines that end in the text. Returns the bytes used and the frames found."""
+    head = np.zeros(2, np.int64)
+    start = 0
+    found = 0
+    for place in range(len(text)):
+        if text[place] != 13 and text[place] != 7:
+            continue
+        if state[_SKIPPING]:
+            state[_SKIPPING] = 0
+        elif place > start:  # an empty line is an adapter's "done" or "refused"
+            what = _line(text, start, place, payload[found], head)
+            if what > 0:
+                ids[found], lengths[found], times[found] = head[0], head[1], time
+                found += 1
+            elif what < 0:
+                state[_MALFORMED] += 1
+        start = place + 1
+    if state[_SKIPPING]:
+        start = len(text)
+    elif len(text) - start > _LONGEST:
+        state[_SKIPPING] = 1
+        state[_MALFORMED] += 1
+        start = len(text)
+    return start, found

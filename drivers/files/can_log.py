@@ -1,0 +1,102 @@
+"""Recordings of CAN traffic as batches of frames: candump logs by a kernel, ASC, BLF, MF4, TRC … by python-can."""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import can
+import numpy as np
+
+from drivers.base import DriverError
+from drivers.can.adapter import from_messages
+from drivers.files import candump
+from drivers.layout.frame import Frames
+
+BLOCK: Final = 1 << 20  # bytes of text at a time
+MESSAGES: Final = 4096  # of python-can's at a time
+LATEST: Final = 4e9  # s since 1970; a time that is none is later, or NaN
+CANDUMP: Final = (".log", ".txt", ".candump")
+
+
+class LogFile:
+    """A recording, read once from beginning to end; times are ns as written."""
+
+    def __init__(self, path: Path, channel: str = "") -> None:
+        """channel: the one that is wanted, all where empty."""
+        self._path, self._channel = path, channel
+        self._text = candump.Parser(channel)
+        self._others = self._malformed = 0
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What was no frame, and frames of other channels."""
+        counts = self._text.counts
+        return {
+            "malformed": counts["malformed"] + self._malformed,
+            "other_channels": counts["other_channels"] + self._others,
+        }
+
+    def blocks(self) -> Iterator[Frames]:
+        """Its frames, a batch at a time. Raises DriverError where it cannot be read, or breaks off."""
+        try:
+            yield from self._candump() if self._path.suffix.lower() in CANDUMP else self._messages()
+        except OSError as error:
+            raise DriverError(f"{self._path}: {error.strerror or error}") from error
+
+    def _candump(self) -> Iterator[Frames]:
+        with self._path.open("rb") as file:
+            while True:
+                data = file.read(BLOCK)
+                yield self._text.feed(data, last=not data)
+                if not data:
+                    return
+
+    def _messages(self) -> Iterator[Frames]:
+        block: list[can.Message] = []
+        count = 0
+        damage: Exception | None = None
+        try:
+            with self._reader() as reader:
+                for message in reader:
+                    block.append(message)
+                    count += 1
+                    if len(block) == MESSAGES:
+                        yield self._frames(block)
+                        block = []
+        except (OSError, DriverError):
+            raise
+        except Exception as error:  # python-can's readers raise whatever a broken file makes them stumble over
+            damage = error
+        if block:  # what came before the damage is delivered first
+            yield self._frames(block)
+        if damage is not None:
+            raise DriverError(f"{self._path}: breaks off after {count} frames: {_reason(damage)}") from damage
+
+    def _reader(self) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)  # a file that a reader does not like, it leaves open
+            try:
+                return can.LogReader(self._path)
+            except OSError:
+                raise
+            except NotImplementedError:  # python-can's way to say it; the file was not even looked at
+                raise DriverError(
+                    f"{self._path}: reading MF4 takes asammdf, found none: pip install 'jointwatch[mf4]'"
+                ) from None
+            except Exception as error:
+                reason = _reason(error)
+            raise DriverError(f"{self._path}: breaks off after 0 frames: {reason}")
+
+    def _frames(self, block: list[can.Message]) -> Frames:
+        wanted = [one for one in block if not self._channel or str(one.channel) == self._channel]
+        self._others += len(block) - len(wanted)
+        timed = [one for one in wanted if abs(one.timestamp) < LATEST]
+        self._malformed += len(wanted) - len(timed)
+        wanted = timed
+        stamps = np.array([one.timestamp for one in wanted], np.float64)
+        return from_messages(wanted, np.rint(stamps * 1e9).astype(np.int64))
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__

@@ -1,0 +1,181 @@
+"""The text that candump writes, to a log (-L, -l) or to the screen, parsed whole buffers at a time.
+
+``(1631416514.717133) can0 0D2#0000FFFF10000000`` · ``…#R8`` remote · ``…##1AABB`` FD with its flags · a direction may
+follow · ``(…)  can0  0D2   [8]  00 00 FF FF 10 00 00 00``, with or without time. Empty lines and those that begin with
+# are nothing; what else is no frame is counted as malformed.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from drivers.jit import inline, kernel
+from drivers.layout.frame import EXTENDED, REMOTE, Frames
+
+WIDTH: Final = 64
+_NUMBER: Final = np.full(256, -1, np.int64)  # ASCII → value of a hexadecimal digit
+for _hexadecimal in (b"0123456789ABCDEF", b"0123456789abcdef"):
+    _NUMBER[list(_hexadecimal)] = range(16)
+_SHORTEST: Final = 6  # bytes of a line with a frame: "c 1#R", and its end
+_MALFORMED, _OTHERS = range(2)
+
+
+class Parser:
+    """Finds the frames in a log, however it is cut. `counts`: malformed lines, and frames of other channels."""
+
+    def __init__(self, channel: str = "") -> None:
+        """channel: the one that is wanted, all where empty."""
+        self._channel = np.frombuffer(bytearray(channel.encode()), np.uint8)
+        self._totals = np.zeros(2, np.int64)
+        self._rest = b""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Totals by cause."""
+        return {"malformed": int(self._totals[_MALFORMED]), "other_channels": int(self._totals[_OTHERS])}
+
+    def feed(self, data: bytes, last: bool = False) -> Frames:
+        """The frames whose lines end in these bytes, or at the end of the last ones; times: ns, as written."""
+        text = bytearray(self._rest + data + (b"\n" if last else b""))
+        most = len(text) // _SHORTEST + 1
+        ids, payload = np.empty(most, np.uint32), np.empty((most, WIDTH), np.uint8)
+        lengths, times = np.empty(most, np.int64), np.empty(most, np.int64)
+        used, found = _parse(np.frombuffer(text, np.uint8), self._channel, self._totals, ids, payload, lengths, times)
+        self._rest = bytes(text[used:])
+        return Frames(ids[:found], payload[:found], lengths[:found], times[:found])
+
+
+@inline
+def _spaces(text, place, end):  # type: ignore[no-untyped-def]
+    """The next place that is no blank."""
+    while place < end and text[place] in (32, 9):
+        place += 1
+    return place
+
+
+@inline
+def _stamp(text, place, end):  # type: ignore[no-untyped-def]
+    """Time in ns and the place after it, −1 where it is none; text[place] is the opening bracket."""
+    place += 1
+    time = np.int64(0)
+    digits = 0
+    while place < end and 48 <= text[place] <= 57 and digits < 12:
+        time = 10 * time + text[place] - 48
+        digits += 1
+        place += 1
+    if digits == 0:
+        return time, -1
+    unit = np.int64(1_000_000_000)
+    if time > 9_000_000_000:
+        return time, -1
+    time *= unit
+    if place < end and text[place] == 46:
+        place += 1
+        while place < end and 48 <= text[place] <= 57:
+            unit //= 10
+            time += unit * (np.int64(text[place]) - 48)
+            place += 1
+    if place >= end or text[place] != 41:
+        return time, -1
+    return time, place + 1
+
+
+@inline
+def _bytes(text, place, end, payload, blanks):  # type: ignore[no-untyped-def]
+    """Bytes in hexadecimal, with blanks between or not: how many, and the place after them; −1: half a byte."""
+    count = 0
+    while True:
+        if blanks:
+            place = _spaces(text, place, end)
+        if place >= end or _NUMBER[text[place]] < 0:
+            return count, place
+        if place + 1 >= end or _NUMBER[text[place + 1]] < 0 or count == WIDTH:
+            return -1, place
+        payload[count] = _NUMBER[text[place]] << 4 | _NUMBER[text[place + 1]]
+        count += 1
+        place += 2
+
+
+@inline
+def _line(text, place, end, channel, payload, head):  # type: ignore[no-untyped-def]
+    """Read one line; head: id with flags, length, time. Returns 1: a frame, 0: of another channel, −1: neither."""
+    head[2] = 0
+    if text[place] == 40:
+        head[2], place = _stamp(text, place, end)
+        if place < 0:
+            return -1
+        place = _spaces(text, place, end)
+    name = place
+    while place < end and text[place] not in (32, 9):
+        place += 1
+    wanted = len(channel) == 0 or len(channel) == place - name
+    for one in range(len(channel)):
+        wanted = wanted and text[name + one] == channel[one]
+    place = _spaces(text, place, end)
+    digits = 0
+    ident = np.int64(0)
+    while place < end and _NUMBER[text[place]] >= 0 and digits < 9:
+        ident = ident << 4 | _NUMBER[text[place]]
+        digits += 1
+        place += 1
+    # an error frame's id has its flag (0x20000000) in it
+    if digits not in (3, 8) or ident > (0x3FFFFFFF if digits == 8 else 0x7FF) or place >= end:
+        return -1
+    if digits == 8 and ident <= 0x1FFFFFFF:
+        ident |= EXTENDED
+    stated = -1
+    blanks = False
+    if text[place] == 35:
+        place += 1
+        if place < end and text[place] == 35:  # FD: one digit of flags
+            if place + 1 >= end or _NUMBER[text[place + 1]] < 0:
+                return -1
+            place += 2
+    else:
+        blanks = True
+        place = _spaces(text, place, end)
+        if place >= end or text[place] != 91:
+            return -1
+        stated = 0
+        place += 1
+        while place < end and 48 <= text[place] <= 57 and stated < 100:
+            stated = 10 * stated + text[place] - 48
+            place += 1
+        if place >= end or text[place] != 93:
+            return -1
+        place = _spaces(text, place + 1, end)
+    if place < end and text[place] in (82, 114):  # "R8", "remote request"
+        head[0], head[1] = ident | REMOTE, 0
+        return 1 if wanted else 0
+    count, place = _bytes(text, place, end, payload, blanks)
+    if count < 0 or (stated >= 0 and count != stated):
+        return -1
+    if place < end and text[place] not in (32, 9, 39):
+        return -1
+    head[0], head[1] = ident, count
+    return 1 if wanted else 0
+
+
+@kernel("UniTuple(i8, 2)(u1[::1], u1[::1], i8[::1], u4[::1], u1[:,::1], i8[::1], i8[::1])")
+def _parse(text, channel, totals, ids, payload, lengths, times):  # type: ignore[no-untyped-def]
+    """Parse all lines that end in the text. Returns the bytes used and the frames found."""
+    head = np.zeros(3, np.int64)
+    start = 0
+    found = 0
+    for place in range(len(text)):
+        if text[place] != 10:
+            continue
+        end = place - 1 if place > start and text[place - 1] == 13 else place
+        first = _spaces(text, start, end)
+        start = place + 1
+        if first >= end or text[first] == 35:
+            continue
+        what = _line(text, first, end, channel, payload[found], head)
+        if what > 0:
+            ids[found], lengths[found], times[found] = head[0], head[1], head[2]
+            found += 1
+        elif what == 0:
+            totals[_OTHERS] += 1
+        else:
+            totals[_MALFORMED] += 1
+    return start, found

@@ -1,0 +1,121 @@
+"""Our own recordings (MCAP) as batches of frames: every channel that was recorded is a frame of one 64-bit float.
+
+Signals have the names that they had on their wires, MESSAGE.signal, and their values of then: the scale and offset of
+the recording's own configuration are taken off again, so that the same configuration can be played with a file in the
+place of the wire. Readings lie in attachments (see block.py).
+"""
+
+import json
+import struct
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import zstandard
+from mcap.exceptions import EndOfFile, McapError
+from mcap.records import Attachment, McapRecord, Metadata
+from mcap.stream_reader import StreamReader
+
+from drivers.base import DriverError, LayoutError, nearest
+from drivers.files.reading_block import unpack
+from drivers.layout.frame import Frames, Layout, Signal
+
+SUFFIX: Final = ".mcap"
+BLOCKS: Final = "application/x-jointwatch-readings"
+UNIT: Final = "SI"
+
+
+class _Route(NamedTuple):
+    driver: str
+    signal: str  # MESSAGE.signal
+    scale: float
+    offset: float
+
+
+class RecordingFile:
+    """A recording, read once from beginning to end; times are those of the readings, ns of the clock of then."""
+
+    def __init__(self, path: Path, driver: str = "") -> None:
+        """driver: the one whose readings are wanted, all where empty."""
+        self._path, self._driver = path, driver
+        self._others = self._malformed = 0
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Damaged blocks, and readings of other drivers."""
+        return {"malformed": self._malformed, "other_channels": self._others}
+
+    def blocks(self) -> Iterator[Frames]:
+        """Its readings, as they came. Raises DriverError where it cannot be read."""
+        mine = np.array([not self._driver or one.driver == self._driver for one in _routes(self._path)])
+        for record in _records(self._path):
+            if isinstance(record, Attachment) and record.media_type == BLOCKS:
+                try:
+                    frames = _unpacked(record.data)
+                except ValueError:
+                    self._malformed += 1
+                    continue
+                known = frames.ids < len(mine)
+                wanted = known & mine[np.where(known, frames.ids, 0)]
+                self._malformed += int(np.count_nonzero(~known))
+                self._others += int(np.count_nonzero(known & ~wanted))
+                yield frames.part(wanted)
+
+
+def layout(path: Path, driver: str = "") -> Layout:
+    """Every signal that was recorded (of one driver). Raises LayoutError."""
+    try:
+        routes = _routes(path)
+    except DriverError as error:
+        raise LayoutError(str(error)) from error
+    drivers = {one.driver for one in routes}
+    if driver and driver not in drivers:
+        raise LayoutError(f'{path}: found no driver "{driver}" in it, {nearest(driver, drivers)}')
+    signals: dict[str, Signal] = {}
+    for number, one in enumerate(routes):
+        if one.scale and (not driver or one.driver == driver) and one.signal not in signals:
+            back = 1.0 / one.scale
+            signals[one.signal] = Signal(number, 0, 64, kind="float", scale=back, offset=-back * one.offset, unit=UNIT)
+    return Layout(dict.fromkeys(range(len(routes)), 8), signals)
+
+
+def _routes(path: Path) -> list[_Route]:
+    """What stood on each channel, by the configuration that was running. Raises DriverError."""
+    for record in _records(path):
+        if isinstance(record, Metadata) and record.name == "configuration":
+            try:
+                return list(_channels(json.loads(record.metadata["json"])))
+            except (KeyError, TypeError, AttributeError, ValueError) as error:
+                raise DriverError(f"{path}: its configuration cannot be used: {error!r}") from error
+    raise DriverError(f"{path}: found no configuration in it: is it a recording of jointwatch?")
+
+
+def _channels(config: Mapping[str, Any]) -> Iterator[_Route]:
+    """In the order of the service's table of channels."""
+    for joint in config["joints"].values():
+        clocks = [joint[key] for key in ("counter", "device_time") if joint.get(key)]
+        for one in (*joint["channels"].values(), *clocks):
+            driver, _, signal = one["signal"].partition(".")
+            yield _Route(driver, signal, float(one.get("scale", 1.0)), float(one.get("offset", 0.0)))
+
+
+def _unpacked(data: bytes) -> Frames:
+    """A block. Raises ValueError."""
+    _, rows = unpack(data)
+    payload = np.ascontiguousarray(rows["value"]).view(np.uint8).reshape(-1, 8)
+    lengths = np.full(len(rows), 8)
+    return Frames(rows["channel"].astype(np.uint32), payload, lengths, rows["time"].copy(), rows["flags"].copy())
+
+
+def _records(path: Path) -> Iterator[McapRecord]:
+    """Every record; one that breaks off at its end (the machine lost power) ends there. Raises DriverError."""
+    try:
+        with path.open("rb") as stream:
+            yield from StreamReader(stream).records
+    except EndOfFile:
+        return
+    except OSError as error:
+        raise DriverError(f"{path}: {error.strerror}") from error
+    except (McapError, ValueError, KeyError, OverflowError, MemoryError, struct.error, zstandard.ZstdError) as error:
+        raise DriverError(f"{path}: not a recording: {error}") from error

@@ -1,0 +1,76 @@
+"""How the configuration says what is in CAN frames: a DBC file, or a table and ready layouts."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
+
+from drivers.base import LayoutError, Settings, Wanted
+from drivers.layout.can_frames import Correction, FrameSettings, from_dbc, from_table
+from drivers.layout.frame import Layout
+from drivers.layout.integrity import GuardSettings
+from drivers.layout.ready import AnyLayout
+
+
+class CanLayoutSettings(Settings):
+    """What is in the frames.
+
+    A relative `dbc` is resolved against the validation context's "folder", where one is given: the configuration's.
+    """
+
+    dbc: Path | None = Field(default=None, description="layout: a DBC file …")
+    frames: tuple[FrameSettings, ...] = Field(default=(), description="… or a table …")
+    layouts: tuple[AnyLayout, ...] = Field(default=(), description="… or ready ones, by the device's name")
+    corrections: dict[str, Correction] = Field(
+        default={}, description='what the DBC leaves out or has wrong, by "MESSAGE.signal"'
+    )
+    messages: dict[str, GuardSettings] = Field(
+        default={}, description="counter, checksum and time-out of the DBC's messages, by name"
+    )
+    limits: bool = Field(default=False, description="believe the DBC's value limits: what is outside becomes NaN")
+    _layout: Layout = PrivateAttr()
+
+    @field_validator("dbc")
+    @classmethod
+    def _beside_the_configuration(cls, dbc: Path | None, info: ValidationInfo) -> Path | None:
+        return beside(dbc, info)
+
+    @model_validator(mode="after")
+    def _layout_of_frames(self) -> Self:
+        try:
+            self._layout = self._described()
+        except LayoutError as error:
+            raise ValueError(str(error)) from error
+        return self
+
+    def _described(self) -> Layout:
+        """The layout. Raises LayoutError, ValueError."""
+        if (self.dbc is None) == (not self.frames and not self.layouts):
+            raise ValueError(
+                f"expected either dbc or frames and layouts, found {'none' if self.dbc is None else 'both'}"
+            )
+        if self.dbc is not None:
+            return from_dbc(self.dbc, self.corrections, self.limits, self.messages)
+        if self.corrections or self.messages:
+            raise ValueError("corrections and messages are of a DBC, found them with a table of frames")
+        return from_table((*self.frames, *(frame for layout in self.layouts for frame in layout.frames())))
+
+    @property
+    def layout(self) -> Layout:
+        """Every frame and signal."""
+        return self._layout
+
+    def signals(self) -> Mapping[str, str]:
+        """Every signal that can be delivered: "MESSAGE.signal" → SI unit."""
+        return self._layout.units()
+
+    def check(self, wanted: Sequence[Wanted]) -> None:
+        """Raise LayoutError naming every signal that cannot be delivered, why, and the nearest that can."""
+        self._layout.check(wanted)
+
+
+def beside(path: Path | None, info: ValidationInfo) -> Path | None:
+    """A path as it stands in the configuration, relative to its folder."""
+    folder = (info.context or {}).get("folder")
+    return path if path is None or folder is None else Path(folder) / path

@@ -1,0 +1,95 @@
+"""A serial port on which a device sends packets, read in bulk through its descriptor."""
+
+import time
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Literal, Self
+
+import numpy as np
+import serial
+from numpy.typing import NDArray
+from pydantic import Field, PrivateAttr, model_validator
+
+from drivers.base import LayoutError, LinkError, Settings, Wanted
+from drivers.decode.decoder import Decoder
+from drivers.drain import drain, link_error
+from drivers.layout.frame import Layout
+from drivers.serial import packets
+from drivers.serial.deframer import Deframer
+from drivers.serial.packets import COBS, Framing, PacketSettings
+
+
+class SerialPortSettings(Settings):
+    """A serial port and the packets that come from it."""
+
+    kind: Literal["serial"]
+    port: str = Field(min_length=1, description="device, best by its lasting name under /dev/serial/by-id")
+    baudrate: int = Field(default=115200, gt=0, description="bit/s")
+    packets: tuple[PacketSettings, ...] = Field(min_length=1)
+    framing: Framing = Field(default=COBS, description="how packets stand in the stream, where it is not ours")
+    _layout: Layout = PrivateAttr()
+
+    @model_validator(mode="after")
+    def _layout_of_packets(self) -> Self:
+        try:
+            self._layout = packets.layout(self.packets, self.framing)
+        except LayoutError as error:
+            raise ValueError(str(error)) from error
+        return self
+
+    def signals(self) -> Mapping[str, str]:
+        """Every signal of every packet, and each packet's sequence: "PACKET.signal" → SI unit."""
+        return self._layout.units()
+
+    def check(self, wanted: Sequence[Wanted]) -> None:
+        """Raise LayoutError naming every signal that is not there, and the nearest that is."""
+        self._layout.check(wanted)
+
+    def open(self, wanted: Sequence[Wanted]) -> "SerialPort":
+        """A driver for exactly these signals. Raises LayoutError."""
+        return SerialPort(self, self._layout, wanted)
+
+
+class SerialPort:
+    """One serial port, open for reading; readings are stamped when their bytes are in our hands."""
+
+    def __init__(self, settings: SerialPortSettings, layout: Layout, wanted: Sequence[Wanted]) -> None:
+        layout.check(wanted)
+        self._settings = settings
+        self._layout, self._wanted = layout, wanted
+        self._serial: serial.Serial | None = None
+        self._start()
+
+    def _start(self) -> None:
+        self._decoder = Decoder(self._layout, self._wanted)
+        self._deframer = Deframer(self._layout.lengths, self._settings.framing)
+
+    def __enter__(self) -> Self:
+        self._start()
+        try:
+            self._serial = serial.Serial(self._settings.port, self._settings.baudrate, timeout=0, exclusive=True)
+        except (OSError, ValueError) as error:  # pyserial's own errors are OSErrors
+            raise link_error(self._settings.port, error) from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._serial is not None:
+            self._serial.close()
+            self._serial = None
+
+    def read(self, timeout: float) -> NDArray[np.void]:
+        """Readings of the packets that end in what is there. Raises LinkError."""
+        if self._serial is None:
+            raise LinkError(f"{self._settings.port}: not open")
+        data = drain(self._serial.fileno(), self._settings.port, timeout)
+        now = time.monotonic_ns()
+        readings = self._decoder.decode(self._deframer.feed(data, now))
+        self._decoder.watch(now)
+        return readings
+
+    def counters(self) -> Mapping[str, int]:
+        """Packets with a good CRC, and every loss by cause (see Decoder and Deframer)."""
+        counts = self._decoder.counts
+        return counts | {cause: counts.get(cause, 0) + count for cause, count in self._deframer.counts.items()}

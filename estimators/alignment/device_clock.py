@@ -1,0 +1,301 @@
+"""When a device took its samples: recovers equidistant instants from the jittering arrival of its frames.
+
+Frames of one stream are consecutive samples, one period P apart, whatever their arrival: a burst that arrives at once
+is still placed P by P. With T the instant of the last frame, a the arrival of the next and Δ the step of the device's
+counter (1 without one), the next instant is T + Δ·P(1 + ρ) + Δ·σ and the frame's lateness e = a − that. Frames are
+late, never early: only the least lateness m of a window of 128 frames speaks of the clock. At the window's end
+
+    σ ← 0.3 m / 128      ρ ← ρ + 0.04 m / (128 P)
+
+so instants are corrected by about 1 µs at most from one to the next, and the device's drift is learnt. Where a frame
+carries the device's own time, Δ is a fraction, the time passed on the device's clock over P: T is then a regression of
+host on device time along the lower envelope of the arrivals, 1 + ρ its slope. A device time by which a sample would be
+taken after it arrived, or before its predecessor, is rejected, unless a second one confirms that the device began anew.
+
+A frame that is late by more than 0.75 U (U = P, or modulo · P with a counter, which sees smaller losses exactly) was
+either delayed or follows lost ones. It and its successors are held until that is known: one that is in time again
+proves a delay; n that were the last of their burst, over at least 50 ms, all late, prove that ⌊e/U + 1/4⌋ units are
+lost, where e is the least of them, and everything held moves by as much; n is 8, or thrice what a mere delay ever took
+on this link. What is in time then is decided, up to the last such frame; those after it follow another loss, and are
+held on. Where a decided one is still late by more than U/2 (the link's jitter), the place of the loss is not sure. The
+clock's first setting is found in the same way: that of the earliest of 32 such frames, or of 8 that agree. Earlier than
+−P/2 or later than 1.5 s: the clock starts anew.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.base import Floats
+from estimators.numerics.jit import inline
+
+WINDOW: Final = 128  # frames
+PROPORTIONAL: Final = 0.3  # the loop of window minima is critically damped with these
+INTEGRAL: Final = 0.04
+FASTEST_DRIFT: Final = 1e-3  # crystals differ by less than 1e-4
+SUSPICIOUS: Final = 0.75  # units
+DOUBTFUL: Final = 0.5  # units of jitter beside which the place of a loss is a guess
+EVIDENCE_FRAMES: Final = 8
+SETTLING_FRAMES: Final = 32
+AGREEMENT: Final = 0.1  # periods
+EVIDENCE_TIME: Final = 50e6  # ns
+RESTART_AFTER: Final = 1.5e9  # ns
+LONGEST_LOSS: Final = 64  # ticks that are given as rows of NaN; more is a restart
+
+# a stream's state: integers, times in ns
+(
+    FRAMES,
+    COUNTER,
+    BACKWARDS,
+    HELD,
+    HOLDING,
+    EVIDENCE,
+    INDEX,
+    FRESH,
+    SLIP,
+    MOST,
+    WINDOW_FRAMES,
+    WINDOW_EVIDENCE,
+    CLOCK_INTEGERS,
+) = range(13)
+(
+    INSTANT,
+    ARRIVED,
+    LATENESS,
+    EARLIEST,
+    LATEST,
+    LEAST,
+    SINCE,
+    SHIFT,
+    DECIDED,
+    UNSURE,
+    DRIFT,
+    SLEW,
+    WINDOW_LEAST,
+    CLOCK_FLOATS,
+) = range(14)
+HELD_INSTANT, HELD_LATENESS, HELD_ARRIVAL, HELD_FLOATS = range(4)  # of a frame that is held as late
+
+IN_TIME, LATE, SETTLING = range(3)  # values of HELD
+DUPLICATE, OUT_OF_ORDER, PLACED = range(3)  # what became of a frame
+
+# totals by cause
+LOST, LATE_ROWS, DUPLICATES, DISORDERED, INVALID, GLITCHES, RESTARTS, REJECTED, INTERPOLATED, CAUSES = range(10)
+
+
+@inline
+def place(
+    arrival: float,
+    counter: int,
+    period: float,
+    modulo: int,
+    unit: float,
+    room: int,
+    integers: NDArray[np.int64],
+    floats: Floats,
+    held: Floats,
+    totals: NDArray[np.int64],
+) -> int:
+    """Advance one stream's clock to a frame; returns PLACED, DUPLICATE or OUT_OF_ORDER.
+
+    arrival, period: ns (period 0: the arrival is the instant); counter: -1 without one; modulo: where it starts again;
+    unit: what it grows by per sample (1, or for a device's time in ns the period); room: frames that may be held;
+    integers (CLOCK_INTEGERS,), floats (CLOCK_FLOATS,), held (room + 1, HELD_FLOATS): the stream's state. Afterwards
+    floats[INSTANT] and integers[INDEX] are the frame's; integers[HELD] says whether it is held. What was held before
+    moves by floats[SHIFT] and integers[SLIP] ticks (floats[UNSURE] = 1: by a loss whose place is a guess), and is
+    decided up to the instant floats[DECIDED].
+    """
+    floats[SHIFT] = floats[UNSURE] = 0.0
+    floats[DECIDED] = -np.inf
+    integers[FRESH] = integers[SLIP] = 0
+    if period == 0.0:
+        integers[INDEX] += 1
+        floats[INSTANT] = arrival
+        floats[DECIDED] = np.inf
+        return PLACED
+    if integers[FRAMES] == 0:
+        _start(arrival, counter, integers, floats)
+        return PLACED
+    step, steps = 1, 1.0
+    advance = period * (1.0 + floats[DRIFT]) + floats[SLEW]
+    if modulo > 0 and counter >= 0 and integers[COUNTER] >= 0:
+        gap = (counter - integers[COUNTER]) % modulo
+        if gap == 0:
+            totals[DUPLICATES] += 1
+            return DUPLICATE
+        steps = gap / unit
+        step = max(1, int(np.round(steps))) if steps < LONGEST_LOSS + 2 else LONGEST_LOSS + 2
+        backwards = modulo - gap <= modulo // 8
+        ahead = unit > 1.0 and integers[HELD] != SETTLING and arrival < floats[INSTANT] + steps * advance - 0.5 * period
+        if backwards or ahead:
+            before = integers[BACKWARDS]
+            if before < 0 or not 0.5 < ((counter - before) % modulo) / unit < 1.5:
+                integers[BACKWARDS] = counter
+                totals[DISORDERED if backwards else REJECTED] += 1
+                return OUT_OF_ORDER
+            totals[RESTARTS] += 1  # two in a row: the device itself began again
+            _start(arrival, counter, integers, floats)
+            return PLACED
+    integers[BACKWARDS] = -1
+    if arrival - floats[ARRIVED] >= 0.5 * period:  # the frame before was the last of its burst
+        integers[EVIDENCE] += 1
+        integers[WINDOW_EVIDENCE] += 1
+        floats[LEAST] = min(floats[LEAST], floats[LATENESS])
+    instant = floats[INSTANT] + steps * advance
+    late = arrival - instant
+    too_early = late < -0.5 * period and integers[HELD] != SETTLING
+    if too_early or late > RESTART_AFTER or step > LONGEST_LOSS + 1:
+        totals[RESTARTS] += 1
+        if too_early:  # perhaps a delay was taken for a loss
+            integers[MOST] = min(max(2 * integers[MOST], EVIDENCE_FRAMES), 100)
+        _start(arrival, counter, integers, floats)
+        return PLACED
+    totals[LOST] += step - 1
+    if counter >= 0:
+        integers[COUNTER] = counter
+    elif modulo > 0 and integers[COUNTER] >= 0:  # one without its counter
+        integers[COUNTER] = (integers[COUNTER] + int(unit)) % modulo
+    integers[FRAMES] += 1
+    integers[INDEX] += step
+    floats[ARRIVED] = arrival
+    floats[LATENESS] = late
+    floats[EARLIEST] = min(floats[EARLIEST], late)
+    floats[LATEST] = max(floats[LATEST], late)
+    ticks = max(1, int(modulo / unit))  # that pass unseen
+    suspicious = late >= SUSPICIOUS * ticks * period
+    if integers[HELD] == IN_TIME and suspicious:
+        _hold(LATE, arrival, integers, floats)
+    elif integers[HELD] == LATE and not suspicious:  # a mere delay
+        for frame in range(integers[HOLDING]):
+            _gather(held[frame, HELD_LATENESS], integers, floats)
+        integers[HELD] = IN_TIME
+        integers[MOST] = min(max(integers[MOST], integers[EVIDENCE]), 100)
+    if integers[HELD] == IN_TIME:
+        _gather(late, integers, floats)
+    else:
+        own = held[integers[HOLDING]]
+        own[HELD_INSTANT], own[HELD_LATENESS], own[HELD_ARRIVAL] = instant, late, arrival
+        integers[HOLDING] += 1
+        if _known(arrival, period, integers, floats):
+            if integers[HELD] == LATE:
+                _divide(period, ticks, integers, floats, held, totals)
+            else:
+                _settle(integers, floats)
+        elif integers[HOLDING] >= room:
+            if integers[HELD] == SETTLING:
+                _settle(integers, floats)
+            integers[HELD] = IN_TIME
+    floats[INSTANT] = instant + floats[SHIFT]
+    if integers[HELD] == IN_TIME:
+        floats[DECIDED] = np.inf
+    if floats[DECIDED] > -np.inf:
+        _learn(period, integers, floats)
+    return PLACED
+
+
+@inline
+def _start(arrival: float, counter: int, integers: NDArray[np.int64], floats: Floats) -> None:
+    if integers[FRAMES] > 0 and integers[HELD] == SETTLING:
+        floats[SHIFT] = floats[EARLIEST]
+    integers[FRAMES] = 1
+    integers[COUNTER] = counter
+    integers[BACKWARDS] = -1
+    integers[INDEX] += 1
+    integers[FRESH] = 1
+    floats[DECIDED] = np.inf
+    floats[INSTANT] = arrival
+    floats[ARRIVED] = arrival
+    floats[LATENESS] = 0.0
+    floats[SLEW] = 0.0
+    _open_window(integers, floats)
+    _hold(SETTLING, arrival, integers, floats)
+
+
+@inline
+def _gather(late: float, integers: NDArray[np.int64], floats: Floats) -> None:
+    """One more frame of the window, whose lateness is decided."""
+    integers[WINDOW_FRAMES] += 1
+    floats[WINDOW_LEAST] = min(floats[WINDOW_LEAST], late)
+
+
+@inline
+def _learn(period: float, integers: NDArray[np.int64], floats: Floats) -> None:
+    """Follow the window's least lateness; a window has eight frames that were not queued behind others."""
+    if integers[WINDOW_FRAMES] >= WINDOW and integers[WINDOW_EVIDENCE] >= EVIDENCE_FRAMES:
+        floats[SLEW] = PROPORTIONAL * floats[WINDOW_LEAST] / WINDOW
+        drift = floats[DRIFT] + INTEGRAL * floats[WINDOW_LEAST] / (WINDOW * period)
+        floats[DRIFT] = min(max(drift, -FASTEST_DRIFT), FASTEST_DRIFT)
+        _open_window(integers, floats)
+
+
+@inline
+def _open_window(integers: NDArray[np.int64], floats: Floats) -> None:
+    integers[WINDOW_FRAMES] = integers[WINDOW_EVIDENCE] = 0
+    floats[WINDOW_LEAST] = np.inf
+
+
+@inline
+def _hold(why: int, arrival: float, integers: NDArray[np.int64], floats: Floats) -> None:
+    integers[HELD] = why
+    integers[HOLDING] = 0
+    integers[EVIDENCE] = 0
+    floats[EARLIEST] = floats[LATEST] = floats[LATENESS]
+    floats[LEAST] = np.inf
+    floats[SINCE] = arrival
+
+
+@inline
+def _known(arrival: float, period: float, integers: NDArray[np.int64], floats: Floats) -> bool:
+    """Whether the frames seen since holding began decide what happened."""
+    if integers[HELD] == SETTLING:
+        agree = floats[LATEST] - floats[EARLIEST] <= AGREEMENT * period
+        return bool(integers[EVIDENCE] >= (EVIDENCE_FRAMES if agree else SETTLING_FRAMES))
+    enough = integers[EVIDENCE] >= max(EVIDENCE_FRAMES, 3 * integers[MOST])
+    return bool(enough and arrival - floats[SINCE] >= EVIDENCE_TIME)
+
+
+@inline
+def _settle(integers: NDArray[np.int64], floats: Floats) -> None:
+    """The clock's first setting."""
+    floats[SHIFT] = floats[EARLIEST]
+    floats[LATENESS] -= floats[SHIFT]
+    floats[SLEW] = 0.0
+    integers[HELD] = IN_TIME
+    _open_window(integers, floats)
+
+
+@inline
+def _divide(
+    period: float, ticks: int, integers: NDArray[np.int64], floats: Floats, held: Floats, totals: NDArray[np.int64]
+) -> None:
+    """Some are lost: move what is held, decide what is in time then, hold on to what follows the last such frame."""
+    unit, count = ticks * period, integers[HOLDING]
+    units = int(np.floor(min(floats[LEAST], floats[LATENESS]) / unit + 0.25))
+    floats[SHIFT] = units * unit
+    floats[LATENESS] -= floats[SHIFT]
+    integers[SLIP] = units * ticks
+    integers[INDEX] += units * ticks
+    totals[LOST] += units * ticks
+    first = 0
+    for frame in range(count):
+        held[frame, HELD_INSTANT] += floats[SHIFT]
+        held[frame, HELD_LATENESS] -= floats[SHIFT]
+        if held[frame, HELD_LATENESS] < SUSPICIOUS * unit:
+            first = frame + 1
+    for frame in range(first):
+        _gather(held[frame, HELD_LATENESS], integers, floats)
+        if held[frame, HELD_LATENESS] >= DOUBTFUL * unit:
+            floats[UNSURE] = 1.0
+    if first == count:
+        integers[HELD] = IN_TIME
+        return
+    if first > 0:
+        floats[DECIDED] = held[first - 1, HELD_INSTANT]
+    integers[HOLDING], integers[EVIDENCE] = count - first, 0
+    floats[SINCE], floats[LEAST] = held[first, HELD_ARRIVAL], np.inf
+    for frame in range(first, count):
+        held[frame - first, :] = held[frame]
+        if frame + 1 < count and held[frame + 1, HELD_ARRIVAL] - held[frame, HELD_ARRIVAL] >= 0.5 * period:
+            integers[EVIDENCE] += 1
+            floats[LEAST] = min(floats[LEAST], held[frame, HELD_LATENESS])

@@ -1,0 +1,289 @@
+"""Equidistant raw rows in, whole regression rows out: every column with the same delay and the same frequency response.
+
+At the full rate a row [Φ y] is formed at the instant m from what a model may see of a channel x (T: period):
+
+    exact      x[m]    ẋ = (x[m+1] − x[m−1]) / 2T    ẍ = (x[m+1] − 2x[m] + x[m−1]) / T²
+    smoothed   s = f ∗ x, ṡ = (s[m+1] − s[m−1]) / 2T              (arguments of sign, tanh, sin, …)
+
+and then the whole row passes the same g and is decimated: Φ_j = Σ_k g[k] Φ(j+k), y_j = Σ_k g[k] y(j+k), |k| ≤ K.
+g is a Hann window: symmetric (first moment zero) and of sum one; f is g, or for an elastic joint as long a kernel whose
+second moment is zero too. An output row is a function of the 4K+3 raw rows around its instant and of nothing else, so
+results do not depend on how rows are cut into batches. Why this formulation, with figures:
+docs/decisions/002-conditioning.md, docs/decisions/007-what-noise-allows.md.
+"""
+
+import math
+from typing import Annotated, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from estimators.base import (
+    ARGUMENTS,
+    RATE,
+    SECOND,
+    SIGNALS,
+    SMOOTH,
+    SMOOTH_RATE,
+    VALUE,
+    Floats,
+    JointModel,
+    Nanoseconds,
+    Rows,
+    joined,
+)
+from estimators.base import Settings as BaseSettings
+from estimators.numerics.jit import kernel
+
+CHUNK: Final = 1024  # raw rows taken at once: bounds the memory of a large batch
+GAP: Final = 0.5  # periods by which a step in time may differ from the period before it counts as a gap
+
+# the integer state of a Conditioner
+FILLED, CLEAN, SEEN, LAST, DROPPED, GAPS, STATES = range(7)
+
+
+class Conditioning(BaseSettings):
+    """How raw rows become regression rows; the defaults suit a joint sampled at 1 kHz."""
+
+    half_width: Annotated[float, Field(ge=0, le=1)] = 0.020  # s from the kernel's middle to where it is zero
+    row_rate: Annotated[float, Field(gt=0, le=20_000)] = 100.0  # Hz at which regression rows leave, at most
+
+
+class Conditioner:
+    """Forms, smooths and decimates the rows of one joint; `eta` is the model's nonlinear parameter in force."""
+
+    def __init__(self, model: JointModel, period: float, settings: Conditioning | None = None) -> None:
+        """period: s between raw rows. Raises ValueError when it is not a positive number."""
+        if not (math.isfinite(period) and period > 0):
+            raise ValueError(f"expected a positive period in seconds, found {period}")
+        settings = settings or Conditioning()
+        self.eta = np.array(model.start, np.float64)
+        self._model = model
+        self._period = period
+        self.taps = taps(settings.half_width / period)
+        self._arguments = straight(self.taps) if model.spring else self.taps
+        half = len(self.taps) // 2
+        self._decimation = max(1, round(1.0 / (settings.row_rate * period)))
+        self.row_period = self._decimation * period
+        self.delay = (2 * half + 1) * period
+        self._support = 4 * half + 3  # raw rows that one output row depends on
+        channels, outputs, parameters = len(model.channels), len(model.outputs), len(model.parameters)
+        self._raw = np.zeros((self._support + CHUNK, channels))
+        self._signals = np.zeros((2 * half + 1 + CHUNK, channels, SIGNALS))
+        self._smooth = np.zeros(2 * half + 3 + CHUNK)
+        self._phi = np.zeros((len(self._signals), outputs, parameters))
+        self._y = np.zeros((len(self._signals), outputs))
+        self._due = np.zeros((CHUNK + 1, 2), np.int64)  # last raw row of each due window, and its time in ns
+        self._state = np.zeros(STATES, np.int64)
+        self._rows = self._masked = 0
+        self._none = Rows(
+            np.zeros(0, np.int64),
+            np.zeros((0, outputs, parameters)),
+            np.zeros((0, outputs)),
+            np.zeros(0),
+            np.zeros((0, ARGUMENTS, len(self.taps) if len(self.eta) else 0)),
+        )
+
+    def absorb(self, time: Nanoseconds, values: Floats) -> Rows:
+        """Take raw rows and return the regression rows that became due.
+
+        time: (n,) ns; values: (n, channels) SI, NaN where missing. A regression row is whole or dropped (and counted).
+        """
+        if values.shape != (len(time), self._raw.shape[1]):
+            raise ValueError(f"expected values of shape ({len(time)}, {self._raw.shape[1]}), found {values.shape}")
+        if len(time) > CHUNK:
+            parts = [self.absorb(time[i : i + CHUNK], values[i : i + CHUNK]) for i in range(0, len(time), CHUNK)]
+            return joined(parts)
+        count = _push(
+            time, values, self._period * 1e9, self._support, self._decimation, self._raw, self._due, self._state
+        )
+        return self._form(count) if count else self._none
+
+    def counters(self) -> dict[str, int]:
+        """Totals: rows out, dropped (a raw value is missing in the window), masked by the model, and gaps in time."""
+        return {
+            "rows": self._rows,
+            "dropped": int(self._state[DROPPED]),
+            "masked": self._masked,
+            "gaps": int(self._state[GAPS]),
+        }
+
+    def _form(self, count: int) -> Rows:
+        half = len(self.taps) // 2
+        first = int(self._due[0, 0]) - self._support + 1
+        length = int(self._due[count - 1, 0]) - first + 1 - 2 * (half + 1)
+        signals, phi, y = self._signals[:length], self._phi[:length], self._y[:length]
+        _observe(self._raw, first, self._arguments, self._period, self._smooth, signals)
+        self._model.fill(signals, self.eta, phi, y)
+        rows = Rows(
+            np.empty(count, np.int64),
+            np.empty((count, phi.shape[1], phi.shape[2])),
+            np.empty((count, phi.shape[1])),
+            np.empty(count),
+        )
+        kept = _reduce(
+            self._due[:count],
+            round(self.delay * 1e9),
+            self.taps,
+            signals,
+            phi,
+            y,
+            rows.time,
+            rows.phi,
+            rows.y,
+            rows.speed,
+        )
+        self._rows += kept
+        self._masked += count - kept
+        if kept < count:
+            rows = rows.part(slice(kept))
+        return rows._replace(samples=self._samples(count, rows.time, signals))
+
+    def _samples(self, count: int, kept: Nanoseconds, signals: Floats) -> Floats:
+        """What the friction law saw under the kernel of every row that left: (rows, ARGUMENTS, taps)."""
+        if not len(self.eta):
+            return np.zeros((len(kept), ARGUMENTS, 0))
+        place, due = self._model.friction, self._due[:count]
+        start = (due[:, 0] - due[0, 0])[np.isin(due[:, 1] - round(self.delay * 1e9), kept)]
+        under = start[:, np.newaxis] + np.arange(len(self.taps))
+        motion, load = signals[:, place.position], signals[:, place.load]
+        seen = (
+            place.scale[0] * motion[:, SMOOTH_RATE],
+            place.scale[0] * motion[:, SMOOTH],
+            place.scale[1] * load[:, SMOOTH],
+        )
+        return np.stack([signal[under] for signal in seen], axis=1)
+
+
+def taps(half_width: float) -> Floats:
+    """Hann window that reaches zero half_width samples from its middle: (2K+1,), symmetric, of sum one."""
+    half = max(0, math.ceil(half_width) - 1)
+    window = 1.0 + np.cos(np.pi * np.arange(-half, half + 1) / max(half_width, 1.0))
+    g: Floats = window / math.fsum(window)
+    g[half] += 1.0 - math.fsum(g)
+    return g
+
+
+def straight(g: Floats) -> Floats:
+    """A kernel as long as g, symmetric, that leaves every cubic as it is: g·(a + b·k²), moments 1, 0, 0, 0."""
+    square = (np.arange(len(g)) - len(g) // 2.0) ** 2
+    second, fourth = float(g @ square), float(g @ square**2)
+    if fourth <= second**2:  # three taps or one: there is no such kernel, or g is it
+        return g.copy()
+    b = second / (second**2 - fourth)
+    f: Floats = g * (1.0 - b * second + b * square)
+    return f
+
+
+@kernel(
+    "i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), "  # a view of a message is read-only
+    "f8, i8, i8, f8[:, ::1], i8[:, ::1], i8[::1])"
+)
+def _push(
+    time: Nanoseconds,
+    values: Floats,
+    period: float,
+    support: int,
+    decimation: int,
+    raw: Floats,
+    due: NDArray[np.int64],
+    state: NDArray[np.int64],
+) -> int:
+    """Append rows to raw; write (last row, its time) of every whole window that ends in a due row; return how many."""
+    filled = state[FILLED]
+    if filled + len(time) > len(raw):
+        keep = support - 1
+        for row in range(keep):
+            for channel in range(raw.shape[1]):
+                raw[row, channel] = raw[filled - keep + row, channel]
+        filled = keep
+    count = 0
+    for row in range(len(time)):
+        step = time[row] - state[LAST]
+        if state[SEEN] > 0 and abs(step - period) > GAP * period:
+            state[CLEAN] = 0
+            state[GAPS] += 1
+        state[LAST] = time[row]
+        state[SEEN] += 1
+        state[CLEAN] += 1
+        for channel in range(raw.shape[1]):
+            value = values[row, channel]
+            raw[filled, channel] = value
+            if not np.isfinite(value):
+                state[CLEAN] = 0
+        if state[SEEN] >= support and (state[SEEN] - support) % decimation == 0:
+            if state[CLEAN] >= support:
+                due[count, 0] = filled
+                due[count, 1] = time[row]
+                count += 1
+            else:
+                state[DROPPED] += 1
+        filled += 1
+    state[FILLED] = filled
+    return count
+
+
+@kernel("void(f8[:, ::1], i8, f8[::1], f8, f8[::1], f8[:, :, ::1])")
+def _observe(raw: Floats, first: int, g: Floats, period: float, smooth: Floats, signals: Floats) -> None:
+    """Fill signals from raw[first:]; row 0 of signals is the instant first + K + 1. smooth is scratch."""
+    half = len(g) // 2
+    length = len(signals)
+    for channel in range(raw.shape[1]):
+        for m in range(length + 2):  # s at the instants first + K + m
+            s = 0.0
+            for k in range(len(g)):
+                s += g[k] * raw[first + m + k, channel]
+            smooth[m] = s
+        for m in range(length):
+            before = raw[first + half + m, channel]
+            here = raw[first + half + m + 1, channel]
+            after = raw[first + half + m + 2, channel]
+            signals[m, channel, VALUE] = here
+            signals[m, channel, RATE] = (after - before) / (2.0 * period)
+            signals[m, channel, SECOND] = ((after - here) - (here - before)) / (period * period)
+            signals[m, channel, SMOOTH] = smooth[m + 1]
+            signals[m, channel, SMOOTH_RATE] = (smooth[m + 2] - smooth[m]) / (2.0 * period)
+
+
+@kernel(
+    "i8(i8[:, ::1], i8, f8[::1], f8[:, :, ::1], f8[:, :, ::1], f8[:, ::1], i8[::1], f8[:, :, ::1], f8[:, ::1], f8[::1])"
+)
+def _reduce(
+    due: NDArray[np.int64],
+    delay: int,
+    g: Floats,
+    signals: Floats,
+    phi: Floats,
+    y: Floats,
+    out_time: Nanoseconds,
+    out_phi: Floats,
+    out_y: Floats,
+    out_speed: Floats,
+) -> int:
+    """Pass the full-rate rows through g at the due instants; a row whose every output is masked is left out."""
+    kept = 0
+    for i in range(len(due)):
+        start = due[i, 0] - due[0, 0]  # the full-rate row under g[0]
+        whole = False
+        for o in range(y.shape[1]):
+            total = 0.0
+            for k in range(len(g)):
+                total += g[k] * y[start + k, o]
+            out_y[kept, o] = total
+            masked = np.isnan(total)
+            whole = whole or not masked
+            for c in range(phi.shape[2]):
+                out_phi[kept, o, c] = np.nan if masked else 0.0
+            if not masked:
+                for k in range(len(g)):
+                    for c in range(phi.shape[2]):
+                        out_phi[kept, o, c] += g[k] * phi[start + k, o, c]
+        square = 0.0
+        for k in range(len(g)):
+            square += g[k] * signals[start + k, 0, SMOOTH_RATE] ** 2
+        if whole:
+            out_time[kept] = due[i, 1] - delay
+            out_speed[kept] = np.sqrt(square)
+            kept += 1
+    return kept

@@ -1,0 +1,99 @@
+"""The friction of a drive alone: τ − τ_joint − J·q̈ = friction(q, q̇, τ_joint; η) + offset, with the inertia J known.
+
+Reference: da Silva, de Souza, Schäfer 2007, Case 2, y = T_d,in of (3.5). The torque that the friction takes is measured
+(then J = 0 and nothing is subtracted), or it is what a motor gives and a joint torque sensor no longer sees.
+"""
+
+import math
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from estimators.base import (
+    SECOND,
+    VALUE,
+    Axis,
+    Constant,
+    Floats,
+    FrictionPlace,
+    JointModel,
+    Parameter,
+    Rows,
+    SpringPlace,
+)
+from estimators.base import Settings as BaseSettings
+from estimators.models.friction import AnyFriction
+from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
+from estimators.numerics.jit import kernel
+
+POSITION, EFFORT, JOINT = range(3)  # channels
+
+
+class FrictionOnlySettings(BaseSettings):
+    """Which law, and what stands between the measured torque and the friction."""
+
+    kind: Literal["friction"] = "friction"
+    axis: Axis = Axis.ROTARY
+    friction: AnyFriction = TanhStribeckSettings(stiffness=True)
+    inertia: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # J, kg·m² (kg)
+    joint_torque: bool = False  # the channel is there and is subtracted
+    offset: bool = False
+
+    @model_validator(mode="after")
+    def _a_load_of_its_own(self) -> Self:
+        if self.friction.law(self.axis).loaded() and not self.joint_torque:
+            raise ValueError(
+                f'friction of kind "{self.friction.kind}" grows with the load: expected joint_torque = true, for '
+                "measured against the torque itself it would be predicted from what it explains"
+            )
+        return self
+
+    def roles(self) -> tuple[str, ...]:
+        """The channels a joint must have."""
+        effort = "torque" if self.axis is Axis.ROTARY else "force"
+        return ("position", effort) + (f"joint_{effort}",) * self.joint_torque
+
+    def unit(self) -> str:
+        """Of the residual."""
+        return self.axis.effort
+
+    def build(self) -> JointModel:
+        """The model."""
+        return FrictionOnly(self)
+
+
+class FrictionOnly:
+    """Columns in the order friction, offset."""
+
+    def __init__(self, settings: FrictionOnlySettings) -> None:
+        axis = settings.axis
+        self.channels = settings.roles()
+        self.outputs: tuple[str, ...] = (axis.effort,)
+        self._law = settings.friction.law(axis)
+        self.nonlinear = self._law.nonlinear
+        self.start = self._law.start
+        offset = Parameter("offset", axis.effort, -math.inf, math.inf, "irj-joint design §1, d1")
+        self.parameters: tuple[Parameter, ...] = self._law.parameters + (offset,) * settings.offset
+        self._inertia, self._joint = settings.inertia, settings.joint_torque
+        place = tuple(range(len(self._law.parameters)))
+        self._load = JOINT if settings.joint_torque else EFFORT
+        self.friction = FrictionPlace(settings.friction, axis, POSITION, self._load, (1.0, 1.0), 0, place, 1.0)
+        self.spring: SpringPlace | None = None
+
+    def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
+        """Fill Φ and y at the full rate."""
+        _fill(signals, self._inertia, self._joint, y)
+        phi[:, 0, -1] = 1.0  # the offset, or the law's last column that comes next
+        self._law.fill(signals, POSITION, self._load, eta, phi[:, 0, : len(self._law.parameters)])
+
+    def constants(self, _rows: Rows, _taps: Floats, _theta: Floats) -> tuple[Constant, ...]:
+        """Nothing whose error could be told from that of a parameter."""
+        return ()
+
+
+@kernel("void(f8[:, :, ::1], f8, b1, f8[:, ::1])")
+def _fill(signals: Floats, inertia: float, joint: bool, y: Floats) -> None:
+    for row in range(len(signals)):
+        y[row, 0] = signals[row, EFFORT, VALUE] - inertia * signals[row, POSITION, SECOND]
+        if joint:
+            y[row, 0] -= signals[row, JOINT, VALUE]

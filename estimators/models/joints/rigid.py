@@ -1,0 +1,137 @@
+"""One rigid joint: τ = J·q̈ + friction(q, q̇, T; η) + offset + A·sin q + B·cos q, each term switchable.
+
+Reference: Janot, Gautier, Brunot, "Data set and reference models of EMPS", 2019, inverse dynamic model
+τ = M·q̈ + Fv·q̇ + Fc·sign(q̇) + offset; gravity as in da Silva, de Souza, Schäfer 2007, A1 sin θ + A2 cos θ in (4.6).
+"""
+
+import math
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import model_validator
+
+from estimators.base import (
+    SECOND,
+    SMOOTH,
+    VALUE,
+    Axis,
+    Constant,
+    Floats,
+    FrictionPlace,
+    JointModel,
+    Parameter,
+    Rows,
+    SpringPlace,
+)
+from estimators.base import Settings as BaseSettings
+from estimators.models.friction import AnyFriction
+from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
+from estimators.numerics.jit import kernel
+
+POSITION, EFFORT, LOAD = range(3)  # channels
+INERTIA, OFFSET, SIN, COS = range(4)  # where the index of each term's column stands
+
+
+class RigidSettings(BaseSettings):
+    """Which terms the joint has, and whether it turns or slides."""
+
+    kind: Literal["rigid"] = "rigid"
+    axis: Axis = Axis.ROTARY
+    inertia: bool = True
+    friction: AnyFriction = ViscousCoulombSettings()
+    offset: bool = True
+    gravity_sin: bool = False
+    gravity_cos: bool = False
+    load: bool = False  # a channel has the load that friction grows with, N·m (N)
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not Rigid(self).parameters:
+            raise ValueError("expected at least one term (inertia, friction, offset, gravity), found none")
+        if self.axis is Axis.PRISMATIC and (self.gravity_sin or self.gravity_cos):
+            raise ValueError(
+                "expected gravity_sin and gravity_cos on a rotary axis only (offset holds a slide's weight)"
+            )
+        if self.friction.law(self.axis).loaded() is not self.load:
+            raise ValueError(
+                "expected friction that grows with the load where load = true, found none"
+                if self.load
+                else f'friction of kind "{self.friction.kind}" grows with the load: expected load = true and a channel '
+                "load, for measured against the torque itself it would be predicted from what it explains"
+            )
+        return self
+
+    def roles(self) -> tuple[str, ...]:
+        """The channels a joint must have."""
+        return ("position", "torque" if self.axis is Axis.ROTARY else "force") + ("load",) * self.load
+
+    def unit(self) -> str:
+        """Of the residual."""
+        return self.axis.effort
+
+    def build(self) -> JointModel:
+        """The model."""
+        return Rigid(self)
+
+
+class Rigid:
+    """Columns in the order inertia, friction, offset, gravity_sin, gravity_cos, those left out excepted."""
+
+    def __init__(self, settings: RigidSettings) -> None:
+        axis = settings.axis
+        self.channels = settings.roles()
+        self.outputs: tuple[str, ...] = (axis.effort,)
+        self._law = settings.friction.law(axis)
+        self.nonlinear = self._law.nonlinear
+        self.start = self._law.start
+        inertia, offset, sine, cosine = _terms(axis)
+        self.parameters: tuple[Parameter, ...] = (
+            (inertia,) * settings.inertia
+            + self._law.parameters
+            + (offset,) * settings.offset
+            + (sine,) * settings.gravity_sin
+            + (cosine,) * settings.gravity_cos
+        )
+        names = [parameter.name for parameter in self.parameters]
+        own = (inertia.name, offset.name, sine.name, cosine.name)
+        self._columns = np.array([names.index(name) if name in names else -1 for name in own], np.int64)
+        first = int(settings.inertia)
+        self._friction = slice(first, first + len(self._law.parameters))
+        place = tuple(range(len(self.parameters))[self._friction])
+        self._load = LOAD if settings.load else EFFORT
+        self.friction = FrictionPlace(settings.friction, axis, POSITION, self._load, (1.0, 1.0), 0, place, 1.0)
+        self.spring: SpringPlace | None = None
+
+    def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
+        """Fill Φ and y = measured torque (force) at the full rate."""
+        _fill(signals, self._columns, phi, y)
+        self._law.fill(signals, POSITION, self._load, eta, phi[:, 0, self._friction])
+
+    def constants(self, _rows: Rows, _taps: Floats, _theta: Floats) -> tuple[Constant, ...]:
+        """Nothing whose error could be told from that of a parameter."""
+        return ()
+
+
+def _terms(axis: Axis) -> tuple[Parameter, ...]:
+    effort = axis.effort
+    return (
+        Parameter("inertia" if axis is Axis.ROTARY else "mass", axis.inertia, 0.0, math.inf, "EMPS IDM, M"),
+        Parameter("offset", effort, -math.inf, math.inf, "EMPS IDM, offset"),
+        Parameter("gravity_sin", effort, -math.inf, math.inf, "da Silva 2007 (4.6), A1"),
+        Parameter("gravity_cos", effort, -math.inf, math.inf, "da Silva 2007 (4.6), A2"),
+    )
+
+
+@kernel("void(f8[:, :, ::1], i8[::1], f8[:, :, ::1], f8[:, ::1])")
+def _fill(signals: Floats, columns: NDArray[np.int64], phi: Floats, y: Floats) -> None:
+    for row in range(len(signals)):
+        if columns[INERTIA] >= 0:
+            phi[row, 0, columns[INERTIA]] = signals[row, POSITION, SECOND]
+        if columns[OFFSET] >= 0:
+            phi[row, 0, columns[OFFSET]] = 1.0
+        if columns[SIN] >= 0:
+            phi[row, 0, columns[SIN]] = np.sin(signals[row, POSITION, SMOOTH])
+        if columns[COS] >= 0:
+            phi[row, 0, columns[COS]] = np.cos(signals[row, POSITION, SMOOTH])
+        y[row, 0] = signals[row, EFFORT, VALUE]

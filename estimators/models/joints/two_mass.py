@@ -1,0 +1,187 @@
+"""An elastic joint: motor and link, a cubic spring between them, friction on either side, gravity on the link.
+
+On the link's side (motor angle and torque divided and multiplied by the gear, so that N + 1 = 1), Δθ = θ_in − θ_out:
+
+    J_in θ̈_in − T_m               = −k1 Δθ − k2 Δθ³ − T_d,in(θ̇_in, θ_in; η) + d1
+    T_out, or J_out θ̈_out − T_g sin θ_out = k1 Δθ + k2 Δθ³ − T_d,out(θ̇_out, θ_out)   + d2
+    T_stiff, where it is measured = k1 Δθ + k2 Δθ³ + d3
+
+Reference: da Silva, de Souza, Schäfer 2007, (4.1), (4.6), with T_d,in of (3.5) and T_d,out + T_fscs of (4.6). A sensor
+of joint torque stands behind the output friction (T_out: link_torque) or before it (T_stiff: spring_torque). The link's
+row says nothing while it sticks: sign(0) is any torque between ±b_outC (irj-joint design, §6). An encoder's zero shows
+as Δθ₀ = (d1 − d2)/(2 k1).
+"""
+
+import math
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from estimators.base import (
+    LOAD,
+    SECOND,
+    SMOOTH,
+    SMOOTH_RATE,
+    VALUE,
+    Axis,
+    Constant,
+    Floats,
+    FrictionPlace,
+    JointModel,
+    Parameter,
+    Rows,
+    SpringPlace,
+)
+from estimators.base import Settings as BaseSettings
+from estimators.models.friction import AnyFriction
+from estimators.models.friction.cyclic import CyclicSettings
+from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
+from estimators.numerics.jit import kernel
+
+MOTOR, LINK, EFFORT, JOINT = range(4)  # channels
+K1, K2 = 0, 1  # columns
+
+
+class TwoMassSettings(BaseSettings):
+    """What is known of the joint; everything else is identified."""
+
+    kind: Literal["two_mass"] = "two_mass"
+    inertia_motor: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.5  # J_in, kg·m²; of the motor where gear > 1
+    inertia_link: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 4.0  # J_out, kg·m²
+    gravity: Annotated[float, Field(allow_inf_nan=False)] = 0.0  # T_g, N·m, signed, θ_out from the upright
+    link_torque: Literal["inertial", "measured"] = "inertial"  # either form of the second row
+    spring_torque: bool = False  # joint_torque is measured before the link's friction: a third row
+    gear: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0  # N + 1 where the motor's channels are motor-side
+    motor_friction: AnyFriction = TanhStribeckSettings(stiffness=True)
+    link_friction: AnyFriction = CyclicSettings()
+    offsets: bool = True  # d1, d2, d3: torque offsets, and the encoders' zero
+    stick: Annotated[float, Field(ge=0, le=1)] = 0.03  # rad/s of the smoothed velocity below which the link may stick
+
+    @model_validator(mode="after")
+    def _friction_that_can_be_told(self) -> Self:
+        names = ", ".join(parameter.name for parameter in self.link_friction.law(Axis.ROTARY).nonlinear)
+        if names:
+            raise ValueError(f"expected a link_friction without nonlinear parameters, found {names}")
+        if self.motor_friction.law(Axis.ROTARY).loaded():
+            raise ValueError(
+                f'motor_friction of kind "{self.motor_friction.kind}" grows with the load, here the torque that it '
+                "explains: expected one that does not"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _one_sensor(self) -> Self:
+        if self.spring_torque and self.link_torque == "measured":
+            raise ValueError('expected one joint torque: spring_torque, or link_torque = "measured"')
+        return self
+
+    def roles(self) -> tuple[str, ...]:
+        """The channels a joint must have; position and torque are the motor's."""
+        sensor = self.spring_torque or self.link_torque == "measured"
+        return ("position", "link_position", "torque") + ("joint_torque",) * sensor
+
+    def unit(self) -> str:
+        """Of the residual."""
+        return Axis.ROTARY.effort
+
+    def build(self) -> JointModel:
+        """The model."""
+        return TwoMass(self)
+
+
+class TwoMass:
+    """Columns in the order stiffness, cubic stiffness, motor friction, link friction, offsets."""
+
+    def __init__(self, settings: TwoMassSettings) -> None:
+        axis = Axis.ROTARY
+        self.channels = settings.roles()
+        rows = ("motor", "link", "spring")[: 2 + settings.spring_torque]
+        self.outputs: tuple[str, ...] = (axis.effort,) * len(rows)
+        self._motor, self._link = settings.motor_friction.law(axis), settings.link_friction.law(axis)
+        self.nonlinear, self.start = self._motor.nonlinear, self._motor.start
+        self.parameters: tuple[Parameter, ...] = (
+            Parameter("stiffness", "N·m/rad", 0.0, math.inf, "da Silva 2007 (4.6), k1"),
+            Parameter("stiffness_cubic", "N·m/rad³", -math.inf, math.inf, "da Silva 2007 (4.6), k2"),
+            *(parameter._replace(name=f"motor_{parameter.name}") for parameter in self._motor.parameters),
+            *(parameter._replace(name=f"link_{parameter.name}") for parameter in self._link.parameters),
+            *(
+                Parameter(f"{side}_offset", axis.effort, -math.inf, math.inf, f"irj-joint design §1, d{number}")
+                for number, side in enumerate(rows, 1)
+                if settings.offsets
+            ),
+        )
+        first = K2 + 1 + len(self._motor.parameters)
+        self._motor_columns = slice(K2 + 1, first)
+        self._link_columns = slice(first, first + len(self._link.parameters))
+        self._offsets = settings.offsets
+        self._gear = settings.gear
+        self._measured = settings.link_torque == "measured"
+        inertia = settings.gear**2 * settings.inertia_motor
+        self._known = np.array([inertia, settings.inertia_link, settings.gravity, settings.stick])
+        place = tuple(range(K2 + 1, first))
+        scale = (1.0 / settings.gear, settings.gear)
+        self.friction = FrictionPlace(settings.motor_friction, axis, MOTOR, EFFORT, scale, 0, place, -1.0)
+        self._signs = (-1.0, 1.0, 1.0)[: len(rows)]
+        self.spring: SpringPlace | None = SpringPlace(self._signs, 1, (K1, K2))
+
+    def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
+        """Fill Φ (rows, outputs, parameters) and y (rows, outputs) at the full rate."""
+        if self._gear != 1.0:
+            signals = signals.copy()
+            signals[:, MOTOR] /= self._gear
+            signals[:, EFFORT] *= self._gear
+        phi[:] = 0.0
+        self._motor.fill(signals, MOTOR, EFFORT, eta, phi[:, 0, self._motor_columns])
+        self._link.fill(signals, LINK, EFFORT, self._link.start, phi[:, 1, self._link_columns])
+        _fill(signals, self._known, self._measured, self._offsets, self._link_columns.stop, phi, y)
+
+    def constants(self, rows: Rows, taps: Floats, theta: Floats) -> tuple[Constant, ...]:
+        """Scales, inertias, and the link encoder's zero and delay: these show where the spring is not linear."""
+        phi, y = rows.phi, rows.y
+        torque = rows.samples[:, LOAD] @ taps
+        motor, link, sensed = (np.zeros(y.shape) for _ in range(3))
+        motor[:, 0], link[:, 1], sensed[:, 2:] = torque, y[:, 1], y[:, 2:]
+        sine = [i for i, parameter in enumerate(self.parameters) if parameter.name == "link_cyclic_sin"]
+        if not self._measured and sine:
+            link[:, 1] -= self._known[2] * phi[:, 1, sine[0]]  # J_out θ̈_out = y + T_g sin θ, the column is −sin θ
+        inertia = np.zeros(y.shape)
+        inertia[:, 0] = y[:, 0] + torque
+        spring = theta[K1] + 3.0 * theta[K2] * phi[:, 0, K1] ** 2  # the link's row may be masked
+        zero = spring[:, np.newaxis] * -np.array(self._signs)
+        viscous = [i for i, parameter in enumerate(self.parameters) if parameter.name == "link_viscous"]
+        late = zero * -phi[:, 1, viscous[:1]] if viscous else zero[:, :0]
+        return (
+            Constant("the scale of torque", "", -motor),
+            Constant("inertia_motor", "", inertia),
+            Constant("the scale of joint_torque" if self._measured else "inertia_link", "", link),
+            Constant("the zero of link_position against position", "rad", zero),
+            *(Constant("the scale of joint_torque", "", sensed) for _ in self.outputs[2:]),
+            *(Constant("the delay of link_position against position", "s", late) for _ in viscous[:1]),
+        )
+
+
+@kernel("void(f8[:, :, ::1], f8[::1], b1, b1, i8, f8[:, :, ::1], f8[:, ::1])")
+def _fill(signals: Floats, known: Floats, measured: bool, offsets: bool, friction: int, phi: Floats, y: Floats) -> None:
+    """Stiffness, offsets and y; turns the sign of the friction columns, those up to `friction`."""
+    inertia_in, inertia_out, gravity, stick = known
+    for row in range(len(signals)):
+        motor, link = signals[row, MOTOR], signals[row, LINK]
+        twist = motor[VALUE] - link[VALUE]
+        cube = (motor[SMOOTH] - link[SMOOTH]) ** 3
+        for column in range(K2 + 1, friction):
+            phi[row, 0, column] *= -1.0
+            phi[row, 1, column] *= -1.0
+        phi[row, :, K1], phi[row, :, K2] = twist, cube
+        phi[row, 0, K1], phi[row, 0, K2] = -twist, -cube
+        for output in range(y.shape[1] if offsets else 0):
+            phi[row, output, friction + output] = 1.0
+        if y.shape[1] > 2:
+            y[row, 2] = signals[row, JOINT, VALUE]
+        y[row, 0] = inertia_in * motor[SECOND] - signals[row, EFFORT, VALUE]
+        if abs(link[SMOOTH_RATE]) < stick:
+            y[row, 1] = np.nan
+        elif measured:
+            y[row, 1] = signals[row, JOINT, VALUE]
+        else:
+            y[row, 1] = inertia_out * link[SECOND] - gravity * np.sin(link[SMOOTH])

@@ -1,0 +1,98 @@
+"""What a person wants to see of a joint beside its estimate: points of its curves, excitation, nearness of an alarm.
+
+Excitation of a parameter: rms, over the last seconds, of the part of its column that no combination of the others
+imitates (1/√((ΦᵀΦ/n)⁻¹)_kk), as a share of the largest rms that its whole column has had.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from estimators.base import Estimate, Floats, JointModel, Nanoseconds, Rows, Settings, joined
+from estimators.models.curves import Curves
+from estimators.recursive import state as at
+from estimators.recursive.estimator import RecursiveLeastSquares
+from estimators.recursive.forgetting import LIMIT, NOISE
+
+RATE: Final = 50.0  # rows/s looked at, at most
+KEPT: Final = 64  # rows that wait for a report, at most
+MEMORY: Final = 10.0  # s, of the excitation
+ALIKE: Final = 1e-10  # columns whose own part is less than √ of this share count as the same
+
+
+class Inspection(NamedTuple):
+    """One report."""
+
+    time: Nanoseconds  # (points,) ns
+    points: Floats  # (points, 4), columns estimators.curves.POINT
+    excitation: Floats  # (parameters,) 0 … 1
+    alarm: float  # CUSUM over its limit, an alarm is 1; NaN where no alarm is set
+    usual: float  # standard deviation of the residual when the start ended, N·m (N); NaN before
+    law: dict[str, Any] | None = None  # settings of the friction law in use; None: the configured one
+
+
+class Inspector:
+    """Keeps some of the rows of one joint until someone asks."""
+
+    def __init__(self, model: JointModel, taps: Floats, period: float) -> None:
+        """taps: of the kernel that smoothed the rows; period: s between rows."""
+        self._curves, self._taps = Curves(model), taps
+        self._every = max(1, math.ceil(1.0 / (RATE * period)))
+        self._keep = math.exp(-self._every * period / MEMORY)  # weight of the past after one row
+        self._skip = 0  # rows until the next one that is looked at
+        self._parts: list[Rows] = []
+        count = len(model.parameters)
+        self._gram, self._weight = np.zeros((count, count)), 0.0
+        self._largest = np.zeros(count)
+
+    def absorb(self, rows: Rows) -> None:
+        """Look at every n-th row."""
+        count = len(rows.time)
+        if not count:
+            return
+        if self._skip < count:
+            self._parts.append(rows.part(slice(self._skip, None, self._every)))
+            del self._parts[:-KEPT]
+        self._skip = (self._skip - count) % self._every
+
+    def report(
+        self,
+        estimate: Estimate,
+        rls: RecursiveLeastSquares,
+        recentre: Callable[[Rows], None],
+        law: Settings | None = None,
+    ) -> Inspection | None:
+        """What came since the last report; None when nothing did.
+
+        recentre: changes rows to what the parameters are for; law: in use, where not the configured one.
+        """
+        if not self._parts:
+            return None
+        rows = joined(self._parts).part(slice(-KEPT, None))
+        self._parts = []
+        recentre(rows)
+        points = self._curves.points(rows, estimate.values, self._taps)
+        state = rls.state
+        limit, noise = state[LIMIT], state[NOISE] * rls.noise[0]
+        return Inspection(
+            rows.time,
+            points,
+            self._excitation(rows.phi),
+            float(state[at.CUSUM] / limit) if limit > 0 else math.nan,
+            math.sqrt(noise) if noise > 0 else math.nan,
+            None if law is None else law.model_dump(),
+        )
+
+    def _excitation(self, phi: Floats) -> Floats:
+        flat = np.nan_to_num(phi).reshape(-1, phi.shape[2])
+        past = self._keep ** len(phi)
+        self._gram = past * self._gram + flat.T @ flat
+        self._weight = past * self._weight + len(phi)
+        rms = np.sqrt(np.diag(self._gram) / self._weight)
+        self._largest = np.maximum(self._largest, rms)
+        scale = np.where(rms > 0, rms, 1.0)
+        alike = self._gram / self._weight / np.outer(scale, scale) + ALIKE * np.eye(len(rms))
+        own = rms / np.sqrt(np.diag(np.linalg.pinv(alike, hermitian=True)).clip(1.0))
+        return np.where(self._largest > 0, own / np.where(self._largest > 0, self._largest, 1.0), 0.0)

@@ -1,0 +1,171 @@
+"""The identification of one joint: its model, its conditioning, and the procedure around recursive least squares."""
+
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from dataclasses import replace
+from typing import Any, Final, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from estimators.base import Estimate, Event, Floats, Nanoseconds, Phase, Settings, Status
+from estimators.conditioning.conditioner import Conditioner, Conditioning
+from estimators.conditioning.dead_channels import Channels
+from estimators.conditioning.spikes import Spikes
+from estimators.models.collinearity import collinear
+from estimators.models.friction.base import FrictionSettings
+from estimators.models.joints import JointModelSettings
+from estimators.online.inspection import Inspection, Inspector
+from estimators.online.phases import Procedure
+from estimators.recursive.forgetting import Alarm, Forgetting
+from estimators.refit.settings import Monitor
+
+NEAR: Final = 0.98  # of the saturation, from which a torque is not believed
+
+
+class Identification(Settings):
+    """How one joint is identified."""
+
+    model: JointModelSettings
+    conditioning: Conditioning = Conditioning()
+    forgetting: Forgetting = Alarm()
+    start: float = Field(
+        default=12.0, ge=2, le=600, description="s of motion that the starting procedure takes at least"
+    )
+    standstill: float = Field(
+        default=0.005, ge=0, description="rad/s (m/s) below which the joint rests and nothing is learnt"
+    )
+    monitor: Monitor = Monitor()
+    saturation: float | None = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="N·m (N) that the drive cannot exceed; near it nothing is learnt",
+    )
+
+    @model_validator(mode="after")
+    def _an_alarm_to_follow_up(self) -> Self:
+        if self.model.build().nonlinear and not isinstance(self.forgetting, Alarm):
+            raise ValueError(
+                f'expected forgetting of kind "alarm" for a model with nonlinear parameters, '
+                f'found "{self.forgetting.kind}"'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _parameters_that_can_be_told_apart(self) -> Self:
+        names = collinear(self.model.build())
+        if len(names) == 1:
+            raise ValueError(f"expected a column for every parameter, found that of {names[0]} zero under any motion")
+        if names:
+            raise ValueError(
+                f"expected parameters that motion can tell apart, found the columns of {' and '.join(names)} collinear "
+                "under any motion: leave one out"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _bounds_of_its_own(self) -> Self:
+        known = {parameter.name: parameter for parameter in self.model.build().nonlinear}
+        for name, (low, high) in self.monitor.refit.bounds.items():
+            if name not in known:
+                raise ValueError(f"expected bounds of {', '.join(known) or 'nothing'}, found {name}")
+            parameter = known[name]
+            if not parameter.low <= low < high <= parameter.high:
+                raise ValueError(
+                    f"bounds of {name}: expected low < high within [{parameter.low:g}, {parameter.high:g}] "
+                    f"{parameter.unit}, found [{low:g}, {high:g}]"
+                )
+        return self
+
+    def build(self, period: float, executor: Executor | None = None) -> "Integrated":
+        """The estimator for rows that are period seconds apart; executor: where refits run, by default inline."""
+        return Integrated(self, period, executor)
+
+    def at_once(self, online: "Integrated", period: float, time: Nanoseconds, values: Floats) -> Floats:
+        """What a whole run says when it is looked at together (see batch.py)."""
+        from estimators.offline.whole_run import at_once
+
+        return at_once(self, online, period, time, values)
+
+
+class Integrated:
+    """Identifies one joint from equidistant rows of its channels (estimators.base.JointEstimator)."""
+
+    def __init__(self, settings: Identification, period: float, executor: Executor | None = None) -> None:
+        """period: s between raw rows. Raises ValueError when it is not a positive number."""
+        model = settings.model.build()
+        self.channels = model.channels
+        self.conditioner = Conditioner(model, period, settings.conditioning)
+        row, taps = self.conditioner.row_period, self.conditioner.taps
+        law, start, standstill = settings.forgetting, settings.start, settings.standstill
+        self.procedure: Procedure
+        if model.nonlinear:
+            from estimators.online.monitor.fast import Monitored  # its kernels are heavy: see refit_settings.py
+
+            self.procedure = Monitored(
+                model, taps, round(row / period), row, law, start, standstill, settings.monitor, executor
+            )
+        else:
+            self.procedure = Procedure(model.parameters, len(model.outputs), row, law, start, standstill)
+        self._inspector = Inspector(model, self.conditioner.taps, self.conditioner.row_period)
+        self._channels = Channels(model.channels, period, standstill)
+        self._spikes = Spikes(model.channels, period)
+        self._friction = model.friction
+        self._effort = next(i for i, role in enumerate(model.channels) if role in ("torque", "force"))
+        self._saturation = None if settings.saturation is None else NEAR * settings.saturation
+        self._saturated = 0
+
+    def absorb(self, time: Nanoseconds, values: Floats) -> None:
+        """Learn from equidistant rows.
+
+        time: (rows,) ns; values: (rows, channels) SI; a missing or invalid value is NaN and its row teaches nothing.
+        """
+        self._channels.absorb(values)
+        time, values = self._spikes.absorb(time, values)
+        if self._saturation is not None:
+            clipped = np.abs(values[:, self._effort]) >= self._saturation
+            if clipped.any():
+                self._saturated += int(np.count_nonzero(clipped))
+                values[clipped, self._effort] = np.nan
+        rows = self.conditioner.absorb(time, values)
+        self.procedure.absorb(rows)
+        self._inspector.absorb(rows)
+
+    def estimate(self) -> Estimate:
+        """Report; never learns."""
+        estimate = self.procedure.estimate()
+        early = estimate.phase in (Phase.WAITING, Phase.STARTING)
+        faults = self._channels.faults if early else self._channels.certain
+        if not faults:
+            return estimate
+        status = Status.LEARNING if estimate.status is Status.VALID else estimate.status
+        return replace(estimate, status=status, reasons=(*faults, *estimate.reasons))
+
+    def friction(self) -> dict[str, Any]:
+        """The friction law in use, as far as it is not searched."""
+        law = self.procedure.law or self._friction.law
+        assert isinstance(law, FrictionSettings)
+        return law.fixed(self._friction.axis)
+
+    def keep(self) -> dict[str, Any] | None:
+        """What another start of the program needs to go on from here; None while there is nothing to go on from."""
+        return self.procedure.keep()
+
+    def resume(self, kept: Mapping[str, Any]) -> None:
+        """Go on from what one with the same settings has kept. Raises NotTheSameError, then not to be used."""
+        self.procedure.resume(kept)
+
+    def counters(self) -> dict[str, int]:
+        """Totals of conditioning (see Conditioner) and procedure (see Procedure); samples wild, and at saturation."""
+        own = {"spikes": self._spikes.count, "saturated": self._saturated}
+        return self.conditioner.counters() | own | self.procedure.counters()
+
+    def inspect(self) -> Inspection | None:
+        """What is worth a look since the last call, None when no row came."""
+        procedure = self.procedure
+        return self._inspector.report(procedure.estimate(), procedure.rls, procedure.recentre, procedure.law)
+
+    def events(self) -> list[Event]:
+        """What happened since the last call."""
+        return self.procedure.events()

@@ -1,0 +1,108 @@
+"""The rows of a starting procedure, kept whole: scale, whitening, period and the alarm's threshold come from them."""
+
+from typing import Final
+
+import numpy as np
+
+from estimators.base import Floats, Nanoseconds
+from estimators.recursive.cusum import honesty, motion_period, robust_mean
+from estimators.recursive.estimator import RecursiveLeastSquares
+
+FLOOR: Final = 1e-6  # of an output's rms: the least noise it is believed to have
+SINGULAR: Final = 1e-10  # of the largest eigenvalue, up to which a direction is rounding only
+BLOCKS: Final = 3  # times p blocks in the batch means of `honesty`
+
+
+class Window:
+    """Rows that taught; an output that is masked or not finite counts as zero in phi and y."""
+
+    def __init__(self) -> None:
+        self.parts: list[tuple[Floats, Floats]] = []  # as they came, rows without any finite output left out
+        self.span: tuple[int, int] | None = None  # ns, first and last instant
+        self._clean: list[tuple[Floats, Floats]] = []
+
+    def __len__(self) -> int:
+        return sum(len(y) for _, y in self.parts)
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        self.parts, self._clean, self.span = [], [], None
+
+    def add(self, time: Nanoseconds, phi: Floats, y: Floats) -> int:
+        """Append rows: time (rows,) ns, phi (rows, outputs, parameters), y (rows, outputs).
+
+        Returns how many had no finite output.
+        """
+        usable = np.isfinite(y) & np.isfinite(phi).all(axis=2)
+        whole = usable.any(axis=1)
+        time, phi, y, usable = time[whole], phi[whole], y[whole], usable[whole]
+        if len(time):
+            self.span = (self.span[0] if self.span else int(time[0]), int(time[-1]))
+        self.parts.append((phi, y))
+        self._clean.append((np.where(usable[:, :, None], phi, 0.0), np.where(usable, y, 0.0)))
+        return int(np.count_nonzero(~whole))
+
+    def power(self) -> Floats:
+        """Mean square of each output, 1 where it is zero: (outputs,)."""
+        _, y = self._rows()
+        power = np.mean(y**2, axis=0)
+        return np.asarray(np.where(power > 0, power, 1.0))
+
+    def noise(self, theta: Floats) -> Floats:
+        """Residual variance of each output: (outputs,)."""
+        phi, y = self._rows()
+        residual = y - phi @ theta
+        noise = np.array([robust_mean(column[column != 0.0] ** 2) for column in residual.T])
+        return np.asarray(np.maximum(noise, FLOOR**2 * self.power()))
+
+    def scale(self, noise: Floats) -> tuple[Floats, float]:
+        """Root mean square of each column (parameters,) and of y, whitened; a column of zeros has that of ones."""
+        phi, y = self._rows()
+        scale = np.sqrt(np.mean(np.sum(phi**2 / noise[None, :, None], axis=1), axis=0))
+        signal = np.sqrt(np.mean(np.sum(y**2 / noise, axis=1)))
+        return np.where(scale > 0, scale, 1.0 / np.sqrt(noise.min())), float(signal)
+
+    def products(self, noise: Floats) -> Floats:
+        """ΦᵀΦ, whitened: (parameters, parameters); noise: (outputs,) variances."""
+        phi, _ = self._rows()
+        flat = (phi / np.sqrt(noise)[:, None]).reshape(-1, phi.shape[2])
+        return np.asarray(flat.T @ flat)
+
+    def solution(self, noise: Floats, scale: Floats, least: float) -> Floats:
+        """Least squares over all rows: (parameters,); 0 along directions that `least` rows of motion would tell better.
+
+        noise: (outputs,) variances; scale: (parameters,) rms of each column, whitened.
+        """
+        phi, y = self._rows()
+        weight = 1.0 / np.sqrt(noise)
+        flat = (phi * weight[:, None]).reshape(-1, phi.shape[2]) / scale
+        known, directions = np.linalg.eigh(flat.T @ flat)
+        told = known > max(least, SINGULAR * known[-1])
+        directions = directions[:, told]
+        return np.asarray(directions @ (directions.T @ (flat.T @ (y * weight).ravel()) / known[told]) / scale)
+
+    def cycle(self) -> int:
+        """Rows in one motion period, 0 when there is none."""
+        return motion_period(self._rows()[1][:, 0])
+
+    def squared(self, rls: RecursiveLeastSquares) -> Floats:
+        """Squared residual of each row, whitened, mean over its outputs: (rows,)."""
+        phi, y = self._rows()
+        return np.asarray(np.mean((y - phi @ rls.theta) ** 2 / rls.noise, axis=1))
+
+    def honesty(self, rls: RecursiveLeastSquares) -> Floats:
+        """Factor of each deviation for the residual's structure: (parameters,)."""
+        phi, y = self._rows()
+        weight = 1.0 / np.sqrt(rls.noise)
+        phi, y = phi * weight[:, None], y * weight
+        block = max(1, len(y) // (BLOCKS * rls.p))
+        rows, outputs = len(y) // block * block, y.shape[1]
+        residual = (y - phi @ rls.theta)[:rows].ravel()
+        return honesty(phi[:rows].reshape(-1, rls.p), residual, rls.covariance(), rls.variance(), block * outputs)
+
+    def _rows(self) -> tuple[Floats, Floats]:
+        """phi (rows, outputs, parameters), y (rows, outputs)."""
+        if len(self._clean) != 1:
+            phi = np.concatenate([part[0] for part in self._clean])
+            self._clean = [(phi, np.concatenate([part[1] for part in self._clean]))]
+        return self._clean[0]

@@ -1,0 +1,95 @@
+"""A recursive least-squares estimator: θ, its covariance and its noise, around the kernel of rls_kernel.py."""
+
+import itertools
+from typing import Final
+
+import numpy as np
+
+from estimators.base import Floats
+from estimators.recursive import state as at
+from estimators.recursive.forgetting import NOISE, Forgetting, Threshold, arm
+from estimators.recursive.kernel import absorb
+
+LARGEST: Final = 100.0  # P∞
+NEVER: Final = 1e12  # rows since the last alarm, when there was none
+QUIETEST: Final = 1e-12  # least residual variance that the clip believes in, of the output's own noise setting
+
+
+class RecursiveLeastSquares:
+    """θ and its covariance, row by row, in one flat array `state` (see rls_state.py)."""
+
+    def __init__(self, parameters: int, outputs: int, period: float, forgetting: Forgetting) -> None:
+        """period: s between rows. Learns nothing before `begin`."""
+        self.p, self.m, self.period = p, m, period = parameters, outputs, period
+        self.state = state = np.zeros(at.size(p, m))
+        cuts = np.cumsum([at.HEADER, p, p, p * p, p, p, p, m, m, m])
+        parts = [state[a:b] for a, b in itertools.pairwise(cuts)]
+        self.theta, self.d, u, self.bound, self._visited, _, self.noise, self._long, self._short = parts
+        self._u = u.reshape(p, p).T  # u[i, j] above the diagonal; the rest is not used
+        state[[at.PARAMETERS, at.OUTPUTS]] = p, m
+        state[at.LAMBDA] = 1.0
+        state[at.RATE_LONG] = min(period / 5.0, 0.02)
+        state[at.RATE_SHORT] = min(period / 0.1, 0.1)
+        state[at.RATE_ERROR] = min(period / 2.0, 0.1)
+        state[at.OPEN] = 1.0 / period
+        forgetting.pack(state, period)
+
+    def begin(self, noise: Floats, scale: Floats, largest: float = LARGEST) -> None:
+        """Start from nothing: θ = 0, P = P∞/2, and λ = 1 until `settle`.
+
+        noise: (outputs,) relative variances of the outputs, whose unit P is in; scale: (parameters,) rms of each column
+        over typical motion, outputs whitened; largest: P∞, so that the bound weighs 1/P∞ rows of typical motion.
+        """
+        state = self.state
+        state[[at.FORGOTTEN, at.AXIS, at.ROWS, at.WEIGHT, at.WEIGHT_2, at.ERROR, at.SIGNAL]] = 0.0
+        state[[at.LAMBDA, at.STARTING]] = 1.0
+        state[at.SINCE] = NEVER
+        state[at.LEAST] = QUIETEST
+        for part in (self.theta, self._u, self._visited, self._long, self._short):
+            part[:] = 0.0
+        self.noise[:] = noise
+        self.bound[:] = largest / scale**2
+        self.d[:] = 0.5 * self.bound
+
+    def settle(self, threshold: Threshold, memory: float = 0.0) -> None:
+        """End the starting procedure: from here on the forgetting law decides λ.
+
+        threshold: of the alarm; memory: rows that a resting memory reaches at least.
+        """
+        self.state[at.STARTING] = 0.0
+        self.state[at.LEAST] = 0.25 * threshold.noise
+        arm(self.state, threshold, memory)
+
+    def accept_noise(self) -> None:
+        """The residual variance of now becomes the alarm's unit, where it is larger."""
+        self.state[NOISE] = max(self.state[NOISE], self.variance())
+
+    def absorb(self, phi: Floats, y: Floats) -> None:
+        """Learn from rows: phi (rows, outputs, parameters), y (rows, outputs), both C-contiguous float64."""
+        absorb(self.state, phi, y)
+
+    def theta_of(self, state: Floats) -> Floats:
+        """θ (parameters,) in another state of an estimator like this one."""
+        return state[at.HEADER : at.HEADER + self.p].copy()
+
+    def covariance(self) -> Floats:
+        """P (parameters, parameters), in units of the whitened residual variance."""
+        u = np.triu(self._u, 1) + np.eye(self.p)
+        return np.asarray((u * self.d) @ u.T)
+
+    def relative_trace(self) -> float:
+        """tr(P) in units of P∞: never above the number of parameters."""
+        return float(np.sum(np.diag(self.covariance()) / self.bound))
+
+    def variance(self) -> float:
+        """Recent residual variance, whitened: what multiplies P."""
+        return float(np.mean(self._long))
+
+    def recent_variance(self) -> float:
+        """The same over the last tenth of a second."""
+        return float(np.mean(self._short))
+
+    def share(self) -> float:
+        """Σw²/Σw of the rows' weights w, ½ to 1: white noise of variance v gives θ the covariance v·P·share."""
+        weight = self.state[at.WEIGHT]
+        return float(self.state[at.WEIGHT_2] / weight) if weight else 1.0

@@ -1,0 +1,217 @@
+"""Forgetting laws: how fast each row lets go of the past; memories are in seconds, so the row rate does not matter.
+
+- ``alarm`` (default): rests at a long memory; an alarm by a CUSUM on the squared prior prediction error, in units of
+  the start-up's own residual, cuts the memory to almost nothing and lets it grow again with the time since.
+- ``variance_ratio``: λ = 1 − g·r/(1 + g·r), r = short/long residual variance − limit (estimator.md).
+- ``fortescue``: λ = 1 − e²/((1 + z)·σ²·N₀) (Fortescue, Kershenbaum, Ydstie, Automatica 17:831–835, 1981).
+- ``paleologu``: λ = σ_z σ_v/|σ_e − σ_v| (Paleologu, Benesty, Ciochină, IEEE Signal Process. Lett. 15:597–600, 2008).
+- ``fixed``: one λ.
+- ``random_walk``: no forgetting; the parameters walk, P += Q (Kalman filter).
+
+Why the default is the default: docs/decisions/001-forgetting.md.
+"""
+
+import math
+from typing import Annotated, Final, Literal, NamedTuple
+
+from pydantic import Field
+
+from estimators.base import Floats, Settings
+from estimators.numerics.jit import inline
+from estimators.recursive.state import (
+    ALARMS,
+    AVERAGE,
+    CONSTANT,
+    CUSUM,
+    EXCURSION,
+    LAW,
+    MEMORY,
+    SINCE,
+)
+
+FIXED: Final = 0
+ALARM: Final = 1
+VARIANCE_RATIO: Final = 2
+FORTESCUE: Final = 3
+PALEOLOGU: Final = 4
+RANDOM_WALK: Final = 5
+
+NOISE: Final = CONSTANT + 8  # v₀: residual variance over the start-up, set by calibrate()
+ALLOWANCE: Final = CONSTANT + 9  # k of the CUSUM, in units of v₀
+LIMIT: Final = CONSTANT + 10  # h of the CUSUM
+CLIMBING: Final = AVERAGE  # rows since the CUSUM was last zero (of the alarm law, which averages nothing)
+ONSET: Final = AVERAGE + 1  # the same at the last alarm: how far back the change lies
+SATURATION: Final = 12.0  # one row counts at most this many v₀ in the CUSUM, so no single outlier is an alarm
+
+Seconds = Annotated[float, Field(gt=0)]
+
+
+class Threshold(NamedTuple):
+    """Of the CUSUM, calibrated by alarm.py."""
+
+    noise: float  # v₀, whitened
+    allowance: float  # k
+    limit: float  # h
+
+
+class Alarm(Settings):
+    """Long memory at rest, almost none after an alarm."""
+
+    kind: Literal["alarm"] = "alarm"
+    memory: Seconds = 60.0  # s of motion; raised to two motion periods where the start-up finds a period
+    restart: Seconds = 0.005  # s, memory right after an alarm
+    growth: Annotated[float, Field(gt=1)] = 2.0  # memory = time since the alarm / growth, until it is `memory` again
+
+    def pack(self, state: Floats, period: float) -> None:
+        """Write the law's constants into a state."""
+        state[LAW] = ALARM
+        state[CONSTANT : CONSTANT + 3] = self.memory / period, 1.0 / self.growth, max(self.restart / period, 1.0)
+        state[MEMORY] = state[CONSTANT]
+
+
+class VarianceRatio(Settings):
+    """Forget while the recent residual variance exceeds the usual one."""
+
+    kind: Literal["variance_ratio"] = "variance_ratio"
+    limit: Annotated[float, Field(gt=1)] = 1.6
+    gain: Annotated[float, Field(gt=0)] = 0.02
+    memory: Seconds = 0.05  # s, the shortest
+
+    def pack(self, state: Floats, period: float) -> None:
+        """Write the law's constants into a state."""
+        state[LAW] = VARIANCE_RATIO
+        rows = max(self.memory / period, 2.0)
+        state[CONSTANT : CONSTANT + 3] = self.limit, self.gain * 50.0 / rows, 1.0 - 1.0 / rows
+
+
+class Fortescue(Settings):
+    """Keep the information content constant."""
+
+    kind: Literal["fortescue"] = "fortescue"
+    memory: Seconds = 1.0  # s, N₀
+    shortest: Seconds = 0.05  # s
+
+    def pack(self, state: Floats, period: float) -> None:
+        """Write the law's constants into a state."""
+        state[LAW] = FORTESCUE
+        state[CONSTANT : CONSTANT + 2] = period / self.memory, _rate(self.shortest, period)
+
+
+class Paleologu(Settings):
+    """Forget as much as the excess of the prediction error over the noise explains."""
+
+    kind: Literal["paleologu"] = "paleologu"
+    short: Seconds = 0.1  # s, averaging of e² and z²
+    long: Seconds = 1.0  # s, averaging of the noise
+    excess: Annotated[float, Field(gt=1)] = 1.5  # γ: σ_e below γ·σ_v is noise
+    shortest: Seconds = 0.05  # s
+
+    def pack(self, state: Floats, period: float) -> None:
+        """Write the law's constants into a state."""
+        state[LAW] = PALEOLOGU
+        state[CONSTANT : CONSTANT + 4] = (
+            min(period / self.short, 0.5),
+            min(period / self.long, 0.25),
+            self.excess,
+            _rate(self.shortest, period),
+        )
+
+
+class Fixed(Settings):
+    """One memory, always."""
+
+    kind: Literal["fixed"] = "fixed"
+    memory: Seconds = 20.0  # s
+
+    def pack(self, state: Floats, period: float) -> None:
+        """Write the law's constants into a state."""
+        state[LAW] = FIXED
+        state[CONSTANT] = _rate(self.memory, period)
+
+
+class RandomWalk(Settings):
+    """Let the parameters walk as fast as gives this memory under typical excitation."""
+
+    kind: Literal["random_walk"] = "random_walk"
+    memory: Seconds = 20.0  # s
+
+    def pack(self, state: Floats, period: float) -> None:
+        """Write the law's constants into a state."""
+        state[LAW] = RANDOM_WALK
+        # steady state of P⁻¹ gain 1 and Q: P² = Q, and P = 1/N for a memory of N rows
+        state[CONSTANT] = (period / self.memory) ** 2
+
+
+Forgetting = Annotated[Alarm | VarianceRatio | Fortescue | Paleologu | Fixed | RandomWalk, Field(discriminator="kind")]
+
+
+def _rate(memory: float, period: float) -> float:
+    """λ of an exponential memory, s, at a row period, s; never below 0.5."""
+    return 1.0 - min(period / memory, 0.5)
+
+
+def arm(state: Floats, threshold: Threshold, memory: float) -> None:
+    """Tell a law what the start-up found. memory: rows that a resting memory reaches at least."""
+    state[NOISE], state[ALLOWANCE], state[LIMIT] = threshold
+    state[CUSUM] = 0.0
+    if state[LAW] == ALARM:
+        state[CONSTANT] = max(state[CONSTANT], memory)
+        state[MEMORY] = state[CONSTANT]
+
+
+@inline
+def next_lambda(state: Floats, long: float, short: float, q: float, clipped: float, e: float, z: float) -> float:
+    """λ of the next row.
+
+    long, short: mean residual variances over the outputs; q: the row's mean e²/(r + z); clipped: the same after
+    clipping; e: mean e²/r after clipping; z: mean z/r.
+    """
+    law = int(state[LAW])
+    if law == ALARM:
+        noise = state[NOISE]
+        g = 0.0
+        if noise > 0.0:
+            s = q / noise
+            if not s < SATURATION:
+                s = SATURATION
+            g = state[CUSUM] + s - state[ALLOWANCE]
+            state[CLIMBING] += 1.0
+            if g <= 0.0:
+                g = 0.0
+                state[CLIMBING] = 0.0
+            if g > state[EXCURSION]:
+                state[EXCURSION] = g
+        state[SINCE] += 1.0
+        memory = state[MEMORY] + state[CONSTANT + 1]
+        if memory > state[CONSTANT]:
+            memory = state[CONSTANT]
+        if g > state[LIMIT]:
+            g = 0.0
+            state[ONSET], state[CLIMBING] = state[CLIMBING], 0.0
+            state[ALARMS] += 1.0
+            state[SINCE] = 0.0
+            memory = state[CONSTANT + 2]
+        state[CUSUM] = g
+        state[MEMORY] = memory
+        return float(1.0 - 1.0 / (1.0 + memory))
+    if law == VARIANCE_RATIO:
+        r = short - state[CONSTANT] * long
+        if not r > 0.0:
+            return 1.0
+        return float(max(1.0 / (1.0 + state[CONSTANT + 1] * r / long), state[CONSTANT + 2]))
+    if law == FORTESCUE:
+        level = state[NOISE] if state[NOISE] > 0.0 else long
+        return float(max(1.0 - clipped / level * state[CONSTANT], state[CONSTANT + 1]))
+    if law == PALEOLOGU:
+        state[AVERAGE] += state[CONSTANT] * (e - state[AVERAGE])
+        state[AVERAGE + 1] += state[CONSTANT] * (z * z - state[AVERAGE + 1])
+        state[AVERAGE + 2] += state[CONSTANT + 1] * (e - state[AVERAGE + 2])
+        sigma_e = math.sqrt(state[AVERAGE])
+        sigma_v = math.sqrt(state[AVERAGE + 2])
+        if sigma_e <= state[CONSTANT + 2] * sigma_v:
+            return 1.0
+        wanted = math.sqrt(state[AVERAGE + 1]) * sigma_v / (sigma_e - sigma_v)
+        return float(min(max(wanted, state[CONSTANT + 3]), 1.0))
+    if law == RANDOM_WALK:
+        return 1.0
+    return float(state[CONSTANT])

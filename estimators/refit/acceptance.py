@@ -1,0 +1,47 @@
+"""Whether what a search found may count: how much residual is explained, and what speaks against an outcome."""
+
+import math
+from typing import Final
+
+import numpy as np
+
+from estimators.base import Floats
+from estimators.models.nonlinear_block import Shape
+from estimators.refit.job import Outcome
+
+CERTAIN: Final = 0.08  # deviation of ln η up to which a window is covered, and a refit accepted
+NOISE: Final = 1.2  # δ: times the usual residual …
+SHARE: Final = 0.004  # … or this share of the rms of y
+PLAUSIBLE: Final = math.log(2.0)  # |Δ ln η| between two refits
+
+
+def delta(usual: float, signal: float) -> float:
+    """δ²: the residual variance up to which a window is explained.
+
+    usual: residual variance of the start; signal: mean square of y; both whitened.
+    """
+    return max(NOISE**2 * usual, SHARE**2 * signal)
+
+
+def doubts(shape: Shape, outcome: Outcome, sigma: Floats) -> tuple[str, ...]:
+    """What speaks against an outcome by itself; sigma: (nonlinear,) deviations of s."""
+    found = tuple(
+        f"{parameter.name} = {value:.4g} {parameter.unit} is uncertain by {100 * one:.0f} %"
+        for parameter, value, one in zip(shape.nonlinear, outcome.eta, sigma, strict=True)
+        if not one <= CERTAIN
+    )
+    found += tuple(f"{name} is at the end of its range" for name in outcome.edge)
+    found += tuple(f"{name} would be negative" for name in outcome.held)
+    return found + ((outcome.ambiguous,) if outcome.ambiguous else ())
+
+
+def implausible(shape: Shape, outcome: Outcome, sigma: Floats, eta: Floats, limit: float, usual: float) -> str:
+    """Why an outcome is not accepted in place of eta, in words; "" when it is. limit: δ² of its window."""
+    against = doubts(shape, outcome, sigma)
+    if outcome.residual > limit:
+        against = (f"the residual is {math.sqrt(outcome.residual / usual):.2f} times the usual one", *against)
+    far = np.abs(shape.distance(eta, outcome.eta)) > PLAUSIBLE
+    names = [parameter.name for parameter, is_far in zip(shape.nonlinear, far, strict=True) if is_far]
+    if names:
+        against = (*against, f"{', '.join(names)} more than twice, or less than half, of before")
+    return "; ".join(against)

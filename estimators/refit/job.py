@@ -1,0 +1,238 @@
+"""A refit as a job for a worker: plain arrays in, plain arrays out, in the order of the joint model's own columns.
+
+The outputs are weighted by their residual standard deviations, found by a first fit and used in a second (two-step
+weighted least squares).
+"""
+
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.base import LOAD, POSITION, VELOCITY, Axis, Floats, Rows
+from estimators.models.friction.base import FrictionSettings
+from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
+from estimators.models.nonlinear_block import Shape
+from estimators.models.shared_instants import columns_of, smooth
+from estimators.recursive.cusum import robust_mean
+from estimators.recursive.restart import relearnt
+from estimators.refit.refit import Model, Window, look, refit, searches
+from estimators.refit.settings import RefitSettings
+from estimators.window.score_test import Prior
+
+BETTER: Final = 20.0  # χ² by which another law must be better
+FLOOR: Final = 1e-6  # of an output's rms: the least noise it is believed to have
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One window as the core has it, copied: all else is the worker's business."""
+
+    phi: Floats  # (rows, outputs, parameters)
+    y: Floats  # (rows, outputs)
+    stretch: Floats  # (arguments, instants) what the law's moving columns look at
+    first: NDArray[np.int64]  # (rows,) where each row's instants begin
+    taps: Floats  # that smoothed them
+    model: Model
+    place: int  # the output that holds the law's columns
+    sign: float  # of them there
+    fixed: NDArray[np.int64]  # where the columns that η does not move stand in θ
+    moving: NDArray[np.int64]  # and those that it does
+    noise: Floats  # (outputs,) variances to begin with
+    before: Prior  # what is known beside the rows
+    again: bool  # fit twice, with the variances found
+    settings: RefitSettings
+    learner: tuple[Floats, Floats] | None = None  # a recursive estimator's state and leverage, to learn the window
+    overlap: float = 1.0  # rows that say the same
+    laws: tuple[FrictionSettings, ...] = ()  # other friction laws with the same columns, to be tried too
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a window says of a joint."""
+
+    theta: Floats  # (parameters,)
+    eta: Floats  # (nonlinear,)
+    covariance: Floats  # of θ, η
+    noise: Floats  # (outputs,) residual variances
+    residual: float  # mean square, whitened with the job's own noise, per degree of freedom
+    condition: float
+    evaluations: int
+    held: tuple[str, ...]  # coefficients that would be negative
+    edge: tuple[str, ...]  # η at an end of their range
+    ambiguous: str | None
+    columns: Floats  # (rows, moving) the moving columns under eta, as Shape.refill has them
+    learnt: Floats  # the learner's state (relearn.py); empty where there is none
+    law: FrictionSettings | None = None  # another one than the joint's, that explains the window better
+
+
+class _Equations(NamedTuple):
+    """A job's rows as a refit takes them, one output a row."""
+
+    window: Window
+    row: NDArray[np.int64]  # of the job; what is known beside the rows comes after them and has none
+    output: NDArray[np.int64]  # likewise, and is of an output of its own
+
+
+def job(shape: Shape, rows: Rows, noise: Floats, before: Prior, again: bool, settings: RefitSettings) -> Job:
+    """A job for these rows; before: what is known beside them, as further rows."""
+    stretch, first = shape.seen(rows)
+    place = shape.place
+    return Job(
+        rows.phi.copy(),
+        rows.y.copy(),
+        stretch,
+        first,
+        shape.taps,
+        shape.model,
+        place.output,
+        place.sign,
+        shape.fixed,
+        shape.moving,
+        noise.copy(),
+        before,
+        again,
+        settings,
+    )
+
+
+def run(job: Job) -> Outcome:
+    """Fit it, and with the other laws. Raises ValueError where the window cannot be fitted, with the reason."""
+    equations = _equations(job)
+    best = _fit(job, equations, job.model)
+    for law in job.laws:
+        try:
+            other = _fit(job, equations, replace(job.model, friction=law))
+        except ValueError:
+            continue
+        counts = np.bincount(equations.output, minlength=len(job.noise))[: len(job.noise)]
+        gain = float(counts @ np.log(best.noise / other.noise)) / job.overlap  # twice that of the log-likelihood
+        if gain > BETTER and not other.edge and not other.held:
+            best = replace(other, law=law)
+    if job.learner is None:
+        return best
+    phi = job.phi.copy()
+    phi[:, job.place, job.moving] = best.columns
+    return replace(best, learnt=relearnt(*job.learner, job.before, best.theta, phi, job.y))
+
+
+def _equations(job: Job) -> _Equations:
+    usable = np.isfinite(job.y) & np.isfinite(job.phi).all(axis=2)
+    row, output = np.nonzero(usable)
+    fixed, y = job.phi[row[:, np.newaxis], output[:, np.newaxis], job.fixed], job.y[usable]
+    gain, weight, first = np.where(output == job.place, job.sign, 0.0), 1.0 / np.sqrt(job.noise[output]), job.first[row]
+    if job.before.information.any():
+        root = job.before.root()
+        extra = len(root)
+        fixed = np.concatenate([fixed, root[:, job.fixed]])
+        y = np.concatenate([y, root @ job.before.theta])
+        gain, weight = np.append(gain, np.zeros(extra)), np.append(weight, np.ones(extra))
+        first, output = np.append(first, np.zeros(extra, np.int64)), np.append(output, np.full(extra, len(job.noise)))
+    one = len(job.taps) == 1 and len(y) == len(job.first)
+    position, load = (job.stretch[POSITION], job.stretch[LOAD]) if len(job.stretch) > 1 else (None, None)
+    window = Window(
+        fixed,
+        y,
+        job.stretch[VELOCITY],
+        position,
+        load,
+        gain,
+        weight,
+        None if one else job.taps,
+        None if one else first,
+    )
+    return _Equations(window, row, output)
+
+
+def _fit(job: Job, equations: _Equations, model: Model) -> Outcome:
+    law, (window, _, output) = look(model.friction, model.axis).law, equations
+    box = [job.settings.bounds.get(parameter.name, (parameter.low, parameter.high)) for parameter in law.nonlinear]
+    low, high = np.array(box).T
+    found = refit(window, model, low, high, job.settings)
+    columns = _columns(job, model, found.eta)
+    residual = _residual(job, equations, columns, found.theta)
+    if job.again and len(job.noise) > 1:
+        weight = np.append(1.0 / np.sqrt(_noise(job, equations, residual)), 1.0)[output]
+        found = refit(replace(window, weight=weight), model, low, high, job.settings)
+        columns = _columns(job, model, found.eta)
+        residual = _residual(job, equations, columns, found.theta)
+    data = len(equations.row)
+    parameters = len(found.theta) + len(found.eta)
+    whitened = residual[:data] / np.sqrt(job.noise[output[:data]])
+    order = np.concatenate([job.fixed, job.moving, len(found.theta) + np.arange(len(found.eta))])
+    theta, covariance = np.empty(len(found.theta)), np.empty((parameters, parameters))
+    theta[order[: len(theta)]] = found.theta
+    covariance[np.ix_(order, order)] = found.covariance
+    return Outcome(
+        theta,
+        found.eta,
+        covariance,
+        _noise(job, equations, residual),
+        float(whitened @ whitened) / max(1, data - parameters),
+        found.condition,
+        found.evaluations,
+        found.held,
+        found.edge,
+        found.ambiguous,
+        columns,
+        np.zeros(0),
+    )
+
+
+def _noise(job: Job, equations: _Equations, residual: Floats) -> Floats:
+    """Residual variance of each output: (outputs,)."""
+    noise = np.empty(len(job.noise))
+    for o in range(len(noise)):
+        own = equations.output == o
+        least = FLOOR**2 * float(np.mean(equations.window.y[own] ** 2))
+        noise[o] = max(robust_mean(residual[own] ** 2), least)
+    return noise
+
+
+def _columns(job: Job, model: Model, eta: Floats) -> Floats:
+    """The moving columns of every row: (rows, moving)."""
+    structure = look(model.friction, model.axis)
+    own, columns = structure.moving, columns_of(structure.law, job.stretch, eta)
+    phi = np.empty((len(job.first), 1, len(own)))
+    smooth(columns, job.first, job.taps, own, job.sign, 0, np.arange(len(own)), phi)
+    return phi[:, 0]
+
+
+def _residual(job: Job, equations: _Equations, columns: Floats, theta: Floats) -> Floats:
+    """y − Φθ in the outputs' own units: (equations,)."""
+    window, row, output = equations
+    residual = window.y - window.fixed @ theta[: len(job.fixed)]
+    friction = (columns @ theta[len(job.fixed) :])[row]
+    residual[: len(row)] -= np.where(output[: len(row)] == job.place, friction, 0.0)
+    return np.asarray(residual)
+
+
+def warm(nonlinear: int = 0) -> None:
+    """Have every kernel of a refit compiled or loaded, so that the first one does not wait for it.
+
+    nonlinear: the most nonlinear parameters of any joint; those of a search are wanted only where there are many.
+    """
+    if searches(nonlinear, RefitSettings()):
+        import estimators.search  # noqa: F401
+    v = np.linspace(-1.0, 1.0, 200)
+    friction = TanhStribeckSettings()
+    y = friction.law(Axis.ROTARY).columns(v, v, v, np.array([0.06, 0.13])) @ np.array([20.0, 500.0, 70.0])
+    refit(Window(v[:, np.newaxis].copy(), y, v), Model(friction.law(Axis.ROTARY).parameters[2:], friction))
+    smoothed = Window(v[:, np.newaxis].copy(), y, v, taps=np.ones(1), first=np.arange(200), gain=np.ones(200))
+    refit(replace(smoothed, velocity=np.append(v, 1.0)), Model(friction.law(Axis.ROTARY).parameters[2:], friction))
+
+
+class Inline(Executor):
+    """Does the work at once, in the caller: replay and tests are then reproducible to the bit."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """The finished future."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future

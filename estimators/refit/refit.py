@@ -1,0 +1,395 @@
+"""The refit: the whole window's best θ and η of a model that is linear in θ given η, by variable projection.
+
+    y = F θ_F + M(η) θ_M + e,   F: columns η does not move, M: those of the friction law that it does
+
+The residual as a function of η alone (projection.py) is surveyed on a lattice, and every valley found is polished by
+Gauss–Newton: friction's landscape has up to five minima, and with a short window the lowest can be the wrong one. So
+the answer carries the runner-up and how much worse it is, and says when the data cannot tell them apart. With nodes
+(binning.py) an evaluation does not cost the window. The covariance is the Cramér–Rao bound of the window,
+
+    C = σ² (JᵀJ)⁻¹,   J = [F M ∂(Mθ_M)/∂η],   σ² = ρ / (rows − columns of J)
+
+Why this and not a search over all parameters: docs/decisions/004-refit.md.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.base import Axis, Floats, Parameter
+from estimators.models.friction.base import FrictionLaw, FrictionSettings
+from estimators.numerics.function_pointer import pointer
+from estimators.numerics.normal_equations import project_out, unprojected
+from estimators.refit import velocity_nodes as binning
+from estimators.refit.settings import RefitSettings
+from estimators.refit.variable_projection import APART, Problem, minima, residual
+from estimators.refit.velocity_nodes import Statistics
+
+COLLINEAR: Final = (
+    1e-10  # |part of a column that the others do not explain|² / |column|²: below, they cannot be told apart
+)
+COARSE: Final = 1e-2  # χ² that a runner-up's last step may promise
+FINE: Final = 1e-6  # χ² of the best's last step: 1e-3 of a standard deviation
+MOST: Final = 1024  # points of a lattice on which nothing can be shared
+DISTINCT: Final = 0.1  # of the box: points of a search that begin a polish each
+STARTS: Final = 16  # such points, at least
+EDGE: Final = 1e-9  # of the range
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A joint model as a refit takes it: plain data, built anew in a worker."""
+
+    fixed: tuple[Parameter, ...]  # of the columns that η does not move, in the window's order
+    friction: FrictionSettings
+    axis: Axis = Axis.ROTARY
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Rows of one joint: plain arrays, SI."""
+
+    fixed: Floats  # (rows, fixed)
+    y: Floats  # (rows,)
+    velocity: Floats  # (samples,) what the friction law sees
+    position: Floats | None = None  # (samples,), as load
+    load: Floats | None = None
+    gain: Floats | None = None  # (rows,) what multiplies the friction columns: their sign in the row, 0 where none acts
+    weight: Floats | None = None  # (rows,) whitening, 1 / standard deviation
+    taps: Floats | None = None  # (taps,) that smoothed the rows (samples are then at the full rate)
+    first: NDArray[np.int64] | None = None  # (rows,) index of each row's first sample
+
+
+class Refit(NamedTuple):
+    """What a window says of a joint."""
+
+    names: tuple[str, ...]  # of θ, then of η
+    theta: Floats  # fixed, then moving coefficients
+    eta: Floats
+    covariance: Floats  # (names, names); infinite on the diagonal where the window says nothing
+    condition: float  # of J with columns of length one
+    residual: float  # rms of y − Φθ, whitened
+    rows: int
+    evaluations: int  # of the residual as a function of η
+    fills: int  # of the moving columns over the nodes or the window: what the evaluations cost
+    runner_up: Floats | None  # η of the second-best minimum
+    gap: float  # by which its χ² is worse; infinite when there is none
+    ambiguous: str | None  # why this could be the other minimum
+    held: tuple[str, ...]  # coefficients that would be negative and are kept at 0
+    edge: tuple[str, ...]  # η at an end of their range
+
+    @property
+    def deviations(self) -> Floats:
+        """(names,) standard deviations."""
+        return np.sqrt(np.diag(self.covariance))
+
+
+class Structure(NamedTuple):
+    """What η does to a law's columns, found by looking."""
+
+    law: FrictionLaw
+    moving: NDArray[np.int64]  # columns that η moves
+    owner: NDArray[np.int64]  # see Problem
+    alone: bool  # they depend on the velocity alone
+    odd: bool  # and change its sign with it
+
+
+def refit(
+    window: Window,
+    model: Model,
+    lower: Floats | None = None,
+    upper: Floats | None = None,
+    settings: RefitSettings | None = None,
+) -> Refit:
+    """Fit θ and η to a window.
+
+    lower, upper: (nonlinear,) the box of η, by default the plausible ranges of the friction law; searched in ln η where
+    lower > 0. A coefficient whose plausible range begins at 0 is kept ≥ 0. Deterministic.
+    Raises ValueError on shapes that do not fit, non-finite numbers, too few rows, a crossed box, a joint that never
+    moves, and collinear fixed columns, named.
+    """
+    settings = settings or RefitSettings()
+    problem, prepared = prepare(window, model, lower, upper, settings)
+    found = _search(problem, prepared.structure.law, settings, len(window.y) - len(prepared.parameters))
+    return _report(found, problem, prepared, settings)
+
+
+def prepare(
+    window: Window, model: Model, lower: Floats | None, upper: Floats | None, settings: RefitSettings
+) -> tuple[Problem, "_Prepared"]:
+    """What the kernels of projection.py take, and what a report wants besides; arguments and errors as refit()."""
+    structure = look(model.friction, model.axis)
+    _check(window, model, structure)
+    scale = _scale(structure.law, lower, upper)
+    parameters = (*model.fixed, *(structure.law.parameters[i] for i in structure.moving), *structure.law.nonlinear)
+    signed = np.array([p.low >= 0.0 for p in parameters[: len(parameters) - scale.shape[1]]], np.int64)
+    order = np.argsort(signed[: len(model.fixed)], kind="stable")  # the unsigned ones first
+    statistics = _statistics(window, structure, settings)
+    problem = _problem(statistics, structure, scale, signed, order, parameters)
+    return problem, _Prepared(structure, statistics, parameters, order)
+
+
+class _Prepared(NamedTuple):
+    structure: Structure
+    statistics: Statistics
+    parameters: tuple[Parameter, ...]  # of θ, then η
+    order: NDArray[np.int64]  # of the fixed columns in the kernels
+
+
+@lru_cache(maxsize=64)
+def look(friction: FrictionSettings, axis: Axis) -> Structure:
+    """What η does to the columns, from their values: nothing declared that could be wrong."""
+    law = friction.law(axis)
+    if not law.nonlinear:
+        raise ValueError("the friction law has no nonlinear parameter: there is nothing to refit")
+    speed = np.concatenate([np.geomspace(1e-4, 10.0, 24), -np.geomspace(1e-4, 10.0, 24)])
+    places, loads = np.linspace(-2.0, 2.0, 48), np.linspace(5.0, -7.0, 48)
+    lower, upper = (np.array([getattr(p, end) for p in law.nonlinear]) for end in ("low", "high"))
+    tries = [law.start, *(np.clip(law.start * factor, lower, upper) for factor in (0.5, 2.0))]
+    moves = np.zeros((len(law.parameters), len(law.nonlinear)), bool)
+    alone = odd = True
+    for eta in tries:
+        base = law.columns(places, speed, loads, eta)
+        for k in range(len(eta)):
+            for other in tries:
+                changed = eta.copy()
+                changed[k] = other[k]
+                moves[:, k] |= (law.columns(places, speed, loads, changed) != base).any(axis=0)
+        elsewhere = law.columns(-places - 1.0, speed, 2.0 * loads, eta)
+        back = law.columns(places, -speed, loads, eta)
+        alone = alone and not (elsewhere != base)[:, moves.any(axis=1)].any()
+        odd = odd and not (back != -base)[:, moves.any(axis=1)].any()
+    moving = np.flatnonzero(moves.any(axis=1))
+    separate = bool((moves[moving].sum(axis=1) == 1).all())
+    owner = moves[moving].argmax(axis=1) if separate else np.repeat(np.arange(len(law.nonlinear)), len(moving))
+    return Structure(law, moving, owner.astype(np.int64), alone, odd)
+
+
+def _check(window: Window, model: Model, structure: Structure) -> None:
+    law, rows = structure.law, len(window.y)
+    if window.fixed.shape != (rows, len(model.fixed)):
+        raise ValueError(f"expected fixed columns of shape ({rows}, {len(model.fixed)}), found {window.fixed.shape}")
+    least = len(model.fixed) + len(structure.moving) + len(law.nonlinear) + 1
+    if rows < least:
+        raise ValueError(f"expected at least {least} rows for {least - 1} parameters, found {rows}")
+    taps = 1 if window.taps is None else len(window.taps)
+    if window.first is None and (taps != 1 or len(window.velocity) != rows):
+        raise ValueError(f"expected one sample a row, or `first`; found {len(window.velocity)} for {rows} rows")
+    if window.first is not None and len(window.first):
+        low, high = int(window.first.min()), int(window.first.max())
+        if len(window.first) != rows or low < 0 or high + taps > len(window.velocity):
+            raise ValueError(f"expected `first` ({rows},) within the {len(window.velocity)} samples less {taps} taps")
+    for name in ("fixed", "y", "velocity", "position", "load", "gain", "weight", "taps"):
+        values = getattr(window, name)
+        wanted = {"position": len(window.velocity), "load": len(window.velocity), "gain": rows, "weight": rows}
+        if values is not None and values.shape != (wanted.get(name, len(values)), *values.shape[1:]):
+            raise ValueError(f"expected {name} of length {wanted[name]}, found {values.shape}")
+        if values is not None and not math.isfinite(float(np.sum(values))) and not np.isfinite(values).all():
+            raise ValueError(f"{name} has {int((~np.isfinite(values)).sum())} values that are not finite")
+
+
+def _scale(law: FrictionLaw, lower: Floats | None, upper: Floats | None) -> Floats:
+    """(3, nonlinear): the box in s, and 1 where s = ln η."""
+    low = np.array([p.low for p in law.nonlinear]) if lower is None else np.asarray(lower, float)
+    high = np.array([p.high for p in law.nonlinear]) if upper is None else np.asarray(upper, float)
+    if low.shape != (len(law.nonlinear),) or high.shape != low.shape:
+        raise ValueError(f"expected {len(law.nonlinear)} bounds on either side, found {low.shape} and {high.shape}")
+    for parameter, a, b in zip(law.nonlinear, low, high, strict=True):
+        if not (math.isfinite(a) and math.isfinite(b) and a < b):
+            raise ValueError(f"{parameter.name}: expected a finite range with lower < upper, found [{a}, {b}]")
+    log = low > 0.0
+    with np.errstate(all="ignore"):
+        return np.array([np.where(log, np.log(low), low), np.where(log, np.log(high), high), log])
+
+
+def _statistics(window: Window, structure: Structure, settings: RefitSettings) -> Statistics:
+    count, samples = len(window.y), len(window.velocity)
+    on_nodes = settings.nodes > 0 and structure.alone
+    own = window.first is None and not on_nodes  # on nodes, rows that are samples need no index
+    one = np.broadcast_to(1.0, (count,))
+    rows = binning.Rows(
+        np.ascontiguousarray(window.fixed),
+        window.y,
+        one if window.weight is None else window.weight,
+        one if window.gain is None else window.gain,
+        np.arange(count if own else 0) if window.first is None else window.first,
+        np.ones(1) if window.taps is None else window.taps,
+    )
+    if on_nodes:
+        return binning.binned(rows, window.velocity, structure.odd, settings.nodes)
+    zero = np.zeros(samples)
+    position, load = (zero if signal is None else signal for signal in (window.position, window.load))
+    return binning.whole(rows, position, window.velocity, load)
+
+
+def _problem(
+    statistics: Statistics,
+    structure: Structure,
+    scale: Floats,
+    signed: NDArray[np.int64],
+    order: NDArray[np.int64],
+    parameters: tuple[Parameter, ...],
+) -> Problem:
+    """Project the unsigned fixed columns out of everything that η does not move, once."""
+    free = len(order) - int(signed[: len(order)].sum())
+    cross, block = np.empty(statistics.cross.shape), np.empty((len(order) - free + 1,) * 2)
+    j = project_out(statistics.gram, statistics.cross, order, free, COLLINEAR, cross, block)
+    if j >= 0:
+        raise ValueError(_collinear(statistics.gram[:-1, :-1], order, j, parameters))
+    return Problem(
+        structure.law.constants,
+        statistics.signals,
+        len(structure.law.parameters),
+        structure.moving,
+        structure.owner,
+        len(structure.owner) == len(structure.moving),
+        scale,
+        statistics.band,
+        cross,
+        block,
+        np.concatenate([signed[order[free:]], signed[len(order) :]]),
+    )
+
+
+def _collinear(gram: Floats, order: NDArray[np.int64], j: int, parameters: tuple[Parameter, ...]) -> str:
+    """Which column the j-th is collinear with, in words."""
+    if not gram[j, j] > 0.0:
+        return f"the column of {parameters[j].name} is zero throughout the window"
+    before = order[: int(np.flatnonzero(order == j)[0])]
+    share = np.linalg.lstsq(gram[np.ix_(before, before)], gram[before, j])[0] * np.sqrt(np.diag(gram)[before])
+    i = int(before[np.argmax(np.abs(share))])
+    names = f"{parameters[min(i, j)].name} and {parameters[max(i, j)].name}"
+    return f"the columns of {names} are collinear in this window: they cannot be told apart"
+
+
+def searches(nonlinear: int, settings: RefitSettings) -> bool:
+    """Whether so many nonlinear parameters, where columns share them, are too many for a lattice."""
+    return bool(settings.lattice**nonlinear > MOST)
+
+
+class _Found(NamedTuple):
+    values: Floats  # (minima,) ρ
+    where: Floats  # (minima, q) s
+    theta: Floats  # of the first: signed fixed, moving
+    X: Floats  # (m + derivatives, B) columns and derivatives there
+    evaluations: int
+    fills: int
+
+
+def _search(problem: Problem, law: FrictionLaw, settings: RefitSettings, freedom: int) -> _Found:
+    dimensions = problem.scale.shape[1]
+    searched = not problem.separate and searches(dimensions, settings)
+    places = max(settings.minima, STARTS) if searched else settings.minima
+    values, where = np.empty(places), np.empty((places, dimensions))
+    theta, count = np.empty(len(problem.signed)), np.zeros(2, np.int64)
+    X = np.empty((len(problem.moving) + len(problem.owner), len(problem.signals)))
+    given = 0
+    if searched:
+        given = _visit(problem, law, settings, where, count)
+    tolerances = COARSE / freedom, FINE / freedom
+    found = minima(pointer(law.kernel), *problem, settings.lattice, given, *tolerances, values, where, theta, X, count)
+    if found == 0 or not math.isfinite(values[0]):
+        raise ValueError("the residual is finite nowhere in the box: the window holds numbers beyond all scale")
+    return _Found(values[:found], where[:found], theta, X, int(count[0]), int(count[1]))
+
+
+def _visit(problem: Problem, law: FrictionLaw, settings: RefitSettings, where: Floats, count: NDArray[np.int64]) -> int:
+    """Let the search look where a lattice would cost too much: fill where (minima, q) with its best distinct points."""
+    from estimators.search import minimise  # its kernels take long to compile on a fresh machine, and few models ask
+
+    every = np.empty((problem.columns, len(problem.signals)))
+    arrays = problem.moving, problem.band, problem.cross, problem.block, problem.signed
+    log, visited = problem.scale[2] > 0.0, []
+
+    def f(s: Floats) -> float:
+        law.kernel(problem.signals, 0, 1, problem.constants, np.where(log, np.exp(s), s), every.T)
+        value = residual(every, *arrays)
+        visited.append((value, tuple(s)))
+        return value
+
+    low, high, _ = problem.scale
+    found = minimise(settings.search, f, low, high, budget=settings.budget)
+    count += found.evaluations
+    chosen: list[Floats] = []
+    for _, point in sorted(visited):
+        s = np.array(point)
+        if all(np.abs((s - other) / (high - low)).max() > DISTINCT for other in chosen):
+            chosen.append(s)
+    chosen = chosen[: len(where)]
+    where[: len(chosen)] = chosen
+    return len(chosen)
+
+
+def _report(found: _Found, problem: Problem, prepared: _Prepared, settings: RefitSettings) -> Refit:
+    structure, statistics, parameters, order = prepared
+    log, s, value = problem.scale[2] > 0.0, found.where[0], max(float(found.values[0]), 0.0)
+    m, fixed, q = len(structure.moving), len(order), len(s)
+    etas = np.where(log, np.exp(found.where), found.where)
+    held = np.zeros(fixed + m + q, bool)
+    held[order[fixed - (len(found.theta) - m) :]] = found.theta[:-m] == 0.0
+    held[fixed : fixed + m] = found.theta[-m:] == 0.0
+    D = np.zeros((q, found.X.shape[1]))
+    for j, k in enumerate(structure.owner):
+        D[k] += found.theta[len(found.theta) - m + j % m] * found.X[m + j]
+    D /= np.where(log, etas[0], 1.0)[:, np.newaxis]  # ∂/∂η = ∂/∂s · ∂s/∂η
+    X = np.concatenate([found.X[:m], D])
+    A, b = np.empty((fixed + m + q,) * 2), np.empty(fixed + m + q)
+    unprojected(X, statistics.band, statistics.cross, statistics.gram, A, b)
+    held[fixed + m :] = np.diag(A)[fixed + m :] <= 0.0
+    lengths = np.sqrt(np.where(held, 1.0, np.diag(A)))
+    A, b = A / np.outer(lengths, lengths), b / lengths
+    theta = np.zeros(fixed + m)
+    used = np.flatnonzero(~held[: fixed + m])
+    theta[used] = np.linalg.solve(A[np.ix_(used, used)], b[used])
+    variance = value / (statistics.rows - len(A))
+    covariance, condition = _covariance(A, held, variance)
+    theta /= lengths[: fixed + m]
+    covariance /= np.outer(lengths, lengths)
+    names = tuple(parameter.name for parameter in parameters)
+    low, high, _ = problem.scale
+    apart = np.abs(found.where - s) > APART * np.where(log, 1.0, high - low)
+    others = np.flatnonzero((apart & ~held[fixed + m :]).any(axis=1))  # an η that does nothing tells nothing apart
+    runner_up, gap = None, math.inf
+    if len(others):
+        runner_up = etas[others[0]]
+        gap = (float(found.values[others[0]]) - value) / variance if variance > 0.0 else math.inf
+    at_end = np.minimum(s - low, high - s) <= EDGE * (high - low)
+    return Refit(
+        names,
+        theta,
+        etas[0],
+        covariance,
+        condition,
+        math.sqrt(value / statistics.rows),
+        statistics.rows,
+        found.evaluations,
+        found.fills,
+        runner_up,
+        gap,
+        _doubt(structure.law, runner_up, gap, settings.ambiguity),
+        tuple(name for name, out in zip(names[: fixed + m], held[: fixed + m], strict=True) if out),
+        tuple(p.name for p, out in zip(structure.law.nonlinear, at_end, strict=True) if out),
+    )
+
+
+def _covariance(A: Floats, held: NDArray[np.bool_], variance: float) -> tuple[Floats, float]:
+    """σ²(JᵀJ)⁻¹ of the columns in use, and the condition of J; columns of length one."""
+    used = np.flatnonzero(~held)
+    covariance = np.diag(np.where(held, np.inf, 0.0))
+    values, vectors = np.linalg.eigh(A[np.ix_(used, used)])
+    if values[0] <= 0.0:
+        covariance[used, used] = np.inf
+        return covariance, math.inf
+    covariance[np.ix_(used, used)] = variance * (vectors / values) @ vectors.T
+    return covariance, math.sqrt(values[-1] / values[0])
+
+
+def _doubt(law: FrictionLaw, runner_up: Floats | None, gap: float, limit: float) -> str | None:
+    if runner_up is None or gap >= limit:
+        return None
+    other = ", ".join(f"{p.name} = {value:.4g} {p.unit}" for p, value in zip(law.nonlinear, runner_up, strict=True))
+    return f"{other} fits nearly as well: χ² is {gap:.1f} worse, {limit:g} would be clear"

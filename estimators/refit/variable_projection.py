@@ -1,0 +1,374 @@
+"""Variable projection: the residual of a linear model as a function of η alone, and all its minima in a box.
+
+    ρ(η) = min over θ of ‖y − F θ_F − M(η) θ_M‖²,  θ_j ≥ 0 where signed              (Golub & Pereyra 1973, (2.3))
+
+F is projected out once; an evaluation fills the moving columns M (one call of the friction law), forms a few products
+with the window's Statistics and solves the small non-negative least squares. Minima are found in three steps, in s
+(s = ln η where η is positive, else η):
+
+1. survey: ρ on a lattice. Where every column depends on one η only, `lattice` evaluations give all latticeᵠ
+   combinations and, by six-point interpolation of the columns in s, ρ and its derivatives anywhere between (table.py):
+   no further evaluation is spent on finding the valleys and running down them.
+2. from the bottom of each valley, evaluations again: Gauss–Newton with Kaufman's Jacobian (BIT 15:49–57, 1975). With
+   D_k = ∂M/∂s_k θ_M, r the residual and P⊥ the projector off the columns in use,
+
+       (DᵀP⊥D + μ diag) δ = Dᵀr
+
+   M′ are forward differences; where every column depends on one η, one more fill gives all of them.
+3. the lowest once more, until a step promises nothing.
+
+The law's kernel comes in as a function of explicit type (docs/decisions/004-refit.md).
+"""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from estimators.base import Floats
+from estimators.models.friction.base import SIGNATURE
+from estimators.numerics.jit import inline, kernel
+from estimators.numerics.nnls import Integers, nnls
+from estimators.numerics.normal_equations import copy, damped_step, gauss_newton, normal_equations
+from estimators.refit.lattice import interpolate, starts
+
+Law = Callable[[Floats, int, int, Floats, Floats, Floats], None]
+
+STEP: Final = 1e-5  # of s, for the columns' derivatives
+LIMIT: Final = 1.0  # largest step in s = ln η: a factor e
+ROUNDING: Final = 1e-13  # of yᵀy: changes of ρ that say nothing
+SMALLEST: Final = 1e-10  # step in s worth taking
+DAMPING: Final = 1e-3  # μ to begin with
+TRIALS: Final = 8  # of one step, with μ ten times larger each
+ITERATIONS: Final = 40
+PROBE: Final = 3  # iterations on evaluations that tell a runner-up from the lowest: the table has led to its bottom
+APART: Final = 0.05  # in ln η (or of the range): closer minima are one
+STARTS: Final = 16  # on the lattice that are run down in the table, at most
+
+
+class Problem(NamedTuple):
+    """What the kernels take, in this order; f: signed fixed columns, m: moving ones, q: nonlinear parameters."""
+
+    constants: Floats  # of the law
+    signals: Floats  # (B, 2, SIGNALS) where it is evaluated
+    columns: int  # it has
+    moving: Integers  # (m,) which of them η moves
+    owner: (
+        Integers  # (derivatives,) by which η the derivative columns are: (m,), or (q·m,) where one depends on several
+    )
+    separate: bool  # every column depends on one η
+    scale: Floats  # (3, q) lower and upper s, and 1 where s = ln η
+    band: Floats  # (width, B) WᵀW
+    cross: Floats  # (free + f + 1, B) Wᵀ[Q F y], F and y projected off the unsigned fixed columns Q
+    block: Floats  # (f + 1, f + 1) [F y]ᵀ[F y], likewise
+    signed: Integers  # (f + m,)
+
+
+PROBLEM: Final = (
+    f"FunctionType({SIGNATURE}), f8[::1], f8[:, :, ::1], i8, i8[::1], i8[::1], b1, f8[:, ::1], "
+    "f8[:, ::1], f8[:, ::1], f8[:, ::1], i8[::1]"
+)
+
+
+@inline
+def _fill(law: Law, p: Problem, s: Floats, every: Floats, M: Floats) -> None:
+    """M (m, B): the moving columns at s; every: (columns, B) scratch."""
+    eta = np.empty(len(s))
+    for k in range(len(s)):
+        eta[k] = np.exp(s[k]) if p.scale[2, k] > 0.0 else s[k]
+    law(p.signals, 0, 1, p.constants, eta, every.T)
+    for c in range(len(p.moving)):
+        copy(every[p.moving[c]], M[c])
+
+
+@inline
+def _project(p: Problem, K: Floats, c: Floats, size: Floats, theta: Floats, state: Integers, scratch: Floats) -> float:
+    """ρ from the normal equations of [F M …]; fills theta and state (f + m,)."""
+    yy = p.block[-1, -1]
+    value = yy - nnls(K, c, p.signed, size, yy, theta, state, scratch)
+    return value if np.isfinite(value) else np.inf
+
+
+@inline
+def _derivatives(law: Law, p: Problem, s: Floats, every: Floats, X: Floats) -> int:
+    """Fill the rows after M in X = [M M′] at s; returns the number of fills."""
+    m, q = len(p.moving), len(s)
+    beside, M = np.empty(q), np.empty((m, X.shape[1]))
+    fills = 1 if p.separate else q
+    for k in range(fills):
+        for j in range(q):
+            step = STEP if s[j] + STEP <= p.scale[1, j] else -STEP
+            beside[j] = s[j] + step if p.separate or j == k else s[j]
+        _fill(law, p, beside, every, M)
+        for c in range(m):
+            j = p.owner[k * m + c]
+            factor = 1.0 / (beside[j] - s[j])
+            for b in range(X.shape[1]):
+                X[m + k * m + c, b] = factor * (M[c, b] - X[c, b])
+    return fills
+
+
+@inline
+def _longest(d: Floats) -> float:
+    longest = 0.0
+    for k in range(len(d)):
+        longest = max(longest, abs(d[k]))
+    return longest
+
+
+@inline
+def _near(a: Floats, b: Floats, scale: Floats, distance: float) -> bool:
+    """Whether no coordinate differs by more than distance: in ln η, or of the range."""
+    near = True
+    for k in range(len(a)):
+        unit = 1.0 if scale[2, k] > 0.0 else scale[1, k] - scale[0, k]
+        near = near and abs(a[k] - b[k]) <= distance * unit
+    return near
+
+
+@inline
+def _run_down(
+    p: Problem,
+    table: Floats,
+    tc: Floats,
+    ts: Floats,
+    lattice: int,
+    s: Floats,
+    tolerance: float,
+    known: Floats,
+    held: int,
+) -> float:
+    """Gauss–Newton from s, in place, on interpolated columns: no evaluation; returns ρ as the table has it.
+
+    Stops, with +∞, where it comes to one of the `held` known bottoms (bottoms, q).
+    """
+    m, q, n = len(p.moving), len(s), len(p.signed)
+    K, c, size = np.empty((n + m, n + m)), np.empty(n + m), np.empty(n + m)
+    theta, state, scratch, trial = np.empty(n), np.empty(n, np.int64), np.empty((n + 1, n)), np.empty(q)
+    H, g, d = np.empty((q, q)), np.empty(q), np.empty(q)
+    interpolate(table, tc, ts, lattice, p.owner, p.scale, s, m, K, c, size)
+    value = _project(p, K, c, size, theta, state, scratch)
+    mu = DAMPING
+    for _ in range(ITERATIONS):
+        gauss_newton(K, c, state, theta, m, p.owner, H, g)
+        moved = False
+        for _ in range(TRIALS):
+            promise = damped_step(H, g, mu, s, p.scale, LIMIT, d)
+            if promise <= tolerance * value or _longest(d) <= SMALLEST:
+                break
+            for k in range(q):
+                trial[k] = s[k] + d[k]
+            interpolate(table, tc, ts, lattice, p.owner, p.scale, trial, m, K, c, size)
+            attempt = _project(p, K, c, size, theta, state, scratch)
+            if attempt <= value:
+                copy(trial, s)
+                value = attempt
+                mu *= 0.1
+                moved = True
+                break
+            mu *= 10.0
+        if not moved:
+            break
+        for i in range(held):
+            if _near(s, known[i], p.scale, 0.5 * APART):
+                return np.inf
+    return value
+
+
+@inline
+def _polish(
+    law: Law, p: Problem, s: Floats, iterations: int, tolerance: float, theta: Floats, X: Floats, count: Integers
+) -> float:
+    """Gauss–Newton from s, in place, on evaluations, until a step promises less than tolerance·ρ; returns ρ.
+
+    Fills theta (f + m,) and X (m + derivatives, B) = [M M′] at s; adds to count: evaluations, fills.
+    """
+    m, q, n, nodes = len(p.moving), len(s), len(p.signed), X.shape[1]
+    total = n + len(p.owner)
+    K, c, size = np.empty((total, total)), np.empty(total), np.empty(total)
+    state, scratch, trial, attempted = np.empty(n, np.int64), np.empty((n + 1, n)), np.empty(q), np.empty(n)
+    H, g, d = np.empty((q, q)), np.empty(q), np.empty(q)
+    every, M = np.empty((p.columns, nodes)), np.empty((m, nodes))
+    _fill(law, p, s, every, X[:m])
+    normal_equations(X[:m], p.band, p.cross, p.block, K, c, size)
+    value = _project(p, K, c, size, theta, state, scratch)
+    count[0] += 1
+    count[1] += 1
+    mu = DAMPING
+    for iteration in range(iterations + 1):
+        count[1] += _derivatives(law, p, s, every, X)
+        normal_equations(X, p.band, p.cross, p.block, K, c, size)
+        gauss_newton(K, c, state, theta, m, p.owner, H, g)
+        moved = False
+        for _ in range(TRIALS if iteration < iterations else 0):
+            promise = damped_step(H, g, mu, s, p.scale, LIMIT, d)
+            if promise <= tolerance * value or _longest(d) <= SMALLEST:
+                break
+            for k in range(q):
+                trial[k] = s[k] + d[k]
+            _fill(law, p, trial, every, M)
+            normal_equations(M, p.band, p.cross, p.block, K, c, size)
+            attempt = _project(p, K, c, size, attempted, state, scratch)
+            count[0] += 1
+            count[1] += 1
+            if attempt <= value + ROUNDING * p.block[-1, -1]:
+                copy(trial, s)
+                copy(attempted, theta)
+                for column in range(m):
+                    copy(M[column], X[column])
+                value = attempt
+                mu *= 0.1
+                moved = True
+                break
+            mu *= 10.0
+        if not moved:
+            break
+    return value
+
+
+@inline
+def _insert(value: float, s: Floats, scale: Floats, best: Floats, where: Floats, held: int) -> int:
+    """Keep (value, s) among the held lowest so far, in order, unless a lower one is within APART; returns how many."""
+    for i in range(held):
+        near = _near(s, where[i], scale, APART)
+        if near and best[i] <= value:
+            return held
+        if near:  # the other is the worse of the two: take it out
+            for j in range(i, held - 1):
+                best[j] = best[j + 1]
+                copy(where[j + 1], where[j])
+            held -= 1
+            break
+    if held == len(best):
+        if value >= best[held - 1]:
+            return held
+        held -= 1
+    place = held
+    while place > 0 and best[place - 1] > value:
+        best[place] = best[place - 1]
+        copy(where[place - 1], where[place])
+        place -= 1
+    best[place] = value
+    copy(s, where[place])
+    return held + 1
+
+
+@inline
+def _survey(law: Law, p: Problem, lattice: int, tolerance: float, best: Floats, where: Floats, count: Integers) -> int:
+    """Step 1: the lowest distinct bottoms in best and where (as many, q); returns how many."""
+    q, m, n, nodes = p.scale.shape[1], len(p.moving), len(p.signed), p.signals.shape[0]
+    f = n - m
+    fills = lattice if p.separate else lattice**q
+    every, s, place = np.empty((p.columns, nodes)), np.empty(q), np.empty(q, np.int64)
+    values, theta = np.empty(lattice**q), np.empty(n)
+    state, scratch = np.empty(n, np.int64), np.empty((n + 1, n))
+    K, c, size = np.empty((n, n)), np.empty(n), np.empty(n)
+    store, M = np.empty((m * lattice if p.separate else 0, nodes)), np.empty((m, nodes))
+    count[0] += fills
+    count[1] += fills
+    if p.separate:
+        for i in range(lattice):
+            for k in range(q):
+                s[k] = p.scale[0, k] + (p.scale[1, k] - p.scale[0, k]) * i / (lattice - 1)
+            _fill(law, p, s, every, M)
+            for column in range(m):
+                copy(M[column], store[column * lattice + i])
+    total = f + len(store)
+    table, tc, ts = np.empty((total, total)), np.empty(total), np.empty(total)
+    normal_equations(store, p.band, p.cross, p.block, table, tc, ts)
+    index = np.arange(n)
+    for point in range(len(values)):
+        rest = point
+        for k in range(q):
+            place[k] = rest % lattice
+            rest //= lattice
+        if p.separate:
+            for column in range(m):
+                index[f + column] = f + column * lattice + place[p.owner[column]]
+            for i in range(n):
+                for j in range(n):
+                    K[i, j] = table[index[i], index[j]]
+                c[i], size[i] = tc[index[i]], ts[index[i]]
+        else:
+            for k in range(q):
+                s[k] = p.scale[0, k] + (p.scale[1, k] - p.scale[0, k]) * place[k] / (lattice - 1)
+            _fill(law, p, s, every, M)
+            normal_equations(M, p.band, p.cross, p.block, K, c, size)
+        values[point] = _project(p, K, c, size, theta, state, scratch)
+    found = np.empty(STARTS, np.int64)
+    held = 0
+    for i in range(starts(values, lattice, q, found)):
+        point = found[i]
+        for k in range(q):
+            s[k] = p.scale[0, k] + (p.scale[1, k] - p.scale[0, k]) * (point % lattice) / (lattice - 1)
+            point //= lattice
+        value = values[found[i]]
+        if p.separate:
+            value = _run_down(p, table, tc, ts, lattice, s, tolerance, where, held)
+        if value < np.inf:
+            held = _insert(value, s, p.scale, best, where, held)
+    return held
+
+
+@kernel(f"i8({PROBLEM}, i8, i8, f8, f8, f8[::1], f8[:, ::1], f8[::1], f8[:, ::1], i8[::1])")
+def minima(
+    law: Law,
+    constants: Floats,
+    signals: Floats,
+    columns: int,
+    moving: Integers,
+    owner: Integers,
+    separate: bool,
+    scale: Floats,
+    band: Floats,
+    cross: Floats,
+    block: Floats,
+    signed: Integers,
+    lattice: int,
+    given: int,
+    coarse: float,
+    fine: float,
+    best: Floats,
+    where: Floats,
+    theta: Floats,
+    X: Floats,
+    count: Integers,
+) -> int:
+    """Fill best (minima,) and where (minima, q) with ρ and s of the lowest distinct minima, in order; returns how many.
+
+    given: of where's rows, already there to begin from; 0: the lattice is surveyed. coarse, fine: the part of ρ that
+    the last step may still promise, elsewhere and for the lowest, of which theta and X are (see _polish). count: (2,)
+    evaluations of ρ and fills of the moving columns.
+    """
+    p = Problem(constants, signals, columns, moving, owner, separate, scale, band, cross, block, signed)
+    bottoms, places = np.empty(len(best)), np.empty(where.shape)
+    for i in range(given):
+        copy(where[i], places[i])
+    found = given if given > 0 else _survey(law, p, lattice, coarse, bottoms, places, count)
+    held, s = 0, np.empty(where.shape[1])
+    for i in range(found + 1):
+        last = i == found
+        if last and held == 0:
+            break
+        copy(where[0] if last else places[i], s)
+        iterations, tolerance = (ITERATIONS, fine) if last else (PROBE, coarse)
+        value = _polish(law, p, s, iterations, tolerance, theta, X, count)
+        if last:
+            best[0] = value
+            copy(s, where[0])
+        else:
+            held = _insert(value, s, scale, best, where, held)
+    return held
+
+
+@kernel("f8(f8[:, ::1], i8[::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], i8[::1])")
+def residual(every: Floats, moving: Integers, band: Floats, cross: Floats, block: Floats, signed: Integers) -> float:
+    """ρ for a law's columns (columns, B), for a search from outside."""
+    m, n = len(moving), len(signed)
+    M, K, c, size = np.empty((m, every.shape[1])), np.empty((n, n)), np.empty(n), np.empty(n)
+    theta, state, scratch = np.empty(n), np.empty(n, np.int64), np.empty((n + 1, n))
+    for column in range(m):
+        copy(every[moving[column]], M[column])
+    normal_equations(M, band, cross, block, K, c, size)
+    value = block[-1, -1] - nnls(K, c, signed, size, block[-1, -1], theta, state, scratch)
+    return value if np.isfinite(value) else np.inf

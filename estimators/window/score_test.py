@@ -1,0 +1,251 @@
+"""What one look at a window says about θ and η.
+
+With η frozen, y = Φθ + e is explained by least squares; the tangents T_k = ∂(Φθ)/∂s_k (shape.py) tell whether another η
+would explain more: the first Gauss–Newton step δs of [Φ T] and its standard deviation.
+Reference: Golub & Pereyra 1973 (variable projection); irj-joint design, section 3.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.base import Floats, Rows
+from estimators.models.nonlinear_block import Shape
+from estimators.numerics.jit import inline, kernel
+from estimators.window.row_history import History
+
+NEAR: Final = 0.01  # of s: slopes of an η so near are as good
+OWN: Final = 1e-9  # of a column's square, that those before it do not imitate: below, eigenvalues are looked at
+SMALL: Final = 1e-12  # of the largest eigenvalue: directions below it are none
+
+
+class Prior(NamedTuple):
+    """What is known of θ before a window, in units of the whitened residual variance."""
+
+    theta: Floats  # (parameters,)
+    information: Floats  # (parameters, parameters)
+
+    def root(self) -> Floats:
+        """R with RᵀR = information: (known, parameters), a row per direction that is known."""
+        scale = np.sqrt(np.diag(self.information))
+        told = np.flatnonzero(scale > 0.0)
+        part = self.information[np.ix_(told, told)] / np.outer(scale[told], scale[told])
+        values, vectors = np.linalg.eigh(part)
+        rows = np.zeros((len(told), len(scale)))
+        rows[:, told] = (vectors * np.sqrt(np.maximum(values, 0.0))).T * scale[told]
+        return rows
+
+
+def nothing(parameters: int) -> Prior:
+    """No prior."""
+    return Prior(np.zeros(parameters), np.zeros((parameters, parameters)))
+
+
+class Explanation(NamedTuple):
+    """A window explained with η frozen."""
+
+    theta: Floats  # (parameters,)
+    variance: float  # residual, whitened, per degree of freedom
+    unchanged: float  # by how much χ² of the prior's own θ is worse than that of theta, in units of `variance` = 1
+    signal: float  # mean square of y, whitened
+    step: Floats  # (nonlinear,) of s
+    sigma: Floats  # (nonlinear,) of that step, for a residual variance of 1
+    spread: Floats  # (parameters,) standard deviations of θ with η free, for a residual variance of 1
+    gram: Floats  # [ΦᵀΦ ΦᵀT; TᵀΦ TᵀT] + prior
+    inverse: Floats  # gram⁻¹
+    mean: Floats  # the same products, without prior, a row
+    rows: int
+
+
+class Slopes:
+    """The slopes of the rows of a history (shape.Shape.slopes), each formed once for an η and those very near to it."""
+
+    def __init__(self) -> None:
+        self._ring = np.zeros((0, 0, 0))
+        self._shape: Shape | None = None
+        self._eta = np.zeros(0)
+        self._first = self._last = 0  # numbers of the rows whose slopes are there
+
+    def since(self, history: History, rows: Rows, shape: Shape, eta: Floats) -> Floats:
+        """A ring (size, moving, nonlinear), in which the row of number n has the place n % size.
+
+        rows: the last of the history, which are wanted.
+        """
+        first = history.total - len(rows.time)
+        if shape is not self._shape or not (np.abs(shape.distance(self._eta, eta)) <= NEAR).all():
+            self._shape, self._eta = shape, eta.copy()
+            self._ring = np.zeros((history.room, len(shape.moving), len(eta)))
+            self._first = self._last = first
+        if first > self._last or self._first > history.total:
+            self._first = self._last = first
+        for begin, end in ((first, self._first), (self._last, history.total)):
+            if begin < end:
+                fresh = rows.part(slice(begin - first, end - first))
+                self._ring[np.arange(begin, end) % len(self._ring)] = shape.slopes(fresh, self._eta)
+        self._first, self._last = min(first, self._first), history.total
+        return self._ring
+
+
+def explain(rows: Rows, slopes: Floats, first: int, shape: Shape, noise: Floats, before: Prior) -> Explanation:
+    """Least squares over rows with η frozen; before: what else is known.
+
+    slopes: ring of Slopes, in which the rows stand from number `first` on; noise: (outputs,) variances, whitened units
+    come out.
+    """
+    p, q, place = len(before.theta), slopes.shape[2], shape.place
+    weight = 1.0 / np.sqrt(noise)
+    gram, cross = np.zeros((p, p)), np.zeros(p)
+    count = int(_normal(rows.phi, rows.y, weight, gram, cross))
+    solution = _inverse(gram + before.information) @ (cross + before.information @ before.theta)
+    products, right, sums = np.zeros((p + q, p + q)), np.zeros(p + q), np.zeros(SUMS)
+    _score(
+        rows.phi, rows.y, weight, slopes, first, place.output, place.sign, shape.moving, solution, before.theta,
+        products, right, sums,
+    )  # fmt: skip
+    known = int(np.count_nonzero(np.diag(before.information)))
+    right[:p] -= before.information @ (solution - before.theta)
+    whole = products.copy()
+    whole[:p, :p] += before.information
+    inverse = _inverse(whole)
+    spread = np.sqrt(np.maximum(np.diag(inverse), 0.0))
+    return Explanation(
+        solution,
+        float(sums[RESIDUAL]) / max(1, count - p + known),
+        float(sums[OLD] - sums[RESIDUAL]),
+        float(sums[SIGNAL]) / max(1, count),
+        (inverse @ right)[p:],
+        spread[p:],
+        spread[:p],
+        whole,
+        inverse,
+        products / max(1, count),
+        count,
+    )
+
+
+def _inverse(gram: Floats) -> Floats:
+    """Inverse of AᵀA, infinite spread where A says nothing."""
+    inverse = np.empty_like(gram)
+    if _invert(gram, inverse):
+        return inverse
+    lengths = np.sqrt(np.diag(gram))
+    lengths[~(lengths > 0.0)] = 1.0
+    values, vectors = np.linalg.eigh(gram / lengths / lengths[:, np.newaxis])
+    inverse = (vectors / np.maximum(values, SMALL * values[-1])) @ vectors.T
+    return np.asarray(inverse / lengths / lengths[:, np.newaxis])
+
+
+@kernel("b1(f8[:, ::1], f8[:, ::1])")
+def _invert(gram: Floats, inverse: Floats) -> bool:
+    """Fill the inverse of a symmetric matrix by Cholesky; False where a column all but depends on others."""
+    n = len(gram)
+    factor = np.zeros((n, n))  # of gram, then its inverse, lower triangles
+    for j in range(n):
+        for i in range(j, n):
+            entry = gram[i, j]
+            for k in range(j):
+                entry -= factor[i, k] * factor[j, k]
+            if i > j:
+                factor[i, j] = entry / factor[j, j]
+            elif entry > OWN * gram[j, j]:
+                factor[j, j] = np.sqrt(entry)
+            else:
+                return False
+    for j in range(n):
+        factor[j, j] = 1.0 / factor[j, j]
+        for i in range(j + 1, n):
+            entry = 0.0
+            for k in range(j, i):
+                entry -= factor[i, k] * factor[k, j]
+            factor[i, j] = entry / factor[i, i]
+    for i in range(n):
+        for j in range(i + 1):
+            entry = 0.0
+            for k in range(i, n):
+                entry += factor[k, i] * factor[k, j]
+            inverse[i, j] = inverse[j, i] = entry
+    return True
+
+
+RESIDUAL, OLD, SIGNAL, SUMS = range(4)  # Σ of squares, whitened: y − Φθ, y − Φ·(the prior's θ), y
+
+
+@inline
+def _rank_one(row: Floats, gram: Floats) -> None:
+    """Add row·rowᵀ to the lower triangle of gram."""
+    for i in range(len(row)):
+        for j in range(i + 1):
+            gram[i, j] += row[i] * row[j]
+
+
+@inline
+def _mirror(gram: Floats) -> None:
+    for i in range(len(gram)):
+        for j in range(i):
+            gram[j, i] = gram[i, j]
+
+
+@kernel("i8(f8[:, :, ::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[::1])")
+def _normal(phi: Floats, y: Floats, weight: Floats, gram: Floats, cross: Floats) -> int:
+    """ΦᵀΦ and Φᵀy of the outputs that are finite, whitened; returns how many."""
+    count, row = 0, np.empty(phi.shape[2])
+    for r in range(len(y)):
+        for o in range(y.shape[1]):
+            if not np.isfinite(y[r, o]):
+                continue
+            target = y[r, o] * weight[o]
+            for i in range(len(row)):
+                row[i] = phi[r, o, i] * weight[o]
+                cross[i] += row[i] * target
+            _rank_one(row, gram)
+            count += 1
+    _mirror(gram)
+    return count
+
+
+@kernel(
+    "void(f8[:, :, ::1], f8[:, ::1], f8[::1], f8[:, :, ::1], i8, i8, f8, i8[::1], f8[::1], f8[::1], "
+    "f8[:, ::1], f8[::1], f8[::1])"
+)
+def _score(
+    phi: Floats,
+    y: Floats,
+    weight: Floats,
+    slopes: Floats,
+    first: int,
+    output: int,
+    sign: float,
+    moving: NDArray[np.int64],
+    theta: Floats,
+    before: Floats,
+    products: Floats,
+    right: Floats,
+    sums: Floats,
+) -> None:
+    """[Φ T]ᵀ[Φ T], [Φ T]ᵀ(y − Φθ) and SUMS of the outputs that are finite, whitened."""
+    p, q = len(theta), slopes.shape[2]
+    row = np.empty(p + q)
+    for r in range(len(y)):
+        own = (first + r) % len(slopes)
+        for o in range(y.shape[1]):
+            if not np.isfinite(y[r, o]):
+                continue
+            w = weight[o]
+            residual = old = target = y[r, o] * w
+            for i in range(p):
+                row[i] = phi[r, o, i] * w
+                residual -= row[i] * theta[i]
+                old -= row[i] * before[i]
+            for k in range(q):
+                row[p + k] = 0.0
+                if o == output:
+                    for c in range(len(moving)):
+                        row[p + k] += sign * w * slopes[own, c, k] * theta[moving[c]]
+            for i in range(p + q):
+                right[i] += row[i] * residual
+            _rank_one(row, products)
+            sums[RESIDUAL] += residual * residual
+            sums[OLD] += old * old
+            sums[SIGNAL] += target * target
+    _mirror(products)

@@ -1,0 +1,144 @@
+"""What can go wrong between a sensor and a reader, switched on one by one, drawn from a seed, and counted as truth."""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from hil_rig.messages import Field, Floats, Frame, Message
+from hil_rig.plants.base import RigError
+from hil_rig.wire.emulator import Wire
+
+# kind → what its value is
+KINDS: Final = {
+    "garbage": "probability that bytes which are no frame precede a frame",
+    "truncate": "probability that a frame loses its end",
+    "crc": "probability that a packet's checksum is wrong (serial only)",
+    "unknown": "probability that a frame with an unknown id precedes a frame",
+    "drop": "probability that a frame is not sent",
+    "nan": "probability that one field of a frame carries the marker for no value",
+    "wrap": "bits after which the position encoders start again",
+    "jitter": "ms by which frames are late at most, at random, in order",
+    "skew": "FIELD:ms by which one field is old, as torque:3 or LINK.torque:3",
+}
+_DAMAGE: Final = ("drop", "truncate", "crc")  # at most one of these befalls a frame
+
+
+class Faults:
+    """The faults of one run. `counts`: how many of each were injected; settings for wrap and skew."""
+
+    def __init__(self, specifications: Iterable[str], seed: int) -> None:
+        """specifications: "KIND=VALUE" each. Raises RigError."""
+        self.counts: dict[str, float] = {}
+        self._chance: dict[str, float] = {}
+        self.wrap: int | None = None
+        self.jitter = 0.0  # s
+        self._skew: dict[str, float] = {}  # field → s
+        self._rng = np.random.default_rng([seed, 0xFA17])
+        for specification in specifications:
+            kind, _, value = specification.partition("=")
+            if kind not in KINDS:
+                raise RigError(f'unknown fault "{kind}", expected one of {", ".join(KINDS)}')
+            try:
+                self._set(kind, value)
+            except ValueError as error:
+                raise RigError(f"fault {kind}: expected {KINDS[kind]}, found {value!r}") from error
+
+    def _set(self, kind: str, value: str) -> None:
+        if kind == "wrap":
+            self.wrap = int(value)
+            if not 2 <= self.wrap <= 31:
+                raise ValueError(value)
+            self.counts["wrap"] = self.wrap
+            return
+        field, _, number = value.rpartition(":") if kind == "skew" else ("", "", value)
+        amount = float(number)
+        if amount < 0 or not np.isfinite(amount) or (kind == "skew" and not field):
+            raise ValueError(value)
+        if kind == "skew":
+            self._skew[field] = amount / 1e3
+            self.counts[f"skew {field}"] = amount
+        elif kind == "jitter":
+            self.jitter = amount / 1e3
+            self.counts["jitter"] = 0
+        elif amount > 1:
+            raise ValueError(value)
+        else:
+            self._chance[kind] = amount
+            self.counts[kind] = 0
+
+    def check(self, messages: Sequence[Message], wire: Wire) -> None:
+        """Raise RigError for a fault that this wire or these messages cannot have."""
+        names = {name for one in messages for field in one.fields for name in (field.name, f"{one.name}.{field.name}")}
+        for field in self._skew.keys() - names:
+            raise RigError(f'fault skew: unknown field "{field}", expected one of {", ".join(sorted(names))}')
+        if "crc" in self._chance:
+            wire.miscounted(Frame(messages[0], 0, b"\0"))
+
+    def on_messages(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+        """Encoders that start again."""
+        if self.wrap is None:
+            return tuple(messages)
+        return tuple(replace(one, fields=tuple(self._wrapped(field) for field in one.fields)) for one in messages)
+
+    def _wrapped(self, field: Field) -> Field:
+        return replace(field, wrap=self.wrap) if field.name == "position" else field
+
+    def skew_of(self, message: Message, field: Field) -> float:
+        """s by which this field is old."""
+        return self._skew.get(f"{message.name}.{field.name}", self._skew.get(field.name, 0.0))
+
+    def on_frame(self, frame: Frame, wire: Wire) -> list[bytes]:
+        """What really goes on the wire for a frame."""
+        if not self._chance:
+            return [wire.form(frame)]
+        units = []
+        if self._strikes("garbage"):
+            units.append(wire.rubbish(self._rng))
+        if self._strikes("unknown"):
+            units.append(wire.stranger(self._rng))
+        if self._strikes("nan"):
+            frame = frame.without(int(self._rng.integers(len(frame.message.fields))))
+        damage = next((kind for kind in _DAMAGE if self._strikes(kind)), "")
+        if damage == "truncate":
+            units.append(wire.cut(frame, self._rng))
+        elif damage == "crc":
+            units.append(wire.miscounted(frame))
+        elif not damage:
+            units.append(wire.form(frame))
+        return units
+
+    def _strikes(self, kind: str) -> bool:
+        strikes = kind in self._chance and self._rng.random() < self._chance[kind]
+        if strikes:
+            self.counts[kind] += 1
+        return strikes
+
+    def lateness(self) -> float:
+        """s by which the next frames are held back."""
+        if not self.jitter:
+            return 0.0
+        self.counts["jitter"] += 1
+        return float(self._rng.uniform(0.0, self.jitter))
+
+
+class Late:
+    """One channel's values as they were some time ago, between samples by interpolation."""
+
+    def __init__(self, delay: float) -> None:
+        """delay: samples."""
+        whole = int(delay)
+        self._part = delay - whole
+        self._past: deque[float] = deque(maxlen=whole + 2)
+
+    def __call__(self, values: Floats) -> Floats:
+        """(rows,) → (rows,); before the first value there was nothing but the first value."""
+        late = np.empty_like(values)
+        for row, value in enumerate(values):
+            if not self._past:
+                self._past.extend([value] * (self._past.maxlen or 0))
+            self._past.append(value)
+            late[row] = (1 - self._part) * self._past[1] + self._part * self._past[0]
+        return late
