@@ -133,7 +133,9 @@ def _init(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from daq.config.load import ConfigError, load, routes
+    from daq.config.load import load
+    from daq.config.routes import routes
+    from daq.config.words import ConfigError
 
     try:
         config = load(options.config)
@@ -148,7 +150,8 @@ def _check(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     preload()
-    from daq.config.load import ConfigError, load
+    from daq.config.load import load
+    from daq.config.words import ConfigError
     from daq.processes.process import configure_logging
     from daq.processes.supervisor import Service, StartError
 
@@ -254,13 +257,13 @@ def _baseline(options: argparse.Namespace) -> int:
 
 
 def _schema(options: argparse.Namespace) -> int:
-    from daq.stream.schema import run
+    from daq.commands.schema import run
 
     return run(options)
 
 
 def _keys(options: argparse.Namespace) -> int:
-    from daq.stream.keys import run
+    from daq.commands.keys import run
 
     return run(options)
 

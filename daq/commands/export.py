@@ -10,7 +10,8 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from daq.config.load import Config, routes
+from daq.config.routes import routes
+from daq.config.sections import Config
 from daq.recording.columns import RecordingError
 from daq.recording.reader import blocks, configuration, said
 from daq.stream.schema import WINDOW

@@ -9,13 +9,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from daq.config.load import Config, ConfigError, Joint, load, routes
+from daq.config.load import load
+from daq.config.routes import routes
+from daq.config.sections import Config, Joint
+from daq.config.words import ConfigError
 from daq.core.align import Aligner, Sorter
 from daq.recording.columns import Channels, RecordingError, is_configuration, load_columns, read
-from daq.replay.replay import readings_of
+from daq.replay.sources import readings_of
 from drivers.base import DriverError
 from estimators.alignment.channel_delay import Relation, Series, SkewError, delay
-from estimators.base import Floats, Nanoseconds
+from estimators.quantities import Floats, Nanoseconds
 
 REFERENCE: Final = "position"
 _EFFORTS: Final = ("torque", "force", "effort", "current")

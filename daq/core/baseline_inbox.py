@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import zmq
 
-from daq.commands.baseline import TOPIC, BaselineError, Baselines, parse, read
 from daq.processes.process import log
+from daq.state.baselines import TOPIC, Baselines, parse, read
+from daq.state.files import BaselineError
 from daq.stream.sockets import Socket, open_receiver
 
 EVERY: Final = 0.2  # s between two looks

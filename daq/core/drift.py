@@ -10,40 +10,18 @@ long. A baseline that cannot be told from zero has no percentage, and z decides 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-from pydantic import Field
 
+from daq.config.drift_limits import DriftSettings
+from daq.state.baselines import Baseline
 from daq.stream.update import Map
-from estimators.base import Estimate, Floats, Settings, Status
+from estimators.base import Estimate
+from estimators.quantities import Floats
 
 EVERY: Final = 1_000_000_000  # ns between two looks
 NOTHING: Final = 2.0  # σ₀, below which a baseline cannot be told from zero
-JUDGED: Final = (Status.VALID, Status.HELD)  # the values of which can be trusted
-
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-
-
-class DriftSettings(Settings):
-    """From where on a parameter is called drifted."""
-
-    percent: float = Field(default=10.0, gt=0, le=1000, description="% of the baseline")
-    z: float = Field(default=5.0, gt=0, le=1000, description="standard deviations of the change")
-    release: float = Field(
-        default=0.7, gt=0, le=1, description="share of a limit below which a parameter is within it again"
-    )
-    hold: float = Field(default=5.0, ge=0, le=3600, description="s for which it must be beyond, or within again")
-
-
-class Baseline(Settings):
-    """What a joint was when it was commissioned."""
-
-    since: Finite = Field(description="Unix s")
-    model: str
-    friction: dict[str, Any] | None = Field(default=None, description="the law in use then; None: not known")
-    values: dict[str, Finite]
-    deviations: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
 
 
 class Change(NamedTuple):

@@ -6,178 +6,19 @@ gives the same updates.
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from dataclasses import replace
-from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from daq.config.load import Config, Joint, digest, routes
-from daq.core.align import Aligner, Sorter
-from daq.core.drift import EVERY, JUDGED, Baseline, Drift
+from daq.config.load import digest
+from daq.config.routes import routes
+from daq.config.sections import Config
+from daq.core.align import Sorter
+from daq.core.joint_line import JointLine, Message, _described
+from daq.state.baselines import Baseline
 from daq.stream.curve_points import pack
-from daq.stream.update import Introduction, Map, Publication
-from estimators.base import Estimate, Floats, Nanoseconds, Phase, Status
-
-Message = tuple[bytes, bytes]  # topic, msgpack map
-
-STALE_EVERY = 500_000_000  # ns between two updates of a joint that has no data
-
-
-class JointLine:
-    """One joint: aligner, estimator, and when its next update is due."""
-
-    def __init__(
-        self, name: str, joint: Joint, publication: Publication, interval: int, executor: Executor | None
-    ) -> None:
-        self.name = name
-        self._build = partial(joint.build, 1.0 / joint.rate, executor)
-        self.estimator = self._build()
-        self.aligner = Aligner(joint, self.estimator.channels)
-        self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, taken off
-        self.samples = 0
-        self.updates = 0
-        self._publication = publication
-        self._interval = interval  # ns between two updates
-        self._slot = -1
-        self._stale = False
-        self._missing: tuple[str, ...] = ()  # what does not come although it should, in words
-        self._sources = [(role, joint.channels[role].signal) for role in self.estimator.channels]
-        rates = [joint.channels[role].rate or joint.rate for role in self.estimator.channels]
-        self._stale_after = np.array([max(joint.stale, 3 / rate) * 1e9 for rate in rates])  # ns
-        self._seen = np.zeros(len(self._sources) + 1, np.int64)  # ns, last arrival of each column
-        self._heard_until = 0  # ns, before which no channel can be silent for too long
-        self._last_arrival = 0  # ns
-        self._last_update = 0  # ns
-        self._model, self._limits = joint.model.kind, joint.drift
-        self._drift: Drift | None = None
-        self._baseline: Baseline | None = None  # what is to be compared with, told or not
-        self._friction: Map = {}  # the law that was in use when it was compared last
-        self._looked = -1  # s of the rows' clock
-
-    def absorb(
-        self, times: Nanoseconds, values: Floats, columns: NDArray[np.int32], epoch: int, now: Callable[[], int]
-    ) -> list[Message]:
-        """Align, estimate, publish where an interval ends. epoch: ns to add to get Unix time."""
-        arrival = int(times[-1])
-        self._last_arrival = arrival
-        self._seen[columns] = times
-        messages = self._recovered(arrival + epoch) if self._stale and not self._silent(arrival) else []
-        ticks, rows = self.aligner.absorb(times, values, columns)
-        self.samples += len(ticks)
-        for start, end, due in self._cuts(ticks):
-            self.estimator.absorb(ticks[start:end], rows[start:end])
-            messages += self._events(epoch)
-            if due:
-                messages += self._update(self.estimator.estimate(), int(ticks[end - 1]), arrival, epoch, now())
-        return messages
-
-    def watch(self, now: int, epoch: int) -> list[Message]:
-        """What is to be said when the joint, or one of its channels, gives no data. now: monotonic ns."""
-        if now < self._heard_until:
-            return []
-        if self._last_arrival == 0:
-            self._last_arrival = now
-        self._seen[self._seen == 0] = now
-        self._missing = self._silent(now)
-        if not self._missing:
-            self._heard_until = int((self._seen[:-1] + self._stale_after).min())
-            return []
-        messages: list[Message] = []
-        if not self._stale:
-            self._stale = True
-            messages.append(self._publication.event("fault", "; ".join(self._missing), (now + epoch) / 1e9))
-        if now - self._last_update < STALE_EVERY:
-            return messages
-        return messages + self._update(self.estimator.estimate(), now, self._last_arrival, epoch, now)
-
-    def resume(self, state: Mapping[str, Any]) -> None:
-        """Go on from what was kept. Raises NotTheSameError and what a damaged state raises, then starts anew."""
-        try:
-            self.estimator.resume(state)
-        except Exception:
-            self.estimator = self._build()
-            raise
-
-    def rebase(self, baseline: Baseline) -> None:
-        """What drift is measured against from the next update on."""
-        if baseline != self._baseline:
-            self._baseline, self._drift, self._looked = baseline, None, -1
-
-    def _silent(self, now: int) -> tuple[str, ...]:
-        """Every channel from which nothing comes, in words."""
-        silence = now - self._seen[:-1]
-        silent = (silence >= self._stale_after).nonzero()[0]
-        if len(silent) == 0:
-            return ()
-        if len(silent) == len(silence):
-            return (f"no data for {silence.min() / 1e9:.1f} s",)
-        return tuple(
-            f"no {role} ({signal}) for {silence[at] / 1e9:.1f} s"
-            for at, (role, signal) in enumerate(self._sources)
-            if at in silent
-        )
-
-    def _cuts(self, ticks: Nanoseconds) -> list[tuple[int, int, bool]]:
-        """Cut a batch where publishing intervals begin: (start, end, whether an update is due at end)."""
-        if not len(ticks):
-            return []
-        last = int(ticks[-1]) // self._interval
-        if last == self._slot:
-            return [(0, len(ticks), False)]
-        slots = ticks // self._interval
-        fresh = ((np.diff(slots, prepend=self._slot) > 0).nonzero()[0] + 1).tolist()
-        self._slot = last
-        cuts = [(start, end, True) for start, end in zip([0, *fresh[:-1]], fresh, strict=True)]
-        return [*cuts, (fresh[-1], len(ticks), False)] if fresh[-1] < len(ticks) else cuts
-
-    def _update(self, estimate: Estimate, tick: int, arrival: int, epoch: int, now: int) -> list[Message]:
-        self.updates += 1
-        self._last_update = now
-        if self._missing:
-            estimate = replace(estimate, phase=Phase.FAULTED, status=Status.FAULTED, reasons=self._missing)
-        timestamp = ((estimate.time or tick) + epoch) / 1e9
-        return [
-            self._publication.estimate(estimate, timestamp, (arrival + epoch) / 1e9, (now - arrival) / 1e9),
-            self._publication.residual(estimate, timestamp),
-            *(self._compare(self._baseline, estimate, timestamp) if self._baseline else ()),
-        ]
-
-    def _compare(self, baseline: Baseline, estimate: Estimate, timestamp: float) -> list[Message]:
-        """Once a second, the joint against its baseline."""
-        if estimate.status not in JUDGED or estimate.time // EVERY == self._looked:
-            return []
-        friction = self.estimator.friction()
-        fresh, self._looked = self._looked < 0 or friction != self._friction, estimate.time // EVERY
-        self._friction = friction
-        messages = []
-        if fresh:
-            drift = Drift(self._limits, baseline)
-            self._drift = drift if drift.fits(self._model, friction, estimate.names) else None
-            since = datetime.fromtimestamp(baseline.since, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-            text = f"drift is measured against that of {since}"
-            if self._drift is None:
-                text = "it is of another model or friction law: set it anew"
-            messages.append(self._publication.event("baseline", text, timestamp))
-        if self._drift is not None:
-            told, changes = self._drift.look(estimate)
-            messages.append(self._publication.drift(told, timestamp))
-            messages += [self._publication.event(change.kind, change.text, timestamp) for change in changes]
-        return messages
-
-    def _events(self, epoch: int) -> list[Message]:
-        messages = []
-        for event in self.estimator.events():
-            first, last = event.window or (0, 0)
-            window = ((first + epoch) / 1e9, (last + epoch) / 1e9) if event.window else None
-            messages.append(self._publication.event(event.kind, event.text, (event.time + epoch) / 1e9, window))
-        return messages
-
-    def _recovered(self, time: int) -> list[Message]:
-        self._stale, self._missing = False, ()
-        return [self._publication.event("recovered", "data again", time / 1e9)]
+from daq.stream.update import Introduction, Publication
 
 
 class Pipeline:
@@ -230,16 +71,3 @@ class Pipeline:
     def introduce(self, time: int) -> Message:
         """Who this is. time: Unix ns."""
         return self._introduction.message(time / 1e9)
-
-
-def _described(joint: Joint) -> Map:
-    model = joint.model.build()
-    return {
-        "model": joint.model.kind,
-        "unit": joint.model.unit(),
-        "rate": joint.rate,
-        "parameters": {
-            one.name: {"unit": one.unit, "low": one.low, "high": one.high, "equation": one.equation}
-            for one in (*model.parameters, *model.nonlinear)
-        },
-    }

@@ -10,14 +10,15 @@ from typing import Any, Final
 import msgpack
 import zmq
 
-from daq.commands.baseline import place
-from daq.config.load import Config
+from daq.config.sections import Config
 from daq.core.baseline_inbox import Rebasing
-from daq.core.checkpoint import FILE, Checkpoints
+from daq.core.checkpoint import Checkpoints
 from daq.core.pipeline import Pipeline
 from daq.core.refit_worker import Refits
 from daq.core.replayable_executor import Latch
 from daq.processes.process import Stop, endpoint, log
+from daq.state.checkpoint_file import FILE
+from daq.state.files import place
 from daq.stream.channel import Receiver
 from daq.stream.sockets import open_publisher
 from daq.stream.transcript import Batch, Clock, Transcript

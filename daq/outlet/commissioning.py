@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from daq.commands.baseline import TOPIC, BaselineError, Baselines, parse, read, write
-from daq.core.drift import JUDGED, Baseline
 from daq.outlet.history import History
 from daq.processes.process import log
+from daq.state.baselines import JUDGED, TOPIC, Baseline, Baselines, parse, read, write
+from daq.state.files import BaselineError
 from daq.stream.sockets import Socket
 
 EVERY: Final = 1.0  # s between two looks at the file

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import zmq
 
-from daq.commands.baseline import BaselineError, make_token, place
-from daq.config.load import Config
-from daq.core.checkpoint import FILE, Writer
+from daq.config.sections import Config
 from daq.outlet.baseline_request import BaselineRequest
 from daq.outlet.commissioning import Commissioning
 from daq.outlet.history import JointLabel
 from daq.outlet.server import serve
 from daq.processes.process import CannotStartError, endpoint, log
+from daq.state.checkpoint_file import FILE, Writer
+from daq.state.files import BaselineError, make_token, place
 from daq.stream.keys import Curve, KeyFileError, read_pair
 from daq.stream.sockets import EndpointError, Socket, open_publisher
 

@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from daq.config import load as config
-from daq.config.load import Config
+from daq.config.routes import wanted
+from daq.config.sections import Config
 from daq.processes.process import CannotStartError, Stop, endpoint, log
 from daq.stream.channel import Sender
 from drivers.base import Driver, EndOfFileError, LinkError, LinkPausedError
@@ -28,7 +28,7 @@ def run(name: str, settings: Config, runtime: Path, ready: Callable[[], None]) -
     opened = restarted = (runtime / f"{name}.opened").exists()
     pause = BACK_OFF[0]
     while not stop.asked:
-        driver = settings.drivers[name].open(config.wanted(settings, name))
+        driver = settings.drivers[name].open(wanted(settings, name))
         try:
             with driver:
                 (runtime / f"{name}.opened").touch()

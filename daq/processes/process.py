@@ -16,7 +16,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from daq.config.load import Config, revive
+from daq.config.load import revive
+from daq.config.sections import Config
 
 PR_SET_NAME: Final = 15
 PR_SET_PDEATHSIG: Final = 1

@@ -19,7 +19,7 @@ from typing import Final
 import msgpack
 import zmq
 
-from daq.config.load import Config
+from daq.config.sections import Config
 from daq.processes.forkserver import CONTEXT, CORE, DRIVER, OUTLET, RECORDER
 from daq.processes.process import EXIT_CANNOT_START, endpoint, last_words, live, log
 from daq.stream.sockets import open_publisher

@@ -19,11 +19,12 @@ import numpy as np
 from pydantic import Field, model_validator
 from scipy.io import loadmat
 
-from daq.config.load import Name, Section, read_toml, validate
+from daq.config.load import read_toml, validate
+from daq.config.sections import Name, Section
 from drivers.base import nearest
 from drivers.units import Quantity, Scale
 from estimators.alignment.channel_delay import Series
-from estimators.base import Floats
+from estimators.quantities import Floats
 
 Channels = dict[str, dict[str, Series]]  # joint → role → channel
 

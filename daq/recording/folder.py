@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from daq.config.load import Record
+from daq.config.sections import Record
 from daq.processes.process import log
 
 

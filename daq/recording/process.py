@@ -16,7 +16,8 @@ from typing import Final
 import msgpack
 import zmq
 
-from daq.config.load import Config, digest
+from daq.config.load import digest
+from daq.config.sections import Config
 from daq.processes.process import Stop, endpoint, log
 from daq.recording.folder import Shelf
 from daq.recording.json_channels import JsonChannels

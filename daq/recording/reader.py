@@ -12,7 +12,7 @@ from mcap.records import Attachment, Channel, McapRecord, Message, Metadata
 from mcap.stream_reader import StreamReader
 from pydantic import ValidationError
 
-from daq.config.load import Config
+from daq.config.sections import Config
 from daq.recording.columns import RecordingError
 from daq.recording.folder import recordings
 from daq.recording.process import BLOCKS

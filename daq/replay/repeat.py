@@ -17,8 +17,12 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
-from daq.config.load import Config, ConfigError, Route, load, routes
-from daq.core.pipeline import Message, Pipeline
+from daq.config.load import load
+from daq.config.routes import Route, routes
+from daq.config.sections import Config
+from daq.config.words import ConfigError
+from daq.core.joint_line import Message
+from daq.core.pipeline import Pipeline
 from daq.core.replayable_executor import Latch
 from daq.recording.columns import RecordingError
 from daq.recording.json_channels import finite
@@ -26,7 +30,7 @@ from daq.recording.reader import before, blocks, configuration, said
 from daq.replay.replay import Played, line, tell
 from daq.stream.transcript import Batch, Block
 from daq.stream.update import Map
-from estimators.refit.job import Inline
+from estimators.refit.inline import Inline
 
 
 class Turn(NamedTuple):

@@ -3,10 +3,8 @@
 Files are ZeroMQ's own certificates: NAME.key is public, NAME.key_secret is not and belongs to its owner alone (0600).
 """
 
-import argparse
 import os
 import stat
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -85,25 +83,3 @@ def create(folder: Path, name: str) -> tuple[Path, Path]:
     finally:
         os.umask(before)
     return public, secret
-
-
-def run(options: argparse.Namespace) -> int:
-    """`jointwatch keys FOLDER [CLIENT …]`: the server's pair, unless it is there, and one pair for each client."""
-    folder: Path = options.folder
-    try:
-        if not (folder / f"{SERVER}.key_secret").exists():
-            print(create(folder, SERVER)[1])
-        (folder / CLIENTS).mkdir(exist_ok=True)
-        for name in options.client:
-            public, secret = create(folder, name)
-            public.rename(folder / CLIENTS / public.name)
-            print(secret)
-    except (KeyFileError, OSError) as error:
-        print(f"jointwatch: {error}", file=sys.stderr)
-        return 1
-    print(
-        f'[publish]\ncurve = {{ secret = "{folder}/{SERVER}.key_secret", clients = "{folder}/{CLIENTS}" }}\n'
-        f"Give each client its own .key_secret and {folder}/{SERVER}.key; nothing else.",
-        file=sys.stderr,
-    )
-    return 0

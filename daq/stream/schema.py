@@ -4,9 +4,6 @@ A number that is not known yet is NaN in the stream (msgpack) and left out of th
 is always known is required. Written for simple readers: one plain type a field, no references, no unions.
 """
 
-import argparse
-import json
-import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -161,23 +158,3 @@ def schema(family: str, parameters: Iterable[str] = ()) -> Schema:
     properties = HEAD | fields(list(parameters))
     body = _object(title, properties, (name for name in properties if name not in optional))
     return {"$schema": DIALECT, "title": family.rstrip("/")} | body
-
-
-def run(options: argparse.Namespace) -> int:
-    """`jointwatch schema [WHAT]`: of a topic, of the configuration, or of all topics by name."""
-    names = {family.rstrip("/"): family for family in TOPICS}
-    if options.what == "config":
-        from daq.config.load import Config
-
-        found = Config.model_json_schema(by_alias=True)
-        found["properties"].pop("folder", None)
-    elif options.what is None:
-        found = {name: schema(family) for name, family in names.items()}
-    elif options.what in names:
-        found = schema(names[options.what])
-    else:
-        known = ", ".join((*names, "config"))
-        print(f'jointwatch: unknown schema "{options.what}", expected one of {known}', file=sys.stderr)
-        return 2
-    print(json.dumps(found, indent=2, ensure_ascii=False))
-    return 0

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from estimators.base import Floats
+from estimators.quantities import Floats
 
 Mask = NDArray[np.bool_]
 

@@ -27,8 +27,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.base import Floats
 from estimators.numerics.jit import inline
+from estimators.quantities import Floats
 
 WINDOW: Final = 128  # frames
 PROPORTIONAL: Final = 0.3  # the loop of window minima is critically damped with these

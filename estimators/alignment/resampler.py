@@ -50,8 +50,8 @@ from estimators.alignment.ring_buffers import (
     release_ticks,
 )
 from estimators.alignment.unwrap import UNWRAP_FLOATS, unwrap
-from estimators.base import Floats, Nanoseconds
 from estimators.numerics.jit import inline, kernel
+from estimators.quantities import Floats, Nanoseconds
 
 # totals, in clock's order
 NAMES: Final = ("lost", "late", "duplicate", "out_of_order", "invalid", "glitch", "restart", "rejected", "interpolated")

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.alignment.device_clock import CAUSES, DISORDERED, INTERPOLATED, LATE_ROWS, LONGEST_LOSS
-from estimators.base import Floats, Nanoseconds
 from estimators.numerics.jit import inline
+from estimators.quantities import Floats, Nanoseconds
 
 HEAD, USABLE, TAIL, LATE_COUNT, RING_INTEGERS = range(5)  # entries ever written, of them final, of them done with
 DELAY, WRAP, PERIOD, CHANNEL_CONSTANTS = range(4)  # ns, SI, ns

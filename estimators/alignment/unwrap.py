@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.alignment.device_clock import GLITCHES, INVALID
-from estimators.base import Floats
 from estimators.numerics.jit import inline
+from estimators.quantities import Floats
 
 ANCHOR, STEP, CANDIDATE, INDEX, UNWRAP_FLOATS = range(5)
 NEAR: Final = 0.25  # turns

@@ -19,22 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from estimators.base import (
-    ARGUMENTS,
-    RATE,
-    SECOND,
-    SIGNALS,
-    SMOOTH,
-    SMOOTH_RATE,
-    VALUE,
-    Floats,
-    JointModel,
-    Nanoseconds,
-    Rows,
-    joined,
-)
-from estimators.base import Settings as BaseSettings
+from estimators.models.base import JointModel
 from estimators.numerics.jit import kernel
+from estimators.quantities import Floats, Nanoseconds
+from estimators.quantities import Settings as BaseSettings
+from estimators.rows import ARGUMENTS, RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, Rows, joined
 
 CHUNK: Final = 1024  # raw rows taken at once: bounds the memory of a large batch
 GAP: Final = 0.5  # periods by which a step in time may differ from the period before it counts as a gap

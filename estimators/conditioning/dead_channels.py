@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.base import Floats
+from estimators.quantities import Floats
 
 SPAN: Final = 2.0  # s over which a channel is looked at
 

@@ -18,8 +18,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.base import Floats, Nanoseconds
 from estimators.numerics.jit import inline, kernel
+from estimators.quantities import Floats, Nanoseconds
 
 REACH: Final = 2  # rows on either side of the one that is judged
 AROUND: Final = 2 * REACH + 1

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.base import Floats
+from estimators.quantities import Floats
 
 MODELS: Final = ("m1", "m2", "m3", "m4", "m5", "m6")
 GRAVITY: Final = 9.80665  # m/s²

@@ -12,7 +12,6 @@ from typing import Final
 
 import numpy as np
 
-from estimators.base import Axis, Floats, Rows
 from estimators.conditioning.conditioner import Conditioning
 from estimators.experiments import verdict
 from estimators.experiments.fit import condition, fit
@@ -27,7 +26,9 @@ from estimators.models.friction.position_dependent import PositionDependentSetti
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.joints.rigid import RigidSettings
-from estimators.online.joint import Identification
+from estimators.online.settings import Identification
+from estimators.quantities import Axis, Floats
+from estimators.rows import Rows
 
 PERIOD: Final = 1e-3  # s
 PUBLISHED: Final = {"mass": (95.1089, "kg"), "viscous": (203.5034, "N·s/m"), "coulomb": (20.3935, "N")}

@@ -6,12 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
-from estimators.base import Floats, JointModel, Rows
 from estimators.conditioning.conditioner import Conditioner, Conditioning
+from estimators.models.base import JointModel
 from estimators.models.nonlinear_block import Shape
+from estimators.quantities import Floats
+from estimators.recursive.prior import Prior
 from estimators.refit.job import job, run
 from estimators.refit.settings import RefitSettings
-from estimators.window.score_test import Prior
+from estimators.rows import Rows
 
 
 class Buildable(Protocol):

@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from estimators.base import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, Event, Floats, Rows
+from estimators.base import Event
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.online.monitor.fast import Monitored
+from estimators.quantities import Floats
 from estimators.recursive.forgetting import Alarm
 from estimators.refit.settings import Monitor
+from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, Rows
 
 PERIOD = 0.01  # s
 MOTION = 8.0  # s

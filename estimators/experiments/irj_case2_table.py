@@ -14,8 +14,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from estimators.base import Event, Floats
+from estimators.base import Event
 from estimators.experiments.irj_case2 import MOTION, PERIOD, Case, case, estimator, play
+from estimators.quantities import Floats
 
 LINEAR_AT: Final = 20.0  # s
 NONLINEAR_AT: Final = 30.0

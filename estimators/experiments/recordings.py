@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, TypeVar
 import numpy as np
 import scipy.io
 
-from estimators.base import Floats
+from estimators.quantities import Floats
 
 DATA: Final = Path(__file__).parents[3] / "shared" / "data"
 

@@ -17,17 +17,19 @@ from typing import Final
 
 import numpy as np
 
-from estimators.base import SMOOTH_RATE, Axis, Floats, JointModel, Rows, joined
 from estimators.conditioning.conditioner import Conditioning
 from estimators.experiments import verdict
 from estimators.experiments.bam import MODELS, voltage
 from estimators.experiments.fit import condition, fit
 from estimators.experiments.recordings import Pendulum, xl330, xl330_published
 from estimators.experiments.verdict import Row
+from estimators.models.base import JointModel
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.load_dependent import LoadDependentSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.joints.rigid import Rigid, RigidSettings
+from estimators.quantities import Axis, Floats
+from estimators.rows import SMOOTH_RATE, Rows, joined
 
 GRAVITY: Final = 9.80665  # m/s²
 PERIOD: Final = 0.005  # s; recorded every 5.3 ms in the median

@@ -4,7 +4,8 @@ from typing import Final
 
 import numpy as np
 
-from estimators.base import RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, JointModel
+from estimators.models.base import JointModel
+from estimators.rows import RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
 
 ROWS: Final = 400
 ALIKE: Final = 1e-9  # a column's own part, squared, over the column's, below which it is a mixture of the others

@@ -10,8 +10,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from estimators.base import VELOCITY, Floats, JointModel, Rows, Settings
+from estimators.models.base import JointModel
 from estimators.models.friction.base import FrictionSettings
+from estimators.quantities import Floats, Settings
+from estimators.rows import VELOCITY, Rows
 
 POINT: Final = ("velocity", "friction", "twist", "spring")  # columns of `points`
 

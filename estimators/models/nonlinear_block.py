@@ -9,24 +9,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.base import (
-    ARGUMENTS,
-    LOAD,
-    POSITION,
-    RATE,
-    SIGNALS,
-    SMOOTH,
-    SMOOTH_RATE,
-    VALUE,
-    VELOCITY,
-    Floats,
-    JointModel,
-    Parameter,
-    Rows,
-)
+from estimators.models.base import JointModel
 from estimators.models.friction.base import FrictionLaw, FrictionSettings
+from estimators.models.friction.structure import Model, look
 from estimators.models.shared_instants import columns_of, distinct, smooth
-from estimators.refit.refit import Model, look
+from estimators.quantities import Floats, Parameter
+from estimators.rows import ARGUMENTS, LOAD, POSITION, RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, VELOCITY, Rows
 from estimators.window.wrong_constants import Suspect, suspects
 
 STEP: Final = 1e-3  # of s, central differences for the tangents

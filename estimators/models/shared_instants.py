@@ -6,9 +6,10 @@ A row every 10 samples under a kernel of 39 shares 29 of them with the row befor
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.base import LOAD, POSITION, VELOCITY, Floats
 from estimators.models.friction.base import FrictionLaw
 from estimators.numerics.jit import inline, kernel
+from estimators.quantities import Floats
+from estimators.rows import LOAD, POSITION, VELOCITY
 
 
 def distinct(samples: Floats, arguments: int) -> tuple[Floats, NDArray[np.int64]]:

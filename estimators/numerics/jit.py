@@ -20,7 +20,7 @@ Params = ParamSpec("Params")
 Result = TypeVar("Result")
 
 INTERPRETED: Final = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
-PACKAGE: Final = Path(__file__).parent
+PACKAGE: Final = Path(__file__).parents[1]
 
 
 def kernel(*signatures: str) -> Callable[[Callable[Params, Result]], Callable[Params, Result]]:

@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.base import Floats
 from estimators.numerics.jit import inline
+from estimators.quantities import Floats
 
 OUT, PASSIVE, DEPENDENT = range(3)  # state of a coefficient: held at zero, free, without a direction of its own
 SMALL: Final = 1e-12  # |part of a column that the others do not explain|² / size below which it is dependent

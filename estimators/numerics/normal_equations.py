@@ -8,9 +8,9 @@ orthonormal as Q, are projected out of all of them. With z = Qᵀ(W x):
 
 import numpy as np
 
-from estimators.base import Floats
 from estimators.numerics.jit import inline, kernel
 from estimators.numerics.nnls import PASSIVE, Integers
+from estimators.quantities import Floats
 
 
 @inline

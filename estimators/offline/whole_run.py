@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from estimators.base import Floats, Nanoseconds
 from estimators.conditioning.conditioner import Conditioner
 from estimators.conditioning.spikes import Spikes
 from estimators.models.nonlinear_block import Shape
-from estimators.online.joint import Identification, Integrated
+from estimators.online.joint import Integrated
 from estimators.online.monitor.refits import Searching
+from estimators.online.settings import Identification
+from estimators.quantities import Floats, Nanoseconds
+from estimators.recursive.prior import nothing
 from estimators.refit.job import job, run
-from estimators.window.score_test import nothing
 
 
 def at_once(settings: Identification, online: Integrated, period: float, time: Nanoseconds, values: Floats) -> Floats:

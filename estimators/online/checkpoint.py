@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from estimators.base import Settings
+from estimators.quantities import Settings
 
 ARRAY: Final = "array"
 NUMBERS: Final = (bool, int, float, np.float64)

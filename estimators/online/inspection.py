@@ -10,11 +10,14 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from estimators.base import Estimate, Floats, JointModel, Nanoseconds, Rows, Settings, joined
+from estimators.base import Estimate
+from estimators.models.base import JointModel
 from estimators.models.curves import Curves
+from estimators.quantities import Floats, Nanoseconds, Settings
 from estimators.recursive import state as at
 from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.recursive.forgetting import LIMIT, NOISE
+from estimators.rows import Rows, joined
 
 RATE: Final = 50.0  # rows/s looked at, at most
 KEPT: Final = 64  # rows that wait for a report, at most

@@ -8,9 +8,10 @@ something is sick. Then the block ends before its review, which is Python's (pro
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.base import Floats
 from estimators.numerics.jit import inline, kernel
-from estimators.online.validity import DEVIATIONS, VALUES, healthy, judge, may_teach
+from estimators.online.gate import may_teach
+from estimators.online.validity import DEVIATIONS, VALUES, healthy, judge
+from estimators.quantities import Floats
 from estimators.recursive import state as at
 from estimators.recursive.kernel import learn
 

@@ -15,16 +15,19 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.base import UNKNOWN, Estimate, Event, Floats, Parameter, Phase, Rows, Settings, Status
+from estimators.base import UNKNOWN, Estimate, Event, Phase, Status
 from estimators.online import checkpoint as keeping
 from estimators.online import normal_loop as course
+from estimators.online.gate import Gate
 from estimators.online.start.rows import Window
-from estimators.online.validity import DEVIATIONS, Gate, Validity, sick
+from estimators.online.validity import DEVIATIONS, Validity, sick
+from estimators.quantities import Floats, Parameter, Settings
 from estimators.recursive import state as at
 from estimators.recursive.cusum import calibrate
 from estimators.recursive.estimator import LARGEST, RecursiveLeastSquares
 from estimators.recursive.forgetting import ONSET, Forgetting, Threshold
 from estimators.recursive.unexcited import Untold
+from estimators.rows import Rows
 from estimators.window.instants import Instants
 from estimators.window.spectrum import spectrum
 

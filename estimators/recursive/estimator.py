@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.base import Floats
+from estimators.quantities import Floats
 from estimators.recursive import state as at
 from estimators.recursive.forgetting import NOISE, Forgetting, Threshold, arm
 from estimators.recursive.kernel import absorb

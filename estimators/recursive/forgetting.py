@@ -16,8 +16,8 @@ from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import Field
 
-from estimators.base import Floats, Settings
 from estimators.numerics.jit import inline
+from estimators.quantities import Floats, Settings
 from estimators.recursive.state import (
     ALARMS,
     AVERAGE,

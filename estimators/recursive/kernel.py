@@ -24,8 +24,8 @@ tests/benchmarks/rls.py.
 import math
 from typing import Final
 
-from estimators.base import Floats
 from estimators.numerics.jit import inline, kernel
+from estimators.quantities import Floats
 from estimators.recursive.forgetting import RANDOM_WALK, next_lambda
 from estimators.recursive.state import (
     AXIS,

@@ -5,11 +5,11 @@ from typing import Final
 
 import numpy as np
 
-from estimators.base import Floats
+from estimators.quantities import Floats
 from estimators.recursive import state as at
 from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.recursive.forgetting import Fixed
-from estimators.window.score_test import Prior
+from estimators.recursive.prior import Prior
 
 COUNTERS: Final = [at.REFUSED, at.MASKED, at.CLIPPED, at.ALARMS]
 

@@ -13,8 +13,8 @@ from typing import Final
 
 import numpy as np
 
-from estimators.base import Floats
 from estimators.numerics.jit import kernel
+from estimators.quantities import Floats
 
 ENOUGH: Final = 0.5  # rows of typical motion along a direction, from which the prior is 4 % of its variance
 

@@ -5,8 +5,8 @@ from typing import Final
 
 import numpy as np
 
-from estimators.base import Floats
 from estimators.models.nonlinear_block import Shape
+from estimators.quantities import Floats
 from estimators.refit.job import Outcome
 
 CERTAIN: Final = 0.08  # deviation of ln η up to which a window is covered, and a refit accepted

@@ -4,24 +4,24 @@ The outputs are weighted by their residual standard deviations, found by a first
 weighted least squares).
 """
 
-from collections.abc import Callable
-from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.base import LOAD, POSITION, VELOCITY, Axis, Floats, Rows
 from estimators.models.friction.base import FrictionSettings
+from estimators.models.friction.structure import Model, look
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.nonlinear_block import Shape
 from estimators.models.shared_instants import columns_of, smooth
-from estimators.recursive.cusum import robust_mean
+from estimators.numerics.robust import robust_mean
+from estimators.quantities import Axis, Floats
+from estimators.recursive.prior import Prior
 from estimators.recursive.restart import relearnt
-from estimators.refit.refit import Model, Window, look, refit, searches
+from estimators.refit.refit import Window, refit, searches
 from estimators.refit.settings import RefitSettings
-from estimators.window.score_test import Prior
+from estimators.rows import LOAD, POSITION, VELOCITY, Rows
 
 BETTER: Final = 20.0  # χ² by which another law must be better
 FLOOR: Final = 1e-6  # of an output's rms: the least noise it is believed to have
@@ -223,16 +223,3 @@ def warm(nonlinear: int = 0) -> None:
     refit(Window(v[:, np.newaxis].copy(), y, v), Model(friction.law(Axis.ROTARY).parameters[2:], friction))
     smoothed = Window(v[:, np.newaxis].copy(), y, v, taps=np.ones(1), first=np.arange(200), gain=np.ones(200))
     refit(replace(smoothed, velocity=np.append(v, 1.0)), Model(friction.law(Axis.ROTARY).parameters[2:], friction))
-
-
-class Inline(Executor):
-    """Does the work at once, in the caller: replay and tests are then reproducible to the bit."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """The finished future."""
-        future: Future[Any] = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except Exception as error:
-            future.set_exception(error)
-        return future

@@ -6,9 +6,9 @@ columns: K(s) = L(s) K_table L(s)ᵀ, with six-point Lagrange weights L in s, an
 
 import numpy as np
 
-from estimators.base import Floats
 from estimators.numerics.jit import inline
 from estimators.numerics.nnls import Integers
+from estimators.quantities import Floats
 from estimators.refit.settings import POINTS
 
 

@@ -14,19 +14,20 @@ Why this and not a search over all parameters: docs/decisions/004-refit.md.
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.base import Axis, Floats, Parameter
-from estimators.models.friction.base import FrictionLaw, FrictionSettings
+from estimators.models.friction.base import FrictionLaw
+from estimators.models.friction.structure import Model, Structure, look
 from estimators.numerics.function_pointer import pointer
-from estimators.numerics.normal_equations import project_out, unprojected
+from estimators.numerics.normal_equations import project_out
+from estimators.quantities import Floats, Parameter
 from estimators.refit import velocity_nodes as binning
+from estimators.refit.report import Refit, _Found, _Prepared, _report
 from estimators.refit.settings import RefitSettings
-from estimators.refit.variable_projection import APART, Problem, minima, residual
+from estimators.refit.variable_projection import Problem, minima, residual
 from estimators.refit.velocity_nodes import Statistics
 
 COLLINEAR: Final = (
@@ -37,16 +38,6 @@ FINE: Final = 1e-6  # χ² of the best's last step: 1e-3 of a standard deviation
 MOST: Final = 1024  # points of a lattice on which nothing can be shared
 DISTINCT: Final = 0.1  # of the box: points of a search that begin a polish each
 STARTS: Final = 16  # such points, at least
-EDGE: Final = 1e-9  # of the range
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """A joint model as a refit takes it: plain data, built anew in a worker."""
-
-    fixed: tuple[Parameter, ...]  # of the columns that η does not move, in the window's order
-    friction: FrictionSettings
-    axis: Axis = Axis.ROTARY
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,40 +53,6 @@ class Window:
     weight: Floats | None = None  # (rows,) whitening, 1 / standard deviation
     taps: Floats | None = None  # (taps,) that smoothed the rows (samples are then at the full rate)
     first: NDArray[np.int64] | None = None  # (rows,) index of each row's first sample
-
-
-class Refit(NamedTuple):
-    """What a window says of a joint."""
-
-    names: tuple[str, ...]  # of θ, then of η
-    theta: Floats  # fixed, then moving coefficients
-    eta: Floats
-    covariance: Floats  # (names, names); infinite on the diagonal where the window says nothing
-    condition: float  # of J with columns of length one
-    residual: float  # rms of y − Φθ, whitened
-    rows: int
-    evaluations: int  # of the residual as a function of η
-    fills: int  # of the moving columns over the nodes or the window: what the evaluations cost
-    runner_up: Floats | None  # η of the second-best minimum
-    gap: float  # by which its χ² is worse; infinite when there is none
-    ambiguous: str | None  # why this could be the other minimum
-    held: tuple[str, ...]  # coefficients that would be negative and are kept at 0
-    edge: tuple[str, ...]  # η at an end of their range
-
-    @property
-    def deviations(self) -> Floats:
-        """(names,) standard deviations."""
-        return np.sqrt(np.diag(self.covariance))
-
-
-class Structure(NamedTuple):
-    """What η does to a law's columns, found by looking."""
-
-    law: FrictionLaw
-    moving: NDArray[np.int64]  # columns that η moves
-    owner: NDArray[np.int64]  # see Problem
-    alone: bool  # they depend on the velocity alone
-    odd: bool  # and change its sign with it
 
 
 def refit(
@@ -131,42 +88,6 @@ def prepare(
     statistics = _statistics(window, structure, settings)
     problem = _problem(statistics, structure, scale, signed, order, parameters)
     return problem, _Prepared(structure, statistics, parameters, order)
-
-
-class _Prepared(NamedTuple):
-    structure: Structure
-    statistics: Statistics
-    parameters: tuple[Parameter, ...]  # of θ, then η
-    order: NDArray[np.int64]  # of the fixed columns in the kernels
-
-
-@lru_cache(maxsize=64)
-def look(friction: FrictionSettings, axis: Axis) -> Structure:
-    """What η does to the columns, from their values: nothing declared that could be wrong."""
-    law = friction.law(axis)
-    if not law.nonlinear:
-        raise ValueError("the friction law has no nonlinear parameter: there is nothing to refit")
-    speed = np.concatenate([np.geomspace(1e-4, 10.0, 24), -np.geomspace(1e-4, 10.0, 24)])
-    places, loads = np.linspace(-2.0, 2.0, 48), np.linspace(5.0, -7.0, 48)
-    lower, upper = (np.array([getattr(p, end) for p in law.nonlinear]) for end in ("low", "high"))
-    tries = [law.start, *(np.clip(law.start * factor, lower, upper) for factor in (0.5, 2.0))]
-    moves = np.zeros((len(law.parameters), len(law.nonlinear)), bool)
-    alone = odd = True
-    for eta in tries:
-        base = law.columns(places, speed, loads, eta)
-        for k in range(len(eta)):
-            for other in tries:
-                changed = eta.copy()
-                changed[k] = other[k]
-                moves[:, k] |= (law.columns(places, speed, loads, changed) != base).any(axis=0)
-        elsewhere = law.columns(-places - 1.0, speed, 2.0 * loads, eta)
-        back = law.columns(places, -speed, loads, eta)
-        alone = alone and not (elsewhere != base)[:, moves.any(axis=1)].any()
-        odd = odd and not (back != -base)[:, moves.any(axis=1)].any()
-    moving = np.flatnonzero(moves.any(axis=1))
-    separate = bool((moves[moving].sum(axis=1) == 1).all())
-    owner = moves[moving].argmax(axis=1) if separate else np.repeat(np.arange(len(law.nonlinear)), len(moving))
-    return Structure(law, moving, owner.astype(np.int64), alone, odd)
 
 
 def _check(window: Window, model: Model, structure: Structure) -> None:
@@ -271,15 +192,6 @@ def searches(nonlinear: int, settings: RefitSettings) -> bool:
     return bool(settings.lattice**nonlinear > MOST)
 
 
-class _Found(NamedTuple):
-    values: Floats  # (minima,) ρ
-    where: Floats  # (minima, q) s
-    theta: Floats  # of the first: signed fixed, moving
-    X: Floats  # (m + derivatives, B) columns and derivatives there
-    evaluations: int
-    fills: int
-
-
 def _search(problem: Problem, law: FrictionLaw, settings: RefitSettings, freedom: int) -> _Found:
     dimensions = problem.scale.shape[1]
     searched = not problem.separate and searches(dimensions, settings)
@@ -322,74 +234,3 @@ def _visit(problem: Problem, law: FrictionLaw, settings: RefitSettings, where: F
     chosen = chosen[: len(where)]
     where[: len(chosen)] = chosen
     return len(chosen)
-
-
-def _report(found: _Found, problem: Problem, prepared: _Prepared, settings: RefitSettings) -> Refit:
-    structure, statistics, parameters, order = prepared
-    log, s, value = problem.scale[2] > 0.0, found.where[0], max(float(found.values[0]), 0.0)
-    m, fixed, q = len(structure.moving), len(order), len(s)
-    etas = np.where(log, np.exp(found.where), found.where)
-    held = np.zeros(fixed + m + q, bool)
-    held[order[fixed - (len(found.theta) - m) :]] = found.theta[:-m] == 0.0
-    held[fixed : fixed + m] = found.theta[-m:] == 0.0
-    D = np.zeros((q, found.X.shape[1]))
-    for j, k in enumerate(structure.owner):
-        D[k] += found.theta[len(found.theta) - m + j % m] * found.X[m + j]
-    D /= np.where(log, etas[0], 1.0)[:, np.newaxis]  # ∂/∂η = ∂/∂s · ∂s/∂η
-    X = np.concatenate([found.X[:m], D])
-    A, b = np.empty((fixed + m + q,) * 2), np.empty(fixed + m + q)
-    unprojected(X, statistics.band, statistics.cross, statistics.gram, A, b)
-    held[fixed + m :] = np.diag(A)[fixed + m :] <= 0.0
-    lengths = np.sqrt(np.where(held, 1.0, np.diag(A)))
-    A, b = A / np.outer(lengths, lengths), b / lengths
-    theta = np.zeros(fixed + m)
-    used = np.flatnonzero(~held[: fixed + m])
-    theta[used] = np.linalg.solve(A[np.ix_(used, used)], b[used])
-    variance = value / (statistics.rows - len(A))
-    covariance, condition = _covariance(A, held, variance)
-    theta /= lengths[: fixed + m]
-    covariance /= np.outer(lengths, lengths)
-    names = tuple(parameter.name for parameter in parameters)
-    low, high, _ = problem.scale
-    apart = np.abs(found.where - s) > APART * np.where(log, 1.0, high - low)
-    others = np.flatnonzero((apart & ~held[fixed + m :]).any(axis=1))  # an η that does nothing tells nothing apart
-    runner_up, gap = None, math.inf
-    if len(others):
-        runner_up = etas[others[0]]
-        gap = (float(found.values[others[0]]) - value) / variance if variance > 0.0 else math.inf
-    at_end = np.minimum(s - low, high - s) <= EDGE * (high - low)
-    return Refit(
-        names,
-        theta,
-        etas[0],
-        covariance,
-        condition,
-        math.sqrt(value / statistics.rows),
-        statistics.rows,
-        found.evaluations,
-        found.fills,
-        runner_up,
-        gap,
-        _doubt(structure.law, runner_up, gap, settings.ambiguity),
-        tuple(name for name, out in zip(names[: fixed + m], held[: fixed + m], strict=True) if out),
-        tuple(p.name for p, out in zip(structure.law.nonlinear, at_end, strict=True) if out),
-    )
-
-
-def _covariance(A: Floats, held: NDArray[np.bool_], variance: float) -> tuple[Floats, float]:
-    """σ²(JᵀJ)⁻¹ of the columns in use, and the condition of J; columns of length one."""
-    used = np.flatnonzero(~held)
-    covariance = np.diag(np.where(held, np.inf, 0.0))
-    values, vectors = np.linalg.eigh(A[np.ix_(used, used)])
-    if values[0] <= 0.0:
-        covariance[used, used] = np.inf
-        return covariance, math.inf
-    covariance[np.ix_(used, used)] = variance * (vectors / values) @ vectors.T
-    return covariance, math.sqrt(values[-1] / values[0])
-
-
-def _doubt(law: FrictionLaw, runner_up: Floats | None, gap: float, limit: float) -> str | None:
-    if runner_up is None or gap >= limit:
-        return None
-    other = ", ".join(f"{p.name} = {value:.4g} {p.unit}" for p, value in zip(law.nonlinear, runner_up, strict=True))
-    return f"{other} fits nearly as well: χ² is {gap:.1f} worse, {limit:g} would be clear"

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from estimators.base import Settings
+from estimators.quantities import Settings
 
 POINTS: Final = 6  # of one interpolation over the lattice
 

@@ -25,11 +25,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from estimators.base import Floats
 from estimators.models.friction.base import SIGNATURE
 from estimators.numerics.jit import inline, kernel
 from estimators.numerics.nnls import Integers, nnls
 from estimators.numerics.normal_equations import copy, damped_step, gauss_newton, normal_equations
+from estimators.quantities import Floats
 from estimators.refit.lattice import interpolate, starts
 
 Law = Callable[[Floats, int, int, Floats, Floats, Floats], None]

@@ -19,9 +19,10 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.base import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, Floats
 from estimators.numerics.jit import inline, kernel
 from estimators.numerics.normal_equations import dot
+from estimators.quantities import Floats
+from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
 
 FINE: Final = 1 / 200  # of the highest speed: below it nodes are equidistant
 STENCIL: Final = 4  # nodes of one cubic

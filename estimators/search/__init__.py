@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field
 
-from estimators.base import Floats
+from estimators.quantities import Floats
 from estimators.search.base import Callback, Minimum, Problem, Search, Status, Stop
 from estimators.search.bees import Bees
 from estimators.search.chaotic_cuckoo import ChaoticCuckoo

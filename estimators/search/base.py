@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 
-from estimators.base import Floats
+from estimators.quantities import Floats
 
 Callback = Callable[[int, Floats, float], bool | None]  # evaluations so far, best x, best value; True cancels
 Function = TypeVar("Function", bound=Callable[..., Any])

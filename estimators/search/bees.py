@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from estimators.base import Floats, Settings
+from estimators.quantities import Floats, Settings
 from estimators.search.base import Problem, Status
 from estimators.search.population import first_population
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from estimators.base import Settings
+from estimators.quantities import Settings
 from estimators.search.base import Problem, Status
 from estimators.search.multilevel.lists import first_values
 from estimators.search.multilevel.run import Run

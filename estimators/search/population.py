@@ -4,7 +4,7 @@ from math import gamma, pi, sin
 
 import numpy as np
 
-from estimators.base import Floats
+from estimators.quantities import Floats
 from estimators.search.base import Problem
 
 

@@ -19,7 +19,7 @@ from typing import Annotated, Final, Literal
 import numpy as np
 from pydantic import Field
 
-from estimators.base import Floats, Settings
+from estimators.quantities import Floats, Settings
 from estimators.search.base import Problem, Status
 from estimators.search.population import first_population, replace
 

@@ -13,8 +13,9 @@ from typing import Final
 
 import numpy as np
 
-from estimators.base import Floats, Rows
-from estimators.window.score_test import Prior
+from estimators.quantities import Floats
+from estimators.recursive.prior import Prior
+from estimators.rows import Rows
 
 RIDGE: Final = 1e-12  # of a column's square: keeps directions out that no row tells
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from estimators.base import Nanoseconds
+from estimators.quantities import Nanoseconds
 
 
 class Instants:

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.base import Rows
+from estimators.rows import Rows
 
 SLACK: Final = 1.25  # of the capacity: rows are moved to the front only when so many are there
 

@@ -10,36 +10,15 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.base import Floats, Rows
 from estimators.models.nonlinear_block import Shape
+from estimators.numerics.cholesky import _inverse
 from estimators.numerics.jit import inline, kernel
+from estimators.quantities import Floats
+from estimators.recursive.prior import Prior
+from estimators.rows import Rows
 from estimators.window.row_history import History
 
 NEAR: Final = 0.01  # of s: slopes of an η so near are as good
-OWN: Final = 1e-9  # of a column's square, that those before it do not imitate: below, eigenvalues are looked at
-SMALL: Final = 1e-12  # of the largest eigenvalue: directions below it are none
-
-
-class Prior(NamedTuple):
-    """What is known of θ before a window, in units of the whitened residual variance."""
-
-    theta: Floats  # (parameters,)
-    information: Floats  # (parameters, parameters)
-
-    def root(self) -> Floats:
-        """R with RᵀR = information: (known, parameters), a row per direction that is known."""
-        scale = np.sqrt(np.diag(self.information))
-        told = np.flatnonzero(scale > 0.0)
-        part = self.information[np.ix_(told, told)] / np.outer(scale[told], scale[told])
-        values, vectors = np.linalg.eigh(part)
-        rows = np.zeros((len(told), len(scale)))
-        rows[:, told] = (vectors * np.sqrt(np.maximum(values, 0.0))).T * scale[told]
-        return rows
-
-
-def nothing(parameters: int) -> Prior:
-    """No prior."""
-    return Prior(np.zeros(parameters), np.zeros((parameters, parameters)))
 
 
 class Explanation(NamedTuple):
@@ -122,50 +101,6 @@ def explain(rows: Rows, slopes: Floats, first: int, shape: Shape, noise: Floats,
         products / max(1, count),
         count,
     )
-
-
-def _inverse(gram: Floats) -> Floats:
-    """Inverse of AᵀA, infinite spread where A says nothing."""
-    inverse = np.empty_like(gram)
-    if _invert(gram, inverse):
-        return inverse
-    lengths = np.sqrt(np.diag(gram))
-    lengths[~(lengths > 0.0)] = 1.0
-    values, vectors = np.linalg.eigh(gram / lengths / lengths[:, np.newaxis])
-    inverse = (vectors / np.maximum(values, SMALL * values[-1])) @ vectors.T
-    return np.asarray(inverse / lengths / lengths[:, np.newaxis])
-
-
-@kernel("b1(f8[:, ::1], f8[:, ::1])")
-def _invert(gram: Floats, inverse: Floats) -> bool:
-    """Fill the inverse of a symmetric matrix by Cholesky; False where a column all but depends on others."""
-    n = len(gram)
-    factor = np.zeros((n, n))  # of gram, then its inverse, lower triangles
-    for j in range(n):
-        for i in range(j, n):
-            entry = gram[i, j]
-            for k in range(j):
-                entry -= factor[i, k] * factor[j, k]
-            if i > j:
-                factor[i, j] = entry / factor[j, j]
-            elif entry > OWN * gram[j, j]:
-                factor[j, j] = np.sqrt(entry)
-            else:
-                return False
-    for j in range(n):
-        factor[j, j] = 1.0 / factor[j, j]
-        for i in range(j + 1, n):
-            entry = 0.0
-            for k in range(j, i):
-                entry -= factor[i, k] * factor[k, j]
-            factor[i, j] = entry / factor[i, i]
-    for i in range(n):
-        for j in range(i + 1):
-            entry = 0.0
-            for k in range(i, n):
-                entry += factor[k, i] * factor[k, j]
-            inverse[i, j] = inverse[j, i] = entry
-    return True
 
 
 RESIDUAL, OLD, SIGNAL, SUMS = range(4)  # Σ of squares, whitened: y − Φθ, y − Φ·(the prior's θ), y

@@ -11,7 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from estimators.base import UNKNOWN, Floats, Spectrum
+from estimators.base import UNKNOWN, Spectrum
+from estimators.quantities import Floats
 
 ROUNDING: Final = 1e-7  # of the largest singular value
 SHARE: Final = 0.5  # of the largest entry of the weakest direction, from which a parameter is named …

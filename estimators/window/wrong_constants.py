@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from estimators.base import Constant, Floats
+from estimators.models.base import Constant
+from estimators.quantities import Floats
 
 SIGNIFICANT: Final = 4.5  # σ: several constants are asked, thousands of times
 LEAST: Final = {"": 0.01, "rad": 1e-6, "s": 5e-6}  # errors smaller than this are not worth a word

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from daq.config.load import Joint
+from daq.config.sections import Joint
 from hil_rig.experiments.two_mass_bound import bound, worst
 from hil_rig.plants.base import Floats
 from hil_rig.plants.joints.two_mass import ELASTIC, TwoMassSettings

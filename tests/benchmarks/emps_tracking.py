@@ -17,10 +17,11 @@ from typing import Any, Final
 import numpy as np
 import scipy.io
 
-from estimators.base import Axis, Floats
 from estimators.conditioning.conditioner import Conditioning
 from estimators.models.joints.rigid import RigidSettings
-from estimators.online.joint import Identification, Integrated
+from estimators.online.joint import Integrated
+from estimators.online.settings import Identification
+from estimators.quantities import Axis, Floats
 from estimators.recursive.forgetting import Alarm, Fixed, Forgetting, Fortescue, Paleologu, RandomWalk, VarianceRatio
 
 DATA: Final = Path(__file__).parents[3] / "shared" / "data" / "emps" / "nlid_emps_sim_data_training.mat"

@@ -18,28 +18,17 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds, direct, minimize
 
-from estimators.base import (
-    LOAD,
-    POSITION,
-    RATE,
-    SECOND,
-    SIGNALS,
-    SMOOTH,
-    SMOOTH_RATE,
-    VALUE,
-    VELOCITY,
-    Floats,
-    JointModel,
-    Rows,
-)
 from estimators.experiments import irj_case2_table as reproduce_irj
 from estimators.experiments.irj_case2 import LINEAR, OMEGAS, case, estimator, play
+from estimators.models.base import JointModel
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.joints.two_mass import TwoMassSettings
 from estimators.models.nonlinear_block import Shape
+from estimators.quantities import Floats
+from estimators.recursive.prior import nothing
 from estimators.refit.job import job, run
 from estimators.refit.settings import RefitSettings
-from estimators.window.score_test import nothing
+from estimators.rows import LOAD, POSITION, RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, VELOCITY, Rows
 from hil_rig.experiments import irj_case1 as case1
 from hil_rig.plants.joints.two_mass import TwoMassSettings as RigSettings
 

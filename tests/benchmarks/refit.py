@@ -29,10 +29,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from scipy import optimize
 
-from estimators.base import Floats, Parameter
+from estimators.models.friction.structure import Model
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.numerics.jit import kernel
-from estimators.refit.refit import Model, Refit, RefitSettings, Window, prepare, refit
+from estimators.quantities import Floats, Parameter
+from estimators.refit.refit import RefitSettings, Window, prepare, refit
+from estimators.refit.report import Refit
 from estimators.refit.variable_projection import residual
 from estimators.search import minimise
 from estimators.search.base import OBJECTIVE, Compiled, Status

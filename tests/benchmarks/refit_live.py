@@ -20,7 +20,7 @@ import numpy as np
 
 import estimators.monitor  # noqa: F401 (every kernel of the core compiled, so that it loads them and is soon there)
 from daq.subscriber import Subscriber
-from estimators.base import Floats
+from estimators.quantities import Floats
 from estimators.refit.job import warm
 from hil_rig.live import Live
 

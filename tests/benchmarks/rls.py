@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from estimators.base import Floats
+from estimators.quantities import Floats
 from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.recursive.forgetting import Alarm, Fixed, Threshold
 from estimators.recursive.kernel import absorb, absorb_one

@@ -17,10 +17,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from estimators.base import Floats, Parameter, Rows
 from estimators.online.phases import Procedure
+from estimators.quantities import Floats, Parameter
 from estimators.recursive.forgetting import Alarm, Fixed, Fortescue, Paleologu, RandomWalk, VarianceRatio
 from estimators.recursive.state import ALARMS
+from estimators.rows import Rows
 
 PERIOD: Final = 1e-3  # s
 JUMP: Final = 300.0  # s

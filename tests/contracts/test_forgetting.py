@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from estimators.base import Floats
+from estimators.quantities import Floats
 from estimators.recursive import forgetting
 from estimators.recursive import state as at
 from estimators.recursive.estimator import RecursiveLeastSquares

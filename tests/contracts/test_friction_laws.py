@@ -7,11 +7,13 @@ import pytest
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from estimators.base import SIGNALS, Axis, Parameter
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import FrictionLaw, FrictionSettings
+from estimators.models.friction.structure import Model
 from estimators.models.joints.rigid import RigidSettings
-from estimators.refit.refit import Model, Window, refit
+from estimators.quantities import Axis, Parameter
+from estimators.refit.refit import Window, refit
+from estimators.rows import SIGNALS
 
 Floats = NDArray[np.float64]
 SETTINGS: list[FrictionSettings] = [kind() for kind in get_args(get_args(AnyFriction)[0])]

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from estimators.base import SIGNALS, JointModel
+from estimators.models.base import JointModel
 from estimators.models.joints import JointModelSettings
+from estimators.rows import SIGNALS
 
 UNION = get_args(JointModelSettings)
 KINDS = get_args(UNION[0]) if UNION else (JointModelSettings,)  # pydantic knows no union of one

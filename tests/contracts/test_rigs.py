@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from daq.config.load import load, wanted
+from daq.config.load import load
+from daq.config.routes import wanted
 from drivers.base import TRAFFIC
 from hil_rig.plants import RIGS
 from hil_rig.wire.emulator import WIRES

@@ -18,7 +18,7 @@ import zmq
 from daq.stream.curve_points import pack
 from daq.stream.sockets import open_publisher
 from daq.stream.update import Publication
-from estimators.base import Axis, Estimate, Phase, Spectrum, Status
+from estimators.base import Estimate, Phase, Spectrum, Status
 from estimators.models.curves import Curves
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
@@ -26,6 +26,7 @@ from estimators.models.joints import JointModelSettings
 from estimators.models.joints.rigid import RigidSettings
 from estimators.models.joints.two_mass import TwoMassSettings
 from estimators.online.inspection import Inspection
+from estimators.quantities import Axis
 
 GEAR = {
     "stiffness": 14_820.0,

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import zmq
 
-from daq.commands.baseline import KEPT, TOPIC, BaselineError, Baselines, make_token, parse, place, read, token, write
 from daq.config.load import load
 from daq.core.baseline_inbox import Rebasing
-from daq.core.drift import Baseline
 from daq.outlet.commissioning import Commissioning
 from daq.outlet.history import History, JointLabel
+from daq.state.baselines import KEPT, TOPIC, Baseline, Baselines, parse, read, write
+from daq.state.files import BaselineError, make_token, place, token
 from daq.stream.sockets import open_publisher
 
 TEMPLATE = Path(__file__).parents[2] / "daq" / "jointwatch.toml"

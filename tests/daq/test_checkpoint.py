@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 import zmq
 
-from daq.config.load import Config, load
+from daq.config.load import load
+from daq.config.sections import Config
 from daq.core import checkpoint
-from daq.core.checkpoint import Checkpoints, Writer, key, read
+from daq.core.checkpoint import Checkpoints, key
 from daq.core.pipeline import Pipeline
+from daq.state.checkpoint_file import Writer, read
 from drivers.reading import READING
 
 START = 1_000_000_000  # ns

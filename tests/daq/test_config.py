@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from daq.__main__ import main
-from daq.config.load import ConfigError, load, revive, routes, wanted
+from daq.config.load import load, revive
+from daq.config.routes import routes, wanted
+from daq.config.words import ConfigError
 
 TEMPLATE = Path(__file__).parents[2] / "daq" / "jointwatch.toml"
 

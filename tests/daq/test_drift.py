@@ -7,8 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from daq.config.load import ConfigError, load
-from daq.core.drift import Baseline, Drift, DriftSettings, compare
+from daq.config.drift_limits import DriftSettings
+from daq.config.load import load
+from daq.config.words import ConfigError
+from daq.core.drift import Drift, compare
+from daq.state.baselines import Baseline
 from estimators.base import Estimate, Phase, Status
 
 NAMES = ("inertia", "coulomb", "offset")

@@ -11,7 +11,9 @@ import pyarrow.parquet
 import pytest
 
 from daq.__main__ import main
-from daq.config.load import Record, load, routes
+from daq.config.load import load
+from daq.config.routes import routes
+from daq.config.sections import Record
 from daq.core.pipeline import Pipeline
 from daq.recording.folder import recordings
 from daq.recording.process import Expected, Recorder

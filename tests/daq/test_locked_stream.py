@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from daq.config.load import ConfigError, digest, load
+from daq.config.load import digest, load
+from daq.config.words import ConfigError
 
 TEMPLATE = (Path(__file__).parents[2] / "daq" / "jointwatch.toml").read_text()
 LOCAL = 'endpoint = "tcp://127.0.0.1:5556"'

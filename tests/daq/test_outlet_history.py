@@ -13,7 +13,7 @@ from estimators.base import Estimate, Phase, Status
 from estimators.models.curves import Curves
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.online.inspection import Inspection
-from estimators.online.joint import Identification
+from estimators.online.settings import Identification
 from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
 
 LABEL = JointLabel("elbow", "N·m", {"inertia": "kg·m²", "viscous": "N·m·s/rad"})

@@ -7,8 +7,10 @@ import msgpack
 import numpy as np
 import pytest
 
-from daq.config.load import Config, load
-from daq.core.pipeline import Message, Pipeline
+from daq.config.load import load
+from daq.config.sections import Config
+from daq.core.joint_line import Message
+from daq.core.pipeline import Pipeline
 from daq.stream.update import EVENTS
 from drivers.reading import READING
 

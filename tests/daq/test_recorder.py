@@ -17,7 +17,9 @@ from jsonschema import Draft202012Validator
 from mcap.reader import make_reader
 from playwright.sync_api import sync_playwright
 
-from daq.config.load import Config, ConfigError, Curve, Publish, Record, load
+from daq.config.load import load
+from daq.config.sections import Config, Curve, Publish, Record
+from daq.config.words import ConfigError
 from daq.outlet.history import History
 from daq.outlet.metrics import Metrics
 from daq.recording.folder import recordings

@@ -14,15 +14,16 @@ from playwright.sync_api import Page, sync_playwright
 from daq.__main__ import main
 from daq.commands.report.document import document
 from daq.commands.report.run import Run, gather
-from daq.config.load import Record, load
-from daq.core.drift import Baseline
+from daq.config.load import load
+from daq.config.sections import Record
 from daq.core.pipeline import Pipeline
 from daq.core.replayable_executor import Latch
 from daq.recording.folder import recordings
 from daq.recording.process import Expected, Recorder
+from daq.state.baselines import Baseline
 from daq.stream.transcript import Batch, Block
 from drivers.reading import READING
-from estimators.refit.job import Inline
+from estimators.refit.inline import Inline
 
 pytestmark = pytest.mark.compiled
 

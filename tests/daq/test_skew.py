@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from daq.__main__ import main
-from daq.config.load import ConfigError
+from daq.config.words import ConfigError
 from daq.recording.columns import RecordingError, load_columns, read
 
 ROOT = Path(__file__).parents[2]

@@ -14,7 +14,7 @@ import zmq
 from daq.core.replayable_executor import Latch
 from daq.stream.transcript import QUEUE, Batch, Block, Transcript, pack, received, unpack
 from drivers.reading import READING
-from estimators.refit.job import Inline
+from estimators.refit.inline import Inline
 
 TURN = Batch(0, 5, 6, [7, 8], [0], None)
 

@@ -8,11 +8,13 @@ import msgpack
 import numpy as np
 import pytest
 
-from daq.config.load import Config, check
+from daq.config.load import check
+from daq.config.sections import Config
 from daq.config.toml_lines import Lines
 from daq.core.pipeline import Pipeline
 from drivers.reading import READING
-from estimators.base import Floats, Status
+from estimators.base import Status
+from estimators.quantities import Floats
 from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
 
 pytestmark = pytest.mark.compiled

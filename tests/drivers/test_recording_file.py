@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from daq.config.load import Config, Record, load, routes
+from daq.config.load import load
+from daq.config.routes import routes
+from daq.config.sections import Config, Record
 from daq.recording.folder import recordings
 from daq.recording.process import Expected, Recorder
 from daq.stream.transcript import Batch, Block

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from daq.core.checkpoint import FILE, read
+from daq.state.checkpoint_file import FILE, read
 from daq.subscriber import Subscriber
 from hil_rig.live import Live
 

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from estimators.recursive.cusum import calibrate, honesty, motion_period, robust_mean
+from estimators.numerics.robust import honesty, robust_mean
+from estimators.recursive.cusum import calibrate
+from estimators.window.motion_period import motion_period
 
 
 def cusum(squared: np.ndarray, noise: float, allowance: float) -> float:

@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from estimators.base import Parameter, Rows
 from estimators.experiments.irj_case2 import case, estimator
 from estimators.online import normal_loop as course
 from estimators.online.phases import Procedure
+from estimators.quantities import Parameter
 from estimators.recursive import state as at
 from estimators.recursive.forgetting import Alarm
+from estimators.rows import Rows
 
 PERIOD = 0.01
 

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from estimators.base import ARGUMENTS, SIGNALS, SMOOTH, SMOOTH_RATE, Axis, Rows
 from estimators.models.curves import Curves
 from estimators.models.friction.cubic_viscous import CubicViscousSettings
 from estimators.models.friction.cyclic import CyclicSettings
@@ -18,6 +17,8 @@ from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.joints.rigid import RigidSettings
 from estimators.models.joints.two_mass import TwoMassSettings
 from estimators.online.inspection import Inspector
+from estimators.quantities import Axis
+from estimators.rows import ARGUMENTS, SIGNALS, SMOOTH, SMOOTH_RATE, Rows
 
 LAWS = (
     ViscousCoulombSettings(),

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
-from estimators.base import POSITION, VELOCITY, Floats, Rows
 from estimators.experiments.irj_case2 import OMEGAS, case
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.nonlinear_block import Shape
+from estimators.quantities import Floats
+from estimators.recursive.prior import Prior, nothing
+from estimators.rows import POSITION, VELOCITY, Rows
 from estimators.window.row_history import History
-from estimators.window.score_test import Explanation, Prior, Slopes, explain, nothing
+from estimators.window.score_test import Explanation, Slopes, explain
 
 pytestmark = pytest.mark.compiled
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from estimators.base import Parameter
-from estimators.online.validity import Gate, Validity, sick
+from estimators.online.gate import Gate
+from estimators.online.validity import Validity, sick
+from estimators.quantities import Parameter
 
 PARAMETERS = (
     Parameter("inertia", "kg·m²", 0.0, np.inf, ""),

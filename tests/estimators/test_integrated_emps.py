@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import scipy.io
 
-from estimators.base import Axis, Floats, Phase, Status
+from estimators.base import Phase, Status
 from estimators.conditioning.conditioner import Conditioning
 from estimators.models.joints.rigid import RigidSettings
-from estimators.online.joint import Identification
+from estimators.online.settings import Identification
+from estimators.quantities import Axis, Floats
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "emps" / "nlid_emps_sim_data_training.mat"
 PUBLISHED = np.array([95.1089, 203.5034, 20.3935, -3.1648])

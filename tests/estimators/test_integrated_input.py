@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from estimators.base import Floats, Phase, Status
+from estimators.base import Phase, Status
 from estimators.models.collinearity import collinear
 from estimators.models.joints.rigid import RigidSettings
-from estimators.online.joint import Identification
+from estimators.online.settings import Identification
+from estimators.quantities import Floats
 from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
 
 PAIRS = [

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from estimators.base import Floats, Parameter, Phase, Rows, Status
+from estimators.base import Phase, Status
 from estimators.online.phases import Procedure
+from estimators.quantities import Floats, Parameter
 from estimators.recursive.forgetting import Alarm
+from estimators.rows import Rows
 
 PERIOD = 0.005
 TRUTH = np.array([1.2, 4.0, 6.0, 0.5])

@@ -6,7 +6,8 @@ import pytest
 
 from estimators.base import Phase, Status
 from estimators.online.checkpoint import NotTheSameError
-from estimators.online.joint import Identification, Integrated
+from estimators.online.joint import Integrated
+from estimators.online.settings import Identification
 
 MODEL = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
 TRUTH = {"inertia": 2.0, "viscous": 3.0, "coulomb": 1.5, "offset": 0.4, "gravity_sin": 5.0, "gravity_cos": -1.0}

@@ -6,7 +6,8 @@ import pytest
 
 from estimators.base import Phase, Status
 from estimators.online.checkpoint import NotTheSameError
-from estimators.online.joint import Identification, Integrated
+from estimators.online.joint import Integrated
+from estimators.online.settings import Identification
 from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
 
 pytestmark = pytest.mark.compiled

@@ -10,7 +10,7 @@ import pytest
 
 from estimators.base import Event, Phase, Status
 from estimators.experiments.irj_case2 import LINEAR, OMEGAS, PERIOD, case, estimator, play
-from estimators.refit.job import Inline
+from estimators.refit.inline import Inline
 
 pytestmark = pytest.mark.compiled
 

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from estimators.base import Floats, Rows
 from estimators.experiments.irj_case2 import LINEAR, OMEGAS, case
+from estimators.quantities import Floats
+from estimators.recursive.prior import Prior, nothing
+from estimators.rows import Rows
 from estimators.window.change_point import onset
-from estimators.window.score_test import Prior, nothing
 
 NOISE = 0.5  # N·m, about what case() adds at 1 %
 

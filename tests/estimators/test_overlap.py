@@ -5,15 +5,15 @@ import pickle
 import numpy as np
 import pytest
 
-from estimators.base import ARGUMENTS, Rows
 from estimators.conditioning.conditioner import Conditioner
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.nonlinear_block import Shape
 from estimators.models.shared_instants import distinct
+from estimators.recursive.prior import nothing
 from estimators.refit.job import job, run
 from estimators.refit.settings import RefitSettings
+from estimators.rows import ARGUMENTS, Rows
 from estimators.window.row_history import History
-from estimators.window.score_test import nothing
 
 pytestmark = pytest.mark.compiled
 

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from estimators.base import Axis, Parameter
 from estimators.models.friction.arctangent import ArctangentSettings
+from estimators.models.friction.structure import Model
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
-from estimators.refit.refit import Model, RefitSettings, Window, refit
+from estimators.quantities import Axis, Parameter
+from estimators.refit.refit import RefitSettings, Window, refit
 
 THETA = np.array([76.0, 40.0, 25.0, 590.0])  # b, b_D, C1, C2 (SI)
 ETA = np.array([0.0616, 0.1312])  # ω1, ω_s, rad/s
@@ -236,10 +237,8 @@ def test_survives_the_way_to_a_worker_and_back() -> None:
 @pytest.mark.compiled
 def test_a_warm_start_compiles_nothing() -> None:
     program = (
-        "import numba.core.dispatcher as d; from estimators import normal\n"
-from estimators.refit import refit
-from estimators.refit import variable_projection as projection
-from estimators.refit import velocity_nodes as binning
+        "import numba.core.dispatcher as d; from estimators.numerics import normal_equations as normal\n"
+        "from estimators.refit import refit, variable_projection as projection, velocity_nodes as binning\n"
         "made = [k for m in (projection, binning, normal) for k in vars(m).values() if isinstance(k, d.Dispatcher)]\n"
         "made = [k for k in made if k.nopython_signatures and k.stats.cache_path]\n"
         "assert len(made) >= 5, made\n"

@@ -12,10 +12,10 @@ from estimators.models.nonlinear_block import Shape
 from estimators.recursive import state as at
 from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.recursive.forgetting import Alarm
+from estimators.recursive.prior import Prior
 from estimators.recursive.restart import COUNTERS, relearn, relearnt
 from estimators.refit.job import job, run
 from estimators.refit.settings import RefitSettings
-from estimators.window.score_test import Prior
 
 pytestmark = pytest.mark.compiled
 

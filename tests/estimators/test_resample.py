@@ -12,9 +12,9 @@ from scipy.io import loadmat
 
 from estimators.alignment.device_clock import LONGEST_LOSS
 from estimators.alignment.resampler import Resampler
-from estimators.base import Axis
 from estimators.conditioning.conditioner import Conditioner
 from estimators.models.joints.rigid import RigidSettings
+from estimators.quantities import Axis
 
 P = 1e-3
 EMPS = Path(__file__).parents[3] / "shared/data/emps/nlid_emps_sim_data_training.mat"

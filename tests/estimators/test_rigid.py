@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from estimators.base import RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, Axis
 from estimators.conditioning.conditioner import Conditioner
 from estimators.models.friction.load_dependent import LoadDependentSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.joints.rigid import RigidSettings
+from estimators.quantities import Axis
+from estimators.rows import RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
 
 
 def test_columns_are_those_of_the_equation_in_their_order() -> None:

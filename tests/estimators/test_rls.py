@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.base import Floats
+from estimators.quantities import Floats
 from estimators.recursive import state as at
 from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.recursive.forgetting import Alarm, Fixed, RandomWalk, Threshold

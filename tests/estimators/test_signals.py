@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.io import loadmat
 
-from estimators.base import RATE, SECOND, SMOOTH, SMOOTH_RATE, VALUE, Axis, Floats, Parameter, Rows
 from estimators.conditioning.conditioner import Conditioner, Conditioning, straight, taps
 from estimators.models.joints.rigid import RigidSettings
+from estimators.quantities import Axis, Floats, Parameter
+from estimators.rows import RATE, SECOND, SMOOTH, SMOOTH_RATE, VALUE, Rows
 
 PERIOD = 1e-3
 EMPS = Path(__file__).parents[3] / "shared/data/emps/nlid_emps_sim_data_training.mat"

@@ -7,7 +7,7 @@ import pytest
 from scipy.io import loadmat
 
 from estimators.alignment.channel_delay import Delay, Relation, Series, SkewError, delay
-from estimators.base import Floats
+from estimators.quantities import Floats
 
 KR300 = Path(__file__).parents[3] / "shared/data/kr300"
 EMPS = Path(__file__).parents[3] / "shared/data/emps/nlid_emps_sim_data_training.mat"

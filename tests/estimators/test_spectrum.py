@@ -5,11 +5,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from estimators.base import VELOCITY, Floats, Parameter, Phase, Rows, Spectrum
+from estimators.base import Phase, Spectrum
 from estimators.experiments.irj_case2 import OMEGAS, PERIOD, case, estimator
 from estimators.online.phases import Procedure
 from estimators.online.start.rows import Window
+from estimators.quantities import Floats, Parameter
 from estimators.recursive.forgetting import Alarm
+from estimators.rows import VELOCITY, Rows
 from estimators.window.instants import Instants
 from estimators.window.spectrum import spectrum
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.io import loadmat
 
-from estimators.base import Floats
 from estimators.conditioning.spikes import Spikes
+from estimators.quantities import Floats
 
 PERIOD = 1e-3
 BIT_20, BIT_14 = 2 * np.pi / (1 << 20), 2 * np.pi / (1 << 14)

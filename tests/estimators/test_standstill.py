@@ -5,8 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from estimators.base import Event, Floats, Phase, Rows, Status
-from estimators.online.joint import Identification, Integrated
+from estimators.base import Event, Phase, Status
+from estimators.online.joint import Integrated
+from estimators.online.settings import Identification
+from estimators.quantities import Floats
+from estimators.rows import Rows
 from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
 
 pytestmark = pytest.mark.compiled

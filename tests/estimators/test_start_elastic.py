@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from estimators.base import Event, Phase
-from estimators.online.joint import Identification, Integrated
+from estimators.online.joint import Integrated
+from estimators.online.settings import Identification
 from estimators.recursive.forgetting import Fortescue
 from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
 

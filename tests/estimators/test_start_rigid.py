@@ -5,7 +5,7 @@ import pytest
 
 from estimators.base import Phase
 from estimators.conditioning.conditioner import Conditioner
-from estimators.online.joint import Identification
+from estimators.online.settings import Identification
 
 pytestmark = pytest.mark.compiled
 

@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 
-from estimators.base import RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, Floats, JointModel, Rows
 from estimators.experiments.irj_case2 import LINEAR, OMEGAS, case
+from estimators.models.base import JointModel
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.joints.two_mass import TwoMassSettings
 from estimators.models.nonlinear_block import Shape
+from estimators.quantities import Floats
+from estimators.recursive.prior import nothing
 from estimators.refit.job import Outcome, job, run
 from estimators.refit.refit import RefitSettings
-from estimators.window.score_test import nothing
+from estimators.rows import RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, Rows
 from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
 
 pytestmark = pytest.mark.compiled

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from estimators.base import Estimate, Floats, Phase, Status
-from estimators.online.joint import Identification, Integrated
+from estimators.base import Estimate, Phase, Status
+from estimators.online.joint import Integrated
+from estimators.online.settings import Identification
+from estimators.quantities import Floats
 
 TRUTH = {"inertia": 0.5, "viscous": 2.0, "coulomb": 1.5, "offset": 0.4}
 PERIOD = 1e-3

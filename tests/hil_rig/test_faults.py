@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from daq.config.load import load, wanted
+from daq.config.load import load
+from daq.config.routes import wanted
 from hil_rig.messages import Field, Message, frames
 from hil_rig.plants.base import RigError
 from hil_rig.wire.emulator import Serial, Slcan

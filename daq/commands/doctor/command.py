@@ -18,7 +18,10 @@ from daq.commands.doctor.bus import Talk, talks
 from daq.commands.doctor.bus import load as bus_load
 from daq.commands.doctor.host import BAD, GOOD, NOTE, WARN, Finding
 from daq.commands.doctor.proposal import bus_proposal, port_proposal
-from daq.config.load import Config, ConfigError, Route, load, routes
+from daq.config.load import load
+from daq.config.routes import Route, routes
+from daq.config.sections import Config
+from daq.config.words import ConfigError
 from drivers import AnyDriver
 from drivers.base import DriverError, EndOfFileError, LayoutError, Wanted
 from drivers.can.bus_errors import CAUSES as BUS_CAUSES

@@ -11,7 +11,7 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
-from daq.config.load import Config, Joint
+from daq.config.sections import Config, Joint
 from daq.core.pipeline import Pipeline
 from daq.recording.reader import Said, configuration, digest, said
 from daq.replay.repeat import Repetition

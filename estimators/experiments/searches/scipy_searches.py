@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 from scipy import optimize
 
-from estimators.base import Floats
+from estimators.quantities import Floats
 
 BUDGET: Final = 12_000
 

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from estimators.base import Floats
 from estimators.numerics.jit import kernel
+from estimators.quantities import Floats
 from estimators.search.base import OBJECTIVE, Compiled
 
 ACCURACY: Final = 1e-4

@@ -10,9 +10,10 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from estimators.base import RATE, SMOOTH_RATE, Axis, Floats, Parameter
 from estimators.models.friction.base import NOTHING, SIGNATURE, FrictionLaw, FrictionSettings, coulomb, numbers, viscous
 from estimators.numerics.jit import kernel
+from estimators.quantities import Axis, Floats, Parameter
+from estimators.rows import RATE, SMOOTH_RATE
 
 
 class ArctangentSettings(FrictionSettings):

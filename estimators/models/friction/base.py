@@ -13,8 +13,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.base import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, Axis, Floats, Parameter
-from estimators.base import Settings as BaseSettings
+from estimators.quantities import Axis, Floats, Parameter
+from estimators.quantities import Settings as BaseSettings
+from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
 
 # of every law's kernel: signals (rows, channels, SIGNALS), which channel is the position, which one the load,
 # constants, η (nonlinear,), the columns to write (rows, parameters)

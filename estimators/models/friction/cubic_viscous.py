@@ -9,9 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from estimators.base import RATE, SMOOTH_RATE, Axis, Floats, Parameter
 from estimators.models.friction.base import NOTHING, SIGNATURE, FrictionLaw, FrictionSettings, coulomb, viscous
 from estimators.numerics.jit import kernel
+from estimators.quantities import Axis, Floats, Parameter
+from estimators.rows import RATE, SMOOTH_RATE
 
 
 class CubicViscousSettings(FrictionSettings):

@@ -12,9 +12,10 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from estimators.base import SMOOTH_RATE, Axis, Floats, Parameter
 from estimators.models.friction.base import SIGNATURE, FrictionLaw, FrictionSettings, numbers
 from estimators.numerics.jit import kernel
+from estimators.quantities import Axis, Floats, Parameter
+from estimators.rows import SMOOTH_RATE
 
 TERMS = 4  # of each direction
 LOWEST = 0.001  # of λ, rad/s (m/s): as good as none, and above zero, so that λ is searched in ln λ

@@ -10,9 +10,10 @@ from typing import Annotated, Final, Literal
 import numpy as np
 from pydantic import Field
 
-from estimators.base import RATE, SMOOTH_RATE, VALUE, Axis, Floats, Parameter
 from estimators.models.friction.base import SIGNATURE, FrictionLaw, FrictionSettings, numbers, viscous
 from estimators.numerics.jit import kernel
+from estimators.quantities import Axis, Floats, Parameter
+from estimators.rows import RATE, SMOOTH_RATE, VALUE
 
 OMEGA_TANH, OMEGA_STRIBECK, EXPONENT = range(3)  # of η
 EXPONENTS: Final = (0.5, 1.0, 2.0)  # δ_s of the literature

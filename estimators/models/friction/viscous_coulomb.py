@@ -7,9 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from estimators.base import RATE, SMOOTH_RATE, Axis, Floats
 from estimators.models.friction.base import NOTHING, SIGNATURE, FrictionLaw, FrictionSettings, coulomb, numbers, viscous
 from estimators.numerics.jit import kernel
+from estimators.quantities import Axis, Floats
+from estimators.rows import RATE, SMOOTH_RATE
 
 
 class ViscousCoulombSettings(FrictionSettings):

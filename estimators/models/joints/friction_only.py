@@ -9,22 +9,13 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from estimators.base import (
-    SECOND,
-    VALUE,
-    Axis,
-    Constant,
-    Floats,
-    FrictionPlace,
-    JointModel,
-    Parameter,
-    Rows,
-    SpringPlace,
-)
-from estimators.base import Settings as BaseSettings
+from estimators.models.base import Constant, FrictionPlace, JointModel, SpringPlace
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.numerics.jit import kernel
+from estimators.quantities import Axis, Floats, Parameter
+from estimators.quantities import Settings as BaseSettings
+from estimators.rows import SECOND, VALUE, Rows
 
 POSITION, EFFORT, JOINT = range(3)  # channels
 

@@ -11,23 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from estimators.base import (
-    SECOND,
-    SMOOTH,
-    VALUE,
-    Axis,
-    Constant,
-    Floats,
-    FrictionPlace,
-    JointModel,
-    Parameter,
-    Rows,
-    SpringPlace,
-)
-from estimators.base import Settings as BaseSettings
+from estimators.models.base import Constant, FrictionPlace, JointModel, SpringPlace
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.numerics.jit import kernel
+from estimators.quantities import Axis, Floats, Parameter
+from estimators.quantities import Settings as BaseSettings
+from estimators.rows import SECOND, SMOOTH, VALUE, Rows
 
 POSITION, EFFORT, LOAD = range(3)  # channels
 INERTIA, OFFSET, SIN, COS = range(4)  # where the index of each term's column stands

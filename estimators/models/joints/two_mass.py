@@ -18,26 +18,14 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from estimators.base import (
-    LOAD,
-    SECOND,
-    SMOOTH,
-    SMOOTH_RATE,
-    VALUE,
-    Axis,
-    Constant,
-    Floats,
-    FrictionPlace,
-    JointModel,
-    Parameter,
-    Rows,
-    SpringPlace,
-)
-from estimators.base import Settings as BaseSettings
+from estimators.models.base import Constant, FrictionPlace, JointModel, SpringPlace
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.cyclic import CyclicSettings
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.numerics.jit import kernel
+from estimators.quantities import Axis, Floats, Parameter
+from estimators.quantities import Settings as BaseSettings
+from estimators.rows import LOAD, SECOND, SMOOTH, SMOOTH_RATE, VALUE, Rows
 
 MOTOR, LINK, EFFORT, JOINT = range(4)  # channels
 K1, K2 = 0, 1  # columns

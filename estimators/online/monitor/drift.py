@@ -10,9 +10,10 @@ from estimators.online.monitor.refits import DRIFT_EVERY
 from estimators.online.phases import LOOK_BACK
 from estimators.online.start.searched import Starting
 from estimators.recursive import state as at
-from estimators.recursive.cusum import motion_period
+from estimators.recursive.prior import nothing
 from estimators.refit.acceptance import CERTAIN, delta
-from estimators.window.score_test import Explanation, nothing
+from estimators.window.motion_period import motion_period
+from estimators.window.score_test import Explanation
 
 SIGNIFICANT: Final = 4.0  # σ
 BENT: Final = 20.0  # χ² that another η must promise for η to have moved …

@@ -23,10 +23,11 @@ from estimators.online.monitor.drift import Watching
 from estimators.online.monitor.refits import Pending
 from estimators.recursive import state as at
 from estimators.recursive.forgetting import ONSET
+from estimators.recursive.prior import Prior, nothing
 from estimators.refit.acceptance import CERTAIN, delta, implausible
 from estimators.refit.job import Outcome
 from estimators.window.change_point import onset
-from estimators.window.score_test import Explanation, Prior, nothing
+from estimators.window.score_test import Explanation
 
 TELLING: Final = 0.06  # of ln η, up to which "η did not move" is believed
 COVERED: Final = 2.5  # of a row's noise variance: how uncertain a covered window's torque may be over the whole motion

@@ -9,18 +9,23 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from estimators.base import UNKNOWN, Estimate, Floats, JointModel, Phase, Rows
+from estimators.base import UNKNOWN, Estimate, Phase
+from estimators.models.base import JointModel
 from estimators.models.nonlinear_block import Shape
 from estimators.online import normal_loop as course
 from estimators.online.checkpoint import NotTheSameError
 from estimators.online.phases import LOOK_BACK, PERIODS, Procedure
+from estimators.quantities import Floats
 from estimators.recursive import state as at
 from estimators.recursive.forgetting import Forgetting, Threshold
+from estimators.recursive.prior import Prior, nothing
 from estimators.recursive.restart import COUNTERS, relearn
-from estimators.refit.job import Inline, Outcome, job, run
+from estimators.refit.inline import Inline
+from estimators.refit.job import Outcome, job, run
 from estimators.refit.settings import Monitor
+from estimators.rows import Rows
 from estimators.window.row_history import History
-from estimators.window.score_test import Explanation, Prior, Slopes, explain, nothing
+from estimators.window.score_test import Explanation, Slopes, explain
 from estimators.window.spectrum import spectrum
 from estimators.window.wrong_constants import Suspect
 

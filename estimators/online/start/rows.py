@@ -4,9 +4,10 @@ from typing import Final
 
 import numpy as np
 
-from estimators.base import Floats, Nanoseconds
-from estimators.recursive.cusum import honesty, motion_period, robust_mean
+from estimators.numerics.robust import honesty, robust_mean
+from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.estimator import RecursiveLeastSquares
+from estimators.window.motion_period import motion_period
 
 FLOOR: Final = 1e-6  # of an output's rms: the least noise it is believed to have
 SINGULAR: Final = 1e-10  # of the largest eigenvalue, up to which a direction is rounding only

@@ -8,16 +8,17 @@ from typing import Final
 
 import numpy as np
 
-from estimators.base import Floats, Phase
+from estimators.base import Phase
 from estimators.models.friction.base import FrictionSettings
 from estimators.models.nonlinear_block import Shape
 from estimators.online.monitor.refits import Pending, Searching
 from estimators.online.phases import PATIENCE, SCALE_WINDOW
+from estimators.quantities import Floats
 from estimators.recursive.cusum import calibrate
 from estimators.recursive.forgetting import Threshold
+from estimators.recursive.prior import nothing
 from estimators.refit.acceptance import doubts
 from estimators.refit.job import Outcome
-from estimators.window.score_test import nothing
 
 ALLOWANCE: Final = 2.0  # k of the CUSUM: a false alarm costs little here, a late one more
 LIMIT: Final = 25.0  # h, at least

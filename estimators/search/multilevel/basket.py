@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from estimators.base import Floats
 from estimators.numerics.jit import inline
+from estimators.quantities import Floats
 from estimators.search.multilevel.boxes import BASKET, CONSIDERED
 from estimators.search.multilevel.evaluation import Ints, Objective, ascending, copy, evaluate
 

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from estimators.base import Floats
 from estimators.numerics.jit import inline
+from estimators.quantities import Floats
 from estimators.search.multilevel.evaluation import BEST, Ints, Objective, copy, evaluate
 
 GOLDEN: Final = 0.5 * (5.0**0.5 - 1.0)

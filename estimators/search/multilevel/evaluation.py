@@ -9,8 +9,8 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from estimators.base import Floats
 from estimators.numerics.jit import inline, kernel
+from estimators.quantities import Floats
 from estimators.search.base import OBJECTIVE
 
 Ints = NDArray[np.int64]

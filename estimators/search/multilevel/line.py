@@ -6,8 +6,8 @@ from typing import Any, Final, NamedTuple, cast
 import numba
 import numpy as np
 
-from estimators.base import Floats
 from estimators.numerics.jit import inline
+from estimators.quantities import Floats
 from estimators.search.multilevel.evaluation import FLOATS, INTS, OBJECTIVE_TYPE, Ints, Objective, ascending, evaluate
 
 SMALL: Final = 0.1  # relative distance below which two steps are one

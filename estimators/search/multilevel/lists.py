@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from estimators.base import Floats
+from estimators.quantities import Floats
 from estimators.search.base import Problem
 from estimators.search.multilevel.evaluation import Ints
 from estimators.search.multilevel.line import MOST

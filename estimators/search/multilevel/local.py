@@ -13,8 +13,8 @@ from typing import Any, Final
 import numba
 import numpy as np
 
-from estimators.base import Floats
 from estimators.numerics.jit import inline, kernel
+from estimators.quantities import Floats
 from estimators.search.multilevel.coordinates import coordinate_search, leave_bounds
 from estimators.search.multilevel.evaluation import (
     FLOATS,

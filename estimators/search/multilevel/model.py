@@ -2,8 +2,8 @@
 
 from typing import Final, NamedTuple
 
-from estimators.base import Floats
 from estimators.numerics.jit import inline
+from estimators.quantities import Floats
 from estimators.search.multilevel.evaluation import RUNNING, STOP, Objective, copy, evaluate
 from estimators.search.multilevel.quadratic import EPSILON
 

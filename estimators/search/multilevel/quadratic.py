@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from estimators.base import Floats
 from estimators.numerics.jit import inline
+from estimators.quantities import Floats
 from estimators.search.multilevel.evaluation import Ints
 
 EPSILON: Final = 2.220446049250313e-16

@@ -7,9 +7,9 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from estimators.base import Floats
 from estimators.numerics.function_pointer import pointer
 from estimators.numerics.jit import INTERPRETED
+from estimators.quantities import Floats
 from estimators.search.base import Compiled, Problem, Status, Stop
 from estimators.search.multilevel.boxes import ROWS, SIZES
 from estimators.search.multilevel.evaluation import (

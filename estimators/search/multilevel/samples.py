@@ -11,8 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from estimators.base import Floats
 from estimators.numerics.jit import inline
+from estimators.quantities import Floats
 from estimators.search.multilevel.basket import Basket
 from estimators.search.multilevel.boxes import BASKET, CANDIDATES, SAMPLES, Boxes
 from estimators.search.multilevel.evaluation import EVALUATIONS, Objective, evaluate

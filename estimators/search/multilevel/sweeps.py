@@ -10,8 +10,8 @@ from typing import Any, Final
 import numba
 import numpy as np
 
-from estimators.base import Floats
 from estimators.numerics.jit import inline, kernel
+from estimators.quantities import Floats
 from estimators.search.multilevel.basket import Basket, consider, is_new_valley, keep
 from estimators.search.multilevel.boxes import (
     BOXES,

@@ -1,0 +1,95 @@
+"""daq/config/checks.py."""
+
+import os.path
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from daq.config.sections import Joint
+from daq.config.words import _unknown
+from drivers.base import LayoutError, Wanted
+from estimators.alignment.device_clock import LONGEST_LOSS
+
+
+def _cross_check(data: Mapping[str, Any], parts: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """What no section can know alone: roles against the model, signals against the drivers.
+
+    Signals are looked up in the data as read, so that a mistake elsewhere in a joint does not hide a wrong one.
+    """
+    drivers = _table(data, "drivers")
+    yield from _check_wires(drivers)
+    for path, source in _sources(_table(data, "joints")):
+        driver, _, signal = source.partition(".")
+        if driver not in drivers:
+            yield path, _unknown(driver, sorted(drivers), "driver")
+        elif driver in parts["drivers"]:
+            try:
+                parts["drivers"][driver].check([Wanted(0, signal)])
+            except LayoutError as error:
+                yield path, f"expected a signal of {driver}, found: {error}"
+    for name, joint in parts["joints"].items():
+        yield from _check_roles(name, joint)
+
+
+def _check_wires(drivers: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Two drivers on one wire would steal each other's bytes, or give every frame twice."""
+    owners: dict[tuple[str, ...], str] = {}
+    for name in drivers:
+        table = _table(drivers, name)
+        names = ("path",) if table.get("kind") == "file" else ("channel", "port")
+        key = next((key for key in names if isinstance(table.get(key), str)), "")
+        owner = owners.setdefault(_wire(table, str(table[key])), name) if key else name
+        if owner != name:
+            yield (
+                ("drivers", name, key),
+                f'expected a wire of its own, found "{table[key]}", which is driver {owner}\'s',
+            )
+
+
+def _wire(driver: Mapping[str, Any], place: str) -> tuple[str, ...]:
+    """What two drivers may not share."""
+    if driver.get("kind") == "file":  # every bus of a log is a wire of its own
+        return "file", place, str(driver.get("channel", ""))
+    if place.startswith("/"):  # a port, under whatever name
+        return "port", os.path.realpath(place.partition("@")[0])
+    return str(driver.get("interface")), place, str(_table(driver, "options").get("port"))
+
+
+def _sources(joints: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Every well-formed driver.MESSAGE.signal that a joint names, and where."""
+    for name in joints:
+        joint = _table(joints, name)
+        places = {("channels", role): _table(_table(joint, "channels"), role) for role in _table(joint, "channels")}
+        clocks = {(key,): _table(joint, key) for key in ("counter", "device_time")}
+        for path, place in (places | clocks).items():
+            source = place.get("signal")
+            if isinstance(source, str) and source.count(".") == 2:
+                yield ("joints", name, *path, "signal"), source
+
+
+def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = data.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _check_roles(name: str, joint: Joint) -> Iterator[tuple[tuple[str, ...], str]]:
+    needed = set(joint.model.roles())
+    for role in sorted(joint.channels.keys() - needed):
+        yield ("joints", name, "channels", role), _unknown(role, sorted(needed), "channel")
+    for role in sorted(needed - joint.channels.keys()):
+        yield ("joints", name, "channels"), f'the model "{joint.model.kind}" needs the channel "{role}", found none'
+    if joint.counter is not None and joint.device_time is not None:
+        yield ("joints", name, "device_time"), "expected either counter or device_time, found both"
+    for key, clock in (("counter", joint.counter), ("device_time", joint.device_time)):
+        if clock is not None and joint.reference in joint.channels:
+            message = joint.channels[joint.reference].signal.rpartition(".")[0]
+            if clock.signal.rpartition(".")[0] != message:
+                text = f'expected a signal of {message}, the frame of the reference channel, found "{clock.signal}"'
+                yield ("joints", name, key, "signal"), text
+    if joint.device_time is not None and joint.device_time.wrap is not None:
+        least = 8 * LONGEST_LOSS / joint.rate
+        if joint.device_time.wrap < least:
+            text = f"expected at least {least:g} s at {joint.rate:g} Hz, found {joint.device_time.wrap:g}"
+            yield ("joints", name, "device_time", "wrap"), text
+    if joint.reference not in joint.channels:
+        message = _unknown(joint.reference, sorted(joint.channels), "reference channel")
+        yield ("joints", name, "reference"), message

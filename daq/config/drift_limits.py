@@ -1,0 +1,16 @@
+"""daq/config/drift_limits.py."""
+
+from pydantic import Field
+
+from estimators.quantities import Settings
+
+
+class DriftSettings(Settings):
+    """From where on a parameter is called drifted."""
+
+    percent: float = Field(default=10.0, gt=0, le=1000, description="% of the baseline")
+    z: float = Field(default=5.0, gt=0, le=1000, description="standard deviations of the change")
+    release: float = Field(
+        default=0.7, gt=0, le=1, description="share of a limit below which a parameter is within it again"
+    )
+    hold: float = Field(default=5.0, ge=0, le=3600, description="s for which it must be beyond, or within again")

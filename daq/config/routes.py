@@ -1,0 +1,42 @@
+"""daq/config/routes.py."""
+
+from typing import NamedTuple
+
+from daq.config.sections import Config
+from drivers.base import Wanted
+
+
+class Route(NamedTuple):
+    """One line of the table of channels: which signal of which driver feeds which role of which joint."""
+
+    joint: str
+    role: str  # a channel's role, or "counter" (the device's own time stands in its place)
+    driver: str
+    signal: str  # MESSAGE.signal
+    scale: float
+    offset: float
+
+
+def routes(config: Config) -> list[Route]:
+    """The table of channels; a Reading's `channel` is an index into it. A joint's channels stand together."""
+    table: list[Route] = []
+    for name, joint in config.joints.items():
+        for role, channel in joint.channels.items():
+            driver, signal = channel.signal.split(".", 1)
+            table.append(Route(name, role, driver, signal, channel.scale, channel.offset))
+        if joint.counter is not None:
+            driver, signal = joint.counter.signal.split(".", 1)
+            table.append(Route(name, "counter", driver, signal, 1.0, 0.0))
+        if joint.device_time is not None:
+            driver, signal = joint.device_time.signal.split(".", 1)
+            table.append(Route(name, "counter", driver, signal, joint.device_time.scale, 0.0))
+    return table
+
+
+def wanted(config: Config, driver: str) -> list[Wanted]:
+    """What one driver is asked for."""
+    return [
+        Wanted(index, route.signal, route.scale, route.offset)
+        for index, route in enumerate(routes(config))
+        if route.driver == driver
+    ]

@@ -1,0 +1,209 @@
+"""daq/config/sections.py."""
+
+import ipaddress
+import re
+from pathlib import Path
+from typing import Annotated, Self
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from daq.config.drift_limits import DriftSettings
+from daq.stream.keys import KeyFileError, read_pair
+from drivers import AnyDriver
+from estimators.online.settings import Identification
+
+
+def _matching(pattern: str, expected: str) -> AfterValidator:
+    def match(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"expected {expected}")
+        return text
+
+    return AfterValidator(match)
+
+
+Name = Annotated[str, _matching(r"[A-Za-z0-9_-]+", "letters, digits, _ and - only")]
+
+
+SignalName = Annotated[str, _matching(r"[^.]+\.[^.]+\.[^.]+", "driver.MESSAGE.signal")]
+
+
+Endpoint = Annotated[str, _matching(r"tcp://[^:/]+:\d+|ipc://.+", "tcp://HOST:PORT or ipc://PATH")]
+
+
+class Section(BaseModel):
+    """Part of the configuration: frozen, unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Robot(Section):
+    """Who this is, in every message and metric."""
+
+    name: Name = "robot"
+    state: Path | None = Field(
+        default=None, description="folder of what outlives a restart: systemd's, else this file's, when left out"
+    )
+
+    @field_validator("state")
+    @classmethod
+    def _in_folder(cls, path: Path | None, info: ValidationInfo) -> Path | None:
+        return path and Path((info.context or {}).get("folder") or "") / path
+
+
+class Curve(Section):
+    """CURVE keys of the stream, made by `jointwatch keys`; relative paths are relative to the configuration's file."""
+
+    secret: Path = Field(description="the server's .key_secret")
+    clients: Path = Field(description="folder of the .key files of those who may subscribe")
+
+    @field_validator("secret", "clients")
+    @classmethod
+    def _in_folder(cls, path: Path, info: ValidationInfo) -> Path:
+        return Path((info.context or {}).get("folder") or "") / path
+
+    @field_validator("secret")
+    @classmethod
+    def _a_secret(cls, secret: Path) -> Path:
+        try:
+            read_pair(secret)
+        except KeyFileError as error:
+            raise ValueError(f"expected a secret key: {error}") from error
+        return secret
+
+    @field_validator("clients")
+    @classmethod
+    def _a_folder(cls, clients: Path) -> Path:
+        if not clients.is_dir():
+            raise ValueError(f"expected a folder of public keys, found none at {clients}")
+        return clients
+
+
+class Publish(Section):
+    """What goes out, and where."""
+
+    endpoint: Endpoint = Field(default="tcp://127.0.0.1:5556", description="updates")
+    curve: Curve | None = Field(default=None, description="who may subscribe; without it everyone who reaches endpoint")
+    insecure: bool = Field(default=False, description="serve an address that others reach without any lock")
+    page: str = Field(default="http://127.0.0.1:8080", description="dashboard, and /metrics for Prometheus")
+    rate: float = Field(default=50.0, gt=0, le=1000, description="Hz, updates per joint")
+
+    @field_validator("page")
+    @classmethod
+    def _an_address(cls, page: str) -> str:
+        address = urlsplit(page)
+        if address.scheme != "http" or not address.hostname or address.port is None or address.path not in ("", "/"):
+            raise ValueError("expected http://HOST:PORT, for example http://127.0.0.1:8080")
+        return page
+
+    @model_validator(mode="after")
+    def _locked_or_local(self) -> Self:
+        host = self.endpoint.removeprefix("tcp://").rpartition(":")[0]
+        if self.endpoint.startswith("tcp://") and not _is_local(host) and self.curve is None and not self.insecure:
+            raise ValueError(
+                f"expected curve keys for the public address {self.endpoint}, found none: everyone on the network "
+                "could listen (`jointwatch keys` makes keys; insecure = true allows it without)"
+            )
+        return self
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port of the page."""
+        parts = urlsplit(self.page)
+        return str(parts.hostname), int(parts.port or 0)
+
+
+class Record(Section):
+    """What is kept of every run, and how much of it."""
+
+    folder: Path = Field(description="relative to the configuration's file")
+    file_size: float = Field(default=500e6, ge=1e6, description="bytes, after which the next file begins")
+    file_duration: float = Field(default=3600.0, ge=1, description="s, after which the next file begins")
+    keep: float = Field(default=20e9, ge=1e6, description="bytes; the oldest files of this robot go first")
+    reserve: float = Field(default=1e9, ge=0, description="bytes of the disk that stay free")
+
+    @field_validator("folder")
+    @classmethod
+    def _in_folder(cls, path: Path, info: ValidationInfo) -> Path:
+        return Path((info.context or {}).get("folder") or "") / path
+
+    @model_validator(mode="after")
+    def _keeps_a_file(self) -> Self:
+        if self.keep < self.file_size:
+            raise ValueError(
+                f"expected to keep at least one file of {self.file_size:g} bytes, found keep = {self.keep:g}"
+            )
+        return self
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class Channel(Section):
+    """One measured quantity of a joint: value = scale × signal + offset, in SI, on the joint's side."""
+
+    signal: SignalName
+    scale: float = Field(default=1.0, allow_inf_nan=False, description="gear ratio, torque constant, sign")
+    offset: float = Field(default=0.0, allow_inf_nan=False)
+    delay: float = Field(default=0.0, ge=-1.0, le=1.0, description="s by which this channel's values are late")
+    wrap: float | None = Field(
+        default=None, gt=0, description="rad (m) after which the encoder starts again, after scaling"
+    )
+    rate: float | None = Field(default=None, gt=0, le=20_000, description="Hz, where it is not the joint's")
+
+
+class Counter(Section):
+    """The device's own sample counter: with it every lost sample is seen exactly, whatever the link's jitter."""
+
+    signal: SignalName
+    modulo: int = Field(default=65536, ge=4)
+
+
+class DeviceTime(Section):
+    """The device's own time of each sample: its clock is followed, and the link's jitter does not matter."""
+
+    signal: SignalName
+    scale: float = Field(default=1.0, gt=0, allow_inf_nan=False, description="s per unit, where the signal has no unit")
+    wrap: float | None = Field(default=None, gt=0, description="s after which it starts again: 2³² µs are 4294.967296")
+
+
+class Joint(Identification):
+    """One joint: where its channels come from, and how it is identified."""
+
+    rate: float = Field(gt=0, le=20_000, description="Hz at which the device samples the reference channel")
+    channels: dict[str, Channel]
+    counter: Counter | None = None
+    device_time: DeviceTime | None = None
+    reference: str = Field(default="position", description="the channel whose clock the samples are built on")
+    patience: float = Field(
+        default=0.1, gt=0, le=5, description="s to wait for a late channel before a sample goes without it"
+    )
+    bridge: int = Field(
+        default=2, ge=0, le=16, description="samples in a row that may be missing and are then interpolated (0: none)"
+    )
+    stale: float = Field(default=1.0, gt=0, description="s without samples after which the joint is called faulted")
+    drift: DriftSettings = DriftSettings()
+
+
+class Config(Section):
+    """The whole configuration, frozen."""
+
+    robot: Robot = Robot()
+    publish: Publish = Publish()
+    recorder: Record | None = None
+    drivers: dict[Name, AnyDriver]
+    joints: dict[Name, Joint]
+    folder: Path = Path()  # relative paths (a DBC) are relative to the file they stand in

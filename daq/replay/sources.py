@@ -1,0 +1,139 @@
+"""daq/replay/sources.py."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daq.config.routes import routes, wanted
+from daq.config.sections import Config
+from daq.recording.columns import Columns, RecordingError, read
+from drivers.can.bus import CanBusSettings
+from drivers.decode.decoder import Decoder
+from drivers.files.can_log import LogFile
+from drivers.files.player import CsvFile, FileSettings, Recording
+from drivers.reading import READING, empty
+
+Batch = NDArray[np.void]
+
+
+Counts = dict[str, Counter[str]]  # driver → cause → count
+
+
+def readings_of(
+    file: Path, config: Config, counts: Counts, driver: str | None = None, columns: Columns | None = None
+) -> Iterator[Batch]:
+    """Readings of a recording, whatever its kind; counts are filled at its end. Raises RecordingError, DriverError."""
+    if columns is None and file.suffix.lower() == ".npz" and _is_readings(file):
+        return _stored(file, config)
+    described = any(isinstance(one, FileSettings) and one.columns for one in config.drivers.values())
+    if columns is not None or file.suffix.lower() in (".npz", ".mat") or (not described and _has_columns(file)):
+        return _from_columns(file, config, columns)
+    return _from_log(file, _drivers(file, config, driver), config, counts)
+
+
+def _is_readings(file: Path) -> bool:
+    try:
+        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as data:
+            return "readings" in data
+    except (OSError, ValueError) as error:
+        raise RecordingError(f"{file}: cannot be read: {error}") from error
+
+
+def _stored(file: Path, config: Config) -> Iterator[Batch]:
+    with file.open("rb") as stream, np.load(stream, allow_pickle=False) as data:
+        readings = data["readings"]
+    if readings.dtype != READING or readings.ndim != 1:
+        raise RecordingError(f"{file}: expected readings of {READING}, found {readings.dtype}")
+    if len(readings) and not 0 <= readings["channel"].min() <= readings["channel"].max() < len(routes(config)):
+        raise RecordingError(f"{file}: its readings have channels that the configuration has not")
+    yield readings
+
+
+def _has_columns(file: Path) -> bool:
+    """Whether a .csv has columns of ours rather than python-can's frames."""
+    if file.suffix.lower() != ".csv":
+        return False
+    try:
+        with file.open(encoding="utf-8", errors="replace") as lines:
+            return "arbitration_id" not in next(lines, "")
+    except OSError as error:
+        raise RecordingError(f"{file}: {error.strerror}") from error
+
+
+def _from_columns(file: Path, config: Config, columns: Columns | None) -> Iterator[Batch]:
+    """One reading per channel and row; where a joint has a counter, the rows are counted."""
+    channels = read(file, columns)
+    parts = []
+    for index, route in enumerate(routes(config)):
+        roles = channels.get(route.joint, {})
+        if route.role == "counter" and route.role not in roles:
+            raise RecordingError(f"{file}: found no column {route.joint}.counter: add it, or leave the counter out")
+        if route.role not in roles:
+            raise RecordingError(
+                f"{file}: found no column {route.joint}.{route.role}, which the configuration asks for"
+            )
+        series = roles[route.role]
+        part = np.zeros(len(series.time), READING)
+        part["time"] = np.round(series.time * 1e9).astype(np.int64)
+        part["value"], part["channel"] = series.values, index
+        parts.append(part)
+    readings = np.concatenate(parts)
+    readings = readings[np.argsort(readings["time"], kind="stable")]
+    yield _after_zero(readings)
+
+
+def _drivers(file: Path, config: Config, driver: str | None) -> dict[str, CanBusSettings | FileSettings]:
+    """Those whose layout can say what is in a log."""
+    found = {name: one for name, one in config.drivers.items() if isinstance(one, CanBusSettings | FileSettings)}
+    if driver is not None and driver not in found:
+        raise RecordingError(
+            f"found no driver {driver} for logs in the configuration, only {', '.join(found) or 'none'}"
+        )
+    if not found:
+        raise RecordingError(f"{file}: a log needs a CAN (or file) driver in the configuration, to say what is in it")
+    return found if driver is None else {driver: found[driver]}
+
+
+def _from_log(
+    file: Path, drivers: Mapping[str, CanBusSettings | FileSettings], config: Config, counts: Counts
+) -> Iterator[Batch]:
+    """Frames decoded by the one driver there is; of several, each decodes what its channel carried."""
+    if len(drivers) == 1:
+        [(name, settings)] = drivers.items()
+        channel = settings.channel if isinstance(settings, FileSettings) else ""
+        yield from _decoded(file, name, settings, channel, config, counts)
+        return
+    parts = [
+        part for name, one in drivers.items() for part in _decoded(file, name, one, one.channel, config, counts)
+    ]  # in order of time, whole
+    readings = np.concatenate([empty(), *parts])
+    yield readings[np.argsort(readings["time"], kind="stable")]
+
+
+def _decoded(
+    file: Path, name: str, settings: CanBusSettings | FileSettings, channel: str, config: Config, counts: Counts
+) -> Iterator[Batch]:
+    decoder = Decoder(settings.layout, wanted(config, name))
+    recording: Recording = LogFile(file, channel)
+    if isinstance(settings, FileSettings) and settings.columns:
+        recording = CsvFile(settings.model_copy(update={"path": file}))
+    timed, frames = False, 0
+    try:
+        for block in recording.blocks():
+            frames += len(block.ids)
+            timed = timed or bool(block.times.any())
+            if frames > 1 and not timed:
+                raise RecordingError(f"{file}: its frames have no times; `candump -L` writes them")
+            yield _after_zero(decoder.decode(block))
+    finally:
+        counts[name] = Counter({**decoder.counts, **recording.counts})
+
+
+def _after_zero(readings: Batch) -> Batch:
+    """Recordings that begin at zero begin at one second: time zero means "never" to the pipeline."""
+    if len(readings) and int(readings["time"][0]) < 10**15:
+        readings["time"] += 10**9
+    return readings

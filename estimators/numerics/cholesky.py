@@ -1,0 +1,57 @@
+"""estimators/numerics/cholesky.py."""
+
+from typing import Final
+
+import numpy as np
+
+from estimators.numerics.jit import kernel
+from estimators.quantities import Floats
+
+OWN: Final = 1e-9  # of a column's square, that those before it do not imitate: below, eigenvalues are looked at
+
+
+SMALL: Final = 1e-12  # of the largest eigenvalue: directions below it are none
+
+
+def _inverse(gram: Floats) -> Floats:
+    """Inverse of AᵀA, infinite spread where A says nothing."""
+    inverse = np.empty_like(gram)
+    if _invert(gram, inverse):
+        return inverse
+    lengths = np.sqrt(np.diag(gram))
+    lengths[~(lengths > 0.0)] = 1.0
+    values, vectors = np.linalg.eigh(gram / lengths / lengths[:, np.newaxis])
+    inverse = (vectors / np.maximum(values, SMALL * values[-1])) @ vectors.T
+    return np.asarray(inverse / lengths / lengths[:, np.newaxis])
+
+
+@kernel("b1(f8[:, ::1], f8[:, ::1])")
+def _invert(gram: Floats, inverse: Floats) -> bool:
+    """Fill the inverse of a symmetric matrix by Cholesky; False where a column all but depends on others."""
+    n = len(gram)
+    factor = np.zeros((n, n))  # of gram, then its inverse, lower triangles
+    for j in range(n):
+        for i in range(j, n):
+            entry = gram[i, j]
+            for k in range(j):
+                entry -= factor[i, k] * factor[j, k]
+            if i > j:
+                factor[i, j] = entry / factor[j, j]
+            elif entry > OWN * gram[j, j]:
+                factor[j, j] = np.sqrt(entry)
+            else:
+                return False
+    for j in range(n):
+        factor[j, j] = 1.0 / factor[j, j]
+        for i in range(j + 1, n):
+            entry = 0.0
+            for k in range(j, i):
+                entry -= factor[i, k] * factor[k, j]
+            factor[i, j] = entry / factor[i, i]
+    for i in range(n):
+        for j in range(i + 1):
+            entry = 0.0
+            for k in range(i, n):
+                entry += factor[k, i] * factor[k, j]
+            inverse[i, j] = inverse[j, i] = entry
+    return True

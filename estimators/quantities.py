@@ -1,0 +1,51 @@
+"""estimators/quantities.py."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+Floats = NDArray[np.float64]
+
+
+Nanoseconds = NDArray[np.int64]
+
+
+class Settings(BaseModel):
+    """Frozen settings; an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Parameter(NamedTuple):
+    """One coefficient of a joint's equation of motion."""
+
+    name: str
+    unit: str
+    low: float  # plausible range, in the unit
+    high: float
+    equation: str  # where it is defined
+
+
+class Axis(StrEnum):
+    """Whether a joint turns or slides: decides every unit."""
+
+    ROTARY = "rotary"
+    PRISMATIC = "prismatic"
+
+    @property
+    def length(self) -> str:
+        """Unit of position."""
+        return "rad" if self is Axis.ROTARY else "m"
+
+    @property
+    def effort(self) -> str:
+        """Unit of torque or force."""
+        return "N·m" if self is Axis.ROTARY else "N"
+
+    @property
+    def inertia(self) -> str:
+        """Unit of inertia or mass."""
+        return "kg·m²" if self is Axis.ROTARY else "kg"

@@ -1,0 +1,29 @@
+"""estimators/recursive/prior.py."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from estimators.quantities import Floats
+
+
+class Prior(NamedTuple):
+    """What is known of θ before a window, in units of the whitened residual variance."""
+
+    theta: Floats  # (parameters,)
+    information: Floats  # (parameters, parameters)
+
+    def root(self) -> Floats:
+        """R with RᵀR = information: (known, parameters), a row per direction that is known."""
+        scale = np.sqrt(np.diag(self.information))
+        told = np.flatnonzero(scale > 0.0)
+        part = self.information[np.ix_(told, told)] / np.outer(scale[told], scale[told])
+        values, vectors = np.linalg.eigh(part)
+        rows = np.zeros((len(told), len(scale)))
+        rows[:, told] = (vectors * np.sqrt(np.maximum(values, 0.0))).T * scale[told]
+        return rows
+
+
+def nothing(parameters: int) -> Prior:
+    """No prior."""
+    return Prior(np.zeros(parameters), np.zeros((parameters, parameters)))

@@ -1,0 +1,71 @@
+"""estimators/rows.py."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.quantities import Floats, Nanoseconds
+
+# What a friction law takes as arguments, the middle axis of Rows.samples.
+VELOCITY: Final = 0
+
+
+POSITION: Final = 1
+
+
+LOAD: Final = 2
+
+
+ARGUMENTS: Final = 3
+
+
+class Rows(NamedTuple):
+    """Conditioned, decimated, whole regression rows: y = Φ θ + error, ready for an estimator.
+
+    An output that the model masked for a row (e.g. a link that sticks) is NaN there in phi and y, never all of them.
+    """
+
+    time: Nanoseconds  # (rows,) the instant each row speaks of, filter delay removed
+    phi: Floats  # (rows, outputs, parameters)
+    y: Floats  # (rows, outputs)
+    speed: Floats  # (rows,) rms joint speed over the row's support, rad/s (m/s): standstill is decided on it
+    samples: Floats = np.zeros((0, ARGUMENTS, 0))  # (rows, ARGUMENTS, taps) what a friction law with η saw; else empty
+
+    def part(self, which: "slice | NDArray[np.bool_] | NDArray[np.int64]") -> "Rows":
+        """Some of the rows."""
+        time, phi, y, speed, samples = self
+        return Rows(time[which], phi[which], y[which], speed[which], samples[which] if len(samples) else samples)
+
+    def finite(self) -> NDArray[np.bool_]:
+        """Which rows have a finite output: (rows,)."""
+        return np.asarray((np.isfinite(self.y) & np.isfinite(self.phi).all(axis=2)).any(axis=1))
+
+
+# What a model sees of each channel at one instant, the last axis of `signals` (rows, channels, SIGNALS). Linear columns
+# take the raw value and its exact central differences, arguments of nonlinear functions the smoothed ones; the finished
+# row then passes the smoothing kernel as a whole (see signals.py).
+VALUE: Final = 0  # raw
+
+
+RATE: Final = 1  # raw, first central difference, 1/s
+
+
+SECOND: Final = 2  # raw, second central difference, 1/s²
+
+
+SMOOTH: Final = 3  # smoothed value
+
+
+SMOOTH_RATE: Final = 4  # its first central difference, 1/s
+
+
+SIGNALS: Final = 5
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Rows one after the other."""
+    time, phi, y, speed, samples = zip(*parts, strict=True)
+    columns = (np.concatenate(column) for column in (phi, y, speed, samples))
+    return Rows(np.concatenate(time), *columns)
