@@ -29,9 +29,8 @@ U = np.column_stack([T, -T]) / 7
 
 
 def robot(folder: Path, name: str = "run.npz", **changed: np.ndarray) -> Path:
-    np.savez(
-        folder / name, **({"rec.t": T, "rec.q": Q, "rec.u": U} | {f"rec.{key}": one for key, one in changed.items()})
-    )
+    columns = {"t": T, "q": Q, "u": U} | changed
+    np.savez(folder / name, **{f"rec.{key}": one for key, one in columns.items()})
     return folder / name
 
 
@@ -42,7 +41,7 @@ def table(folder: Path, text: str = TABLE) -> Path:
 
 def test_a_robot_is_one_table(tmp_path: Path) -> None:
     found = read(robot(tmp_path), load_columns(table(tmp_path)))
-    assert {name: set(roles) for name, roles in found.items()} == dict.fromkeys("ab", {"position", "torque"})
+    assert {name: set(roles) for name, roles in found.items()} == {name: {"position", "torque"} for name in "ab"}
     for at, (name, scale, offset) in enumerate((("a", 100.0, 1.0), ("b", -50.0, 0.0))):
         np.testing.assert_allclose(found[name]["position"].values, np.deg2rad(Q[:, at]))
         np.testing.assert_allclose(found[name]["torque"].values, scale * U[:, at] + offset)
@@ -55,8 +54,8 @@ def test_every_mistake_is_said_at_once(tmp_path: Path) -> None:
         read(robot(tmp_path, u=U[:-1]), load_columns(table(tmp_path, text)))
     words = str(caught.value).splitlines()
     assert len(words) == 4
-    for line, part in zip(words, ('no column "rec.p"', "rec.u[0] has 59 rows", "has 2 columns, found [2]", "rec.u[1] has 59"),
-                          strict=True):  # fmt: skip
+    parts = ('no column "rec.p"', "rec.u[0] has 59 rows", "has 2 columns, found [2]", "rec.u[1] has 59 rows")
+    for line, part in zip(words, parts, strict=True):
         assert line.startswith(f"{tmp_path}/run.npz: ")
         assert part in line
 
