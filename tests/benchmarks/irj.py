@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds, direct, minimize
 
-from estimators.experiments import irj_case2_table as reproduce_irj
+from estimators.experiments import irj_case2
 from estimators.experiments.irj_case2 import LINEAR, OMEGAS, case, estimator, play
-from estimators.models.base import JointModel
+from estimators.models.base import Model
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.joints.two_mass import TwoMassSettings
-from estimators.models.nonlinear_block import Shape
+from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.quantities import Floats
 from estimators.recursive.prior import nothing
 from estimators.refit.job import job, run
@@ -60,7 +60,7 @@ def speed() -> list[dict[str, Any]]:
         for seed in range(25):
             model = FrictionOnlySettings().build()
             window = case(seed, 0.01, end=8.0).rows
-            shape = Shape(model, np.ones(1))
+            shape = NonlinearBlock(model, np.ones(1))
             began = time.thread_time()
             run(job(shape, window, np.ones(1), nothing(4), False, RefitSettings(nodes=nodes)))
             times.append(1e3 * (time.thread_time() - began))
@@ -68,7 +68,7 @@ def speed() -> list[dict[str, Any]]:
     return rows
 
 
-def elastic(seconds: float = 13.0) -> tuple[Rows, JointModel, Floats]:
+def elastic(seconds: float = 13.0) -> tuple[Rows, Model, Floats]:
     """Case 1 with exact regressors at 100 Hz, noise 0.1 and 0.07 N·m: rows, model, truth (θ without offsets, η)."""
     plant = RigSettings(identify="elastic").build(1, 0, [])
     exact = plant.exact(round(seconds * 1000))[::10]
@@ -89,14 +89,14 @@ def elastic(seconds: float = 13.0) -> tuple[Rows, JointModel, Floats]:
     return rows, model, np.array([truth[name] for name in names])
 
 
-def friction() -> tuple[Rows, JointModel, Floats]:
+def friction() -> tuple[Rows, Model, Floats]:
     """Case 2, 12 s, 1 %: rows, model, truth (θ, η)."""
     return case(0, 0.01, end=12.0).rows, FrictionOnlySettings().build(), np.concatenate([LINEAR, OMEGAS])
 
 
 def full(name: str, rows: Rows, model: Any, truth: Floats, boxes: int) -> dict[str, Any]:
     """Time of a global search over all parameters (DIRECT, then simplex) over that of ours, to 1.01 times our cost."""
-    shape, law = Shape(model, np.ones(1)), model.friction.law.law(model.friction.axis)
+    shape, law = NonlinearBlock(model, np.ones(1)), model.friction.law.law(model.friction.axis)
     noise, p = np.full(rows.y.shape[1], 0.01), len(model.parameters)
     found = run(job(shape, rows, noise, nothing(p), False, RefitSettings()))
     began = time.thread_time()
@@ -193,7 +193,7 @@ def main() -> None:
                 print(f"{row['name']:78} {row['ours']:4.0f} {row['unit']}", file=sys.stderr, flush=True)
     figures: list[dict[str, Any]] = []
     if options.only in (None, "figures"):
-        figures = reproduce_irj.table(seeds, (0.005, 0.01, 0.02), "fast")
+        figures = irj_case2.table(seeds, (0.005, 0.01, 0.02), "fast")
         figures += case1.table(range(1, options.seeds + 1), 0.0)[0]
     rows += figures
     for row in figures:

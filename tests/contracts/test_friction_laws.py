@@ -9,10 +9,10 @@ from pydantic import TypeAdapter
 
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import FrictionLaw, FrictionSettings
-from estimators.models.friction.structure import Model
+from estimators.models.friction.structure import RefitModel
 from estimators.models.joints.rigid import RigidSettings
 from estimators.quantities import Axis, Parameter
-from estimators.refit.refit import Window, refit
+from estimators.refit.refit import RefitRows, refit
 from estimators.rows import SIGNALS
 
 Floats = NDArray[np.float64]
@@ -128,8 +128,8 @@ def test_its_nonlinear_parameters_are_found_on_its_own_data(
     columns, moving = law.columns(position, velocity, load, eta), law.moving()
     fixed = [column for column in range(len(law.parameters)) if column not in moving]
     y = columns @ (2.0 + np.arange(len(law.parameters)))
-    window = Window(np.ascontiguousarray(columns[:, fixed]), y, velocity, position, load)
-    found = refit(window, Model(tuple(law.parameters[column] for column in fixed), settings))
+    window = RefitRows(np.ascontiguousarray(columns[:, fixed]), y, velocity, position, load)
+    found = refit(window, RefitModel(tuple(law.parameters[column] for column in fixed), settings))
     np.testing.assert_allclose(found.eta, eta, rtol=0.01)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from estimators.models.base import JointModel
+from estimators.models.base import Model
 from estimators.models.joints import JointModelSettings
 from estimators.rows import SIGNALS
 
@@ -20,11 +20,11 @@ def settings(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture
-def model(settings: Any) -> JointModel:
+def model(settings: Any) -> Model:
     return settings.build()
 
 
-def filled(model: JointModel, signals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def filled(model: Model, signals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     phi = np.full((len(signals), len(model.outputs), len(model.parameters)), 1e300)
     y = np.full((len(signals), len(model.outputs)), 1e300)
     model.fill(signals, np.array(model.start), phi, y)
@@ -37,7 +37,7 @@ def test_kind_selects_it_in_a_configuration(settings: Any) -> None:
         settings.kind = "other"
 
 
-def test_it_names_what_it_needs_and_gives(settings: Any, model: JointModel) -> None:
+def test_it_names_what_it_needs_and_gives(settings: Any, model: Model) -> None:
     assert model.channels == settings.roles()
     assert settings.unit() == model.outputs[0]
     names = [parameter.name for parameter in (*model.parameters, *model.nonlinear)]
@@ -51,7 +51,7 @@ def test_it_names_what_it_needs_and_gives(settings: Any, model: JointModel) -> N
         assert parameter.low <= start <= parameter.high
 
 
-def test_every_entry_is_written_and_finite_in_motion_and_at_rest(model: JointModel) -> None:
+def test_every_entry_is_written_and_finite_in_motion_and_at_rest(model: Model) -> None:
     moving = np.random.default_rng(1).normal(size=(40, len(model.channels), SIGNALS))
     for signals in (moving, np.zeros_like(moving)):
         phi, y = filled(model, signals)
@@ -59,7 +59,7 @@ def test_every_entry_is_written_and_finite_in_motion_and_at_rest(model: JointMod
         assert (np.isnan(y) | (np.abs(y) < 1e200)).all()
 
 
-def test_rows_do_not_depend_on_each_other(model: JointModel) -> None:
+def test_rows_do_not_depend_on_each_other(model: Model) -> None:
     signals = np.random.default_rng(2).normal(size=(40, len(model.channels), SIGNALS))
     phi, y = filled(model, signals)
     for row in (0, 17, 39):
@@ -68,7 +68,7 @@ def test_rows_do_not_depend_on_each_other(model: JointModel) -> None:
         assert np.array_equal(target[0], y[row], equal_nan=True)
 
 
-def test_no_two_columns_are_the_same(model: JointModel) -> None:
+def test_no_two_columns_are_the_same(model: Model) -> None:
     signals = np.random.default_rng(3).normal(size=(500, len(model.channels), SIGNALS))
     phi, y = filled(model, signals)
     rows = phi[~np.isnan(y)]

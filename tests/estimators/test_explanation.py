@@ -5,12 +5,12 @@ import pytest
 
 from estimators.experiments.irj_case2 import OMEGAS, case
 from estimators.models.joints.friction_only import FrictionOnlySettings
-from estimators.models.nonlinear_block import Shape
+from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.quantities import Floats
 from estimators.recursive.prior import Prior, nothing
 from estimators.rows import POSITION, VELOCITY, Rows
-from estimators.window.row_history import History
-from estimators.window.score_test import Explanation, Slopes, explain
+from estimators.window.row_history import RowHistory
+from estimators.window.score_test import Score, Slopes, explain
 
 pytestmark = pytest.mark.compiled
 
@@ -26,10 +26,10 @@ def tangent(rows: Rows, eta: Floats, theta: Floats, k: int) -> Floats:
 @pytest.mark.parametrize("known", [False, True])
 def test_it_is_one_gauss_newton_step_of_theta_and_eta(known: bool) -> None:
     model = FrictionOnlySettings().build()
-    shape, rows, eta = Shape(model, np.ones(1)), case(3, 0.01, end=9.0).rows, 1.05 * OMEGAS
+    shape, rows, eta = NonlinearBlock(model, np.ones(1)), case(3, 0.01, end=9.0).rows, 1.05 * OMEGAS
     rows.y[50:60] = np.nan
     shape.refill(rows, eta)
-    history = History(2000)
+    history = RowHistory(2000)
     history.add(rows)
     before = nothing(4)
     if known:
@@ -57,8 +57,8 @@ def test_it_is_one_gauss_newton_step_of_theta_and_eta(known: bool) -> None:
 
 def test_slopes_are_formed_once_and_anew_for_another_eta() -> None:
     model = FrictionOnlySettings().build()
-    shape, rows = Shape(model, np.ones(1)), case(3, 0.01, end=60.0).rows
-    history, slopes = History(500), Slopes()
+    shape, rows = NonlinearBlock(model, np.ones(1)), case(3, 0.01, end=60.0).rows
+    history, slopes = RowHistory(500), Slopes()
     for first in range(0, 6000, 70):
         history.add(rows.part(slice(first, min(6000, first + 70))))
         window = history.since(history.total - 300)
@@ -72,7 +72,7 @@ def test_slopes_are_formed_once_and_anew_for_another_eta() -> None:
 
 def test_directions_that_a_window_does_not_tell_have_a_large_spread() -> None:
     model = FrictionOnlySettings().build()
-    shape, rows = Shape(model, np.ones(1)), case(3, 0.01, end=9.0).rows
+    shape, rows = NonlinearBlock(model, np.ones(1)), case(3, 0.01, end=9.0).rows
     shape.refill(rows, OMEGAS)
     whole = look_at(shape, rows, nothing(4))
     rows.phi[:, 0, 3] = 0.0
@@ -85,7 +85,7 @@ def test_directions_that_a_window_does_not_tell_have_a_large_spread() -> None:
     assert alike.theta[2] + alike.theta[3] == pytest.approx(zero.theta[2], rel=1e-3)
 
 
-def look_at(shape: Shape, rows: Rows, before: Prior) -> Explanation:
-    history = History(2000)
+def look_at(shape: NonlinearBlock, rows: Rows, before: Prior) -> Score:
+    history = RowHistory(2000)
     history.add(rows)
     return explain(rows, Slopes().since(history, rows, shape, OMEGAS), 0, shape, np.ones(1), before)

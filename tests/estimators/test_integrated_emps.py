@@ -9,6 +9,7 @@ import scipy.io
 from estimators.base import Phase, Status
 from estimators.conditioning.conditioner import Conditioning
 from estimators.models.joints.rigid import RigidSettings
+from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
 from estimators.quantities import Axis, Floats
 
@@ -32,7 +33,7 @@ def recording() -> tuple[np.ndarray, Floats]:
 def test_ends_at_the_published_parameters(recording: tuple[np.ndarray, Floats], rate: float) -> None:
     time, values = recording
     settings = Identification(model=RigidSettings(axis=Axis.PRISMATIC), conditioning=Conditioning(row_rate=rate))
-    joint = settings.build(1e-3)
+    joint = JointEstimator(settings, 1e-3)
     joint.absorb(time[:3000], values[:3000])
     assert joint.estimate().phase is Phase.STARTING
     assert abs(joint.estimate().values[0] / PUBLISHED[0] - 1) < 0.05  # a viewer sees the mass after three seconds
@@ -53,7 +54,7 @@ def test_half_again_the_friction_is_an_alarm_within_a_quarter_of_a_second(
     changed = values.copy()
     speed = np.gradient(values[:, 0], 1e-3)
     changed[18_500:, 1] += 0.5 * (PUBLISHED[1] * speed + PUBLISHED[2] * np.sign(speed))[18_500:]
-    joint = Identification(model=RigidSettings(axis=Axis.PRISMATIC)).build(1e-3)
+    joint = JointEstimator(Identification(model=RigidSettings(axis=Axis.PRISMATIC)), 1e-3)
     joint.absorb(time, changed)
     alarms = [event.time for event in joint.events() if event.kind == "alarm"]
     assert 18.5e9 < alarms[0] < 18.75e9

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from estimators.base import Phase, Status
 from estimators.models.collinearity import collinear
 from estimators.models.joints.rigid import RigidSettings
+from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
 from estimators.quantities import Floats
 from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
@@ -60,7 +61,7 @@ def test_a_saturation_is_a_positive_torque(saturation: float) -> None:
 def test_a_channel_that_is_never_finite_is_named() -> None:
     time, values = rigid(5.0)
     values[:, 1] = np.nan
-    joint = Identification.model_validate({"model": {"kind": "rigid"}}).build(0.005)
+    joint = JointEstimator(Identification.model_validate({"model": {"kind": "rigid"}}), 0.005)
     joint.absorb(time, values)
     estimate = joint.estimate()
     assert estimate.phase is Phase.WAITING
@@ -71,7 +72,7 @@ def test_a_channel_that_never_changes_is_named_until_it_does() -> None:
     time, values = rigid(9.0)
     stuck = values.copy()
     stuck[:1000, 1] = 3.25
-    joint = Identification.model_validate({"model": {"kind": "rigid"}}).build(0.005)
+    joint = JointEstimator(Identification.model_validate({"model": {"kind": "rigid"}}), 0.005)
     joint.absorb(time[:1000], stuck[:1000])
     assert joint.estimate().reasons[0] == "torque stays at 3.25 although other channels change"
     joint.absorb(time[1000:], stuck[1000:])
@@ -81,7 +82,7 @@ def test_a_channel_that_never_changes_is_named_until_it_does() -> None:
 def test_a_joint_at_rest_is_not_accused_of_constant_channels() -> None:
     time, values = rigid(5.0)
     values[:] = values[0]
-    joint = Identification.model_validate({"model": {"kind": "rigid"}}).build(0.005)
+    joint = JointEstimator(Identification.model_validate({"model": {"kind": "rigid"}}), 0.005)
     joint.absorb(time, values)
     assert joint.estimate().reasons == ("waiting for motion",)
 
@@ -92,7 +93,7 @@ def test_a_joint_at_rest_is_not_accused_of_constant_channels() -> None:
 def test_a_channel_that_dies_or_freezes_in_normal_mode_is_named_but_not_at_standstill(role: int, stays: bool) -> None:
     time, values = rigid(26.0)
     model = {"kind": "rigid"}
-    joint = Identification.model_validate({"model": model}).build(0.005)
+    joint = JointEstimator(Identification.model_validate({"model": model}), 0.005)
     joint.absorb(time[:3000], values[:3000])
     assert (joint.estimate().phase, joint.estimate().reasons) == (Phase.NORMAL, ())
     wrong = values[3000:4000].copy()
@@ -110,7 +111,7 @@ def test_a_channel_that_dies_or_freezes_in_normal_mode_is_named_but_not_at_stand
 @pytest.mark.compiled
 def test_an_encoder_that_freezes_in_normal_mode_is_named_where_the_other_moves() -> None:
     plant = Rig.model_validate({"identify": "elastic"}).build(1, 1, [])
-    joint = Identification.model_validate({"model": plant.model, "start": 8.5, "standstill": 0.01}).build(1e-3)
+    joint = JointEstimator(Identification.model_validate({"model": plant.model, "start": 8.5, "standstill": 0.01}), 1e-3)
     columns = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
     measured = plant.rows(17_000)
     values = np.column_stack(
@@ -131,7 +132,7 @@ def test_a_joint_that_is_never_loaded_stays_in_its_start_and_names_the_torque_it
     plant = Rig.model_validate(
         {"identify": "elastic", "T_g": 2.0, "trajectory": {"speed": 0.12}, "b_out": 2.0, "b_outC": 0.5, "A1": 0.5}
     ).build(1, 1, [])
-    joint = Identification.model_validate({"model": plant.model, "start": 8.5, "standstill": 0.002}).build(1e-3)
+    joint = JointEstimator(Identification.model_validate({"model": plant.model, "start": 8.5, "standstill": 0.002}), 1e-3)
     columns = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
     measured = plant.rows(14_000)
     places = [plant.roles[role] for role in joint.channels]

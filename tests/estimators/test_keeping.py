@@ -6,18 +6,18 @@ import pytest
 
 from estimators.base import Phase, Status
 from estimators.online.checkpoint import NotTheSameError
-from estimators.online.joint import Integrated
+from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
 
 MODEL = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
 TRUTH = {"inertia": 2.0, "viscous": 3.0, "coulomb": 1.5, "offset": 0.4, "gravity_sin": 5.0, "gravity_cos": -1.0}
 
 
-def build(model: dict[str, object] = MODEL) -> Integrated:
-    return Identification.model_validate({"model": model}).build(1e-3)
+def build(model: dict[str, object] = MODEL) -> JointEstimator:
+    return JointEstimator(Identification.model_validate({"model": model}), 1e-3)
 
 
-def absorb(joint: Integrated, begin: float, seconds: float, friction: float = 1.0, rest: bool = False) -> None:
+def absorb(joint: JointEstimator, begin: float, seconds: float, friction: float = 1.0, rest: bool = False) -> None:
     t = begin + np.arange(round(seconds * 1000)) * 1e-3
     amplitude, omega = np.array([[0.5], [0.3]]) * (not rest), 2 * np.pi * np.array([[0.5], [1.3]])
     q = np.sum(amplitude * np.sin(omega * t), axis=0)
@@ -28,7 +28,7 @@ def absorb(joint: Integrated, begin: float, seconds: float, friction: float = 1.
     joint.absorb(np.round(t * 1e9).astype(np.int64), np.column_stack([q, torque]))
 
 
-def resumed(joint: Integrated) -> Integrated:
+def resumed(joint: JointEstimator) -> JointEstimator:
     """Through what is written to a disk."""
     kept = joint.keep()
     assert kept is not None
@@ -38,14 +38,14 @@ def resumed(joint: Integrated) -> Integrated:
 
 
 @pytest.fixture(scope="module")
-def running() -> Integrated:
+def running() -> JointEstimator:
     joint = build()
     absorb(joint, 0.0, 16.0)
     assert joint.estimate().phase is Phase.NORMAL
     return joint
 
 
-def test_it_is_what_it_was(running: Integrated) -> None:
+def test_it_is_what_it_was(running: JointEstimator) -> None:
     again, before = resumed(running), running.estimate()
     after = again.estimate()
     assert np.array_equal(after.values, before.values)
@@ -57,7 +57,7 @@ def test_it_is_what_it_was(running: Integrated) -> None:
     assert again.counters()["learnt"] == running.counters()["learnt"]
 
 
-def test_it_is_valid_within_a_second_of_motion_and_learns_on(running: Integrated) -> None:
+def test_it_is_valid_within_a_second_of_motion_and_learns_on(running: JointEstimator) -> None:
     again = resumed(running)
     absorb(again, 30.0, 1.0)
     estimate = again.estimate()
@@ -70,7 +70,7 @@ def test_it_is_valid_within_a_second_of_motion_and_learns_on(running: Integrated
     assert [event.kind for event in again.events() if event.kind == "alarm"] == []
 
 
-def test_a_change_while_it_was_away_is_an_alarm_and_then_learnt(running: Integrated) -> None:
+def test_a_change_while_it_was_away_is_an_alarm_and_then_learnt(running: JointEstimator) -> None:
     again = resumed(running)
     absorb(again, 30.0, 12.0, friction=1.5)
     assert "alarm" in [event.kind for event in again.events()]
@@ -86,14 +86,14 @@ def test_nothing_is_kept_of_what_is_not_settled() -> None:
     assert joint.keep() is None
 
 
-def test_what_is_of_another_model_is_refused(running: Integrated) -> None:
+def test_what_is_of_another_model_is_refused(running: JointEstimator) -> None:
     kept = running.keep()
     assert kept is not None
     with pytest.raises(NotTheSameError, match="expected"):
         build({"kind": "rigid"}).resume(kept)
 
 
-def test_what_is_damaged_is_refused(running: Integrated) -> None:
+def test_what_is_damaged_is_refused(running: JointEstimator) -> None:
     kept = running.keep()
     assert kept is not None
     kind, shape, data = kept["rls"]["state"]["array"]

@@ -6,7 +6,7 @@ import pytest
 
 from estimators.base import Phase, Status
 from estimators.online.checkpoint import NotTheSameError
-from estimators.online.joint import Integrated
+from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
 from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
 
@@ -24,9 +24,9 @@ class Joint:
         roles = [self.plant.roles[role] for role in self.estimator.channels]
         self._places = [(columns.index(role.signal), role.scale) for role in roles]
 
-    def build(self) -> Integrated:
+    def build(self) -> JointEstimator:
         settings = {"model": self.plant.model, "start": 8.0, "standstill": 0.01}
-        return Identification.model_validate(settings).build(1e-3)
+        return JointEstimator(Identification.model_validate(settings), 1e-3)
 
     def run(self, seconds: float) -> None:
         rows = self.plant.rows(round(seconds * 1000))

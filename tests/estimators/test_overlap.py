@@ -7,13 +7,13 @@ import pytest
 
 from estimators.conditioning.conditioner import Conditioner
 from estimators.models.joints.friction_only import FrictionOnlySettings
-from estimators.models.nonlinear_block import Shape
+from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.models.shared_instants import distinct
 from estimators.recursive.prior import nothing
 from estimators.refit.job import job, run
 from estimators.refit.settings import RefitSettings
 from estimators.rows import ARGUMENTS, Rows
-from estimators.window.row_history import History
+from estimators.window.row_history import RowHistory
 
 pytestmark = pytest.mark.compiled
 
@@ -58,7 +58,7 @@ def test_rows_in_any_order_and_rows_of_one_sample_are_found_too(rows: Rows) -> N
 def test_columns_are_the_same_to_the_bit_row_by_row_all_at_once_and_from_a_worker(
     conditioner: Conditioner, rows: Rows
 ) -> None:
-    shape = Shape(FrictionOnlySettings().build(), conditioner.taps)
+    shape = NonlinearBlock(FrictionOnlySettings().build(), conditioner.taps)
     task = job(shape, rows, np.ones(1), nothing(4), False, RefitSettings())
     outcome = run(pickle.loads(pickle.dumps(task)))
     at_once, one_by_one = rows._replace(phi=rows.phi.copy()), rows._replace(phi=rows.phi.copy())
@@ -71,14 +71,14 @@ def test_columns_are_the_same_to_the_bit_row_by_row_all_at_once_and_from_a_worke
 
 
 def test_a_job_is_no_larger_than_what_it_says(conditioner: Conditioner, rows: Rows) -> None:
-    shape = Shape(FrictionOnlySettings().build(), conditioner.taps)
+    shape = NonlinearBlock(FrictionOnlySettings().build(), conditioner.taps)
     task = job(shape, rows, np.ones(1), nothing(4), False, RefitSettings())
     told = rows.phi.nbytes + rows.y.nbytes + 9000 * 8  # bytes: the velocity alone is looked at, once per sample
     assert len(pickle.dumps(task)) < told + 8 * len(rows.time) + 4096
 
 
 def test_rows_are_refilled_when_someone_looks_back_so_far_and_not_before(rows: Rows) -> None:
-    history, filled = History(500), list[int]()
+    history, filled = RowHistory(500), list[int]()
 
     def refill(old: Rows) -> None:
         old.phi[:] = 7.0

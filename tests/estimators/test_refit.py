@@ -12,16 +12,16 @@ import pytest
 from scipy import optimize
 
 from estimators.models.friction.arctangent import ArctangentSettings
-from estimators.models.friction.structure import Model
+from estimators.models.friction.structure import RefitModel
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.quantities import Axis, Parameter
-from estimators.refit.refit import RefitSettings, Window, refit
+from estimators.refit.refit import RefitSettings, RefitRows, refit
 
 THETA = np.array([76.0, 40.0, 25.0, 590.0])  # b, b_D, C1, C2 (SI)
 ETA = np.array([0.0616, 0.1312])  # ω1, ω_s, rad/s
 LOW, HIGH = np.array([0.005, 0.02]), np.array([0.5, 1.0])
-MODEL = Model(
+MODEL = RefitModel(
     (Parameter("b", "N·m·s/rad", 0.0, np.inf, ""), Parameter("b_D", "N·m/rad", -np.inf, np.inf, "")),
     TanhStribeckSettings(),
 )
@@ -46,13 +46,13 @@ def friction(v: np.ndarray, q: np.ndarray) -> np.ndarray:
     return np.stack(columns, axis=1) @ THETA
 
 
-def window(name: str, seed: int | None = None, rows: int = 2000) -> Window:
+def window(name: str, seed: int | None = None, rows: int = 2000) -> RefitRows:
     """Noise of 1 % of the torque's rms."""
     v, q = motion(name, rows)
     y = friction(v, q)
     if seed is not None:
         y = y + np.random.default_rng(seed).normal(size=rows) * 0.01 * np.sqrt(np.mean(y**2))
-    return Window(np.stack([v, q], axis=1), y, v)
+    return RefitRows(np.stack([v, q], axis=1), y, v)
 
 
 @pytest.mark.parametrize("name", ["triangle", "sine"])
@@ -78,7 +78,7 @@ def test_nodes_move_eta_by_less_than_a_thousandth(name: str) -> None:
         assert found.residual == pytest.approx(exact.residual, rel=1e-4)
 
 
-def residual(eta: np.ndarray, data: Window) -> float:
+def residual(eta: np.ndarray, data: RefitRows) -> float:
     v = data.velocity
     A = np.stack([data.fixed[:, 0], np.tanh(v / eta[0]), v * np.exp(-np.abs(v) / eta[1])], axis=1)
     q = data.fixed[:, 1:] / np.linalg.norm(data.fixed[:, 1])
@@ -112,7 +112,7 @@ def test_covariance_is_what_monte_carlo_scatters() -> None:
     draws = []
     for seed in range(300):
         noisy = y + np.random.default_rng(seed).normal(size=len(y)) * 0.5
-        draws.append(refit(Window(np.stack([v, q], axis=1), noisy, v), MODEL, LOW, HIGH))
+        draws.append(refit(RefitRows(np.stack([v, q], axis=1), noisy, v), MODEL, LOW, HIGH))
     values = np.array([np.concatenate([draw.theta, draw.eta]) for draw in draws])
     said = np.median([draw.deviations for draw in draws], axis=0)
     assert values.std(axis=0) == pytest.approx(said, rel=0.2)
@@ -157,18 +157,18 @@ def test_a_coefficient_that_would_be_negative_is_held_at_zero() -> None:
     noise = np.random.default_rng(1).normal(size=len(v)) * 0.01
     bell = 300.0 * v * np.exp(-np.abs(v) / 0.2)
     y = 10.0 * q - 5.0 * np.tanh(v / 0.2) + bell + noise
-    found = refit(Window(np.stack([v, q], axis=1), y, v), MODEL, LOW, HIGH)
+    found = refit(RefitRows(np.stack([v, q], axis=1), y, v), MODEL, LOW, HIGH)
     assert found.held == ("b", "coulomb")
     assert found.theta[[0, 2]].tolist() == [0.0, 0.0]
     assert np.isinf(found.deviations[[0, 2, 4]]).all()  # and so nothing is known of ω1
     assert np.isfinite(found.deviations[[1, 3, 5]]).all()
     assert found.ambiguous is None  # another ω1 is not another minimum
     y = -8.0 * v + 10.0 * q + 20.0 * np.tanh(v / 0.06) + bell + noise
-    found = refit(Window(np.stack([v, q], axis=1), y, v), MODEL, LOW, HIGH)
+    found = refit(RefitRows(np.stack([v, q], axis=1), y, v), MODEL, LOW, HIGH)
     assert found.held == ("b",)
     assert np.isfinite(found.deviations[1:]).all()
-    unsigned = Model((MODEL.fixed[0]._replace(low=-np.inf), MODEL.fixed[1]), MODEL.friction)
-    found = refit(Window(np.stack([v, q], axis=1), y, v), unsigned, LOW, HIGH)
+    unsigned = RefitModel((MODEL.fixed[0]._replace(low=-np.inf), MODEL.fixed[1]), MODEL.friction)
+    found = refit(RefitRows(np.stack([v, q], axis=1), y, v), unsigned, LOW, HIGH)
     assert found.theta[0] == pytest.approx(-8.0, rel=0.05)
     assert found.held == ()
 
@@ -184,7 +184,7 @@ def test_rows_may_be_weighted_signed_smoothed_and_without_friction() -> None:
     gain = np.concatenate([-np.ones(len(first)), np.zeros(100)])
     spread = np.concatenate([np.full(len(first), 2.0), np.full(100, 0.1)])
     y = np.concatenate([-smooth[:, 2], extra @ THETA[:2]]) + 1e-3 * spread * rng.normal(size=len(first) + 100)
-    data = Window(
+    data = RefitRows(
         np.concatenate([-smooth[:, :2], extra]),
         y,
         v,
@@ -205,13 +205,13 @@ def test_rows_may_be_weighted_signed_smoothed_and_without_friction() -> None:
 def test_eta_of_another_law_in_its_own_plausible_range() -> None:
     v, q = motion("sine")
     law = ArctangentSettings().law(Axis.ROTARY)
-    model = Model((Parameter("offset", "N·m", -np.inf, np.inf, ""),), ArctangentSettings())
+    model = RefitModel((Parameter("offset", "N·m", -np.inf, np.inf, ""),), ArctangentSettings())
     moving = law.columns(q, v, v, np.array([19.7]))
     still = law.columns(q, v, v, np.array([40.0]))
     changed = (moving != still).any(axis=0)
     assert changed.sum() == 1
     y = 3.0 + 30.0 * moving[:, changed][:, 0]
-    found = refit(Window(np.ones((len(v), 1)), y, v), model)
+    found = refit(RefitRows(np.ones((len(v), 1)), y, v), model)
     assert found.eta == pytest.approx([19.7], rel=1e-4)
     assert found.theta == pytest.approx([3.0, 30.0], rel=1e-4)
 
@@ -220,8 +220,8 @@ def test_eta_of_another_law_in_its_own_plausible_range() -> None:
 def test_columns_that_depend_on_two_eta_are_searched() -> None:
     v, q = motion("sine")
     y = friction(v, q) + np.random.default_rng(1).normal(size=len(v)) * 0.05
-    model = Model(MODEL.fixed, TanhStribeckSettings(exponent="searched"))
-    found = refit(Window(np.stack([v, q], axis=1), y, v), model)
+    model = RefitModel(MODEL.fixed, TanhStribeckSettings(exponent="searched"))
+    found = refit(RefitRows(np.stack([v, q], axis=1), y, v), model)
     assert found.eta == pytest.approx([*ETA, 1.0], rel=0.1)
     assert found.residual < 0.055
 
@@ -246,11 +246,11 @@ def test_a_warm_start_compiles_nothing() -> None:
         "import numpy as np; from estimators.base import Parameter\n"
         "from estimators.models.friction.tanh_stribeck import TanhStribeckSettings\n"
         "v = 0.4 * np.sin(np.arange(500) / 80)\n"
-        "w = refit.Window(np.ones((500, 1)), 3 + np.tanh(v / 0.05) + 9 * v * np.exp(-abs(v) / 0.1), v)\n"
+        "w = refit.RefitRows(np.ones((500, 1)), 3 + np.tanh(v / 0.05) + 9 * v * np.exp(-abs(v) / 0.1), v)\n"
         "p = (Parameter('offset', '', -np.inf, np.inf, ''),)\n"
         "from numba.core.compiler_lock import global_compiler_lock as lock\n"
         "import numba.core.compiler as c; c.compile_extra = None  # whatever compiles now fails\n"
-        "print(refit.refit(w, refit.Model(p, TanhStribeckSettings())).eta)\n"
+        "print(refit.refit(w, refit.RefitModel(p, TanhStribeckSettings())).eta)\n"
     )
     root = Path(__file__).parents[2]
     run = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
@@ -268,10 +268,10 @@ def test_a_search_is_loaded_only_for_models_that_need_one() -> None:
     assert run.stdout == "False False True\n"
 
 
-def fixed(*columns: np.ndarray) -> tuple[Window, Model]:
+def fixed(*columns: np.ndarray) -> tuple[RefitRows, RefitModel]:
     v, q = motion("sine")
     parameters = tuple(Parameter(f"p{i}", "", -np.inf, np.inf, "") for i in range(len(columns)))
-    return Window(np.stack(columns, axis=1), friction(v, q), v), Model(parameters, MODEL.friction)
+    return RefitRows(np.stack(columns, axis=1), friction(v, q), v), RefitModel(parameters, MODEL.friction)
 
 
 def test_refuses_what_cannot_be_fitted_and_says_why() -> None:
@@ -283,30 +283,30 @@ def test_refuses_what_cannot_be_fitted_and_says_why() -> None:
     with pytest.raises(ValueError, match="column of p1 is zero"):
         refit(*fixed(v, 0.0 * q))
     with pytest.raises(ValueError, match="at least 7 rows for 6 parameters, found 5"):
-        refit(Window(good.fixed[:5], good.y[:5], v[:5]), MODEL)
+        refit(RefitRows(good.fixed[:5], good.y[:5], v[:5]), MODEL)
     y = good.y.copy()
     y[[3, 5]] = np.nan, np.inf
     with pytest.raises(ValueError, match="y has 2 values that are not finite"):
-        refit(Window(good.fixed, y, v), MODEL)
+        refit(RefitRows(good.fixed, y, v), MODEL)
     with pytest.raises(ValueError, match="velocity 0 throughout"):
-        refit(Window(good.fixed, good.y, 0.0 * v), MODEL)
+        refit(RefitRows(good.fixed, good.y, 0.0 * v), MODEL)
     with pytest.raises(ValueError, match="omega_tanh: expected a finite range"):
         refit(good, MODEL, HIGH, LOW)
     with pytest.raises(ValueError, match="expected 2 bounds"):
         refit(good, MODEL, LOW[:1], HIGH[:1])
     with pytest.raises(ValueError, match=r"fixed columns of shape \(2000, 2\)"):
-        refit(Window(good.fixed[:, :1], good.y, v), MODEL)
+        refit(RefitRows(good.fixed[:, :1], good.y, v), MODEL)
     with pytest.raises(ValueError, match="one sample a row"):
-        refit(Window(good.fixed, good.y, v[:-1]), MODEL)
+        refit(RefitRows(good.fixed, good.y, v[:-1]), MODEL)
     with pytest.raises(ValueError, match="weight of length 2000"):
-        refit(Window(good.fixed, good.y, v, weight=one[1:]), MODEL)
+        refit(RefitRows(good.fixed, good.y, v, weight=one[1:]), MODEL)
     with pytest.raises(ValueError, match="no nonlinear parameter"):
-        refit(good, Model(MODEL.fixed, ViscousCoulombSettings()))
+        refit(good, RefitModel(MODEL.fixed, ViscousCoulombSettings()))
 
 
 def test_the_refit_of_nothing_but_the_friction() -> None:
     v, _ = motion("sine")
     y = 25.0 * np.tanh(v / 0.05) + 60.0 * v * np.exp(-np.abs(v) / 0.1)
-    found = refit(Window(np.empty((len(v), 0)), y, v), Model((), MODEL.friction), settings=WHOLE)
+    found = refit(RefitRows(np.empty((len(v), 0)), y, v), RefitModel((), MODEL.friction), settings=WHOLE)
     assert found.eta == pytest.approx([0.05, 0.1], rel=1e-6)
     assert found.theta == pytest.approx([25.0, 60.0], rel=1e-6)

@@ -8,11 +8,11 @@ import pytest
 from estimators.base import Phase, Spectrum
 from estimators.experiments.irj_case2 import OMEGAS, PERIOD, case, estimator
 from estimators.online.phases import Procedure
-from estimators.online.start.rows import Window
+from estimators.online.start.rows import StartRows
 from estimators.quantities import Floats, Parameter
 from estimators.recursive.forgetting import Alarm
 from estimators.rows import VELOCITY, Rows
-from estimators.window.instants import Instants
+from estimators.window.row_history import Instants
 from estimators.window.spectrum import spectrum
 
 pytestmark = pytest.mark.compiled
@@ -138,7 +138,7 @@ def test_a_refit_is_looked_at_with_what_was_known_before() -> None:
 def test_columns_that_are_the_same_are_named_and_the_condition_is_infinite() -> None:
     phi = np.random.default_rng(1).normal(size=(300, 1, 3))
     phi[:, 0, 2] = -5.0 * phi[:, 0, 0]
-    window = Window()
+    window = StartRows()
     window.add(np.arange(300), phi, np.ones((300, 1)))
     found = spectrum(window.products(np.ones(1)), ("a", "b", "c"))
     assert found.values[-1] == 0.0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from estimators.base import Event, Phase, Status
-from estimators.online.joint import Integrated
+from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
 from estimators.quantities import Floats
 from estimators.rows import Rows
@@ -30,7 +30,7 @@ class Standing:
         measured = plant.rows(round((BEFORE + AFTER) / PERIOD))
         settings = {"model": dict(plant.model), "start": 8.5, "standstill": 0.01}
         self.truth = plant.truth()
-        self.joint: Integrated = Identification.model_validate(settings).build(PERIOD)
+        self.joint: JointEstimator = JointEstimator(Identification.model_validate(settings), PERIOD)
         roles = [plant.roles[role] for role in self.joint.channels]
         self._values = np.column_stack([measured[:, columns.index(one.signal)] * one.scale for one in roles])
         near = round(BEFORE / PERIOD) - 2000 + np.arange(2000)

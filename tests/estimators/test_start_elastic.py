@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from estimators.base import Event, Phase
-from estimators.online.joint import Integrated
+from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
 from estimators.recursive.forgetting import Fortescue
 from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
@@ -16,10 +16,10 @@ pytestmark = pytest.mark.compiled
 
 def run(
     identify: str, seconds: float, start: float, **changes: Any
-) -> tuple[Integrated, dict[str, float], list[Event]]:
+) -> tuple[JointEstimator, dict[str, float], list[Event]]:
     """The rig's joint through the estimator that its configuration asks for, from standstill on."""
     plant = Rig.model_validate({"identify": identify, **changes}).build(1, 1, [])
-    joint = Identification.model_validate({"model": plant.model, "start": start, "standstill": 0.01}).build(1e-3)
+    joint = JointEstimator(Identification.model_validate({"model": plant.model, "start": start, "standstill": 0.01}), 1e-3)
     columns = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
     places = [plant.roles[role] for role in joint.channels]
     measured = plant.rows(round(seconds * 1000))
@@ -75,13 +75,13 @@ def test_while_eta_holds_it_becomes_more_certain_without_a_search() -> None:
 
 
 def test_a_joint_that_stands_still_is_waiting() -> None:
-    joint = Identification.model_validate({"model": {"kind": "two_mass"}, "standstill": 0.01}).build(1e-3)
+    joint = JointEstimator(Identification.model_validate({"model": {"kind": "two_mass"}, "standstill": 0.01}), 1e-3)
     joint.absorb(np.arange(5000) * 1_000_000, np.zeros((5000, 3)))
     assert joint.estimate().reasons == ("waiting for motion",)
 
 
 def test_values_that_are_not_finite_teach_nothing() -> None:
-    joint = Identification.model_validate({"model": {"kind": "two_mass"}}).build(1e-3)
+    joint = JointEstimator(Identification.model_validate({"model": {"kind": "two_mass"}}), 1e-3)
     joint.absorb(np.arange(5000) * 1_000_000, np.full((5000, 3), np.nan))
     assert joint.estimate().phase is Phase.WAITING
     assert joint.counters()["dropped"] > 400
@@ -90,7 +90,7 @@ def test_values_that_are_not_finite_teach_nothing() -> None:
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(("kind", "size"), [("two_mass", 1e80), ("friction", 1e155)])
 def test_values_whose_products_overflow_are_a_fault(kind: str, size: float) -> None:
-    joint = Identification.model_validate({"model": {"kind": kind}, "standstill": 0.01}).build(1e-3)
+    joint = JointEstimator(Identification.model_validate({"model": {"kind": kind}, "standstill": 0.01}), 1e-3)
     t = np.arange(4000) * 1e-3
     values = size * np.column_stack([np.sin(3.0 * t + k) for k in range(len(joint.channels))])
     joint.absorb(np.arange(4000) * 1_000_000, values)

@@ -5,6 +5,7 @@ import pytest
 
 from estimators.base import Phase
 from estimators.conditioning.conditioner import Conditioner
+from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
 
 pytestmark = pytest.mark.compiled
@@ -27,7 +28,7 @@ def test_a_weakly_excited_start_ends_where_least_squares_end(amplitude: float) -
     torque += np.random.default_rng(1).normal(0.0, 0.05, len(t))
     time, values = np.round(t * 1e9).astype(np.int64), np.column_stack([q, torque])
     settings = Identification.model_validate(SETTINGS)
-    joint = settings.build(1 / RATE)
+    joint = JointEstimator(settings, 1 / RATE)
     for first in range(0, len(t), 20):
         joint.absorb(time[first : first + 20], values[first : first + 20])
         estimate = joint.estimate()

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from estimators.experiments.irj_case2 import LINEAR, OMEGAS, case
-from estimators.models.base import JointModel
+from estimators.models.base import Model
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.joints.two_mass import TwoMassSettings
-from estimators.models.nonlinear_block import Shape
+from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.quantities import Floats
 from estimators.recursive.prior import nothing
 from estimators.refit.job import Outcome, job, run
@@ -41,7 +41,7 @@ def exact(gear: float = 1.0) -> tuple[Floats, Floats, Floats]:
     )
 
 
-def rows(model: JointModel, signals: tuple[Floats, Floats, Floats]) -> Rows:
+def rows(model: Model, signals: tuple[Floats, Floats, Floats]) -> Rows:
     values, rates, seconds = signals
     seen = np.zeros((len(values), len(model.channels), SIGNALS))
     for channel in range(len(model.channels)):
@@ -56,9 +56,9 @@ def rows(model: JointModel, signals: tuple[Floats, Floats, Floats]) -> Rows:
     return Rows(np.arange(len(y)) * 10_000_000, phi, y, np.abs(rates[:, 0]), np.stack(arguments, axis=1)[:, :, None])
 
 
-def fit(model: JointModel, window: Rows) -> Outcome:
+def fit(model: Model, window: Rows) -> Outcome:
     outputs, parameters = len(model.outputs), len(model.parameters)
-    shape = Shape(model, np.ones(1))
+    shape = NonlinearBlock(model, np.ones(1))
     return run(job(shape, window, np.ones(outputs), nothing(parameters), True, RefitSettings(nodes=0)))
 
 
