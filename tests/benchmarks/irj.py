@@ -82,10 +82,10 @@ def elastic(seconds: float = 13.0) -> tuple[Rows, Model, Floats]:
     phi, y = np.empty((len(exact), 2, len(model.parameters))), np.empty((len(exact), 2))
     model.fill(signals, model.start, phi, y)
     y += np.random.default_rng(0).standard_normal(y.shape) * (0.1, 0.07)
-    samples = np.stack([exact[:, 2], exact[:, 0], exact[:, 6]], axis=1)[:, :, np.newaxis]
+    samples = np.stack([exact[:, 2], exact[:, 0], exact[:, 6]], axis=1)[:, np.newaxis, :, np.newaxis]
     truth = plant.truth()
     names = [parameter.name for parameter in (*model.parameters, *model.nonlinear)]
-    rows = Rows(np.arange(len(exact)) * 10_000_000, phi, y, np.abs(exact[:, 2]), samples)
+    rows = Rows(np.arange(len(exact)) * 10_000_000, phi, y, np.abs(exact[:, 2:3]), samples)
     return rows, model, np.array([truth[name] for name in names])
 
 
@@ -96,7 +96,8 @@ def friction() -> tuple[Rows, Model, Floats]:
 
 def full(name: str, rows: Rows, model: Any, truth: Floats, boxes: int) -> dict[str, Any]:
     """Time of a global search over all parameters (DIRECT, then simplex) over that of ours, to 1.01 times our cost."""
-    shape, law = NonlinearBlock(model, np.ones(1)), model.friction.law.law(model.friction.axis)
+    shape, place = NonlinearBlock(model, np.ones(1)), model.blocks[0]
+    law = place.law.law(place.axis)
     noise, p = np.full(rows.y.shape[1], 0.01), len(model.parameters)
     found = run(job(shape, rows, noise, nothing(p), False, RefitSettings()))
     began = time.thread_time()
@@ -104,8 +105,8 @@ def full(name: str, rows: Rows, model: Any, truth: Floats, boxes: int) -> dict[s
         run(job(shape, rows, noise, nothing(p), False, RefitSettings()))
     ours = (time.thread_time() - began) / 20
     usable = np.isfinite(rows.y)
-    arguments = [np.ascontiguousarray(rows.samples[:, axis, 0]) for axis in (POSITION, VELOCITY, LOAD)]
-    phi, columns, output = np.nan_to_num(rows.phi), list(model.friction.columns), model.friction.output
+    arguments = [np.ascontiguousarray(rows.samples[:, 0, axis, 0]) for axis in (POSITION, VELOCITY, LOAD)]
+    phi, columns, output = np.nan_to_num(rows.phi), list(place.columns), place.output
     others = [column for column in range(p) if column not in columns]
     fixed, target_y = phi[:, :, others], np.nan_to_num(rows.y)
     target = 1.01 * found.residual * noise[0] * (int(usable.sum()) - p - len(model.nonlinear))
@@ -115,7 +116,7 @@ def full(name: str, rows: Rows, model: Any, truth: Floats, boxes: int) -> dict[s
         x = np.exp(low + u * (high - low))
         residual = target_y - fixed @ x[others]
         friction_torque = law.columns(*arguments, x[p:]) @ x[columns]
-        residual[:, output] -= model.friction.sign * friction_torque
+        residual[:, output] -= place.sign * friction_torque
         value = float(np.sum(residual[usable] ** 2))
         if value <= target and not np.isfinite(spent_at[0]):
             spent_at[0] = time.thread_time() - began

@@ -33,7 +33,7 @@ from estimators.models.friction.structure import RefitModel
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.numerics.jit import kernel
 from estimators.quantities import Floats, Parameter
-from estimators.refit.refit import RefitSettings, RefitRows, prepare, refit
+from estimators.refit.refit import RefitRows, RefitSettings, prepare, refit
 from estimators.refit.report import Refit
 from estimators.refit.variable_projection import residual
 from estimators.search import minimise

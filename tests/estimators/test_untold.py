@@ -21,7 +21,9 @@ def samples(velocity: Floats, seed: int = 0) -> Floats:
 
 
 def built(model: dict[str, object] | None = None) -> JointEstimator:
-    return JointEstimator(Identification.model_validate({"model": {"kind": "rigid"} | (model or {}), "start": 4.0}), PERIOD)
+    return JointEstimator(
+        Identification.model_validate({"model": {"kind": "rigid"} | (model or {}), "start": 4.0}), PERIOD
+    )
 
 
 def fed(joint: JointEstimator, values: Floats, first: int = 0, step: int = 1000) -> Estimate:

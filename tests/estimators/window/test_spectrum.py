@@ -7,7 +7,8 @@ import pytest
 
 from estimators.base import Phase, Spectrum
 from estimators.experiments.irj_case2 import OMEGAS, PERIOD, case, estimator
-from estimators.online.phases import Procedure
+from estimators.online import assembly
+from estimators.online.phases import Phases
 from estimators.online.start.rows import StartRows
 from estimators.quantities import Floats, Parameter
 from estimators.recursive.forgetting import Alarm
@@ -33,15 +34,15 @@ def motion(seconds: float, seed: int = 0, outputs: int = 1) -> Rows:
     phi = np.stack([np.gradient(speed, PERIOD), speed, np.tanh(speed / 0.01), np.ones_like(t)], axis=1)
     phi = np.stack([phi * rng.uniform(0.5, 2.0, 4) for _ in range(outputs)], axis=1)
     y = phi @ (1.2, 4.0, 6.0, 0.5) + 0.4 * rng.standard_normal((len(t), outputs)) * [1.0, 5.0][:outputs]
-    return Rows(np.round(t * 1e9).astype(np.int64) + 1, phi, y, np.abs(speed))
+    return Rows(np.round(t * 1e9).astype(np.int64) + 1, phi, y, np.abs(speed)[:, None])
 
 
-def rigid(outputs: int = 1) -> Procedure:
+def rigid(outputs: int = 1) -> Phases:
     parameters = tuple(Parameter(name, "", -1e3, 1e3, "") for name in NAMES)
-    return Procedure(parameters, outputs, PERIOD, Alarm(), 6.0, 0.0)
+    return assembly.linear(parameters, (0,) * outputs, PERIOD, Alarm(), 6.0, 0.0)
 
 
-def absorb(joint: Procedure, rows: Rows, step: int = 1000) -> None:
+def absorb(joint: Phases, rows: Rows, step: int = 1000) -> None:
     for first in range(0, len(rows.time), step):
         joint.absorb(rows.part(slice(first, first + step)))
 
@@ -58,7 +59,7 @@ def test_a_rigid_start_reports_the_singular_values_of_its_whole_window(outputs: 
     assert started.window[0] == rows.time[0]
     found = joint.estimate().spectrum
     told = np.isfinite(own.y)
-    weight = 1.0 / np.sqrt(joint.rls.noise)
+    weight = 1.0 / np.sqrt(joint.parts.learner.rls.noise)
     values, directions = written_out((own.phi * weight[:, None])[told])
     assert found.values == pytest.approx(values, rel=1e-9)
     assert found.condition == pytest.approx(values[0] / values[-1], rel=1e-9)
@@ -76,8 +77,8 @@ def test_a_start_with_eta_counts_its_tangents() -> None:
     assert started.window is not None
     estimate = joint.estimate()
     own = rows.part((rows.time >= started.window[0]) & (rows.time <= started.window[1]))
-    v, eta = own.samples[:, VELOCITY, 0], estimate.values[4:]
-    joint._shape.refill(own, eta)
+    v, eta = own.samples[:, 0, VELOCITY, 0], estimate.values[4:]
+    joint.parts.nonlinear.eta.block.refill(own, eta)
     theta, *_ = np.linalg.lstsq(own.phi[:, 0], own.y[:, 0])
     # ∂(Φθ)/∂ln η by hand: τ = C1·tanh(v/ω1) + C2·v·exp(−|v/ω_s|)
     tangents = [
@@ -101,7 +102,7 @@ def test_while_it_starts_it_is_looked_at_once_a_second_and_a_restart_forgets_it(
     values, _ = written_out(rows.phi[:500, 0])
     assert seen[-1].values == pytest.approx(values, rel=1e-9)
     absorb(joint, rows.part(slice(550, 1500)))
-    joint.rls.theta[0] = np.nan
+    joint.parts.learner.rls.theta[0] = np.nan
     absorb(joint, rows.part(slice(1500, 1510)))
     assert joint.phase is Phase.FAULTED
     assert joint.estimate().spectrum == Spectrum((), "")
@@ -189,7 +190,7 @@ def test_events_say_of_which_rows_they_speak() -> None:
     refit = next(event for event in events if event.kind == "refit" and event.time > 30e9)
     assert refit.window is not None
     assert refit.window[0] * 1e-9 == pytest.approx(30.0, abs=0.3)
-    assert np.abs(joint.eta / (1.2 * OMEGAS) - 1.0).max() < 0.1
+    assert np.abs(joint.parts.nonlinear.eta.kept.eta / (1.2 * OMEGAS) - 1.0).max() < 0.1
 
 
 def test_a_rigid_alarm_says_since_when() -> None:

@@ -1,4 +1,4 @@
-"""The compiled course of normal mode does what the reviews would do one by one, to the last bit."""
+"""The compiled loop of normal mode does what the reviews would do one by one, to the last bit."""
 
 from typing import Any
 
@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from estimators.experiments.irj_case2 import case, estimator
-from estimators.online import normal_loop as course
-from estimators.online.phases import Procedure
+from estimators.online import assembly
+from estimators.online.phases import Phases
 from estimators.quantities import Parameter
-from estimators.recursive import state as at
 from estimators.recursive.forgetting import Alarm
 from estimators.rows import Rows
 
@@ -36,7 +35,7 @@ def outcome(joint: Any, rows: Rows, step: int) -> tuple[bytes, ...]:
         told += joint.events()
     estimate = joint.estimate()
     return (
-        joint.rls.state.tobytes(),
+        joint.parts.learner.rls.state.tobytes(),
         estimate.values.tobytes(),
         estimate.deviations.tobytes(),
         str((told, estimate.reasons, estimate.phase, joint.counters())).encode(),
@@ -48,36 +47,20 @@ def outcome(joint: Any, rows: Rows, step: int) -> tuple[bytes, ...]:
 def test_a_joint_with_nonlinear_parameters(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = disturbed(case(4, 0.01, nonlinear_at=34.0, end=44.0).rows, 4)
     found = outcome(estimator(), rows, step)
-    monkeypatch.setattr("estimators.monitor.Monitored._due_in", lambda _: 0)
+    monkeypatch.setattr(Phases, "_due", lambda _: None)
     assert outcome(estimator(), rows, 1000) == found
 
 
 @pytest.mark.parametrize("step", [1, 13, 100_000])
 def test_a_joint_without(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    def rigid() -> Procedure:
+    def rigid() -> Phases:
         parameters = tuple(Parameter(name, "1", -np.inf, np.inf, "") for name in "abcd")
-        return Procedure(parameters, 1, PERIOD, Alarm(), 6.0, 0.01)
+        return assembly.linear(parameters, (0,), PERIOD, Alarm(), 6.0, 0.01)
 
     rows = disturbed(case(5, 0.01, end=30.0).rows, 5)
     joint = rigid()
     found = outcome(joint, rows, step)
     assert joint.counters()["alarms"] > 0, "the jump is part of it"
     assert joint.counters()["refused"] > 0
-    monkeypatch.setattr(Procedure, "_due_in", lambda _: 0)
+    monkeypatch.setattr(Phases, "_due", lambda _: None)
     assert outcome(rigid(), rows, 1000) == found
-
-
-def test_deviations_are_those_of_the_covariance() -> None:
-    """Against UDUᵀ written out."""
-    rng = np.random.default_rng(0)
-    parameters = tuple(Parameter(name, "1", -np.inf, np.inf, "") for name in "abc")
-    joint = Procedure(parameters, 2, PERIOD, Alarm(), 6.0, 0.0)
-    joint.rls.begin(np.array([0.5, 2.0]), np.ones(3))
-    joint.rls.absorb(rng.standard_normal((200, 2, 3)), rng.standard_normal((200, 2)))
-    weights = np.stack([np.ones(3), np.array([1.0, 2.0, 3.0]), np.ones(3), np.array([0.0, 0.1, 4.0])])
-    judged, valid = joint._validity.judged, joint._validity.valid
-    course.judge_state(joint.rls.state, weights, 1.0, judged, valid)
-    share = joint.rls.state[at.WEIGHT_2] / joint.rls.state[at.WEIGHT]
-    own = joint.rls.variance() * share * np.diag(joint.rls.covariance())
-    wanted = np.sqrt(own * weights[course.HONESTY] ** 2 + weights[course.UNTOLD])
-    assert judged[1] == pytest.approx(wanted, rel=1e-12)

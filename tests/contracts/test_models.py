@@ -45,6 +45,8 @@ def test_it_names_what_it_needs_and_gives(settings: Any, model: Model) -> None:
     for parameter in (*model.parameters, *model.nonlinear):
         assert parameter.name.isidentifier()
         assert parameter.equation
+        assert parameter.meaning, "the page explains every parameter"
+        assert parameter.needs
         assert parameter.low < parameter.high
     for parameter, start in zip(model.nonlinear, model.start, strict=True):
         assert np.isfinite([parameter.low, parameter.high]).all(), "a search needs a box"

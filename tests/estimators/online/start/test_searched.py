@@ -19,7 +19,9 @@ def run(
 ) -> tuple[JointEstimator, dict[str, float], list[Event]]:
     """The rig's joint through the estimator that its configuration asks for, from standstill on."""
     plant = Rig.model_validate({"identify": identify, **changes}).build(1, 1, [])
-    joint = JointEstimator(Identification.model_validate({"model": plant.model, "start": start, "standstill": 0.01}), 1e-3)
+    joint = JointEstimator(
+        Identification.model_validate({"model": plant.model, "start": start, "standstill": 0.01}), 1e-3
+    )
     columns = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
     places = [plant.roles[role] for role in joint.channels]
     measured = plant.rows(round(seconds * 1000))

@@ -107,7 +107,7 @@ def test_design_s_waits_for_a_period_and_finds_the_same() -> None:
 def test_slow_drift_of_eta_is_followed() -> None:
     run = case(2, 0.002, end=70.0)
     t = np.arange(len(run.rows.time)) * PERIOD
-    v = run.rows.samples[:, 0, 0]
+    v = run.rows.samples[:, 0, 0, 0]
     warm = 1.0 + 0.3 * np.clip((t - 20.0) / 40.0, 0.0, 1.0)
     for coefficient, column in ((LINEAR[0], 0), (LINEAR[1], 1)):
         omega, moved = OMEGAS[column], OMEGAS[column] * warm
@@ -192,7 +192,7 @@ def test_standstill_freezes_everything() -> None:
     play(joint, run.rows)
     before = joint.estimate()
     rest = run.rows.part(slice(1598, 1599))
-    still = rest._replace(speed=np.zeros(1))
+    still = rest._replace(speed=np.zeros((1, 1)))
     for second in range(60):
         time = rest.time + 10_000_000 * np.arange(1 + 100 * second, 101 + 100 * second)
         repeated = type(rest)(time, *(np.repeat(column, 100, axis=0) for column in still[1:]))
@@ -205,7 +205,7 @@ def test_standstill_freezes_everything() -> None:
 
 def test_a_joint_that_hardly_moves_stays_in_its_start_and_says_what_is_missing() -> None:
     run = case(1, 0.01, end=30.0)
-    run.rows.samples[:, 0] *= 0.02
+    run.rows.samples[:, :, 0] *= 0.02
     run.rows.speed[:] = 0.02
     run.rows.phi[:] = np.nan_to_num(run.rows.phi) * 1e-3
     joint = estimator()

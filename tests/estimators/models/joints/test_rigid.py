@@ -115,4 +115,4 @@ def test_a_drives_friction_follows_the_torque_of_the_joint_not_its_own() -> None
     model.fill(signals, np.zeros(0), phi, y)
     weight = np.abs(signals[:, 2, SMOOTH]) * np.sign(signals[:, 0, SMOOTH_RATE])
     np.testing.assert_array_equal(phi[:, 0, 2], weight)
-    assert model.friction.load == 2
+    assert model.blocks[0].load == 2

@@ -16,7 +16,7 @@ from estimators.models.friction.structure import RefitModel
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.quantities import Axis, Parameter
-from estimators.refit.refit import RefitSettings, RefitRows, refit
+from estimators.refit.refit import RefitRows, RefitSettings, refit
 
 THETA = np.array([76.0, 40.0, 25.0, 590.0])  # b, b_D, C1, C2 (SI)
 ETA = np.array([0.0616, 0.1312])  # ω1, ω_s, rad/s
@@ -243,7 +243,7 @@ def test_a_warm_start_compiles_nothing() -> None:
         "made = [k for k in made if k.nopython_signatures and k.stats.cache_path]\n"
         "assert len(made) >= 5, made\n"
         "print(sum(sum(k.stats.cache_misses.values()) for k in made))\n"
-        "import numpy as np; from estimators.base import Parameter\n"
+        "import numpy as np; from estimators.quantities import Parameter\n"
         "from estimators.models.friction.tanh_stribeck import TanhStribeckSettings\n"
         "v = 0.4 * np.sin(np.arange(500) / 80)\n"
         "w = refit.RefitRows(np.ones((500, 1)), 3 + np.tanh(v / 0.05) + 9 * v * np.exp(-abs(v) / 0.1), v)\n"
@@ -252,7 +252,7 @@ def test_a_warm_start_compiles_nothing() -> None:
         "import numba.core.compiler as c; c.compile_extra = None  # whatever compiles now fails\n"
         "print(refit.refit(w, refit.RefitModel(p, TanhStribeckSettings())).eta)\n"
     )
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     run = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
     assert run.stdout.splitlines()[0] == "0"
 
@@ -263,7 +263,7 @@ def test_a_search_is_loaded_only_for_models_that_need_one() -> None:
         "warm(2); print('estimators.search' in sys.modules, end=' ')\n"
         "warm(3); print('estimators.search' in sys.modules)\n"
     )
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     run = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
     assert run.stdout == "False False True\n"
 

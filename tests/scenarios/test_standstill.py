@@ -65,14 +65,14 @@ class Standing:
         self._absorb(self.rest(seconds))
 
     def stand_long(self, seconds: float, rate: float) -> None:
-        """A long rest, of which `rate` rows a second reach the procedure, the same ones again and again."""
+        """A long rest, of which `rate` rows a second reach the phases, the same ones again and again."""
         joint = self.joint
         rows = joint.conditioner.absorb((self._now + np.arange(10_000)) * TICK, self.rest(10.0))
         begin, count, at = int(rows.time[0]), round(seconds * rate), 0
         while at < count:
             part: Rows = rows.part(slice(0, count - at))
             instants = begin + np.round((at + np.arange(len(part.time))) * 1e9 / rate).astype(np.int64)
-            joint.procedure.absorb(part._replace(time=instants))
+            joint.phases.absorb(part._replace(time=instants))
             at += len(part.time)
         self._now += round(seconds / PERIOD)
         self.events += joint.events()
@@ -82,9 +82,11 @@ class Standing:
 
     def learnt(self) -> list[Any]:
         """All that the rest must leave as it is: θ, P and the monitor's memory; η and its covariance."""
-        estimate, procedure = self.joint.estimate(), self.joint.procedure
-        kept = [estimate.values.copy(), estimate.deviations.copy(), procedure.rls.state.copy()]
-        return [*kept, *(getattr(procedure, name).copy() for name in ("_uncertain", "_sigma"))]
+        estimate, parts = self.joint.estimate(), self.joint.phases.parts
+        assert parts.nonlinear is not None
+        eta = parts.nonlinear.eta.kept
+        kept = (estimate.values, estimate.deviations, parts.learner.kept.state, eta.covariance, eta.sigma)
+        return [one.copy() for one in kept]
 
 
 def check_the_rest(run: Standing, learnt: list[Any]) -> None:

@@ -20,7 +20,7 @@ def window(seed: int, begins: int, by: float, rows: int = 150) -> Rows:
     """Rows 1980… of Case 2 with φ of the true ω; the linear parameters change at row 1980 + begins."""
     run = case(seed, 0.01, linear_at=19.8 + 0.01 * begins, end=25.0, linear_by=by)
     part = run.rows.part(slice(1980, 1980 + rows))
-    velocity = part.samples[:, 0, 0]
+    velocity = part.samples[:, 0, 0, 0]
     part.phi[:, 0, 0] = np.tanh(velocity / OMEGAS[0])
     part.phi[:, 0, 1] = velocity * np.exp(-np.abs(velocity / OMEGAS[1]))
     return part

@@ -188,7 +188,7 @@ def test_ten_minutes_of_heating_are_followed_without_a_search() -> None:
     """C1 and b_in fall by 30 % with 200 s; within what the prototype of the design had: 2.8 and 1.6 % rms."""
     run = case(4, 0.01, end=620.0)
     t = run.rows.time * 1e-9
-    v = run.rows.samples[:, 0, 0]
+    v = run.rows.samples[:, 0, 0, 0]
     warm = 1.0 - 0.3 * (1.0 - np.exp(-np.maximum(t - 20.0, 0.0) / 200.0))
     run.rows.y[:, 0] += (warm - 1.0) * (LINEAR[0] * np.tanh(v / OMEGAS[0]) + LINEAR[2] * v)
     times, values, events = play(estimator(), run.rows)

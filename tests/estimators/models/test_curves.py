@@ -48,12 +48,12 @@ def rows_of(model: Any, count: int = 60) -> tuple[Rows, np.ndarray, np.ndarray]:
     y = np.empty((count, len(model.outputs)))
     model.fill(signals, model.start, phi, y)
     y = np.where(np.isnan(y), np.nan, phi @ theta)
-    scale = model.friction.scale
-    motion, load = signals[:, model.friction.position], signals[:, model.friction.load]
+    scale = model.blocks[0].scale
+    motion, load = signals[:, model.blocks[0].position], signals[:, model.blocks[0].load]
     seen = np.stack([scale[0] * motion[:, SMOOTH_RATE], scale[0] * motion[:, SMOOTH], scale[1] * load[:, SMOOTH]], 1)
-    samples = seen[:, :, np.newaxis] if len(model.start) else np.zeros((count, ARGUMENTS, 0))
+    samples = seen[:, np.newaxis, :, np.newaxis] if len(model.start) else np.zeros((count, 1, ARGUMENTS, 0))
     values = np.concatenate([theta, model.start])
-    return Rows(np.arange(count), phi, y, np.abs(motion[:, 1]), samples), values, scale[0] * motion[:, 1]
+    return Rows(np.arange(count), phi, y, np.abs(motion[:, 1:2]), samples), values, scale[0] * motion[:, 1]
 
 
 @pytest.mark.parametrize("settings", MODELS, ids=lambda s: f"{s.kind}-{getattr(s, 'friction', s).kind}")

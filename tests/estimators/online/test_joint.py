@@ -111,7 +111,9 @@ def test_a_channel_that_dies_or_freezes_in_normal_mode_is_named_but_not_at_stand
 @pytest.mark.compiled
 def test_an_encoder_that_freezes_in_normal_mode_is_named_where_the_other_moves() -> None:
     plant = Rig.model_validate({"identify": "elastic"}).build(1, 1, [])
-    joint = JointEstimator(Identification.model_validate({"model": plant.model, "start": 8.5, "standstill": 0.01}), 1e-3)
+    joint = JointEstimator(
+        Identification.model_validate({"model": plant.model, "start": 8.5, "standstill": 0.01}), 1e-3
+    )
     columns = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
     measured = plant.rows(17_000)
     values = np.column_stack(
@@ -132,7 +134,9 @@ def test_a_joint_that_is_never_loaded_stays_in_its_start_and_names_the_torque_it
     plant = Rig.model_validate(
         {"identify": "elastic", "T_g": 2.0, "trajectory": {"speed": 0.12}, "b_out": 2.0, "b_outC": 0.5, "A1": 0.5}
     ).build(1, 1, [])
-    joint = JointEstimator(Identification.model_validate({"model": plant.model, "start": 8.5, "standstill": 0.002}), 1e-3)
+    joint = JointEstimator(
+        Identification.model_validate({"model": plant.model, "start": 8.5, "standstill": 0.002}), 1e-3
+    )
     columns = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
     measured = plant.rows(14_000)
     places = [plant.roles[role] for role in joint.channels]

@@ -39,17 +39,18 @@ def rows(conditioner: Conditioner) -> Rows:
 
 @pytest.mark.parametrize("arguments", [1, ARGUMENTS])
 def test_each_instant_is_kept_once_and_every_row_finds_its_own(rows: Rows, arguments: int) -> None:
-    stretch, first = distinct(rows.samples, arguments)
-    taps = rows.samples.shape[2]
+    stretch, first = distinct(rows.samples[:, 0], arguments)
+    taps = rows.samples.shape[3]
     under = first[:, np.newaxis] + np.arange(taps)
-    assert np.array_equal(stretch[:, under].transpose(1, 0, 2), rows.samples[:, :arguments])
+    assert np.array_equal(stretch[:, under].transpose(1, 0, 2), rows.samples[:, 0, :arguments])
     steps = np.diff(first)
     assert (steps == taps).sum() == 1, "the hole, and nothing else, begins a new stretch"
     assert (steps == 10).sum() == len(steps) - 1
 
 
 def test_rows_in_any_order_and_rows_of_one_sample_are_found_too(rows: Rows) -> None:
-    for samples in (rows.samples[np.random.default_rng(1).permutation(len(rows.time))], rows.samples[:, :, :1]):
+    seen = rows.samples[:, 0]
+    for samples in (seen[np.random.default_rng(1).permutation(len(seen))], seen[:, :, :1]):
         stretch, first = distinct(samples, ARGUMENTS)
         under = first[:, np.newaxis] + np.arange(samples.shape[2])
         assert np.array_equal(stretch[:, under].transpose(1, 0, 2), samples)

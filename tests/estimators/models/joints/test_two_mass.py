@@ -51,9 +51,11 @@ def rows(model: Model, signals: tuple[Floats, Floats, Floats]) -> Rows:
     phi = np.empty((len(values), len(model.outputs), len(model.parameters)))
     y = np.empty((len(values), len(model.outputs)))
     model.fill(seen, np.array(model.start), phi, y)
-    place = model.friction
+    place = model.blocks[0]
     arguments = (place.scale[0] * rates[:, 0], place.scale[0] * values[:, 0], place.scale[1] * values[:, place.load])
-    return Rows(np.arange(len(y)) * 10_000_000, phi, y, np.abs(rates[:, 0]), np.stack(arguments, axis=1)[:, :, None])
+    return Rows(
+        np.arange(len(y)) * 10_000_000, phi, y, np.abs(rates[:, :1]), np.stack(arguments, axis=1)[:, None, :, None]
+    )
 
 
 def fit(model: Model, window: Rows) -> Outcome:

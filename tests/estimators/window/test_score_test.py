@@ -10,14 +10,14 @@ from estimators.quantities import Floats
 from estimators.recursive.prior import Prior, nothing
 from estimators.rows import POSITION, VELOCITY, Rows
 from estimators.window.row_history import RowHistory
-from estimators.window.score_test import Score, Slopes, explain
+from estimators.window.score_test import Score, explain
 
 pytestmark = pytest.mark.compiled
 
 
 def tangent(rows: Rows, eta: Floats, theta: Floats, k: int) -> Floats:
     """∂(Φθ)/∂ln η_k by hand: τ = C1·tanh(v/ω1) + C2·v·exp(−|v/ω_s|)."""
-    v = rows.samples[:, VELOCITY, 0]
+    v = rows.samples[:, 0, VELOCITY, 0]
     if k == 0:
         return -theta[0] * v / eta[0] / np.cosh(v / eta[0]) ** 2
     return theta[1] * v * np.exp(-np.abs(v / eta[1])) * np.abs(v) / eta[1]
@@ -34,7 +34,7 @@ def test_it_is_one_gauss_newton_step_of_theta_and_eta(known: bool) -> None:
     before = nothing(4)
     if known:
         before = Prior(np.array([20.0, 500.0, 70.0, 41.0]), np.diag([0.0, 0.0, 3.0, 8.0]))
-    slopes = Slopes().since(history, rows, shape, eta)
+    slopes = history.slopes(rows, shape, eta)
     noise = np.array([0.3])
     found = explain(rows, slopes, history.total - len(rows.time), shape, noise, before)
     told = np.isfinite(rows.y[:, 0])
@@ -58,16 +58,16 @@ def test_it_is_one_gauss_newton_step_of_theta_and_eta(known: bool) -> None:
 def test_slopes_are_formed_once_and_anew_for_another_eta() -> None:
     model = FrictionOnlySettings().build()
     shape, rows = NonlinearBlock(model, np.ones(1)), case(3, 0.01, end=60.0).rows
-    history, slopes = RowHistory(500), Slopes()
+    history = RowHistory(500)
     for first in range(0, 6000, 70):
         history.add(rows.part(slice(first, min(6000, first + 70))))
         window = history.since(history.total - 300)
         for eta in (OMEGAS, OMEGAS) if first % 1000 else (OMEGAS, 1.1 * OMEGAS):
-            ring = slopes.since(history, window, shape, eta)
+            ring = history.slopes(window, shape, eta)
             numbers = np.arange(history.total - len(window.time), history.total)
             assert np.array_equal(ring[numbers % len(ring)], shape.slopes(window, eta))
-    assert window.samples.shape[1:] == (3, 1)
-    assert not np.array_equal(window.samples[:, POSITION], window.samples[:, VELOCITY])
+    assert window.samples.shape[1:] == (1, 3, 1)
+    assert not np.array_equal(window.samples[:, 0, POSITION], window.samples[:, 0, VELOCITY])
 
 
 def test_directions_that_a_window_does_not_tell_have_a_large_spread() -> None:
@@ -88,4 +88,4 @@ def test_directions_that_a_window_does_not_tell_have_a_large_spread() -> None:
 def look_at(shape: NonlinearBlock, rows: Rows, before: Prior) -> Score:
     history = RowHistory(2000)
     history.add(rows)
-    return explain(rows, Slopes().since(history, rows, shape, OMEGAS), 0, shape, np.ones(1), before)
+    return explain(rows, history.slopes(rows, shape, OMEGAS), 0, shape, np.ones(1), before)
