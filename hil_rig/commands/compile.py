@@ -26,7 +26,8 @@ LIVE: Final = (
 )
 REFIT: Final = (
     ("estimators.experiments.searches.test_functions", "estimators.refit.variable_projection"),
-    ("estimators.online.monitor.fast",),
+    ("estimators.online.relearning",),
+    ("estimators.online.start.searched",),
 )
 POLL: Final = 0.05  # s
 

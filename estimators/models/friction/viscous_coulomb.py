@@ -23,7 +23,7 @@ class ViscousCoulombSettings(FrictionSettings):
     def law(self, axis: Axis) -> FrictionLaw:
         """The law in the units of this axis."""
         parameters = (viscous(axis, "EMPS IDM, Fv"),) * self.viscous + (coulomb(axis, "EMPS IDM, Fc"),) * self.coulomb
-        return FrictionLaw(parameters, (), NOTHING, numbers(self.viscous, self.coulomb), odd=True, kernel=_fill)
+        return FrictionLaw(parameters, (), NOTHING, numbers(self.viscous, self.coulomb), kernel=_fill)
 
 
 @kernel(SIGNATURE)
