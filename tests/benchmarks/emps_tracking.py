@@ -12,7 +12,7 @@ import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import numpy as np
 import scipy.io
@@ -79,7 +79,7 @@ def delay(law: Forgetting, rate: float, position: Floats, force: Floats) -> floa
     return times[0] if times else float("nan")
 
 
-def table(laws: Iterable[str], rates: Iterable[float]) -> list[dict[str, Any]]:
+def table(laws: Iterable[str], rates: Iterable[float], told: TextIO) -> list[dict[str, Any]]:
     """One row per law and rate; errors in per cent of the published values."""
     position, force = recording()
     rows = []
@@ -98,7 +98,7 @@ def table(laws: Iterable[str], rates: Iterable[float]) -> list[dict[str, Any]]:
                     "alarm_after": delay(LAWS[name], rate, position, force),
                 }
             )
-            print(_line(rows[-1]), file=sys.stderr, flush=True)
+            print(_line(rows[-1]), file=told, flush=True)
     return rows
 
 
@@ -121,8 +121,9 @@ def main() -> None:
     arguments = parser.parse_args()
     if not DATA.exists():
         sys.exit(f"no recording at {DATA}")
-    print("parameters: " + ", ".join(NAMES), file=sys.stderr)
-    rows = table(arguments.laws.split(","), [float(rate) for rate in arguments.rates.split(",")])
+    told = sys.stderr if arguments.json else sys.stdout
+    print("parameters: " + ", ".join(NAMES), file=told)
+    rows = table(arguments.laws.split(","), [float(rate) for rate in arguments.rates.split(",")], told)
     if arguments.json:
         print(json.dumps(rows))
 

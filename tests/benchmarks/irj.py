@@ -177,28 +177,27 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, metavar="SEED", help="the seed of Case 2 to begin with")
     parser.add_argument("--only", choices=["speed", "search", "steps", "figures"])
     options = parser.parse_args()
+    told = sys.stderr if options.json else sys.stdout
     rows: list[dict[str, Any]] = speed() if options.only in (None, "speed") else []
     if options.only in (None, "search"):
         rows += [full("Case 1", *elastic(), options.boxes), full("Case 2", *friction(), options.boxes)]
     for row in rows:
         least = f"  (least {row['least']:.3g})" if "least" in row else ""
-        print(
-            f"{row['name']:76} {row['limit']:8.3g} {row['ours']:8.3g} {row['unit']}{least}", file=sys.stderr, flush=True
-        )
+        print(f"{row['name']:76} {row['limit']:8.3g} {row['ours']:8.3g} {row['unit']}{least}", file=told, flush=True)
     seeds = range(options.first, options.first + options.seeds_case2)
     if options.only in (None, "steps"):
         for noise in (0.01, 0.02):
             caught = steps(seeds, noise)
             rows += caught
             for row in caught:
-                print(f"{row['name']:78} {row['ours']:4.0f} {row['unit']}", file=sys.stderr, flush=True)
+                print(f"{row['name']:78} {row['ours']:4.0f} {row['unit']}", file=told, flush=True)
     figures: list[dict[str, Any]] = []
     if options.only in (None, "figures"):
         figures = irj_case2.table(seeds, (0.005, 0.01, 0.02), "fast")
         figures += case1.table(range(1, options.seeds + 1), 0.0)[0]
     rows += figures
     for row in figures:
-        print(f"{row['name']:70} {row['limit']:8.3g} {row['ours']:8.3g} {row['unit']}", file=sys.stderr)
+        print(f"{row['name']:70} {row['limit']:8.3g} {row['ours']:8.3g} {row['unit']}", file=told)
     if options.json:
         print(json.dumps(rows))
 

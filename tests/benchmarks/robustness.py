@@ -13,7 +13,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TextIO
 
 import numpy as np
 
@@ -148,7 +148,7 @@ def _cuts(rows: Rows) -> Iterable[tuple[int, int]]:
     return zip([0, *ends[:-1]], ends, strict=True)
 
 
-def table(laws: Iterable[str], seeds: int) -> list[dict[str, Any]]:
+def table(laws: Iterable[str], seeds: int, told: TextIO) -> list[dict[str, Any]]:
     """One row per law and corruption; medians, and the worst of the seeds for the time to settle."""
     rows = []
     for name in laws:
@@ -161,7 +161,7 @@ def table(laws: Iterable[str], seeds: int) -> list[dict[str, Any]]:
                 | {"settle_worst": max(r.settle for r in runs), "published_worst": max(r.published for r in runs)}
                 | {"before_worst": max(r.before for r in runs), "trace_worst": max(r.trace for r in runs)}
             )
-            print(_line(rows[-1]), file=sys.stderr, flush=True)
+            print(_line(rows[-1]), file=told, flush=True)
     return rows
 
 
@@ -189,7 +189,7 @@ def main() -> None:
             figures = {key: float(np.median([one[key] for one in runs])) for key in runs[0]}
             print(json.dumps({"law": name} | figures) if arguments.json else f"{name:16} {figures}", flush=True)
         return
-    rows = table(arguments.laws.split(","), arguments.seeds)
+    rows = table(arguments.laws.split(","), arguments.seeds, sys.stderr if arguments.json else sys.stdout)
     if arguments.json:
         print(json.dumps(rows))
 
