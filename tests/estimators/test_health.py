@@ -7,6 +7,8 @@ from estimators.online.gate import Gate
 from estimators.online.validity import Validity, sick
 from estimators.quantities import Parameter
 
+pytestmark = pytest.mark.interpreted
+
 PARAMETERS = (
     Parameter("inertia", "kg·m²", 0.0, np.inf, ""),
     Parameter("offset", "N·m", -np.inf, np.inf, ""),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hil_rig.commands.compile import LIVE, REFIT
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def loaded(modules: tuple[str, ...]) -> set[str]:

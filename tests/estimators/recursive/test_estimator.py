@@ -9,6 +9,8 @@ from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.recursive.forgetting import Alarm, Fixed, RandomWalk, Threshold
 from estimators.recursive.kernel import absorb_one
 
+pytestmark = pytest.mark.interpreted
+
 PERIOD = 0.01
 
 
