@@ -11,6 +11,8 @@ from estimators.recursive import forgetting
 from estimators.recursive import state as at
 from estimators.recursive.estimator import RecursiveLeastSquares
 
+pytestmark = pytest.mark.interpreted
+
 PERIOD = 0.01
 TRUTH = np.array([1.2, 4.0, 6.0, 0.5])
 ADAPTER: TypeAdapter[Any] = TypeAdapter(forgetting.Forgetting)

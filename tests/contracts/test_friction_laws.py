@@ -15,6 +15,8 @@ from estimators.quantities import Axis, Parameter
 from estimators.refit.refit import RefitRows, refit
 from estimators.rows import SIGNALS
 
+pytestmark = pytest.mark.interpreted
+
 Floats = NDArray[np.float64]
 SETTINGS: list[FrictionSettings] = [kind() for kind in get_args(get_args(AnyFriction)[0])]
 VARIANTS = [TypeAdapter(AnyFriction).validate_python(part) for part in (

@@ -10,6 +10,8 @@ from estimators.models.base import Model
 from estimators.models.joints import JointModelSettings
 from estimators.rows import SIGNALS
 
+pytestmark = pytest.mark.interpreted
+
 UNION = get_args(JointModelSettings)
 KINDS = get_args(UNION[0]) if UNION else (JointModelSettings,)  # pydantic knows no union of one
 

@@ -18,6 +18,8 @@ from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.quantities import Axis, Parameter
 from estimators.refit.refit import RefitRows, RefitSettings, refit
 
+pytestmark = pytest.mark.interpreted
+
 THETA = np.array([76.0, 40.0, 25.0, 590.0])  # b, b_D, C1, C2 (SI)
 ETA = np.array([0.0616, 0.1312])  # ω1, ω_s, rad/s
 LOW, HIGH = np.array([0.005, 0.02]), np.array([0.5, 1.0])

@@ -12,6 +12,8 @@ from estimators.models.joints.rigid import RigidSettings
 from estimators.quantities import Axis
 from estimators.rows import RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
 
+pytestmark = pytest.mark.interpreted
+
 
 def test_columns_are_those_of_the_equation_in_their_order() -> None:
     signals = np.random.default_rng(1).normal(size=(50, 2, SIGNALS))

@@ -16,8 +16,10 @@ from estimators.conditioning.conditioner import Conditioner
 from estimators.models.joints.rigid import RigidSettings
 from estimators.quantities import Axis
 
+pytestmark = pytest.mark.interpreted
+
 P = 1e-3
-EMPS = Path(__file__).parents[3] / "shared/data/emps/nlid_emps_sim_data_training.mat"
+EMPS = Path(__file__).parents[4] / "shared/data/emps/nlid_emps_sim_data_training.mat"
 BOOT = 10**15  # ns: the host's clock is not near zero
 Readings = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]
 

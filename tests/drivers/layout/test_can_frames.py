@@ -16,7 +16,7 @@ from drivers.layout.can_frames import from_dbc
 from drivers.layout.frame import Frames
 from drivers.units import Quantity
 
-DATA = Path(__file__).parents[2] / "../shared/data/can"
+DATA = Path(__file__).parents[3] / "../shared/data/can"
 ODRIVE = DATA / "odrive/odrive-cansimple.dbc"
 MOTEC = DATA / "motec/sample_can_spec.dbc"
 LOG = DATA / "motec/can_sample.log"

@@ -17,7 +17,7 @@ from drivers.decode.decoder import Decoder
 from drivers.layout.frame import Frames
 from drivers.layout.ready import AnyLayout
 
-DATA = Path(__file__).parents[3] / "shared/data/can"
+DATA = Path(__file__).parents[4] / "shared/data/can"
 REV = 2 * math.pi
 
 
@@ -55,7 +55,7 @@ def published(section: str) -> list[tuple[int, bytes]]:
 def test_every_ready_layout_is_here() -> None:
     kinds = TypeAdapter(AnyLayout).json_schema()["discriminator"]["mapping"].keys()
     assert kinds == {"odrive", "mit", "cia402", "moteus"}
-    text = (Path(__file__).parents[2] / "docs/layouts.md").read_text()
+    text = (Path(__file__).parents[3] / "docs/layouts.md").read_text()
     for kind in kinds:
         assert f'kind = "{kind}"' in text
 

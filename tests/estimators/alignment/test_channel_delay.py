@@ -9,8 +9,8 @@ from scipy.io import loadmat
 from estimators.alignment.channel_delay import Delay, Relation, Series, SkewError, delay
 from estimators.quantities import Floats
 
-KR300 = Path(__file__).parents[3] / "shared/data/kr300"
-EMPS = Path(__file__).parents[3] / "shared/data/emps/nlid_emps_sim_data_training.mat"
+KR300 = Path(__file__).parents[4] / "shared/data/kr300"
+EMPS = Path(__file__).parents[4] / "shared/data/emps/nlid_emps_sim_data_training.mat"
 PERIOD = 4e-3
 STIFFNESS, INERTIA, VISCOUS, COULOMB = 4e6, 400.0, 2000.0, 300.0  # N·m/rad, kg·m², N·m·s/rad, N·m
 

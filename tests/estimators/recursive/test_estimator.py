@@ -8,6 +8,8 @@ from estimators.recursive import state as at
 from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.recursive.forgetting import Alarm, Fixed, RandomWalk, Threshold
 
+pytestmark = pytest.mark.interpreted
+
 PERIOD = 0.01
 
 

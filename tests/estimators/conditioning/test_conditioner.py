@@ -14,8 +14,10 @@ from estimators.models.joints.rigid import RigidSettings
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import RATE, SECOND, SMOOTH, SMOOTH_RATE, VALUE, Rows
 
+pytestmark = pytest.mark.interpreted
+
 PERIOD = 1e-3
-EMPS = Path(__file__).parents[3] / "shared/data/emps/nlid_emps_sim_data_training.mat"
+EMPS = Path(__file__).parents[4] / "shared/data/emps/nlid_emps_sim_data_training.mat"
 
 
 class Mirror:

@@ -13,9 +13,11 @@ from scipy.io import loadmat
 from estimators.conditioning.spikes import Spikes
 from estimators.quantities import Floats
 
+pytestmark = pytest.mark.interpreted
+
 PERIOD = 1e-3
 BIT_20, BIT_14 = 2 * np.pi / (1 << 20), 2 * np.pi / (1 << 14)
-DATA = Path(__file__).parents[3] / "shared" / "data"
+DATA = Path(__file__).parents[4] / "shared" / "data"
 
 
 def clock(rows: int) -> np.ndarray:

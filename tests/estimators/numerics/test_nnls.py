@@ -8,6 +8,8 @@ from scipy import optimize
 
 from estimators.numerics.nnls import DEPENDENT, PASSIVE, _lawson_hanson, nnls
 
+pytestmark = pytest.mark.interpreted
+
 
 def solve(A, y, signed):
     count = A.shape[1]

@@ -104,7 +104,7 @@ def test_random_layouts_decode_as_cantools_does(block: int, tmp_path: Path) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(10))
 def test_ten_thousand_layouts_decode_as_cantools_does(block: int, tmp_path: Path) -> None:
-    """.venv/bin/python -m pytest -m slow tests/drivers/test_decode.py"""
+    """.venv/bin/python -m pytest -m slow tests/drivers/decode/test_decoder.py"""
     compare(range(1000 * (block + 1), 1000 * (block + 2)), tmp_path)
 
 
