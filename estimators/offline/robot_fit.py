@@ -46,11 +46,14 @@ class Fit(NamedTuple):
         return np.asarray(self.deviation < LEARNT * np.sqrt(np.diag(self.prior_covariance)))
 
 
-def fit(model: WholeRobot, rows: RobotRows, white: bool = False) -> Fit:
-    """By the recipe, from the rows in which the robot moves; white: c_j = 1, for comparison only."""
+def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "Sums | None" = None) -> Fit:
+    """By the recipe, from the rows in which the robot moves.
+
+    white: c_j = 1, for comparison only; known: the sums of these rows, where somebody has them.
+    """
     rows = rows.part(rows.moves)
     mean, covariance = prior_of(model, rows)
-    K, c, squares = sums(rows)
+    K, c, squares = known or sums(rows)
     signed = np.array([*(0,) * model.base, *(int(term.low >= 0.0) for term in model.terms)], np.int64)
     inverse = np.linalg.inv(covariance)
     count = max(len(rows.y), 1)
@@ -90,14 +93,26 @@ def prior_of(model: WholeRobot, rows: RobotRows) -> tuple[Floats, Floats]:
     return model.prior(torque, np.sqrt(np.array(square)))
 
 
-def sums(rows: RobotRows) -> tuple[Floats, Floats, Floats]:
-    """Of every joint XᵀX (n, p, p), Xᵀy (n, p) and yᵀy (n,)."""
+class Sums(NamedTuple):
+    """Of every joint's rows."""
+
+    K: Floats  # (n, p, p) XᵀX
+    c: Floats  # (n, p) Xᵀy
+    squares: Floats  # (n,) yᵀy
+
+    def without(self, other: "Sums") -> "Sums":
+        """Of those rows that are not the other's."""
+        return Sums(self.K - other.K, self.c - other.c, self.squares - other.squares)
+
+
+def sums(rows: RobotRows) -> Sums:
+    """Of these rows."""
     n, p = rows.X.shape[1:]
     K, c = np.empty((n, p, p)), np.empty((n, p))
     for j in range(n):
         X = np.ascontiguousarray(rows.X[:, j])
         K[j], c[j] = X.T @ X, X.T @ rows.y[:, j]
-    return K, c, (rows.y**2).sum(axis=0)
+    return Sums(K, c, (rows.y**2).sum(axis=0))
 
 
 def constrained(K: Floats, c: Floats, signed: Integers) -> tuple[Floats, NDArray[np.bool_]]:
