@@ -3,7 +3,8 @@
     minimise  Σ_j |y_j − X_j θ|² / (R_j c_j) + (θ − θ0)ᵀ Cov0⁻¹ (θ − θ0),   some θ ≥ 0
 
 four times over: R_j the variance of joint j's residual, c_j how many rows count as one (the residual is model error and
-correlated; taken as white noise its σ is four times too small). Reference: whole-robot.md §3, §4.
+correlated; taken as white noise its σ is four times too small). Where the scores Xᵀe of blocks of 2 s vary more than
+that says, σ is theirs (batch means, the sandwich of a misspecified model). Reference: whole-robot.md §3, §4.
 """
 
 from typing import Final, NamedTuple
@@ -21,6 +22,7 @@ PASSES: Final = 4
 FIRST: Final = 0.1  # of the rms torque: the residual before the first pass
 LONGEST: Final = 100  # rows (2 s) after which residuals count as independent
 INDEPENDENT: Final = 0.05  # autocorrelation below which they do
+FEWEST: Final = 6  # blocks of that length whose scores tell a spread
 LEARNT: Final = 0.5  # of its prior's deviation: below it the data taught a parameter
 
 
@@ -55,7 +57,7 @@ def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "Sums | 
     mean, covariance = prior_of(model, rows)
     K, c, squares = known or sums(rows)
     signed = np.array([*(0,) * model.base, *(int(term.low >= 0.0) for term in model.terms)], np.int64)
-    inverse = np.linalg.inv(covariance)
+    inverse: Floats = np.asarray(np.linalg.inv(covariance))
     count = max(len(rows.y), 1)
     variance = np.maximum(FIRST**2 * squares / count, 1e-12)
     independent, theta = np.ones(len(squares)), mean
@@ -69,11 +71,27 @@ def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "Sums | 
         if not white:
             independent = correlation(residual, rows.piece, LONGEST, INDEPENDENT)
     free = ~held
-    spread = np.zeros_like(information)
+    spread: Floats = np.zeros_like(information)
     spread[np.ix_(free, free)] = np.linalg.inv(information[np.ix_(free, free)])
     full = np.linalg.inv(information)
     spread[held, held] = np.diag(full)[held]  # at its bound, yet known no better than this
-    return Fit(theta, spread, mean, covariance, variance, independent, held)
+    wider = np.ones(model.size)
+    if not white:
+        wider = _honesty(rows, theta, 1.0 / (variance * independent), spread, inverse)
+        wider = np.minimum(wider, np.maximum(np.sqrt(np.diag(covariance) / np.diag(spread)), 1.0))
+    return Fit(theta, spread * wider * wider[:, None], mean, covariance, variance, independent, held)
+
+
+def _honesty(rows: RobotRows, theta: Floats, weights: Floats, spread: Floats, prior: Floats) -> Floats:
+    """By how much the scores of blocks of rows make each deviation larger than `spread` says: (p,), at least 1."""
+    count = len(rows.y) // LONGEST
+    if count < FEWEST:
+        return np.ones(len(theta))
+    error = (rows.y - rows.predicted(theta)) * weights
+    score = np.einsum("tjp,tj->tp", rows.X, error)[: count * LONGEST].reshape(count, LONGEST, -1).sum(axis=1)
+    score = (score - score.mean(axis=0)) * np.sqrt(count / (count - 1.0))
+    sandwich = np.diag(spread @ (score.T @ score + prior) @ spread)
+    return np.sqrt(np.maximum(sandwich / np.diag(spread), 1.0))
 
 
 def prior_of(model: WholeRobot, rows: RobotRows) -> tuple[Floats, Floats]:
