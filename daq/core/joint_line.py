@@ -186,7 +186,14 @@ def described(joint: Joint) -> Map:
         "unit": joint.model.unit(),
         "rate": joint.rate,
         "parameters": {
-            one.name: {"unit": one.unit, "low": one.low, "high": one.high, "equation": one.equation}
+            one.name: {
+                "unit": one.unit,
+                "low": one.low,
+                "high": one.high,
+                "equation": one.equation,
+                "meaning": one.meaning,
+                "needs": one.needs,
+            }
             for one in (*model.parameters, *model.nonlinear)
         },
     }

@@ -123,7 +123,7 @@ class Introduction:
     robot: str
     boot: int
     configuration: str  # digest, see config.digest
-    joints: Mapping[str, Map]  # name → model, unit, rate, parameters (name → unit, low, high, equation)
+    joints: Mapping[str, Map]  # name → model, unit, rate, parameters (name → unit, low, high, equation, meaning, needs)
     seq: int = 0
 
     def message(self, timestamp: float) -> tuple[bytes, bytes]:
