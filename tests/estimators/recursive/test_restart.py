@@ -8,7 +8,7 @@ import pytest
 
 from estimators.experiments.irj_case2 import LINEAR, PERIOD, case, estimator, play
 from estimators.models.joints.friction_only import FrictionOnlySettings
-from estimators.models.nonlinear_block import Shape
+from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.recursive import state as at
 from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.recursive.forgetting import Alarm
@@ -28,9 +28,9 @@ def test_the_worker_learns_its_window_and_the_core_goes_on_from_there_to_the_sam
     joint = estimator()
     play(joint, rows.part(slice(0, 1600)))
     window = rows.part(slice(1600, 2000))
-    shape = Shape(FrictionOnlySettings().build(), np.ones(1))
-    state, leverage = joint.rls.state.copy(), np.array([1.0, 0.1, 0.5, 1.0])
-    task = job(shape, window.part(slice(0, SENT)), joint.rls.noise, BEFORE, False, RefitSettings())
+    shape = NonlinearBlock(FrictionOnlySettings().build(), np.ones(1))
+    state, leverage = joint.parts.learner.rls.state.copy(), np.array([1.0, 0.1, 0.5, 1.0])
+    task = job(shape, window.part(slice(0, SENT)), joint.parts.learner.rls.noise, BEFORE, False, RefitSettings())
     outcome = run(pickle.loads(pickle.dumps(replace(task, learner=(state, leverage)))))
     shape.refill(window, outcome.eta)
     ours, theirs = (RecursiveLeastSquares(4, 1, PERIOD, Alarm()) for _ in range(2))
@@ -45,7 +45,7 @@ def test_the_worker_learns_its_window_and_the_core_goes_on_from_there_to_the_sam
 
 def test_refused_rows_of_the_window_are_counted_and_nothing_else_is_changed() -> None:
     rows = case(1, 0.01, end=4.0).rows
-    shape = Shape(FrictionOnlySettings().build(), np.ones(1))
+    shape = NonlinearBlock(FrictionOnlySettings().build(), np.ones(1))
     shape.refill(rows, shape.law.start)
     y = rows.y.copy()
     y[[7, 80]] = np.nan

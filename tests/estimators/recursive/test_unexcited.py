@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from estimators.base import Estimate, Phase, Status
-from estimators.online.joint import Integrated
+from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
 from estimators.quantities import Floats
 
@@ -20,11 +20,13 @@ def samples(velocity: Floats, seed: int = 0) -> Floats:
     return np.stack([np.cumsum(velocity) * PERIOD, torque], axis=1)
 
 
-def built(model: dict[str, object] | None = None) -> Integrated:
-    return Identification.model_validate({"model": {"kind": "rigid"} | (model or {}), "start": 4.0}).build(PERIOD)
+def built(model: dict[str, object] | None = None) -> JointEstimator:
+    return JointEstimator(
+        Identification.model_validate({"model": {"kind": "rigid"} | (model or {}), "start": 4.0}), PERIOD
+    )
 
 
-def fed(joint: Integrated, values: Floats, first: int = 0, step: int = 1000) -> Estimate:
+def fed(joint: JointEstimator, values: Floats, first: int = 0, step: int = 1000) -> Estimate:
     for at in range(0, len(values), step):
         part = values[at : at + step]
         joint.absorb((first + at + np.arange(len(part))) * 1_000_000, part)
