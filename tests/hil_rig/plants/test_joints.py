@@ -200,4 +200,4 @@ def test_it_is_far_faster_than_real_time(name: str) -> None:
     plant.exact(1000)
     began = time.thread_time()
     plant.exact(2000)
-    assert time.thread_time() - began < 2.0 / 20
+    assert time.thread_time() - began < 2.0 / 20  # of this thread alone: what else runs costs it nothing
