@@ -55,7 +55,7 @@ LIVE: Final[dict[str, Callable[[argparse.Namespace], list[Row]]]] = {"emps": emp
 OFFLINE: Final = {  # need no wire: programs of their own
     "search": "estimators.experiments.searches.comparison",
     "irj-case1": "hil_rig.experiments.irj_case1",
-    "irj-case2": "estimators.experiments.irj_case2_table",
+    "irj-case2": "estimators.experiments.irj_case2",
     "emps-laws": "estimators.experiments.emps",
     "xl330": "estimators.experiments.xl330",
     "sea": "estimators.experiments.sea",

@@ -19,7 +19,7 @@ import scipy.io
 
 from estimators.conditioning.conditioner import Conditioning
 from estimators.models.joints.rigid import RigidSettings
-from estimators.online.joint import Integrated
+from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
 from estimators.quantities import Axis, Floats
 from estimators.recursive.forgetting import Alarm, Fixed, Forgetting, Fortescue, Paleologu, RandomWalk, VarianceRatio
@@ -49,13 +49,13 @@ def recording() -> tuple[Floats, Floats]:
     return data["qm"].ravel(), data["vir"].ravel() * float(data["gtau"][0, 0])
 
 
-def estimator(law: Forgetting, rate: float) -> Integrated:
+def estimator(law: Forgetting, rate: float) -> JointEstimator:
     """The default estimator of a slide with this law and row rate, Hz."""
     model = RigidSettings(axis=Axis.PRISMATIC)
-    return Identification(model=model, conditioning=Conditioning(row_rate=rate), forgetting=law).build(PERIOD)
+    return JointEstimator(Identification(model=model, conditioning=Conditioning(row_rate=rate), forgetting=law), PERIOD)
 
 
-def track(law: Forgetting, rate: float, position: Floats, force: Floats) -> tuple[Floats, Floats, Integrated]:
+def track(law: Forgetting, rate: float, position: Floats, force: Floats) -> tuple[Floats, Floats, JointEstimator]:
     """Published values and deviations every 20 ms from 12 s on: (instants, parameters) each, and the estimator."""
     joint = estimator(law, rate)
     time = np.round(np.arange(len(position)) * PERIOD * 1e9).astype(np.int64)
