@@ -8,14 +8,16 @@ blocks are the window, and the window says a number only when
 - it is whole, and the load changed its sign at least REVERSALS times in it, the rarer sign having RAREST of its rows
 - nothing else imitates that sign (R² < IMITATED); without this gate a one-sided load gives "905 ± 8 µrad"
 
-else it says what was missing. Growth against what the first whole window said is told as an event, when it is more than
-`growth` and more than SIGNIFICANT standard deviations in CONFIRMED blocks one after the other.
+else it says what was missing; the stiffness beside it is then that of whatever the load's sign leaves it. Growth of the
+last third of the window against what the first whole window said is told as an event, when it is more than `growth` and
+more than SIGNIFICANT standard deviations in CONFIRMED blocks one after the other.
 """
 
 import math
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimators.base import Event
 from estimators.models.joints.lost_motion import (
@@ -44,9 +46,10 @@ RAREST: Final = 0.1
 IMITATED: Final = 0.9
 SIGNIFICANT: Final = 5.0
 CONFIRMED: Final = 3
+RECENT: Final = 1.0 / 3.0  # of the window's blocks, whose growth is watched
+LEAST: Final = 10  # blocks for a spread
 SMOOTHING: Final = 0.025  # s, half the window that smooths what decides a sign
 MEMORY: Final = 0.05  # s that the low pass remembers to a few per cent, at 20 Hz
-INF: Final = 1e30
 
 # the flat state: scalars, then A (COLUMNS²), c (COLUMNS), filters (4 per column and one for y), ring of raw samples
 SEEN, USED, POSITIVE, TURNS, SIGN, GOOD, PHASE, LEARNT = range(8)
@@ -128,21 +131,25 @@ class LostMotion:
             self._watch(now)
 
     def _watch(self, now: int) -> None:
-        report = self.report()
-        lost, deviation = report.values[LOST_MOTION], report.deviations[LOST_MOTION]
+        """Growth of the last blocks against the first window; their own spread is that of the first window's blocks."""
+        first, deviation = self.reference
+        if not math.isfinite(first):
+            report = self.report()
+            lost, deviation = float(report.values[LOST_MOTION]), float(report.deviations[LOST_MOTION])
+            if math.isfinite(lost):
+                self.reference = (lost, deviation)
+                text = f"lost motion {_micro(lost)} ± {_micro(deviation)} µrad"
+                self._events.append(Event(now, "lost_motion_known", text))
+            return
+        recent = self._judge(self.blocks.last(max(3, round(RECENT * self.blocks.blocks))))
+        lost = float(recent.values[LOST_MOTION])
         if not math.isfinite(lost):
             return
-        first, spread_then = self.reference
-        if not math.isfinite(first):
-            self.reference = (lost, deviation)
-            text = f"lost motion {_micro(lost)} ± {_micro(deviation)} µrad"
-            self._events.append(Event(now, "lost_motion_known", text))
-            return
-        limit = max(self.settings.growth * abs(first), SIGNIFICANT * math.hypot(deviation, spread_then))
+        limit = max(self.settings.growth * abs(first), SIGNIFICANT * deviation * math.sqrt(1.0 + 1.0 / RECENT))
         self._above = self._above + 1 if lost - first > limit else 0
         if self._above >= CONFIRMED and not self._told:
             self._told = True
-            text = f"lost motion has grown from {_micro(first)} to {_micro(lost)} ± {_micro(deviation)} µrad"
+            text = f"lost motion has grown from {_micro(first)} µrad, the last rows say {_micro(lost)}"
             self._events.append(Event(now, "lost_motion_grown", text))
         elif self._told and lost - first < 0.5 * limit:
             self._told = False
@@ -150,35 +157,40 @@ class LostMotion:
     def report(self) -> Report:
         """What the window says."""
         if self._report is None:
-            self._report = self._judge()
+            missing = not self.blocks.full()
+            report = self._judge(self.blocks.last())
+            progress = min(99.9 if missing else 100.0, 100.0 * self.blocks.filled / self.blocks.blocks)
+            if missing:
+                reason = f"{progress:.0f} % of the rows that a first window takes"
+                report = report._replace(values=report.values.copy(), reasons=(reason, *report.reasons))
+                report.values[LOST_MOTION] = report.deviations[LOST_MOTION] = np.nan
+            self._report = report._replace(progress=progress)
         return self._report
 
-    def _judge(self) -> Report:
-        count = min(self.blocks.filled, self.blocks.blocks)
-        progress = 100.0 * (count + self.state[USED] / self._rows) / self.blocks.blocks
-        used, positive, turns = self.tallies[:count].sum(axis=0)
+    def _judge(self, which: NDArray[np.int64]) -> Report:
+        """What these blocks say."""
+        used, positive, turns = self.tallies[which].sum(axis=0)
         share = min(positive, used - positive) / used if used else 0.0
-        imitated = self.blocks.imitated(GAP) if count else 1.0
+        imitated = self.blocks.imitated(GAP, which)
+        needed = REVERSALS * min(1.0, len(which) / self.blocks.blocks)
         reasons = []
-        if count < self.blocks.blocks:
-            reasons.append(f"{min(progress, 99.9):.0f} % of the rows that a first window takes")
         if share < RAREST:
-            reasons.append(f"the load is one-sided: {100 * share:.0f} % of the rows have the rarer sign, {100 * RAREST:.0f} % are needed")
-        if turns < REVERSALS:
-            reasons.append(f"the load changed its sign {turns:.0f} times, {REVERSALS} are needed")
+            rarer = f"{100 * share:.0f} % of the rows have the rarer sign, {100 * RAREST:.0f} % are needed"
+            reasons.append(f"the load is one-sided: {rarer}")
+        if turns < needed:
+            reasons.append(f"the load changed its sign {turns:.0f} times, {needed:.0f} are needed")
         if imitated >= IMITATED:
             reasons.append(f"other columns imitate the load's sign (R² {imitated:.3f}, below {IMITATED:g} is needed)")
         values, deviations = np.full((2, len(PARAMETERS)), np.nan)
-        if count >= 3:
-            use = np.ones(COLUMNS, np.bool_)
-            use[GAP] = not reasons
-            solution = self.blocks.solve(use)
-            values, deviations = physical(solution.theta), spread(physical(solution.left_out))
-            senseless = not values[STIFFNESS] > 2.0 * deviations[STIFFNESS]
-            if senseless:
+        if len(which) >= LEAST:
+            theta, left_out = self.blocks.solve(which)
+            values, deviations = physical(theta), spread(physical(left_out))
+            if not values[STIFFNESS] > 2.0 * deviations[STIFFNESS]:
                 values[:], deviations[:] = np.nan, np.nan
-                reasons.append("the torque does not twist the gear: no stiffness")
-        return Report(values, deviations, tuple(reasons), int(turns), float(share), imitated, min(progress, 100.0))
+                reasons.append("the torque does not twist the gear measurably")
+            if reasons:
+                values[LOST_MOTION] = deviations[LOST_MOTION] = np.nan
+        return Report(values, deviations, tuple(reasons), int(turns), float(share), imitated, 0.0)
 
     def events(self) -> list[Event]:
         """What happened since the last call."""

@@ -51,16 +51,21 @@ class Blocks:
         """Begin again."""
         self.information[:], self.moments[:], self.filled = 0.0, 0.0, 0
 
-    def solve(self, use: NDArray[np.bool_]) -> Solution:
-        """The window's coefficients; use: (columns,) which to fit, the others are NaN."""
-        count = min(self.filled, self.blocks)
-        theta, left_out = np.full(self.columns, np.nan), np.full((count, self.columns), np.nan)
-        _jackknife(self.information[:count], self.moments[:count], use, theta, left_out)
+    def last(self, count: int | None = None) -> NDArray[np.int64]:
+        """Places of the last blocks, the newest last; None: of all that are remembered."""
+        held = min(self.filled, self.blocks)
+        held = held if count is None else min(held, count)
+        return np.arange(self.filled - held, self.filled, dtype=np.int64) % self.blocks
+
+    def solve(self, which: NDArray[np.int64]) -> Solution:
+        """The coefficients of a window; which: (n,) places of its blocks."""
+        theta, left_out = np.full(self.columns, np.nan), np.full((len(which), self.columns), np.nan)
+        _jackknife(self.information[which], self.moments[which], theta, left_out)
         return Solution(theta, left_out)
 
-    def imitated(self, column: int) -> float:
+    def imitated(self, column: int, which: NDArray[np.int64]) -> float:
         """R² of a column on all others, about its mean (column 0 is the constant); 1 where nothing is left of it."""
-        A = self.information.sum(axis=0)
+        A = self.information[which].sum(axis=0)
         others = np.array([one for one in range(self.columns) if one != column])
         order = np.append(others, column)
         about_mean = A[column, column] - A[0, column] ** 2 / max(A[0, 0], 1e-300)
@@ -76,16 +81,13 @@ def spread(left_out: Floats) -> Floats:
     return np.asarray(np.sqrt((blocks - 1) / blocks * ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0)))
 
 
-@kernel("b1(f8[:, ::1], f8[::1], b1[::1], f8[::1], f8[:, ::1])")
-def _solve(A: Floats, c: Floats, use: NDArray[np.bool_], x: Floats, L: Floats) -> bool:
-    """Fill x by Cholesky over the columns in use, NaN elsewhere; False where none has a direction of its own."""
+@kernel("void(f8[:, ::1], f8[::1], f8[::1], f8[:, ::1])")
+def _solve(A: Floats, c: Floats, x: Floats, L: Floats) -> None:
+    """Fill x by Cholesky over the columns that have a direction of their own, NaN elsewhere."""
     n = len(c)
-    some = False
-    own = use.copy()
+    own = np.ones(n, np.bool_)
     for j in range(n):
         x[j] = np.nan
-        if not use[j]:
-            continue
         pivot = A[j, j]
         for i in range(j):
             if own[i]:
@@ -97,7 +99,6 @@ def _solve(A: Floats, c: Floats, use: NDArray[np.bool_], x: Floats, L: Floats) -
                 pivot -= L[j, i] * L[j, i]
         own[j] = pivot > TINY * A[j, j]
         if own[j]:
-            some = True
             L[j, j] = np.sqrt(pivot)
             entry = c[j]
             for i in range(j):
@@ -110,20 +111,19 @@ def _solve(A: Floats, c: Floats, use: NDArray[np.bool_], x: Floats, L: Floats) -
                 if own[i]:
                     x[j] -= L[i, j] * x[i]
             x[j] /= L[j, j]
-    return some
 
 
-@kernel("void(f8[:, :, ::1], f8[:, ::1], b1[::1], f8[::1], f8[:, ::1])")
-def _jackknife(A: Floats, c: Floats, use: NDArray[np.bool_], theta: Floats, left_out: Floats) -> None:
+@kernel("void(f8[:, :, ::1], f8[:, ::1], f8[::1], f8[:, ::1])")
+def _jackknife(A: Floats, c: Floats, theta: Floats, left_out: Floats) -> None:
     """Fill theta (columns,) and left_out (blocks, columns)."""
     n = c.shape[1]
     whole, moments, L = np.zeros((n, n)), np.zeros(n), np.zeros((n, n))
     for block in range(len(c)):
         whole += A[block]
         moments += c[block]
-    _solve(whole, moments, use, theta, L)
+    _solve(whole, moments, theta, L)
     for block in range(len(c)):
-        _solve(whole - A[block], moments - c[block], use, left_out[block], L)
+        _solve(whole - A[block], moments - c[block], left_out[block], L)
 
 
 @kernel("f8(f8[:, ::1])")
