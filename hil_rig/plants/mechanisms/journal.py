@@ -58,10 +58,14 @@ class Journal(Settings):
         return np.column_stack([np.log(depths), fractal_stiffness(self.steel, depths)])
 
     def play(self, reference: Floats) -> Floats:
-        """(ticks, COLUMNS) of following reference (ticks, 3): angle, velocity, acceleration; begins in contact, at rest."""
+        """(ticks, COLUMNS) of following reference (ticks, 3): angle, velocity, acceleration; begins on it, in contact."""
         state = np.zeros(7)
         state[ANGLE], state[SPEED], state[MET] = reference[0, 0], reference[0, 1], SLOWEST
-        state[EX] = -self.steel.clearance * (1.0 + 1e-3)  # down: gravity is −x
+        angle, speed, second = reference[0]
+        pull = self.offset * (speed**2 * np.exp(1j * angle) - 1j * second * np.exp(1j * angle))
+        pull -= 0.0 if self.vertical else GRAVITY
+        place = self.steel.clearance * (1.0 + 1e-3) * (pull / abs(pull) if abs(pull) > 0.0 else -1.0)
+        state[EX], state[EY] = place.real, place.imag
         out = np.empty((len(reference), len(COLUMNS)))
         _run(self.constants(), self.table(), reference, state, out)
         return out
@@ -82,13 +86,11 @@ class Measured(Settings):
 
 
 def chirp(seconds: float, start: float, end: float, amplitude: float) -> Floats:
-    """(ticks, 3): a single frequency (Hz) that glides, faded in over a second: never at rest with no acceleration."""
+    """(ticks, 3): a single frequency (Hz) that glides, at full speed at once: never at rest with no acceleration."""
     t = np.arange(round(seconds / TICK)) * TICK
 
     def angle(t: Floats) -> Floats:
-        x = np.clip(t, 0.0, 1.0)
-        fade = x * x * x * (10.0 + x * (6.0 * x - 15.0))
-        return np.asarray(amplitude * fade * np.sin(2 * np.pi * (start + (end - start) * t / (2 * seconds)) * t))
+        return np.asarray(amplitude * np.sin(2 * np.pi * (start + (end - start) * t / (2 * seconds)) * t))
 
     return _with_rates(angle, t)
 
