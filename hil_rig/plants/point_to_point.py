@@ -26,7 +26,9 @@ class PointToPoint(Settings):
         points = centre + rng.uniform(-self.reach, self.reach, LEGS + 1)
         points[-1] = points[0]
         distance = np.abs(np.diff(points))
-        duration = np.maximum(PEAK_SPEED * distance / self.speed, np.sqrt(PEAK_ACCELERATION * distance / self.acceleration))
+        duration = np.maximum(
+            PEAK_SPEED * distance / self.speed, np.sqrt(PEAK_ACCELERATION * distance / self.acceleration)
+        )
         duration = np.append(np.maximum(duration, 1e-3), 0.0)
         starts = np.concatenate([[0.0], np.cumsum(duration[:-1] + self.rest)])
         return np.column_stack([starts, points, duration])

@@ -270,3 +270,33 @@ def close(
                 to_world(parent, geometry, gravity, frames, world)
                 constraint(parent, kind, ends, tied, world, phi, J, bias)
     return -1
+
+
+@kernel(
+    "void(i8[::1], i8[::1], f8[:, ::1], f8[::1], i8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1])"
+)
+def jacobians(
+    parent: Integers,
+    kind: Integers,
+    geometry: Floats,
+    gravity: Floats,
+    ends: Integers,
+    tied: Floats,
+    q: Floats,
+    J: Floats,
+    turns: Floats,
+) -> None:
+    """Fill J (rows, c, n), and turns (rows, cuts, n): how fast each joint's unit rate turns each cut about its axis."""
+    n, c = len(parent), J.shape[1]
+    frames, world, still = np.empty((n, FRAME)), np.empty((n + 1, WORLD)), np.zeros((1, n))
+    phi, bias, axis = np.empty(c), np.empty(c), np.empty(3)
+    for row in range(len(q)):
+        motion(parent, kind, geometry, gravity, q[row : row + 1], still, still, 0, frames)
+        to_world(parent, geometry, gravity, frames, world)
+        constraint(parent, kind, ends, tied, world, phi, J[row], bias)
+        for cut in range(len(ends)):
+            a = n if ends[cut, 0] < 0 else ends[cut, 0]
+            rotated(world[a, TURN:PLACE], tied[cut, AXIS_A:SIDES_B], axis)
+            turns[row, cut, :] = 0.0
+            turning(parent, kind, world, ends[cut, 0], axis, 1.0, turns[row, cut])
+            turning(parent, kind, world, ends[cut, 1], axis, -1.0, turns[row, cut])

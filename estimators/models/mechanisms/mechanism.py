@@ -3,6 +3,7 @@
 Read from TOML (`load`) or built from links and cuts (`Mechanism.build`). Every mistake is told at once, in words.
 """
 
+import copy
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, ValidationError, model_validator
 
-from estimators.models.mechanisms.cuts import PLANAR, REVOLVING, TIED, WORLD, close, constraint, to_world
+from estimators.models.mechanisms.cuts import PLANAR, REVOLVING, TIED, close, jacobians
 from estimators.models.mechanisms.dynamics import ALL, DIVERGED, IDEAL, SINGULAR, forward, inverse
 from estimators.models.mechanisms.joint_load import BEARING, LOADS
-from estimators.models.robots.kinematics import FRAME, motion
 from estimators.models.robots.tree import PRISMATIC, REVOLUTE, Tree, tree
 from estimators.quantities import Floats, Settings
 
@@ -108,7 +108,9 @@ class Description(Settings):
                 wrong.append(f'link "{link.name}": its parent "{link.parent}" is not among the links before it')
             known.append(link.name)
         for cut in self.cuts:
-            wrong += [f'cut "{cut.name}": there is no link "{one}"' for one in (cut.link, cut.other) if one not in known]
+            wrong += [
+                f'cut "{cut.name}": there is no link "{one}"' for one in (cut.link, cut.other) if one not in known
+            ]
         if wrong:
             raise ValueError("; ".join(wrong))
         return self
@@ -161,6 +163,12 @@ class Mechanism:
         self.home = np.zeros(len(links))
         self._check()
 
+    def with_parameters(self, parameters: Floats) -> Self:
+        """The same with other links; parameters: (n, 10)."""
+        other = copy.copy(self)
+        other.parameters = np.ascontiguousarray(parameters, np.float64)
+        return other
+
     def size(self) -> int:
         """Number of tree joints n."""
         return len(self.names)
@@ -168,7 +176,7 @@ class Mechanism:
     def _check(self) -> None:
         n, drives = self.size(), int(self.drive.sum())
         if self.rows:
-            mobility = n - int(np.linalg.matrix_rank(self.jacobian(np.zeros(n)), 1e-6))
+            mobility = n - int(np.linalg.matrix_rank(self.loops(np.zeros((1, n)))[0][0], 1e-6))
             if mobility == n - self.rows and drives == mobility:
                 self.home = self.fit(np.zeros((1, n))).q[0]
                 return
@@ -182,16 +190,12 @@ class Mechanism:
         if drives != mobility:
             raise MechanismError(f"the mechanism can move in {mobility} ways, but {drives} joints are driven")
 
-    def jacobian(self, q: Floats) -> Floats:
-        """(c, n) of the loops at q (n,)."""
-        n = self.size()
-        frames, world = np.empty((n, FRAME)), np.empty((n + 1, WORLD))
-        still = np.zeros((1, n))
-        motion(*self.tree, np.ascontiguousarray(q.reshape(1, n)), still, still, 0, frames)
-        to_world(self.tree.parent, self.tree.geometry, self.tree.gravity, frames, world)
-        phi, J, bias = np.empty(self.rows), np.empty((self.rows, n)), np.empty(self.rows)
-        constraint(self.tree.parent, self.tree.kind, self.ends, self.tied, world, phi, J, bias)
-        return J
+    def loops(self, q: Floats) -> tuple[Floats, Floats]:
+        """J (rows, c, n) of the loops at q (rows, n), and how joints turn the cuts (rows, cuts, n)."""
+        rows, n = q.shape
+        J, turns = np.empty((rows, self.rows, n)), np.empty((rows, len(self.ends), n))
+        jacobians(*self.tree, self.ends, self.tied, np.ascontiguousarray(q), J, turns)
+        return J, turns
 
     def fit(self, q: Floats, dq: Floats | None = None, ddq: Floats | None = None) -> Motion:
         """Passive joints that fit the driven ones. q, dq, ddq: (rows, n), driven columns given; dq, ddq None: rest.
@@ -200,7 +204,9 @@ class Mechanism:
         """
         q = np.array(q, np.float64, order="C")
         if np.all(self.drive == 1):
-            return Motion(q, *(np.zeros_like(q) if one is None else np.array(one, np.float64, order="C") for one in (dq, ddq)))
+            return Motion(
+                q, *(np.zeros_like(q) if one is None else np.array(one, np.float64, order="C") for one in (dq, ddq))
+            )
         free = self.drive == 0
         q[0, free] = self.home[free] if self.home.any() else q[0, free]
         dq, ddq = (np.zeros_like(q) if one is None else np.array(one, np.float64, order="C") for one in (dq, ddq))
@@ -221,7 +227,9 @@ class Mechanism:
         )  # fmt: skip
         return self._checked(solution)
 
-    def forward(self, q: Floats, dq: Floats, tau: Floats, mode: int = ALL, epsilon: float = EPSILON_FORWARD) -> Solution:
+    def forward(
+        self, q: Floats, dq: Floats, tau: Floats, mode: int = ALL, epsilon: float = EPSILON_FORWARD
+    ) -> Solution:
         """Accelerations for the torques tau (rows, n) at places that fit. Raises as `inverse`."""
         solution = self._empty(len(q))
         solution.tau[:] = tau
@@ -279,7 +287,9 @@ def build(content: Mapping[str, Any], source: str = "mechanism") -> Mechanism:
     try:
         description = Description.model_validate(content)
     except ValidationError as error:
-        lines = (f"{source}: {_place(one['loc'], content)}{one['msg']}, found {one['input']!r}" for one in error.errors())
+        lines = (
+            f"{source}: {_place(one['loc'], content)}{one['msg']}, found {one['input']!r}" for one in error.errors()
+        )
         raise MechanismError("\n".join(lines)) from error
     return Mechanism(description)
 

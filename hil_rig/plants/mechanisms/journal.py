@@ -23,7 +23,15 @@ from hil_rig.plants.mechanisms.contact import Steel, fractal_stiffness
 TICK: Final = 1e-3  # s
 GRAVITY: Final = 9.81
 EX, EY, VX, VY, ANGLE, SPEED, MET = range(7)  # state; MET: the speed at which the surfaces last met
-COLUMNS: Final = ("angle", "torque", "e_x", "e_y", "normal", "power", "speed")  # a tick: at its begin, but torque held in it
+COLUMNS: Final = (
+    "angle",
+    "torque",
+    "e_x",
+    "e_y",
+    "normal",
+    "power",
+    "speed",
+)  # a tick: at its begin, but torque held in it
 SLOWEST: Final = 1e-3  # m/s, least speed of meeting
 
 

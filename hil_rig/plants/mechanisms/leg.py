@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from pydantic import Field as Setting
 
-from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings
+from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError
 from hil_rig.plants.jit import inline, kernel
 from hil_rig.plants.mechanisms.newton_euler import BODY, F, Integers, O, R, Tree, forces, solve, torque, tree
 from hil_rig.plants.mechanisms.shared import Driven, Shared
@@ -32,7 +32,9 @@ FRICTION: Final = ("pin", "mu", "mu_static", "stribeck", "viscous")
 
 def published() -> Tree:
     """The paper's table, its centres of mass recovered to its own four decimals."""
-    x = np.array([[0, 0], [0.0737, -0.0676], [-0.0451, -0.0217], [0.0368, -0.0338], [-0.05, 0], [-0.0079, -0.0544], [-0.1, 0]])
+    x = np.array(
+        [[0, 0], [0.0737, -0.0676], [-0.0451, -0.0217], [0.0368, -0.0338], [-0.05, 0], [-0.0079, -0.0544], [-0.1, 0]]
+    )
     c = np.array(
         [[0.0369, -0.0338], [-0.0451, -0.0217], [-0.0187, 0.0124], [-0.0229, -0.0153], [-0.0039, -0.0272], [0, 0],
          [-0.0034, -0.0222]]
@@ -62,15 +64,24 @@ class LegSettings(PlantSettings):
 
     def robot(self, joints: int, seed: int, jumps: Sequence[Jump]) -> dict[str, Plant]:
         """The one joint that is driven."""
-        del joints
+        if joints != 1:
+            raise RigError(f"expected the one drive that there are, found --joints {joints}")
         noise = np.array([0.0, self.torque_noise])
         shared = Shared(Leg(self, jumps), 1)
         rng = np.random.default_rng([seed, 1])
-        return {"joint1": Driven(shared, 0, self.rate, self.bits, noise, (0, 1), (), rng, {"kind": "rigid", "gravity_sin": True, "gravity_cos": True})}
-
-    def most(self) -> int:
-        """Driven joints there are."""
-        return 1
+        return {
+            "joint1": Driven(
+                shared,
+                0,
+                self.rate,
+                self.bits,
+                noise,
+                (0, 1),
+                (),
+                rng,
+                {"kind": "rigid", "gravity_sin": True, "gravity_cos": True},
+            )
+        }
 
 
 class Leg:
@@ -129,7 +140,9 @@ def _loops(
 
 
 @inline
-def _friction(parent: Integers, cuts: Integers, bodies: Floats, lam: Floats, numbers: Floats, dq: Floats, rub: Floats) -> None:
+def _friction(
+    parent: Integers, cuts: Integers, bodies: Floats, lam: Floats, numbers: Floats, dq: Floats, rub: Floats
+) -> None:
     """τ_f of the tree's joints, then of the cuts: (10,)."""
     pin, mu, static, stribeck, viscous = numbers
     n = len(parent)

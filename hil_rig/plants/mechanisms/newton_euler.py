@@ -31,9 +31,7 @@ class Tree(NamedTuple):
     links: Floats  # (n, LINK)
 
 
-def tree(
-    parent: list[int], axes: Floats, offsets: Floats, masses: Floats, centres: Floats, inertias: Floats
-) -> Tree:
+def tree(parent: list[int], axes: Floats, offsets: Floats, masses: Floats, centres: Floats, inertias: Floats) -> Tree:
     """inertias: (n, 6) xx yy zz xy xz yz about the centre of mass, kg·m²."""
     links = np.column_stack([axes, offsets, masses, centres, inertias])
     return Tree(np.array(parent, np.int64), np.ascontiguousarray(links, np.float64))
@@ -113,7 +111,11 @@ def forces(parent: Integers, links: Floats, up: Floats, q: Floats, dq: Floats, d
     for i in range(n - 1, -1, -1):
         p = parent[i]
         if p >= 0:
-            dx, dy, dz = bodies[i, O] - bodies[p, O], bodies[i, O + 1] - bodies[p, O + 1], bodies[i, O + 2] - bodies[p, O + 2]
+            dx, dy, dz = (
+                bodies[i, O] - bodies[p, O],
+                bodies[i, O + 1] - bodies[p, O + 1],
+                bodies[i, O + 2] - bodies[p, O + 2],
+            )
             fx, fy, fz = bodies[i, F], bodies[i, F + 1], bodies[i, F + 2]
             bodies[p, F] += fx
             bodies[p, F + 1] += fy
@@ -126,7 +128,9 @@ def forces(parent: Integers, links: Floats, up: Floats, q: Floats, dq: Floats, d
 @inline
 def torque(bodies: Floats, i: int) -> float:
     """About joint i's axis."""
-    return float(bodies[i, T] * bodies[i, Z] + bodies[i, T + 1] * bodies[i, Z + 1] + bodies[i, T + 2] * bodies[i, Z + 2])
+    return float(
+        bodies[i, T] * bodies[i, Z] + bodies[i, T + 1] * bodies[i, Z + 1] + bodies[i, T + 2] * bodies[i, Z + 2]
+    )
 
 
 @inline

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field as Setting
 
 from hil_rig.messages import Field
-from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings
+from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.mechanisms.contact import Steel
 from hil_rig.plants.mechanisms.journal import A_1, A_2, B_1, B_2, CENTRES, GRAVITY, SLOWEST, TICK
@@ -23,7 +23,19 @@ from hil_rig.plants.mechanisms.newton_euler import BODY, F, Integers, Tree, forc
 from hil_rig.plants.mechanisms.shared import Driven, Shared
 
 NUMBERS: Final = ("clearance", "mu", "slip", "pin", "stiffness", "loss", "coulomb_2", "slip_2")
-COLUMNS: Final = ("alpha", "beta", "torque_1", "torque_2", "e_x", "e_y", "normal", "power", "ring", "speed_1", "speed_2")
+COLUMNS: Final = (
+    "alpha",
+    "beta",
+    "torque_1",
+    "torque_2",
+    "e_x",
+    "e_y",
+    "normal",
+    "power",
+    "ring",
+    "speed_1",
+    "speed_2",
+)
 Q, V, E, D, MET, TIME = 0, 2, 4, 6, 8, 9  # state: angles, rates, e, ė, speed at which the surfaces met, ticks
 FRESH: Final = 10  # steps that the mass matrix is kept: the angles move by micrometres
 
@@ -57,20 +69,19 @@ class PointingSettings(PlantSettings):
 
     def robot(self, joints: int, seed: int, jumps: Sequence[Jump]) -> dict[str, Plant]:
         """Both joints; the first with its ring encoder and two proximity sensors."""
-        del joints
+        if joints != 2:
+            raise RigError(f"expected the two axes that there are, found --joints {joints}")
         shared = Shared(Pointing(self, jumps), 2)
         noise = np.array([0.0, self.torque_noise, 0.0, 1e-7, 1e-7])
         ring = Field("ring", 32, "counts", counts_per_rev=1 << self.bits)
         near = [Field(name, 32, "m", 1e-9) for name in ("near_x", "near_y")]
         extra = [(ring, "", 1.0), *((field, "", 1.0) for field in near)]
         model = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
-        first = Driven(shared, 0, self.rate, self.bits, noise, (0, 2, 8, 4, 5), extra, np.random.default_rng([seed, 1]), model)
+        first = Driven(
+            shared, 0, self.rate, self.bits, noise, (0, 2, 8, 4, 5), extra, np.random.default_rng([seed, 1]), model
+        )
         second = Driven(shared, 1, self.rate, self.bits, noise[:2], (1, 3), (), np.random.default_rng([seed, 2]), model)
         return {"joint1": first, "joint2": second}
-
-    def most(self) -> int:
-        """Joints there are."""
-        return 2
 
     def tree(self) -> Tree:
         """Links for the kernels: inertia about their centres, in axes parallel to the base's at zero."""
@@ -81,7 +92,9 @@ class PointingSettings(PlantSettings):
         inertias[1, :3] = self.Ixx_2, self.Izz_2 - shift, self.Iyy_2 - shift
         centres = np.stack([self.centre_1 * x, self.centre_2 * x])
         axes = np.array([[0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
-        return tree([-1, 0], axes, np.stack([0 * x, self.reach * x]), np.array([self.mass_1, self.mass_2]), centres, inertias)
+        return tree(
+            [-1, 0], axes, np.stack([0 * x, self.reach * x]), np.array([self.mass_1, self.mass_2]), centres, inertias
+        )
 
 
 class Pointing:

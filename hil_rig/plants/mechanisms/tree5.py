@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from pydantic import Field as Setting
 
-from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings
+from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError
 from hil_rig.plants.jit import inline, kernel
 from hil_rig.plants.mechanisms.newton_euler import BODY, F, Integers, T, Tree, Z, forces, solve, torque, tree
 from hil_rig.plants.mechanisms.shared import Driven, Shared
@@ -51,19 +51,24 @@ class Tree5Settings(PlantSettings):
 
     def robot(self, joints: int, seed: int, jumps: Sequence[Jump]) -> dict[str, Plant]:
         """All of its joints, on one simulation."""
+        if joints != JOINTS:
+            raise RigError(f"expected the five axes that there are, found --joints {joints}")
         shared = Shared(Tree5(self, seed, jumps), joints)
         noise = np.array([0.0, self.torque_noise])
         return {
             f"joint{i + 1}": Driven(
-                shared, i, self.rate, self.bits, noise, (i, JOINTS + i), (),
-                np.random.default_rng([seed, i]), {"kind": "rigid"},
+                shared,
+                i,
+                self.rate,
+                self.bits,
+                noise,
+                (i, JOINTS + i),
+                (),
+                np.random.default_rng([seed, i]),
+                {"kind": "rigid"},
             )  # fmt: skip
             for i in range(joints)
         }
-
-    def most(self) -> int:
-        """Joints there are."""
-        return JOINTS
 
 
 class Tree5:
