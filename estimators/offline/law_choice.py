@@ -17,7 +17,7 @@ from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import FrictionLaw
 from estimators.models.robots.identified import REACH
 from estimators.models.robots.whole_robot import DEFAULT, WholeRobot
-from estimators.offline.robot_fit import fit
+from estimators.offline.robot_fit import fit, sums
 from estimators.offline.robot_motion import Piece
 from estimators.offline.robot_rows import RobotRows, build
 from estimators.quantities import Floats
@@ -95,7 +95,7 @@ def _blocks(rows: RobotRows) -> NDArray[np.int64]:
 
 def _validated(model: WholeRobot, rows: RobotRows, blocks: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Every row predicted by the other blocks, and each block's squared relative error."""
-    predicted = np.full_like(rows.y, np.nan)
+    predicted, whole_sums = np.full_like(rows.y, np.nan), sums(rows.part(rows.moves))
     for block in range(BLOCKS):
         held = blocks == block
         if not held.any():
@@ -110,7 +110,8 @@ def _validated(model: WholeRobot, rows: RobotRows, blocks: NDArray[np.int64]) ->
         taught = rows.part(apart)
         if taught.moves.sum() * rows.y.shape[1] < model.size:
             continue
-        predicted[held] = rows.X[held] @ fit(model, taught).theta
+        left = whole_sums.without(sums(rows.part(rows.moves & ~apart)))
+        predicted[held] = rows.X[held] @ fit(model, taught, known=left).theta
     whole = float(np.nanmean((rows.y**2).sum(axis=1)))
     lost = [
         float(np.nansum((rows.y - predicted)[blocks == block] ** 2) / (blocks == block).sum() / whole)

@@ -12,7 +12,7 @@ import numpy as np
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import FrictionLaw
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
-from estimators.models.robots.base_parameters import base_projection, meaning
+from estimators.models.robots.base_parameters import base_projection, meaning, standard_name
 from estimators.models.robots.description import Robot
 from estimators.models.robots.inertia import floored, metric
 from estimators.models.robots.newton_euler import WRENCH, newton_euler
@@ -55,6 +55,8 @@ class WholeRobot:
             *(f"b{i + 1}" for i in range(self.base)),
             *(term.name for term in self.terms),
         )
+        kept = (standard_name(int(column), robot.names) for column in self.projection.columns)
+        self.short = (*kept, *self.names[self.base :])  # a base parameter as the standard one that leads it
         self.meanings = (*meaning(self.projection, robot.names), *self.names[self.base :])
 
     @property
