@@ -118,7 +118,7 @@ def _joints(options: argparse.Namespace) -> dict[str, Plant]:
         mistakes = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
         raise RigError(f"--set {'; '.join(mistakes)}") from error
     count = options.joints or rig.joints
-    return {f"joint{node}": settings.build(node, options.seed, options.jump) for node in range(1, count + 1)}
+    return settings.robot(count, options.seed, options.jump)
 
 
 def _nested(assignments: Sequence[tuple[str, str]]) -> dict[str, Any]:

@@ -69,6 +69,10 @@ class PlantSettings(Settings):
         """Joint number `node` (from 1) of a robot. Raises RigError."""
         raise NotImplementedError
 
+    def robot(self, joints: int, seed: int, jumps: Sequence[Jump]) -> dict[str, Plant]:
+        """So many joints, by name; those of a mechanism, which feel each other, are built together. Raises RigError."""
+        return {f"joint{node}": self.build(node, seed, jumps) for node in range(1, joints + 1)}
+
 
 class Parameters:
     """A plant's parameters as the array that its kernel reads, and the jumps they make."""
