@@ -1,5 +1,6 @@
-"""daq/state/checkpoint_file.py."""
+"""What the estimators know, in one file: written by a thread every few seconds, read once when the core starts."""
 
+import logging
 import os
 import stat
 import threading
@@ -11,20 +12,15 @@ from typing import Any, Final
 import msgpack
 import zmq
 
-from daq.processes.process import log
 from daq.state.files import BaselineError, replace
 from daq.stream.sockets import Socket, open_receiver
 
 TOPIC: Final = "checkpoint/"
-
-
 EVERY: Final = 5.0  # s between two states of a joint
-
-
 OLDEST: Final = 600.0  # s; a robot that stood longer has cooled down, and starts anew
-
-
 FILE: Final = "checkpoint"
+
+log = logging.getLogger("jointwatch")
 
 
 class Writer(threading.Thread):
