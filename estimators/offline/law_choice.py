@@ -121,7 +121,9 @@ def _error(rows: RobotRows, predicted: Floats) -> float:
     return 100.0 * float(np.linalg.norm((rows.y - predicted)[known])) / length if length > 0 else float("nan")
 
 
-def _searched(law: AnyFriction, model: WholeRobot, rows: RobotRows, target: Floats, load: Floats, j: int) -> AnyFriction:
+def _searched(
+    law: AnyFriction, model: WholeRobot, rows: RobotRows, target: Floats, load: Floats, j: int
+) -> AnyFriction:
     """The law with the η of a lattice that explains best what the links leave of joint j's torque."""
     found = law.law(model.robot.joints[j].axis)
     if not found.nonlinear:

@@ -77,10 +77,7 @@ def prior_of(model: WholeRobot, rows: RobotRows) -> tuple[Floats, Floats]:
     """Mean and covariance of θ, scaled by these rows' torque."""
     torque = np.sqrt(np.mean(rows.y**2, axis=0))
     column = np.array(
-        [
-            np.sqrt(np.mean(rows.X[:, term.joints[0], model.base + k] ** 2))
-            for k, term in enumerate(model.terms)
-        ]
+        [np.sqrt(np.mean(rows.X[:, term.joints[0], model.base + k] ** 2)) for k, term in enumerate(model.terms)]
     )
     return model.prior(torque, column)
 

@@ -22,7 +22,7 @@ from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot_motion import CHUNK, Chunk, RobotMotion
 from estimators.quantities import Floats, Nanoseconds
-from estimators.recursive.faded_evidence import Change, FadedEvidence
+from estimators.recursive.faded_evidence import FADE, Change, FadedEvidence
 from estimators.recursive.prior_bounded import PriorBounded
 
 ROWS: Final = 50.0  # Hz, of regression rows
@@ -44,6 +44,8 @@ CERTAIN: Final = 4.0  # its deviations
 TOOL: Final = (5.0, 0.15)  # kg, m: what a payload may weigh and measure, one deviation
 CURRENT: Final = 0.1  # of a mass weighed by motor current: the torque constant is known no better
 CHANGED: Final = 36.0  # squared deviations that the friction of one joint is off
+PAYLOAD_LOOKS: Final = 2
+FRICTION_LOOKS: Final = 4  # a payload is told before
 SHARE: Final = 0.5  # of what is unexplained, that an explanation must explain
 SPEEDS: Final = (0.1, 0.5)  # of the speed seen, at which friction torque is published
 VERSION: Final = 1  # of the kept state
@@ -118,6 +120,8 @@ class Learnt(NamedTuple):
     variance: Floats  # (n,) of the residual
     correlation: Floats  # (n,) rows that count as one
     reach: Floats  # (n,) rad/s (m/s) seen
+    peaks: Floats  # (n,) largest residual of the training under the live low-pass; NaN: not known
+    deviations: Floats  # (n,) its root mean square
     motor_side: bool  # torque is motor current times a constant
 
 
@@ -161,14 +165,20 @@ class RobotEstimator:
         self._speed: list[float] = []
         self._disturbed = False  # in the current block
         self._start: _Start | None = _Start()
+        self._peaks = np.where(np.isfinite(learnt.peaks), learnt.peaks, 0.0)
+        known = np.isfinite(learnt.peaks).all()
+        self._deviations = learnt.deviations.copy() if known else np.sqrt(learnt.variance)
         self._thresholds = np.full(n, np.nan)
-        self._deviations = np.sqrt(learnt.variance)
+        if known:
+            self._thresholds = np.maximum(MARGIN * learnt.peaks, GAUSSIAN * learnt.deviations)
         self._above = np.zeros(n, np.int64)
         self._below = np.zeros(n, np.int64)
         self._contact = np.zeros(n, np.bool_)
         self._carried = np.zeros(PARAMETERS)
         self._told = NO_PAYLOAD
         self._suspicion: tuple[str, int] = ("", 0)  # what explains the residual, and for how many looks
+        self._excess = 0.0  # weighted squares beyond the usual, faded
+        self._beyond = (0.0, 0.0)  # of the last two looks
         self._moved_rows = 0
         self._moves = False
         self._learnt = 0
@@ -257,7 +267,7 @@ class RobotEstimator:
         self._measured, self._predicted = chunk.tau[-1], (predicted + payload)[-1]
         if chunk.usable.all():
             self._judge(np.abs(unexplained).mean(axis=0))
-            if self._start is not None and self._moves:
+            if self._start is not None and self._moves and not self._contact.any():
                 self._start.peaks.append(np.abs(unexplained).max(axis=0))
                 self._start.squares.append((unexplained**2).mean(axis=0))
         first = -self._rows % self._stride
@@ -289,7 +299,7 @@ class RobotEstimator:
 
     def _judge(self, size: Floats) -> None:
         """Contact: some joint's residual beyond its threshold, for a while. size: (n,) mean |residual| of the chunk."""
-        if self._start is not None:
+        if np.isnan(self._thresholds).any():
             return
         over = size > self._thresholds
         self._above = np.where(over, self._above + 1, 0)
@@ -321,11 +331,14 @@ class RobotEstimator:
         self._payload.absorb(Y, r, weights)
         for j, (terms, evidence) in enumerate(zip(self._friction, self._changes, strict=True)):
             evidence.absorb(X[:, j : j + 1, self.model.base + terms], u[:, j : j + 1], weights[j : j + 1])
-        if self._start is None:
-            self._explain(weights * (u**2).sum(axis=0))
+        usual = float((LOOK / self._correlation).sum())
+        beyond = float(weights @ (u**2).sum(axis=0)) - usual
+        self._excess, self._beyond = FADE * self._excess + beyond, (self._beyond[1], beyond)
+        if not np.isnan(self._thresholds).any():
+            self._explain()
 
-    def _explain(self, unexplained: Floats) -> None:
-        """unexplained: (n,) weighted squares of this look."""
+    def _explain(self) -> None:
+        """Whether the evidence is for a payload, the end of one, or another friction of one joint."""
         found = self._payload.change()
         payload = self._as_payload(found)
         limit = max(CERTAIN * payload.mass_deviation, PAYLOAD)
@@ -344,17 +357,13 @@ class RobotEstimator:
             return
         self._told = payload
         changes = [evidence.change() for evidence in self._changes]
-        scores = {"payload": found.explained - PARAMETERS if abs(payload.mass) > limit else 0.0}
-        for j, change in enumerate(changes):
-            if self._is_change(j, change):
-                scores[self.model.robot.names[j]] = change.explained - len(change.values)
-        best = max(scores, key=lambda name: scores[name])
-        if scores[best] <= 0.0:
-            self._suspicion = ("", 0)
-            return
+        lately = self._payload.lately()
+        mass = self._as_payload(lately)
+        certain = abs(payload.mass) > limit or abs(mass.mass) > max(CERTAIN * mass.mass_deviation, PAYLOAD)
+        best = self._suspect(lately if certain else None, changes)
         again = self._suspicion[1] + 1 if self._suspicion[0] == best else 1
         self._suspicion = (best, again)
-        if again < 2:
+        if not best or again < (PAYLOAD_LOOKS if best == "payload" else FRICTION_LOOKS):
             return
         self._pending.clear()
         self._suspicion = ("", 0)
@@ -365,6 +374,25 @@ class RobotEstimator:
             self._say("payload", f"a payload of about {self._told.mass:.2g} kg is carried")
         else:
             self._doubt(self.model.robot.names.index(best), changes)
+
+    def _suspect(self, payload: Change | None, changes: list[Change]) -> str:
+        """ "payload", the name of a joint, or nothing: what explains at least half of what the model does not.
+
+        payload: what the last looks say of one, where a mass is certain; changes: of each joint's friction, faded.
+        """
+        if payload is not None:
+            alone = max(
+                one.lately().explained - len(change.values) for one, change in zip(self._changes, changes, strict=True)
+            )
+            if payload.explained - PARAMETERS > max(SHARE * sum(self._beyond), alone, 0.0):
+                return "payload"
+        scores = {
+            name: change.explained - len(change.values)
+            for j, (name, change) in enumerate(zip(self.model.robot.names, changes, strict=True))
+            if self._is_change(j, change)
+        }
+        best = max(scores, key=lambda name: scores[name], default="")
+        return best if best and scores[best] > SHARE * self._excess else ""
 
     def _is_change(self, j: int, change: Change) -> bool:
         """Whether the friction of joint j, its offset apart, is certainly and visibly another one."""
@@ -399,11 +427,7 @@ class RobotEstimator:
         self._pending.append((X, y, r))
         if len(self._pending) > AFTER:
             X, y, r = self._pending.popleft()
-            weights = 1.0 / (self.variance * self._correlation)
-            weighted = X * weights[:, None]
-            n, p = X.shape[1:]
-            flat = weighted.reshape(-1, p)
-            if not self.learner.absorb(flat.T @ X.reshape(-1, p), flat.T @ y.ravel()):
+            if not self.learner.absorb(X, y, 1.0 / (self.variance * self._correlation)):
                 self.faults += 1
                 return
             squares = np.minimum(r**2, CLIPPED * self.variance).mean(axis=0)
@@ -419,15 +443,15 @@ class RobotEstimator:
         usual = peaks < OUTLIER * typical
         largest = np.where(usual, peaks, 0.0).max(axis=0)
         self._deviations = np.sqrt(np.where(usual, squares, 0.0).sum(axis=0) / np.maximum(usual.sum(axis=0), 1))
-        self._thresholds = np.maximum(MARGIN * largest, GAUSSIAN * self._deviations)
+        self._thresholds = np.maximum(MARGIN * np.maximum(largest, self._peaks), GAUSSIAN * self._deviations)
         self._start = None
         self._forget()
-        self._say("started", "residuals are judged from here on")
+        self._say("started", "the thresholds of the residuals stand")
 
     def _forget(self) -> None:
         for evidence in (self._payload, *self._changes):
             evidence.clear()
-        self._suspicion = ("", 0)
+        self._suspicion, self._excess = ("", 0), 0.0
 
     def _adopt(self) -> None:
         """The learner's parameters are those of the prediction from here on."""

@@ -48,6 +48,15 @@ class FadedEvidence:
         values = covariance @ self._b
         return Change(values, covariance, float(self._b @ values))
 
+    def lately(self) -> Change:
+        """The same from the last looks alone."""
+        if not self._looks:
+            return self.change()
+        S, b = (np.sum(parts, axis=0) for parts in zip(*self._looks, strict=True))
+        covariance = np.linalg.inv(S + self._precision)
+        values = covariance @ b
+        return Change(values, covariance, float(b @ values))
+
     def only_lately(self) -> None:
         """The past does not count any more."""
         self.S = np.sum([S for S, _ in self._looks], axis=0) if self._looks else 0.0 * self.S

@@ -8,8 +8,8 @@ a is 1 for what does not change and exp(−T/τ) for what does; P0 must not coup
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 
+from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 
 
@@ -21,7 +21,7 @@ class PriorBounded:
         self._scale = np.sqrt(np.diag(prior_covariance))
         self._prior = prior / self._scale
         self._P0 = prior_covariance / np.outer(self._scale, self._scale)
-        self._fade, self._keeps = fade, 1.0 - np.outer(fade, fade)
+        self._fade = fade
         self._theta, self._P = self._prior.copy(), self._P0.copy()
 
     @property
@@ -45,22 +45,12 @@ class PriorBounded:
         P = covariance / np.outer(self._scale, self._scale)
         self._P = 0.5 * (P + P.T)
 
-    def absorb(self, information: Floats, vector: Floats) -> bool:
-        """One block: Σ XᵀWX (p, p) and Σ XᵀWy (p,). False, and nothing learnt, where it is not finite or definite."""
-        theta = self._prior + self._fade * (self._theta - self._prior)
-        P = self._P * np.outer(self._fade, self._fade) + self._keeps * self._P0
-        try:
-            before = cho_factor(P, lower=True)
-            inverse = cho_solve(before, np.eye(len(P)))
-            J = inverse + information * np.outer(self._scale, self._scale)
-            after = cho_factor(0.5 * (J + J.T), lower=True)
-            theta = cho_solve(after, inverse @ theta + vector * self._scale)
-            P = cho_solve(after, np.eye(len(P)))
-        except (np.linalg.LinAlgError, ValueError):
+    def absorb(self, X: Floats, y: Floats, weights: Floats) -> bool:
+        """One block: X (rows, n, p), y (rows, n), weights (n,). False, and nothing learnt, where P would not be definite."""
+        theta, P = self._theta.copy(), self._P.copy()
+        if not _absorb(self._prior, self._P0, self._fade, X * self._scale, y, weights, theta, P):
             return False
-        if not (np.isfinite(theta).all() and np.isfinite(P).all()):
-            return False
-        self._theta, self._P = theta, 0.5 * (P + P.T)
+        self._theta, self._P = theta, P
         return True
 
     def doubt(self, which: NDArray[np.int64]) -> None:
@@ -68,3 +58,78 @@ class PriorBounded:
         self._P[which, :] = 0.0
         self._P[:, which] = 0.0
         self._P[np.ix_(which, which)] = self._P0[np.ix_(which, which)]
+
+
+@inline
+def _invert(A: Floats) -> bool:
+    """A symmetric matrix (p, p) into its inverse, by Cholesky in place; False where it is not positive definite."""
+    p = len(A)
+    for j in range(p):
+        for i in range(j, p):
+            entry = A[i, j]
+            for k in range(j):
+                entry -= A[i, k] * A[j, k]
+            if i > j:
+                A[i, j] = entry / A[j, j]
+            elif entry > 0.0:
+                A[j, j] = np.sqrt(entry)
+            else:
+                return False
+    for j in range(p):
+        A[j, j] = 1.0 / A[j, j]
+        for i in range(j + 1, p):
+            entry = 0.0
+            for k in range(j, i):
+                entry -= A[i, k] * A[k, j]
+            A[i, j] = entry / A[i, i]
+    for i in range(p):
+        for j in range(i + 1):
+            entry = 0.0
+            for k in range(i, p):
+                entry += A[k, i] * A[k, j]
+            A[j, i] = entry
+            if i == j:
+                A[i, i] = entry
+    for i in range(p):
+        for j in range(i):
+            A[i, j] = A[j, i]
+    return True
+
+
+@kernel("b1(f8[::1], f8[:, ::1], f8[::1], f8[:, :, ::1], f8[:, ::1], f8[::1], f8[::1], f8[:, ::1])")
+def _absorb(
+    prior: Floats, P0: Floats, fade: Floats, X: Floats, y: Floats, weights: Floats, theta: Floats, P: Floats
+) -> bool:
+    """Update θ and P in place; see the module."""
+    p = len(theta)
+    for i in range(p):
+        theta[i] = prior[i] + fade[i] * (theta[i] - prior[i])
+        for j in range(p):
+            both = fade[i] * fade[j]
+            P[i, j] = both * P[i, j] + (1.0 - both) * P0[i, j]
+    if not _invert(P):
+        return False
+    vector = np.zeros(p)
+    for i in range(p):
+        for j in range(p):
+            vector[i] += P[i, j] * theta[j]
+    for row in range(len(X)):
+        for n in range(len(weights)):
+            for i in range(p):
+                x = weights[n] * X[row, n, i]
+                if x != 0.0:
+                    vector[i] += x * y[row, n]
+                    for j in range(i + 1):
+                        P[i, j] += x * X[row, n, j]
+    for i in range(p):
+        for j in range(i):
+            P[j, i] = P[i, j]
+    if not _invert(P):
+        return False
+    for i in range(p):
+        theta[i] = 0.0
+        for j in range(p):
+            theta[i] += P[i, j] * vector[j]
+        if not np.isfinite(theta[i]):
+            return False
+    return True

@@ -98,9 +98,7 @@ class Robot:
             pose = pose @ joint.placement
             if i in keep:
                 carrier[i] = (len(joints), np.eye(4))
-                joints.append(
-                    Joint(joint.name, joint.axis, above, pose, joint.direction, joint.limits, joint.rotor)
-                )
+                joints.append(Joint(joint.name, joint.axis, above, pose, joint.direction, joint.limits, joint.rotor))
             else:
                 carrier[i] = (above, pose)
             link, at = carrier[i]

@@ -94,9 +94,7 @@ class _Reader:
             self.problems.append(f"found a loop: {', '.join(lost)} cannot be reached from {roots[0]}")
         if roots and not self._joints:
             self.problems.append("found no joint that moves")
-        for joint, link, body, given in zip(
-            self._joints, self._links, self._parameters, self._given, strict=True
-        ):
+        for joint, link, body, given in zip(self._joints, self._links, self._parameters, self._given, strict=True):
             self._judge(joint.name, link, body, given)
         if self.problems:
             return None
@@ -121,7 +119,9 @@ class _Reader:
         elif kind not in MOVING and kind != "fixed":
             self.problems.append(f'joint "{name}": found the unknown type "{kind}"')
         if joint.find("mimic") is not None:
-            self.problems.append(f'joint "{name}": found a mimic joint, whose torque is another joint\'s: not supported')
+            self.problems.append(
+                f'joint "{name}": found a mimic joint, whose torque is another joint\'s: not supported'
+            )
         if child in parents:
             self.problems.append(
                 f'found a loop: the link "{child}" is the child of both "{parents[child]}" and "{name}"'

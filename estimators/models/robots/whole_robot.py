@@ -5,6 +5,7 @@ b: base parameters of the links; φ, joint by joint: the coefficients of its fri
 """
 
 import math
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -57,7 +58,7 @@ class WholeRobot:
         )
         self.meanings = (*meaning(self.projection, robot.names), *self.names[self.base :])
 
-    @property
+    @cached_property
     def loaded(self) -> bool:
         """Whether a friction law follows the rigid body's torque."""
         return any(law.loaded() for law in self._friction)
@@ -68,9 +69,7 @@ class WholeRobot:
         regressor(*self.tree, *(np.ascontiguousarray(one) for one in (q, dq, ddq)), Y)
         return np.ascontiguousarray(Y[:, :, self.projection.columns])
 
-    def others(
-        self, q: Floats, dq: Floats, ddq: Floats, load: Floats, reach: Floats
-    ) -> list[tuple[int, int, Floats]]:
+    def others(self, q: Floats, dq: Floats, ddq: Floats, load: Floats, reach: Floats) -> list[tuple[int, int, Floats]]:
         """What of F is not zero: (joint, index of the term, column (rows,)).
 
         load: (rows, n) N·m (N); reach: (n,) rad/s (m/s), beyond which a law that is not linear in speed stays as it is.
