@@ -1,0 +1,138 @@
+"""`jointwatch replay` of recordings of a running service: the same to the bit, over files, restarts and refits."""
+
+import contextlib
+import json
+import os
+import signal
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from daq.__main__ import main
+from daq.recording.folder import recordings
+from daq.recording.reader import RecordingError, before, blocks, said
+from estimators.refit.job import warm
+from hil_rig.live import Live
+
+
+class Done(NamedTuple):
+    """Of one `jointwatch replay`."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def replay(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+    def run(*words: object) -> Done:
+        code = main(["replay", *map(str, words)])
+        return Done(code, *capsys.readouterr())
+
+    return run
+
+
+def recorder(folder: Path, duration: float) -> str:
+    return f'\n[recorder]\nfolder = "{folder}"\nreserve = 0\nfile_duration = {duration}\n'
+
+
+def until(condition: Callable[[], object], timeout: float = 60.0) -> None:
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.1)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Files of a second of two starts of the core; jointwatch.toml lies beside them."""
+    folder = tmp_path_factory.mktemp("records")
+    with Live(["rigid", "--joints", "2", "--wire", "udp"], more=recorder(folder, 1.0)) as live:
+        until(lambda: len(found := recordings(folder, "rigid")) >= 3 and len(list(blocks(found[-1]))) > 5)
+        with urllib.request.urlopen(f"{live.page}/api/state", timeout=10) as response:
+            os.kill(json.load(response)["processes"]["core"]["pid"], signal.SIGKILL)
+        until(lambda: len({block.boot for file in recordings(folder, "rigid")[2:] for block in blocks(file)}) == 2)
+        until(lambda: len(list(blocks(recordings(folder, "rigid")[-1]))) > 5)
+        (folder / "jointwatch.toml").write_bytes(live.config.read_bytes())
+        for dbc in live.config.parent.glob("*.dbc"):
+            (folder / dbc.name).write_bytes(dbc.read_bytes())
+    return recordings(folder, "rigid")
+
+
+def test_every_file_says_the_same_to_the_bit(files: list[Path], replay: Callable[..., Done]) -> None:
+    assert before(files[0]) == []
+    assert before(files[2]) == files[:2]
+    for file in files[2:]:  # the core was killed in one of them
+        done = replay(file, file.with_name("jointwatch.toml"), "--check")
+        assert done.code == 0, done.err
+        assert int(done.out.split()[0]) == sum("/" in one.topic for one in said(file)) > 10
+
+
+def test_what_is_missing_or_changed_is_said(files: list[Path], tmp_path: Path, replay: Callable[..., Done]) -> None:
+    alone = tmp_path / files[2].name
+    alone.write_bytes(files[2].read_bytes())
+    config = files[2].with_name("jointwatch.toml")
+    done = replay(alone, config, "--check")
+    assert done.code == 1
+    assert "cannot be the same: blocks 0 to" in done.err
+    done = replay(alone, config)
+    assert done.code == 0
+    assert "not the same as it was" in done.err
+    assert "joint2: " in done.out
+    other = config.with_name("other.toml")
+    other.write_text(config.read_text().replace("joint2", "joint3"))
+    done = replay(alone, other)
+    assert done.code == 1
+    assert "expected the channels as recorded: joint2.position = " in done.err
+
+
+def test_another_configuration_gives_other_updates(files: list[Path], replay: Callable[..., Done]) -> None:
+    config = files[0].with_name("jointwatch.toml")
+    other = config.with_name("slower.toml")
+    other.write_text(config.read_text().replace("[publish]", "[publish]\nrate = 7.0"))
+    done = replay(files[0], other, "--json")
+    assert done.code == 0, done.err
+    estimates = [json.loads(line)["timestamp"] for line in done.out.splitlines() if '"estimate/joint1"' in line]
+    assert np.median(np.diff(estimates)) == pytest.approx(1 / 7, abs=0.02)
+    done = replay(files[0], other, "--check")
+    assert done.code == 1
+    assert "equal updates, expected " in done.err
+
+
+def test_what_is_no_recording_is_said(files: list[Path], tmp_path: Path, replay: Callable[..., Done]) -> None:
+    (tmp_path / "x.mcap").write_bytes(b"\x89MCAP0\r\n" + b"rubbish" * 100)
+    for wrong in (tmp_path / "x.mcap", tmp_path / "none.mcap"):
+        done = replay(wrong, files[0].with_name("jointwatch.toml"))
+        assert done.code == 1
+        assert done.err.startswith(f"jointwatch: {wrong}: ")
+
+
+def accepted(file: Path) -> bool:
+    """Whether a refit is in a file that is being written: who reads across a write may see it torn."""
+    with contextlib.suppress(RecordingError):
+        return any(one.update.get("kind") == "refit_accepted" for one in said(file))
+    return False
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+def test_refits_count_when_they_did(tmp_path: Path, replay: Callable[..., Done]) -> None:
+    warm()
+    rig = ["two_mass", "--set", "identify=friction", "--jump", "20:nonlinear=1.2"]
+    with Live(rig, more=recorder(tmp_path, 600.0)) as live:
+        until(lambda: len(recordings(tmp_path, "two_mass")) == 1)
+        (file,) = recordings(tmp_path, "two_mass")
+        until(lambda: accepted(file), 120.0)
+        time.sleep(1.0)
+        config = tmp_path / "jointwatch.toml"
+        config.write_bytes(live.config.read_bytes())
+        for dbc in live.config.parent.glob("*.dbc"):
+            (tmp_path / dbc.name).write_bytes(dbc.read_bytes())
+    assert sum(len(batch.refits) for block in blocks(file) for batch in block.batches)
+    done = replay(file, config, "--check")
+    assert done.code == 0, done.err
