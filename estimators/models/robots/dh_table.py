@@ -79,7 +79,7 @@ class DhTable(Settings):
     angles: Literal["rad", "deg"]  # unit of every angle in this file
     gravity: Triple = Field(default=(0.0, 0.0, -9.81), description="m/s², in the frame that carries the base")
     base: Pose = Pose()
-    tools: dict[str, Pose] = {}  # in the last joint's link frame
+    tools: dict[str, Pose] = Field(default_factory=dict)  # in the last joint's link frame
     total_mass: Positive | None = Field(default=None, description="kg, of the data sheet, where no link's is known")
     joints: dict[str, Row] = Field(min_length=1)
     couplings: tuple[Coupling, ...] = ()
