@@ -2,7 +2,8 @@
 
     S ← f S + Σ XᵀWX,  b ← f b + Σ XᵀWr          δ = (S + P0⁻¹)⁻¹ b,  cov δ = (S + P0⁻¹)⁻¹
 
-One look is half a second of rows; when something has happened, only the last looks are kept. Reference: whole-robot.md §7.
+One look is half a second of rows; when something has happened, only the last looks are kept.
+Reference: whole-robot.md §7.
 """
 
 from collections import deque
@@ -53,7 +54,7 @@ class FadedEvidence:
         if not self._looks:
             return self.change()
         S, b = (np.sum(parts, axis=0) for parts in zip(*self._looks, strict=True))
-        covariance = np.linalg.inv(S + self._precision)
+        covariance = np.asarray(np.linalg.inv(S + self._precision), np.float64)
         values = covariance @ b
         return Change(values, covariance, float(b @ values))
 

@@ -3,7 +3,8 @@
     predict   θ ← θ0 + a(θ − θ0)      P ← aPaᵀ + (1 − aaᵀ)∘P0          ⇒ P ≤ P0 for ever
     update    J = P⁻¹ + Σ XᵀWX        θ = J⁻¹(P⁻¹θ + XᵀWy)
 
-a is 1 for what does not change and exp(−T/τ) for what does; P0 must not couple the two kinds. Reference: whole-robot.md §5.
+a is 1 for what does not change and exp(−T/τ) for what does; P0 must not couple the two kinds.
+Reference: whole-robot.md §5.
 """
 
 import numpy as np
@@ -32,12 +33,12 @@ class PriorBounded:
     @property
     def covariance(self) -> Floats:
         """(p, p)."""
-        return self._P * np.outer(self._scale, self._scale)
+        return np.asarray(self._P * np.outer(self._scale, self._scale))
 
     @property
     def prior_covariance(self) -> Floats:
         """(p, p)."""
-        return self._P0 * np.outer(self._scale, self._scale)
+        return np.asarray(self._P0 * np.outer(self._scale, self._scale))
 
     def begin(self, theta: Floats, covariance: Floats) -> None:
         """Go on from what was learnt before."""
@@ -46,7 +47,7 @@ class PriorBounded:
         self._P = 0.5 * (P + P.T)
 
     def absorb(self, X: Floats, y: Floats, weights: Floats) -> bool:
-        """One block: X (rows, n, p), y (rows, n), weights (n,). False, and nothing learnt, where P would not be definite."""
+        """One block: X (rows, n, p), y (rows, n), weights (n,). False, and nothing learnt, if P is not definite."""
         theta, P = self._theta.copy(), self._P.copy()
         if not _absorb(self._prior, self._P0, self._fade, X * self._scale, y, weights, theta, P):
             return False

@@ -1,7 +1,7 @@
 """Rows of a whole robot, live: motion, torque and columns through one causal response, chunk by chunk.
 
-Every channel passes the same two low-passes: a quick one, after which whatever is not linear in the speed is formed, and
-the slow one that everything else passes too. So torque, inertia and friction of one row speak of the same instant.
+Every channel passes the same two low-passes: a quick one, after which whatever is not linear in the speed is formed,
+and the slow one that everything else passes too. So torque, inertia and friction of one row speak of the same instant.
 """
 
 from typing import Final, NamedTuple
@@ -36,10 +36,10 @@ class Chunk(NamedTuple):
 class RobotMotion:
     """Turns rows of positions and torques into chunks."""
 
-    def __init__(self, model: WholeRobot, reach: Floats, period: float) -> None:
-        """reach: (n,) rad/s (m/s), the fastest that the model has seen; period: s between rows."""
+    def __init__(self, model: WholeRobot, reach: Floats, loading: Floats, period: float) -> None:
+        """reach: (n,) rad/s (m/s) at most in a friction law; loading: (n, 10) whose torque loads it; period: s."""
         n = model.tree.size()
-        self.model, self._reach, self._period = model, reach, period
+        self.model, self._reach, self._loading, self._period = model, reach, loading, period
         still = np.zeros((1, n))
         found = model.others(still, still, still, still, reach)
         self.places = np.array([(joint, term) for joint, term, _ in found], np.int64).reshape(-1, 2)
@@ -47,7 +47,6 @@ class RobotMotion:
         self._slow = CausalLowPass(2 * n + len(found), SLOW, period)
         self._last = np.full(2 * n, np.nan)
         self._settled, self._missing = 0, 0
-        self.parameters = model.robot.parameters.copy()  # (n, 10), whose torque loads the friction
 
     def absorb(self, q: Floats, tau: Floats) -> Chunk:
         """One chunk of rows (rows, n) each; NaN where a value is missing."""
@@ -57,12 +56,12 @@ class RobotMotion:
         place, speed = quick[:, :n], rate[:, :n]
         load = quick[:, n:]
         if self.model.loaded:
-            load = self.model.torque(self.parameters, place, speed, second[:, :n])
+            load = self.model.torque(self._loading, place, speed, second[:, :n])
         found = self.model.others(place, speed, second[:, :n], load, self._reach)
         columns = np.column_stack([column for _, _, column in found])
         slow, rate, second = self._slow.absorb(np.column_stack([quick, columns]))
-        motion = (np.ascontiguousarray(one) for one in (slow[:, :n], rate[:, :n], second[:, :n]))
-        return Chunk(*motion, slow[:, n : 2 * n], slow[:, 2 * n :], usable)
+        q, dq, ddq = (np.ascontiguousarray(one) for one in (slow[:, :n], rate[:, :n], second[:, :n]))
+        return Chunk(q, dq, ddq, slow[:, n : 2 * n], slow[:, 2 * n :], usable)
 
     def row(self, chunk: Chunk, at: int) -> tuple[Floats, Floats]:
         """Regression row of one instant: X (n, p), and the full regressor's part of the last link (n, 10)."""
@@ -84,7 +83,7 @@ class RobotMotion:
 
     def _bridged(self, values: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         """Values without gaps, and which rows may be used; a long gap starts the low-passes anew."""
-        usable = np.isfinite(values).all(axis=1)
+        usable: NDArray[np.bool_] = np.asarray(np.isfinite(values).all(axis=1))
         if usable.all() and self._missing == 0 and self._settled * self._period >= SETTLED:
             self._last = values[-1]
             return values, usable
