@@ -45,18 +45,14 @@ class FadedEvidence:
 
     def change(self) -> Change:
         """What the coefficients are most likely."""
-        covariance = np.linalg.inv(self.S + self._precision)
-        values = covariance @ self._b
-        return Change(values, covariance, float(self._b @ values))
+        return self._solved(self.S, self._b)
 
     def lately(self) -> Change:
         """The same from the last looks alone."""
         if not self._looks:
             return self.change()
         S, b = (np.sum(parts, axis=0) for parts in zip(*self._looks, strict=True))
-        covariance = np.asarray(np.linalg.inv(S + self._precision), np.float64)
-        values = covariance @ b
-        return Change(values, covariance, float(b @ values))
+        return self._solved(S, b)
 
     def only_lately(self) -> None:
         """The past does not count any more."""
@@ -67,3 +63,8 @@ class FadedEvidence:
         """Nothing is known."""
         self._looks.clear()
         self.S[:], self._b[:] = 0.0, 0.0
+
+    def _solved(self, S: Floats, b: Floats) -> Change:
+        covariance: Floats = np.asarray(np.linalg.inv(S + self._precision), np.float64)
+        values: Floats = covariance @ b
+        return Change(values, covariance, float(b @ values))
