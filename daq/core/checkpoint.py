@@ -21,6 +21,7 @@ from daq.core.pipeline import Pipeline
 from daq.processes.process import log
 from daq.state.checkpoint_file import EVERY, OLDEST, TOPIC, read
 from daq.stream.sockets import Socket, open_publisher
+from daq.stream.update import ROBOT
 from estimators.online.checkpoint import NotTheSameError
 
 # of estimators, on which a state depends
@@ -66,6 +67,8 @@ class Checkpoints:
     def __init__(self, config: Config, address: str, context: "zmq.Context[Socket]") -> None:
         """address: ipc:// where the writer hears."""
         self._keys = {name: key(joint) for name, joint in config.joints.items()}
+        if config.robot.model is not None:
+            self._keys[ROBOT] = hashlib.sha256(config.robot.model.read_bytes()).hexdigest()[:16]
         self._socket = open_publisher(context, address)
         self._turn = 0
         self._due = 0.0
@@ -88,13 +91,16 @@ class Checkpoints:
         now = time.monotonic()
         if now < self._due:
             return
-        self._due = now + EVERY / len(pipeline.lines)
-        line = pipeline.lines[self._turn % len(pipeline.lines)]
+        lines = [*((line.name, line.estimator.keep) for line in pipeline.lines)]
+        if pipeline.robot is not None:
+            lines.append((ROBOT, pipeline.robot.keep))
+        self._due = now + EVERY / len(lines)
+        name, keep = lines[self._turn % len(lines)]
         self._turn += 1
-        state = line.estimator.keep()
+        state = keep()
         if state is not None:
-            told = msgpack.packb((self._keys[line.name], time.time(), state))
-            self._socket.send_multipart((f"{TOPIC}{line.name}".encode(), told))
+            told = msgpack.packb((self._keys[name], time.time(), state))
+            self._socket.send_multipart((f"{TOPIC}{name}".encode(), told))
 
     def close(self) -> None:
         """Hand out no more."""
