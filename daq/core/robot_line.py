@@ -73,8 +73,8 @@ class RobotLine:
             self.estimator.absorb(tick, row[:, :, 0], row[:, :, 1])
         if len(ticks):
             self._last_tick = int(ticks[-1])
-        for event in self.estimator.events():
-            messages.append(self._publication.event(event.kind, event.text, (event.time + epoch) / 1e9))
+        told = self.estimator.events()
+        messages += [self._publication.event(one.kind, one.text, (one.time + epoch) / 1e9) for one in told]
         if self._last_tick // self._interval != self._slot:
             self._slot = self._last_tick // self._interval
             messages.append(self._update(epoch))

@@ -46,7 +46,7 @@ class RobotEstimator:
         self.model, self._n, self._teaches = model, n, teaches
         self._chunk = max(1, round(CHUNK / period))
         self._stride = max(1, round(1.0 / (ROWS * period)))
-        self._start_rows = round(start * ROWS)
+        self._start_rows = start * ROWS
         self._correlation, self._variance = learnt.correlation, learnt.variance.copy()
         self._reach = learnt.reach()
         self._motion = RobotMotion(model, self._reach, learnt.loading, period)
