@@ -54,11 +54,11 @@ class PriorBounded:
         self._theta, self._P = theta, P
         return True
 
-    def doubt(self, which: NDArray[np.int64]) -> None:
-        """These parameters have changed: nothing is known of them but the prior's spread."""
+    def doubt(self, which: NDArray[np.int64], variance: Floats) -> None:
+        """These parameters have changed: of each only this variance is known; it may exceed the prior's."""
         self._P[which, :] = 0.0
         self._P[:, which] = 0.0
-        self._P[np.ix_(which, which)] = self._P0[np.ix_(which, which)]
+        self._P[which, which] = variance / self._scale[which] ** 2
 
 
 @inline

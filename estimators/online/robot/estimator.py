@@ -31,6 +31,8 @@ BLOCK: Final = 50  # rows that teach together
 AFTER: Final = 3  # blocks that a block waits before it teaches
 AT_REST: Final = 0.02  # rad/s (m/s)
 FRICTION_MEMORY: Final = 600.0  # s
+WANDERS: Final = 0.3  # of a coefficient of friction that temperature and wear may change it by, one deviation
+CERTAIN: Final = 2.0  # deviations of the identification: it may be that wrong from the beginning
 CLIPPED: Final = 9.0  # times the variance, that one squared residual counts at most
 SLOWLY: Final = 0.02  # of a block in the variance
 SPEEDS: Final = (0.1, 0.5)  # of the speed seen, at which friction torque is reported
@@ -53,6 +55,7 @@ class RobotEstimator:
         motor_side = any(joint.rotor > 0 for joint in learnt.robot.joints)
         self._causes = Causes(model, np.sqrt(np.diag(learnt.prior_covariance)), learnt.correlation, motor_side)
         self._learner = self._learner_of(learnt)
+        self._doubtful = np.diag(learnt.prior_covariance).copy()
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
         self._watch = ContactWatch(learnt.peaks, deviations, self._chunk * period)
         self._starting = True
@@ -148,13 +151,18 @@ class RobotEstimator:
         self._adopt()
 
     def _learner_of(self, learnt: IdentifiedRobot) -> PriorBounded:
+        """Friction wanders about what was identified, by as much as WANDERS says; the links stay what they are."""
         own = np.sort(np.concatenate([self.model.base + terms for terms in self._causes.terms]))
         fade = np.ones(self.model.size)
         fade[own] = np.exp(-BLOCK / ROWS / FRICTION_MEMORY)
         inert = np.setdiff1d(np.arange(self.model.size), own)
-        prior = learnt.prior_covariance.copy()
+        mean, prior = learnt.prior.copy(), learnt.prior_covariance.copy()
+        mean[own] = learnt.theta[own]
         prior[np.ix_(own, inert)] = prior[np.ix_(inert, own)] = 0.0
-        learner = PriorBounded(learnt.prior, prior, fade)
+        size = np.sqrt(np.diag(prior))
+        wanders = np.maximum(WANDERS * np.abs(learnt.theta), CERTAIN * np.sqrt(np.diag(learnt.covariance)))
+        ratio = np.where(np.isin(np.arange(self.model.size), own), np.minimum(wanders / size, 1.0), 1.0)
+        learner = PriorBounded(mean, prior * np.outer(ratio, ratio), fade)
         learner.begin(learnt.theta, learnt.covariance)
         return learner
 
@@ -236,7 +244,8 @@ class RobotEstimator:
                 for one, old, new in zip(law.parameters, before, verdict.change[: len(terms)], strict=True)
             )
             self._say("friction", f"the friction of {self.model.robot.names[verdict.cause]} has changed: {words}")
-            self._learner.doubt(self.model.base + self._causes.terms[verdict.cause])
+            place = self.model.base + self._causes.terms[verdict.cause]
+            self._learner.doubt(place, self._doubtful[place])
 
     def _block(self) -> None:
         """One second of rows: what is three seconds old teaches."""
