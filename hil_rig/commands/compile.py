@@ -18,6 +18,8 @@ LIVE: Final = (
         "estimators.alignment.resampler",
         "estimators.online.normal_loop",
         "estimators.models.joints",
+        "estimators.models.robots.base_parameters",
+        "estimators.models.robots.newton_euler",
         "estimators.conditioning.conditioner",
         "estimators.conditioning.spikes",
         "estimators.recursive.unexcited",
