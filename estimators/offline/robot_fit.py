@@ -1,0 +1,119 @@
+"""The batch recipe: a whole robot's θ from rows, with the physical prior and honest weights.
+
+    minimise  Σ_j |y_j − X_j θ|² / (R_j c_j) + (θ − θ0)ᵀ Cov0⁻¹ (θ − θ0),   some θ ≥ 0
+
+four times over: R_j the variance of joint j's residual, c_j how many rows count as one (the residual is model error and
+correlated; taken as white noise its σ is four times too small). Reference: whole-robot.md §3, §4.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.models.robots.whole_robot import WholeRobot
+from estimators.numerics.jit import kernel
+from estimators.numerics.nnls import OUT, Integers, nnls
+from estimators.offline.robot_rows import RobotRows, correlation
+from estimators.quantities import Floats
+
+PASSES: Final = 4
+FIRST: Final = 0.1  # of the rms torque: the residual before the first pass
+LONGEST: Final = 100  # rows (2 s) after which residuals count as independent
+INDEPENDENT: Final = 0.05  # autocorrelation below which they do
+LEARNT: Final = 0.5  # of its prior's deviation: below it the data taught a parameter
+
+
+class Fit(NamedTuple):
+    """θ and what is known of it."""
+
+    theta: Floats  # (p,)
+    covariance: Floats  # (p, p)
+    prior: Floats  # (p,) mean
+    prior_covariance: Floats  # (p, p)
+    variance: Floats  # (n,) R_j
+    correlation: Floats  # (n,) c_j
+    held: NDArray[np.bool_]  # (p,) at zero, against their sign
+
+    @property
+    def deviation(self) -> Floats:
+        """(p,)."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def learnt(self) -> NDArray[np.bool_]:
+        """Parameters whose deviation the data at least halved: (p,)."""
+        return np.asarray(self.deviation < LEARNT * np.sqrt(np.diag(self.prior_covariance)))
+
+
+def fit(model: WholeRobot, rows: RobotRows, white: bool = False) -> Fit:
+    """By the recipe, from the rows in which the robot moves; white: c_j = 1, for comparison only."""
+    rows = rows.part(rows.moves)
+    mean, covariance = prior_of(model, rows)
+    K, c, squares = sums(rows)
+    signed = np.array([*(0,) * model.base, *(int(term.low >= 0.0) for term in model.terms)], np.int64)
+    inverse = np.linalg.inv(covariance)
+    count = max(len(rows.y), 1)
+    variance = np.maximum(FIRST**2 * squares / count, 1e-12)
+    independent, theta = np.ones(len(squares)), mean
+    information, held = inverse, np.zeros(model.size, np.bool_)
+    for _ in range(PASSES):
+        weights = 1.0 / (variance * independent)
+        information = np.einsum("j,jpq->pq", weights, K) + inverse
+        theta, held = constrained(information, weights @ c + inverse @ mean, signed)
+        residual = rows.y - rows.predicted(theta)
+        variance = np.maximum((residual**2).sum(axis=0) / count, 1e-6 * squares / count + 1e-12)
+        if not white:
+            independent = correlation(residual, rows.piece, LONGEST, INDEPENDENT)
+    free = ~held
+    spread = np.zeros_like(information)
+    spread[np.ix_(free, free)] = np.linalg.inv(information[np.ix_(free, free)])
+    full = np.linalg.inv(information)
+    spread[held, held] = np.diag(full)[held]  # at its bound, yet known no better than this
+    return Fit(theta, spread, mean, covariance, variance, independent, held)
+
+
+def prior_of(model: WholeRobot, rows: RobotRows) -> tuple[Floats, Floats]:
+    """Mean and covariance of θ, scaled by these rows' torque."""
+    torque = np.sqrt(np.mean(rows.y**2, axis=0))
+    column = np.array(
+        [
+            np.sqrt(np.mean(rows.X[:, term.joints[0], model.base + k] ** 2))
+            for k, term in enumerate(model.terms)
+        ]
+    )
+    return model.prior(torque, column)
+
+
+def sums(rows: RobotRows) -> tuple[Floats, Floats, Floats]:
+    """Of every joint XᵀX (n, p, p), Xᵀy (n, p) and yᵀy (n,)."""
+    n, p = rows.X.shape[1:]
+    K, c = np.empty((n, p, p)), np.empty((n, p))
+    for j in range(n):
+        X = np.ascontiguousarray(rows.X[:, j])
+        K[j], c[j] = X.T @ X, X.T @ rows.y[:, j]
+    return K, c, (rows.y**2).sum(axis=0)
+
+
+def constrained(K: Floats, c: Floats, signed: Integers) -> tuple[Floats, NDArray[np.bool_]]:
+    """Minimise xᵀKx − 2cᵀx with x_j ≥ 0 where signed; which ones are held at zero."""
+    scale = 1.0 / np.sqrt(np.diag(K))
+    x, state = np.empty(len(c)), np.empty(len(c), np.int64)
+    _constrained(np.ascontiguousarray(K * scale * scale[:, None]), c * scale, signed, x, state)
+    return x * scale, np.asarray(state == OUT)
+
+
+@kernel("void(f8[:, ::1], f8[::1], i8[::1], f8[::1], i8[::1])")
+def _constrained(K: Floats, c: Floats, signed: Integers, x: Floats, state: Integers) -> None:
+    p = len(c)
+    size, squares = np.ones(p), 0.0
+    for j in range(p):
+        squares += c[j] * c[j]
+    nnls(K, c, signed, size, squares, x, state, np.empty((p + 1, p)))
+
+
+def relative_error(measured: Floats, predicted: Floats) -> float:
+    """100 · ‖τ − τ̂‖ / ‖τ‖ over all joints; rows with a NaN prediction do not count."""
+    known = np.isfinite(predicted)
+    length = float(np.linalg.norm(measured[known]))
+    return 100.0 * float(np.linalg.norm((measured - predicted)[known])) / length if length > 0 else float("nan")
