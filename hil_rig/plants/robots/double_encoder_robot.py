@@ -76,6 +76,7 @@ DRIVE: Final = {  # parameter → of each joint; SI, at the joint
 }
 GROUPS: Final = {
     "coulomb": ("coulomb_forward", "coulomb_backward"),
+    "linear": ("coulomb_forward", "coulomb_backward", "viscous_forward", "viscous_backward", "stribeck", "load"),
     "viscous": ("viscous_forward", "viscous_backward"),
     "friction": ("coulomb_forward", "coulomb_backward", "viscous_forward", "viscous_backward", "stribeck", "load"),
 }

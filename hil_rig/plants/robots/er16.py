@@ -57,7 +57,7 @@ FRICTION: Final = {
     "bend_rate": (6.9975, 19.7363, 5.0),  # fb, s/rad
     "push": (0.0, 0.0, 0.0),  # N·m
 }
-GROUPS: Final = {"friction": ("coulomb", "viscous", "bend")}
+GROUPS: Final = {"linear": ("offset", "coulomb", "viscous", "bend"), "friction": ("coulomb", "viscous", "bend")}
 LIMITS: Final = Limits(
     np.radians((90.0, 60.0, 60.0)),
     np.radians((60.0, 50.0, 60.0)),
