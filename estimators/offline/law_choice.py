@@ -1,7 +1,7 @@
 """Which friction law a whole robot gets: the default, unless blocked cross-validation finds another clearly better.
 
-The recording is cut into blocks of time; each is predicted by what the others teach, a second beside it left out. A law
-beyond the default must beat it by two standard errors of the difference between blocks, on the error that counts.
+The recording is cut into blocks of time; each is predicted by what the others teach, a second on either side of it left out. A law
+beyond the default must beat it in a one-sided t-test of the differences between blocks, at 5 % over all laws tried.
 Nonlinear parameters are first searched on a lattice, joint by joint, with the links as the default found them. The
 search stays inside the training rows: it is repeated for nothing, for blocks differ from it by one part only.
 """
@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import t
 
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import FrictionLaw
@@ -22,8 +23,8 @@ from estimators.offline.robot_rows import RobotRows, build
 from estimators.quantities import Floats
 
 BLOCKS: Final = 6
-GUARD: Final = 1.0  # s on either side of a block that neither teach nor are predicted
-ERRORS: Final = 2.0  # standard errors of the mean difference
+GUARD: Final = 1.0  # s on either side of a block that do not teach; half a block where that is less
+DOUBT: Final = 0.05  # chance that any of the laws tried is taken though none is better
 LATTICE: Final = 5  # values of each nonlinear parameter
 REACH: Final = 1.1  # of the speed seen in teaching: beyond it a law is not used
 
@@ -42,7 +43,7 @@ class Choice(NamedTuple):
 
     laws: tuple[AnyFriction, ...]
     verdicts: list[Verdict]
-    predicted: Floats  # (rows, n) of rows by what the other blocks teach, NaN where a block's guard is
+    predicted: Floats  # (rows, n) by what the other blocks teach; NaN where too little is left of them
     rows: RobotRows  # with the chosen law
 
 
@@ -65,11 +66,13 @@ def choose(
     verdicts = [Verdict(DEFAULT.kind, _error(rows, predicted), 0.0, 0.0)]
     best = Choice(model.laws, verdicts, predicted, rows)
     gain = 0.0
-    if len(np.unique(blocks[blocks >= 0])) < 3:
+    if len(losses) < 3:
         return best
     rigid = rows.y - rows.X[:, :, : model.base] @ found.theta[: model.base]
-    load = np.stack([rows.X[:, :, : model.base] @ found.theta[: model.base]])[0]
-    for law in candidates() if others is None else others:
+    load = rows.y - rigid
+    tried = candidates() if others is None else others
+    errors = float(t.ppf(1.0 - DOUBT / max(len(tried), 1), len(losses) - 1))
+    for law in tried:
         say(f"friction law: {law.kind}")
         laws = tuple(_searched(law, model, rows, rigid, load, j) for j in range(rows.y.shape[1]))
         trial = WholeRobot(model.robot, laws)
@@ -79,7 +82,7 @@ def choose(
         better = losses - lost
         deviation = float(better.std(ddof=1) / np.sqrt(len(better)))
         verdicts.append(Verdict(law.kind, _error(rows, other), float(better.mean()), deviation))
-        if better.mean() > ERRORS * deviation and better.mean() > gain:
+        if better.mean() > errors * deviation and better.mean() > gain:
             gain = float(better.mean())
             best = Choice(laws, verdicts, other, columns)
     return best
@@ -100,10 +103,12 @@ def _validated(model: WholeRobot, rows: RobotRows, blocks: NDArray[np.int64]) ->
         apart = ~held
         for piece in np.unique(rows.piece[held]):
             mine = held & (rows.piece == piece)
-            near = (rows.time > rows.time[mine].min() - GUARD) & (rows.time < rows.time[mine].max() + GUARD)
+            first, last = rows.time[mine].min(), rows.time[mine].max()
+            guard = min(GUARD, 0.5 * (last - first))
+            near = (rows.time > first - guard) & (rows.time < last + guard)
             apart &= ~(near & (rows.piece == piece))
         taught = rows.part(apart)
-        if taught.moves.sum() < model.size:
+        if taught.moves.sum() * rows.y.shape[1] < model.size:
             continue
         predicted[held] = rows.X[held] @ fit(model, taught).theta
     whole = float(np.nanmean((rows.y**2).sum(axis=1)))

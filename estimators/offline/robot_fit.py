@@ -74,15 +74,20 @@ def fit(model: WholeRobot, rows: RobotRows, white: bool = False) -> Fit:
 
 
 def prior_of(model: WholeRobot, rows: RobotRows) -> tuple[Floats, Floats]:
-    """Mean and covariance of θ, scaled by these rows' torque."""
+    """Mean and covariance of θ, scaled by these rows' torque.
+
+    A column counts as large as it is over this motion or over the same run backwards: a law with coefficients for one
+    direction that was hardly seen would else be free to take any value there.
+    """
     torque = np.sqrt(np.mean(rows.y**2, axis=0))
-    column = np.array(
-        [
-            np.sqrt(np.mean(rows.X[:, term.joints[0], model.base + k] ** 2))
-            for k, term in enumerate(model.terms)
-        ]
-    )
-    return model.prior(torque, column)
+    square = [np.mean(rows.X[:, term.joints[0], model.base + k] ** 2) for k, term in enumerate(model.terms)]
+    k = 0
+    for j in range(len(torque)):
+        law = model.law_of(j)
+        back = np.mean(law.columns(rows.q[:, j], -rows.dq[:, j], rows.y[:, j], law.start) ** 2, axis=0)
+        square[k : k + len(back)] = [max(pair) for pair in zip(square[k : k + len(back)], back, strict=True)]
+        k += model.count_of(j)
+    return model.prior(torque, np.sqrt(np.array(square)))
 
 
 def sums(rows: RobotRows) -> tuple[Floats, Floats, Floats]:

@@ -20,7 +20,7 @@ from estimators.models.robots.regressor import regressor
 from estimators.models.robots.tree import PARAMETERS
 from estimators.quantities import Axis, Floats
 
-DEFAULT: Final = ViscousCoulombSettings(transition=0.01)
+DEFAULT: Final = ViscousCoulombSettings(transition=0.001)
 SPREAD: Final = 0.5  # σ of a link's prior in the pullback metric
 GUESSED_SPREAD: Final = 3.0  # where the links were guessed
 OFFSET: Final = 0.3  # of the joint's rms torque: prior of an offset; of any other coefficient its whole effect
@@ -80,7 +80,7 @@ class WholeRobot:
         for j, law in enumerate(self._friction):
             speed = dq[:, j] if self.laws[j].kind == DEFAULT.kind else np.clip(dq[:, j], -reach[j], reach[j])
             columns = law.columns(q[:, j], speed, load[:, j], law.start)
-            for column in (*columns.T, np.ones(len(q)), ddq[:, j])[: len(law.parameters) + 1 + self._rotor(j)]:
+            for column in (*columns.T, np.ones(len(q)), ddq[:, j])[: self.count_of(j)]:
                 found.append((j, k, np.ascontiguousarray(column)))
                 k += 1
         for one in self.robot.couplings:
@@ -143,6 +143,10 @@ class WholeRobot:
     def law_of(self, j: int) -> FrictionLaw:
         """The friction law of a joint."""
         return self._friction[j]
+
+    def count_of(self, j: int) -> int:
+        """How many terms are joint j's own: its law's, the offset, the rotor."""
+        return len(self._friction[j].parameters) + 1 + self._rotor(j)
 
     def _rotor(self, j: int) -> bool:
         return self.robot.joints[j].rotor > 0
