@@ -1,9 +1,8 @@
 """Which friction law a whole robot gets: the default, unless blocked cross-validation finds another clearly better.
 
-The recording is cut into blocks of time; each is predicted by what the others teach, a second on either side of it left out. A law
-beyond the default must beat it in a one-sided t-test of the differences between blocks, at 5 % over all laws tried.
-Nonlinear parameters are first searched on a lattice, joint by joint, with the links as the default found them. The
-search stays inside the training rows: it is repeated for nothing, for blocks differ from it by one part only.
+The recording is cut into blocks of time; each is predicted by what the others teach, a second on either side of it left
+out. A law beyond the default must beat it in a one-sided t-test of the differences between blocks, at 5 % over all laws
+tried. Nonlinear parameters are searched on a lattice first, joint by joint, with the links as the default found them.
 """
 
 import itertools
@@ -16,6 +15,7 @@ from scipy.stats import t
 
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import FrictionLaw
+from estimators.models.robots.identified import REACH
 from estimators.models.robots.whole_robot import DEFAULT, WholeRobot
 from estimators.offline.robot_fit import fit
 from estimators.offline.robot_motion import Piece
@@ -26,7 +26,6 @@ BLOCKS: Final = 6
 GUARD: Final = 1.0  # s on either side of a block that do not teach; half a block where that is less
 DOUBT: Final = 0.05  # chance that any of the laws tried is taken though none is better
 LATTICE: Final = 5  # values of each nonlinear parameter
-REACH: Final = 1.1  # of the speed seen in teaching: beyond it a law is not used
 
 
 class Verdict(NamedTuple):
@@ -45,6 +44,7 @@ class Choice(NamedTuple):
     verdicts: list[Verdict]
     predicted: Floats  # (rows, n) by what the other blocks teach; NaN where too little is left of them
     rows: RobotRows  # with the chosen law
+    loading: Floats  # (n, 10) standard parameters of the rigid body that loads the friction
 
 
 def candidates() -> tuple[AnyFriction, ...]:
@@ -64,7 +64,7 @@ def choose(
     predicted, losses = _validated(model, rows, blocks)
     parameters = model.standard(found.theta[: model.base])
     verdicts = [Verdict(DEFAULT.kind, _error(rows, predicted), 0.0, 0.0)]
-    best = Choice(model.laws, verdicts, predicted, rows)
+    best = Choice(model.laws, verdicts, predicted, rows, parameters)
     gain = 0.0
     if len(losses) < 3:
         return best
@@ -84,7 +84,7 @@ def choose(
         verdicts.append(Verdict(law.kind, _error(rows, other), float(better.mean()), deviation))
         if better.mean() > errors * deviation and better.mean() > gain:
             gain = float(better.mean())
-            best = Choice(laws, verdicts, other, columns)
+            best = Choice(laws, verdicts, other, columns, parameters)
     return best
 
 
@@ -126,7 +126,9 @@ def _error(rows: RobotRows, predicted: Floats) -> float:
     return 100.0 * float(np.linalg.norm((rows.y - predicted)[known])) / length if length > 0 else float("nan")
 
 
-def _searched(law: AnyFriction, model: WholeRobot, rows: RobotRows, target: Floats, load: Floats, j: int) -> AnyFriction:
+def _searched(
+    law: AnyFriction, model: WholeRobot, rows: RobotRows, target: Floats, load: Floats, j: int
+) -> AnyFriction:
     """The law with the η of a lattice that explains best what the links leave of joint j's torque."""
     found = law.law(model.robot.joints[j].axis)
     if not found.nonlinear:

@@ -47,7 +47,7 @@ def _solve(X: Floats, y: Floats, omega: Floats) -> Solution:
     A = np.einsum("jk,tkp->tjp", whitening, X).reshape(rows * n, p)
     length = np.linalg.norm(A, axis=0)
     length[~(length > 0)] = 1.0
-    R = np.linalg.qr(np.column_stack([A / length, (y @ whitening.T).ravel()]), mode="r")
+    R: Floats = np.asarray(np.linalg.qr(np.column_stack([A / length, (y @ whitening.T).ravel()]), mode="r"))
     U, s, V = np.linalg.svd(R[:p, :p])
     inverse = np.where(s > s[0] * p * np.finfo(float).eps, 1.0 / np.maximum(s, 1e-300), 0.0)
     theta = (V.T * inverse) @ (U.T @ R[:p, p]) / length

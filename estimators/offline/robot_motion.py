@@ -87,10 +87,9 @@ def pieces(time: Floats, q: Floats, tau: Floats, words: str = "") -> list[Piece]
     if step < 1e-6:
         raise MotionError([f"{words}found {1.0 / step:.3g} samples a second: is the time in s?"])
     cuts = np.flatnonzero(steps > max(GAP * step, GAP_SECONDS)) + 1
-    found = []
-    for part in np.split(np.arange(len(time)), cuts):
-        if len(part) > 1 and time[part[-1]] - time[part[0]] >= SHORTEST:
-            found.append(_piece(time[part], q[part], tau[part]))
+    parts = np.split(np.arange(len(time)), cuts)
+    long = [part for part in parts if len(part) > 1 and time[part[-1]] - time[part[0]] >= SHORTEST]
+    found = [_piece(time[part], q[part], tau[part]) for part in long]
     if not found:
         raise MotionError([f"{words}found no {SHORTEST:g} s without a gap of {max(GAP * step, GAP_SECONDS):.3g} s"])
     return found

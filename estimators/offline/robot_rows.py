@@ -28,7 +28,8 @@ class RobotRows(NamedTuple):
 
     def part(self, which: NDArray[np.bool_]) -> "RobotRows":
         """Some of the rows."""
-        return RobotRows(*(one[which] for one in self))
+        X, y, dq, q, piece, time, moves = self
+        return RobotRows(X[which], y[which], dq[which], q[which], piece[which], time[which], moves[which])
 
     def predicted(self, theta: Floats) -> Floats:
         """(rows, n)."""
@@ -38,22 +39,27 @@ class RobotRows(NamedTuple):
 def build(
     model: WholeRobot, pieces: Sequence[Piece], parameters: Floats | None = None, reach: Floats | None = None
 ) -> RobotRows:
-    """The rows of all pieces.
+    """The rows of all pieces, at least one.
 
     parameters: (n, 10) of the rigid body whose torque loads the friction; reach: (n,) see WholeRobot.others.
     """
-    if not pieces:
-        n = model.tree.size()
-        return RobotRows(
-            np.zeros((0, n, model.size)),
-            *(np.zeros((0, n)) for _ in range(3)),
-            np.zeros(0, np.int64),
-            np.zeros(0),
-            np.zeros(0, np.bool_),
-        )
     reach = np.full(model.tree.size(), np.inf) if reach is None else reach
     parts = [_rows(model, piece, number, parameters, reach) for number, piece in enumerate(pieces)]
-    return RobotRows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return joined(parts)
+
+
+def joined(parts: Sequence[RobotRows]) -> RobotRows:
+    """Rows one after the other, at least one part."""
+    X, y, dq, q, piece, time, moves = zip(*parts, strict=True)
+    return RobotRows(
+        np.concatenate(X),
+        np.concatenate(y),
+        np.concatenate(dq),
+        np.concatenate(q),
+        np.concatenate(piece),
+        np.concatenate(time),
+        np.concatenate(moves),
+    )
 
 
 def _rows(model: WholeRobot, piece: Piece, number: int, parameters: Floats | None, reach: Floats) -> RobotRows:

@@ -38,7 +38,7 @@ class Joint:
     parent: int  # number of the joint that moves the parent link; −1: the base
     placement: Floats  # (4, 4) pose of the joint's frame in the parent link's, at q = 0
     direction: Floats  # (3,) unit vector in the joint's own frame
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     rotor: float = 0.0  # inertia of the rotor on the joint's side J·N², kg·m² (kg); 0: torque is measured behind it
 
 
@@ -98,9 +98,7 @@ class Robot:
             pose = pose @ joint.placement
             if i in keep:
                 carrier[i] = (len(joints), np.eye(4))
-                joints.append(
-                    Joint(joint.name, joint.axis, above, pose, joint.direction, joint.limits, joint.rotor)
-                )
+                joints.append(Joint(joint.name, joint.axis, above, pose, joint.direction, joint.limits, joint.rotor))
             else:
                 carrier[i] = (above, pose)
             link, at = carrier[i]

@@ -1,7 +1,7 @@
 """A robot from its Denavit–Hartenberg table, as TOML says it.
 
-    standard:  T = Rz(q + offset) Tz(d) Tx(a) Rx(alpha)     the link's frame is behind the joint: inertia is given in it
-    modified:  T = Rx(alpha) Tx(a) Rz(q + offset) Tz(d)     (Craig) the link's frame is the joint's
+standard:  T = Rz(q + offset) Tz(d) Tx(a) Rx(alpha)     the link's frame is behind the joint: inertia is given in it
+modified:  T = Rx(alpha) Tx(a) Rz(q + offset) Tz(d)     (Craig) the link's frame is the joint's
 """
 
 from typing import Annotated, Literal, Self
@@ -63,7 +63,9 @@ class Row(Settings):
             xx, yy, zz, xy, yz, xz = self.inertia
             values = np.linalg.eigvalsh(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
             if not values[0] > 0:
-                raise ValueError(f"expected a positive definite inertia, found the principal value {values[0]:.3g} kg·m²")
+                raise ValueError(
+                    f"expected a positive definite inertia, found the principal value {values[0]:.3g} kg·m²"
+                )
         elif self.mass is not None:
             raise ValueError("expected inertia together with mass, found none")
         return self
@@ -77,7 +79,7 @@ class DhTable(Settings):
     angles: Literal["rad", "deg"]  # unit of every angle in this file
     gravity: Triple = Field(default=(0.0, 0.0, -9.81), description="m/s², in the frame that carries the base")
     base: Pose = Pose()
-    tools: dict[str, Pose] = {}  # in the last joint's link frame
+    tools: dict[str, Pose] = Field(default_factory=dict)  # in the last joint's link frame
     total_mass: Positive | None = Field(default=None, description="kg, of the data sheet, where no link's is known")
     joints: dict[str, Row] = Field(min_length=1)
     couplings: tuple[Coupling, ...] = ()
@@ -121,7 +123,9 @@ class DhTable(Settings):
                 after = pose((0.0, 0.0, 0.0), (0.0, 0.0, slide)) @ across
             behind.append(after)
             axis = Axis.ROTARY if row.kind == "revolute" else Axis.PRISMATIC
-            joints.append(Joint(name, axis, parent, placement, np.array([0.0, 0.0, 1.0]), _limits(row, angle), _rotor(row)))
+            joints.append(
+                Joint(name, axis, parent, placement, np.array([0.0, 0.0, 1.0]), _limits(row, angle), _rotor(row))
+            )
         parameters = (
             self._guess(joints)
             if self.total_mass is not None and all(row.mass is None for row in self.joints.values())
@@ -156,15 +160,15 @@ class DhTable(Settings):
             child = next((joint for joint in joints if joint.parent == i), None)
             way = child.placement[:3, 3] if child is not None else np.zeros(3)
             length = float(np.linalg.norm(way))
-            bodies.append(rod(float(mass), way if length > 1e-6 else np.array([0.0, 0.0, 1.0]), length + LONGER, RADIUS))
+            bodies.append(
+                rod(float(mass), way if length > 1e-6 else np.array([0.0, 0.0, 1.0]), length + LONGER, RADIUS)
+            )
         return np.array(bodies)
 
 
 def _body(row: Row) -> Floats:
     xx, yy, zz, xy, yz, xz = row.inertia or (0.0,) * 6
-    return standard(
-        row.mass or 0.0, np.array(row.centre), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    )
+    return standard(row.mass or 0.0, np.array(row.centre), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
 
 
 def _limits(row: Row, angle: float) -> Limits:

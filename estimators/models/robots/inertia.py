@@ -3,7 +3,8 @@
     P = [[Σ, h], [hᵀ, m]],  Σ = tr(I)/2·1 − I,  physical if and only if P is positive definite
     prior N(π0, σ² H⁻¹),  H_ab = tr(P0⁻¹ B_a P0⁻¹ B_b),  B = ∂P/∂π
 
-Reference: Lee, Wensing, Park, "Geometric robot dynamic identification", IEEE T-RO 36, 2020: coordinate-free, one number.
+Reference: Lee, Wensing, Park, "Geometric robot dynamic identification", IEEE T-RO 36, 2020: coordinate-free, one
+number.
 """
 
 from typing import Final
@@ -70,7 +71,7 @@ def metric(parameters: Floats) -> Floats:
     """H (10, 10) of one link at π0, which must be positive definite."""
     inverse = np.linalg.inv(pseudo_inertia(parameters))
     left = np.einsum("ij,ajk->aik", inverse, BASIS)
-    return np.einsum("aij,bji->ab", left, left)
+    return np.asarray(np.einsum("aij,bji->ab", left, left))
 
 
 def rod(mass: float, along: Floats, length: float, radius: float) -> Floats:

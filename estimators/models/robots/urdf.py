@@ -5,9 +5,9 @@ planar joints, links that move and weigh nothing. An inertia that no body can ha
 used as the nearest possible one; many makers' files hold such.
 """
 
-import xml.etree.ElementTree as xml
 from pathlib import Path
 from typing import NamedTuple
+from xml.etree.ElementTree import Element, ParseError, parse
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class _Edge(NamedTuple):
     kind: str
     child: str
     placement: Floats
-    element: xml.Element
+    element: Element
 
 
 class Reading(NamedTuple):
@@ -43,10 +43,10 @@ class Reading(NamedTuple):
 def read_urdf(file: Path) -> Reading:
     """Raises RobotError with every mistake."""
     try:
-        root = xml.parse(file).getroot()
+        root = parse(file).getroot()
     except OSError as error:
         raise RobotError([f"{file}: cannot be read: {error.strerror}"]) from error
-    except (xml.ParseError, ValueError, LookupError) as error:
+    except (ParseError, ValueError, LookupError) as error:
         raise RobotError([f"{file}: not valid XML: {error}"]) from error
     reader = _Reader(root)
     found = reader.robot(file.stem) if root.tag == "robot" else None
@@ -58,7 +58,7 @@ def read_urdf(file: Path) -> Reading:
 
 
 class _Reader:
-    def __init__(self, root: xml.Element) -> None:
+    def __init__(self, root: Element) -> None:
         self.problems: list[str] = []
         self.warnings: list[str] = []
         self._root = root
@@ -94,10 +94,8 @@ class _Reader:
             self.problems.append(f"found a loop: {', '.join(lost)} cannot be reached from {roots[0]}")
         if roots and not self._joints:
             self.problems.append("found no joint that moves")
-        for joint, link, body, given in zip(
-            self._joints, self._links, self._parameters, self._given, strict=True
-        ):
-            self._judge(joint.name, link, body, given)
+        for moving, moved, body, given in zip(self._joints, self._links, self._parameters, self._given, strict=True):
+            self._judge(moving.name, moved, body, given)
         if self.problems:
             return None
         return Robot(
@@ -109,7 +107,7 @@ class _Reader:
             self._frames,
         )
 
-    def _edge(self, joint: xml.Element, parents: dict[str, str]) -> None:
+    def _edge(self, joint: Element, parents: dict[str, str]) -> None:
         name, kind = joint.get("name", ""), joint.get("type", "")
         ends = [(one.get("link", "") if (one := joint.find(end)) is not None else "") for end in ("parent", "child")]
         parent, child = ends
@@ -121,7 +119,9 @@ class _Reader:
         elif kind not in MOVING and kind != "fixed":
             self.problems.append(f'joint "{name}": found the unknown type "{kind}"')
         if joint.find("mimic") is not None:
-            self.problems.append(f'joint "{name}": found a mimic joint, whose torque is another joint\'s: not supported')
+            self.problems.append(
+                f'joint "{name}": found a mimic joint, whose torque is another joint\'s: not supported'
+            )
         if child in parents:
             self.problems.append(
                 f'found a loop: the link "{child}" is the child of both "{parents[child]}" and "{name}"'
@@ -151,7 +151,7 @@ class _Reader:
             self._links.append(child)
             self._walk(child, len(self._joints) - 1, np.eye(4))
 
-    def _joint(self, name: str, axis: Axis, parent: int, placement: Floats, element: xml.Element) -> Joint:
+    def _joint(self, name: str, axis: Axis, parent: int, placement: Floats, element: Element) -> Joint:
         direction = np.array([1.0, 0.0, 0.0])
         given = element.find("axis")
         if given is not None:
@@ -176,7 +176,7 @@ class _Reader:
             limits.pop("upper", None)
         return Joint(name, axis, parent, placement, direction / length, Limits(**limits))
 
-    def _body(self, name: str, link: xml.Element) -> _Body:
+    def _body(self, name: str, link: Element) -> _Body:
         inertial = link.find("inertial")
         if inertial is None:
             return _Body(np.zeros(PARAMETERS), False)
@@ -229,7 +229,7 @@ class _Reader:
                 "others): the nearest possible one is used"
             )
 
-    def _origin(self, element: xml.Element, where: str) -> Floats:
+    def _origin(self, element: Element, where: str) -> Floats:
         origin = element.find("origin")
         if origin is None:
             return np.eye(4)
@@ -239,7 +239,7 @@ class _Reader:
         ]
         return pose(*parts)
 
-    def _numbers(self, element: xml.Element, key: str, count: int, where: str) -> Floats:
+    def _numbers(self, element: Element, key: str, count: int, where: str) -> Floats:
         text = element.get(key)
         try:
             values = np.array([float(word) for word in (text or "").split()])
@@ -252,6 +252,6 @@ class _Reader:
         return values
 
 
-def given_text(element: xml.Element | None) -> str:
+def given_text(element: Element | None) -> str:
     """What stands in an axis."""
     return repr(element.get("xyz")) if element is not None else "none"

@@ -65,12 +65,11 @@ class WholeRobot:
     def rigid(self, q: Floats, dq: Floats, ddq: Floats) -> Floats:
         """Y_b (rows, n, base)."""
         Y = np.empty((len(q), self.tree.size(), PARAMETERS * self.tree.size()))
-        regressor(*self.tree, *(np.ascontiguousarray(one) for one in (q, dq, ddq)), Y)
+        q, dq, ddq = (np.ascontiguousarray(one) for one in (q, dq, ddq))
+        regressor(*self.tree, q, dq, ddq, Y)
         return np.ascontiguousarray(Y[:, :, self.projection.columns])
 
-    def others(
-        self, q: Floats, dq: Floats, ddq: Floats, load: Floats, reach: Floats
-    ) -> list[tuple[int, int, Floats]]:
+    def others(self, q: Floats, dq: Floats, ddq: Floats, load: Floats, reach: Floats) -> list[tuple[int, int, Floats]]:
         """What of F is not zero: (joint, index of the term, column (rows,)).
 
         load: (rows, n) N·m (N); reach: (n,) rad/s (m/s), beyond which a law that is not linear in speed stays as it is.
@@ -101,8 +100,8 @@ class WholeRobot:
         """Of the rigid body alone, from standard parameters (n, 10): (rows, n)."""
         n = self.tree.size()
         tau, wrench = np.empty((len(q), n)), np.empty((len(q), n, WRENCH))
-        motion = (np.ascontiguousarray(one) for one in (q, dq, ddq))
-        newton_euler(*self.tree, *motion, np.ascontiguousarray(parameters), np.zeros((0, n, WRENCH)), tau, wrench)
+        q, dq, ddq, parameters = (np.ascontiguousarray(one) for one in (q, dq, ddq, parameters))
+        newton_euler(*self.tree, q, dq, ddq, parameters, np.zeros((0, n, WRENCH)), tau, wrench)
         return tau
 
     def link_prior(self) -> tuple[Floats, Floats]:
@@ -155,17 +154,18 @@ class WholeRobot:
         robot = self.robot
         found = []
         for j, (joint, law) in enumerate(zip(robot.joints, self._friction, strict=True)):
-            for one in law.parameters:
-                found.append(Term(f"{one.name}.{joint.name}", one.unit, (j,), one.low, 0.0, math.nan, 1.0))
+            found += [
+                Term(f"{one.name}.{joint.name}", one.unit, (j,), one.low, 0.0, math.nan, 1.0) for one in law.parameters
+            ]
             found.append(Term(f"offset.{joint.name}", joint.axis.effort, (j,), -math.inf, 0.0, math.nan, OFFSET))
             if joint.rotor > 0:
                 spread = NOMINAL * joint.rotor
                 found.append(Term(f"rotor.{joint.name}", joint.axis.inertia, (j,), 0.0, joint.rotor, spread, 1.0))
-        for one in robot.couplings:
-            places = (robot.names.index(one.first), robot.names.index(one.second))
-            for parameter in DEFAULT.law(Axis.ROTARY).parameters:
-                name = f"{parameter.name}.{one.first}+{one.second}"
-                found.append(Term(name, parameter.unit, places, 0.0, 0.0, math.nan, 1.0))
+        for pair in robot.couplings:
+            places = (robot.names.index(pair.first), robot.names.index(pair.second))
+            for kept in DEFAULT.law(Axis.ROTARY).parameters:
+                name = f"{kept.name}.{pair.first}+{pair.second}"
+                found.append(Term(name, kept.unit, places, 0.0, 0.0, math.nan, 1.0))
         for name, spring in robot.counterbalances.items():
             j = robot.names.index(name)
             for word, unit, nominal in spring.names():
