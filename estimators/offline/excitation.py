@@ -80,7 +80,8 @@ class Judge:
     def information(self, tree: Tree, moved: Motion) -> Floats:
         """ΓᵀΓ (base parameters, base parameters)."""
         A = np.empty((len(self.columns), len(self.columns)))
-        _information(*tree, *(np.ascontiguousarray(one) for one in moved), self.columns, self._weight**2, A)
+        q, dq, ddq = (np.ascontiguousarray(one) for one in moved)
+        _information(*tree, q, dq, ddq, self.columns, self._weight**2, A)
         return A
 
     def cond(self, moved: Motion) -> float:
@@ -115,7 +116,8 @@ class Judge:
     def _stacked(self, tree: Tree, moved: Motion) -> Floats:
         n = tree.size()
         Y = np.empty((len(moved.q), n, PARAMETERS * n))
-        regressor(*tree, *(np.ascontiguousarray(one) for one in moved), Y)
+        q, dq, ddq = (np.ascontiguousarray(one) for one in moved)
+        regressor(*tree, q, dq, ddq, Y)
         G = Y[:, :, self.columns] * self._weight[:, np.newaxis]
         return np.asarray(G.reshape(-1, len(self.columns)))
 
@@ -170,7 +172,7 @@ class Space:
             room = np.minimum(up / np.maximum(reach + away, 1e-300), down / np.maximum(reach - away, 1e-300))
             room = np.minimum(room, limits.velocity / size.sum(axis=1))
             room = np.minimum(room, limits.acceleration / (size * self._order).sum(axis=1))
-        return z * (room * (1.0 - 1e-12))[:, np.newaxis]
+        return np.asarray(z * (room * (1.0 - 1e-12))[:, np.newaxis])
 
     def _room(self, moved: Motion) -> Floats:
         """Factor by which each joint's motion about home may grow to touch its first limit, (n,)."""
@@ -236,9 +238,7 @@ def _cond(A: Floats) -> float:
     return math.sqrt(float(values[-1] / values[0])) if values[0] > values[-1] / WORST else math.sqrt(WORST)
 
 
-@kernel(
-    "void(i8[::1], i8[::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], i8[::1], f8[::1], f8[:, ::1])"
-)
+@kernel("void(i8[::1], i8[::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], i8[::1], f8[::1], f8[:, ::1])")
 def _information(
     parent: Integers,
     kind: Integers,
