@@ -1,6 +1,6 @@
 """Friction from a path that is run forwards and backwards: time reversal keeps q and q̈ and turns q̇ around.
 
-    τ_odd(t)  = [τ_f(t) − τ_r(T − t)]/2        friction that changes sign with the motion; inertia, Coriolis, gravity cancel
+    τ_odd(t)  = [τ_f(t) − τ_r(T − t)]/2        friction that changes sign with the motion; all else cancels
     τ_even(t) = [τ_f(t) + τ_r(T − t)]/2 − Y π   what differs from one direction to the other
 
 The odd part needs no model and no slow motion. The even part, a curve of |q̇| for each joint, and the base parameters π
@@ -59,7 +59,7 @@ def extract(model: WholeRobot, forward: Piece, backward: Piece) -> Extracted:
     ours, theirs = forward.tau[at], tau[at - shift]
     odd, mean = (ours - theirs) / 2, (ours + theirs) / 2
     moves = np.abs(dq) > SLOW
-    X = _columns(model, q, dq, ddq)
+    X = rigid_columns(model, q, dq, ddq)
     speeds, curve = np.zeros((2, dq.shape[1], BINS))
     even = np.zeros_like(odd)
     base = np.zeros(X.shape[2])
@@ -75,7 +75,7 @@ def extract(model: WholeRobot, forward: Piece, backward: Piece) -> Extracted:
     return Extracted(time, dq, friction, odd, even, speeds, curve, base, differ)
 
 
-def _columns(model: WholeRobot, q: Floats, dq: Floats, ddq: Floats) -> Floats:
+def rigid_columns(model: WholeRobot, q: Floats, dq: Floats, ddq: Floats) -> Floats:
     """Base regressor and, where torque is the motor's, the rotors': those independent of it."""
     Y = model.rigid(q, dq, ddq)
     rotors = [j for j, joint in enumerate(model.robot.joints) if joint.rotor > 0]

@@ -1,7 +1,7 @@
 """Regression from a mixture of Gaussians over twist, its rate (and direction), and the residual.
 
-    f(u) = Σ h_k(u) f_k(u),  f_k = μ_y + Σ_yu Σ_uu⁻¹ (u − μ_u),  h_k ∝ π_k N(u; μ_u, Σ_uu)              (34), (37), (38)
-    var f = Σ h_k (S_k + f_k²) − f²                                                                       (39), corrected
+    f(u) = Σ h_k(u) f_k(u),  f_k = μ_y + Σ_yu Σ_uu⁻¹ (u − μ_u),  h_k ∝ π_k N(u; μ_u, Σ_uu)      (34), (37), (38)
+    var f = Σ h_k (S_k + f_k²) − f²                                                    (39), corrected
 
 EM is scikit-learn's; what it finds is evaluated by a kernel. Liu et al. 2023, loop 3.
 """
