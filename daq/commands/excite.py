@@ -91,6 +91,7 @@ def run(options: argparse.Namespace) -> int:
         limited = _limits(options.limits, robot)
         names = robot.names
         critic = Judge(robot.tree(), limited.noise)
+        effort: dict[str, float] = {}
         if options.check is not None:
             motion, fine, fourier = _read(options.check, names)
         else:
@@ -100,7 +101,11 @@ def run(options: argparse.Namespace) -> int:
             )
             fourier = found.fourier
             motion, fine = fourier.grid(), fourier.grid(FINER)
-            print(f"{found.evaluations} motions judged in {found.seconds:.0f} s", file=sys.stderr)
+            effort = {"evaluations": found.evaluations, "seconds": found.seconds, "processor": found.processor}
+            text = (
+                f"{found.evaluations} motions judged in {found.seconds:.0f} s, {found.processor:.0f} s of a processor"
+            )
+            print(text, file=sys.stderr)
     except (ConfigError, RobotError) as error:
         return refuse(error)
     except ValueError as error:
@@ -113,7 +118,7 @@ def run(options: argparse.Namespace) -> int:
         return fail(f"{error.filename}: {error.strerror}")
     _tell(criteria, verdicts, names, robot)
     if options.json:
-        print(json.dumps(_document(criteria, verdicts, names)))
+        print(json.dumps(_document(criteria, verdicts, names) | effort))
     elif options.check is None and options.out is None and fourier is not None:
         _table(sys.stdout, names, fourier)
     return 0 if all(one.kept for one in verdicts) else EXIT_RUNTIME

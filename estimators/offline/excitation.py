@@ -57,7 +57,8 @@ class Found(NamedTuple):
     fourier: Fourier
     criteria: Criteria
     evaluations: int
-    seconds: float
+    seconds: float  # by the clock
+    processor: float  # s of it that the processor was ours
 
 
 class Judge:
@@ -196,7 +197,7 @@ def search(
     """The best trajectory found; told: what is called now and then with evaluations so far and the best criterion."""
     criterion = {"cond": judge.cond, "block": judge.block, "dopt": judge.dopt}[objective]
     logarithm = objective != "dopt"
-    began, rng = time.monotonic(), np.random.default_rng(seed)
+    began, busy, rng = time.monotonic(), time.process_time(), np.random.default_rng(seed)
     best, value, count = np.zeros(0), math.inf, 0
 
     def cost(x: Floats) -> float:
@@ -216,7 +217,8 @@ def search(
             told(count, math.exp(value) if logarithm else value)
             if time.monotonic() - began > seconds or count >= evaluations:
                 fourier = space.fourier(best)
-                return Found(fourier, judge.all(fourier.grid()), count, time.monotonic() - began)
+                spent = (time.monotonic() - began, time.process_time() - busy)
+                return Found(fourier, judge.all(fourier.grid()), count, *spent)
 
 
 def _generations(cost: Callable[[Floats], float], start: Floats, seed: int) -> Iterator[None]:

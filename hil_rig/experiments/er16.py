@@ -1,4 +1,4 @@
-"""`jointwatch reproduce er16`: friction that bends, identified by three searches and by projection, judged by the plant.
+"""`jointwatch reproduce er16`: friction that bends, by three searches and by projection, judged by the plant.
 
 Ding et al., J. Robotics 2018, 8219123. Geometry and trajectory are our own: the paper gives no geometry, and of its
 trajectory we have not the coefficients, only that they exceed the published limits. Truth are the paper's Table 3 and
@@ -59,7 +59,7 @@ def table(folder: Path, evaluations: int) -> tuple[list[Figure], dict[str, Float
     _describe(folder)
     words = [folder / "robot.toml", "--limits", folder / "limits.toml", "--json", "--evaluations", str(evaluations)]
     _say("excitation")
-    said = json.loads(program("daq", "excite", *words, "--seconds", "50", "--out", folder / "train.csv"))
+    said = json.loads(program("daq", "excite", *words, "--seconds", "400", "--out", folder / "train.csv"))
     _say("a trajectory beyond its limits")
     refused = _refused(folder)
     _say("runs of the plant")
