@@ -10,6 +10,8 @@ from hil_rig.plants.mechanisms.leg import LegSettings
 from hil_rig.plants.mechanisms.pointing import PointingSettings
 from hil_rig.plants.mechanisms.tree5 import Tree5Settings
 from hil_rig.plants.recording import RecordingSettings
+from hil_rig.plants.robots.double_encoder_robot import DoubleEncoderRobotSettings
+from hil_rig.plants.robots.er16 import Er16Settings
 
 
 class Rig(NamedTuple):
@@ -28,5 +30,9 @@ RIGS: Final = {
     "pointing": Rig(PointingSettings, 2, "two axes, the first on a pin with clearance, which a ring encoder sees"),
     "tree5": Rig(Tree5Settings, 5, "a tree of five axes that rub under what they carry"),
     "leg": Rig(LegSettings, 1, "seven links in three loops, ten rubbing joints, one drive"),
+    "double_encoder_robot": Rig(
+        DoubleEncoderRobotSettings, 6, "an arm with harmonic drives and two encoders an axis, on two buses"
+    ),
+    "er16": Rig(Er16Settings, 3, "the first three axes of an ER-16 with the published parameters"),
     "recording": Rig(RecordingSettings, 1, "a file of measurements, by default the EMPS drive"),
 }

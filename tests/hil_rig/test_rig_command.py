@@ -146,7 +146,7 @@ def test_a_loop_has_no_end(rig: Callable[..., Rig], recording: list[str]) -> Non
 
 def test_a_jump_is_announced_and_changes_the_truth(rig: Callable[..., Rig]) -> None:
     one = rig("rigid", "--jump", "0.2:coulomb=1.5", "--set", "viscous=4", "--set", "trajectory.period=2")
-    assert one.hello["jumps"] == [{"time": 0.2, "name": "coulomb", "factor": 1.5}]
+    assert one.hello["jumps"] == [{"time": 0.2, "name": "coulomb", "factor": 1.5, "sets": False}]
     assert one.hello["truth"]["joint1"]["coulomb"] == 5.0
     assert one.hello["truth"]["joint1"]["viscous"] == 4.0
     with one.reader() as port:
@@ -173,7 +173,7 @@ def test_it_survives_that_nobody_reads_what_it_says() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "expected the name of a rig: two_mass, rigid, arm, recording"),
+        ([], "expected the name of a rig: two_mass, rigid, arm, double_encoder_robot"),
         (["rigid", "--loop"], "--loop goes with a recording"),
         (["rigid", "--wire", "udp", "--speed", "inf"], "--speed inf needs a wire that can say stop"),
         (["rigid", "--jump", "5:mass=2"], 'unknown parameter "mass", expected one of inertia, viscous'),
