@@ -7,7 +7,8 @@ from typing import Self
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from drivers.base import LayoutError, Settings, Wanted
-from drivers.layout.can_frames import Correction, FrameSettings, from_dbc, from_table
+from drivers.layout.can_frames import Correction, FrameSettings, from_table
+from drivers.layout.dbc import from_dbc
 from drivers.layout.frame import Layout
 from drivers.layout.integrity import GuardSettings
 from drivers.layout.ready import AnyLayout
