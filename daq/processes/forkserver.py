@@ -7,7 +7,7 @@ import multiprocessing
 from multiprocessing import forkserver
 from typing import Final
 
-# "module:function" of each kind of process, a process.Work
+# "module:function" of each kind of process, a daq.processes.process.Work
 OUTLET, CORE, DRIVER = "daq.outlet.process:run", "daq.core.process:run", "daq.processes.driver:run"
 RECORDER: Final = "daq.recording.process:run"
 CONTEXT: Final = multiprocessing.get_context("forkserver")
