@@ -16,7 +16,11 @@ from crccheck.crc import Crc16Ibm3740
 
 from hil_rig.messages import Field, Frame, Message, frames
 from hil_rig.plants.base import RigError
-from hil_rig.wire.emulator import Multicast, Pty, Serial, Slcan, Wire
+from hil_rig.wire.base import Wire
+from hil_rig.wire.can import Slcan
+from hil_rig.wire.multicast import Multicast
+from hil_rig.wire.pty import Pty
+from hil_rig.wire.serial import Serial
 
 STATE = Message("STATE", (Field("position", 32, "rad", 1e-6), Field("torque", 16, "N·m", 1e-2)))
 VALUES = np.column_stack((np.linspace(-2, 2, 300), np.linspace(100, -100, 300)))

@@ -17,8 +17,9 @@ from daq.config.load import load
 from daq.config.routes import wanted
 from hil_rig.messages import Field, Message, frames
 from hil_rig.plants.base import RigError
-from hil_rig.wire.emulator import Serial, Slcan
+from hil_rig.wire.can import Slcan
 from hil_rig.wire.faults import Faults, Late
+from hil_rig.wire.serial import Serial
 
 STATE = Message("STATE", (Field("position", 32, "rad", 1e-6), Field("torque", 16, "N·m", 1e-2)))
 DAMAGE = ["garbage=0.1", "unknown=0.1", "truncate=0.1", "drop=0.1", "nan=0.1"]

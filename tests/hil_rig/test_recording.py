@@ -53,10 +53,12 @@ def test_channel_of_a_matrix_and_field_of_a_struct(tmp_path: Path, tall: bool) -
 @pytest.mark.parametrize(
     ("columns", "change", "message"),
     [
-        ({}, {"position": "x"}, 'no column "x", expected one of t, q, u'),
-        ({"u": U[:-1]}, {}, "columns of one length"),
+        ({}, {"position": "x"}, 'no column "x", expected one of q, t, u'),
+        ({"u": U[:-1]}, {}, "u has 49 rows, time has 50"),
         ({"t": T[::-1]}, {}, 'expected times that rise, column "t" does not'),
-        ({}, {"position": "q:3"}, 'column "q:3" is no column of numbers'),
+        ({}, {"position": "q:3"}, r"q has one column, found \[3\]"),
+        ({}, {"position": "x", "effort": "y"}, r'column "x", expected one of q, t, u\n.*column "y"'),
+        ({"u": np.full(50, np.nan)}, {}, 'column "u" is no column of numbers'),
     ],
 )
 def test_a_useless_file_is_named_with_its_reason(

@@ -117,7 +117,7 @@ def test_a_file_is_read_while_it_is_written(tmp_path: Path) -> None:
     writer.start()
     try:
         last = 0
-        for _ in range(60):
+        while last < 400:
             found = list(records(path))
             numbers = [int(one.name.split()[2]) for one in found if isinstance(one, Attachment)]
             assert numbers == list(range(len(numbers)))
@@ -128,7 +128,6 @@ def test_a_file_is_read_while_it_is_written(tmp_path: Path) -> None:
         done.set()
         writer.join()
         file.close()
-    assert last > 0
     assert len(list(blocks(path))) >= last
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from daq.__main__ import main
 
-MOTEC = Path(__file__).parents[3] / "shared/data/can/motec"
+MOTEC = Path(__file__).parents[4] / "shared/data/can/motec"
 LOG, DBC = MOTEC / "can_sample.log", MOTEC / "sample_can_spec.dbc"
 
 SMALL = 'VERSION ""\nBU_: X\nBO_ 16 AXIS: 2 X\n SG_ value : 0|16@1- (0.5,1) [0|0] "rpm" X\n'

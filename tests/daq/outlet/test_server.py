@@ -21,7 +21,8 @@ from websockets.sync.client import ClientConnection, connect
 
 from daq.subscriber import Subscriber
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).parents[3]
+FAKE_OUTLET = ROOT / "tests" / "support" / "fake_outlet.py"
 
 
 def ask(page: str, path: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], bytes]:
@@ -212,8 +213,8 @@ def test_ports_in_use_are_one_clear_line_and_exit_1(tmp_path: Path, outlet: Any)
         (outlet.endpoint, other, f"updates: cannot serve {outlet.endpoint}: address already in use"),
     ):
         done = subprocess.run(
-            [sys.executable, HERE / "fake_outlet.py", f"ipc://{tmp_path}/u2", f"ipc://{tmp_path}/s2", endpoint, *more],
-            env={"PYTHONPATH": str(HERE.parents[1])}, capture_output=True, text=True, timeout=30, check=False,
+            [sys.executable, FAKE_OUTLET, f"ipc://{tmp_path}/u2", f"ipc://{tmp_path}/s2", endpoint, *more],
+            env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=30, check=False,
         )  # fmt: skip
         assert done.returncode == 1
         assert done.stderr.startswith(words)

@@ -31,7 +31,7 @@ from drivers.reading import READING
 from hil_rig.live import Live
 
 FLAGS = ["--no-sandbox", "--disable-gpu"]
-TEMPLATE = Path(__file__).parents[2] / "daq" / "jointwatch.toml"
+TEMPLATE = Path(__file__).parents[3] / "daq" / "jointwatch.toml"
 
 
 @pytest.fixture
@@ -172,7 +172,7 @@ import resource, signal, sys
 from pathlib import Path
 sys.path[:0] = sys.argv[2:]
 from daq.recording.process import Expected, Recorder
-from test_recorder import block, configured
+from test_process import block, configured
 folder = Path(sys.argv[1])
 recorder = Recorder(configured(folder), Expected(folder / "next"))
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -186,7 +186,7 @@ print(recorder.status()["lost"], recorder.status()["cause"])
 def test_a_full_disk_costs_blocks_that_are_counted_and_no_file(tmp_path: Path) -> None:
     here = Path(__file__).parent
     done = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, str(tmp_path), str(here), str(here.parents[1])],
+        [sys.executable, "-c", FULL_DISK, str(tmp_path), str(here), str(here.parents[2])],
         capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
     lost, _, cause = done.stdout.strip().partition(" ")

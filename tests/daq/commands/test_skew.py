@@ -12,7 +12,7 @@ from daq.config.words import ConfigError
 from daq.recording.columns import load_columns, read
 from daq.recording.reader import RecordingError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 KR300 = ROOT.parent / "shared/data/kr300"
 COLUMNS = ROOT / "docs/kr300-columns.toml"
 

@@ -20,7 +20,7 @@ BASELINE = Baseline(
     deviations={"inertia": 0.03, "coulomb": 0.0, "offset": 0.04},
 )  # fmt: skip
 SECOND = 1_000_000_000
-TEMPLATE = Path(__file__).parents[2] / "daq" / "jointwatch.toml"
+TEMPLATE = Path(__file__).parents[3] / "daq" / "jointwatch.toml"
 
 
 def estimate(time: int, coulomb: float, sigma: float = 0.04, offset: float = 0.01) -> Estimate:

@@ -118,7 +118,7 @@ file.close()
 def test_a_full_disk_leaves_what_was_written_before(tmp_path: Path) -> None:
     path, here = tmp_path / "x.mcap", Path(__file__).parent
     done = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, str(path), str(here), str(here.parents[1])],
+        [sys.executable, "-c", FULL_DISK, str(path), str(here), str(here.parents[2])],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     written, _, cause = done.stdout.strip().partition(" ")

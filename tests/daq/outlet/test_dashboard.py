@@ -17,8 +17,8 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from daq.stream.update import EVENTS
 from estimators.base import Estimate, Phase
 
-HERE = Path(__file__).parent
-DASHBOARD = HERE.parents[1] / "daq" / "dashboard"
+ROOT = Path(__file__).parents[3]
+DASHBOARD = ROOT / "daq" / "outlet" / "dashboard"
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run",
     "--disable-quic", "--disable-component-update",
@@ -85,7 +85,7 @@ def seven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of an outlet that seven joints of every kind have fed for a minute."""
     from importlib.util import module_from_spec, spec_from_file_location
 
-    spec = spec_from_file_location("outlet_conftest", HERE / "conftest.py")
+    spec = spec_from_file_location("outlet_conftest", ROOT / "tests/daq/conftest.py")
     assert spec is not None
     assert spec.loader is not None
     conftest = module_from_spec(spec)
@@ -94,8 +94,8 @@ def seven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("seven")
     outlet = conftest.start_outlet(folder)
     child = subprocess.Popen(
-        [sys.executable, HERE / "fake_core.py", f"ipc://{folder}/u", f"ipc://{folder}/s", "--past", "40"],
-        env=os.environ | {"PYTHONPATH": str(HERE.parents[1])},
+        [sys.executable, ROOT / "tests/support/fake_core.py", f"ipc://{folder}/u", f"ipc://{folder}/s", "--past", "40"],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
     )
     yield outlet.page
     child.terminate()

@@ -27,7 +27,7 @@ from estimators.refit.inline import Inline
 
 pytestmark = pytest.mark.compiled
 
-TEMPLATE = Path(__file__).parents[2] / "daq" / "jointwatch.toml"
+TEMPLATE = Path(__file__).parents[3] / "daq" / "jointwatch.toml"
 EPOCH = 1_700_000_000_000_000_000
 TRUTH = {"inertia": 2.0, "viscous": 3.0, "coulomb": 1.5, "offset": 0.4, "gravity_sin": 5.0, "gravity_cos": -1.0}
 SECONDS, BASED, BLOCK = 24, 12, 40  # s; s at which the baseline is set; samples

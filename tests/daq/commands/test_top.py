@@ -11,7 +11,7 @@ import pytest
 
 from estimators.base import Estimate, Phase
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TOP = [sys.executable, "-W", "error", "-m", "daq", "top"]
 
 

@@ -23,7 +23,7 @@ START = 1_000_000_000  # ns
 
 @pytest.fixture(scope="module")
 def config() -> Config:
-    return load(Path(__file__).parents[2] / "daq" / "jointwatch.toml")
+    return load(Path(__file__).parents[3] / "daq" / "jointwatch.toml")
 
 
 def readings(seconds: float, begin: float = 0.0) -> np.ndarray:

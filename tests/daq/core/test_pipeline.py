@@ -20,7 +20,7 @@ START = 1_000_000_000  # ns
 
 @pytest.fixture(scope="module")
 def config() -> Config:
-    return load(Path(__file__).parents[2] / "daq" / "jointwatch.toml")
+    return load(Path(__file__).parents[3] / "daq" / "jointwatch.toml")
 
 
 def readings(seconds: float, begin: float = 0.0) -> np.ndarray:
@@ -169,7 +169,7 @@ def test_a_step_of_the_hosts_clock_moves_time_stamps_and_nothing_else(config: Co
 
 
 def test_the_devices_own_time_serves_as_its_counter(tmp_path: Path) -> None:
-    text = (Path(__file__).parents[2] / "daq" / "jointwatch.toml").read_text()
+    text = (Path(__file__).parents[3] / "daq" / "jointwatch.toml").read_text()
     text = text.replace(
         'counter = { signal = "bus.STATE.counter", modulo = 65536 }',
         'device_time = { signal = "bus.STATE.counter", scale = 1e-3, wrap = 65.536 }',
@@ -250,7 +250,7 @@ def test_a_baseline_of_another_friction_law_is_not_compared_with(config: Config)
 
 
 def test_every_kind_of_event_stands_in_the_table() -> None:
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     sources = [*(root / "estimators").glob("*.py"), *(root / "daq").glob("*.py")]
     said = {kind for file in sources for kind in re.findall(r'(?:_say|\.event|Change)\("(\w+)"', file.read_text())}
     assert said >= {"started", "alarm", "fault", "recovered", "drift", "baseline"}

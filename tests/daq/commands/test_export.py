@@ -20,7 +20,7 @@ from daq.recording.process import Expected, Recorder
 from daq.stream.transcript import Batch, Block
 from drivers.reading import READING
 
-TEMPLATE = Path(__file__).parents[2] / "daq" / "jointwatch.toml"
+TEMPLATE = Path(__file__).parents[3] / "daq" / "jointwatch.toml"
 EPOCH = 1_700_000_000_000_000_000
 COUNT = 40
 

@@ -98,7 +98,7 @@ def test_an_unknown_bus_is_described_and_a_configuration_proposed(
 
 
 def test_a_configured_bus_is_judged_by_what_its_joints_need(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    template = (Path(__file__).parents[2] / "daq" / "jointwatch.toml").read_text()
+    template = (Path(__file__).parents[3] / "daq" / "jointwatch.toml").read_text()
     with pty(slcan_line) as port:
         text = template.replace("/dev/ttyACM0", port).replace("rate = 1000.0 ", "rate = 2000.0 ")
         text += '\n[[drivers.bus.frames]]\nname = "FAR"\nid = 0x300\nsignals.torque = { start = 0, bits = 16 }\n'

@@ -17,7 +17,7 @@ from daq.core.pipeline import Pipeline
 from daq.replay.replay import BOOT, Played, play
 from drivers.reading import READING
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TEMPLATE = ROOT / "daq" / "jointwatch.toml"
 MOTEC = ROOT.parent / "shared/data/can/motec"
 SECONDS = 16.0

@@ -10,7 +10,7 @@ import pytest
 from daq.config.load import digest, load
 from daq.config.words import ConfigError
 
-TEMPLATE = (Path(__file__).parents[2] / "daq" / "jointwatch.toml").read_text()
+TEMPLATE = (Path(__file__).parents[3] / "daq" / "jointwatch.toml").read_text()
 LOCAL = 'endpoint = "tcp://127.0.0.1:5556"'
 JOINTWATCH = [sys.executable, "-m", "daq"]
 

@@ -2,7 +2,7 @@
 
 One joint of every kind: normal, starting, in a transient, held, faulted, prismatic. Runs until killed:
 
-    python tests/daq/fake_core.py ipc:///tmp/u ipc:///tmp/s [--past 60] [--rate 50] [--joints 7]
+    python tests/support/fake_core.py ipc:///tmp/u ipc:///tmp/s [--past 60] [--rate 50] [--joints 7]
 """
 
 import argparse

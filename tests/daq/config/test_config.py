@@ -12,7 +12,7 @@ from daq.config.load import load, revive
 from daq.config.routes import routes, wanted
 from daq.config.words import ConfigError
 
-TEMPLATE = Path(__file__).parents[2] / "daq" / "jointwatch.toml"
+TEMPLATE = Path(__file__).parents[3] / "daq" / "jointwatch.toml"
 
 FIVE_MISTAKES = """\
 [robot]
