@@ -20,7 +20,7 @@ class Headline {
     this.todo = element("p", { class: "todo" });
     this.plot = new CurvePlot("Friction now, and at the baseline");
     this.picture = element("figure", { class: "picture" }, this.plot.node,
-      element("figcaption", {}, element("span", { class: "key estimate" }, "friction now"), element("span", { class: "key baseline" }, "baseline")));
+      element("figcaption", {}, element("span", { class: "key estimate" }, "now"), element("span", { class: "key baseline" }, "baseline")));
     this.node = element("article", { class: "headline" },
       element("div", { class: "words" }, element("header", {}, this.name, this.pill.node, this.since), this.what, this.todo), this.picture);
   }
@@ -31,7 +31,7 @@ class Headline {
     if (!joint) return;
     const { key, lines, since, todo } = joint.condition;
     mark(this.node, "phase", key);
-    mark(this.node, "joint", joint.name);
+    mark(this.node, "headline", joint.name);
     write(this.name, joint.name);
     this.name.setAttribute("href", `#/joint/${encodeURIComponent(joint.name)}`);
     this.pill.update(key);
