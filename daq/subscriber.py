@@ -171,14 +171,14 @@ class Subscriber:
             raise RefusedError(
                 f"{self.endpoint} does not know our key: put its public half (.key) among the service's clients"
             )
-        if event == zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL:
+        if self._broken >= MOST_BROKEN and self._locked:
+            raise RefusedError(f"{self.endpoint} cannot read what we say: server_key is not its .key")
+        if event == zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL or self._broken >= MOST_BROKEN:
             raise RefusedError(
                 f"{self.endpoint} is not locked: leave key and server_key out"
                 if self._locked
                 else f"{self.endpoint} is locked: it takes a key and the server's .key (`jointwatch keys`)"
             )
-        if self._broken >= MOST_BROKEN:
-            raise RefusedError(f"{self.endpoint} cannot read what we say: server_key is not its .key")
 
     def _decode(self, frames: list[bytes]) -> tuple[str, dict[str, Any]] | None:
         try:

@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ from hil_rig.plants import RIGS
 from hil_rig.plants.base import Jump, Plant, RigError
 from hil_rig.wire import WIRES
 from hil_rig.wire.base import Wire
-from hil_rig.wire.faults import KINDS, Faults
+from hil_rig.wire.faults import KINDS, ONE_JOINT, Faults
 from hil_rig.wire.player import Player, Robot
 
 EXIT_RUNTIME: Final = 1
@@ -109,16 +110,43 @@ def _truth(joints: Mapping[str, Plant]) -> dict[str, dict[str, float]]:
 
 
 def _joints(options: argparse.Namespace) -> dict[str, Plant]:
-    rig = RIGS[options.name]
+    rig, count = RIGS[options.name], options.joints or RIGS[options.name].joints
+    names = [f"joint{node}" for node in range(1, count + 1)]
+    settings = {name: _settings(options, rig.settings, name, names) for name in names}
+    jumps = {name: [jump for jump in map(partial(_jump_of, name, names), options.jump) if jump] for name in names}
+    return {name: settings[name].build(node, options.seed, jumps[name]) for node, name in enumerate(names, 1)}
+
+
+def _settings(options: argparse.Namespace, kind: Any, joint: str, joints: Sequence[str]) -> Any:
+    """The settings of one joint: what is set for all, and over it what is set for this one alone."""
     if options.loop and options.name != "recording":
         raise RigError("--loop goes with a recording: a plant has no end")
     try:
-        settings = rig.settings.model_validate(_nested(options.set + [("loop", "true")] * options.loop))
+        assigned = options.set + [("loop", "true")] * options.loop
+        own = [(name, value) for path, value in assigned if (name := _own(path, joint, joints)) is not None]
+        general = [pair for pair in assigned if not ONE_JOINT.match(pair[0])]
+        return kind.model_validate(_nested(general + own))
     except ValidationError as error:
         mistakes = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
         raise RigError(f"--set {'; '.join(mistakes)}") from error
-    count = options.joints or rig.joints
-    return {f"joint{node}": settings.build(node, options.seed, options.jump) for node in range(1, count + 1)}
+
+
+def _own(path: str, joint: str, joints: Sequence[str]) -> str | None:
+    """The name behind "jointN." where that is this joint, None where it is another or all. Raises RigError."""
+    found = ONE_JOINT.match(path)
+    if found is None:
+        return None
+    if found[0][:-1] not in joints:
+        raise RigError(f"{path}: there is no {found[0][:-1]}, expected one of {', '.join(joints)}")
+    return path[found.end() :] if found[0][:-1] == joint else None
+
+
+def _jump_of(joint: str, joints: Sequence[str], jump: Jump) -> Jump | None:
+    """A jump as this joint makes it, None where it is another's."""
+    if not ONE_JOINT.match(jump.name):
+        return jump
+    own = _own(jump.name, joint, joints)
+    return None if own is None else jump._replace(name=own)
 
 
 def _nested(assignments: Sequence[tuple[str, str]]) -> dict[str, Any]:
@@ -137,6 +165,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="jointwatch rig", description=(__doc__ or "").partition("\n")[0])
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "faults:\n" + "\n".join(f"  {kind:9} {text}" for kind, text in KINDS.items())
+    parser.epilog += (
+        "\nof one joint alone: --fault joint3.drop=0.02 --jump 60:joint3.viscous=1.5 --set joint3.inertia=2"
+    )
     parser.add_argument("name", nargs="?", choices=RIGS, help="see --list")
     parser.add_argument("--list", action="store_true", help="the rigs there are")
     parser.add_argument("--wire", choices=WIRES, default="slcan")
@@ -149,7 +180,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--joints", type=int, choices=range(1, NODES + 1), metavar="N")
     parser.add_argument("--fault", action="append", default=[], metavar="KIND=VALUE", help="see below")
-    parser.add_argument("--jump", action="append", default=[], type=_jump, metavar="T:NAME=FACTOR")
+    parser.add_argument("--jump", action="append", default=[], type=_jump, metavar="T:NAME=FACTOR", help="at T s")
     parser.add_argument("--set", action="append", default=[], type=_assignment, metavar="NAME=VALUE", help="a setting")
     parser.add_argument(
         "--file", dest="set", action="append", type=lambda value: ("file", value), metavar="PATH", help="the recording"
