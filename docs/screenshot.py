@@ -20,7 +20,7 @@ from hil_rig.live import Live
 
 FLAGS: Final = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run")
 FOLDER: Final = Path(__file__).parent
-JUMP: Final = 75.0  # s
+JUMP: Final = 110.0  # s
 SEVEN: Final = ["rigid", "--joints", "7", "--wire", "udp", "--jump", f"{JUMP:g}:joint3.coulomb=1.6"]
 ELASTIC: Final = ["two_mass", "--wire", "slcan"]
 SIZES: Final[dict[str, dict[str, Any]]] = {
@@ -28,7 +28,7 @@ SIZES: Final[dict[str, dict[str, Any]]] = {
     "wall": {"viewport": {"width": 1920, "height": 1080}, "color_scheme": "dark"},
     "phone": {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "color_scheme": "light"},
 }
-PATIENCE: Final = 120.0  # s for a state to come
+PATIENCE: Final = 240.0  # s for a state to come
 
 
 def main() -> None:
@@ -38,7 +38,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=list(FLAGS))
         with Live(SEVEN) as live:
             pages = {name: _open(browser, live.page, screen) for name, screen in SIZES.items()}
-            _until(live, lambda joints: all(one.get("phase") == "starting" for one in joints.values()))
+            _until(live, lambda joints: any(one["phase"] == "starting" for one in joints.values()))
             _take(pages, "starting", 4.0)
             _until(live, lambda joints: all(one["health"]["status"] == "valid" for one in joints.values()))
             baseline = [sys.executable, "-m", "daq", "baseline", str(live.config), "--set"]
@@ -88,7 +88,7 @@ def _until(live: Live, holds: Callable[[dict[str, Any]], bool]) -> None:
         if all("phase" in one for one in joints.values()) and holds(joints):
             return
         time.sleep(0.2)
-    raise TimeoutError("the state did not come")
+    raise TimeoutError(f"the state did not come: {joints}"[:2000])
 
 
 if __name__ == "__main__":
