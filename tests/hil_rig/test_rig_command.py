@@ -144,6 +144,19 @@ def test_a_loop_has_no_end(rig: Callable[..., Rig], recording: list[str]) -> Non
     one.stop()
 
 
+def test_one_joint_alone_is_set_and_jumps(rig: Callable[..., Rig]) -> None:
+    words = ("--joints", "2", "--jump", "0.1:joint2.coulomb=1.5", "--set", "joint1.viscous=4")
+    one = rig("rigid", *words)
+    assert one.hello["parameters"]["joint1"]["viscous"] == 4
+    assert one.hello["parameters"]["joint2"]["viscous"] != 4
+    before = {name: truth["coulomb"] for name, truth in one.hello["truth"].items()}
+    with one.reader() as port:
+        assert read_until(port, 600) >= 600
+        after = {name: truth["coulomb"] for name, truth in one.stop()["truth"].items()}
+    assert after["joint1"] == before["joint1"]
+    assert after["joint2"] == pytest.approx(1.5 * before["joint2"])
+
+
 def test_a_jump_is_announced_and_changes_the_truth(rig: Callable[..., Rig]) -> None:
     one = rig("rigid", "--jump", "0.2:coulomb=1.5", "--set", "viscous=4", "--set", "trajectory.period=2")
     assert one.hello["jumps"] == [{"time": 0.2, "name": "coulomb", "factor": 1.5, "sets": False}]
@@ -177,6 +190,8 @@ def test_it_survives_that_nobody_reads_what_it_says() -> None:
         (["rigid", "--loop"], "--loop goes with a recording"),
         (["rigid", "--wire", "udp", "--speed", "inf"], "--speed inf needs a wire that can say stop"),
         (["rigid", "--jump", "5:mass=2"], 'unknown parameter "mass", expected one of inertia, viscous'),
+        (["rigid", "--joints", "2", "--jump", "5:joint3.mass=2"], "there is no joint3, expected one of joint1, joint2"),
+        (["rigid", "--joints", "2", "--set", "joint9.viscous=2"], "joint9.viscous: there is no joint9"),
         (["rigid", "--jump", "soon"], "expected T:NAME=FACTOR, found soon"),
         (
             ["rigid", "--set", "mass=2", "--set", "rate=-1"],
