@@ -1,17 +1,19 @@
 """estimators/online/settings.py."""
 
 from concurrent.futures import Executor
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from pydantic import Field, model_validator
 
 from estimators.conditioning.conditioner import Conditioning
 from estimators.models.collinearity import collinear
 from estimators.models.joints import JointModelSettings
-from estimators.online.joint import Integrated
 from estimators.quantities import Floats, Nanoseconds, Settings
 from estimators.recursive.forgetting import Alarm, Forgetting
 from estimators.refit.settings import Monitor
+
+if TYPE_CHECKING:
+    from estimators.online.joint import Integrated
 
 
 class Identification(Settings):
@@ -71,6 +73,8 @@ class Identification(Settings):
 
     def build(self, period: float, executor: Executor | None = None) -> "Integrated":
         """The estimator for rows that are period seconds apart; executor: where refits run, by default inline."""
+        from estimators.online.joint import Integrated  # it needs the settings, too
+
         return Integrated(self, period, executor)
 
     def at_once(self, online: "Integrated", period: float, time: Nanoseconds, values: Floats) -> Floats:
