@@ -12,8 +12,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from daq.processes.forkserver import preload
-
 EXIT_RUNTIME: Final = 1
 EXIT_CONFIG: Final = 78
 TEMPLATE: Final = Path(__file__).with_name("jointwatch.toml")
@@ -149,7 +147,6 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    preload()
     from daq.config.load import load
     from daq.config.words import ConfigError
     from daq.processes.process import configure_logging

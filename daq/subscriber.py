@@ -12,6 +12,7 @@ import zmq
 from daq.stream.keys import read_pair, read_public
 
 QUEUE: Final = 100_000  # messages that wait for a busy reader before its own are lost (and counted)
+OTHERS: Final = "process/"  # said by the supervisor, whose boot is another one than the core's
 HEARTBEAT, HEARTBEAT_TIMEOUT = 2_000, 6_000  # ms: a publisher that vanished is noticed, then looked for again
 
 
@@ -34,7 +35,7 @@ class Continuity:
     def follow(self, topic: str, update: Mapping[str, Any]) -> int:
         """How many messages of this topic are missing just before this one; a restart of the core is no gap."""
         boot, seq = update["boot"], update["seq"]
-        if boot != self._boot:
+        if boot != self._boot and not topic.startswith(OTHERS):
             if self._boot is not None:
                 self.restarts += 1
                 self._past.add(self._boot)

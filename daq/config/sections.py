@@ -122,6 +122,14 @@ class Publish(Section):
         return str(parts.hostname), int(parts.port or 0)
 
 
+class Processes(Section):
+    """How the service's own processes are watched."""
+
+    hang: float = Field(
+        default=10.0, ge=3, le=3600, description="s without a sign of life after which a process is started anew"
+    )
+
+
 class Record(Section):
     """What is kept of every run, and how much of it."""
 
@@ -204,6 +212,7 @@ class Config(Section):
     robot: Robot = Robot()
     publish: Publish = Publish()
     recorder: Record | None = None
+    processes: Processes = Processes()
     drivers: dict[Name, AnyDriver]
     joints: dict[Name, Joint]
     folder: Path = Path()  # relative paths (a DBC) are relative to the file they stand in

@@ -1,6 +1,5 @@
 """The outlet process: the outlet, told by the configuration what to serve where."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import zmq
@@ -10,6 +9,7 @@ from daq.outlet.baseline_request import BaselineRequest
 from daq.outlet.commissioning import Commissioning
 from daq.outlet.history import JointLabel
 from daq.outlet.server import serve
+from daq.processes.heartbeat import Life
 from daq.processes.process import CannotStartError, endpoint, log
 from daq.state.checkpoint_file import FILE, Writer
 from daq.state.files import BaselineError, make_token, place
@@ -34,7 +34,7 @@ def _request(config: Config, commissioning: Commissioning) -> BaselineRequest | 
     return BaselineRequest(token, frozenset(config.joints), commissioning.set)
 
 
-def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> None:
+def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     """Serve until SIGTERM. Raises CannotStartError when an address cannot be served."""
     host, port = config.publish.address
     labels = [JointLabel.of(name, joint.model) for name, joint in config.joints.items()]
@@ -52,10 +52,11 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
             port,
             config.robot.name,
             labels,
-            ready,
+            life.ready,
             _curve(config),
             _request(config, commissioning),
             commissioning.share,
+            life.beat,
         )
     except EndpointError as error:
         raise CannotStartError(error.strerror) from error

@@ -16,6 +16,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,6 +40,7 @@ from daq.stream.update import INTERNAL, VERSION
 DASHBOARD: Final = Path(__file__).with_name("dashboard")
 TICK: Final = 0.05  # s between two messages to a page
 QUIET: Final = 20  # ticks without news after which a page is told all the same: it then knows that we live
+WATCH_EVERY: Final = 0.2  # s between two looks for what has fallen silent
 BATCH: Final = 5000  # messages taken in one tick at most: seven seconds of seven joints, 50 ms of work
 BEHIND: Final = 20  # ticks that wait for a slow page before it skips to a fresh snapshot
 
@@ -75,12 +77,17 @@ class Outlet:
         ]
         return Guard(Starlette(routes=routes), open_paths=("/metrics",))
 
-    async def pump(self) -> None:
+    async def pump(self, beat: Callable[[], None] = lambda: None) -> None:
         """Every tick: take what came, tell the pages. Runs until cancelled."""
-        quiet = 0
+        quiet, due = 0, 0.0
         while True:
+            beat()
             start = time.monotonic()
             quiet = 0 if self._drain() else quiet + 1
+            now = time.time()
+            if now >= due:
+                due = now + WATCH_EVERY
+                self.metrics.stale(self.history.processes(now), bool(self.history.stale(now)))
             if quiet % QUIET == 0:
                 self._tell()
             await asyncio.sleep(max(0.001, TICK - (time.monotonic() - start)))
@@ -187,11 +194,13 @@ def serve(
     curve: Curve | None = None,
     baseline: BaselineRequest | None = None,
     beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
+    beat: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve until SIGTERM or SIGINT.
 
     updates, status: ipc:// addresses that core and supervisor connect to (public and internal topics); endpoint: public
     address of the updates; host, port: of the page (0: any free one, told in the log); ready: called once all are open;
+    beat: called at every turn;
     baseline: what sets baselines, where the page may; beside: what else runs until the end. Raises EndpointError when
     one of them cannot be served.
     """
@@ -205,7 +214,7 @@ def serve(
             outlet.baseline = baseline
             shown = f"[{host}]" if ":" in host else host
             log.info("page http://%s:%d  updates %s", shown, listening.getsockname()[1], forwarder.endpoint)
-            asyncio.run(_serve(outlet, listening, ready, beside))
+            asyncio.run(_serve(outlet, listening, ready, beside, beat))
         finally:
             internal.close()
             context.term()
@@ -216,6 +225,7 @@ async def _serve(
     listening: socket.socket,
     ready: Callable[[], None],
     beside: Callable[[], Coroutine[Any, Any, None]] | None,
+    beat: Callable[[], None],
 ) -> None:
     settings = uvicorn.Config(
         outlet.application(),
@@ -233,7 +243,7 @@ async def _serve(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stop)
-    tasks = [asyncio.create_task(work()) for work in (outlet.pump, beside) if work is not None]
+    tasks = [asyncio.create_task(work()) for work in (partial(outlet.pump, beat), beside) if work is not None]
     for task in tasks:
         task.add_done_callback(lambda _: server.stop())  # without it the page would stand still unnoticed
     ready()

@@ -104,6 +104,18 @@ def _drift(names: Iterable[str]) -> Schema:
     }
 
 
+def _process(_: Iterable[str]) -> Schema:
+    return {
+        "name": _text("outlet, core, recorder, supervisor, or [drivers.NAME]"),
+        "up": {"type": "boolean", "description": "whether it runs, and gave a sign of life within its time"},
+        "restarts": {"type": "integer", "minimum": 0, "description": "by the supervisor"},
+        "pid": {"type": "integer", "minimum": 0, "description": "0: none runs"},
+        "cause": _text("why it died, or is not up, last"),
+        "age": _number("s since its last sign of life"),
+        "deadline": _number("s of silence after which it is ended and started anew; 0: never"),
+    }
+
+
 def _meta(_: Iterable[str]) -> Schema:
     parameter = _object(
         "one parameter",
@@ -148,6 +160,7 @@ TOPICS: Final[dict[str, tuple[str, Callable[[Iterable[str]], Schema], frozenset[
     "residual/": ("torque of a joint", _residual, frozenset(("measured", "predicted", "residual"))),
     "event/": ("something happened to a joint", _event, frozenset(WINDOW)),
     "drift/": ("a joint against its baseline", _drift, frozenset()),
+    "process/": ("whether a process of the service lives", _process, frozenset()),
     "meta": ("names, units, models", _meta, frozenset()),
 }
 

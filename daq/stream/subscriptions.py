@@ -23,6 +23,7 @@ REFUSED: Final = (
     zmq.Event.HANDSHAKE_FAILED_NO_DETAIL | zmq.Event.HANDSHAKE_FAILED_PROTOCOL | zmq.Event.HANDSHAKE_FAILED_AUTH
 )
 SUBSCRIBED: Final = b"\x01"
+SUPERVISOR: Final = b"process/"  # its boot is another one than the core's
 NO_STATE: Final = b"event/"  # what happened once is no state: a late joiner must not take it for news
 
 log = logging.getLogger("jointwatch")
@@ -42,11 +43,11 @@ class LastValues:
 
     def matching(self, prefixes: set[bytes]) -> list[list[bytes]]:
         """What a subscriber of these prefixes has missed; nothing of a core that is no more."""
-        messages = list(self._messages.values())
-        if not messages:
-            return []
-        boot = _boot(messages[-1])
-        return [one for one in messages if one[0].startswith(tuple(prefixes)) and _boot(one) == boot]
+        wanted = tuple(prefixes)
+        said = [one for one in self._messages.values() if not one[0].startswith(SUPERVISOR)]
+        boot = _boot(said[-1]) if said else None
+        lives = [one for one in self._messages.values() if one[0].startswith(SUPERVISOR)]
+        return [one for one in lives + [one for one in said if _boot(one) == boot] if one[0].startswith(wanted)]
 
 
 class Reception:
