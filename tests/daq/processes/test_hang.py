@@ -46,6 +46,14 @@ def within(seconds: float, condition: Callable[[], object]) -> float:
     return time.monotonic() - begin
 
 
+def free(address: str) -> bool:
+    with socket.socket() as port, contextlib.suppress(OSError):
+        port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        port.bind(("127.0.0.1", int(address.rsplit(":", 1)[1])))
+        return True
+    return False
+
+
 def metric(live: Live, line: str) -> float:
     text = urllib.request.urlopen(f"{live.page}/metrics", timeout=5).read().decode()
     found = re.search(rf"^jointwatch_{re.escape(line)} (\S+)$", text, re.MULTILINE)
@@ -121,7 +129,4 @@ def test_kill_9_of_the_supervisor_leaves_no_orphan_and_no_port(live: Live) -> No
     os.kill(processes["core"], signal.SIGSTOP)  # not even one that cannot hear
     live.service.kill()
     within(2.0, lambda: all(gone(pid) for pid in processes.values()))
-    for address in (live.page, live.endpoint):
-        with socket.socket() as port:
-            port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            port.bind(("127.0.0.1", int(address.rsplit(":", 1)[1])))
+    within(2.0, lambda: all(free(address) for address in (live.page, live.endpoint)))
