@@ -1,15 +1,11 @@
 """Reads our own recordings: what was said, blocks of readings, the configuration, and which files belong together."""
 
 import json
-import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import zstandard
-from mcap.exceptions import EndOfFile, McapError
 from mcap.records import Attachment, Channel, McapRecord, Message, Metadata
-from mcap.stream_reader import StreamReader
 from pydantic import ValidationError
 
 from daq.config.sections import Config
@@ -18,6 +14,7 @@ from daq.recording.folder import recordings
 from daq.recording.process import BLOCKS
 from daq.stream import transcript
 from daq.stream.transcript import Block
+from drivers.files.mcap_records import records
 
 SUFFIX: Final = ".mcap"
 
@@ -91,13 +88,10 @@ def _told(file: Path) -> dict[str, str]:
 
 
 def _records(file: Path) -> Iterator[McapRecord]:
-    """Every record; one that breaks off at its end (the machine lost power) ends there."""
+    """Every record that is whole; of a file that is being written, those that it had when it was opened."""
     try:
-        with file.open("rb") as stream:
-            yield from StreamReader(stream).records
-    except EndOfFile:
-        return
+        yield from records(file)
     except OSError as error:
         raise RecordingError(f"{file}: {error.strerror}") from error
-    except (McapError, ValueError, KeyError, OverflowError, MemoryError, struct.error, zstandard.ZstdError) as error:
+    except ValueError as error:
         raise RecordingError(f"{file}: not a recording, or damaged: {error}") from error

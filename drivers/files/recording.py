@@ -6,18 +6,15 @@ place of the wire. Readings lie in attachments (see block.py).
 """
 
 import json
-import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import zstandard
-from mcap.exceptions import EndOfFile, McapError
 from mcap.records import Attachment, McapRecord, Metadata
-from mcap.stream_reader import StreamReader
 
 from drivers.base import DriverError, LayoutError, nearest
+from drivers.files.mcap_records import records
 from drivers.files.reading_block import unpack
 from drivers.layout.frame import Frames, Layout, Signal
 
@@ -109,13 +106,10 @@ def _unpacked(data: bytes) -> Frames:
 
 
 def _records(path: Path) -> Iterator[McapRecord]:
-    """Every record; one that breaks off at its end (the machine lost power) ends there. Raises DriverError."""
+    """Every record but messages that is whole. Raises DriverError."""
     try:
-        with path.open("rb") as stream:
-            yield from StreamReader(stream).records
-    except EndOfFile:
-        return
+        yield from records(path, messages=False)
     except OSError as error:
         raise DriverError(f"{path}: {error.strerror}") from error
-    except (McapError, ValueError, KeyError, OverflowError, MemoryError, struct.error, zstandard.ZstdError) as error:
+    except ValueError as error:
         raise DriverError(f"{path}: not a recording: {error}") from error

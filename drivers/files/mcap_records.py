@@ -1,0 +1,105 @@
+"""The records of an MCAP file that may be growing while it is read, as far as they are whole. Format: mcap.dev/spec.
+
+A recorder's write overwrites the end (DataEnd, summary, footer) of the write before with data and a new end, so who
+reads across a write sees both mixed. What stands before an end whose checksum is right has been written for good: it is
+looked for first, and nothing behind it is touched. A file without one broke off; it is read up to its last whole
+record.
+"""
+
+import os
+import struct
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import zstandard
+from mcap.data_stream import ReadDataStream
+from mcap.exceptions import McapError
+from mcap.opcode import Opcode
+from mcap.records import Attachment, Channel, Chunk, McapRecord, Metadata
+from mcap.stream_reader import breakup_chunk
+
+MAGIC: Final = b"\x89MCAP0\r\n"
+HEAD: Final = struct.Struct("<BQ")  # opcode, length of what follows
+FOOTER: Final = struct.Struct("<BQQQI")  # opcode, length, start of the summary, of its offsets, checksum
+CHECKSUM: Final = 4  # bytes
+DATA_END: Final = HEAD.size + CHECKSUM  # bytes
+LONGEST: Final = 1 << 32  # bytes of a record that is believed
+LIVE: Final = 1.0  # s since the last write in which a file without an end is taken to be in the middle of the next …
+STALLED: Final = 0.25  # s for which that write may stand still, as where its process waits for a core or the disk
+LOOK_EVERY: Final = 0.005  # s
+PARSERS: Final[Mapping[int, Callable[[ReadDataStream], McapRecord]]] = {
+    Opcode.ATTACHMENT: Attachment.read,
+    Opcode.METADATA: Metadata.read,
+    Opcode.CHANNEL: Channel.read,
+    Opcode.CHUNK: Chunk.read,
+}
+
+
+def records(path: Path, messages: bool = True) -> Iterator[McapRecord]:
+    """Attachments, metadata and (with messages) channels and messages, in the order of the file.
+
+    Raises OSError, and ValueError where it is not MCAP or damaged.
+    """
+    try:
+        with path.open("rb") as stream:
+            for opcode, body in _bodies(stream):
+                parser = PARSERS.get(opcode)
+                if parser is None or (opcode == Opcode.CHUNK and not messages):
+                    continue
+                record = parser(ReadDataStream(BytesIO(body)))
+                yield from breakup_chunk(record) if isinstance(record, Chunk) else (record,)
+    except (McapError, KeyError, OverflowError, MemoryError, struct.error, zstandard.ZstdError) as error:
+        raise ValueError(str(error) or type(error).__name__) from error
+
+
+def _bodies(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Every record before the end of the data: opcode and content."""
+    end = _settled(stream.fileno())
+    limit = os.fstat(stream.fileno()).st_size if end is None else end
+    begin = stream.read(min(len(MAGIC), limit))
+    if not MAGIC.startswith(begin):
+        raise ValueError(f"it does not begin as an MCAP file, but with {begin!r}")
+    place = len(MAGIC)
+    while place + HEAD.size <= limit:
+        opcode, length = HEAD.unpack(stream.read(HEAD.size))
+        place += HEAD.size + length
+        if end is None and opcode in (0, Opcode.DATA_END):  # zeros: a disk that lost power
+            return
+        if opcode == 0 or length > LONGEST or (place > limit and end is not None):
+            raise ValueError(f"a record of kind {opcode} and {length} bytes stands at {place - length - HEAD.size}")
+        if place > limit:
+            return
+        yield opcode, stream.read(length)
+
+
+def _settled(file: int) -> int | None:
+    """Where the data end for good; None if that cannot be known: the file broke off."""
+    seen, since = None, time.monotonic()
+    while (end := _end(file)) is None:
+        state = os.fstat(file)
+        if (state.st_size, state.st_mtime_ns) != seen:
+            seen, since = (state.st_size, state.st_mtime_ns), time.monotonic()
+        if time.time() - state.st_mtime > LIVE or time.monotonic() - since > STALLED:
+            return None
+        time.sleep(LOOK_EVERY)
+    return end
+
+
+def _end(file: int) -> int | None:
+    """Where the data end by the end that the file has at this moment; None where that is not whole."""
+    size = os.fstat(file).st_size
+    tail = os.pread(file, FOOTER.size + len(MAGIC), max(0, size - FOOTER.size - len(MAGIC)))
+    if len(tail) < FOOTER.size + len(MAGIC) or not tail.endswith(MAGIC):
+        return None
+    opcode, length, summary, _, checksum = FOOTER.unpack(tail[: FOOTER.size])
+    begin, stop = summary - DATA_END, size - len(MAGIC) - CHECKSUM
+    if (opcode, length) != (Opcode.FOOTER, FOOTER.size - HEAD.size) or not len(MAGIC) <= begin < stop:
+        return None
+    last = os.pread(file, stop - begin, begin)
+    if HEAD.unpack(last[: HEAD.size]) != (Opcode.DATA_END, CHECKSUM) or zlib.crc32(last[DATA_END:]) != checksum:
+        return None
+    return int(begin)
