@@ -67,7 +67,7 @@ class Subscriber:
         """topics: prefixes; timeout: s without a message after which the iterator raises TimeoutError (None: never).
 
         key, server_key: our .key_secret and the server's .key, where the stream is locked (`jointwatch keys`).
-        Raises ValueError for an address that is none, daq.keys.KeyFileError for keys that cannot be used.
+        Raises ValueError for an address that is none, daq.stream.keys.KeyFileError for keys that cannot be used.
         """
         self.endpoint = endpoint
         self.malformed = 0  # messages that are not [topic][msgpack map with seq and boot]

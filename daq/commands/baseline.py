@@ -1,16 +1,14 @@
-"""The baselines of a robot's joints in one file, replaced as a whole; `jointwatch baseline` shows and sets them.
-
-A baseline that is replaced stays in the file behind the new one.
-"""
+"""`jointwatch baseline CONFIG`: what each joint was when it was commissioned, shown, or set in the running service."""
 
 import argparse
 import json
-import sys
 import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 from typing import Final
 
+from daq.commands.codes import fail, refuse
 from daq.config.load import load
 from daq.config.sections import Config
 from daq.config.words import ConfigError
@@ -18,23 +16,28 @@ from daq.state.baselines import Baselines, read
 from daq.state.files import BaselineError, place, token
 
 TIMEOUT: Final = 10.0  # s
-EXIT_CONFIG: Final = 78
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("config", type=Path)
+    parser.add_argument("--set", nargs="*", metavar="JOINT", help="to the values of now (all joints)")
+    parser.add_argument("--show", action="store_true", help="without --set this is what it does")
+    parser.add_argument("--page", metavar="URL", help="of the running service (default: the configuration's)")
 
 
 def run(options: argparse.Namespace) -> int:
-    """`jointwatch baseline CONFIG [--set [JOINT …]]`: show the baselines, or set them in the running service."""
+    """Set them where that is asked, and show them."""
     try:
         config = load(options.config)
-    except ConfigError as error:
-        print(error, file=sys.stderr)
-        return EXIT_CONFIG
+    except ConfigError as mistakes:
+        return refuse(mistakes)
     try:
         if options.set is not None:
             _set(config, options.set, options.page or config.publish.page)
         _show(config, read(place(config, "baseline.json")))
     except BaselineError as error:
-        print(f"jointwatch: {error}", file=sys.stderr)
-        return 1
+        return fail(error)
     return 0
 
 

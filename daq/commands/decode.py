@@ -1,4 +1,4 @@
-"""jointwatch decode LOG --dbc FILE: what a DBC makes of a recording, how much it leaves out and why, and how fast.
+"""`jointwatch decode LOG --dbc FILE`: what a DBC makes of a recording, how much it leaves out and why, and how fast.
 
 Values are those of the DBC's own units (in a configuration they become SI).
 """
@@ -10,19 +10,19 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from daq.commands.codes import EXIT_CONFIG, EXIT_RUNTIME, fail
 from drivers.base import DriverError, LayoutError, Wanted
 from drivers.decode.decoder import Decoder
 from drivers.files.can_log import LogFile
 from drivers.layout.can_frames import from_dbc
 from drivers.layout.frame import Frames, Layout
 
-EXIT_RUNTIME: Final = 1
-EXIT_CONFIG: Final = 78
 REFUSED: Final = ("unmatched", "truncated", "remote_frames", "error_frames", "bad_checksum")
 SHOWN: Final = 12  # unknown ids
 
@@ -38,14 +38,22 @@ class Tally:
     unknown: Counter[int] = field(default_factory=Counter)  # id → frames
 
 
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("log", type=Path, help="candump log, .asc, .blf, .mf4, .trc …")
+    parser.add_argument("--dbc", type=Path, required=True, help="what is in the frames")
+    parser.add_argument("--channel", default="", help="of a log of several buses: the one that is wanted")
+    parser.add_argument("--values", action="store_true", help="every value as CSV on stdout; counts go to stderr")
+    parser.add_argument("--json", action="store_true", help="the counts as one JSON object")
+
+
 def run(options: argparse.Namespace) -> int:
     """Decode and tell. options: log, dbc, channel, values, json."""
     try:
         layout = from_dbc(options.dbc, {}, limits=False, as_written=True)
         in_si = from_dbc(options.dbc, {}, limits=False)
     except LayoutError as error:
-        print(f"jointwatch: {error}", file=sys.stderr)
-        return EXIT_CONFIG
+        return fail(error, EXIT_CONFIG)
     names = list(layout.signals)
     decoder = Decoder(layout, [Wanted(channel, name) for channel, name in enumerate(names)])
     recording = LogFile(options.log, options.channel)
@@ -65,9 +73,7 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps(told, ensure_ascii=False), file=stream)
     else:
         _print(told, stream)
-    if broken:
-        print(f"jointwatch: {broken}", file=sys.stderr)
-    return EXIT_RUNTIME if broken else 0
+    return fail(broken) if broken else 0
 
 
 def _decoded(recording: LogFile, decoder: Decoder, layout: Layout, tally: Tally) -> Iterator[NDArray[np.void]]:

@@ -3,17 +3,16 @@
 import argparse
 import csv
 import math
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 import numpy as np
 
+from daq.commands.codes import fail
 from daq.config.routes import routes
 from daq.config.sections import Config
-from daq.recording.columns import RecordingError
-from daq.recording.reader import blocks, configuration, said
+from daq.recording.reader import RecordingError, blocks, configuration, said
 from daq.stream.schema import WINDOW
 from daq.stream.transcript import Block
 from daq.stream.update import Map
@@ -78,19 +77,24 @@ class ParquetTable:
 FORMATS: Final[dict[str, type[CsvTable] | type[ParquetTable]]] = {"csv": CsvTable, "parquet": ParquetTable}
 
 
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("recording", nargs="+", type=Path, help=".mcap, consecutive ones in order")
+    parser.add_argument("--to", choices=["csv", "parquet"], default="csv", help="parquet needs pyarrow")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="named as the first recording by default")
+
+
 def run(options: argparse.Namespace) -> int:
-    """The command."""
+    """Write them, and print their names."""
     files: list[Path] = options.recording
     folder: Path = options.out or files[0].with_suffix("")
     try:
         for path in export(files, folder, options.to):
             print(path)
     except (RecordingError, ExportError) as error:
-        print(f"jointwatch: {error}", file=sys.stderr)
-        return 1
+        return fail(error)
     except OSError as error:
-        print(f"jointwatch: {error.filename or folder}: {error.strerror}", file=sys.stderr)
-        return 1
+        return fail(f"{error.filename or folder}: {error.strerror}")
     return 0
 
 

@@ -1,14 +1,21 @@
-"""daq/commands/keys.py."""
+"""`jointwatch keys FOLDER [CLIENT …]`: keys of a locked stream, the server's and one pair for each client named."""
 
 import argparse
 import sys
 from pathlib import Path
 
+from daq.commands.codes import fail
 from daq.stream.keys import CLIENTS, SERVER, KeyFileError, create
 
 
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("client", nargs="*")
+
+
 def run(options: argparse.Namespace) -> int:
-    """`jointwatch keys FOLDER [CLIENT …]`: the server's pair, unless it is there, and one pair for each client."""
+    """Make the server's pair, unless it is there, and the clients'; print the secret ones."""
     folder: Path = options.folder
     try:
         if not (folder / f"{SERVER}.key_secret").exists():
@@ -19,8 +26,7 @@ def run(options: argparse.Namespace) -> int:
             public.rename(folder / CLIENTS / public.name)
             print(secret)
     except (KeyFileError, OSError) as error:
-        print(f"jointwatch: {error}", file=sys.stderr)
-        return 1
+        return fail(error)
     print(
         f'[publish]\ncurve = {{ secret = "{folder}/{SERVER}.key_secret", clients = "{folder}/{CLIENTS}" }}\n'
         f"Give each client its own .key_secret and {folder}/{SERVER}.key; nothing else.",

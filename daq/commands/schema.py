@@ -1,14 +1,19 @@
-"""daq/commands/schema.py."""
+"""`jointwatch schema [WHAT]`: the JSON Schema of a topic, of the configuration, or of all topics by name."""
 
 import argparse
 import json
-import sys
 
+from daq.commands.codes import EXIT_USAGE, fail
 from daq.stream.schema import TOPICS, schema
 
 
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("what", nargs="?", help="estimate, residual, event, drift, meta or config (all topics)")
+
+
 def run(options: argparse.Namespace) -> int:
-    """`jointwatch schema [WHAT]`: of a topic, of the configuration, or of all topics by name."""
+    """Print it."""
     names = {family.rstrip("/"): family for family in TOPICS}
     if options.what == "config":
         from daq.config.sections import Config
@@ -21,7 +26,6 @@ def run(options: argparse.Namespace) -> int:
         found = schema(names[options.what])
     else:
         known = ", ".join((*names, "config"))
-        print(f'jointwatch: unknown schema "{options.what}", expected one of {known}', file=sys.stderr)
-        return 2
+        return fail(f'unknown schema "{options.what}", expected one of {known}', EXIT_USAGE)
     print(json.dumps(found, indent=2, ensure_ascii=False))
     return 0

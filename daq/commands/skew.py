@@ -9,12 +9,14 @@ from typing import Any, Final
 
 import numpy as np
 
+from daq.commands.codes import fail, refuse
 from daq.config.load import load
 from daq.config.routes import routes
 from daq.config.sections import Config, Joint
 from daq.config.words import ConfigError
 from daq.core.align import Aligner, Sorter
-from daq.recording.columns import Channels, RecordingError, is_configuration, load_columns, read
+from daq.recording.columns import Channels, is_configuration, load_columns, read
+from daq.recording.reader import RecordingError
 from daq.replay.sources import readings_of
 from drivers.base import DriverError
 from estimators.alignment.channel_delay import Relation, Series, SkewError, delay
@@ -29,8 +31,16 @@ _RELATIONS: Final = {"position": Relation.SAME, "velocity": Relation.RATE, "spee
 Finding = dict[str, Any]
 
 
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("recording", type=Path, help=".mat, .npz or .csv")
+    parser.add_argument("config", nargs="?", type=Path, help="table of its columns (see docs/skew.md)")
+    parser.add_argument("--longest", type=float, default=100.0, metavar="MS", help="ms, either way (100)")
+    parser.add_argument("--json", action="store_true")
+
+
 def run(options: argparse.Namespace) -> int:
-    """The command."""
+    """Measure it, and tell."""
     signals: dict[tuple[str, str], str] = {}
     try:
         if options.config is not None and is_configuration(options.config):
@@ -41,12 +51,10 @@ def run(options: argparse.Namespace) -> int:
             }
         else:
             channels = read(options.recording, None if options.config is None else load_columns(options.config))
-    except ConfigError as error:
-        print(error, file=sys.stderr)
-        return 78
+    except ConfigError as mistakes:
+        return refuse(mistakes)
     except (RecordingError, DriverError) as error:
-        print(f"jointwatch: {error}", file=sys.stderr)
-        return 1
+        return fail(error)
     findings = list(find(channels, options.longest * 1e-3))
     if options.json:
         print(json.dumps(findings, indent=1, ensure_ascii=False))

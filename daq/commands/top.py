@@ -25,6 +25,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from daq.commands.codes import fail
 from drivers.base import TRAFFIC
 
 EVERY: Final = 0.5  # s between two drawings
@@ -52,6 +53,12 @@ class UnreachableError(Exception):
     """The page does not answer; the text says which and why."""
 
 
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("--page", default="http://127.0.0.1:8080", metavar="URL", help="of the service")
+    parser.add_argument("--once", action="store_true", help="print it once")
+
+
 def run(options: argparse.Namespace) -> int:
     """Show it until q, Ctrl-C or the end of the terminal."""
     console = Console()
@@ -60,8 +67,7 @@ def run(options: argparse.Namespace) -> int:
         try:
             overview.absorb(fetch(options.page))
         except UnreachableError as error:
-            print(f"jointwatch: {error}", file=sys.stderr)
-            return 1
+            return fail(error)
         console.print(overview.render(*console.size))
         return 0
     with contextlib.suppress(KeyboardInterrupt), keys() as pressed, Live(console=console, screen=True) as live:

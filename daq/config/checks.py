@@ -1,16 +1,16 @@
-"""daq/config/checks.py."""
+"""What no section of the configuration can know alone: signals against drivers, roles against models, shared wires."""
 
 import os.path
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from daq.config.sections import Joint
-from daq.config.words import _unknown
+from daq.config.words import unknown
 from drivers.base import LayoutError, Wanted
 from estimators.alignment.device_clock import LONGEST_LOSS
 
 
-def _cross_check(data: Mapping[str, Any], parts: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+def cross_check(data: Mapping[str, Any], parts: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
     """What no section can know alone: roles against the model, signals against the drivers.
 
     Signals are looked up in the data as read, so that a mistake elsewhere in a joint does not hide a wrong one.
@@ -20,7 +20,7 @@ def _cross_check(data: Mapping[str, Any], parts: Mapping[str, Any]) -> Iterator[
     for path, source in _sources(_table(data, "joints")):
         driver, _, signal = source.partition(".")
         if driver not in drivers:
-            yield path, _unknown(driver, sorted(drivers), "driver")
+            yield path, unknown(driver, sorted(drivers), "driver")
         elif driver in parts["drivers"]:
             try:
                 parts["drivers"][driver].check([Wanted(0, signal)])
@@ -74,7 +74,7 @@ def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 def _check_roles(name: str, joint: Joint) -> Iterator[tuple[tuple[str, ...], str]]:
     needed = set(joint.model.roles())
     for role in sorted(joint.channels.keys() - needed):
-        yield ("joints", name, "channels", role), _unknown(role, sorted(needed), "channel")
+        yield ("joints", name, "channels", role), unknown(role, sorted(needed), "channel")
     for role in sorted(needed - joint.channels.keys()):
         yield ("joints", name, "channels"), f'the model "{joint.model.kind}" needs the channel "{role}", found none'
     if joint.counter is not None and joint.device_time is not None:
@@ -91,5 +91,5 @@ def _check_roles(name: str, joint: Joint) -> Iterator[tuple[tuple[str, ...], str
             text = f"expected at least {least:g} s at {joint.rate:g} Hz, found {joint.device_time.wrap:g}"
             yield ("joints", name, "device_time", "wrap"), text
     if joint.reference not in joint.channels:
-        message = _unknown(joint.reference, sorted(joint.channels), "reference channel")
+        message = unknown(joint.reference, sorted(joint.channels), "reference channel")
         yield ("joints", name, "reference"), message

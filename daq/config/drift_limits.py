@@ -1,4 +1,4 @@
-"""daq/config/drift_limits.py."""
+"""From where on a joint's parameter is called drifted: the table [joints.NAME.drift]."""
 
 from pydantic import Field
 

@@ -15,10 +15,10 @@ from pydantic import (
     ValidationError,
 )
 
-from daq.config.checks import _cross_check
+from daq.config.checks import cross_check
 from daq.config.sections import Config, Joint, Name, Processes, Publish, Record, Robot
 from daq.config.toml_lines import Lines
-from daq.config.words import ConfigError, Problem, _in_words, _unknown, _walk
+from daq.config.words import ConfigError, Problem, in_words, path_in_file, unknown
 from drivers import AnyDriver
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -60,7 +60,7 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
     parts: dict[str, Any] = {"folder": folder}
     for key in data.keys() - (Config.model_fields.keys() - {"folder"}):
         known = sorted(Config.model_fields.keys() - {"folder"})
-        problems.append(Problem(lines.of((key,)), key, _unknown(key, known)))
+        problems.append(Problem(lines.of((key,)), key, unknown(key, known)))
     single: tuple[tuple[str, Any], ...] = (("robot", Robot), ("publish", Publish), ("processes", Processes))
     for key, kind in single:
         parts[key] = _validate(kind, data.get(key, {}), (key,), lines, folder, problems)
@@ -79,7 +79,7 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
             part = _validate(kind, value, (key, name), lines, folder, problems)
             if part is not None:
                 parts[key][name] = part
-    for path, message in _cross_check(data, parts):
+    for path, message in cross_check(data, parts):
         problems.append(Problem(lines.of(path), ".".join(map(str, path)), message))
     if problems:
         raise ConfigError(file, problems)
@@ -104,9 +104,9 @@ def _validate(kind: Any, value: Any, path: tuple[str, ...], lines: Lines, folder
     except ValidationError as error:
         schema = adapter.json_schema()
         for mistake in error.errors(include_url=False):
-            inside, names = _walk(schema, mistake["loc"])
+            inside, names = path_in_file(schema, mistake["loc"])
             where = (*path, *inside)
-            problems.append(Problem(lines.of(where), ".".join(map(str, where)), _in_words(mistake, names)))
+            problems.append(Problem(lines.of(where), ".".join(map(str, where)), in_words(mistake, names)))
         return None
 
 

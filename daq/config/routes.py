@@ -1,4 +1,4 @@
-"""daq/config/routes.py."""
+"""The table of channels: which signal of which driver feeds which role of which joint."""
 
 from typing import NamedTuple
 

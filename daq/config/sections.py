@@ -1,4 +1,4 @@
-"""daq/config/sections.py."""
+"""What may be configured: every table of the TOML file, its keys, their ranges and defaults."""
 
 import ipaddress
 import re
@@ -32,11 +32,7 @@ def _matching(pattern: str, expected: str) -> AfterValidator:
 
 
 Name = Annotated[str, _matching(r"[A-Za-z0-9_-]+", "letters, digits, _ and - only")]
-
-
 SignalName = Annotated[str, _matching(r"[^.]+\.[^.]+\.[^.]+", "driver.MESSAGE.signal")]
-
-
 Endpoint = Annotated[str, _matching(r"tcp://[^:/]+:\d+|ipc://.+", "tcp://HOST:PORT or ipc://PATH")]
 
 

@@ -1,4 +1,4 @@
-"""daq/config/words.py."""
+"""Mistakes in words: where each stands, what was expected, what was found, the nearest valid name."""
 
 import difflib
 from pathlib import Path
@@ -25,7 +25,7 @@ class ConfigError(Exception):
         super().__init__("\n".join(f"{file}:{problem}" for problem in self.problems))
 
 
-def _walk(schema: dict[str, Any], loc: tuple[int | str, ...]) -> tuple[tuple[int | str, ...], list[str]]:
+def path_in_file(schema: dict[str, Any], loc: tuple[int | str, ...]) -> tuple[tuple[int | str, ...], list[str]]:
     """Follow an error's location through the schema: the path as it stands in the file, and the names valid there.
 
     pydantic puts the tag of a tagged union into the location; in the file there is no such key.
@@ -55,23 +55,25 @@ def _settle(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]
     return node
 
 
-def _in_words(mistake: Any, names: list[str]) -> str:
+def in_words(mistake: Any, names: list[str]) -> str:
+    """A mistake that pydantic found; names: those that are valid where it stands."""
     kind, found = mistake["type"], mistake["input"]
     if kind == "extra_forbidden":
-        return _unknown(str(mistake["loc"][-1]), names)
+        return unknown(str(mistake["loc"][-1]), names)
     if kind == "missing":
         return "expected a value, found none"
     if kind == "union_tag_not_found":
         return f'expected a table with kind = "…", found {_short(found)}'
     if kind == "union_tag_invalid":
         tags = [tag.strip(" '") for tag in mistake["ctx"]["expected_tags"].split(",")]
-        return _unknown(str(mistake["ctx"]["tag"]), tags, "kind")
+        return unknown(str(mistake["ctx"]["tag"]), tags, "kind")
     text = str(mistake["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
     text = text if text.startswith("expected") else text.replace("Input should be", "expected")
     return f"{text}, found {_short(found)}" if "found" not in text else text
 
 
-def _unknown(name: str, known: list[str], what: str = "key") -> str:
+def unknown(name: str, known: list[str], what: str = "key") -> str:
+    """A name that is none of the known ones."""
     near = difflib.get_close_matches(name, known, n=1)
     ending = f'; did you mean "{near[0]}"?' if near else ""
     return f'unknown {what} "{name}", expected one of {", ".join(known)}{ending}'

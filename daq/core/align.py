@@ -1,8 +1,8 @@
 """Readings → Samples: one row per joint and tick, every channel at the instant of the joint's reference channel.
 
 A Sample is a tick (int64 ns, equidistant on the device's clock) and one value per channel (NaN where it is missing).
-The arithmetic (clock recovery, delays, unwrapping, interpolation) is the kernel in estimators/resample.py; this file
-says which reading goes where.
+The arithmetic (clock recovery, delays, unwrapping, interpolation) is the kernel in
+estimators/alignment/resampler.py; this file says which reading goes where.
 """
 
 import itertools

@@ -31,7 +31,7 @@ class Rebasing:
             log.warning("drift is not measured: %s", error)
 
     def fresh(self) -> dict[str, Any] | None:
-        """What changed since the last call: joint → daq.drift.Baseline, as a map; None when nothing did."""
+        """What changed since the last call: joint → daq.state.baselines.Baseline, as a map; None when nothing did."""
         now = time.monotonic()
         if now < self._due:
             return None

@@ -1,4 +1,4 @@
-"""daq/core/joint_line.py."""
+"""The way of one joint: readings aligned, rows estimated, updates published where an interval ends; silence, drift."""
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
@@ -19,7 +19,6 @@ from estimators.base import Estimate, Phase, Status
 from estimators.quantities import Floats, Nanoseconds
 
 Message = tuple[bytes, bytes]  # topic, msgpack map
-
 
 STALE_EVERY = 500_000_000  # ns between two updates of a joint that has no data
 
@@ -178,7 +177,8 @@ class JointLine:
         return [self._publication.event("recovered", "data again", time / 1e9)]
 
 
-def _described(joint: Joint) -> Map:
+def described(joint: Joint) -> Map:
+    """What `meta` says of a joint."""
     model = joint.model.build()
     return {
         "model": joint.model.kind,

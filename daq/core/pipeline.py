@@ -15,7 +15,7 @@ from daq.config.load import digest
 from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.core.align import Sorter
-from daq.core.joint_line import JointLine, Message, _described
+from daq.core.joint_line import JointLine, Message, described
 from daq.state.baselines import Baseline
 from daq.stream.curve_points import pack
 from daq.stream.update import Introduction, Publication
@@ -34,8 +34,8 @@ class Pipeline:
         names = [line.name for line in self.lines]
         columns = {line.name: line.estimator.channels for line in self.lines}
         self._sorter = Sorter(routes(config), names, columns)
-        described = {name: _described(joint) for name, joint in config.joints.items()}
-        self._introduction = Introduction(config.robot.name, boot, digest(config), described)
+        introduced = {name: described(joint) for name, joint in config.joints.items()}
+        self._introduction = Introduction(config.robot.name, boot, digest(config), introduced)
 
     def absorb(self, readings: NDArray[np.void], epoch: int, now: Callable[[], int]) -> list[Message]:
         """A batch of Readings → the messages that it makes due.
@@ -57,7 +57,7 @@ class Pipeline:
         return [message for line in self.lines for message in line.watch(now, epoch)]
 
     def rebase(self, baselines: Mapping[str, Any]) -> None:
-        """What drift is measured against from now on: joint → daq.drift.Baseline, as a map."""
+        """What drift is measured against from now on: joint → daq.state.baselines.Baseline, as a map."""
         for line in self.lines:
             if line.name in baselines:
                 line.rebase(Baseline.model_validate(baselines[line.name]))

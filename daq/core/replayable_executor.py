@@ -36,7 +36,7 @@ class Latch(Executor):
         """Show these results, waiting for them if need be; one that was never asked for is none."""
         for number in numbers:
             worker, shown = self._running.pop(number if number >= 0 else ~number, (None, None))
-            if worker is None or shown is None:  # a replay that is another one: see daq.repeat
+            if worker is None or shown is None:  # a replay that is another one: see daq.replay.repeat
                 continue
             if number < 0:
                 shown.set_exception(worker.exception() or RuntimeError("it failed when it was recorded"))

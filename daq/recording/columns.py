@@ -21,6 +21,7 @@ from scipy.io import loadmat
 
 from daq.config.load import read_toml, validate
 from daq.config.sections import Name, Section
+from daq.recording.reader import RecordingError
 from drivers.base import nearest
 from drivers.units import Quantity, Scale
 from estimators.alignment.channel_delay import Series
@@ -29,10 +30,6 @@ from estimators.quantities import Floats
 Channels = dict[str, dict[str, Series]]  # joint → role → channel
 
 _INDEX: Final = re.compile(r"(.*?)(?:\[(\d+)\])?")
-
-
-class RecordingError(Exception):
-    """The recording cannot be read, or has not what the table names; the text is the one line to show."""
 
 
 class Column(Quantity):

@@ -24,7 +24,7 @@ from daq.recording.json_channels import JsonChannels
 from daq.recording.mcap_file import McapFile
 from daq.stream import transcript
 from daq.stream.sockets import open_publisher
-from daq.stream.transcript import Block, received
+from daq.stream.transcript import BLOCKS, Block, received
 from daq.stream.update import Map
 
 STATUS_EVERY: Final = 0.5  # s
@@ -34,7 +34,6 @@ REST: Final = 0.3  # s that a stop waits for the core's last block
 SYNC_EVERY: Final = 1.0  # s between two waits for the disk
 NICE: Final = 5  # a file may wait, the core may not
 CLOCK_EVERY: Final = 1.0  # s between two records of the clocks' relation
-BLOCKS: Final = "application/x-jointwatch-readings"  # media type of a block
 
 
 def run(_: str, config: Config, runtime: Path, life: Life) -> None:

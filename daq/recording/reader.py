@@ -9,14 +9,16 @@ from mcap.records import Attachment, Channel, McapRecord, Message, Metadata
 from pydantic import ValidationError
 
 from daq.config.sections import Config
-from daq.recording.columns import RecordingError
 from daq.recording.folder import recordings
-from daq.recording.process import BLOCKS
 from daq.stream import transcript
-from daq.stream.transcript import Block
+from daq.stream.transcript import BLOCKS, Block
 from drivers.files.mcap_records import records
 
 SUFFIX: Final = ".mcap"
+
+
+class RecordingError(Exception):
+    """The recording cannot be read, or has not what the table names; the text is the one line to show."""
 
 
 class Said(NamedTuple):

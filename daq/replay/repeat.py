@@ -1,14 +1,10 @@
-"""`jointwatch replay RECORDING CONFIG`: our own recording through the pipeline again, the same updates bit for bit.
+"""Our own recording through the pipeline again, the same updates bit for bit.
 
-Everything that is not a pure function of the readings is in the recording (see daq/transcript.py). Where a start of the
-core went over several files, those before are found beside this one and played first, unheard.
+Everything that is not a pure function of the readings is in the recording (see daq/stream/transcript.py). Where a
+start of the core went over several files, those before are found beside this one and played first, unheard.
 """
 
-import argparse
 import itertools
-import os
-import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -17,17 +13,14 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
-from daq.config.load import load
 from daq.config.routes import Route, routes
 from daq.config.sections import Config
-from daq.config.words import ConfigError
 from daq.core.joint_line import Message
 from daq.core.pipeline import Pipeline
 from daq.core.replayable_executor import Latch
-from daq.recording.columns import RecordingError
 from daq.recording.json_channels import finite
-from daq.recording.reader import before, blocks, configuration, said
-from daq.replay.replay import Played, line, tell
+from daq.recording.reader import RecordingError, before, blocks, configuration, said
+from daq.replay.replay import Played
 from daq.stream.transcript import Batch, Block
 from daq.stream.update import Map
 from estimators.refit.inline import Inline
@@ -151,33 +144,3 @@ def compare(repetition: Repetition) -> int:
             )
         same += 1
     return same
-
-
-def run(options: argparse.Namespace) -> int:
-    """The command."""
-    begin = time.monotonic()
-    try:
-        repetition = Repetition([options.file], load(options.config))
-        if options.check:
-            print(f"{compare(repetition)} updates, the same to the bit")
-            return 0
-        for turn in repetition.lead().turns():
-            if options.speed is not None:
-                ahead = (turn.batch.watched - (repetition.played.first or turn.batch.watched)) * 1e-9 / options.speed
-                time.sleep(max(0.0, begin + ahead - time.monotonic()))
-            for message in turn.messages if options.json else ():
-                print(line(message))
-    except ConfigError as error:
-        print(error, file=sys.stderr)
-        return 78
-    except RecordingError as error:
-        print(f"jointwatch: {error}", file=sys.stderr)
-        return 1
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    for gap in repetition.gaps:
-        print(f"not the same as it was: {gap}", file=sys.stderr)
-    wall = time.monotonic() - begin
-    tell(repetition.pipeline, {}, repetition.played, wall, sys.stderr if options.json else sys.stdout)
-    return 0

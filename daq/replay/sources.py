@@ -1,4 +1,8 @@
-"""daq/replay/sources.py."""
+"""Readings of any recording that is not our own.
+
+Logs of CAN frames (decoded by the layout of the configuration's own driver), a CSV file that a file driver describes,
+columns of JOINT.ROLE in SI (see daq/recording/columns.py), or Readings as they are (.npz with the array `readings`).
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -9,7 +13,8 @@ from numpy.typing import NDArray
 
 from daq.config.routes import routes, wanted
 from daq.config.sections import Config
-from daq.recording.columns import Columns, RecordingError, read
+from daq.recording.columns import Columns, read
+from daq.recording.reader import RecordingError
 from drivers.can.bus import CanBusSettings
 from drivers.decode.decoder import Decoder
 from drivers.files.can_log import LogFile
@@ -17,8 +22,6 @@ from drivers.files.player import CsvFile, FileSettings, Recording
 from drivers.reading import READING, empty
 
 Batch = NDArray[np.void]
-
-
 Counts = dict[str, Counter[str]]  # driver → cause → count
 
 

@@ -1,4 +1,7 @@
-"""What each joint was when it was commissioned, and the file that holds it."""
+"""What each joint was when it was commissioned: one file of a robot's joints, replaced as a whole.
+
+A baseline that is replaced stays in the file behind the new one.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +16,6 @@ from estimators.quantities import Settings
 TOPIC: Final = b"baselines"  # between outlet and core
 KEPT: Final = 20  # baselines of one joint
 JUDGED: Final = (Status.VALID, Status.HELD)  # the values of which can be trusted
-
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 

@@ -1,4 +1,4 @@
-"""daq/state/files.py."""
+"""Files that outlive a restart: where they lie, how they are replaced as a whole, and the token of the page."""
 
 import contextlib
 import os

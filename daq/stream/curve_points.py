@@ -25,5 +25,5 @@ def pack(joint: str, inspection: Inspection, epoch: int) -> tuple[bytes, bytes]:
 
 
 def points(update: Map) -> NDArray[np.float64]:
-    """Its rows: (points, 5), Unix time (s), then estimators.curves.POINT."""
+    """Its rows: (points, 5), Unix time (s), then estimators.models.curves.POINT."""
     return np.frombuffer(update["points"], "<f8").reshape(-1, 1 + len(POINT))

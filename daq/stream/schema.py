@@ -1,4 +1,4 @@
-"""JSON Schema of every public topic, and `jointwatch schema`, which prints it.
+"""JSON Schema of every public topic.
 
 A number that is not known yet is NaN in the stream (msgpack) and left out of the recording (JSON has no NaN); only what
 is always known is required. Written for simple readers: one plain type a field, no references, no unions.

@@ -23,6 +23,7 @@ Message = tuple[bytes, bytes]  # topic, msgpack map
 
 BLOCK: Final = 0.04  # s in one block: what a kill can cost, twice over
 QUEUE: Final = 250  # blocks that wait for a busy disk (10 s, 5 MB) before some are lost, and counted
+BLOCKS: Final = "application/x-jointwatch-readings"  # media type of a block in a recording
 WIRE: Final = struct.Struct("<QQ")  # boot, number
 
 
@@ -33,7 +34,7 @@ class Batch(NamedTuple):
     epoch: int  # ns from CLOCK_MONOTONIC to Unix time
     watched: int  # monotonic ns at which silence was looked for
     clock: Sequence[int]  # monotonic ns, every answer that the pipeline had when it asked for the time
-    refits: Sequence[int]  # whose result counted from here on, see daq.latch
+    refits: Sequence[int]  # whose result counted from here on, see daq.core.replayable_executor
     baseline: Mapping[str, Any] | None  # the baseline that held from here on, where it changed
     resumed: Mapping[str, Any] | None = None  # joint → the state that it went on from, at the core's start
 

@@ -4,7 +4,7 @@ Every message on the public stream is two frames, ``[topic][msgpack map]``; ever
 (Unix seconds of the instant it speaks of), ``v``, ``robot``, ``seq`` (counts up by one per topic, so a subscriber sees
 every loss) and ``boot`` (changes when the core restarts, and with it seq starts at 0); what speaks of one joint carries
 ``joint``. When someone joins, last values are sent again, to all: a seq that was there already says nothing new.
-`daq/schema.py` has every field.
+`daq/stream/schema.py` has every field.
 
 Topics between core, supervisor and outlet that never leave the machine are in ``INTERNAL``.
 """
@@ -100,7 +100,7 @@ class Publication:
         return f"residual/{self.joint}".encode(), msgpack.packb(body)
 
     def drift(self, drift: Map, timestamp: float) -> tuple[bytes, bytes]:
-        """`drift/<joint>`: a joint against its baseline, see daq.drift."""
+        """`drift/<joint>`: a joint against its baseline, see daq.core.drift."""
         return f"drift/{self.joint}".encode(), msgpack.packb(self.head("drift", timestamp) | drift)
 
     def event(

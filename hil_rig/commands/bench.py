@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-FOLDER: Final = Path(__file__).parents[1] / "tests" / "benchmarks"
+FOLDER: Final = Path(__file__).parents[2] / "tests" / "benchmarks"
 
 
 def main() -> int:

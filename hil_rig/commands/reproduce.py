@@ -11,7 +11,7 @@ from daq.subscriber import Subscriber
 from hil_rig.live import Live, LiveError
 from hil_rig.verdict import Row, as_json, as_table
 
-EMPS: Final = Path(__file__).parents[2] / "shared/data/emps/nlid_emps_sim_data_training.mat"
+EMPS: Final = Path(__file__).parents[3] / "shared/data/emps/nlid_emps_sim_data_training.mat"
 
 # Janot, Gautier, Brunot 2019: published value, unit, and the tolerance of a live estimate at the end of the recording
 EMPS_PUBLISHED: Final = {

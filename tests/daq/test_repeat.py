@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 from daq.__main__ import main
-from daq.recording.columns import RecordingError
 from daq.recording.folder import recordings
-from daq.recording.reader import before, blocks, said
+from daq.recording.reader import RecordingError, before, blocks, said
 from estimators.refit.job import warm
 from hil_rig.live import Live
 

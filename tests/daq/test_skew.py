@@ -9,7 +9,8 @@ import pytest
 
 from daq.__main__ import main
 from daq.config.words import ConfigError
-from daq.recording.columns import RecordingError, load_columns, read
+from daq.recording.columns import load_columns, read
+from daq.recording.reader import RecordingError
 
 ROOT = Path(__file__).parents[2]
 KR300 = ROOT.parent / "shared/data/kr300"

@@ -8,11 +8,13 @@ import json
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from daq.commands.codes import EXIT_RUNTIME, refuse
 from daq.commands.doctor import host as doctor_host
 from daq.commands.doctor.bus import Talk, talks
 from daq.commands.doctor.bus import load as bus_load
@@ -57,17 +59,30 @@ CAUSES: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("config", nargs="?", type=Path)
+    parser.add_argument("--interface", default="socketcan", help='of python-can: "socketcan", "slcan", …')
+    parser.add_argument("--channel", help="a bus to listen to: can0, /dev/ttyACM0, …")
+    parser.add_argument("--bitrate", type=int, metavar="N", help="bit/s")
+    parser.add_argument("--port", help="a serial line to listen to")
+    parser.add_argument("--baudrate", type=int, default=115200, metavar="N")
+    parser.add_argument("--seconds", type=float, default=3.0, metavar="S", help="to listen (3)")
+    parser.add_argument("--explain", action="store_true", help="say why, and every remedy")
+    parser.add_argument("--data-bitrate", type=int, metavar="N", help="bit/s of CAN FD's data")
+    parser.add_argument("--json", action="store_true")
+
+
 def run(options: argparse.Namespace) -> int:
-    """The command."""
+    """Look, listen, and tell."""
     findings: list[Finding] = []
     data: dict[str, Any] = {}
     proposal = ""
     if options.config is not None:
         try:
             config = load(options.config)
-        except ConfigError as error:
-            print(error, file=sys.stderr)
-            return 78
+        except ConfigError as mistakes:
+            return refuse(mistakes)
         findings += doctor_host.host()
         for name in config.drivers:
             findings += _driver(name, config, options.seconds, data)
@@ -88,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
         for finding in findings:
             tell(finding, options.explain)
         print(proposal, end="")
-    return 1 if any(finding.level == BAD for finding in findings) else 0
+    return EXIT_RUNTIME if any(finding.level == BAD for finding in findings) else 0
 
 
 def tell(finding: Finding, explain: bool) -> None:

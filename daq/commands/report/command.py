@@ -3,17 +3,24 @@
 import argparse
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Final
 
+from daq.commands.codes import fail
 from daq.commands.report.document import document
 from daq.commands.report.run import gather
-from daq.recording.columns import RecordingError
+from daq.recording.reader import RecordingError
 
 BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome")
 TIMEOUT: Final = 120.0  # s that a browser may take
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("recording", nargs="+", type=Path, help=".mcap, consecutive ones in order")
+    parser.add_argument("--out", type=Path, metavar="FILE", help=".html; beside the first recording by default")
+    parser.add_argument("--pdf", action="store_true", help="and the same as PDF (needs chromium)")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -27,11 +34,11 @@ def run(options: argparse.Namespace) -> int:
         if options.pdf:
             print(_pdf(page))
     except RecordingError as error:
-        return _fail(str(error))
+        return fail(error)
     except OSError as error:
-        return _fail(f"{error.filename or page}: {error.strerror}")
+        return fail(f"{error.filename or page}: {error.strerror}")
     except subprocess.SubprocessError as error:
-        return _fail(f"no PDF: {error}")
+        return fail(f"no PDF: {error}")
     return 0
 
 
@@ -48,8 +55,3 @@ def _pdf(page: Path) -> Path:
     if not target.exists():
         raise subprocess.SubprocessError(f"{browser} wrote nothing")
     return target
-
-
-def _fail(text: str) -> int:
-    print(f"jointwatch: {text}", file=sys.stderr)
-    return 1

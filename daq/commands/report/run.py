@@ -36,7 +36,7 @@ class JointRun:
         self.units = {one.name: one.unit for one in (*model.parameters, *model.nonlinear)}
         self.phases: Counter[str] = Counter()  # updates by phase
         self.status, self.reasons = "unestimated", list[str]()  # the last ones
-        self.drift: Map = {}  # the newest, see daq.schema; empty without a baseline
+        self.drift: Map = {}  # the newest, see daq.stream.schema; empty without a baseline
         self.points: Floats = np.zeros((0, 1 + len(POINT)))  # time, then POINT
         self.excitation: Floats = np.zeros(0)
         self.samples = 0

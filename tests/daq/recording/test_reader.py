@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 from mcap.records import Attachment, Message
 
-from daq.recording.columns import RecordingError
 from daq.recording.mcap_file import McapFile
-from daq.recording.process import BLOCKS
-from daq.recording.reader import blocks, said
+from daq.recording.reader import RecordingError, blocks, said
 from daq.stream import transcript
-from daq.stream.transcript import Batch, Block
+from daq.stream.transcript import BLOCKS, Batch, Block
 from drivers.files.mcap_records import records
 from drivers.reading import READING
 

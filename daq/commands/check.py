@@ -1,0 +1,27 @@
+"""`jointwatch check CONFIG`: every mistake of a configuration at once, or where each channel comes from."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from daq.commands.codes import refuse
+from daq.config.load import load
+from daq.config.routes import routes
+from daq.config.words import ConfigError
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("config", type=Path)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check it."""
+    try:
+        config = load(options.config)
+    except ConfigError as mistakes:
+        return refuse(mistakes)
+    for route in routes(config):
+        print(f"{route.joint}.{route.role} <- {route.driver}.{route.signal}")
+    print(f"{options.config}: good", file=sys.stderr)
+    return 0

@@ -1,0 +1,65 @@
+"""`jointwatch listen`: the live updates, a line each."""
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from daq.commands.codes import fail
+from daq.stream.keys import KeyFileError
+from daq.subscriber import Subscriber
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("--endpoint", default="tcp://127.0.0.1:5556")
+    parser.add_argument("--topic", default="", help="e.g. estimate/ or estimate/elbow")
+    parser.add_argument("--json", action="store_true", help="one JSON object per line")
+    parser.add_argument("--key", type=Path, help="our .key_secret, where the stream is locked")
+    parser.add_argument("--server-key", type=Path, help="the server's .key")
+    parser.add_argument("--count", type=int, metavar="N", help="stop after N updates")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print until Ctrl-C, SIGTERM, or --count."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    left = options.count
+    try:
+        opened = Subscriber(options.endpoint, (options.topic,), key=options.key, server_key=options.server_key)
+    except (ValueError, KeyFileError) as error:
+        return fail(error)
+    try:
+        with contextlib.suppress(KeyboardInterrupt), opened as subscriber:
+            for topic, update in subscriber:
+                print(json.dumps(update) if options.json else _line(topic, update), flush=True)
+                left = None if left is None else left - 1
+                if left == 0:
+                    break
+            if subscriber.gaps:
+                print(f"lost on the way: {dict(subscriber.gaps)}", file=sys.stderr)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _line(topic: str, update: dict[str, object]) -> str:
+    """One update for a person."""
+    clock = time.strftime("%H:%M:%S", time.localtime(float(str(update["timestamp"]))))
+    parameters, deviations = update.get("parameters"), update.get("deviations")
+    if isinstance(parameters, dict) and isinstance(deviations, dict):
+        values = "  ".join(f"{name} {value:.5g} ± {deviations[name]:.2g}" for name, value in parameters.items())
+        return f"{clock} {topic:24} {update['phase']:9} {values}"
+    if "joints" in update:
+        return f"{clock} {topic:24} {update['robot']}, configuration {update['configuration']}"
+    if "drifted" in update:
+        percent = update["percent"]
+        found = percent.items() if isinstance(percent, dict) else ()
+        return f"{clock} {topic:24} {'  '.join(f'{name} {value:+.1f} %' for name, value in found)}"
+    if "residual" in update:
+        words = (f"{name} {update[name]:9.4f}" for name in ("measured", "predicted", "residual"))
+        return f"{clock} {topic:24} {'  '.join(words)} {update['unit']}"
+    return f"{clock} {topic:24} {update.get('kind', '')}: {update.get('text', '')}"

@@ -1,0 +1,132 @@
+"""`jointwatch replay RECORDING CONFIG`: a recording through the same pipeline, offline; two runs are equal bit for bit.
+
+Of our own recordings it repeats every turn of the core's loop, and with --check compares what is said with what was.
+"""
+
+import argparse
+import json
+import math
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import msgpack
+
+from daq.commands.codes import fail, refuse
+from daq.config.load import load
+from daq.config.sections import Config
+from daq.config.words import ConfigError
+from daq.core.joint_line import Message
+from daq.core.pipeline import Pipeline
+from daq.recording.columns import Columns, load_columns
+from daq.recording.reader import SUFFIX, RecordingError
+from daq.replay.repeat import Repetition, compare
+from daq.replay.replay import BOOT, Played, play
+from daq.replay.sources import Counts, readings_of
+from drivers.base import DriverError
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("file", type=Path, help="our own .mcap; candump, ASC, BLF, …; .csv, .npz or .mat")
+    parser.add_argument("config", type=Path)
+    parser.add_argument("--check", action="store_true", help="of an .mcap: compare with what was said, bit for bit")
+    parser.add_argument("--columns", type=Path, help="table of a recording's columns (see docs/skew.md)")
+    parser.add_argument("--driver", help="the CAN driver that a log is of, where there are several")
+    parser.add_argument("--speed", type=float, metavar="N", help="times the recording's own; default: all there is")
+    parser.add_argument("--json", action="store_true", help="every update, one JSON object per line")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Play it, then tell the final estimates and every loss: on stdout, or with --json on stderr."""
+    try:
+        config = load(options.config)
+        if options.file.suffix.lower() == SUFFIX:
+            return _repeat(options, config)
+        return _play(options, config, None if options.columns is None else load_columns(options.columns))
+    except ConfigError as mistakes:
+        return refuse(mistakes)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _play(options: argparse.Namespace, config: Config, columns: Columns | None) -> int:
+    """Of any other kind: what there is of one that breaks off counts."""
+    counts: Counts = {}
+    pipeline = Pipeline(config, BOOT)
+    begin = time.monotonic()
+    failed = ""
+    played = Played()
+    try:
+        source = readings_of(options.file, config, counts, options.driver, columns)
+        for message in play(pipeline, source, played, options.speed):
+            if options.json:
+                print(line(message))
+    except (DriverError, RecordingError) as error:
+        failed = str(error)
+    tell(pipeline, counts, played, time.monotonic() - begin, sys.stderr if options.json else sys.stdout)
+    if not failed and not played.readings:
+        failed = f"{options.file}: none of its frames carries a configured signal"
+    return fail(failed) if failed else 0
+
+
+def _repeat(options: argparse.Namespace, config: Config) -> int:
+    """Of our own: turn by turn."""
+    begin = time.monotonic()
+    try:
+        repetition = Repetition([options.file], config)
+        if options.check:
+            print(f"{compare(repetition)} updates, the same to the bit")
+            return 0
+        for turn in repetition.lead().turns():
+            if options.speed is not None:
+                ahead = (turn.batch.watched - (repetition.played.first or turn.batch.watched)) * 1e-9 / options.speed
+                time.sleep(max(0.0, begin + ahead - time.monotonic()))
+            for message in turn.messages if options.json else ():
+                print(line(message))
+    except RecordingError as error:
+        return fail(error)
+    for gap in repetition.gaps:
+        print(f"not the same as it was: {gap}", file=sys.stderr)
+    wall = time.monotonic() - begin
+    tell(repetition.pipeline, {}, repetition.played, wall, sys.stderr if options.json else sys.stdout)
+    return 0
+
+
+def line(message: Message) -> str:
+    """One JSON object; null for what is not known."""
+    topic, body = message
+    return json.dumps({"topic": topic.decode()} | _finite(msgpack.unpackb(body)), ensure_ascii=False)
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(one) for key, one in value.items()}
+    return [_finite(one) for one in value] if isinstance(value, list) else value
+
+
+def tell(pipeline: Pipeline, counts: Counts, played: Played, wall: float, stream: Any) -> None:
+    """Final estimates and every counter."""
+    seconds = (played.last - played.first) * 1e-9
+    speed = seconds / wall if wall > 0 else math.inf
+    print(f"{played.readings} readings of {seconds:.3f} s in {wall:.2f} s ({speed:.0f}×)", file=stream)
+    for name, causes in counts.items():
+        losses = (f", {cause} {count}" for cause, count in causes.items() if count and cause != "frames")
+        print(f"{name}: frames {causes['frames']}{''.join(losses)}", file=stream)
+    for joint in pipeline.lines:
+        estimate = joint.estimator.estimate()
+        missing = {**joint.aligner.lost(), "interpolated": joint.aligner.interpolated()}
+        lost = ", ".join(f"{cause} {count}" for cause, count in missing.items())
+        print(f"{joint.name}: {estimate.phase}, {estimate.status}; {joint.samples} samples; {lost}", file=stream)
+        for reason in estimate.reasons:
+            print(f"    {reason}", file=stream)
+        if estimate.spectrum.values:
+            print(f"    {estimate.spectrum}", file=stream)
+        for parameter, value, deviation in zip(estimate.names, estimate.values, estimate.deviations, strict=True):
+            print(f"    {parameter:20} {value:14.6g} ± {deviation:.2g}", file=stream)
