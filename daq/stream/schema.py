@@ -121,11 +121,11 @@ def _meta(_: Iterable[str]) -> Schema:
         "one parameter",
         {
             "unit": _text("SI"),
-            "low": _number("plausible range, from"),
-            "high": _number("plausible range, to"),
+            "low": _number("plausible range, from; in recordings left out where it has no end"),
+            "high": _number("plausible range, to; the same"),
             "equation": _text("where it is defined"),
         },
-        ("unit", "low", "high", "equation"),
+        ("unit", "equation"),
     )
     joint = _object(
         "one joint",
