@@ -47,7 +47,7 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     rebasing = Rebasing(context, endpoint(runtime, "baselines"), place(config, "baseline.json"))
     gc.collect()
     gc.freeze()  # what lives now lives to the end: a collection need not look at it
-    with Receiver(endpoint(runtime, "readings")) as receiver:
+    with Receiver(endpoint(runtime, "readings"), runtime / "readings.heard") as receiver:
         life.ready()
         log.info("identifying %s", ", ".join(line.name for line in pipeline.lines))
         due = look = introduce = 0.0

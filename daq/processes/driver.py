@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from daq.config.routes import wanted
 from daq.config.sections import Config
+from daq.processes.complaint import Complaint
 from daq.processes.heartbeat import Life
 from daq.processes.process import CannotStartError, Stop, endpoint, log
 from daq.stream.channel import Sender
@@ -27,6 +28,7 @@ def run(name: str, settings: Config, runtime: Path, life: Life) -> None:
     totals: dict[str, int] = {}
     opened = restarted = (runtime / f"{name}.opened").exists()
     pause = BACK_OFF[0]
+    link = Complaint()
     while not stop.asked:
         life.beat()
         driver = settings.drivers[name].open(wanted(settings, name))
@@ -34,13 +36,15 @@ def run(name: str, settings: Config, runtime: Path, life: Life) -> None:
             with driver:
                 (runtime / f"{name}.opened").touch()
                 life.ready()
-                log.info("open again" if opened else "open")
+                if not opened:
+                    log.info("open")
                 opened, pause = True, BACK_OFF[0]
-                _serve(driver, sender, stop, totals, life)
+                _serve(driver, sender, stop, totals, life, link)
         except LinkError as error:
             if not opened and not restarted:
                 raise CannotStartError(f"driver {name}: {error}") from error
-            log.warning("%s; trying again in %.1f s", error, pause)
+            life.ready()  # its work is now to try again
+            link.wrong(str(error))
             sender.report(False, totals, str(error))
             time.sleep(pause)
             pause = min(2 * pause, BACK_OFF[1])
@@ -54,7 +58,7 @@ def run(name: str, settings: Config, runtime: Path, life: Life) -> None:
     sender.close()
 
 
-def _serve(driver: Driver, sender: Sender, stop: Stop, totals: dict[str, int], life: Life) -> None:
+def _serve(driver: Driver, sender: Sender, stop: Stop, totals: dict[str, int], life: Life, link: Complaint) -> None:
     """Read until the wire is lost (LinkError) or a stop is asked; totals go on over re-opened wires."""
     before = dict(totals)
     due = 0.0
@@ -68,8 +72,11 @@ def _serve(driver: Driver, sender: Sender, stop: Stop, totals: dict[str, int], l
                 sender.send(readings)
             now = time.monotonic()
             if cause != known:
-                log.warning("%s", cause or "data again")
                 due = now
+            if cause:
+                link.wrong(cause)
+            elif len(readings):
+                link.right("data again")
             if now >= due:
                 due = now + REPORT_EVERY
                 _add(totals, before, driver)
