@@ -2,8 +2,9 @@
 
 import ipaddress
 import re
+import ssl
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Final, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -31,6 +32,7 @@ def _matching(pattern: str, expected: str) -> AfterValidator:
     return AfterValidator(match)
 
 
+LAST_PORT: Final = 65535
 Name = Annotated[str, _matching(r"[A-Za-z0-9_-]+", "letters, digits, _ and - only")]
 SignalName = Annotated[str, _matching(r"[^.]+\.[^.]+\.[^.]+", "driver.MESSAGE.signal")]
 Endpoint = Annotated[str, _matching(r"tcp://[^:/]+:\d+|ipc://.+", "tcp://HOST:PORT or ipc://PATH")]
@@ -84,6 +86,34 @@ class Curve(Section):
         return clients
 
 
+class Tls(Section):
+    """The page's certificate; relative paths are relative to the configuration's file."""
+
+    certificate: Path = Field(description="PEM, with those between it and its root")
+    key: Path = Field(description="PEM, its private key, without a password")
+
+    @field_validator("certificate", "key")
+    @classmethod
+    def _in_folder(cls, path: Path, info: ValidationInfo) -> Path:
+        return Path((info.context or {}).get("folder") or "") / path
+
+    @model_validator(mode="after")
+    def _a_pair(self) -> Self:
+        for file in (self.certificate, self.key):
+            try:
+                with file.open("rb"):
+                    pass
+            except OSError as error:
+                raise ValueError(f"{file}: cannot be read: {(error.strerror or str(error)).lower()}") from None
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.certificate, self.key, password="")
+        except (ssl.SSLError, OSError, ValueError) as error:
+            raise ValueError(
+                f"expected a certificate and its key, found {self.certificate}, {self.key}: {error}"
+            ) from None
+        return self
+
+
 class Publish(Section):
     """What goes out, and where."""
 
@@ -91,15 +121,53 @@ class Publish(Section):
     curve: Curve | None = Field(default=None, description="who may subscribe; without it everyone who reaches endpoint")
     insecure: bool = Field(default=False, description="serve an address that others reach without any lock")
     page: str = Field(default="http://127.0.0.1:8080", description="dashboard, and /metrics for Prometheus")
+    tls: Tls | None = Field(default=None, description="certificate and key of a page at https://")
+    token: Path | None = Field(default=None, description="file (0600) of the token that allows to set baselines")
     rate: float = Field(default=50.0, gt=0, le=1000, description="Hz, updates per joint")
 
     @field_validator("page")
     @classmethod
     def _an_address(cls, page: str) -> str:
         address = urlsplit(page)
-        if address.scheme != "http" or not address.hostname or address.port is None or address.path not in ("", "/"):
+        try:
+            good = address.scheme in ("http", "https") and address.hostname and address.port is not None
+        except ValueError as error:
+            raise ValueError(f"expected http://HOST:PORT with a port from 0 to 65535: {error}") from None
+        if not good or address.path not in ("", "/"):
             raise ValueError("expected http://HOST:PORT, for example http://127.0.0.1:8080")
         return page
+
+    @field_validator("endpoint")
+    @classmethod
+    def _a_port(cls, endpoint: str) -> str:
+        if endpoint.startswith("tcp://") and int(endpoint.rpartition(":")[2][:9]) > LAST_PORT:
+            raise ValueError(f"expected a port from 0 to {LAST_PORT}, found {endpoint.rpartition(':')[2]}")
+        return endpoint
+
+    @field_validator("token")
+    @classmethod
+    def _token_in_folder(cls, path: Path | None, info: ValidationInfo) -> Path | None:
+        return path and Path((info.context or {}).get("folder") or "") / path
+
+    @model_validator(mode="after")
+    def _one_port_each(self) -> Self:
+        host, port = self.address
+        stream, _, number = self.endpoint.removeprefix("tcp://").rpartition(":")
+        if self.endpoint.startswith("tcp://") and int(number) == port != 0 and _meet(host, stream):
+            raise ValueError(f"expected a port of its own for the page, found {port}, which is the stream's")
+        return self
+
+    @model_validator(mode="after")
+    def _page_locked_or_local(self) -> Self:
+        host, _ = self.address
+        if self.page.startswith("https:") != (self.tls is not None):
+            raise ValueError("expected both a page at https:// and tls = { certificate, key }, found one of them")
+        if not _is_local(host) and self.tls is None and not self.insecure:
+            raise ValueError(
+                f"expected tls for the public page {self.page}, found none: everyone on the network could read the "
+                "token on its way (https:// and tls = { certificate, key }; insecure = true allows it without)"
+            )
+        return self
 
     @model_validator(mode="after")
     def _locked_or_local(self) -> Self:
@@ -147,6 +215,12 @@ class Record(Section):
                 f"expected to keep at least one file of {self.file_size:g} bytes, found keep = {self.keep:g}"
             )
         return self
+
+
+def _meet(one: str, other: str) -> bool:
+    """Whether two hosts are, or contain, the same address."""
+    everywhere = ("*", "0.0.0.0", "[::]", "::")
+    return one == other or one in everywhere or other in everywhere or (_is_local(one) and _is_local(other))
 
 
 def _is_local(host: str) -> bool:
