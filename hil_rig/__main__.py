@@ -21,7 +21,8 @@ from hil_rig.configuration import toml
 from hil_rig.messages import NODES
 from hil_rig.plants import RIGS
 from hil_rig.plants.base import Jump, Plant, RigError
-from hil_rig.wire.emulator import WIRES, Wire
+from hil_rig.wire import WIRES
+from hil_rig.wire.base import Wire
 from hil_rig.wire.faults import KINDS, Faults
 from hil_rig.wire.player import Player, Robot
 

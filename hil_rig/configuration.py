@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from hil_rig.messages import COUNTER, Field, Message
 from hil_rig.plants.base import Plant
-from hil_rig.wire.emulator import Wire
+from hil_rig.wire.base import Wire
 from hil_rig.wire.player import Robot
 
 DRIVER: Final = "wire"

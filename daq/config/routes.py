@@ -1,16 +1,18 @@
 """The table of channels: which signal of which driver feeds which role of which joint."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from daq.config.sections import Config
 from drivers.base import Wanted
+
+COUNTER: Final = "counter"  # role of a device's own count, or of its time
 
 
 class Route(NamedTuple):
     """One line of the table of channels: which signal of which driver feeds which role of which joint."""
 
     joint: str
-    role: str  # a channel's role, or "counter" (the device's own time stands in its place)
+    role: str  # a channel's role, or COUNTER (the device's own time stands in its place)
     driver: str
     signal: str  # MESSAGE.signal
     scale: float
@@ -26,10 +28,10 @@ def routes(config: Config) -> list[Route]:
             table.append(Route(name, role, driver, signal, channel.scale, channel.offset))
         if joint.counter is not None:
             driver, signal = joint.counter.signal.split(".", 1)
-            table.append(Route(name, "counter", driver, signal, 1.0, 0.0))
+            table.append(Route(name, COUNTER, driver, signal, 1.0, 0.0))
         if joint.device_time is not None:
             driver, signal = joint.device_time.signal.split(".", 1)
-            table.append(Route(name, "counter", driver, signal, joint.device_time.scale, 0.0))
+            table.append(Route(name, COUNTER, driver, signal, joint.device_time.scale, 0.0))
     return table
 
 

@@ -12,12 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from daq.config.routes import Route
+from daq.config.routes import COUNTER, Route
 from daq.config.sections import Joint
 from estimators.alignment.resampler import Resampler
 from estimators.quantities import Floats, Nanoseconds
-
-COUNTER = "counter"
 
 
 class Aligner:

@@ -1,8 +1,8 @@
 """What the estimators know, handed out every few seconds, so that a core that died goes on from there.
 
 The core hands out one joint's state at a time; a thread of the outlet writes (daq/state/checkpoint_file.py), so that no
-disk is touched while the core runs. A state counts for the same settings, the same program and a few minutes; else
-the joint starts anew.
+disk is touched while the core runs. A state counts for the same settings, the same program and a few minutes; else the
+joint starts anew.
 """
 
 import hashlib

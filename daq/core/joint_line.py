@@ -16,6 +16,7 @@ from daq.core.drift import EVERY, Drift
 from daq.state.baselines import JUDGED, Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
+from estimators.online.joint import JointEstimator
 from estimators.quantities import Floats, Nanoseconds
 
 Message = tuple[bytes, bytes]  # topic, msgpack map
@@ -30,7 +31,7 @@ class JointLine:
         self, name: str, joint: Joint, publication: Publication, interval: int, executor: Executor | None
     ) -> None:
         self.name = name
-        self._build = partial(joint.build, 1.0 / joint.rate, executor)
+        self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor)
         self.estimator = self._build()
         self.aligner = Aligner(joint, self.estimator.channels)
         self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, taken off

@@ -1,30 +1,32 @@
-"""Recordings in columns (.mat, .npz, .csv) → the channels of joints in SI: a table says which column is what.
+"""The channels of joints in SI, from recordings in columns (.mat, .npz, .csv) or our own: a table says what is what.
 
     time = "rec.time_cont"                 # s; or time_unit = "ms"; or rate = 250.0 instead
     [joints.axis1]
     position = { column = "rec.act_pos_mot_deg[0]", unit = "deg" }
     link_position = { column = "rec.act_pos_se_deg[0]", unit = "deg" }
 
-Without a table the columns must be called `time` and `JOINT.ROLE`, in SI. In a .mat file a dot leads into a structure,
-[i] picks one row or column (from 0), whichever is not time.
+One table holds all joints of a robot, for as many recordings as there are. Without a table the columns must be called
+`time` and `JOINT.ROLE`, in SI. In a .mat file a dot leads into a structure, [i] picks one row or column (from 0),
+whichever is not time. Our own recordings need no table: their channels are the configuration's.
 """
 
 import re
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Final, Self
 
 import numpy as np
 from pydantic import Field, model_validator
-from scipy.io import loadmat
 
 from daq.config.load import read_toml, validate
+from daq.config.routes import routes
 from daq.config.sections import Name, Section
-from daq.recording.reader import RecordingError
+from daq.recording.reader import SUFFIX, RecordingError, blocks, configuration
 from drivers.base import nearest
+from drivers.reading import READING
 from drivers.units import Quantity, Scale
 from estimators.alignment.channel_delay import Series
+from estimators.numerics.named_arrays import arrays
 from estimators.quantities import Floats
 
 Channels = dict[str, dict[str, Series]]  # joint → role → channel
@@ -68,27 +70,77 @@ def load_columns(file: Path) -> Columns:
 
 
 def read(file: Path, columns: Columns | None) -> Channels:
-    """The channels of a recording. Raises RecordingError."""
+    """The channels of a recording, each on times of its own. Raises RecordingError with every mistake found."""
+    if file.suffix.lower() == SUFFIX:
+        return _of_our_own(file, columns)
     table = _table(file)
     if columns is None:
         columns = _by_name(file, table)
-    if columns.time is None:
-        length = max(max(np.shape(one)) for one in table.values())
-        time = np.arange(length) / float(columns.rate or 1)
-    else:
-        factor = Quantity(unit=columns.time_unit).conversion("").factor
-        time = _pick(file, table, columns.time, 0) * factor
+    problems: list[str] = []
+    time = _time(table, columns, problems)
     found: Channels = {}
     for joint, roles in columns.joints.items():
         found[joint] = {}
         for role, column in roles.items():
-            raw = _pick(file, table, column.column, len(time))
-            if len(raw) != len(time):
-                raise RecordingError(f"{file}: {column.column} has {len(raw)} rows, time has {len(time)}")
+            try:
+                raw = _pick(table, column.column, len(time))
+            except ValueError as mistake:
+                problems.append(str(mistake))
+                continue
+            if len(time) and len(raw) != len(time):
+                problems.append(f"{column.column} has {len(raw)} rows, time has {len(time)}")
+                continue
             unit = column.conversion("")
             value = column.scale * (unit.factor * raw + unit.offset) + column.offset
-            found[joint][role] = Series(time, value if column.wrap is None else _unwrapped(value, column.wrap))
+            found[joint][role] = Series(time, _unwrapped(value, column.wrap))
+    if problems:
+        raise RecordingError("\n".join(f"{file}: {problem}" for problem in dict.fromkeys(problems)))
     return found
+
+
+def read_all(files: Sequence[Path], columns: Columns | None) -> list[Channels]:
+    """The channels of recordings that one table describes, each a run of its own.
+
+    Raises RecordingError with every mistake found in any of them.
+    """
+    found, problems = [], []
+    for file in files:
+        try:
+            found.append(read(file, columns))
+        except RecordingError as mistakes:
+            problems.append(str(mistakes))
+    if problems:
+        raise RecordingError("\n".join(problems))
+    return found
+
+
+def _of_our_own(file: Path, columns: Columns | None) -> Channels:
+    """Readings as they arrived, in SI and scaled already; times in s since the first."""
+    if columns is not None:
+        raise RecordingError(f"{file}: expected no table of columns: our own recording knows its channels")
+    config = configuration(file)
+    readings = np.concatenate([np.zeros(0, READING), *(block.readings for block in blocks(file))])
+    begin = readings["time"][:1].sum()
+    found: Channels = {name: {} for name in config.joints}
+    for index, route in enumerate(routes(config)):
+        joint = config.joints[route.joint]
+        if route.role in joint.channels:
+            mine = readings[readings["channel"] == index]
+            values = _unwrapped(mine["value"], joint.channels[route.role].wrap)
+            found[route.joint][route.role] = Series((mine["time"] - begin) * 1e-9, values)
+    return found
+
+
+def _time(table: Mapping[str, Floats], columns: Columns, problems: list[str]) -> Floats:
+    """(rows,) s; empty when it cannot be told."""
+    if columns.time is None:
+        length = max(max(np.shape(one)) for one in table.values())
+        return np.arange(length) / float(columns.rate or 1)
+    try:
+        return _pick(table, columns.time, 0) * Quantity(unit=columns.time_unit).conversion("").factor
+    except ValueError as mistake:
+        problems.append(str(mistake))
+        return np.zeros(0)
 
 
 def _by_name(file: Path, table: Mapping[str, Floats]) -> Columns:
@@ -105,71 +157,42 @@ def _by_name(file: Path, table: Mapping[str, Floats]) -> Columns:
     return Columns(time="time", joints=joints)
 
 
-def _unwrapped(values: Floats, wrap: float) -> Floats:
+def _unwrapped(values: Floats, wrap: float | None) -> Floats:
+    if wrap is None:
+        return values
     known = np.isfinite(values)
     values = values.copy()
     values[known] = np.unwrap(values[known], period=wrap)
     return values
 
 
-def _pick(file: Path, table: Mapping[str, Floats], path: str, rows: int) -> Floats:
+def _pick(table: Mapping[str, Floats], path: str, rows: int) -> Floats:
+    """One column, (rows,). Raises ValueError."""
     match = _INDEX.fullmatch(path)
-    name, index = (match[1], match[2]) if match else (path, None)
+    name, index = (match[1], int(match[2] or 0)) if match else (path, 0)
     if name not in table:
-        raise RecordingError(f'{file}: found no column "{name}", {nearest(name, table)}')
-    values = table[name].squeeze()
-    if index is not None and values.ndim == 2:
+        raise ValueError(f'found no column "{name}", {nearest(name, table)}')
+    values = np.atleast_1d(table[name].squeeze())
+    if values.ndim == 2 and match and match[2]:
         across = 0 if values.shape[1] == rows or values.shape[0] < values.shape[1] else 1
-        if int(index) >= values.shape[across]:
-            raise RecordingError(f"{file}: {name} has {values.shape[across]} columns, found [{index}]")
-        values = np.moveaxis(values, across, 0)[int(index)]
+        if index >= values.shape[across]:
+            raise ValueError(f"{name} has {values.shape[across]} columns, found [{index}]")
+        values = np.moveaxis(values, across, 0)[index]
+    elif index:
+        raise ValueError(f"{name} has one column, found [{index}]")
     if values.ndim != 1:
-        raise RecordingError(f"{file}: {name} has the shape {list(values.shape)}, expected one column: {name}[0]")
+        raise ValueError(f"{name} has the shape {list(values.shape)}, expected one column: {name}[0]")
     return values.astype(np.float64)
 
 
 def _table(file: Path) -> dict[str, Floats]:
     """Every numeric column or matrix of a file by its name."""
-    readers = {".mat": _mat, ".npz": _npz, ".csv": _csv}
-    if file.suffix.lower() not in readers:
-        raise RecordingError(f"{file}: expected one of {', '.join(readers)}, found {file.suffix or 'no ending'}")
     try:
-        table = readers[file.suffix.lower()](file)
+        table = {name: one for name, one in arrays(file).items() if one.size > 1}
     except OSError as error:
         raise RecordingError(f"{file}: {error.strerror or error}") from error
-    except Exception as error:  # damaged files make readers raise whatever they like
-        raise RecordingError(f"{file}: cannot be read: {str(error).splitlines()[0]}") from error
+    except ValueError as error:
+        raise RecordingError(f"{file}: {error}") from error
     if not table:
         raise RecordingError(f"{file}: found no numbers")
     return table
-
-
-def _mat(file: Path) -> dict[str, Floats]:
-    return dict(_leaves("", loadmat(str(file), simplify_cells=True)))
-
-
-def _npz(file: Path) -> dict[str, Floats]:
-    with file.open("rb") as stream, np.load(stream, allow_pickle=False) as data:
-        return dict(_leaves("", data))
-
-
-def _csv(file: Path) -> dict[str, Floats]:
-    with file.open(encoding="utf-8-sig") as lines, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an empty file is said by whoever finds no numbers
-        names = [name.strip().strip('"') for name in next(lines, "").split(",")]
-        rows = np.genfromtxt(lines, delimiter=",", ndmin=2, dtype=np.float64)
-    if rows.size == 0:
-        return {}
-    if rows.shape[1] != len(names):
-        raise ValueError(f"the first line names {len(names)} columns, the others have {rows.shape[1]}")
-    return dict(zip(names, rows.T, strict=True))
-
-
-def _leaves(prefix: str, node: Mapping[str, Any]) -> Iterator[tuple[str, Floats]]:
-    for key, value in node.items():
-        if key.startswith("__"):
-            continue
-        if isinstance(value, Mapping):
-            yield from _leaves(f"{prefix}{key}.", value)
-        elif isinstance(value, np.ndarray) and value.dtype.kind in "fiu" and value.ndim in (1, 2) and value.size > 1:
-            yield prefix + key, value

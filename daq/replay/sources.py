@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from daq.config.routes import routes, wanted
+from daq.config.routes import COUNTER, Route, routes, wanted
 from daq.config.sections import Config
 from daq.recording.columns import Columns, read
 from daq.recording.reader import RecordingError
@@ -69,16 +69,13 @@ def _has_columns(file: Path) -> bool:
 def _from_columns(file: Path, config: Config, columns: Columns | None) -> Iterator[Batch]:
     """One reading per channel and row; where a joint has a counter, the rows are counted."""
     channels = read(file, columns)
+    asked = routes(config)
+    missing = [one for one in asked if one.role not in channels.get(one.joint, {})]
+    if missing:
+        raise RecordingError("\n".join(f"{file}: {_missing(route)}" for route in missing))
     parts = []
-    for index, route in enumerate(routes(config)):
-        roles = channels.get(route.joint, {})
-        if route.role == "counter" and route.role not in roles:
-            raise RecordingError(f"{file}: found no column {route.joint}.counter: add it, or leave the counter out")
-        if route.role not in roles:
-            raise RecordingError(
-                f"{file}: found no column {route.joint}.{route.role}, which the configuration asks for"
-            )
-        series = roles[route.role]
+    for index, route in enumerate(asked):
+        series = channels[route.joint][route.role]
         part = np.zeros(len(series.time), READING)
         part["time"] = np.round(series.time * 1e9).astype(np.int64)
         part["value"], part["channel"] = series.values, index
@@ -86,6 +83,11 @@ def _from_columns(file: Path, config: Config, columns: Columns | None) -> Iterat
     readings = np.concatenate(parts)
     readings = readings[np.argsort(readings["time"], kind="stable")]
     yield _after_zero(readings)
+
+
+def _missing(route: Route) -> str:
+    reason = ": add it, or leave the counter out" if route.role == COUNTER else ", which the configuration asks for"
+    return f"found no column {route.joint}.{route.role}{reason}"
 
 
 def _drivers(file: Path, config: Config, driver: str | None) -> dict[str, CanBusSettings | FileSettings]:

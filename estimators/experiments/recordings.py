@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
-import scipy.io
 
+from estimators.numerics.named_arrays import arrays
 from estimators.quantities import Floats
 
 DATA: Final = Path(__file__).parents[3] / "shared" / "data"
@@ -36,8 +36,8 @@ class Pendulum(NamedTuple):
 
 def emps(data: Path) -> tuple[Floats, Floats]:
     """Position, m, and force, N, at 1 kHz: (samples,) each (Janot, Gautier, Brunot 2019)."""
-    content = _read(data / "emps" / "nlid_emps_sim_data_training.mat", lambda file: scipy.io.loadmat(str(file)))
-    return content["qm"].ravel(), content["vir"].ravel() * float(content["gtau"][0, 0])
+    content = _read(data / "emps" / "nlid_emps_sim_data_training.mat", arrays)
+    return content["qm"], content["vir"] * float(content["gtau"])
 
 
 def xl330(data: Path) -> list[Pendulum]:
@@ -57,7 +57,7 @@ def xl330_published(data: Path, model: str) -> dict[str, float]:
 
 def sea(data: Path, name: str) -> tuple[Floats, Floats, Floats]:
     """Time, s, deflection, rad, and measured torque, N·m: (samples,) each, not equidistant."""
-    table = _read(data / "sea_imperial" / name, _csv)
+    table = _read(data / "sea_imperial" / name, arrays)
     return table["time"], np.deg2rad(table["displacement"]), table["torque_out"]
 
 
@@ -92,9 +92,3 @@ def _pendulum(file: Path) -> Pendulum:
         column("position"),
         counts / FULL_DUTY * column("input_volts"),
     )
-
-
-def _csv(file: Path) -> dict[str, Floats]:
-    with file.open() as lines:
-        names = [name.strip() for name in next(lines).split(",")]
-        return dict(zip(names, np.loadtxt(lines, delimiter=",").T, strict=True))

@@ -9,9 +9,8 @@ from typing import Final
 
 from daq.subscriber import Subscriber
 from hil_rig.live import Live, LiveError
+from hil_rig.plants.recording import EMPS
 from hil_rig.verdict import Row, as_json, as_table
-
-EMPS: Final = Path(__file__).parents[3] / "shared/data/emps/nlid_emps_sim_data_training.mat"
 
 # Janot, Gautier, Brunot 2019: published value, unit, and the tolerance of a live estimate at the end of the recording
 EMPS_PUBLISHED: Final = {
@@ -56,7 +55,7 @@ LIVE: Final[dict[str, Callable[[argparse.Namespace], list[Row]]]] = {"emps": emp
 OFFLINE: Final = {  # need no wire: programs of their own
     "search": "estimators.experiments.searches.comparison",
     "irj-case1": "hil_rig.experiments.irj_case1",
-    "irj-case2": "estimators.experiments.irj_case2_table",
+    "irj-case2": "estimators.experiments.irj_case2",
     "emps-laws": "estimators.experiments.emps",
     "xl330": "estimators.experiments.xl330",
     "sea": "estimators.experiments.sea",

@@ -1,23 +1,23 @@
 """A recording played as the frames of a controller: position and current (or voltage, or torque), at its own pace.
 
-Columns of .mat, .npz and .csv files are found by name; "name:2" is channel 2 of a matrix, "a.b" a field of a struct.
+Columns of .mat, .npz and .csv files are found by name; "name:2" (or "name[2]") is channel 2 of a matrix, "a.b" a field
+of a struct.
 """
 
-import csv
-import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
-import scipy.io
 from pydantic import Field as Setting
 
 from hil_rig.messages import Field, Message
 from hil_rig.plants.base import Floats, Jump, PlantSettings, RigError, Role
 
 EMPS: Final = Path(__file__).parents[3] / "shared/data/emps/nlid_emps_sim_data_training.mat"
-POSITION: Final = {"m": ("m", 1.0), "mm": ("m", 1e-3), "rad": ("rad", 1.0), "deg": ("rad", math.pi / 180)}
+KINDS: Final = (".mat", ".npz", ".csv")
+ROTARY: Final = ("rad", "deg")
 
 
 class RecordingSettings(PlantSettings):
@@ -45,13 +45,12 @@ class Recording:
     """One recorded joint; nobody knows its truth."""
 
     def __init__(self, settings: RecordingSettings) -> None:
-        table = _read(settings.file)
-        unit, factor = POSITION[settings.position_unit]
-        times = _column(table, settings.time, settings.file)
-        position = factor * _column(table, settings.position, settings.file)
-        effort = _column(table, settings.effort, settings.file)
-        if not len(times) == len(position) == len(effort) > 1:
-            raise RigError(f"{settings.file}: expected columns of one length, at least 2")
+        times, position, effort = _series(settings)
+        if len(times) < 2:
+            raise RigError(f"{settings.file}: expected at least 2 rows, found {len(times)}")
+        for name, column in ((settings.position, position), (settings.effort, effort)):
+            if not np.isfinite(column).any():
+                raise RigError(f'{settings.file}: column "{name}" is no column of numbers')
         steps = np.diff(times)
         if not (np.isfinite(times).all() and (steps > 0).all()):
             raise RigError(f'{settings.file}: expected times that rise, column "{settings.time}" does not')
@@ -60,9 +59,9 @@ class Recording:
         self._times: Floats = times - times[0]
         self._next = 0
         self._loop = settings.loop
-        rotary = unit == "rad"
+        rotary = settings.position_unit in ROTARY
         fields = (
-            Field("position", 32, unit, _decimal(position, 32)),
+            Field("position", 32, "rad" if rotary else "m", _decimal(position, 32)),
             Field(settings.effort_name, 16, settings.effort_unit, _nice(effort, 16)),
         )
         self.messages: tuple[Message, ...] = (Message("STATE", fields),)
@@ -94,41 +93,30 @@ class Recording:
         return {}
 
 
-def _read(file: Path) -> Mapping[str, Any]:
+def _series(settings: RecordingSettings) -> tuple[Floats, Floats, Floats]:
+    """Times (s), position (m or rad) and effort (in its unit), (samples,) each, read as daq does. Raises RigError."""
+    from daq.recording.columns import Column, Columns, read  # it knows configurations, which no other plant needs
+    from daq.recording.reader import RecordingError
+
+    position = Column(column=_path(settings.position), unit=settings.position_unit)
+    table = Columns(
+        time=_path(settings.time),
+        joints={"joint": {"position": position, "effort": Column(column=_path(settings.effort))}},
+    )
+    if settings.file.suffix not in KINDS:
+        raise RigError(f"expected a .mat, .npz or .csv file, found {settings.file}")
+    if not settings.file.exists():
+        raise RigError(f"{settings.file} is not there; `--file PATH` names the recording")
     try:
-        if file.suffix == ".mat":
-            loaded: Mapping[str, Any] = scipy.io.loadmat(file, simplify_cells=True)
-            return loaded
-        if file.suffix == ".npz":
-            with np.load(file) as archive:
-                return dict(archive)
-        if file.suffix == ".csv":
-            with file.open(newline="") as text:
-                names, *rows = csv.reader(text)
-            columns = zip(*rows, strict=True)
-            return {name.strip(): column for name, column in zip(names, columns, strict=True)}
-    except FileNotFoundError as error:
-        raise RigError(f"{file} is not there; `--file PATH` names the recording") from error
-    except (OSError, ValueError, NotImplementedError, scipy.io.matlab.MatReadError) as error:
-        raise RigError(f"{file}: {' '.join(str(error).split())}") from error
-    raise RigError(f"expected a .mat, .npz or .csv file, found {file}")
+        channels = read(settings.file, table)["joint"]
+    except RecordingError as error:
+        raise RigError(str(error)) from error
+    return channels["position"].time, channels["position"].values, channels["effort"].values
 
 
-def _column(table: Mapping[str, Any], path: str, file: Path) -> Floats:
-    name, _, index = path.partition(":")
-    value: Any = table
-    for part in name.split("."):
-        if not isinstance(value, Mapping) or part not in value:
-            known = [key for key in (value if isinstance(value, Mapping) else table) if not key.startswith("__")]
-            raise RigError(f'{file}: no column "{path}", expected one of {", ".join(known)}')
-        value = value[part]
-    try:
-        array = np.squeeze(np.asarray(value, np.float64))
-        if index:
-            array = (array.T if array.shape[0] > array.shape[1] else array)[int(index)]  # the longer axis is time
-        return np.ascontiguousarray(array).reshape(-1)
-    except (ValueError, TypeError, IndexError) as error:
-        raise RigError(f'{file}: column "{path}" is no column of numbers: {error}') from error
+def _path(column: str) -> str:
+    """`name:2` is `name[2]`."""
+    return re.sub(r":(\d+)$", r"[\1]", column)
 
 
 def _round(rate: float) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hil_rig.messages import Field, Floats, Frame, Message
 from hil_rig.plants.base import RigError
-from hil_rig.wire.emulator import Wire
+from hil_rig.wire.base import Wire
 
 # kind → what its value is
 KINDS: Final = {

@@ -9,7 +9,7 @@ import numpy as np
 
 from hil_rig.messages import Floats, Frame, Message, frames
 from hil_rig.plants.base import Plant
-from hil_rig.wire.emulator import Wire
+from hil_rig.wire.base import Wire
 from hil_rig.wire.faults import Faults, Late
 
 BLOCK: Final = 20  # samples prepared at once, in the time until the next is due

@@ -18,7 +18,7 @@ from daq.config.load import load
 from daq.config.routes import wanted
 from drivers.base import TRAFFIC
 from hil_rig.plants import RIGS
-from hil_rig.wire.emulator import WIRES
+from hil_rig.wire import WIRES
 
 pytestmark = pytest.mark.compiled  # the plants must keep up with the clock
 

@@ -17,8 +17,8 @@ from daq.stream.sockets import open_publisher
 from daq.stream.update import Publication
 from estimators.base import Estimate, Phase, Status
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
+ROOT = Path(__file__).parents[2]
+FAKE_OUTLET = ROOT / "tests" / "support" / "fake_outlet.py"
 
 
 def until(condition: Callable[[], object], timeout: float = 15.0) -> None:
@@ -92,7 +92,7 @@ def start_outlet(
     """Warnings are errors in the process, too."""
     port = page.rsplit(":", 1)[-1] if page else "0"
     child = subprocess.Popen(
-        [sys.executable, "-W", "error", HERE / "fake_outlet.py", f"ipc://{folder}/u", f"ipc://{folder}/s", endpoint,
+        [sys.executable, "-W", "error", FAKE_OUTLET, f"ipc://{folder}/u", f"ipc://{folder}/s", endpoint,
          "--port", port, *more],
         cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip

@@ -1,7 +1,8 @@
 // Where the data come from: every driver's state, rates and errors, and what each joint lost on the way, by cause.
 
+import { element, mark, write } from "./elements.js";
 import * as format from "./format.js";
-import { element, EventLog, mark, write } from "./page.js";
+import { EventLog } from "./page.js";
 import { rate } from "./robot.js";
 import { readable } from "./words.js";
 

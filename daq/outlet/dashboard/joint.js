@@ -2,8 +2,9 @@
 
 import { baselineButton } from "./baseline.js";
 import { frictionPanel, torsionPanel } from "./curves.js";
+import { element, mark, write } from "./elements.js";
 import * as format from "./format.js";
-import { element, EventLog, mark, PhasePill, Quantity, write } from "./page.js";
+import { EventLog, PhasePill, Quantity } from "./page.js";
 import { effortLimits, extent, inView, TimePlot } from "./plots.js";
 import { effort, explain, phase, readable } from "./words.js";
 

@@ -1,10 +1,10 @@
 // The page: connection, navigation, theme, and the clock that draws the view that is open.
 
 import { AcquisitionView } from "./acquisition.js";
+import { element, mark, write } from "./elements.js";
 import { duration } from "./format.js";
 import { JointView } from "./joint.js";
 import { Overview } from "./overview.js";
-import { element, mark, write } from "./page.js";
 import { Robot } from "./robot.js";
 import { connect } from "./wire.js";
 import { PHASES } from "./words.js";

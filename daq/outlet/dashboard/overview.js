@@ -1,7 +1,8 @@
 // All joints at a glance: one card each, and one for the service itself.
 
+import { element, mark, write } from "./elements.js";
 import * as format from "./format.js";
-import { element, EventLog, mark, meaning, PhasePill, Quantity, write } from "./page.js";
+import { EventLog, meaning, PhasePill, Quantity } from "./page.js";
 import { effortLimits, inView, Sparkline, TimePlot, watch } from "./plots.js";
 import { effort, explain, readable } from "./words.js";
 

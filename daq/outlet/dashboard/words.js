@@ -29,6 +29,10 @@ const EVENTS = {
   baseline: "What drift is measured against from here on.",
 };
 
+// what an event looks like on a time axis: shape and colour both say it
+const TONES = { bad: ["alarm", "faulted", "fault", "stale", "gap"], warn: ["transient", "drift", "refit_rejected", "held"], busy: ["refit_started", "refit", "refit_accepted", "law", "baseline"] };
+export const toneOf = (kind) => Object.keys(TONES).find((tone) => TONES[tone].includes(kind)) ?? "good";
+
 // by the first part of a parameter's name; η and rarer ones speak for themselves
 const PARAMETERS = {
   inertia: "resistance to acceleration",

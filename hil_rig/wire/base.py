@@ -1,0 +1,67 @@
+"""What the device's end of a wire is: frames go out, a reader may come, vanish (even killed) and come back.
+
+A wire never blocks the rig: what the kernel does not take waits in a backlog as large as an adapter's buffer, what that
+does not hold is refused and counted.
+"""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+import numpy as np
+
+from hil_rig.messages import Frame
+
+STRANGE_ID: Final = 0x7F5  # of a frame or packet that nobody knows
+STRANGE_PACKET: Final = 0xFE
+
+
+class Wire(Protocol):
+    """Where frames go. `sent`, `refused`, `unheard` count frames: taken, not taken, and without anyone listening."""
+
+    device: str
+    settle: float
+    burst: int  # frames that may go out in a row
+    sent: int
+    refused: int
+    unheard: int
+
+    def listening(self) -> bool:
+        """Whether somebody is there; also answers what the reader says."""
+        ...
+
+    def send(self, units: Sequence[bytes]) -> None:
+        """Hand over formed frames; returns at once."""
+        ...
+
+    def full(self) -> bool:
+        """Whether a frame would have to wait."""
+        ...
+
+    def form(self, frame: Frame) -> bytes:
+        """A frame as it stands on the wire."""
+        ...
+
+    def cut(self, frame: Frame, rng: np.random.Generator) -> bytes:
+        """The same, its end missing."""
+        ...
+
+    def miscounted(self, frame: Frame) -> bytes:
+        """The same with a wrong checksum. Raises RigError where the wire has none of its own."""
+        ...
+
+    def stranger(self, rng: np.random.Generator) -> bytes:
+        """A good frame with an id that nobody knows."""
+        ...
+
+    def rubbish(self, rng: np.random.Generator) -> bytes:
+        """Bytes that are no frame; they do not damage the next one."""
+        ...
+
+    def close(self) -> None:
+        """Give the wire back, and remove what pointed at it."""
+        ...
+
+
+def without(rng: np.random.Generator, delimiters: bytes) -> bytes:
+    """Random bytes, none of which ends a frame."""
+    return rng.bytes(int(rng.integers(1, 20))).translate(None, delimiters)

@@ -1,0 +1,108 @@
+"""The one place that chooses numba's options, and why; for kernels of drivers, estimators and plants alike.
+
+- explicit signatures: compiled when the module is imported or loaded from the disk cache, never in the middle of a run
+- cache=True: a service restart must not compile; nogil=True: a kernel never holds up another thread
+- error_model="numpy": 1/0 is inf, as in NumPy; Python's model costs a branch per division and raises inside a kernel
+- the disk cache is valid for one content of the kernel's file and of all that it imports from its own package, directly
+  or not: numba itself looks at the first file only, and at its time of change, which not every file system keeps
+- no fastmath: a NaN must stay a NaN, and results must not depend on how rows are cut into batches
+
+A module beside the packages, since none of them may import it from another.
+"""
+
+import functools
+import hashlib
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, ParamSpec, TypeVar, cast
+
+import numba
+
+Params = ParamSpec("Params")
+Result = TypeVar("Result")
+Signature = str | tuple[Any, ...]  # "void(f8[::1], i8)", or numba's types of the arguments, such as a NamedTuple's
+
+INTERPRETED: Final = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
+IMPORT: Final = re.compile(
+    r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]*(?:\(([^)]*)\)|(.*))|import[ \t]+(.*))$", re.MULTILINE
+)
+NAME: Final = re.compile(r"[.\w]+")
+COMMENT: Final = re.compile(r"#.*")
+
+
+def kernel(*signatures: Signature) -> Callable[[Callable[Params, Result]], Callable[Params, Result]]:
+    """Compile a function of arrays, scalars and tuples of them for exactly these signatures."""
+
+    def decorate(function: Callable[Params, Result]) -> Callable[Params, Result]:
+        compiled = _dispatcher(function)
+        if not INTERPRETED:
+            for signature in signatures:
+                compiled.compile(signature)
+            compiled.disable_compile()
+        return cast(Callable[Params, Result], compiled)
+
+    return decorate
+
+
+def inline(function: Callable[Params, Result]) -> Callable[Params, Result]:
+    """A function that kernels call: compiled with its caller, typed by use."""
+    return cast(Callable[Params, Result], _dispatcher(function))
+
+
+@functools.cache  # what this process has imported it does not import again
+def stamp(file: Path) -> str:
+    """Digest of this file, a kernel's, and all that it imports from its own top-level package, directly or not."""
+    top = _top(file)
+    found, todo = {file}, [file]
+    while todo:
+        new = _source(todo.pop(), top)[1] - found
+        found |= new
+        todo += new
+    digest = hashlib.blake2b(_source(Path(__file__), top)[0], digest_size=16)
+    for source in sorted(found):
+        digest.update(b"%b %b\n" % (os.fsencode(source.relative_to(top)), _source(source, top)[0]))
+    return digest.hexdigest()
+
+
+def _dispatcher(function: Callable[..., Any]) -> Any:
+    compiled: Any = numba.njit(nogil=True, error_model="numpy", fastmath=False)(function)
+    if not INTERPRETED:
+        compiled.enable_caching()
+        compiled._cache._cache_file._source_stamp = stamp(Path(function.__code__.co_filename))
+    return compiled
+
+
+def _top(file: Path) -> Path:
+    """The folder of a file's top-level package."""
+    folder = file.parent
+    while (folder.parent / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
+
+
+@functools.cache
+def _source(file: Path, top: Path) -> tuple[bytes, frozenset[Path]]:
+    """Digest of a file's content, and the files that it imports from the package."""
+    content = file.read_bytes()
+    package = [top.name, *file.parent.relative_to(top).parts] if file.is_relative_to(top) else []
+    named: set[str] = set()
+    for module, several, some, plain in IMPORT.findall(content.decode()):
+        names = NAME.findall(COMMENT.sub("", several or some or plain))
+        if module:
+            up = len(module) - len(module.lstrip("."))
+            begin = package[: len(package) - up + 1] if up else []
+            whole = ".".join([*begin, *filter(None, [module.lstrip(".")])])
+            named |= {whole, *(f"{whole}.{name}" for name in names)}
+        else:
+            named.update(names)
+    found = {_module(name, top) for name in named if name.partition(".")[0] == top.name}
+    return hashlib.blake2b(content, digest_size=16).digest(), frozenset(one for one in found if one is not None)
+
+
+@functools.cache
+def _module(name: str, top: Path) -> Path | None:
+    """The file of a module; None for a name within one."""
+    path = top.parent.joinpath(*name.split("."))
+    return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)

@@ -1,0 +1,145 @@
+"""Checkpoints: written whole, used only for the same settings, the same program and a few minutes."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgpack
+import numpy as np
+import pytest
+import zmq
+
+from daq.config.load import load
+from daq.config.sections import Config
+from daq.core import checkpoint
+from daq.core.checkpoint import Checkpoints, key
+from daq.core.pipeline import Pipeline
+from daq.state.checkpoint_file import Writer, read
+from drivers.reading import READING
+
+START = 1_000_000_000  # ns
+
+
+@pytest.fixture(scope="module")
+def config() -> Config:
+    return load(Path(__file__).parents[3] / "daq" / "jointwatch.toml")
+
+
+def readings(seconds: float, begin: float = 0.0) -> np.ndarray:
+    """The template's joint at 1 kHz."""
+    t = begin + np.arange(round(seconds * 1000)) * 1e-3
+    amplitude, omega = np.array([[0.5], [0.3]]), 2 * np.pi * np.array([[0.5], [1.3]])
+    q, v = np.sum(amplitude * np.sin(omega * t), axis=0), np.sum(amplitude * omega * np.cos(omega * t), axis=0)
+    a = np.sum(-amplitude * omega**2 * np.sin(omega * t), axis=0)
+    table = np.zeros((len(t), 3), READING)
+    table["time"] = START + np.round(t * 1e9).astype(np.int64)[:, None]
+    table["channel"] = [0, 1, 2]
+    torque = 2 * a + 3 * v + 1.5 * np.sign(v) + 5 * np.sin(q)
+    table["value"] = np.column_stack([q, torque, np.round(t * 1000) % 65536])
+    return table.reshape(-1)
+
+
+def run(pipeline: Pipeline, table: np.ndarray) -> list[tuple[bytes, dict[str, object]]]:
+    batches = np.split(table, len(table) // 300)
+    said = [message for batch in batches for message in pipeline.absorb(batch, 0, lambda: 0)]
+    return [(topic, msgpack.unpackb(body)) for topic, body in said]
+
+
+@pytest.fixture(scope="module")
+def settled(config: Config) -> Pipeline:
+    pipeline = Pipeline(config, boot=1)
+    run(pipeline, readings(16.0))
+    return pipeline
+
+
+@pytest.fixture
+def wired(config: Config, tmp_path: Path) -> Iterator[tuple[Checkpoints, Path]]:
+    """A core's end and a running writer."""
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    file, address = tmp_path / "arm.checkpoint", f"ipc://{tmp_path}/checkpoints"
+    writer = Writer(context, address, file)
+    writer.start()
+    checkpoints = Checkpoints(config, address, context)
+    yield checkpoints, file
+    checkpoints.close()
+    context.term()
+    writer.join(10)
+    assert not writer.is_alive()
+
+
+def test_a_new_core_goes_on_where_the_old_one_was(
+    config: Config, settled: Pipeline, wired: tuple[Checkpoints, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoints, file = wired
+    monkeypatch.setattr(checkpoint, "EVERY", 0.1)
+    deadline = time.monotonic() + 20
+    while not file.exists():
+        assert time.monotonic() < deadline
+        checkpoints.hand_out(settled)
+        time.sleep(0.05)
+    pipeline = Pipeline(config, boot=2)
+    assert checkpoints.resume(pipeline, file).keys() == {"elbow"}
+    said = run(pipeline, readings(1.2, begin=40.0))
+    events = [body["kind"] for topic, body in said if topic == b"event/elbow"]
+    estimates = [body for topic, body in said if topic == b"estimate/elbow"]
+    assert events == ["resumed"]
+    assert {body["health"]["status"] for body in estimates[40:]} == {"valid"}  # type: ignore[index]
+    assert estimates[-1]["parameters"]["viscous"] == pytest.approx(3.0, rel=0.02)  # type: ignore[index]
+
+
+def written(file: Path, its_key: str, state: object, age: float = 1.0) -> Path:
+    file.write_bytes(msgpack.packb({"elbow": [its_key, time.time() - age, state]}))
+    file.chmod(0o600)
+    return file
+
+
+def test_what_does_not_belong_starts_anew(
+    config: Config, settled: Pipeline, wired: tuple[Checkpoints, Path], tmp_path: Path
+) -> None:
+    checkpoints, _ = wired
+    state, good, file = settled.lines[0].estimator.keep(), key(config.joints["elbow"]), tmp_path / "c"
+
+    def resumed(path: Path) -> bool:
+        pipeline = Pipeline(config, boot=2)
+        found = bool(checkpoints.resume(pipeline, path))
+        assert (pipeline.lines[0].estimator.estimate().phase == "normal") == found
+        return found
+
+    assert resumed(written(file, good, state))
+    assert not resumed(written(file, "another", state)), "other settings, or another program"
+    assert not resumed(written(file, good, state, age=601)), "too old"
+    assert not resumed(written(file, good, state, age=-60)), "of the future"
+    assert not resumed(written(file, good, {"rls": 7})), "damaged"
+    assert not resumed(written(file, good, {"nobody": 7})), "damaged"
+    assert not resumed(tmp_path / "none")
+    for rubbish in (b"", b"\xc1", msgpack.packb(7), msgpack.packb({"elbow": 7}), os.urandom(100)):
+        file.write_bytes(rubbish)
+        assert not resumed(file)
+    written(file, good, state).chmod(0o666)
+    assert not resumed(file), "others may have written it"
+
+
+def test_the_key_changes_with_any_setting_of_the_joint(config: Config) -> None:
+    joint = config.joints["elbow"]
+    other = joint.model_copy(update={"rate": 500.0})
+    assert key(joint) == key(joint) != key(other)
+
+
+def test_states_of_joints_that_are_not_settled_now_stay(tmp_path: Path) -> None:
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    file = written(tmp_path / "arm.checkpoint", "k", {"a": 1})
+    writer = Writer(context, f"ipc://{tmp_path}/checkpoints", file)
+    writer.start()
+    socket = context.socket(zmq.PUB)
+    socket.linger = 0
+    socket.connect(f"ipc://{tmp_path}/checkpoints")
+    deadline = time.monotonic() + 20
+    while read(file).keys() != {"elbow", "base"}:
+        assert time.monotonic() < deadline
+        socket.send_multipart((b"checkpoint/base", msgpack.packb(("k", time.time(), {"b": 2}))))
+        time.sleep(0.05)
+    assert read(file)["elbow"][2] == {"a": 1}
+    socket.close()
+    context.term()
+    writer.join(10)

@@ -1,0 +1,257 @@
+"""Readings in, updates out: the truth comes out, at the configured rate, however the readings are cut into batches."""
+
+import re
+from pathlib import Path
+
+import msgpack
+import numpy as np
+import pytest
+
+from daq.config.load import load
+from daq.config.sections import Config
+from daq.core.joint_line import Message
+from daq.core.pipeline import Pipeline
+from daq.stream.update import EVENTS
+from drivers.reading import READING
+
+TRUTH = {"inertia": 2.0, "viscous": 3.0, "coulomb": 1.5, "offset": 0.4, "gravity_sin": 5.0, "gravity_cos": -1.0}
+START = 1_000_000_000  # ns
+
+
+@pytest.fixture(scope="module")
+def config() -> Config:
+    return load(Path(__file__).parents[3] / "daq" / "jointwatch.toml")
+
+
+def readings(seconds: float, begin: float = 0.0) -> np.ndarray:
+    """The template's joint, sampled at 1 kHz: position, torque and counter in one frame, in analytic motion."""
+    t = begin + np.arange(round(seconds * 1000)) * 1e-3
+    amplitude, omega = np.array([[0.5], [0.3]]), 2 * np.pi * np.array([[0.5], [1.3]])
+    q = np.sum(amplitude * np.sin(omega * t), axis=0)
+    v = np.sum(amplitude * omega * np.cos(omega * t), axis=0)
+    a = np.sum(-amplitude * omega**2 * np.sin(omega * t), axis=0)
+    torque = TRUTH["inertia"] * a + TRUTH["viscous"] * v + TRUTH["coulomb"] * np.sign(v) + TRUTH["offset"]
+    torque += TRUTH["gravity_sin"] * np.sin(q) + TRUTH["gravity_cos"] * np.cos(q)
+    table = np.zeros((len(t), 3), READING)
+    table["time"] = START + np.round(t * 1e9).astype(np.int64)[:, None]
+    table["channel"] = [0, 1, 2]
+    table["value"] = np.column_stack([q, torque, np.round(t * 1000) % 65536])
+    return table.reshape(-1)
+
+
+def play(config: Config, batches: list[np.ndarray]) -> list[Message]:
+    pipeline = Pipeline(config, boot=1)
+    return [message for batch in batches for message in pipeline.absorb(batch, 0, lambda: 0)]
+
+
+def maps(messages: list[Message], topic: bytes) -> list[dict]:
+    return [msgpack.unpackb(body) for name, body in messages if name == topic]
+
+
+def test_the_truth_comes_out_at_the_configured_rate(config: Config) -> None:
+    messages = play(config, list(readings(20.0).reshape(-1, 30)))
+    estimates = maps(messages, b"estimate/elbow")
+    assert len(estimates) == pytest.approx(20 * 50, abs=3)
+    assert [update["seq"] for update in estimates] == list(range(len(estimates)))
+    assert np.diff([update["timestamp"] for update in estimates[200:]]) == pytest.approx(0.02, abs=0.0101)
+    last = estimates[-1]
+    assert last["phase"] == "normal"
+    assert last["health"] == {"status": "valid", "reasons": []}
+    for name, value in TRUTH.items():
+        assert last["parameters"][name] == pytest.approx(value, abs=0.02 * abs(value) + 0.01), name
+    residual = maps(messages, b"residual/elbow")[-1]
+    assert residual["residual"] == pytest.approx(residual["measured"] - residual["predicted"])
+    assert abs(residual["residual"]) < 0.3
+    (started,) = maps(messages, b"event/elbow")
+    assert started["kind"] == "started"
+    assert started["from"] == pytest.approx(1.0, abs=0.2)
+    assert 10.0 < started["to"] - started["from"] <= started["timestamp"] - 1.0
+    assert last["condition"] == pytest.approx(last["singular_values"][0] / last["singular_values"][-1])
+    assert f"least told apart: {last['weakest']}" in started["text"]
+    assert len(last["singular_values"]) == len(TRUTH)
+    first = next(update for update in estimates if "condition" in update)
+    assert first["phase"] == "starting"
+    assert first["timestamp"] < 2.5
+
+
+@pytest.mark.parametrize("size", [3, 21, 999])
+def test_updates_do_not_depend_on_how_readings_are_batched(config: Config, size: int) -> None:
+    table = readings(15.0)
+
+    def without_arrival(messages: list[Message]) -> list[dict]:
+        bodies = [(topic, msgpack.unpackb(body)) for topic, body in messages]
+        return [body | {"topic": topic, "arrival": 0, "latency": 0} for topic, body in bodies]
+
+    whole = without_arrival(play(config, [table]))
+    cut = without_arrival(play(config, [table[i : i + size] for i in range(0, len(table), size)]))
+    assert repr(cut) == repr(whole)
+
+
+def test_not_a_number_never_reaches_the_parameters(config: Config) -> None:
+    table = readings(20.0)
+    rng = np.random.default_rng(1)
+    bad = rng.choice(len(table), 60, replace=False)
+    bad = bad[table["channel"][bad] < 2]
+    table["value"][bad] = rng.choice([np.nan, np.inf, -np.inf], len(bad))
+    last = maps(play(config, [table]), b"estimate/elbow")[-1]
+    for name, value in TRUTH.items():
+        assert last["parameters"][name] == pytest.approx(value, abs=0.03 * abs(value) + 0.02), name
+
+
+def test_silence_is_said_and_so_is_its_end(config: Config) -> None:
+    pipeline = Pipeline(config, boot=1)
+    table = readings(3.0)
+    pipeline.absorb(table, 0, lambda: 0)
+    end = int(table["time"][-1])
+    assert pipeline.watch(end + 900_000_000, 0) == []
+    said = pipeline.watch(end + 1_100_000_000, 0)
+    assert maps(said, b"event/elbow")[0]["kind"] == "fault"
+    faulted = maps(said, b"estimate/elbow")[0]
+    assert faulted["health"] == {"status": "faulted", "reasons": ["no data for 1.1 s"]}
+    assert pipeline.watch(end + 1_200_000_000, 0) == []
+    assert len(maps(pipeline.watch(end + 1_700_000_000, 0), b"estimate/elbow")) == 1
+    again = readings(1.0, begin=6.0)
+    assert maps(pipeline.absorb(again, 0, lambda: 0), b"event/elbow")[0]["kind"] == "recovered"
+
+
+def test_lost_samples_are_counted(config: Config) -> None:
+    table = readings(5.0)
+    keep = np.ones(len(table), bool)
+    keep[3 * 2000 : 3 * 2007] = False
+    pipeline = Pipeline(config, boot=1)
+    pipeline.absorb(table[keep], 0, lambda: 0)
+    assert pipeline.lines[0].aligner.lost()["lost"] == 7
+    assert pipeline.lines[0].samples == 5000
+
+
+def test_a_channel_that_never_comes_is_named_although_the_others_come(config: Config) -> None:
+    table = readings(3.0)
+    table = table[table["channel"] != 1]
+    pipeline = Pipeline(config, boot=1)
+    said: list[Message] = []
+    for batch in np.split(table, 100):
+        said += pipeline.absorb(batch, 0, lambda: 0)
+        said += pipeline.watch(int(batch["time"][-1]), 0)
+    events = maps(said, b"event/elbow")
+    assert [(event["kind"], event["text"]) for event in events] == [
+        ("fault", "no torque (bus.STATE.current) for 1.0 s")
+    ]
+    estimates = maps(said, b"estimate/elbow")
+    assert len(estimates) > 120
+    for update in estimates[-80:]:
+        assert update["health"]["status"] == "faulted"
+        assert update["health"]["reasons"][0].startswith("no torque (bus.STATE.current) for ")
+    whole = readings(1.0, begin=3.0)
+    assert maps(pipeline.absorb(whole, 0, lambda: 0), b"event/elbow")[0]["kind"] == "recovered"
+    assert pipeline.watch(int(whole["time"][-1]), 0) == []
+
+
+@pytest.mark.parametrize("step", [100, -100])
+def test_a_step_of_the_hosts_clock_moves_time_stamps_and_nothing_else(config: Config, step: int) -> None:
+    batches = np.split(readings(18.0), 600)
+    epoch = 1_700_000_000 * 10**9
+    runs = []
+    for jump in (0, step):
+        pipeline = Pipeline(config, boot=1)
+        messages: list[Message] = []
+        for at, batch in enumerate(batches):
+            now = int(batch["time"][-1])
+            messages += pipeline.absorb(batch, epoch + (jump * 10**9 if at >= 450 else 0), lambda now=now: now)
+            messages += pipeline.watch(now, epoch)
+        runs.append([(topic, msgpack.unpackb(body)) for topic, body in messages])
+    moved = 0
+    for (topic, plain), (other_topic, stepped) in zip(*runs, strict=True):
+        assert topic == other_topic
+        times = {"timestamp": plain["timestamp"], "arrival": plain.get("arrival")}
+        assert repr(stepped | times) == repr(plain | times)
+        moved += stepped["timestamp"] == pytest.approx(plain["timestamp"] + step, abs=1e-3)
+    assert moved > 200
+
+
+def test_the_devices_own_time_serves_as_its_counter(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[3] / "daq" / "jointwatch.toml").read_text()
+    text = text.replace(
+        'counter = { signal = "bus.STATE.counter", modulo = 65536 }',
+        'device_time = { signal = "bus.STATE.counter", scale = 1e-3, wrap = 65.536 }',
+    )
+    (tmp_path / "c.toml").write_text(text)
+    table = readings(5.0)
+    ms = table["channel"] == 2
+    table["value"][ms] *= 1e-3
+    keep = np.ones(len(table), bool)
+    keep[3 * 2000 : 3 * 2007] = False
+    jitter = np.repeat(np.random.default_rng(1).integers(0, 3_000_000, len(table) // 3), 3)
+    table["time"] = np.maximum.accumulate(table["time"] + jitter)
+    pipeline = Pipeline(load(tmp_path / "c.toml"), boot=1)
+    pipeline.absorb(table[keep], 0, lambda: 0)
+    lost = pipeline.lines[0].aligner.lost()
+    assert {cause: count for cause, count in lost.items() if count} == {"lost": 7}
+
+
+def baseline(**changed: float) -> dict[str, object]:
+    """What the joint was once, as a map."""
+    values = TRUTH | changed
+    return {"since": 86400.0, "model": "rigid", "values": values, "deviations": dict.fromkeys(values, 1e-3)}
+
+
+def test_a_joint_is_compared_with_its_baseline_once_a_second(config: Config) -> None:
+    table = readings(24.0).reshape(-1, 30)
+    pipeline = Pipeline(config, boot=1)
+    pipeline.rebase({"elbow": baseline(viscous=2.4), "shoulder": baseline()})
+    said = [message for batch in table for message in pipeline.absorb(batch, 0, lambda: 0)]
+    drifts = maps(said, b"drift/elbow")
+    assert len(drifts) == pytest.approx(11, abs=2), "from the end of the start on"
+    assert [one["seq"] for one in drifts] == list(range(len(drifts)))
+    assert np.diff([one["timestamp"] for one in drifts]) == pytest.approx(1.0, abs=0.021)
+    assert drifts[0]["drifted"] == []
+    assert drifts[-1]["drifted"] == ["viscous"]
+    assert drifts[-1]["percent"]["viscous"] == pytest.approx(25, abs=3)
+    assert drifts[-1]["baseline"] == baseline(viscous=2.4)["values"]
+    events = [(one["kind"], one["text"]) for one in maps(said, b"event/elbow")]
+    assert events[:2] == [
+        ("started", events[0][1]),
+        ("baseline", "drift is measured against that of 1970-01-02 00:00:00 UTC"),
+    ]
+    assert [kind for kind, _ in events[2:]] == ["drift"]
+    assert events[2][1].startswith("viscous has drifted: +2")
+
+
+def test_a_new_baseline_counts_at_once_and_one_of_another_model_is_told(config: Config) -> None:
+    table = readings(20.0).reshape(-1, 30)
+    pipeline = Pipeline(config, boot=1)
+
+    def absorb(batches: np.ndarray) -> tuple[list[dict], list[str]]:
+        said = [message for batch in batches for message in pipeline.absorb(batch, 0, lambda: 0)]
+        return maps(said, b"drift/elbow"), [one["kind"] for one in maps(said, b"event/elbow")]
+
+    assert absorb(table[:1600]) == ([], ["started"])
+    pipeline.rebase({"elbow": baseline()})
+    pipeline.rebase({"elbow": baseline()})
+    drifts, kinds = absorb(table[1600:1800])
+    assert (len(drifts), kinds) == (2, ["baseline"]) or (len(drifts), kinds) == (3, ["baseline"])
+    pipeline.rebase({"elbow": baseline() | {"model": "two_mass"}})
+    drifts, kinds = absorb(table[1800:])
+    assert (drifts, kinds) == ([], ["baseline"])
+
+
+def test_a_baseline_of_another_friction_law_is_not_compared_with(config: Config) -> None:
+    """The same names, another meaning."""
+    table = readings(20.0).reshape(-1, 30)
+    pipeline = Pipeline(config, boot=1)
+    law = pipeline.lines[0].estimator.friction()
+    assert law["kind"] == "viscous_coulomb"
+    for friction, fits in ((law, True), (law | {"kind": "arctangent"}, False)):
+        pipeline.rebase({"elbow": baseline() | {"friction": friction}})
+        half = table[:1700] if fits else table[1700:]
+        said = [message for batch in half for message in pipeline.absorb(batch, 0, lambda: 0)]
+        assert bool(maps(said, b"drift/elbow")) is fits
+        (told,) = [one["text"] for one in maps(said, b"event/elbow") if one["kind"] == "baseline"]
+        assert ("another model or friction law: set it anew" in told) is not fits
+
+
+def test_every_kind_of_event_stands_in_the_table() -> None:
+    root = Path(__file__).parents[3]
+    sources = [*(root / "estimators").glob("*.py"), *(root / "daq").glob("*.py")]
+    said = {kind for file in sources for kind in re.findall(r'(?:_say|\.event|Change)\("(\w+)"', file.read_text())}
+    assert said >= {"started", "alarm", "fault", "recovered", "drift", "baseline"}
+    assert said <= set(EVENTS), "what is said is documented"

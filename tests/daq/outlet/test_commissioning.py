@@ -1,0 +1,117 @@
+"""Baselines that are set while the service runs: who may be one, who hears of it, and what stays of a broken file."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+import zmq
+
+from daq.core.baseline_inbox import Rebasing
+from daq.outlet.commissioning import Commissioning
+from daq.outlet.history import History, JointLabel
+from daq.state.baselines import TOPIC, Baseline, Baselines, parse, read, write
+from daq.stream.sockets import open_publisher
+
+
+def baseline(since: float = 1.0, inertia: float = 2.0) -> Baseline:
+    return Baseline(since=since, model="rigid", values={"inertia": inertia}, deviations={"inertia": 0.1})
+
+
+def update(status: str, reasons: tuple[str, ...] = (), deviation: float = 0.1) -> dict[str, object]:
+    return {
+        "timestamp": 50.0, "phase": "normal", "parameters": {"inertia": 2.0}, "deviations": {"inertia": deviation},
+        "error": 0.01, "forgetting": 1.0, "progress": 100.0, "health": {"status": status, "reasons": list(reasons)},
+        "latency": 0.0, "boot": 1,
+    }  # fmt: skip
+
+
+def test_a_baseline_is_set_and_the_core_hears_of_it(tmp_path: Path) -> None:
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    file, address = tmp_path / "b.json", f"ipc://{tmp_path}/baselines"
+    rebasing = Rebasing(context, address, file)
+    socket = open_publisher(context, address)
+    history = History("arm", [JointLabel(name, "N·m", {"inertia": "kg·m²"}) for name in ("elbow", "base")])
+    commissioning = Commissioning(file, {"elbow": "rigid", "base": "rigid"}, socket)
+
+    async def heard() -> dict[str, object]:
+        sharing = asyncio.create_task(commissioning.share())
+        try:
+            async with asyncio.timeout(20):
+                while (fresh := rebasing.fresh()) is None:
+                    await asyncio.sleep(0.05)
+            return fresh
+        finally:
+            sharing.cancel()
+
+    try:
+        assert rebasing.fresh() is None
+        history.absorb("estimate/elbow", update("valid"), 50.0)
+        asyncio.run(commissioning.set(history, "elbow"))
+        assert asyncio.run(heard()) == {"elbow": baseline(50.0).model_dump()}
+        write(file, read(file).with_new({"base": baseline(60.0)}))  # by whomever
+        assert asyncio.run(heard()).keys() == {"elbow", "base"}
+        again = Rebasing(context, f"{address}2", file)  # the core starts anew
+        assert again.fresh() == {name: one.model_dump() for name, one in read(file).newest().items()}
+        again.close()
+    finally:
+        rebasing.close()
+        socket.close()
+        context.term()
+
+
+@pytest.mark.parametrize(
+    ("status", "reasons", "deviation", "words"),
+    [
+        ("learning", ("viscous is not certain",), 0.1, "viscous is not certain"),
+        ("faulted", ("no data for 2 s",), 0.1, "no data for 2 s"),
+        ("valid", (), float("inf"), "not all of them are known"),
+    ],
+)
+def test_values_that_cannot_be_trusted_are_no_baseline(
+    tmp_path: Path, status: str, reasons: tuple[str, ...], deviation: float, words: str
+) -> None:
+    history = History("arm", [JointLabel("elbow", "N·m", {"inertia": "kg·m²"})])
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    socket = open_publisher(context, f"ipc://{tmp_path}/nobody")
+    commissioning = Commissioning(tmp_path / "b.json", {"elbow": "rigid"}, socket)
+    try:
+        with pytest.raises(ValueError, match="nothing has come"):
+            asyncio.run(commissioning.set(history, None))
+        history.absorb("estimate/elbow", update(status, reasons, deviation), 50.0)
+        with pytest.raises(ValueError, match=words):
+            asyncio.run(commissioning.set(history, None))
+        assert not (tmp_path / "b.json").exists()
+    finally:
+        socket.close(0)
+        context.term()
+
+
+def test_the_outlet_keeps_what_it_read_last(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file, address = tmp_path / "b.json", f"ipc://{tmp_path}/core"
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    core = context.socket(zmq.SUB)
+    core.subscribe(TOPIC)
+    core.bind(address)
+    socket = open_publisher(context, address)
+    commissioning = Commissioning(file, {"elbow": "rigid"}, socket)
+
+    async def look_until_heard() -> Baselines:
+        for _ in range(400):
+            await commissioning._look()
+            if core.poll(50):
+                return parse(core.recv_multipart()[1], file)
+        raise AssertionError("nothing was told")
+
+    try:
+        write(file, Baselines(joints={"elbow": [baseline(2.0), baseline(1.0)]}))
+        first = asyncio.run(look_until_heard())
+        assert [one.since for one in first.joints["elbow"]] == [2.0], "the newest only"
+        file.write_text(json.dumps({"joints": 7}))
+        for _ in range(3):
+            assert asyncio.run(look_until_heard()) == first
+        assert caplog.text.count("the baselines that were read last stand") == 1
+    finally:
+        core.close(0)
+        socket.close(0)
+        context.term()

@@ -1,0 +1,145 @@
+"""The file after every write, read by the format's own library; and what a full disk leaves."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mcap.reader import NonSeekingReader, SeekingReader, make_reader
+from mcap.records import Attachment, MessageIndex
+from mcap.stream_reader import StreamReader
+
+from daq.recording.mcap_file import McapFile
+
+SCHEMA = json.dumps({"type": "object", "properties": {"x": {"type": "number"}}}).encode()
+
+
+def fill(file: McapFile, first: int, count: int) -> None:
+    schema = file.schema("s", SCHEMA) if first == 0 else 1
+    for index in range(first, first + count):
+        channel = file.channel(f"topic/{index % 3}", schema)
+        file.message(channel, index, 1000 + index, 500 + index, json.dumps({"x": index}).encode())
+    file.attachment(f"block {first}", "application/x", 1000 + first, bytes(range(256)))
+
+
+def read(path: Path, reader: type[SeekingReader] | type[NonSeekingReader]) -> list[tuple[str, int, int, int]]:
+    with path.open("rb") as stream:
+        opened = reader(stream, validate_crcs=True)
+        return [
+            (channel.topic, message.log_time, message.publish_time, json.loads(message.data)["x"])
+            for _, channel, message in opened.iter_messages(log_time_order=False)
+        ]
+
+
+def expected(count: int) -> list[tuple[str, int, int, int]]:
+    return [(f"topic/{index % 3}", 1000 + index, 500 + index, index) for index in range(count)]
+
+
+@pytest.mark.parametrize("reader", [SeekingReader, NonSeekingReader])
+def test_the_file_is_complete_after_every_write(tmp_path: Path, reader: type[SeekingReader]) -> None:
+    path = tmp_path / "x.mcap"
+    with McapFile(path, "test") as file:
+        file.metadata("configuration", {"a": "b"})
+        for turn in range(20):
+            fill(file, 7 * turn, 7)
+            file.write()
+            assert read(path, reader) == expected(7 * (turn + 1))
+            with path.open("rb") as stream:
+                summary = make_reader(stream, validate_crcs=True).get_summary()
+            assert summary is not None
+            assert {channel.topic for channel in summary.channels.values()} == {"topic/0", "topic/1", "topic/2"}
+            assert summary.statistics is not None
+            assert summary.statistics.message_count == 7 * (turn + 1)
+            assert summary.statistics.attachment_count == turn + 1
+    assert read(path, reader) == expected(140)
+
+
+def test_a_closed_file_has_the_index_of_its_chunks(tmp_path: Path) -> None:
+    path = tmp_path / "x.mcap"
+    file = McapFile(path, "test")
+    for turn in range(5):
+        fill(file, 7 * turn, 7)
+        file.write()
+    file.close()
+    file.close()
+    with path.open("rb") as stream:
+        summary = make_reader(stream).get_summary()
+        assert summary is not None
+        assert len(summary.chunk_indexes) == 5
+        for index in summary.chunk_indexes:
+            for channel, offset in index.message_index_offsets.items():
+                stream.seek(offset)
+                record = next(iter(StreamReader(stream, skip_magic=True).records))
+                assert isinstance(record, MessageIndex)
+                assert record.channel_id == channel
+    with path.open("rb") as stream:
+        attachments = [one for one in StreamReader(stream).records if isinstance(one, Attachment)]
+    assert [one.data for one in attachments] == [bytes(range(256))] * 5
+
+
+def test_the_official_reader_finds_every_attachment_and_the_metadata_by_the_summary(tmp_path: Path) -> None:
+    path = tmp_path / "x.mcap"
+    with McapFile(path, "test") as file:
+        file.metadata("configuration", {"a": "b"})
+        for turn in range(30):
+            fill(file, 7 * turn, 7)
+            if turn % 3:
+                file.write()
+        with path.open("rb") as stream:
+            found = [(one.name, one.metadata) for one in make_reader(stream).iter_metadata()]
+        assert found == [("configuration", {"a": "b"})], "while it is being written, too"
+    with path.open("rb") as stream:
+        reader = make_reader(stream, validate_crcs=True)
+        assert [one.name for one in reader.iter_attachments()] == [f"block {7 * turn}" for turn in range(30)]
+        assert [one.data for one in reader.iter_attachments()] == [bytes(range(256))] * 30
+        assert [(one.name, one.metadata) for one in reader.iter_metadata()] == [("configuration", {"a": "b"})]
+
+
+def test_half_of_it_found_by_time(tmp_path: Path) -> None:
+    path = tmp_path / "x.mcap"
+    with McapFile(path, "test") as file:
+        for turn in range(10):
+            fill(file, 10 * turn, 10)
+            file.write()
+    with path.open("rb") as stream:
+        found = [
+            message.log_time
+            for _, _, message in make_reader(stream).iter_messages(
+                topics="topic/1", starting_at=1030, ending_before=1060
+            )
+        ]
+    assert found == [time for time in range(1030, 1060) if (time - 1000) % 3 == 1]
+
+
+FULL_DISK = """
+import resource, signal, sys
+from pathlib import Path
+sys.path[:0] = sys.argv[2:]
+from daq.recording.mcap_file import McapFile
+from test_mcap_file import fill
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+file = McapFile(Path(sys.argv[1]), "test")
+written = 0
+try:
+    while True:
+        fill(file, written, 7)
+        file.write()
+        written += 7
+except OSError as error:
+    print(written, error.strerror)
+file.close()
+"""
+
+
+def test_a_full_disk_leaves_what_was_written_before(tmp_path: Path) -> None:
+    path, here = tmp_path / "x.mcap", Path(__file__).parent
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(path), str(here), str(here.parents[2])],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    written, _, cause = done.stdout.strip().partition(" ")
+    assert cause == "File too large"
+    assert int(written) > 0
+    assert read(path, SeekingReader) == expected(int(written))

@@ -1,0 +1,353 @@
+"""Recordings of a running service: complete after a kill, counted where something is missing, and nobody waits."""
+
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgpack
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+from mcap.reader import make_reader
+from playwright.sync_api import sync_playwright
+
+from daq.config.load import load
+from daq.config.sections import Config, Curve, Publish, Record
+from daq.config.words import ConfigError
+from daq.outlet.history import History
+from daq.outlet.metrics import Metrics
+from daq.recording.folder import recordings
+from daq.recording.json_channels import JsonChannels
+from daq.recording.mcap_file import McapFile
+from daq.recording.process import Expected, Recorder
+from daq.recording.reader import blocks, configuration, said
+from daq.stream.transcript import Batch, Block
+from daq.stream.update import Introduction
+from daq.subscriber import Subscriber
+from drivers.reading import READING
+from hil_rig.live import Live
+
+FLAGS = ["--no-sandbox", "--disable-gpu"]
+TEMPLATE = Path(__file__).parents[3] / "daq" / "jointwatch.toml"
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Recorder]]:
+    """Starts recorders of one service, one after the other."""
+    opened: list[Expected] = []
+
+    def begin(config: Config) -> Recorder:
+        opened.append(Expected(tmp_path / "recorder.next"))
+        return Recorder(config, opened[-1])
+
+    yield begin
+    for expected in opened:
+        expected.close()
+
+
+def configured(folder: Path, **limits: float) -> Config:
+    record = Record(folder=folder, reserve=0.0).model_copy(update=limits)
+    return load(TEMPLATE).model_copy(update={"recorder": record})
+
+
+def block(number: int, boot: int = 1, size: int = 100) -> Block:
+    rng = np.random.default_rng(number)
+    rows = np.zeros(size, READING)
+    rows["value"] = rng.standard_normal(size)
+    update = {"timestamp": 1.5 + number, "kind": "started", "text": "μ", "seq": number, "boot": boot, "joint": "elbow",
+              "robot": "arm", "v": 1}  # fmt: skip
+    batch = Batch(size, 10**18, number, [], [], None)
+    return Block(boot, number, [batch], rows, [(b"event/elbow", msgpack.packb(update))])
+
+
+def test_what_was_taken_is_in_the_file(tmp_path: Path, start: Callable[..., Recorder]) -> None:
+    recorder = start(configured(tmp_path))
+    for number in range(10):
+        recorder.take(block(number))
+        (file,) = recordings(tmp_path, "arm")
+        assert [one.number for one in blocks(file)] == list(range(number + 1))
+    recorder.close()
+    events = [one for one in said(file) if one.topic == "event/elbow"]
+    assert [(one.update["seq"], one.update["text"]) for one in events] == [(number, "μ") for number in range(10)]
+    assert configuration(file).joints == load(TEMPLATE).joints
+    with file.open("rb") as stream:
+        for schema, channel, message in make_reader(stream).iter_messages():
+            assert schema is not None
+            assert channel.message_encoding == "json"
+            assert list(Draft202012Validator(json.loads(schema.data)).iter_errors(json.loads(message.data))) == []
+            if channel.topic == "log":
+                assert (schema.name, json.loads(message.data)["name"]) == ("foxglove.Log", "elbow")
+            assert channel.topic == "clock" or message.log_time == round(1.5e9 + message.sequence * 1e9)
+
+
+def test_an_infinite_bound_keeps_to_its_schema(tmp_path: Path) -> None:
+    """Of every model, as the core introduces it: in JSON a bound that has no end is left out."""
+    unbounded = {"unit": "m", "low": -math.inf, "high": math.inf, "equation": "(1)"}
+    joint = {"model": "rigid", "unit": "N·m", "rate": 1000.0, "parameters": {"offset": unbounded}}
+    topic, body = Introduction("arm", 7, "0" * 16, {"elbow": joint}).message(1.0)
+    with McapFile(tmp_path / "x.mcap", "test") as file:
+        JsonChannels(file).message(topic.decode(), body, 10**9)
+    with (tmp_path / "x.mcap").open("rb") as stream:
+        found = list(make_reader(stream).iter_messages())
+    assert len(found) == 1
+    for schema, _, message in found:
+        assert schema is not None
+        told = json.loads(message.data)
+        assert list(Draft202012Validator(json.loads(schema.data)).iter_errors(told)) == []
+        assert told["joints"]["elbow"]["parameters"]["offset"] == {"unit": "m", "equation": "(1)"}
+
+
+def test_a_recording_of_a_locked_stream_is_read_without_its_keys(
+    tmp_path: Path, start: Callable[..., Recorder]
+) -> None:
+    curve = Curve.model_construct(secret=Path("/secret"), clients=Path("/clients"))
+    publish = Publish(rate=25.0).model_copy(update={"endpoint": "tcp://0.0.0.0:5556", "curve": curve})
+    recorder = start(configured(tmp_path).model_copy(update={"publish": publish}))
+    recorder.take(block(0))
+    recorder.close()
+    (file,) = recordings(tmp_path, "arm")
+    assert configuration(file).publish.rate == 25.0
+    assert b"/secret" not in file.read_bytes()
+
+
+def test_files_are_of_limited_size_and_the_oldest_go(tmp_path: Path, start: Callable[..., Recorder]) -> None:
+    other = tmp_path / "arm-left-20260101T000000Z.mcap"
+    other.write_bytes(bytes(1000))
+    recorder = start(configured(tmp_path, file_size=30_000, keep=100_000))
+    for number in range(400):
+        recorder.take(block(number))
+    recorder.close()
+    files = recordings(tmp_path, "arm")
+    assert len(files) > 2
+    assert max(file.stat().st_size for file in files) < 50_000
+    assert sum(file.stat().st_size for file in files) < 150_000
+    numbers = [one.number for file in files for one in blocks(file)]
+    assert numbers == list(range(numbers[0], 400)), "without a gap from file to file"
+    assert numbers[0] > 0
+    assert other.exists(), "another robot's"
+
+
+def test_a_file_ends_after_its_duration_or_when_somebody_deletes_it(
+    tmp_path: Path, start: Callable[..., Recorder]
+) -> None:
+    recorder = start(configured(tmp_path, file_duration=1000.0))
+    recorder.take(block(0))
+    recorder._began -= 1000.0
+    recorder.take(block(1))
+    first, second = recordings(tmp_path, "arm")
+    second.unlink()
+    recorder._room = 0.0
+    recorder.take(block(2))
+    recorder.close()
+    files = recordings(tmp_path, "arm")
+    assert [one.number for file in files for one in blocks(file)] == [0, 2]
+    assert files[0] == first
+
+
+def test_lost_blocks_are_counted_over_a_restart_of_the_recorder(tmp_path: Path, start: Callable[..., Recorder]) -> None:
+    recorder = start(configured(tmp_path))
+    for boot, number in ((1, 5), (1, 6), (1, 9), (2, 0), (2, 3)):
+        recorder.take(block(number, boot))
+    assert recorder.status()["lost"] == 2 + 2
+    recorder.close()
+    recorder = start(configured(tmp_path))
+    recorder.take(block(5, 2))
+    assert recorder.status()["lost"] == 1
+    recorder.close()
+
+
+def test_a_folder_that_cannot_be_written_is_said_and_tried_again(
+    tmp_path: Path, start: Callable[..., Recorder]
+) -> None:
+    (tmp_path / "records").write_text("in the way")
+    recorder = start(configured(tmp_path / "records"))
+    recorder.take(block(0))
+    status = recorder.status()
+    assert (status["up"], status["lost"]) == (False, 1)
+    assert str(tmp_path / "records") in status["cause"]
+    (tmp_path / "records").unlink()
+    recorder._again = 0.0
+    recorder.take(block(1))
+    assert recorder.status()["up"]
+    assert recorder.status()["cause"] == ""
+    recorder.close()
+
+
+def test_a_disk_that_is_nearly_full_is_left_alone(tmp_path: Path, start: Callable[..., Recorder]) -> None:
+    recorder = start(configured(tmp_path, reserve=1e18))
+    recorder.take(block(0))
+    assert not recorder.status()["up"]
+    assert "are free" in recorder.status()["cause"]
+    assert recordings(tmp_path, "arm") == []
+
+
+FULL_DISK = """
+import resource, signal, sys
+from pathlib import Path
+sys.path[:0] = sys.argv[2:]
+from daq.recording.process import Expected, Recorder
+from test_process import block, configured
+folder = Path(sys.argv[1])
+recorder = Recorder(configured(folder), Expected(folder / "next"))
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+for number in range(100):
+    recorder.take(block(number))
+print(recorder.status()["lost"], recorder.status()["cause"])
+"""
+
+
+def test_a_full_disk_costs_blocks_that_are_counted_and_no_file(tmp_path: Path) -> None:
+    here = Path(__file__).parent
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(tmp_path), str(here), str(here.parents[2])],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    lost, _, cause = done.stdout.strip().partition(" ")
+    assert cause == f"{tmp_path}: File too large"
+    (file,) = recordings(tmp_path, "arm")
+    kept = [one.number for one in blocks(file)]
+    assert kept == list(range(100 - int(lost)))
+    with file.open("rb") as stream:
+        assert sum(1 for _ in make_reader(stream, validate_crcs=True).iter_messages(topics="event/elbow")) == len(kept)
+
+
+def test_what_is_recorded_is_configured(tmp_path: Path) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text(TEMPLATE.read_text() + '\n[recorder]\nfolder = "kept"\nkeep = 3e6\nfile_size = 2e6\n')
+    record = load(file).recorder
+    assert record == Record(folder=tmp_path / "kept", keep=3e6, file_size=2e6)
+    assert load(TEMPLATE).recorder is None
+    file.write_text(TEMPLATE.read_text() + "\n[recorder]\nkeep = 1e6\nsize = 3\n")
+    with pytest.raises(ConfigError) as wrong:
+        load(file)
+    assert "recorder.folder: expected a value, found none" in str(wrong.value)
+    assert 'recorder.size: unknown key "size"' in str(wrong.value)
+
+
+def test_what_the_recorder_says_reaches_page_and_metrics(tmp_path: Path, start: Callable[..., Recorder]) -> None:
+    recorder = start(configured(tmp_path))
+    for number in (0, 1, 4):
+        recorder.take(block(number))
+    status = recorder.status()
+    recorder.close()
+    metrics, history = Metrics({}), History("arm", [])
+    metrics.absorb("recorder/status", status)
+    history.absorb("recorder/status", status, 0.0)
+    lines = metrics.exposition("")[0].decode().splitlines()
+    assert "jointwatch_recorder_up 1.0" in lines
+    assert "jointwatch_recorder_blocks_lost_total 2.0" in lines
+    assert f"jointwatch_recorder_bytes_total {float(status['bytes'])}" in lines
+    assert history.latest(status["timestamp"] + 1)["recorder"]["up"]
+    stuck = history.latest(status["timestamp"] + 4)["recorder"]
+    assert (stuck["up"], stuck["cause"]) == (False, "no word from the recorder for 4 s")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where recordings are to go; something is in the way at first."""
+    folder = tmp_path_factory.mktemp("live") / "records"
+    folder.write_text("")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def live(folder: Path) -> Iterator[Live]:
+    more = f'\n[recorder]\nfolder = "{folder}"\nreserve = 0\n'
+    with Live(["rigid", "--joints", "2", "--wire", "udp"], more=more) as started:
+        yield started
+
+
+@pytest.fixture
+def recording(live: Live, folder: Path, wait: Callable[..., None]) -> Live:
+    if folder.is_file():
+        folder.unlink()
+    wait(lambda: metric(live, "jointwatch_recorder_up") == 1)
+    return live
+
+
+def state(live: Live) -> dict[str, dict[str, object]]:
+    with urllib.request.urlopen(f"{live.page}/api/state", timeout=10) as response:
+        found: dict[str, dict[str, object]] = json.load(response)
+    return found
+
+
+def pid_of(live: Live, name: str, wait: Callable[..., None]) -> int:
+    """Of a process of the service that runs now."""
+
+    def found() -> int:
+        told = state(live)["processes"].get(name, {"up": False})
+        return told["pid"] if told["up"] and Path(f"/proc/{told['pid']}").exists() else 0  # type: ignore[index, return-value]
+
+    wait(found)
+    pid = found()
+    assert pid > 1
+    return pid
+
+
+def metric(live: Live, name: str) -> float:
+    with urllib.request.urlopen(f"{live.page}/metrics", timeout=10) as response:
+        text = response.read().decode()
+    return next(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(f"{name} "))
+
+
+def test_a_service_that_cannot_record_runs_and_says_so(live: Live, folder: Path, wait: Callable[..., None]) -> None:
+    with Subscriber(live.endpoint, ("estimate/",), timeout=30.0) as subscriber:
+        assert next(subscriber)
+    wait(lambda: metric(live, "jointwatch_recorder_blocks_lost_total") > 0)
+    assert metric(live, "jointwatch_recorder_up") == 0
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
+        page = browser.new_page()
+        page.set_default_timeout(30_000)
+        page.goto(f"{live.page}/#/acquisition")
+        page.get_by_text(re.compile(f"^Not recording: {folder}: File exists")).wait_for()
+        folder.unlink()
+        page.get_by_text(re.compile("^Recording into rigid-")).wait_for()
+        browser.close()
+
+
+def test_a_killed_recorder_loses_less_than_100_ms_and_its_file_opens(
+    recording: Live, folder: Path, wait: Callable[..., None]
+) -> None:
+    live, lost = recording, metric(recording, "jointwatch_recorder_blocks_lost_total")
+    wait(lambda: metric(live, "jointwatch_recorder_bytes_total") > 100_000)
+    os.kill(pid_of(live, "recorder", wait), signal.SIGKILL)
+    wait(lambda: len(recordings(folder, "rigid")) == 2)
+    first, second = recordings(folder, "rigid")
+    with first.open("rb") as stream:
+        summary = make_reader(stream, validate_crcs=True).get_summary()
+        assert summary is not None
+        assert summary.statistics is not None
+        stream.seek(0)
+        assert sum(1 for _ in make_reader(stream).iter_messages()) == summary.statistics.message_count > 100
+    wait(lambda: len(list(blocks(second))))
+    before, after = list(blocks(first)), list(blocks(second))
+    assert after[0].boot == before[-1].boot
+    missing = after[0].number - before[-1].number - 1
+    assert missing <= 2, "blocks of 40 ms"
+    wait(lambda: metric(live, "jointwatch_recorder_up") == 1)
+    wait(lambda: metric(live, "jointwatch_recorder_blocks_lost_total") == lost + missing)
+
+
+def test_a_recorder_that_stands_still_delays_nobody(recording: Live, wait: Callable[..., None]) -> None:
+    live = recording
+    pid, lost = pid_of(live, "recorder", wait), metric(live, "jointwatch_recorder_blocks_lost_total")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        with Subscriber(live.endpoint, ("estimate/",), timeout=20.0) as subscriber:
+            for _ in range(300):
+                next(subscriber)
+            assert not subscriber.gaps
+        wait(lambda: "no word" in str(state(live)["recorder"]["cause"]))
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    wait(lambda: state(live)["recorder"]["up"])
+    assert metric(live, "jointwatch_recorder_blocks_lost_total") == lost, "they were waiting"

@@ -1,0 +1,98 @@
+"""The file of baselines: replaced as a whole, never half, and told to the core."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from daq.config.load import load
+from daq.state.baselines import KEPT, Baseline, Baselines, read, write
+from daq.state.files import BaselineError, make_token, place, token
+
+TEMPLATE = Path(__file__).parents[3] / "daq" / "jointwatch.toml"
+
+
+def baseline(since: float = 1.0, inertia: float = 2.0) -> Baseline:
+    return Baseline(since=since, model="rigid", values={"inertia": inertia}, deviations={"inertia": 0.1})
+
+
+def test_what_is_written_is_read_and_the_old_one_stays(tmp_path: Path) -> None:
+    file = tmp_path / "arm.baseline.json"
+    assert read(file) == Baselines()
+    book = read(file).with_new({"elbow": baseline(1.0), "base": baseline(2.0)}).with_new({"elbow": baseline(3.0, 2.5)})
+    write(file, book)
+    assert read(file) == book
+    assert [one.since for one in read(file).joints["elbow"]] == [3.0, 1.0]
+    assert read(file).newest() == {"elbow": baseline(3.0, 2.5), "base": baseline(2.0)}
+    for since in range(2 * KEPT):
+        book = book.with_new({"elbow": baseline(since)})
+    assert len(book.joints["elbow"]) == KEPT
+
+
+def test_whoever_reads_sees_a_whole_file_whenever_the_writer_dies(tmp_path: Path) -> None:
+    file = tmp_path / "arm.baseline.json"
+    write(file, Baselines(joints={"elbow": [baseline()]}))
+    child = os.fork()
+    if child == 0:
+        while True:
+            write(file, Baselines(joints={f"joint{i}": [baseline()] * KEPT for i in range(20)}))
+            write(file, Baselines(joints={"elbow": [baseline()]}))
+    try:
+        sizes = {len(read(file).joints) for _ in range(300)}
+    finally:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+    assert sizes <= {1, 20}
+    assert len(read(file).joints) in (1, 20)
+    write(file, Baselines())
+    assert read(file) == Baselines(), "what the dead one left behind is in nobody's way"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "no baselines"),
+        ("[]", "no baselines"),
+        ('{"version": 2}', "version"),
+        ('{"joints": {"elbow": [{"since": 1}]}}', "joints.elbow.0"),
+        ('{"joints": {"elbow": [{"since": 1, "model": "m", "values": {"inertia": NaN}, "deviations": {}}]}}', "finite"),
+        ('{"joints": {"elbow": [{"since": 1, "model": "m", "values": {}, "deviations": {"inertia": -1}}]}}', "greater"),
+        ('{"joints": {}, "more": 1}', "more"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_none_is_one_clear_line(tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "b.json"
+    file.write_text(text)
+    with pytest.raises(BaselineError, match=words) as caught:
+        read(file)
+    assert str(caught.value).startswith(f"{file}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(BaselineError, match="cannot be written: no such file or directory"):
+        write(tmp_path / "missing" / "b.json", Baselines())
+    with pytest.raises(BaselineError, match="cannot be read: is a directory"):
+        read(tmp_path)
+
+
+def test_the_token_is_its_owners_alone_and_stays(tmp_path: Path) -> None:
+    file = tmp_path / "arm.token"
+    with pytest.raises(BaselineError, match="cannot be read"):
+        token(file)
+    made = make_token(file)
+    assert len(made) >= 20
+    assert make_token(file) == token(file) == made
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_where_it_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "jointwatch.toml"
+    file.write_text(TEMPLATE.read_text())
+    monkeypatch.delenv("STATE_DIRECTORY", raising=False)
+    assert place(load(file), "token") == tmp_path / "arm.token"
+    monkeypatch.setenv("STATE_DIRECTORY", "/var/lib/jointwatch")
+    assert place(load(file), "token") == Path("/var/lib/jointwatch/arm.token")
+    file.write_text(TEMPLATE.read_text().replace("[robot]", '[robot]\nstate = "kept"'))
+    assert place(load(file), "token") == tmp_path / "kept" / "arm.token"

@@ -1,0 +1,140 @@
+"""The disk cache of a kernel is tied to the content of all the sources that it is made of, in every package alike."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from jointwatch_jit import stamp
+
+ROOT = Path(__file__).parents[1]
+KERNEL = "from jointwatch_jit import kernel\n\n\n@kernel('i8()')\ndef answer():\n    return number()\n"
+INLINE = "from jointwatch_jit import inline\n\n\n@inline\ndef number():\n    return {}\n"
+
+Run = Callable[[str], str]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """What a program prints in a process of its own, beside copies of our packages that it may change."""
+    (tmp_path / "jointwatch_jit.py").write_bytes((ROOT / "jointwatch_jit.py").read_bytes())
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+
+    def output(program: str) -> str:
+        command = [sys.executable, "-c", program]
+        environment["PYTHONPATH"] = str(tmp_path)
+        done = subprocess.run(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+        return done.stdout.strip()
+
+    return output
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    """With an empty __init__.py in every folder of a package."""
+    for name, text in files.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        for parent in Path(name).parents[:-1]:
+            (folder / parent / "__init__.py").touch()
+
+
+ANSWER = "from {} import answer; print(answer(), answer.stats.cache_hits.total())"
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "from top.low.deep.leaf import number",
+        "from top.low.deep import leaf\nnumber = leaf.number",
+        "import top.low.deep.leaf as leaf\nnumber = leaf.number",
+        "from ..low.deep.leaf import (\n    number,  # of its own\n)",
+        "from top.middle import number",
+    ],
+)
+def test_what_is_imported_two_rooms_away_is_in_the_stamp(tmp_path: Path, imports: str) -> None:
+    stamps = []
+    for value in (1, 1, 2):
+        folder = tmp_path / str(len(stamps))
+        middle = {"top/middle.py": "from top.low.deep import leaf\n\nnumber = leaf.number\n"}
+        leaf = {"top/low/deep/leaf.py": INLINE.format(value)}
+        write(folder, {"top/high/user.py": imports + "\n" + KERNEL} | middle | leaf)
+        stamps.append(stamp(folder / "top/high/user.py"))
+    assert stamps[0] == stamps[1] != stamps[2]
+
+
+@pytest.mark.compiled
+def test_a_change_of_time_alone_compiles_nothing(tmp_path: Path, run: Run) -> None:
+    write(tmp_path, {"top/user.py": "from top.help import number\n" + KERNEL, "top/help.py": INLINE.format(1)})
+    assert run(ANSWER.format("top.user")) == "1 0"
+    for file in tmp_path.rglob("*.py"):
+        os.utime(file, (1e9, 1e9))
+    assert run(ANSWER.format("top.user")) == "1 1"
+
+
+@pytest.mark.compiled
+def test_a_change_of_an_other_package_compiles_nothing(tmp_path: Path, run: Run) -> None:
+    top = {"top/user.py": "import other\nfrom top.help import number\n" + KERNEL, "top/help.py": INLINE.format(1)}
+    write(tmp_path, top | {"other/__init__.py": "x = 1\n"})
+    assert run(ANSWER.format("top.user")) == "1 0"
+    write(tmp_path, {"other/__init__.py": "x = 2\n"})
+    assert run(ANSWER.format("top.user")) == "1 1"
+
+
+@pytest.mark.compiled
+def test_a_plant_moves_as_its_sources_say(tmp_path: Path, run: Run) -> None:
+    """The speed tripled in trajectory.py, which every plant's kernel calls."""
+    parts = ("messages.py", "plants/base.py", "plants/jit.py", "plants/trajectory.py", "plants/joints/rigid.py")
+    write(tmp_path / "hil_rig", {name: (ROOT / "hil_rig" / name).read_text() for name in parts})
+    (tmp_path / "hil_rig" / "__init__.py").touch()
+    program = (
+        "from hil_rig.plants.joints.rigid import RigidSettings, _run\n"
+        "motion = RigidSettings().build(1, 0, ()).exact(2500)\n"
+        "print(abs(motion[:, 1]).max(), _run.stats.cache_hits.total())"
+    )
+    (slow, compiled), (same, taken) = run(program).split(), run(program).split()
+    assert (compiled, same, taken) == ("0", slow, "1")
+    file = tmp_path / "hil_rig" / "plants" / "trajectory.py"
+    before = "speed, half, ramp = constants[0],"
+    assert before in file.read_text()
+    file.write_text(file.read_text().replace(before, "speed, half, ramp = 3 * constants[0],"))
+    fast, taken = run(program).split()
+    assert taken == "0"
+    assert float(fast) > 2.5 * float(slow)
+
+
+@pytest.mark.compiled
+def test_named_tuples_are_arguments(tmp_path: Path, run: Run) -> None:
+    write(
+        tmp_path,
+        {
+            "top/user.py": "from typing import NamedTuple\nimport numpy as np\nfrom numba import types\n"
+            "from jointwatch_jit import kernel\n\n\nclass Pair(NamedTuple):\n    a: float\n    b: np.ndarray\n\n\n"
+            "PAIR = types.NamedTuple((types.float64, types.float64[::1]), Pair)\n\n\n"
+            "@kernel((PAIR,))\ndef total(pair):\n    return pair.a + pair.b.sum()\n"
+        },
+    )
+    program = (
+        "import numpy as np; from top.user import Pair, total;"
+        "print(total(Pair(1.0, np.ones(3))), total.stats.cache_hits.total())"
+    )
+    assert [run(program), run(program)] == ["4.0 0", "4.0 1"]
+
+
+def test_what_our_kernels_are_made_of_is_in_their_stamps(tmp_path: Path) -> None:
+    """One of each package, and a file that it imports through others."""
+    for name, part in (
+        ("estimators/models/joints/rigid.py", "estimators/models/friction/viscous_coulomb.py"),
+        ("drivers/can/slcan.py", "drivers/layout/frame.py"),
+        ("hil_rig/plants/joints/two_mass.py", "hil_rig/plants/trajectory.py"),
+    ):
+        top = name.partition("/")[0]
+        shutil.copytree(ROOT / top, tmp_path / "before" / top, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(tmp_path / "before" / top, tmp_path / "after" / top)
+        with (tmp_path / "after" / part).open("a") as file:
+            file.write("# changed\n")
+        assert stamp(ROOT / name) == stamp(tmp_path / "before" / name) != stamp(tmp_path / "after" / name)
