@@ -33,7 +33,17 @@ def _matching(pattern: str, expected: str) -> AfterValidator:
 
 
 LAST_PORT: Final = 65535
-Name = Annotated[str, _matching(r"[A-Za-z0-9_-]+", "letters, digits, _ and - only")]
+LARGEST: Final = 1e15  # in SI, of anything that is measured on a joint
+
+
+def _factor(scale: float) -> float:
+    if not 1 / LARGEST <= abs(scale) <= LARGEST:
+        raise ValueError(f"expected a factor other than 0, from {1 / LARGEST:g} to {LARGEST:g} or the negative of it")
+    return scale
+
+
+Factor = Annotated[float, AfterValidator(_factor)]
+Name = Annotated[str, _matching(r"[A-Za-z0-9_-]{1,64}", "letters, digits, _ and - only, 64 at most")]
 SignalName = Annotated[str, _matching(r"[^.]+\.[^.]+\.[^.]+", "driver.MESSAGE.signal")]
 Endpoint = Annotated[str, _matching(r"tcp://[^:/]+:\d+|ipc://.+", "tcp://HOST:PORT or ipc://PATH")]
 
@@ -123,7 +133,7 @@ class Publish(Section):
     page: str = Field(default="http://127.0.0.1:8080", description="dashboard, and /metrics for Prometheus")
     tls: Tls | None = Field(default=None, description="certificate and key of a page at https://")
     token: Path | None = Field(default=None, description="file (0600) of the token that allows to set baselines")
-    rate: float = Field(default=50.0, gt=0, le=1000, description="Hz, updates per joint")
+    rate: float = Field(default=50.0, ge=0.01, le=1000, description="Hz, updates per joint")
 
     @field_validator("page")
     @classmethod
@@ -234,34 +244,37 @@ class Channel(Section):
     """One measured quantity of a joint: value = scale × signal + offset, in SI, on the joint's side."""
 
     signal: SignalName
-    scale: float = Field(default=1.0, allow_inf_nan=False, description="gear ratio, torque constant, sign")
-    offset: float = Field(default=0.0, allow_inf_nan=False)
+    scale: Factor = Field(default=1.0, description="gear ratio, torque constant, sign")
+    offset: float = Field(default=0.0, ge=-LARGEST, le=LARGEST)
     delay: float = Field(default=0.0, ge=-1.0, le=1.0, description="s by which this channel's values are late")
     wrap: float | None = Field(
-        default=None, gt=0, description="rad (m) after which the encoder starts again, after scaling"
+        default=None,
+        ge=1 / LARGEST,
+        le=LARGEST,
+        description="rad (m) after which the encoder starts again, after scaling",
     )
-    rate: float | None = Field(default=None, gt=0, le=20_000, description="Hz, where it is not the joint's")
+    rate: float | None = Field(default=None, ge=0.01, le=20_000, description="Hz, where it is not the joint's")
 
 
 class Counter(Section):
     """The device's own sample counter: with it every lost sample is seen exactly, whatever the link's jitter."""
 
     signal: SignalName
-    modulo: int = Field(default=65536, ge=4)
+    modulo: int = Field(default=65536, ge=4, le=1 << 53)
 
 
 class DeviceTime(Section):
     """The device's own time of each sample: its clock is followed, and the link's jitter does not matter."""
 
     signal: SignalName
-    scale: float = Field(default=1.0, gt=0, allow_inf_nan=False, description="s per unit, where the signal has no unit")
+    scale: float = Field(default=1.0, ge=1e-15, le=1e6, description="s per unit, where the signal has no unit")
     wrap: float | None = Field(default=None, gt=0, description="s after which it starts again: 2³² µs are 4294.967296")
 
 
 class Joint(Identification):
     """One joint: where its channels come from, and how it is identified."""
 
-    rate: float = Field(gt=0, le=20_000, description="Hz at which the device samples the reference channel")
+    rate: float = Field(ge=0.01, le=20_000, description="Hz at which the device samples the reference channel")
     channels: dict[str, Channel]
     counter: Counter | None = None
     device_time: DeviceTime | None = None
@@ -272,7 +285,9 @@ class Joint(Identification):
     bridge: int = Field(
         default=2, ge=0, le=16, description="samples in a row that may be missing and are then interpolated (0: none)"
     )
-    stale: float = Field(default=1.0, gt=0, description="s without samples after which the joint is called faulted")
+    stale: float = Field(
+        default=1.0, ge=0.01, le=3600, description="s without samples after which the joint is called faulted"
+    )
     drift: DriftSettings = DriftSettings()
 
 

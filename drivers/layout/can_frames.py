@@ -2,12 +2,13 @@
 
 import logging
 import math
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, Self
+from typing import Final, Literal, Self
 
 import cantools.database
 from cantools.database.can import Database, Message
@@ -20,6 +21,7 @@ from drivers.layout.frame import EXTENDED, Guard, Layout, Selector, Signal
 from drivers.layout.integrity import GuardSettings, guard
 from drivers.units import Conversion, Quantity, Scale
 
+LARGEST: Final = 50_000_000  # bytes of a DBC file
 logging.getLogger("cantools").setLevel(logging.ERROR)  # of what it warns of (ids said twice) we make errors
 
 
@@ -122,11 +124,20 @@ def from_dbc(
     corrections: by "MESSAGE.signal"; limits: whether the file's are believed; guards: by message; as_written: in the
     file's units instead of SI.
     """
+    _check_size(path)
     try:
         database = cantools.database.load_file(path, strict=True)
     except OSError as error:
         raise LayoutError(f"expected a readable DBC file, found {path}: {error.strerror}") from error
-    except (cantools.Error, ValueError, KeyError) as error:  # text that is none, a grammar that is none, overlaps
+    except (
+        cantools.Error,
+        ValueError,
+        KeyError,
+        RecursionError,
+        ArithmeticError,
+        TypeError,
+        AttributeError,
+    ) as error:  # text that is none, a grammar that is none, overlaps
         reason = " ".join(str(error).split())
         raise LayoutError(f"expected a valid DBC file, found in {path}: {reason[:300]}") from error
     if not isinstance(database, Database):
@@ -142,6 +153,17 @@ def from_dbc(
     for name in corrections.keys() & layout.unusable.keys():
         raise LayoutError(f'signal "{name}" cannot be used as corrected: {layout.unusable[name]}')
     return layout
+
+
+def _check_size(path: Path) -> None:
+    """A device never ends, and what is larger than any description is none. Raises LayoutError."""
+    try:
+        state = path.stat()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise LayoutError(f"expected a readable DBC file, found {path}: {reason}") from error
+    if not stat.S_ISREG(state.st_mode) or state.st_size > LARGEST:
+        raise LayoutError(f"expected a DBC file of at most {LARGEST / 1e6:g} MB, found something else at {path}")
 
 
 def _layout(

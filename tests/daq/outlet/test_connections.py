@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 import zmq
 
-HERE = Path(__file__).parents[1]
-ROOT = HERE.parents[1]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -24,7 +23,7 @@ def scarce(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int, str, Pa
     log = tmp_path / "log"
     with log.open("w") as stderr:
         child = subprocess.Popen(
-            ["/bin/sh", "-c", 'ulimit -n 64; exec "$@"', "sh", sys.executable, HERE / "fake_outlet.py",
+            ["/bin/sh", "-c", 'ulimit -n 64; exec "$@"', "sh", sys.executable, ROOT / "tests" / "support" / "fake_outlet.py",
              f"ipc://{tmp_path}/u", f"ipc://{tmp_path}/s", "tcp://127.0.0.1:0"],
             cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=stderr, text=True,
         )  # fmt: skip
