@@ -21,6 +21,10 @@ from drivers.layout.frame import EXTENDED, Guard, Layout, Selector, Signal
 from drivers.layout.integrity import GuardSettings, guard
 from drivers.units import Conversion, Quantity, Scale
 
+# of text that is none, a grammar that is none, overlaps, numbers beyond reason
+UNREADABLE: Final = (
+    cantools.Error, ValueError, KeyError, IndexError, RecursionError, ArithmeticError, TypeError, AttributeError,
+)  # fmt: skip
 LARGEST: Final = 50_000_000  # bytes of a DBC file
 logging.getLogger("cantools").setLevel(logging.ERROR)  # of what it warns of (ids said twice) we make errors
 
@@ -129,15 +133,7 @@ def from_dbc(
         database = cantools.database.load_file(path, strict=True)
     except OSError as error:
         raise LayoutError(f"expected a readable DBC file, found {path}: {error.strerror}") from error
-    except (
-        cantools.Error,
-        ValueError,
-        KeyError,
-        RecursionError,
-        ArithmeticError,
-        TypeError,
-        AttributeError,
-    ) as error:  # text that is none, a grammar that is none, overlaps
+    except UNREADABLE as error:
         reason = " ".join(str(error).split())
         raise LayoutError(f"expected a valid DBC file, found in {path}: {reason[:300]}") from error
     if not isinstance(database, Database):
