@@ -84,7 +84,11 @@ def configuration(file: Path) -> Config:
     try:
         whole = json.loads(told["json"])
         return Config.model_validate(whole | {"drivers": {}, "publish": {"rate": whole["publish"]["rate"]}})
-    except (KeyError, ValueError, ValidationError) as error:
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise RecordingError(f"{file}: its configuration cannot be used: {where}: {first['msg']}") from error
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise RecordingError(f"{file}: its configuration cannot be used: {error}") from error
 
 

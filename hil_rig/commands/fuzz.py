@@ -281,13 +281,13 @@ def _recorded(folder: Path, config: Config) -> bytes:
     expected = Expected(folder / "recorder.next")
     recorder = Recorder(settings, expected)
     pipeline = Pipeline(config, 7)
-    for number in range(20):
-        rows = np.zeros(200, READING)
-        ticks = 10**9 + 10**6 * (100 * number + np.arange(100))
-        rows["time"], rows["channel"] = np.repeat(ticks, 2), np.tile([0, 1], 100)
+    for number in range(6):
+        rows = np.zeros(60, READING)
+        ticks = 10**9 + 10**6 * (30 * number + np.arange(30))
+        rows["time"], rows["channel"] = np.repeat(ticks, 2), np.tile([0, 1], 30)
         rows["value"] = np.sin(rows["time"] / 1e9)
         messages = pipeline.absorb(rows, 10**18, lambda: 0) + [pipeline.introduce(10**18)]
-        batch = Batch(len(rows), 10**18, int(ticks[-1]), [0] * 100, [], None)
+        batch = Batch(len(rows), 10**18, int(ticks[-1]), [0] * 30, [], None)
         recorder.take(Block(7, number, [batch], rows, messages))
     recorder.close()
     expected.close()
