@@ -38,6 +38,8 @@ class Stop:
 def live(name: str, work: str, config: Config, runtime: Path, life: Life) -> int:
     """The whole life of a child process; work: "module:function" of a Work. Returns its exit code."""
     configure_logging(name)
+    if config.processes.priority and (name == "core" or name in config.drivers):
+        _come_first(config.processes.priority)
     run: Work = pkgutil.resolve_name(work)
     try:
         run(name, config, runtime, life)
@@ -45,6 +47,14 @@ def live(name: str, work: str, config: Config, runtime: Path, life: Life) -> int
         (runtime / f"{name}.error").write_text(str(error))
         return EXIT_CANNOT_START
     return 0
+
+
+def _come_first(priority: int) -> None:
+    """Before every ordinary process; what is forked from this one, as a refit, is ordinary again."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(priority))
+    except (OSError, AttributeError) as error:
+        log.warning("no real-time priority: %s (deploy/drop-ins/realtime.conf allows it)", error)
 
 
 def last_words(runtime: Path, name: str) -> str:
