@@ -159,11 +159,12 @@ def place(
         if too_early:  # perhaps a delay was taken for a loss
             integers[MOST] = min(max(2 * integers[MOST], EVIDENCE_FRAMES), 100)
         counted = modulo > 0 and counter >= 0 and integers[COUNTER] >= 0
+        believed = late > -0.5 * steps * advance  # a counter that is ahead of all time is damaged
         _start(arrival, counter, period, integers, floats, totals)
-        if counted and not too_early:
+        if counted and believed and not too_early:
             again = max(0.0, np.round(late * unit / (modulo * period)))  # times that the counter began again unseen
             totals[LOST] += max(0, int(np.round(steps + again * modulo / unit)) - 1)
-        elif not too_early:
+        elif not counted and not too_early:
             floats[GAP] = late
         return PLACED
     totals[LOST] += step - 1

@@ -175,6 +175,19 @@ def test_what_is_missing_is_counted_whatever_the_gap(missing: int, clock: str, j
     assert (resampler.counters()["restart"] == 1) or missing < 1501
 
 
+@pytest.mark.parametrize("wrong", [100, 1000, 12_799, 32_000, 50_000, 64_000])
+@pytest.mark.parametrize("begin", [5, 2005])
+def test_a_damaged_counter_is_no_loss(wrong: int, begin: int) -> None:
+    """While the clock settles, after a gap, too: no time has passed for what it says."""
+    n = np.arange(4000)
+    n[2000:] += 300
+    counter = n.copy()
+    counter[begin] += wrong
+    resampler = Resampler(P, 1, counter_modulo=65536)
+    resampler.absorb(*frames(n * P, n * 1.0, (counter % 65536) * 1.0))
+    assert 300 <= resampler.counters()["lost"] <= 302
+
+
 @pytest.mark.parametrize("gap", [0.0, 2.0])
 def test_what_was_only_held_up_is_not_counted_as_missing(gap: float) -> None:
     """A receiver that stands still for 1.8 s gets it all in one burst; a gap in it stands where the burst ends."""
