@@ -159,7 +159,6 @@ def _own(path: str, joint: str, joints: Sequence[str]) -> str | None:
     return path[found.end() :] if found[0][:-1] == joint else None
 
 
-
 def _nested(assignments: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """{"trajectory.period": "4"} → {"trajectory": {"period": "4"}}; the types are the settings' affair."""
     tree: dict[str, Any] = {}

@@ -70,7 +70,7 @@ class JointLine:
             self.follower(self.name, ticks, rows)
         for start, end, due in self._cuts(ticks):
             self.estimator.absorb(ticks[start:end], rows[start:end])
-            messages += self._events(epoch)
+            messages += self._events(epoch, arrival)
             if due:
                 messages += self._update(self.estimator.estimate(), int(ticks[end - 1]), arrival, epoch, now())
         return messages
@@ -168,12 +168,14 @@ class JointLine:
             messages += [self._publication.event(change.kind, change.text, timestamp) for change in changes]
         return messages
 
-    def _events(self, epoch: int) -> list[Message]:
+    def _events(self, epoch: int, arrival: int) -> list[Message]:
+        """What the estimator has to say; it was resumed when its first rows came, not when the core before ended."""
         messages = []
         for event in self.estimator.events():
+            time = arrival if event.kind == "resumed" else event.time
             first, last = event.window or (0, 0)
             window = ((first + epoch) / 1e9, (last + epoch) / 1e9) if event.window else None
-            messages.append(self._publication.event(event.kind, event.text, (event.time + epoch) / 1e9, window))
+            messages.append(self._publication.event(event.kind, event.text, (time + epoch) / 1e9, window))
         return messages
 
     def _recovered(self, time: int) -> list[Message]:

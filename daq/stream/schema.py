@@ -104,16 +104,28 @@ def _drift(names: Iterable[str]) -> Schema:
     }
 
 
+def _process(_: Iterable[str]) -> Schema:
+    return {
+        "name": _text("outlet, core, recorder, supervisor, or [drivers.NAME]"),
+        "up": {"type": "boolean", "description": "whether it runs, and gave a sign of life within its time"},
+        "restarts": {"type": "integer", "minimum": 0, "description": "by the supervisor"},
+        "pid": {"type": "integer", "minimum": 0, "description": "0: none runs"},
+        "cause": _text("why it died, or is not up, last"),
+        "age": _number("s since its last sign of life"),
+        "deadline": _number("s of silence after which it is ended and started anew; 0: never"),
+    }
+
+
 def _meta(_: Iterable[str]) -> Schema:
     parameter = _object(
         "one parameter",
         {
             "unit": _text("SI"),
-            "low": _number("plausible range, from"),
-            "high": _number("plausible range, to"),
+            "low": _number("plausible range, from; in recordings left out where it has no end"),
+            "high": _number("plausible range, to; the same"),
             "equation": _text("where it is defined"),
         },
-        ("unit", "low", "high", "equation"),
+        ("unit", "equation"),
     )
     joint = _object(
         "one joint",
@@ -204,6 +216,7 @@ TOPICS: Final[dict[str, tuple[str, Callable[[Iterable[str]], Schema], frozenset[
     "drift/": ("a joint against its baseline", _drift, frozenset()),
     "robot": ("the whole robot", _robot, frozenset()),
     "robot/parameters": ("parameters of the whole robot", _robot_parameters, frozenset()),
+    "process/": ("whether a process of the service lives", _process, frozenset()),
     "meta": ("names, units, models", _meta, frozenset()),
 }
 

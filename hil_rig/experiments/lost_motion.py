@@ -25,10 +25,17 @@ BAND: Final = 8.0  # N·m
 STIFFNESS, LOST = 0, 1  # of a report's values
 
 
-def play(settings: GearSettings, seed: int, seconds: int, jump: Jump | None = None) -> tuple[LostMotion, list[Any], Floats]:
+def play(
+    settings: GearSettings, seed: int, seconds: int, jump: Jump | None = None
+) -> tuple[LostMotion, list[Any], Floats]:
     """The estimator at the end, what it told, and (s, half gap, deviation) every second."""
     gear = settings.build(1, seed, [] if jump is None else [jump])
-    known = {"inertia_motor": settings.J_m, "inertia_link": settings.J_l, "gravity": settings.T_g, "ratio": settings.ratio}
+    known = {
+        "inertia_motor": settings.J_m,
+        "inertia_link": settings.J_l,
+        "gravity": settings.T_g,
+        "ratio": settings.ratio,
+    }
     watch = LostMotion(LostMotionSettings(band=BAND, **known), 1.0 / settings.rate)
     events, history = [], []
     rate = round(settings.rate)
@@ -59,8 +66,12 @@ def table(options: argparse.Namespace) -> Told:
             drawn[gap, seed] = history
             alarms += sum(event.kind == "lost_motion_grown" for event in play(settings, seed + 100, 3600)[1])
         label = f"half gap {1e6 * gap:.0f} µrad, 17 bit"
-        figures.append(Figure(f"{label}: worst error", 100 * float(np.max(np.abs(found))), high=10.0, unit="%", reference="0.7"))
-        figures.append(Figure(f"{label}: growth by half told after, worst", max(told), high=60.0, unit="s", reference="37"))
+        figures.append(
+            Figure(f"{label}: worst error", 100 * float(np.max(np.abs(found))), high=10.0, unit="%", reference="0.7")
+        )
+        figures.append(
+            Figure(f"{label}: growth by half told after, worst", max(told), high=60.0, unit="s", reference="37")
+        )
         figures.append(Figure(f"{label}: alarms in an hour, all seeds", float(alarms), 0.0, 0.0, "", "0"))
     one_sided = GearSettings(centre=1.5, motion=PointToPoint(reach=0.8, acceleration=3.0))
     reports = [play(one_sided, seed, 150)[0].report() for seed in seeds]
@@ -88,7 +99,10 @@ def _kr300(words: list[str]) -> list[Figure]:
     figures = []
     for axis in (1, 2):
         a, b = found["A", axis], found["B", axis]
-        stiffness, spread = ([1e-6 * float(of[STIFFNESS]) for of in pair] for pair in ((a.values, b.values), (a.deviations, b.deviations)))
+        stiffness, spread = (
+            [1e-6 * float(of[STIFFNESS]) for of in pair]
+            for pair in ((a.values, b.values), (a.deviations, b.deviations))
+        )
         apart = abs(stiffness[0] - stiffness[1]) / sum(spread)
         label = f"KR300 axis {axis + 1}"
         figures.append(Figure(f"{label}: K of A and B apart, of σ_A + σ_B", apart, high=1.0, reference="0.7, 0.1"))
@@ -111,7 +125,9 @@ def plot(path: Path, content: dict[tuple[float, int], Floats]) -> None:
         for (one, seed), history in content.items():
             if one == gap:
                 axes.plot(history[:, 0], 1e6 * history[:, 1], linewidth=1.0, label=f"seed {seed}")
-        axes.step([0, GROWS, 300], [1e6 * gap, 1e6 * gap, 1.5e6 * gap], "k--", where="post", linewidth=0.8, label="truth")
+        axes.step(
+            [0, GROWS, 300], [1e6 * gap, 1e6 * gap, 1.5e6 * gap], "k--", where="post", linewidth=0.8, label="truth"
+        )
         axes.set_ylabel("half of the lost motion, µrad")
         axes.grid(alpha=0.3)
     axes.set_xlabel("time, s")

@@ -50,9 +50,10 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from daq.config.load import revive
+from daq.processes.heartbeat import alone
 from daq.processes.driver import run
 runtime = Path(sys.argv[1])
-run("port", revive((runtime / "config.json").read_text()), runtime, lambda: None)
+run("port", revive((runtime / "config.json").read_text()), runtime, alone())
 """
 
 
