@@ -61,7 +61,7 @@ JointState = tuple[float, list[str], list[tuple[float, ...]]]
 
 
 def _joint_states(file: Path, first: bool = False) -> list[JointState]:
-    """Every joint state: time in s, names and the three fields; of a file that broke off, up to the last whole record."""
+    """Every joint state: time in s, names and the three fields; a broken file's, up to its last whole record."""
     found: list[JointState] = []
     try:
         for one in _messages(file):

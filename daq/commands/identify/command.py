@@ -260,7 +260,7 @@ def _tell(found: Identification) -> None:
     if judged.outside.any():
         print(f"inside the model's validity: {judged.inside:.2f} % ({100 * judged.outside.mean():.1f} % are outside)")
     others = ", ".join(f"{name} {one.get('test', one['train']):.2f} %" for name, one in found.rivals.items())
-    print(f"least squares without a prior: {others}")
+    print(f"least squares without a prior{'' if found.test is not None else ', on the learnt rows'}: {others}")
     print(f"\n{'joint':16} {'rmse':>9} {'error':>8}  friction, with σ")
     terms = found.found.model().terms
     base = found.found.model().base
