@@ -8,17 +8,16 @@ from estimators.models.mechanisms.dynamics import ACTIVE, ALL, IDEAL
 from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, Motion, Solution, build, load
 from estimators.offline.clearance import Fitted, Run, error, measured, siblings
 from estimators.offline.mechanism_fit import MechanismFit, identify
+from estimators.offline.pointing import MODELS, Pointed, PointingRun, colony, compare, projection
 from estimators.online.lost_motion import LostMotion, Report
-from estimators.search import minimise
-from estimators.search.bees import POINTING
 
 __all__ = [
     "ACTIVE",
     "ALL",
     "DATA",
     "IDEAL",
+    "MODELS",
     "NOMINAL",
-    "POINTING",
     "SIBLINGS",
     "Fitted",
     "Known",
@@ -28,16 +27,20 @@ __all__ = [
     "MechanismError",
     "MechanismFit",
     "Motion",
+    "Pointed",
+    "PointingRun",
     "RecordingError",
     "Report",
     "Run",
     "Solution",
     "build",
+    "colony",
+    "compare",
     "error",
     "gears",
     "identify",
     "load",
     "measured",
-    "minimise",
+    "projection",
     "siblings",
 ]

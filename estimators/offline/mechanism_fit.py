@@ -5,23 +5,25 @@
 f_r, f_a, m_b of joint k follow from the present inertia, so inertia, load and friction are found in turn, PASSES times.
 r = μ R_p, a = μ R_n, b = μ R_p/R_b and c are not negative. Coefficients are found as such products: motion cannot tell
 μ from an arm. Columns that are zero (a planar mechanism presses nothing along its axes) or that others imitate are
-named; their coefficient belongs to the sum.
+named; their coefficient belongs to the sum. Inertia is corrected around the mechanism's own by the prior of a whole
+robot (robots/inertia.py), so that what a motion does not tell stays where the description has it.
 """
 
 from typing import Final, NamedTuple
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from estimators.models.mechanisms.dynamics import IDEAL
 from estimators.models.mechanisms.joint_load import AXIAL, BENDING, RADIAL
 from estimators.models.mechanisms.mechanism import EPSILON_INVERSE, Mechanism, Motion
-from estimators.models.robots.base_parameters import ORDER, project
+from estimators.models.robots.inertia import floored, metric
 from estimators.models.robots.newton_euler import WRENCH, newton_euler
 from estimators.models.robots.regressor import regressor
 from estimators.models.robots.tree import PARAMETERS
 from estimators.offline.robot_fit import constrained
 from estimators.quantities import Floats
-from estimators.recursive.blocks import Blocks, spread
+from estimators.recursive.blocks import spread
 
 PASSES: Final = 4
 ZERO: Final = 1e-9  # of the largest load: a column below it says nothing
@@ -29,6 +31,8 @@ IMITATED: Final = 0.999  # R² on all other columns
 KINDS: Final = ("radial", "axial", "bending", "viscous")
 LOADS_OF: Final = (RADIAL, AXIAL, BENDING)
 BLOCKS: Final = 20
+PRIOR: Final = 0.5  # σ of the links' prior, in its own metric
+CORRELATED: Final = 20.0  # rows that one error lasts: the residual is model error, not noise
 
 
 class MechanismFit(NamedTuple):
@@ -82,32 +86,30 @@ def identify(
     Y = np.empty((len(tau), n, PARAMETERS * n))
     regressor(*mechanism.tree, *moved, Y)
     _, B = columns(mechanism, moved, epsilon)
-    inertial = np.einsum("rij,rik->rjk", B, Y)
-    order = np.array([PARAMETERS * link + k for link in range(n) for k in ORDER])
-    base = project(inertial.reshape(-1, PARAMETERS * n), order)
-    present, start = mechanism, mechanism.parameters.ravel()
+    inertial = np.einsum("rij,rik->rjk", B, Y).reshape(tau.size, -1)
+    start = np.array([floored(link) for link in mechanism.parameters])
+    weight = block_diag(*[metric(link) / PRIOR**2 for link in start])
+    y = tau.ravel() - inertial @ start.ravel()
     joints = ("all joints",) if shared else mechanism.joints
     names = tuple(f"{kind} {joint}" for joint in joints for kind in KINDS)
+    present, variance = mechanism, float(np.mean(y**2))
     for _ in range(PASSES):
         phi, _ = columns(present, moved, epsilon)
         phi = _summed(phi) if shared else phi
         told = _told(phi)
-        X = np.concatenate([inertial[..., base.columns], phi[..., told]], axis=2).reshape(tau.size, -1)
-        scale = np.sqrt(np.mean(X**2, axis=0))
-        X = X / scale
-        signed = np.arange(X.shape[1]) >= len(base.columns)
-        y = tau.ravel()
-        solution, _ = constrained(X.T @ X, X.T @ y, signed.astype(np.int64))
-        theta = solution / scale
-        correction = np.linalg.lstsq(base.G, theta[: len(base.columns)] - base.G @ start, rcond=None)[0]
-        parameters = (start + correction).reshape(n, PARAMETERS)
+        X = np.concatenate([inertial, phi[..., told].reshape(tau.size, -1)], axis=1)
+        prior = np.zeros((X.shape[1], X.shape[1]))
+        prior[: len(weight), : len(weight)] = weight * variance * CORRELATED
+        signed = np.arange(X.shape[1]) >= len(weight)
+        theta, _ = constrained(X.T @ X + prior, X.T @ y, signed.astype(np.int64))
+        parameters = start + theta[: len(weight)].reshape(n, PARAMETERS)
         present = mechanism.with_parameters(parameters)
+        variance = float(np.mean((y - X @ theta) ** 2))
     friction, deviations = np.full((2, len(names)), np.nan)
-    friction[told] = theta[len(base.columns) :]
-    deviations[told] = _deviations(X, y)[len(base.columns) :] / scale[len(base.columns) :]
-    remarks = (*_zero(names, told), *_imitated(names, told, X, len(base.columns)))
-    residual = float(np.sqrt(np.mean((y - X @ solution) ** 2)))
-    return MechanismFit(names, friction, deviations, remarks, parameters, residual, present, shared)
+    friction[told] = theta[len(weight) :]
+    deviations[told] = _deviations(X, y, prior)[len(weight) :]
+    remarks = (*_zero(names, told), *_imitated(names, told, X, len(weight)))
+    return MechanismFit(names, friction, deviations, remarks, parameters, float(np.sqrt(variance)), present, shared)
 
 
 def _summed(phi: Floats) -> Floats:
@@ -130,12 +132,15 @@ def _told(phi: Floats) -> Floats:
     return np.asarray(size > ZERO * size.max())
 
 
-def _deviations(X: Floats, y: Floats) -> Floats:
-    """From blocks, without the signs."""
-    blocks = Blocks(X.shape[1], BLOCKS, len(X) // BLOCKS)
+def _deviations(X: Floats, y: Floats, prior: Floats) -> Floats:
+    """Delete-one jackknife over blocks of rows, without the signs."""
+    whole, moments = X.T @ X + prior, X.T @ y
+    scale = 1.0 / np.sqrt(np.diag(whole))
+    left_out = []
     for part, target in zip(np.array_split(X, BLOCKS), np.array_split(y, BLOCKS), strict=True):
-        blocks.add(part.T @ part, part.T @ target)
-    return spread(np.nan_to_num(blocks.solve(blocks.last()).left_out))
+        A, c = whole - part.T @ part, moments - part.T @ target
+        left_out.append(scale * np.linalg.lstsq(A * scale * scale[:, None], c * scale, rcond=1e-12)[0])
+    return spread(np.array(left_out))
 
 
 def _zero(names: tuple[str, ...], told: Floats) -> list[str]:
@@ -153,7 +158,8 @@ def _imitated(names: tuple[str, ...], told: Floats, X: Floats, first: int) -> li
     """Friction columns that the others imitate, and by which most."""
     listed = [name for name, one in zip(names, told, strict=True) if one]
     lengths = np.linalg.norm(X, axis=0)
-    unit = X / lengths
+    unit = X[:, lengths > 0.0] / lengths[lengths > 0.0]
+    first = int(np.sum(lengths[:first] > 0.0))
     found = []
     for place, name in enumerate(listed):
         own = unit[:, first + place]

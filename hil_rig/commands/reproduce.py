@@ -55,6 +55,11 @@ LIVE: Final[dict[str, Callable[[argparse.Namespace], list[Row]]]] = {"emps": emp
 OFFLINE: Final = {  # need no wire: programs of their own
     "search": "estimators.experiments.searches.comparison",
     "irj-case1": "hil_rig.experiments.irj_case1",
+    "pointing": "hil_rig.experiments.pointing",
+    "clearance": "hil_rig.experiments.clearance",
+    "tree": "hil_rig.experiments.tree",
+    "closed-chain": "hil_rig.experiments.closed_chain",
+    "lost-motion": "hil_rig.experiments.lost_motion",
     "irj-case2": "estimators.experiments.irj_case2",
     "double-encoder-robot": "hil_rig.experiments.double_encoder_robot",
     "er16": "hil_rig.experiments.er16",

@@ -126,7 +126,7 @@ def plot(path: Path, content: dict[tuple[float, int], Floats]) -> None:
             if one == gap:
                 axes.plot(history[:, 0], 1e6 * history[:, 1], linewidth=1.0, label=f"seed {seed}")
         axes.step(
-            [0, GROWS, 300], [1e6 * gap, 1e6 * gap, 1.5e6 * gap], "k--", where="post", linewidth=0.8, label="truth"
+            [0, GROWS, 300], [1e6 * gap, 1.5e6 * gap, 1.5e6 * gap], "k--", where="post", linewidth=0.8, label="truth"
         )
         axes.set_ylabel("half of the lost motion, µrad")
         axes.grid(alpha=0.3)

@@ -16,6 +16,8 @@ from pydantic import Field, ValidationError, model_validator
 from estimators.models.mechanisms.cuts import PLANAR, REVOLVING, TIED, close, jacobians
 from estimators.models.mechanisms.dynamics import ALL, DIVERGED, IDEAL, SINGULAR, forward, inverse
 from estimators.models.mechanisms.joint_load import BEARING, LOADS
+from estimators.models.robots.kinematics import forward_kinematics
+from estimators.models.robots.newton_euler import mass_matrix
 from estimators.models.robots.tree import PRISMATIC, REVOLUTE, Tree, tree
 from estimators.quantities import Floats, Settings
 
@@ -238,6 +240,18 @@ class Mechanism:
             solution.iterations, solution.contraction,
         )  # fmt: skip
         return self._checked(solution)
+
+    def energy(self, motion: Motion) -> Floats:
+        """Kinetic and potential energy, (rows,) J, with the tree's own zero."""
+        rows, n = motion.q.shape
+        rotation, origin = np.empty((rows, n, 3, 3)), np.empty((rows, n, 3))
+        forward_kinematics(*self.tree, motion.q, rotation, origin)
+        M = np.empty((rows, n, n))
+        mass_matrix(*self.tree, motion.q, self.parameters, M)
+        moment = self.parameters[:, 0, None] * origin + np.einsum("rnij,nj->rni", rotation, self.parameters[:, 1:4])
+        return np.asarray(
+            0.5 * np.einsum("ri,rij,rj->r", motion.dq, M, motion.dq) - moment.sum(axis=1) @ self.tree.gravity
+        )
 
     def ideal(self, motion: Motion) -> Solution:
         """Without friction."""

@@ -193,3 +193,34 @@ def _run(constants: Floats, table: Floats, reference: Floats, state: Floats, out
             state[EY] += step * state[VY]
             state[ANGLE] = q + step * state[SPEED]
         out[row, 5] = held_power / count
+
+
+def collide(journal: Journal, speed: float) -> float:
+    """Restitution of a pin alone that meets its bearing at this speed (m/s): no link turns, nothing rubs."""
+    alone = journal.model_copy(
+        update={"offset": 0.0, "friction": 0.0, "vertical": True, "step": 2e-7, "proportional": 0.0}
+    )
+    state = np.array([-journal.steel.clearance, 0.0, -speed, 0.0, 0.0, 0.0, -1.0])
+    out = np.empty((1, len(COLUMNS)))
+    for _ in range(20):
+        _run(alone.constants(), alone.table(), np.zeros((1, 3)), state, out)
+        if np.hypot(state[EX], state[EY]) < alone.steel.clearance and state[VX] > 0.0:
+            return float(state[VX] / speed)
+    raise RuntimeError("the pin did not come back")
+
+
+def drift(journal: Journal, seconds: float) -> Floats:
+    """(ticks,) energy, J, of a link that nothing drives, thrown into its bearing."""
+    s, m = journal.offset, journal.mass
+    free = journal.model_copy(update={"vertical": True, "proportional": 0.0, "derivative": 0.0, "step": 2.5e-6})
+    state = np.array([0.0, 0.0, 0.05, -0.03, 0.3, 5.0, -1.0])
+    out, energy = np.empty((1, len(COLUMNS))), []
+    stiffness, c = journal.steel.hertz(), journal.steel.clearance
+    for _ in range(round(seconds / TICK)):
+        q, w = state[ANGLE], state[SPEED]
+        vx, vy = state[VX] - s * w * np.sin(q), state[VY] + s * w * np.cos(q)
+        deep = max(np.hypot(state[EX], state[EY]) - c, 0.0)
+        kinetic = 0.5 * m * (vx**2 + vy**2) + 0.5 * (journal.inertia - m * s * s) * w**2
+        energy.append(kinetic + 0.4 * stiffness * deep**2.5)
+        _run(free.constants(), free.table(), np.zeros((1, 3)), state, out)
+    return np.array(energy)
