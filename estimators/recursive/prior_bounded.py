@@ -54,11 +54,14 @@ class PriorBounded:
         self._theta, self._P = theta, P
         return True
 
-    def doubt(self, which: NDArray[np.int64], variance: Floats) -> None:
-        """These parameters have changed: of each only this variance is known; it may exceed the prior's."""
+    def move(self, which: NDArray[np.int64], change: Floats, covariance: Floats) -> None:
+        """These parameters have changed, all at once: by how much, (k,), and how certain that is, (k, k)."""
+        scale = self._scale[which]
+        self._theta[which] += change / scale
+        self._prior[which] += change / scale
         self._P[which, :] = 0.0
         self._P[:, which] = 0.0
-        self._P[which, which] = variance / self._scale[which] ** 2
+        self._P[np.ix_(which, which)] = covariance / np.outer(scale, scale)
 
 
 @inline

@@ -35,6 +35,7 @@ class Verdict(NamedTuple):
 
     cause: int  # PAYLOAD, GONE or a joint
     change: Floats  # coefficients: of the payload (10,), of the joint's terms, or ()
+    covariance: Floats  # their covariance
 
 
 class Causes:
@@ -78,10 +79,11 @@ class Causes:
         limit = max(CERTAIN * payload.mass_deviation, MASS)
         if self.payload.carried:
             self.carried, self.payload = found.values, payload._replace(carried=True)
-            if self._again(GONE if abs(payload.mass) < 0.5 * limit else NONE) < PAYLOAD_LOOKS:
+            gone = abs(self._load.lately().values[0]) < max(0.3 * abs(payload.mass), 0.5 * MASS)
+            if self._again(GONE if gone else NONE) < PAYLOAD_LOOKS:
                 return None
             self.forget()
-            return Verdict(GONE, np.zeros(0))
+            return Verdict(GONE, np.zeros(0), np.zeros((0, 0)))
         self.payload = payload
         lately = self._load.lately()
         now = self._as_payload(lately)
@@ -91,14 +93,13 @@ class Causes:
         if self._again(cause) < (PAYLOAD_LOOKS if cause == PAYLOAD else FRICTION_LOOKS):
             return None
         if cause != PAYLOAD:
-            change = changes[cause].values
             self.forget()
-            return Verdict(cause, change)
+            return Verdict(cause, changes[cause].values, changes[cause].covariance)
         self._load.only_lately()
         found = self._load.change()
         self.carried, self.payload = found.values, self._as_payload(found)._replace(carried=True)
         self._suspect, self._looks = NONE, 0
-        return Verdict(PAYLOAD, found.values)
+        return Verdict(PAYLOAD, found.values, found.covariance)
 
     def forget(self) -> None:
         """Nothing of before counts, and nothing is carried."""

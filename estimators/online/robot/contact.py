@@ -2,6 +2,7 @@
 
     T_j = max(1.5 · max|r_j| of what was undisturbed,  4.75 σ_j)
 
+A joint that hardly moves may hold any torque up to its friction: there the friction is added to the threshold.
 Gaussian noise behind the 10 Hz low-pass crosses 4.75 σ 1.3e-4 times a second and joint, for 16 ms on average; lasting
 30 ms makes that less than once an hour for seven joints. Reference: whole-robot.md §6.
 """
@@ -19,6 +20,8 @@ OUTLIER: Final = 8.0  # robust deviations, beyond which a residual of the start 
 LASTING: Final = 3  # chunks in a row above the threshold
 RELEASE: Final = 0.7  # of the threshold
 QUIET: Final = 0.2  # s below it
+SLOW: Final = 0.02  # rad/s (m/s), below which friction is any torque up to its size
+SETTLING: Final = 0.1  # s until the low-passes have forgotten that
 
 
 class ContactWatch:
@@ -34,7 +37,8 @@ class ContactWatch:
             self.thresholds = np.maximum(MARGIN * peaks, GAUSSIAN * deviations)
         self.beyond: NDArray[np.bool_] = np.zeros(n, np.bool_)
         self._above, self._below = np.zeros(n, np.int64), np.zeros(n, np.int64)
-        self._quiet = QUIET / chunk
+        self._quiet, self._settling = QUIET / chunk, SETTLING / chunk
+        self._moved = np.zeros(n)  # chunks since it was slow
         self._peaks: list[Floats] = []
         self._squares: list[Floats] = []
 
@@ -43,19 +47,37 @@ class ContactWatch:
         """Whether thresholds stand."""
         return bool(np.isfinite(self.thresholds).all())
 
+    @property
+    def moving(self) -> NDArray[np.bool_]:
+        """Joints whose friction is that of motion, (n,)."""
+        return np.asarray(self._moved > self._settling)
+
+    def explained(self) -> None:
+        """What was beyond has found its cause: it is judged anew."""
+        self.beyond[:] = False
+        self._above[:], self._below[:] = 0, 0
+
+    def notice(self, dq: Floats) -> None:
+        """Speeds of the chunk that comes next, (rows, n)."""
+        self._moved = np.where((np.abs(dq) < SLOW).any(axis=0), 0.0, self._moved + 1.0)
+
     def gather(self, residual: Floats) -> None:
-        """A chunk (rows, n) of the start, in motion."""
-        self._peaks.append(np.abs(residual).max(axis=0))
-        self._squares.append((residual**2).mean(axis=0))
+        """A chunk (rows, n) of the start; joints that hardly move say nothing."""
+        moves = self.moving
+        self._peaks.append(np.where(moves, np.abs(residual).max(axis=0), np.nan))
+        self._squares.append(np.where(moves, (residual**2).mean(axis=0), np.nan))
 
     def gathered(self) -> tuple[Floats, Floats]:
         """Of the start so far: largest residual and root mean square, (n,) each, outliers apart. ValueError if none."""
-        if not self._peaks:
-            raise ValueError("nothing has moved since the start")
         peaks, squares = np.array(self._peaks), np.array(self._squares)
-        usual = peaks < OUTLIER * (np.sqrt(np.median(squares, axis=0)) + 1e-12)
+        moved = np.isfinite(peaks).any(axis=0) if len(peaks) else np.zeros(0, np.bool_)
+        if not moved.any():
+            raise ValueError("nothing has moved since the start")
+        typical = np.array([np.median(one[np.isfinite(one)]) if np.isfinite(one).any() else 0.0 for one in squares.T])
+        usual = peaks < OUTLIER * (np.sqrt(typical) + 1e-12)
         deviations = np.sqrt(np.where(usual, squares, 0.0).sum(axis=0) / np.maximum(usual.sum(axis=0), 1))
-        return np.where(usual, peaks, 0.0).max(axis=0), deviations
+        peaks = np.where(usual, peaks, 0.0).max(axis=0)
+        return np.where(moved, peaks, self._taught), np.where(moved, deviations, self.deviations)
 
     def settle(self) -> None:
         """The start has ended: thresholds from it and from what was taught."""
@@ -63,11 +85,15 @@ class ContactWatch:
         self.thresholds = np.maximum(MARGIN * np.maximum(peaks, self._taught), GAUSSIAN * self.deviations)
         self._peaks, self._squares = [], []
 
-    def look(self, residual: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """A chunk (rows, n): joints that have just gone beyond their threshold, and those that came back, (n,) each."""
+    def look(self, residual: Floats, friction: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Joints that have just gone beyond their threshold, and those that came back, (n,) each.
+
+        residual: (rows, n) of the chunk; friction: (n,) torque that a joint may hold at rest.
+        """
         size = np.abs(residual).mean(axis=0)
-        self._above = np.where(size > self.thresholds, self._above + 1, 0)
-        self._below = np.where(size < RELEASE * self.thresholds, self._below + 1, 0)
+        limits = self.thresholds + np.where(self.moving, 0.0, friction)
+        self._above = np.where(size > limits, self._above + 1, 0)
+        self._below = np.where(size < RELEASE * limits, self._below + 1, 0)
         fresh = (self._above >= LASTING) & ~self.beyond
         over = self.beyond & (self._below >= self._quiet)
         self.beyond = (self.beyond | fresh) & ~over

@@ -19,7 +19,7 @@ from estimators.base import Event, Phase, Status
 from estimators.models.robots.identified import IdentifiedRobot
 from estimators.models.robots.tree import PARAMETERS
 from estimators.online.robot.causes import GONE, PAYLOAD, Causes, Verdict
-from estimators.online.robot.contact import ContactWatch
+from estimators.online.robot.contact import SLOW, ContactWatch
 from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstimate
 from estimators.online.robot.motion import CHUNK, Chunk, RobotMotion
 from estimators.quantities import Floats, Nanoseconds
@@ -35,6 +35,7 @@ WANDERS: Final = 0.3  # of a coefficient of friction that temperature and wear m
 CERTAIN: Final = 2.0  # deviations of the identification: it may be that wrong from the beginning
 CLIPPED: Final = 9.0  # times the variance, that one squared residual counts at most
 SLOWLY: Final = 0.02  # of a block in the variance
+DOUBTFUL: Final = 3.0  # times the deviation of what has just changed
 SPEEDS: Final = (0.1, 0.5)  # of the speed seen, at which friction torque is reported
 
 
@@ -55,7 +56,6 @@ class RobotEstimator:
         motor_side = any(joint.rotor > 0 for joint in learnt.robot.joints)
         self._causes = Causes(model, np.sqrt(np.diag(learnt.prior_covariance)), learnt.correlation, motor_side)
         self._learner = self._learner_of(learnt)
-        self._doubtful = np.diag(learnt.prior_covariance).copy()
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
         self._watch = ContactWatch(learnt.peaks, deviations, self._chunk * period)
         self._starting = True
@@ -103,16 +103,20 @@ class RobotEstimator:
 
     def friction(self) -> Friction:
         """At SPEEDS of the speed seen."""
-        theta, P = self._learner.theta, self._learner.covariance
         speeds = np.outer(self._reach, SPEEDS)
-        torque, spread, still = np.zeros_like(speeds), np.zeros_like(speeds), np.zeros(len(SPEEDS))
+        return Friction(speeds, *self._friction_at(speeds))
+
+    def _friction_at(self, speeds: Floats) -> tuple[Floats, Floats]:
+        """Torque and its deviation at speeds (n, k), forth and back halved, the offset apart: (n, k) each."""
+        theta, P = self._learner.theta, self._learner.covariance
+        torque, spread, still = np.zeros_like(speeds), np.zeros_like(speeds), np.zeros(speeds.shape[1])
         for j in range(self._n):
             law, place = self.model.law_of(j), self.model.base + self._causes.friction_terms(j)
             forth, back = (law.columns(still, sign * speeds[j], still, law.start) for sign in (1.0, -1.0))
             columns = 0.5 * (forth - back)
             torque[j] = columns @ theta[place]
             spread[j] = np.sqrt(np.einsum("ka,ab,kb->k", columns, P[np.ix_(place, place)], columns))
-        return Friction(speeds, torque, spread)
+        return torque, spread
 
     def start_residuals(self) -> tuple[Floats, Floats]:
         """Of the start so far: largest residual and its root mean square, (n,) each. ValueError without motion."""
@@ -178,19 +182,20 @@ class RobotEstimator:
         self._time = int(time[-1])
         self._measured, self._predicted = chunk.tau[-1], (predicted + payload)[-1]
         if chunk.usable.all():
-            self._judge(unexplained)
+            self._judge(chunk, unexplained)
         first = -self._samples % self._stride
         self._samples += len(time)
         for at in range(first, len(time), self._stride):
             if chunk.usable[at]:
                 self._row(chunk, at, chunk.tau[at] - predicted[at], unexplained[at])
 
-    def _judge(self, unexplained: Floats) -> None:
-        if self._starting and self._moves and not self._watch.beyond.any():
+    def _judge(self, chunk: Chunk, unexplained: Floats) -> None:
+        self._watch.notice(chunk.dq)
+        if self._starting and not self._watch.beyond.any():
             self._watch.gather(unexplained)
         if not self._watch.ready:
             return
-        fresh, over = self._watch.look(unexplained)
+        fresh, over = self._watch.look(unexplained, self._stiction)
         names = np.array(self.model.robot.names)
         if fresh.any():
             self._pending.clear()
@@ -207,6 +212,8 @@ class RobotEstimator:
     def _row(self, chunk: Chunk, at: int, r: Floats, u: Floats) -> None:
         """One regression row at 50 Hz."""
         X, Y = self._motion.row(chunk, at)
+        still = ~self._watch.moving  # friction at rest is any torque: such a joint teaches nothing
+        X[still], Y[still], r[still], u[still] = 0.0, 0.0, 0.0, 0.0
         rows: tuple[tuple[list[Floats], Floats], ...] = ((self._X, X), (self._Y, Y), (self._r, r), (self._u, u))
         for kept, row in rows:
             kept.append(row)
@@ -245,7 +252,9 @@ class RobotEstimator:
             )
             self._say("friction", f"the friction of {self.model.robot.names[verdict.cause]} has changed: {words}")
             place = self.model.base + self._causes.terms[verdict.cause]
-            self._learner.doubt(place, self._doubtful[place])
+            self._learner.move(place, verdict.change, DOUBTFUL**2 * verdict.covariance)
+            self._watch.explained()
+            self._adopt()
 
     def _block(self) -> None:
         """One second of rows: what is three seconds old teaches."""
@@ -275,6 +284,7 @@ class RobotEstimator:
         theta = self._learner.theta
         self._standard = np.ascontiguousarray(self.model.standard(theta[: self.model.base]))
         self._coefficients = theta[self.model.base :]
+        self._stiction = np.abs(self._friction_at(np.full((self._n, 1), SLOW))[0][:, 0])
 
     def _state(self) -> tuple[Phase, Status, tuple[str, ...]]:
         if self._time == 0 or not np.isfinite(self._measured).all():

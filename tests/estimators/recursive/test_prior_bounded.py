@@ -50,12 +50,14 @@ def test_what_is_not_finite_teaches_nothing() -> None:
     assert np.array_equal(learner.theta, np.zeros(2))
 
 
-def test_doubt_gives_a_parameter_its_priors_spread() -> None:
+def test_what_has_changed_at_once_is_moved_and_as_uncertain_as_said() -> None:
     random, p = np.random.default_rng(5), 3
     learner = PriorBounded(np.zeros(p), np.diag([1.0, 2.0, 3.0]), np.ones(p))
     X, y = rows(random, p)
     learner.absorb(X, y, np.ones(2))
-    learner.doubt(np.array([1]), np.array([2.0]))
-    assert learner.covariance[1, 1] == pytest.approx(2.0)
+    before = learner.theta[1]
+    learner.move(np.array([1]), np.array([0.7]), np.array([[0.3]]))
+    assert learner.theta[1] == pytest.approx(before + 0.7)
+    assert learner.covariance[1, 1] == pytest.approx(0.3)
     assert learner.covariance[0, 1] == 0.0
     assert learner.covariance[0, 0] < 0.1

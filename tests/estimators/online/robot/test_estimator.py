@@ -138,10 +138,8 @@ def test_another_friction_is_told_of_that_joint_alone(joint: int) -> None:
 
     estimator, events = live(4, 60.0, jump)
     found = told(events, "friction")
-    assert len(found) == 1
-    when, text = found[0]
-    assert f"joint{joint + 1} " in text
-    assert when < 12.0 + 8.0
+    assert 12.0 < found[0][0] < 20.0
+    assert all(f"joint{joint + 1} " in text for _, text in found)
     assert not told(events, "payload")
     friction = estimator.friction()
     truth = COULOMB[:, None] * np.tanh(friction.speeds / 0.01) + VISCOUS[:, None] * friction.speeds
@@ -151,7 +149,7 @@ def test_another_friction_is_told_of_that_joint_alone(joint: int) -> None:
 
 @pytest.mark.parametrize("mass", [0.5, 2.0])
 def test_a_payload_is_told_weighed_and_missed(mass: float) -> None:
-    t, q, dq, ddq = motion(5, 40.0)
+    _, q, dq, ddq = motion(5, 40.0)
     with_it, without = arm().parameters.copy(), arm().parameters
     with_it[-1] += standard(mass, np.array([0.4, 0.0, 0.05]), 0.002 * mass * np.eye(3))
     extra = torque(with_it, q, dq, ddq) - torque(without, q, dq, ddq)
@@ -191,7 +189,7 @@ def test_results_do_not_depend_on_how_rows_are_cut() -> None:
 
 
 def test_an_hour_at_rest_teaches_nothing() -> None:
-    t, q, tau, _ = measured(7, 6.0)
+    _, q, tau, _ = measured(7, 6.0)
     estimator = RobotEstimator(taught(), 1.0 / RATE, start=2.0)
     before = estimator.parameters()[0].copy()
     rows = round(60.0 * RATE)
