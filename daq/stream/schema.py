@@ -112,6 +112,8 @@ def _meta(_: Iterable[str]) -> Schema:
             "low": _number("plausible range, from"),
             "high": _number("plausible range, to"),
             "equation": _text("where it is defined"),
+            "meaning": _text("what it is"),
+            "needs": _text("what motion would teach it"),
         },
         ("unit", "low", "high", "equation"),
     )
