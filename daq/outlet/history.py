@@ -42,13 +42,15 @@ class JointLabel(NamedTuple):
     unit: str  # of measured and residual: N·m or N
     parameters: Mapping[str, str]  # name → unit
     curves: Curves | None = None  # of its model
+    meanings: Mapping[str, str] = {}  # name → what it is, in words
 
     @classmethod
     def of(cls, name: str, settings: JointModelSettings) -> Self:
         """That of a joint with this model."""
         model = settings.build()
-        units = {item.name: item.unit for item in (*model.parameters, *model.nonlinear)}
-        return cls(name, settings.unit(), units, Curves(model))
+        known = (*model.parameters, *model.nonlinear)
+        units, meanings = {one.name: one.unit for one in known}, {one.name: one.meaning for one in known}
+        return cls(name, settings.unit(), units, Curves(model), meanings)
 
 
 class Standing(NamedTuple):
@@ -333,6 +335,7 @@ def _joint_message(joint: JointHistory, base: float, whole: bool, fresh: bool, s
         "unit": joint.label.unit,
         "names": joint.names,
         "units": [joint.label.parameters.get(name, "") for name in joint.names],
+        "meanings": [joint.label.meanings.get(name, "") for name in joint.names],
         "elastic": joint.label.curves is not None and joint.label.curves.has_spring,
     }
 

@@ -124,6 +124,8 @@ def _meta(_: Iterable[str]) -> Schema:
             "low": _number("plausible range, from; in recordings left out where it has no end"),
             "high": _number("plausible range, to; the same"),
             "equation": _text("where it is defined"),
+            "meaning": _text("what it is"),
+            "needs": _text("what motion would teach it"),
         },
         ("unit", "equation"),
     )

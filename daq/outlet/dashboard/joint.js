@@ -8,7 +8,7 @@ import { brief } from "./condition.js";
 import { EventLog, PhasePill, Quantity } from "./page.js";
 import { effortLimits, extent, inView, TimePlot } from "./plots.js";
 import { TimeLine } from "./timeline.js";
-import { effort, explain, phase, readable } from "./words.js";
+import { effort, phase, readable } from "./words.js";
 
 const SYNC = "joint"; // one cursor through all plots
 const CURVES = 300; // ms between two drawings of the curves
@@ -110,7 +110,7 @@ export class JointView {
       ["samples", "samples", "used since the core started"],
       ["lost", "samples lost", "lost, late or unusable, by cause"],
     ].map(([key, label, hint]) => [key, { label, hint, value: element("b"), more: element("small") }]));
-    this.parameters = joint.names.map((name, i) => this.parameter(name, joint.units[i]));
+    this.parameters = joint.names.map((name, i) => this.parameter(name, joint.units[i], joint.meanings[i]));
     this.torque = this.torquePanel();
     this.residual = this.residualPanel();
     this.error = new Panel("Prediction error", "relative to the measured rms, %; small and steady is good",
@@ -163,9 +163,8 @@ export class JointView {
     return grid;
   }
 
-  parameter(name, unit) {
+  parameter(name, unit, hint) {
     const quantity = new Quantity(unit);
-    const hint = explain(name);
     const panel = new Panel(readable(name), `${unit}${hint ? ` · ${hint}` : ""}`, {
       kind: "parameter", ticks: 4,
       lines: [{ label: "+σ" }, { label: "−σ" }, { label: name, colour: "estimate", width: 1.8 }], band: [0, 1],

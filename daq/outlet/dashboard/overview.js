@@ -6,7 +6,7 @@ import { worstFirst, trouble } from "./condition.js";
 import { EventLog, PhasePill, Quantity } from "./page.js";
 import { effortLimits, inView, Sparkline, TimePlot, watch } from "./plots.js";
 import { StatusStrip } from "./status.js";
-import { effort, explain, readable } from "./words.js";
+import { effort, readable } from "./words.js";
 
 const SHOWN = 6; // parameters on a card; the rest stand on the joint's own page
 
@@ -19,7 +19,7 @@ class Card {
     this.rows = joint.names.slice(0, joint.names.length > SHOWN + 1 ? SHOWN : SHOWN + 1).map((name, i) => ({ spark: new Sparkline(`${readable(name)}, last seconds`), quantity: new Quantity(joint.units[i]) }));
     const table = element("div", { class: "parameters" });
     this.rows.forEach(({ spark, quantity }, i) => table.append(
-      element("span", { class: "name", title: explain(joint.names[i]), "data-unit": joint.units[i] }, readable(joint.names[i])), spark.node, ...quantity.nodes));
+      element("span", { class: "name", title: joint.meanings[i], "data-unit": joint.units[i] }, readable(joint.names[i])), spark.node, ...quantity.nodes));
     const more = joint.names.length - this.rows.length;
     if (more) table.append(element("span", { class: "more" }, `and ${more} more`));
     this.plot = new TimePlot({

@@ -56,6 +56,7 @@ class Joint {
     this.unit = "";
     this.names = [];
     this.units = [];
+    this.meanings = [];
     this.state = {};
     this.totals = {};
     this.estimates = new Trace(3, BREAK.estimates);
@@ -169,7 +170,7 @@ export class Robot {
     this.shape = shape;
     this.joints = new Map(Object.entries(message.joints).map(([name, told]) => {
       const joint = new Joint(name);
-      Object.assign(joint, { unit: told.unit, names: told.names, units: told.units, elastic: told.elastic });
+      Object.assign(joint, { unit: told.unit, names: told.names, units: told.units, meanings: told.meanings, elastic: told.elastic });
       joint.estimates = new Trace(3 + 2 * told.names.length, BREAK.estimates);
       return [name, joint];
     }));

@@ -35,20 +35,6 @@ const EVENTS = {
 const TONES = { bad: ["alarm", "faulted", "fault", "stale", "gap"], warn: ["transient", "drift", "refit_rejected", "held"], busy: ["refit_started", "refit", "refit_accepted", "law", "baseline"] };
 export const toneOf = (kind) => Object.keys(TONES).find((tone) => TONES[tone].includes(kind)) ?? "good";
 
-// by the first part of a parameter's name; η and rarer ones speak for themselves
-const PARAMETERS = {
-  inertia: "resistance to acceleration",
-  mass: "resistance to acceleration",
-  viscous: "friction that grows with speed",
-  coulomb: "friction that only depends on direction",
-  stribeck: "extra friction at low speed",
-  offset: "constant part, such as a sensor's bias",
-  gravity: "torque of the weight, by angle",
-  stiffness: "torque per twist of the gear",
-};
-
-export const explain = (name) => PARAMETERS[name] ?? PARAMETERS[name.split("_")[0]] ?? "";
-
 export const happened = (kind) => EVENTS[kind] ?? "";
 
 export const effort = (unit) => (unit === "N" ? "Force" : "Torque");
