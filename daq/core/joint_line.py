@@ -54,6 +54,7 @@ class JointLine:
         self._baseline: Baseline | None = None  # what is to be compared with, told or not
         self._friction: Map = {}  # the law that was in use when it was compared last
         self._looked = -1  # s of the rows' clock
+        self.follower: Callable[[str, Nanoseconds, Floats], None] | None = None  # who else wants the samples
 
     def absorb(
         self, times: Nanoseconds, values: Floats, columns: NDArray[np.int32], epoch: int, now: Callable[[], int]
@@ -65,9 +66,11 @@ class JointLine:
         messages = self._recovered(arrival + epoch) if self._stale and not self._silent(arrival) else []
         ticks, rows = self.aligner.absorb(times, values, columns)
         self.samples += len(ticks)
+        if self.follower is not None:
+            self.follower(self.name, ticks, rows)
         for start, end, due in self._cuts(ticks):
             self.estimator.absorb(ticks[start:end], rows[start:end])
-            messages += self._events(epoch)
+            messages += self._events(epoch, arrival)
             if due:
                 messages += self._update(self.estimator.estimate(), int(ticks[end - 1]), arrival, epoch, now())
         return messages
@@ -165,12 +168,14 @@ class JointLine:
             messages += [self._publication.event(change.kind, change.text, timestamp) for change in changes]
         return messages
 
-    def _events(self, epoch: int) -> list[Message]:
+    def _events(self, epoch: int, arrival: int) -> list[Message]:
+        """What the estimator has to say; it was resumed when its first rows came, not when the core before ended."""
         messages = []
         for event in self.estimator.events():
+            time = arrival if event.kind == "resumed" else event.time
             first, last = event.window or (0, 0)
             window = ((first + epoch) / 1e9, (last + epoch) / 1e9) if event.window else None
-            messages.append(self._publication.event(event.kind, event.text, (event.time + epoch) / 1e9, window))
+            messages.append(self._publication.event(event.kind, event.text, (time + epoch) / 1e9, window))
         return messages
 
     def _recovered(self, time: int) -> list[Message]:
@@ -186,7 +191,14 @@ def described(joint: Joint) -> Map:
         "unit": joint.model.unit(),
         "rate": joint.rate,
         "parameters": {
-            one.name: {"unit": one.unit, "low": one.low, "high": one.high, "equation": one.equation}
+            one.name: {
+                "unit": one.unit,
+                "low": one.low,
+                "high": one.high,
+                "equation": one.equation,
+                "meaning": one.meaning,
+                "needs": one.needs,
+            }
             for one in (*model.parameters, *model.nonlinear)
         },
     }

@@ -6,6 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import replace as replace_fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ from estimators.models.robots.description import Robot, RobotError
 from estimators.models.robots.dh_table import DhTable
 from estimators.models.robots.urdf import read_urdf
 from estimators.offline.identification import Identification, Judged, identify
+from estimators.offline.live_residuals import live_residuals
 from estimators.offline.robot_motion import MotionError, Piece, pieces
 
 INTERRUPTED: Final = 130
@@ -123,6 +125,11 @@ def _identify(options: argparse.Namespace) -> int:
     if found.test is not None:
         source["test_error"] = found.test.error
     found.found.source.update(source)
+    if options.out is not None:
+        _say("residuals of a live service")
+        peaks, deviations = live_residuals(found.found, [(one.time, one.q, one.tau) for one in train])
+        found = found._replace(found=replace_fields(found.found, peaks=peaks, deviations=deviations))
+        _say("")
     if options.out is not None:
         save(found.found, options.out)
     if options.report is not None:
