@@ -20,6 +20,8 @@ from estimators.models.robots.newton_euler import newton_euler
 from estimators.models.robots.urdf import read_urdf
 from estimators.quantities import Floats
 
+pytestmark = pytest.mark.compiled
+
 LINK = (
     '<link name="{0}"><inertial><origin xyz="0.1 0.02 0.05"/><mass value="{1}"/>'
     '<inertia ixx="0.04" iyy="0.05" izz="0.03" ixy="0" ixz="0" iyz="0"/></inertial></link>'

@@ -21,6 +21,8 @@ from estimators.offline.robot_fit import constrained, fit, relative_error
 from estimators.offline.robot_motion import MotionError, pieces
 from estimators.offline.robot_rows import build, correlation
 
+pytestmark = pytest.mark.compiled
+
 
 def test_what_is_known_is_found_and_predicts_another_motion(truth: Any) -> None:
     model = WholeRobot(truth.robot)
