@@ -147,7 +147,9 @@ def _zero(names: tuple[str, ...], told: Floats) -> list[str]:
     kinds = {name.split(" ", 1)[0] for name, one in zip(names, told, strict=True) if not one}
     found = []
     for kind in sorted(kinds):
-        joints = [name.split(" ", 1)[1] for name, one in zip(names, told, strict=True) if not one and name.startswith(kind)]
+        joints = [
+            name.split(" ", 1)[1] for name, one in zip(names, told, strict=True) if not one and name.startswith(kind)
+        ]
         found.append(f"no {kind} load at {', '.join(joints)}: its friction cannot show")
     return found
 

@@ -75,7 +75,9 @@ def table(options: argparse.Namespace) -> Told:
     """The acceptance table of the design, worst of all seeds, medians for errors."""
     seeds = range(options.seeds)
     figures, lines, drawn = _impacts(), [], {}
-    lines.append(f"{'regime, clearance':22} {'sensors':18} {'ideal':>8} {'control':>8} {'load':>8} {'clear':>8}  clearance")
+    lines.append(
+        f"{'regime, clearance':22} {'sensors':18} {'ideal':>8} {'control':>8} {'load':>8} {'clear':>8}  clearance"
+    )
     for label, (bits, noise) in SENSORS.items():
         sensors = Measured(bits=bits, torque=noise)
         for name in REGIMES:
@@ -85,14 +87,27 @@ def table(options: argparse.Namespace) -> Told:
                 fits: list[Fitted] = [one["clearance"] for one in found["fits"]]
                 drawn[label, name, c] = found["errors"]
                 row = f"{name}, {1e6 * c:.0f} µm"
-                lines.append(f"{row:22} {label:18} {ideal:8.3f} {control:8.3f} {load:8.3f} {clear:8.3f}  {fits[0].verdict()}")
+                lines.append(
+                    f"{row:22} {label:18} {ideal:8.3f} {control:8.3f} {load:8.3f} {clear:8.3f}  {fits[0].verdict()}"
+                )
                 if name == "V" and noise < 1e-3:
                     figures += _fast(row, found, c)
                 elif name == "V":
-                    figures.append(Figure(f"{row}, 17 bit, 1e-2 N·m: error, clear / control", clear / control, high=0.4, reference=".21-.24"))
+                    figures.append(
+                        Figure(
+                            f"{row}, 17 bit, 1e-2 N·m: error, clear / control",
+                            clear / control,
+                            high=0.4,
+                            reference=".21-.24",
+                        )
+                    )
                 elif name == "slow" and noise < 1e-3:
-                    figures.append(Figure(f"{row}: error, clear / control", clear / control, 0.95, 1.05, reference="same"))
-                    figures.append(truth(f"{row}: clearance told unidentifiable", not any(one.told() for one in fits), "yes"))
+                    figures.append(
+                        Figure(f"{row}: error, clear / control", clear / control, 0.95, 1.05, reference="same")
+                    )
+                    figures.append(
+                        truth(f"{row}: clearance told unidentifiable", not any(one.told() for one in fits), "yes")
+                    )
     words = ["Held-out torque error, mN·m, median of the seeds:\n" + "\n".join(lines), _lost()]
     return Told(figures, words, drawn)
 
@@ -100,13 +115,22 @@ def table(options: argparse.Namespace) -> Told:
 def _fast(row: str, found: dict[str, Any], c: float) -> list[Figure]:
     _, control, load, clear = found["errors"]
     values = [one["clearance"].theta[6] / c - 1.0 for one in found["fits"]]
-    inertia = [abs(one["clearance"].theta[0] - INERTIA) / abs(one["control"].theta[0] - INERTIA) for one in found["fits"]]
+    inertia = [
+        abs(one["clearance"].theta[0] - INERTIA) / abs(one["control"].theta[0] - INERTIA) for one in found["fits"]
+    ]
     off = max(abs(one / c - 1.0) for one in found["rings"])
     return [
         Figure(f"{row}: error, clear / control", clear / control, high=0.3, reference=".03-.20"),
         Figure(f"{row}: error, clear / load", clear / load, high=0.3, reference=".09-.24"),
-        Figure(f"{row}: clearance, worst error", 100 * float(np.max(np.abs(values))), high=15.0, unit="%", reference="5-11"),
-        Figure(f"{row}: error of the inertia, clear / control, median", float(np.median(inertia)), high=0.3, reference=".04-.10"),
+        Figure(
+            f"{row}: clearance, worst error", 100 * float(np.max(np.abs(values))), high=15.0, unit="%", reference="5-11"
+        ),
+        Figure(
+            f"{row}: error of the inertia, clear / control, median",
+            float(np.median(inertia)),
+            high=0.3,
+            reference=".04-.10",
+        ),
         Figure(f"{row}: by a ring encoder, worst error", 100 * off, high=2.0, unit="%", reference=".5"),
     ]
 
@@ -117,7 +141,12 @@ def _impacts() -> list[Figure]:
 
     return [
         Figure("restitution at c_e = 0.9", free_drop(0.9), 0.98 * 0.913, 1.02 * 0.913, reference=".913 (known bias)"),
-        Figure("energy without torque: largest rise of a tick, of all", worst_energy_rise(), high=1e-9, reference="never rises"),
+        Figure(
+            "energy without torque: largest rise of a tick, of all",
+            worst_energy_rise(),
+            high=1e-9,
+            reference="never rises",
+        ),
     ]
 
 
@@ -130,8 +159,13 @@ def _lost() -> str:
         away = float(np.mean(played("two sines", True, c)[1000:, 4] <= 0.0))
         fits = siblings([run("two sines", True, c, sensors, rng), run("slow", False, c, sensors, rng)], TICK)
         value = measured([run("two sines", True, c, sensors, rng)], fits["clearance"], sensors.ring, TICK)[0]
-        parts.append(f"{1e6 * c:.0f} µm: no contact {100 * away:.0f} % of the time, {fits['clearance'].verdict()}, ring {1e6 * value:.0f} µm")
-    return "With two sines about a vertical axis the pin lets go, and the linear model is outside its own assumption: " + "; ".join(parts) + "."
+        told = f"{fits['clearance'].verdict()}, ring {1e6 * value:.0f} µm"
+        parts.append(f"{1e6 * c:.0f} µm: no contact {100 * away:.0f} % of the time, {told}")
+    return (
+        "With two sines about a vertical axis the pin lets go, and the linear model is outside its own assumption: "
+        + "; ".join(parts)
+        + "."
+    )
 
 
 def plot(path: Path, content: dict[tuple[str, str, float], Floats]) -> None:
@@ -151,7 +185,9 @@ def plot(path: Path, content: dict[tuple[str, str, float], Floats]) -> None:
         if column == 0:
             axes.set_ylabel("held-out torque error, mN·m")
             axes.legend(frameon=False)
-    drawing.suptitle("A clearance model wins where the load turns fast (V, H), and is nothing where the weight holds the pin (slow)")
+    drawing.suptitle(
+        "A clearance model wins where the load turns fast (V, H), and is nothing where the weight holds the pin (slow)"
+    )
     drawing.savefig(path, dpi=120)
 
 

@@ -67,7 +67,9 @@ def table(options: argparse.Namespace) -> Told:
     mechanism = leg()
     motion = crank(mechanism, np.array(PLACES), SPEED)
     forces = mechanism.inverse(motion, IDEAL).cut_forces[0]
-    figures.append(Figure("cut forces: off the reference at most", float(np.max(np.abs(forces - CUT_FORCES))), high=1e-3, unit="N"))
+    figures.append(
+        Figure("cut forces: off the reference at most", float(np.max(np.abs(forces - CUT_FORCES))), high=1e-3, unit="N")
+    )
     figures.append(Figure("fixed point: iterations, mu R_p ≤ 1e-3 m", float(iterations), high=15.0, reference="8-11"))
     figures.append(Figure("power balance, 10 ms grid", balance(mechanism), high=1e-6, reference="1e-7 J of .557"))
     try:
@@ -109,14 +111,21 @@ def _rig(figures: list[Figure], mechanism: Mechanism) -> tuple[Any, str]:
     torque = smooth[part, 1]
     size = float(np.sqrt(np.mean(torque**2)))
     judged = mechanism.inverse(motion, ALL, 1e-3).tau[:, CRANK]
-    figures.append(Figure("rig's torque against this model, rms", 100 * float(np.sqrt(np.mean((judged - torque) ** 2))) / size, high=2.0, unit="%"))
+    figures.append(
+        Figure(
+            "rig's torque against this model, rms",
+            100 * float(np.sqrt(np.mean((judged - torque) ** 2))) / size,
+            high=2.0,
+            unit="%",
+        )
+    )
     fit = identify(mechanism, motion, torque[:, None], 1e-3, shared=True)
     found = dict(zip(fit.names, fit.friction, strict=True))
     mu = found["radial all joints"] / (settings.mu * settings.pin)
     words = (
         f"Friction found from the drive's torque, one bearing for all joints: μ R_p {mu:.2f} of its truth, c_v "
-        f"{found['viscous all joints'] / settings.viscous:.2f}; {'; '.join(fit.remarks)}. One drive tells no more: joint by "
-        "joint the columns imitate each other."
+        f"{found['viscous all joints'] / settings.viscous:.2f}; {'; '.join(fit.remarks)}. One drive tells no more: joint "
+        "by joint the columns imitate each other."
     )
     angle = np.linspace(-0.8, 0.8, 161)
     curves = {}

@@ -73,7 +73,11 @@ def as_json(told: Told) -> str:
 
 
 def main(
-    name: str, text: str | None, table: Callable[[argparse.Namespace], Told], plot: Callable[[Path, Any], None], seeds: int
+    name: str,
+    text: str | None,
+    table: Callable[[argparse.Namespace], Told],
+    plot: Callable[[Path, Any], None],
+    seeds: int,
 ) -> int:
     """Exit 0 when every figure is inside its limits, 1 when one is not, 2 for a usage that makes no sense."""
     parser = argparse.ArgumentParser(prog=f"jointwatch reproduce {name}", description=(text or "").split("\n")[0])

@@ -25,11 +25,15 @@ BAND: Final = 8.0  # N·m
 STIFFNESS, LOST = 0, 1  # of a report's values
 
 
-def play(settings: GearSettings, seed: int, seconds: int, jump: Jump | None = None) -> tuple[LostMotion, list[Any], Floats]:
+def play(
+    settings: GearSettings, seed: int, seconds: int, jump: Jump | None = None
+) -> tuple[LostMotion, list[Any], Floats]:
     """The estimator at the end, what it told, and (s, half gap, deviation) every second."""
     gear = settings.build(1, seed, [] if jump is None else [jump])
-    known = {"inertia_motor": settings.J_m, "inertia_link": settings.J_l, "gravity": settings.T_g, "ratio": settings.ratio}
-    watch = LostMotion(LostMotionSettings(band=BAND, **known), 1.0 / settings.rate)
+    known = LostMotionSettings(
+        inertia_motor=settings.J_m, inertia_link=settings.J_l, gravity=settings.T_g, ratio=settings.ratio, band=BAND
+    )
+    watch = LostMotion(known, 1.0 / settings.rate)
     events, history = [], []
     rate = round(settings.rate)
     for second in range(seconds):
@@ -59,8 +63,12 @@ def table(options: argparse.Namespace) -> Told:
             drawn[gap, seed] = history
             alarms += sum(event.kind == "lost_motion_grown" for event in play(settings, seed + 100, 3600)[1])
         label = f"half gap {1e6 * gap:.0f} µrad, 17 bit"
-        figures.append(Figure(f"{label}: worst error", 100 * float(np.max(np.abs(found))), high=10.0, unit="%", reference="0.7"))
-        figures.append(Figure(f"{label}: growth by half told after, worst", max(told), high=60.0, unit="s", reference="37"))
+        figures.append(
+            Figure(f"{label}: worst error", 100 * float(np.max(np.abs(found))), high=10.0, unit="%", reference="0.7")
+        )
+        figures.append(
+            Figure(f"{label}: growth by half told after, worst", max(told), high=60.0, unit="s", reference="37")
+        )
         figures.append(Figure(f"{label}: alarms in an hour, all seeds", float(alarms), 0.0, 0.0, "", "0"))
     one_sided = GearSettings(centre=1.5, motion=PointToPoint(reach=0.8, acceleration=3.0))
     reports = [play(one_sided, seed, 150)[0].report() for seed in seeds]
@@ -73,7 +81,7 @@ def table(options: argparse.Namespace) -> Told:
     soft = play(GearSettings(half_gap=0.0, soft_torque=10.0), 1, 150)[0].report().values[LOST] / 2
     words.append(
         f"A spring 1.67 times softer up to 10 N·m, without any gap, shows as half a gap of {1e6 * soft:.0f} µrad "
-        f"({1e6 * 10.0 * 0.67 / 2e4:.0f} by theory): watched is lost motion, its growth is right, its level is not backlash."
+        f"({1e6 * 10.0 * 0.67 / 2e4:.0f} by theory): its growth is right, its level is not backlash."
     )
     figures += _kr300(words)
     return Told(figures, words, drawn)
@@ -88,7 +96,10 @@ def _kr300(words: list[str]) -> list[Figure]:
     figures = []
     for axis in (1, 2):
         a, b = found["A", axis], found["B", axis]
-        stiffness, spread = ([1e-6 * float(of[STIFFNESS]) for of in pair] for pair in ((a.values, b.values), (a.deviations, b.deviations)))
+        stiffness, spread = (
+            [1e-6 * float(of[STIFFNESS]) for of in pair]
+            for pair in ((a.values, b.values), (a.deviations, b.deviations))
+        )
         apart = abs(stiffness[0] - stiffness[1]) / sum(spread)
         label = f"KR300 axis {axis + 1}"
         figures.append(Figure(f"{label}: K of A and B apart, of σ_A + σ_B", apart, high=1.0, reference="0.7, 0.1"))
@@ -96,8 +107,8 @@ def _kr300(words: list[str]) -> list[Figure]:
         figures.append(truth(f"{label}: no number for lost motion", silent, "yes"))
         words.append(
             f"{label}: K {stiffness[0]:.2f} ± {spread[0]:.2f} and {stiffness[1]:.2f} ± {spread[1]:.2f} (nominal "
-            f"{1e-6 * NOMINAL[axis]:.2f}) 10⁶ N·m/rad, {apart * sum(spread) / math.hypot(*spread):.1f} combined deviations "
-            f"apart; run A says no lost motion because {'; '.join(a.reasons[1:])}."
+            f"{1e-6 * NOMINAL[axis]:.2f}) 10⁶ N·m/rad, {apart * sum(spread) / math.hypot(*spread):.1f} combined "
+            f"deviations apart; run A says no lost motion because {'; '.join(a.reasons[1:])}."
         )
     return figures
 
@@ -111,7 +122,9 @@ def plot(path: Path, content: dict[tuple[float, int], Floats]) -> None:
         for (one, seed), history in content.items():
             if one == gap:
                 axes.plot(history[:, 0], 1e6 * history[:, 1], linewidth=1.0, label=f"seed {seed}")
-        axes.step([0, GROWS, 300], [1e6 * gap, 1.5e6 * gap, 1.5e6 * gap], "k--", where="post", linewidth=0.8, label="truth")
+        axes.step(
+            [0, GROWS, 300], [1e6 * gap, 1.5e6 * gap, 1.5e6 * gap], "k--", where="post", linewidth=0.8, label="truth"
+        )
         axes.set_ylabel("half of the lost motion, µrad")
         axes.grid(alpha=0.3)
     axes.set_xlabel("time, s")

@@ -1,8 +1,8 @@
 """`jointwatch reproduce tree`: five axes in a tree, their friction made by what their bearings carry.
 
-Guo, Ju, Wang (Aerospace 2024, 11, 368), first case: every axis at 0.2 rad/s² from rest; torque and friction at three
-instants with Coulomb–viscous friction, and where the Stribeck effect shows. Then the rig's tree, integrated by equations
-of its own, and its friction found again from the torque of its axes.
+Guo, Ju, Wang (Aerospace 2024, 11, 368), first case: every axis at 0.2 rad/s² from rest; torque and friction at some
+instants with Coulomb–viscous friction, and where the Stribeck effect shows. Then the rig's tree, integrated by its own
+equations, and its friction found again from the torque of its axes.
 """
 
 import argparse
@@ -48,17 +48,33 @@ def table(options: argparse.Namespace) -> Told:
     del options
     mechanism = paper()
     figures: list[Figure] = []
-    for t, values in TORQUE.items():
-        found = mechanism.inverse(ramp(np.array([t])), IDEAL).tau[0]
-        figures.append(Figure(f"ideal torque at {t:g} s: off the reference at most", float(np.max(np.abs(found - values))), high=1e-4, unit="N·m"))
-    for t, values in FRICTION.items():
-        motion = ramp(np.array([t]))
-        found = (mechanism.inverse(motion).tau - mechanism.inverse(motion, IDEAL).tau)[0]
-        figures.append(Figure(f"friction at {t:g} s: off the reference at most", float(np.max(np.abs(found - values))), high=1e-4, unit="N·m"))
+    for at, values in TORQUE.items():
+        found = mechanism.inverse(ramp(np.array([at])), IDEAL).tau[0]
+        figures.append(
+            Figure(
+                f"ideal torque at {at:g} s: off the reference at most",
+                float(np.max(np.abs(found - values))),
+                high=1e-4,
+                unit="N·m",
+            )
+        )
+    for at, values in FRICTION.items():
+        motion = ramp(np.array([at]))
+        rubbed = (mechanism.inverse(motion).tau - mechanism.inverse(motion, IDEAL).tau)[0]
+        figures.append(
+            Figure(
+                f"friction at {at:g} s: off the reference at most",
+                float(np.max(np.abs(rubbed - values))),
+                high=1e-4,
+                unit="N·m",
+            )
+        )
     t = np.arange(0.0, 5.0 + 5e-3, 0.01)
     motion = ramp(t)
     found, energy = mechanism.inverse(motion, ALL), mechanism.energy(motion)
-    figures.append(Figure("energy after 5 s", float(energy[-1] - energy[0]), 33.5464 - 1e-4, 33.5464 + 1e-4, "J", "33.5464"))
+    figures.append(
+        Figure("energy after 5 s", float(energy[-1] - energy[0]), 33.5464 - 1e-4, 33.5464 + 1e-4, "J", "33.5464")
+    )
     power = ((found.tau - found.loads[:, :, 4]) * motion.dq).sum(axis=1)
     weights = np.ones(len(t))  # Simpson
     weights[1:-1:2], weights[2:-1:2] = 4.0, 2.0
@@ -83,12 +99,21 @@ def _rig(figures: list[Figure]) -> str:
     mechanism = load(TABLE)
     judged = mechanism.inverse(motion, ALL, 1e-3).tau
     size = float(np.sqrt(np.mean(torque**2)))
-    figures.append(Figure("rig's torque against this model, rms", 100 * float(np.sqrt(np.mean((judged - torque) ** 2))) / size, high=2.0, unit="%"))
+    figures.append(
+        Figure(
+            "rig's torque against this model, rms",
+            100 * float(np.sqrt(np.mean((judged - torque) ** 2))) / size,
+            high=2.0,
+            unit="%",
+        )
+    )
     fit = identify(mechanism, motion, torque, 1e-3)
     found = dict(zip(fit.names, fit.friction, strict=True))
     true = settings.mu * settings.pin
     off = [found[f"radial axis{i}"] / true - 1.0 for i in range(1, JOINTS + 1)]
-    figures.append(Figure("rig: μ R_p found from the torque, worst axis", 100 * float(np.max(np.abs(off))), high=10.0, unit="%"))
+    figures.append(
+        Figure("rig: μ R_p found from the torque, worst axis", 100 * float(np.max(np.abs(off))), high=10.0, unit="%")
+    )
     return f"What the rig's torque cannot tell: {'; '.join(fit.remarks)}."
 
 

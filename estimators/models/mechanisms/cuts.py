@@ -272,9 +272,7 @@ def close(
     return -1
 
 
-@kernel(
-    "void(i8[::1], i8[::1], f8[:, ::1], f8[::1], i8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1])"
-)
+@kernel("void(i8[::1], i8[::1], f8[:, ::1], f8[::1], i8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1])")
 def jacobians(
     parent: Integers,
     kind: Integers,

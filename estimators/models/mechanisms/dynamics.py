@@ -15,7 +15,6 @@ import numpy as np
 
 from estimators.models.mechanisms.cuts import (
     ACROSS,
-    AXIS,
     AXIS_A,
     PLACE,
     POINT_A,

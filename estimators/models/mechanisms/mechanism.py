@@ -1,4 +1,4 @@
-"""A mechanism: links on joints, loops closed by cut joints, some joints driven, every joint with a bearing that may rub.
+"""A mechanism: links on joints, loops closed by cut joints, some joints driven, every joint in a bearing that may rub.
 
 Read from TOML (`load`) or built from links and cuts (`Mechanism.build`). Every mistake is told at once, in words.
 """
@@ -220,8 +220,7 @@ class Mechanism:
 
     def inverse(self, motion: Motion, mode: int = ALL, epsilon: float = EPSILON_INVERSE) -> Solution:
         """Torques of the drives for a motion that fits. Raises MechanismError on self-locking and singular poses."""
-        rows, n = motion.q.shape
-        solution = self._empty(rows)
+        solution = self._empty(len(motion.q))
         solution.ddq[:] = motion.ddq
         inverse(
             *self._constants(mode, epsilon), *motion, solution.tau, solution.cut_forces, solution.loads,
@@ -249,7 +248,9 @@ class Mechanism:
         M = np.empty((rows, n, n))
         mass_matrix(*self.tree, motion.q, self.parameters, M)
         moment = self.parameters[:, 0, None] * origin + np.einsum("rnij,nj->rni", rotation, self.parameters[:, 1:4])
-        return np.asarray(0.5 * np.einsum("ri,rij,rj->r", motion.dq, M, motion.dq) - moment.sum(axis=1) @ self.tree.gravity)
+        return np.asarray(
+            0.5 * np.einsum("ri,rij,rj->r", motion.dq, M, motion.dq) - moment.sum(axis=1) @ self.tree.gravity
+        )
 
     def ideal(self, motion: Motion) -> Solution:
         """Without friction."""
