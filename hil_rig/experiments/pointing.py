@@ -84,7 +84,8 @@ def table(options: argparse.Namespace) -> Told:
         "The repeat looks like a confirmation, and is none: the whole gain is the shape of the friction at low speed. "
         "Beside a model without clearance but with that shape, clearance gains nothing, as the load is the weight: F_n "
         f"varies by {100 * float(normal.std() / normal.mean()):.2f} % and contact is never lost. The eleven are not "
-        "identifiable one by one; these are the ten combinations that are. `jointwatch reproduce clearance` shows where "
+        "identifiable one by one; these are the ten combinations that are. `jointwatch reproduce clearance` shows "
+        "where "
         "a clearance model does win.",
     ]
     return Told(

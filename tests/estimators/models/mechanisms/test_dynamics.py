@@ -27,7 +27,7 @@ def branching() -> Mechanism:
     for i, (parent, kind) in enumerate([("", "revolute"), ("0", "prismatic"), ("1", "revolute"), ("0", "revolute")]):
         size = rng.uniform(0.5, 2.0)
         inertia = (0.02 * size, 0.03 * size, 0.04 * size, 0.001, -0.002, 0.003)
-        bearing = {"coulomb": 0.1, "viscous": 0.2}
+        bearing = {"coulomb": 0.01, "viscous": 0.2}
         one = {"name": str(i), "parent": parent, "kind": kind, "axis": tuple(rng.normal(size=3)), "mass": size}
         one |= {"origin": tuple(rng.normal(size=3)), "centre": tuple(0.2 * rng.normal(size=3)), "inertia": inertia}
         links.append(one | {"bearing": bearing})
