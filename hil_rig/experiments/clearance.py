@@ -179,12 +179,12 @@ def plot(path: Path, content: dict[tuple[str, str, float], Floats]) -> None:
             heights = [content[label, name, c][place] for name, c in keys]
             axes.bar(np.arange(len(keys)) + 0.2 * (place - 1.5), heights, 0.2, label=sibling)
         axes.set_yscale("log")
-        axes.set_xticks(range(len(keys)), [f"{name}\n{1e6 * c:.0f} µm" for name, c in keys])
+        axes.set_xticks(range(len(keys)), [f"{name}\n{1e6 * c:.0f} µm" for name, c in keys], fontsize=7)
         axes.set_title(label)
         axes.grid(axis="y", alpha=0.3)
         if column == 0:
             axes.set_ylabel("held-out torque error, mN·m")
-            axes.legend(frameon=False)
+            axes.legend(loc="lower left", ncols=2)
     drawing.suptitle(
         "A clearance model wins where the load turns fast (V, H), and is nothing where the weight holds the pin (slow)"
     )

@@ -110,7 +110,7 @@ def plot(path: Path, content: dict[str, Any]) -> None:
     right.set_yscale("log")
     right.set_xticks(place, [f"b{i + 1}" for i in place])
     right.set_ylabel("parameter error with clearance / without")
-    right.legend(frameon=False)
+    drawing.legend(loc="outside lower right", frameon=False, ncols=2)
     for axes in (left, right):
         axes.grid(axis="y", alpha=0.3)
     drawing.suptitle("Pointing mechanism: what clearance seems to explain is the friction's shape")
