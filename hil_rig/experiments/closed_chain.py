@@ -95,7 +95,7 @@ def balance(mechanism: Mechanism) -> float:
     weights = np.ones(len(t))  # Simpson
     weights[1:-1:2], weights[2:-1:2] = 4.0, 2.0
     work = float(weights @ power * 0.01 / 3.0)
-    return abs(work - (energy[-1] - energy[0])) / float(np.max(np.abs(energy - energy[0])))
+    return float(abs(work - (energy[-1] - energy[0])) / np.max(np.abs(energy - energy[0])))
 
 
 def _rig(figures: list[Figure], mechanism: Mechanism) -> tuple[Any, str]:

@@ -222,10 +222,9 @@ class Mechanism:
         """Torques of the drives for a motion that fits. Raises MechanismError on self-locking and singular poses."""
         solution = self._empty(len(motion.q))
         solution.ddq[:] = motion.ddq
-        inverse(
-            *self._constants(mode, epsilon), *motion, solution.tau, solution.cut_forces, solution.loads,
-            solution.iterations, solution.contraction,
-        )  # fmt: skip
+        results: tuple[Any, ...] = solution.tau, *self._filled(solution)
+        arguments: tuple[Any, ...] = (*self._constants(mode, epsilon), *motion, *results)
+        inverse(*arguments)
         return self._checked(solution)
 
     def forward(
@@ -234,10 +233,9 @@ class Mechanism:
         """Accelerations for the torques tau (rows, n) at places that fit. Raises as `inverse`."""
         solution = self._empty(len(q))
         solution.tau[:] = tau
-        forward(
-            *self._constants(mode, epsilon), q, dq, solution.tau, solution.ddq, solution.cut_forces, solution.loads,
-            solution.iterations, solution.contraction,
-        )  # fmt: skip
+        results: tuple[Any, ...] = solution.tau, solution.ddq, *self._filled(solution)
+        arguments: tuple[Any, ...] = (*self._constants(mode, epsilon), q, dq, *results)
+        forward(*arguments)
         return self._checked(solution)
 
     def energy(self, motion: Motion) -> Floats:
@@ -258,6 +256,10 @@ class Mechanism:
 
     def _constants(self, mode: int, epsilon: float) -> tuple[Any, ...]:
         return (*self.tree, self.ends, self.tied, self.drive, self.bearings, self.parameters, mode, epsilon)
+
+    def _filled(self, solution: Solution) -> tuple[Any, ...]:
+        """What either kernel fills besides torque and acceleration."""
+        return solution.cut_forces, solution.loads, solution.iterations, solution.contraction
 
     def _empty(self, rows: int) -> Solution:
         n, joints = self.size(), len(self.joints)

@@ -1,7 +1,7 @@
 """A mechanism from a URDF, which knows trees only, and a TOML list of what closes its loops.
 
-The TOML names the file (`urdf`, beside it), the joints that are driven (`drives`), `bearings` by joint, and `cuts` whose
-points lie in the URDF's link frames. Links are turned into frames that are parallel to the base's at zero.
+The TOML names the file (`urdf`, beside it), the joints that are driven (`drives`), `bearings` by joint, and `cuts`
+whose points lie in the URDF's link frames. Links are turned into frames that are parallel to the base's at zero.
 """
 
 import tomllib
