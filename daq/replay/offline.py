@@ -1,4 +1,4 @@
-"""What the offline estimators can be asked, by name: the door for judges, who may not know the estimators themselves."""
+"""What the offline estimators can be asked, by name: the door for judges, who may not know the estimators."""
 
 from estimators.experiments.kr300_gears import NOMINAL, gears
 from estimators.experiments.recordings import DATA, RecordingError

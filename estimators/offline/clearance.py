@@ -14,7 +14,6 @@ from scipy.signal import butter, sosfiltfilt
 from estimators.models.mechanisms.clearance import (
     CLEARANCE,
     FRICTION,
-    MOMENT_X,
     NAMES,
     SIBLINGS,
     Known,
@@ -116,7 +115,7 @@ def fit(runs: Sequence[Prepared], sibling: Sibling, period: float) -> Fitted:
         fresh = np.nan_to_num(found) / scale
         if last:
             deviations = spread(np.nan_to_num(left_out)) / scale
-        elif fresh[MOMENT_X] == 0.0 or (number == 0 and sibling == "clearance"):
+        elif number == 0:
             fresh[CLEARANCE] = 0.0
         theta = fresh
     found_clearance = Fitted(sibling, theta, deviations)

@@ -53,7 +53,7 @@ class Pointed(NamedTuple):
 
 
 def compare(run: PointingRun, cad: Mechanism, period: float) -> dict[Name, Pointed]:
-    """The three models; v_m by a line search of the control, which needs no clearance. cad: for F_n's direction only."""
+    """The three models; v_m by a line search of the control, which needs no clearance. cad: for F_n only."""
     prepared = _Prepared(run, cad, period)
 
     def cost(log_slip: float) -> float:
@@ -130,8 +130,8 @@ class _Prepared:
         """F_n (rows,), N, and ë (rows, 2) of a pin that lies where the chain's force presses it."""
         rows, n = self.q.shape
         tau, wrench = np.empty((rows, n)), np.empty((rows, n, 6))
-        motion = (np.ascontiguousarray(one) for one in (self.q, self.dq, self.ddq))
-        newton_euler(*self.cad.tree, *motion, self.cad.parameters, np.zeros((0, n, 6)), tau, wrench)
+        q, dq, ddq = (np.ascontiguousarray(one) for one in (self.q, self.dq, self.ddq))
+        newton_euler(*self.cad.tree, q, dq, ddq, self.cad.parameters, np.zeros((0, n, 6)), tau, wrench)
         c, s = np.cos(self.q[:, 0]), np.sin(self.q[:, 0])
         pull = -np.column_stack([c * wrench[:, 0, 0] - s * wrench[:, 0, 1], s * wrench[:, 0, 0] + c * wrench[:, 0, 1]])
         length = np.hypot(pull[:, 0], pull[:, 1])
@@ -146,7 +146,7 @@ class _Prepared:
     def _regressor(self, q: Floats, dq: Floats, ddq: Floats, gravity: Floats) -> Floats:
         tree = self.cad.tree._replace(gravity=gravity)
         Y = np.empty((len(q), 2, 20))
-        regressor(*tree, *(np.ascontiguousarray(one) for one in (q, dq, ddq)), Y)
+        regressor(*tree, np.ascontiguousarray(q), np.ascontiguousarray(dq), np.ascontiguousarray(ddq), Y)
         return Y[..., self.base]
 
     def _low_pass(self, values: Floats) -> Floats:

@@ -1,9 +1,9 @@
 """Lost motion, stiffness and error of a gear, live, beside whatever else a joint with two encoders identifies.
 
 Equation: estimators/models/joints/lost_motion.py. Angles are differenced exactly, as τ' needs them; what only decides a
-sign is smoothed first by a symmetric window, and all columns then pass one causal low pass and are thinned out. A row is
-used when direction and load's sign were both known for as long as the low pass remembers. Rows go into blocks, the last
-blocks are the window, and the window says a number only when
+sign is smoothed first by a symmetric window, and all columns then pass one causal low pass and are thinned out. A row
+is used when direction and load's sign were both known for as long as the low pass remembers. Rows go into blocks, the
+last blocks are the window, and the window says a number only when
 
 - it is whole, and the load changed its sign at least REVERSALS times in it, the rarer sign having RAREST of its rows
 - nothing else imitates that sign (R² < IMITATED); without this gate a one-sided load gives "905 ± 8 µrad"
@@ -109,7 +109,7 @@ class LostMotion:
         self._report: Report | None = None
 
     def absorb(self, time: Nanoseconds, values: Floats) -> None:
-        """Learn from equidistant samples. time: (rows,) ns; values: (rows, channels) SI; a NaN's neighbourhood is left out."""
+        """Learn from equidistant samples. time: (rows,) ns; values: (rows, channels) SI; a NaN leaves rows out."""
         done = 0
         values = np.ascontiguousarray(values)
         while done < len(values):

@@ -159,9 +159,8 @@ def _lost() -> str:
         away = float(np.mean(played("two sines", True, c)[1000:, 4] <= 0.0))
         fits = siblings([run("two sines", True, c, sensors, rng), run("slow", False, c, sensors, rng)], TICK)
         value = measured([run("two sines", True, c, sensors, rng)], fits["clearance"], sensors.ring, TICK)[0]
-        parts.append(
-            f"{1e6 * c:.0f} µm: no contact {100 * away:.0f} % of the time, {fits['clearance'].verdict()}, ring {1e6 * value:.0f} µm"
-        )
+        told = f"{fits['clearance'].verdict()}, ring {1e6 * value:.0f} µm"
+        parts.append(f"{1e6 * c:.0f} µm: no contact {100 * away:.0f} % of the time, {told}")
     return (
         "With two sines about a vertical axis the pin lets go, and the linear model is outside its own assumption: "
         + "; ".join(parts)
@@ -180,12 +179,12 @@ def plot(path: Path, content: dict[tuple[str, str, float], Floats]) -> None:
             heights = [content[label, name, c][place] for name, c in keys]
             axes.bar(np.arange(len(keys)) + 0.2 * (place - 1.5), heights, 0.2, label=sibling)
         axes.set_yscale("log")
-        axes.set_xticks(range(len(keys)), [f"{name}\n{1e6 * c:.0f} µm" for name, c in keys])
+        axes.set_xticks(range(len(keys)), [f"{name}\n{1e6 * c:.0f} µm" for name, c in keys], fontsize=7)
         axes.set_title(label)
         axes.grid(axis="y", alpha=0.3)
         if column == 0:
             axes.set_ylabel("held-out torque error, mN·m")
-            axes.legend(frameon=False)
+            axes.legend(loc="lower left", ncols=2)
     drawing.suptitle(
         "A clearance model wins where the load turns fast (V, H), and is nothing where the weight holds the pin (slow)"
     )

@@ -95,7 +95,7 @@ def balance(mechanism: Mechanism) -> float:
     weights = np.ones(len(t))  # Simpson
     weights[1:-1:2], weights[2:-1:2] = 4.0, 2.0
     work = float(weights @ power * 0.01 / 3.0)
-    return abs(work - (energy[-1] - energy[0])) / float(np.max(np.abs(energy - energy[0])))
+    return float(abs(work - (energy[-1] - energy[0])) / np.max(np.abs(energy - energy[0])))
 
 
 def _rig(figures: list[Figure], mechanism: Mechanism) -> tuple[Any, str]:
@@ -124,8 +124,8 @@ def _rig(figures: list[Figure], mechanism: Mechanism) -> tuple[Any, str]:
     mu = found["radial all joints"] / (settings.mu * settings.pin)
     words = (
         f"Friction found from the drive's torque, one bearing for all joints: μ R_p {mu:.2f} of its truth, c_v "
-        f"{found['viscous all joints'] / settings.viscous:.2f}; {'; '.join(fit.remarks)}. One drive tells no more: joint by "
-        "joint the columns imitate each other."
+        f"{found['viscous all joints'] / settings.viscous:.2f}; {'; '.join(fit.remarks)}. One drive says no more: "
+        "joint by joint the columns imitate each other."
     )
     angle = np.linspace(-0.8, 0.8, 161)
     curves = {}

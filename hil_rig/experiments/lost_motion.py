@@ -30,13 +30,10 @@ def play(
 ) -> tuple[LostMotion, list[Any], Floats]:
     """The estimator at the end, what it told, and (s, half gap, deviation) every second."""
     gear = settings.build(1, seed, [] if jump is None else [jump])
-    known = {
-        "inertia_motor": settings.J_m,
-        "inertia_link": settings.J_l,
-        "gravity": settings.T_g,
-        "ratio": settings.ratio,
-    }
-    watch = LostMotion(LostMotionSettings(band=BAND, **known), 1.0 / settings.rate)
+    known = LostMotionSettings(
+        inertia_motor=settings.J_m, inertia_link=settings.J_l, gravity=settings.T_g, ratio=settings.ratio, band=BAND
+    )
+    watch = LostMotion(known, 1.0 / settings.rate)
     events, history = [], []
     rate = round(settings.rate)
     for second in range(seconds):
@@ -84,7 +81,7 @@ def table(options: argparse.Namespace) -> Told:
     soft = play(GearSettings(half_gap=0.0, soft_torque=10.0), 1, 150)[0].report().values[LOST] / 2
     words.append(
         f"A spring 1.67 times softer up to 10 N·m, without any gap, shows as half a gap of {1e6 * soft:.0f} µrad "
-        f"({1e6 * 10.0 * 0.67 / 2e4:.0f} by theory): watched is lost motion, its growth is right, its level is not backlash."
+        f"({1e6 * 10.0 * 0.67 / 2e4:.0f} by theory): its growth is right, its level is not backlash."
     )
     figures += _kr300(words)
     return Told(figures, words, drawn)
@@ -110,8 +107,8 @@ def _kr300(words: list[str]) -> list[Figure]:
         figures.append(truth(f"{label}: no number for lost motion", silent, "yes"))
         words.append(
             f"{label}: K {stiffness[0]:.2f} ± {spread[0]:.2f} and {stiffness[1]:.2f} ± {spread[1]:.2f} (nominal "
-            f"{1e-6 * NOMINAL[axis]:.2f}) 10⁶ N·m/rad, {apart * sum(spread) / math.hypot(*spread):.1f} combined deviations "
-            f"apart; run A says no lost motion because {'; '.join(a.reasons[1:])}."
+            f"{1e-6 * NOMINAL[axis]:.2f}) 10⁶ N·m/rad, {apart * sum(spread) / math.hypot(*spread):.1f} combined "
+            f"deviations apart; run A says no lost motion because {'; '.join(a.reasons[1:])}."
         )
     return figures
 

@@ -1,8 +1,8 @@
 """`jointwatch reproduce tree`: five axes in a tree, their friction made by what their bearings carry.
 
-Guo, Ju, Wang (Aerospace 2024, 11, 368), first case: every axis at 0.2 rad/s² from rest; torque and friction at three
-instants with Coulomb–viscous friction, and where the Stribeck effect shows. Then the rig's tree, integrated by equations
-of its own, and its friction found again from the torque of its axes.
+Guo, Ju, Wang (Aerospace 2024, 11, 368), first case: every axis at 0.2 rad/s² from rest; torque and friction at some
+instants with Coulomb–viscous friction, and where the Stribeck effect shows. Then the rig's tree, integrated by its own
+equations, and its friction found again from the torque of its axes.
 """
 
 import argparse
@@ -48,23 +48,23 @@ def table(options: argparse.Namespace) -> Told:
     del options
     mechanism = paper()
     figures: list[Figure] = []
-    for t, values in TORQUE.items():
-        found = mechanism.inverse(ramp(np.array([t])), IDEAL).tau[0]
+    for at, values in TORQUE.items():
+        found = mechanism.inverse(ramp(np.array([at])), IDEAL).tau[0]
         figures.append(
             Figure(
-                f"ideal torque at {t:g} s: off the reference at most",
+                f"ideal torque at {at:g} s: off the reference at most",
                 float(np.max(np.abs(found - values))),
                 high=1e-4,
                 unit="N·m",
             )
         )
-    for t, values in FRICTION.items():
-        motion = ramp(np.array([t]))
-        found = (mechanism.inverse(motion).tau - mechanism.inverse(motion, IDEAL).tau)[0]
+    for at, values in FRICTION.items():
+        motion = ramp(np.array([at]))
+        rubbed = (mechanism.inverse(motion).tau - mechanism.inverse(motion, IDEAL).tau)[0]
         figures.append(
             Figure(
-                f"friction at {t:g} s: off the reference at most",
-                float(np.max(np.abs(found - values))),
+                f"friction at {at:g} s: off the reference at most",
+                float(np.max(np.abs(rubbed - values))),
                 high=1e-4,
                 unit="N·m",
             )

@@ -5,9 +5,9 @@
 
 on the link side, N the gear ratio; 2b is the lost motion, and λ holds the skew of the encoders less F_v/K. τ_w is the
 torque that the link takes from the gear, J_l θ̈_l + gravity, known to its sign where it is larger than `band`. There the
-gap is taken up to one side and b is linear: nobody has to guess how wide it is. Its sign comes from the link: taken from
-τ' and the F_c of the same fit it turns into sgn(w), which is −b for no gap at all. A spring that is softer at first
-shows in the same column: what is watched is lost motion, not backlash alone (Weigand 2021 models both as a gap).
+gap is taken up to one side and b is linear: nobody has to guess how wide it is. The sign comes from the link: taken
+from τ' and the F_c of the same fit it turns into sgn(w), which is −b for no gap at all. A spring that is softer at
+first shows in the same column: what is watched is lost motion, not backlash alone (Weigand 2021 models both as a gap).
 """
 
 import math

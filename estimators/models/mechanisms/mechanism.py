@@ -1,4 +1,4 @@
-"""A mechanism: links on joints, loops closed by cut joints, some joints driven, every joint with a bearing that may rub.
+"""A mechanism: links on joints, loops closed by cut joints, some joints driven, every joint in a bearing that may rub.
 
 Read from TOML (`load`) or built from links and cuts (`Mechanism.build`). Every mistake is told at once, in words.
 """
@@ -220,13 +220,11 @@ class Mechanism:
 
     def inverse(self, motion: Motion, mode: int = ALL, epsilon: float = EPSILON_INVERSE) -> Solution:
         """Torques of the drives for a motion that fits. Raises MechanismError on self-locking and singular poses."""
-        rows, n = motion.q.shape
-        solution = self._empty(rows)
+        solution = self._empty(len(motion.q))
         solution.ddq[:] = motion.ddq
-        inverse(
-            *self._constants(mode, epsilon), *motion, solution.tau, solution.cut_forces, solution.loads,
-            solution.iterations, solution.contraction,
-        )  # fmt: skip
+        results: tuple[Any, ...] = solution.tau, *self._filled(solution)
+        arguments: tuple[Any, ...] = (*self._constants(mode, epsilon), *motion, *results)
+        inverse(*arguments)
         return self._checked(solution)
 
     def forward(
@@ -235,10 +233,9 @@ class Mechanism:
         """Accelerations for the torques tau (rows, n) at places that fit. Raises as `inverse`."""
         solution = self._empty(len(q))
         solution.tau[:] = tau
-        forward(
-            *self._constants(mode, epsilon), q, dq, solution.tau, solution.ddq, solution.cut_forces, solution.loads,
-            solution.iterations, solution.contraction,
-        )  # fmt: skip
+        results: tuple[Any, ...] = solution.tau, solution.ddq, *self._filled(solution)
+        arguments: tuple[Any, ...] = (*self._constants(mode, epsilon), q, dq, *results)
+        forward(*arguments)
         return self._checked(solution)
 
     def energy(self, motion: Motion) -> Floats:
@@ -259,6 +256,10 @@ class Mechanism:
 
     def _constants(self, mode: int, epsilon: float) -> tuple[Any, ...]:
         return (*self.tree, self.ends, self.tied, self.drive, self.bearings, self.parameters, mode, epsilon)
+
+    def _filled(self, solution: Solution) -> tuple[Any, ...]:
+        """What either kernel fills besides torque and acceleration."""
+        return solution.cut_forces, solution.loads, solution.iterations, solution.contraction
 
     def _empty(self, rows: int) -> Solution:
         n, joints = self.size(), len(self.joints)

@@ -66,7 +66,7 @@ class Journal(Settings):
         return np.column_stack([np.log(depths), fractal_stiffness(self.steel, depths)])
 
     def play(self, reference: Floats) -> Floats:
-        """(ticks, COLUMNS) of following reference (ticks, 3): angle, velocity, acceleration; begins on it, in contact."""
+        """(ticks, COLUMNS) of following (ticks, 3): angle, velocity, acceleration; begins on it, in contact."""
         state = np.zeros(7)
         state[ANGLE], state[SPEED], state[MET] = reference[0, 0], reference[0, 1], SLOWEST
         angle, speed, second = reference[0]
@@ -95,7 +95,7 @@ class Measured(Settings):
 
 def chirp(seconds: float, start: float, end: float, amplitude: float) -> Floats:
     """(ticks, 3): a single frequency (Hz) that glides, at full speed at once: never at rest with no acceleration."""
-    t = np.arange(round(seconds / TICK)) * TICK
+    t: Floats = np.asarray(np.arange(round(seconds / TICK)) * TICK, np.float64)
 
     def angle(t: Floats) -> Floats:
         return np.asarray(amplitude * np.sin(2 * np.pi * (start + (end - start) * t / (2 * seconds)) * t))
@@ -113,7 +113,7 @@ CENTRES: Final = (0.111, -0.306)
 def published(seconds: float, axis: int = 0, phase: float = 0.0) -> Floats:
     """(ticks, 3): the slow trajectory of the paper, (36), of one of its axes, once in 20 s."""
     a, b = (A_1, A_2)[axis], (B_1, B_2)[axis]
-    t = np.arange(round(seconds / TICK)) * TICK + phase
+    t: Floats = np.asarray(np.arange(round(seconds / TICK)) * TICK + phase, np.float64)
     w = 2 * np.pi / 20.0
     k = np.arange(1, 6)[:, np.newaxis] * w
     sine, cosine = np.sin(k * t), np.cos(k * t)
@@ -125,7 +125,7 @@ def published(seconds: float, axis: int = 0, phase: float = 0.0) -> Floats:
 
 def sines(seconds: float, frequencies: tuple[float, ...], amplitudes: tuple[float, ...]) -> Floats:
     """(ticks, 3): several frequencies (Hz) at once: there are instants when nothing presses the pin anywhere."""
-    t = np.arange(round(seconds / TICK)) * TICK
+    t: Floats = np.asarray(np.arange(round(seconds / TICK)) * TICK, np.float64)
 
     def angle(t: Floats) -> Floats:
         x = np.clip(t, 0.0, 1.0)

@@ -1,7 +1,7 @@
 """A leg of seven links in three loops with one drive, every joint rubbing, in real time (Guo 2024, second case).
 
 Integrated in the drive's angle alone, so that the loops never drift apart: Newton closes them at every step, q̇ = B ω,
-and (BᵀM B) α = τ + Bᵀ(…). λ of the cut joints follows from the passive rows, and their friction from λ of the step before.
+and (BᵀM B) α = τ + Bᵀ(…). λ of the cut joints follows from the passive rows, their friction from λ of the step before.
 """
 
 from collections.abc import Mapping, Sequence

@@ -152,7 +152,7 @@ def _run(
         count = 4
     step = TICK / count
     bodies, mass, A, b = np.empty((2, BODY)), np.empty((4, 4)), np.empty((4, 4)), np.empty(4)
-    none, unit, up, rest = np.zeros(2), np.zeros(2), np.zeros(3), np.zeros(3)
+    none, unit, rest = np.zeros(2), np.zeros(2), np.zeros(3)
     wanted, held = np.empty((2, 3)), np.empty(2)
     for row in range(len(out)):
         t = state[TIME] * TICK

@@ -66,7 +66,7 @@ class Tree5Settings(PlantSettings):
                 (),
                 np.random.default_rng([seed, i]),
                 {"kind": "rigid"},
-            )  # fmt: skip
+            )
             for i in range(joints)
         }
 

@@ -1,0 +1,32 @@
+"""`jointwatch reproduce` of mechanisms: every figure inside its limit, JSON, plot, exit code."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.compiled
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("tree", []),
+        ("closed-chain", []),
+        pytest.param("pointing", ["--seeds", "1"], marks=SLOW),
+        pytest.param("clearance", ["--seeds", "1"], marks=SLOW),
+        pytest.param("lost-motion", ["--seeds", "1"], marks=SLOW),
+    ],
+)
+def test_it_is_reproduced(name: str, words: list[str], tmp_path: Path) -> None:
+    plot = tmp_path / "plot.svg"
+    command = [sys.executable, "-m", "daq", "reproduce", name, "--json", "--plot", str(plot), *words]
+    done = subprocess.run(command, capture_output=True, text=True)
+    told = json.loads(done.stdout)
+    assert [figure for figure in told["figures"] if not figure["ok"]] == []
+    assert told["ok"]
+    assert done.returncode == 0
+    assert b"<svg" in plot.read_bytes()

@@ -1,0 +1,78 @@
+"""Mechanisms: contact laws, energy, closure, speed."""
+
+import time
+
+import numpy as np
+import pytest
+
+from hil_rig.plants.base import Jump, RigError
+from hil_rig.plants.mechanisms.contact import Steel, fractal_stiffness
+from hil_rig.plants.mechanisms.journal import Journal, chirp, collide, drift
+from hil_rig.plants.mechanisms.leg import Leg, LegSettings
+from hil_rig.plants.mechanisms.pointing import Pointing, PointingSettings
+from hil_rig.plants.mechanisms.tree5 import Tree5, Tree5Settings
+
+pytestmark = pytest.mark.compiled
+
+
+@pytest.mark.parametrize(("given", "real"), [(0.9, 0.9132), (0.8, 0.8471), (0.7, 0.7960), (0.5, 0.7252)])
+def test_restitution_is_that_of_the_contact_law(given: float, real: float) -> None:
+    assert collide(Journal(steel=Steel(restitution=given)), 0.05) == pytest.approx(real, rel=0.02)
+
+
+def test_energy_never_rises_without_torque() -> None:
+    energy = drift(Journal(steel=Steel(clearance=200e-6)), 2.0)
+    assert np.diff(energy).max() <= 1e-9 * energy[0]
+    assert energy[-1] < 0.99 * energy[0], "there were impacts"
+
+
+def test_a_rough_surface_is_softer_than_hertz_and_stiffens() -> None:
+    depths = np.geomspace(1e-8, 5e-6, 20)
+    for halved in (False, True):
+        rough = fractal_stiffness(Steel(), depths, halved)
+        ratio = rough / (Steel().hertz() * np.sqrt(depths))
+        assert (np.diff(rough) > 0).all()
+        assert ((ratio > 0.2) & (ratio < 1.2)).all()
+    played = Journal(stiffness="fractal", vertical=True).play(chirp(2.0, 1.0, 1.4, 0.5))
+    assert (played[200:, 4] > 0.0).mean() > 0.99
+
+
+def test_reduced_pointing_follows_the_full_contact() -> None:
+    full = Pointing(PointingSettings(), []).advance(5000)[1000:]
+    reduced = Pointing(PointingSettings(contact="reduced"), []).advance(5000)[1000:]
+    assert reduced[:, 6] == pytest.approx(full[:, 6], rel=0.01)
+    assert reduced[:, 5] == pytest.approx(full[:, 5], abs=1e-6)
+    assert reduced[:, 2] == pytest.approx(full[:, 2], abs=0.01)
+    assert full[:, 7].sum() < 0.0
+
+
+def test_each_plays_three_times_faster_than_real_time() -> None:
+    for simulation in (Pointing(PointingSettings(), []), Tree5(Tree5Settings(), 1, []), Leg(LegSettings(), [])):
+        simulation.advance(100)
+        began = time.thread_time()
+        out = simulation.advance(2000)
+        assert 2.0 / (time.thread_time() - began) > 3.0, type(simulation).__name__
+        assert np.isfinite(out).all()
+
+
+def test_the_legs_loops_stay_closed() -> None:
+    assert Leg(LegSettings(), []).advance(10_000)[:, 10].max() < 1e-12
+
+
+def test_joints_of_one_mechanism_read_one_simulation_however_they_are_cut() -> None:
+    settings = Tree5Settings(torque_noise=0.0)
+    whole, pieces = settings.robot(5, 1, []), settings.robot(5, 1, [])
+    at_once = {name: plant.rows(300) for name, plant in whole.items()}
+    parts: dict[str, list[np.ndarray]] = {name: [] for name in pieces}
+    for count in (7, 200, 93):
+        for name, plant in pieces.items():
+            parts[name].append(plant.rows(count))
+    for name, rows in at_once.items():
+        assert np.array_equal(rows, np.concatenate(parts[name]))
+
+
+def test_what_is_not_there_is_refused() -> None:
+    with pytest.raises(RigError, match="expected the five axes that there are"):
+        Tree5Settings().robot(4, 1, [])
+    with pytest.raises(RigError, match='unknown parameter "wear"'):
+        LegSettings().robot(1, 1, [Jump(1.0, "wear", 2.0)])
