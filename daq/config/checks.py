@@ -5,6 +5,7 @@ import os.path
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from daq.config import physics
 from daq.config.sections import Joint
 from daq.config.words import unknown
 from drivers.base import LayoutError, Wanted
@@ -54,6 +55,7 @@ def cross_check(data: Mapping[str, Any], parts: Mapping[str, Any]) -> Iterator[t
                 yield path, f"expected a signal of {driver}, found: {error}"
     for name, joint in parts["joints"].items():
         yield from _check_roles(name, joint)
+    yield from physics.mistakes(parts["joints"], {name: driver.signals() for name, driver in parts["drivers"].items()})
 
 
 def _check_wires(drivers: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -92,7 +92,10 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
             part = _validate(kind, value, (key, name), lines, folder, problems)
             if part is not None:
                 parts[key][name] = part
-    for path, message in cross_check(data, parts):
+    wrong = [*cross_check(data, parts)]
+    if parts["robot"] is not None and len(parts["joints"]) == len(data.get("joints") or {}):
+        wrong += _check_robot(parts["robot"], parts["joints"])
+    for path, message in wrong:
         problems.append(Problem(lines.of(path), ".".join(map(str, path)), message))
     if problems:
         raise ConfigError(file, problems)
@@ -108,6 +111,14 @@ def digest(config: Config) -> str:
 def revive(text: str) -> Config:
     """The configuration that the supervisor checked and wrote down as JSON for its processes."""
     return Config.model_validate_json(text)
+
+
+def _check_robot(robot: Robot, joints: Mapping[str, Joint]) -> list[tuple[tuple[str, ...], str]]:
+    if robot.model is None:
+        return []
+    from daq.config.robot_model import check_model  # a second of kernels that only a whole robot needs
+
+    return [*check_model(robot, joints)]
 
 
 def _validate(kind: Any, value: Any, path: tuple[str, ...], lines: Lines, folder: Path, problems: list[Problem]) -> Any:

@@ -61,8 +61,11 @@ class Robot(Section):
     state: Path | None = Field(
         default=None, description="folder of what outlives a restart: systemd's, else this file's, when left out"
     )
+    model: Path | None = Field(
+        default=None, description="the whole robot, written by `jointwatch identify`: residuals, contact, payload"
+    )
 
-    @field_validator("state")
+    @field_validator("state", "model")
     @classmethod
     def _in_folder(cls, path: Path | None, info: ValidationInfo) -> Path | None:
         return path and Path((info.context or {}).get("folder") or "") / path

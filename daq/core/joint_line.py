@@ -54,6 +54,7 @@ class JointLine:
         self._baseline: Baseline | None = None  # what is to be compared with, told or not
         self._friction: Map = {}  # the law that was in use when it was compared last
         self._looked = -1  # s of the rows' clock
+        self.follower: Callable[[str, Nanoseconds, Floats], None] | None = None  # who else wants the samples
 
     def absorb(
         self, times: Nanoseconds, values: Floats, columns: NDArray[np.int32], epoch: int, now: Callable[[], int]
@@ -65,6 +66,8 @@ class JointLine:
         messages = self._recovered(arrival + epoch) if self._stale and not self._silent(arrival) else []
         ticks, rows = self.aligner.absorb(times, values, columns)
         self.samples += len(ticks)
+        if self.follower is not None:
+            self.follower(self.name, ticks, rows)
         for start, end, due in self._cuts(ticks):
             self.estimator.absorb(ticks[start:end], rows[start:end])
             messages += self._events(epoch, arrival)
@@ -188,7 +191,14 @@ def described(joint: Joint) -> Map:
         "unit": joint.model.unit(),
         "rate": joint.rate,
         "parameters": {
-            one.name: {"unit": one.unit, "low": one.low, "high": one.high, "equation": one.equation}
+            one.name: {
+                "unit": one.unit,
+                "low": one.low,
+                "high": one.high,
+                "equation": one.equation,
+                "meaning": one.meaning,
+                "needs": one.needs,
+            }
             for one in (*model.parameters, *model.nonlinear)
         },
     }

@@ -110,6 +110,7 @@ def _totals(pipeline: Pipeline, receiver: Receiver, boot: int) -> dict[str, obje
             }
             for line in pipeline.lines
         },
+        "robot": pipeline.robot.counters() if pipeline.robot is not None else None,
         "drivers": {
             name: {
                 "up": link.up and _silence(link) < MUTE,

@@ -18,7 +18,8 @@ import msgpack
 from estimators.base import Estimate
 
 VERSION: Final = 1
-PUBLIC: Final = ("estimate/", "residual/", "event/", "drift/", "process/", "meta")
+PUBLIC: Final = ("estimate/", "residual/", "event/", "drift/", "robot", "process/", "meta")
+ROBOT: Final = "robot"  # what speaks of the whole robot: event/robot; no joint may be called so
 # status/core: losses and totals; samples/<joint>: what the page draws beside;
 # recorder/status: what is recorded, or why not
 INTERNAL: Final = ("status/", "samples/", "recorder/")
@@ -41,6 +42,9 @@ EVENTS: Final = {
     "held": "the joint stands still: the values stay",
     "moving": "the joint moves again",
     "baseline": "what drift is measured against from here on",
+    "contact": "torque of some joints that the whole robot's model does not explain: a contact, or something changed",
+    "payload": "the robot carries a body that its model does not know, or has put it down",
+    "friction": "the friction of one joint of the whole robot's model has changed",
 }
 
 Map = dict[str, Any]
@@ -123,7 +127,7 @@ class Introduction:
     robot: str
     boot: int
     configuration: str  # digest, see config.digest
-    joints: Mapping[str, Map]  # name → model, unit, rate, parameters (name → unit, low, high, equation)
+    joints: Mapping[str, Map]  # name → model, unit, rate, parameters (name → unit, low, high, equation, meaning, needs)
     seq: int = 0
 
     def message(self, timestamp: float) -> tuple[bytes, bytes]:

@@ -19,7 +19,7 @@ import zstandard
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
 from mcap.opcode import Opcode
-from mcap.records import Attachment, Channel, Chunk, McapRecord, Metadata
+from mcap.records import Attachment, Channel, Chunk, McapRecord, Message, Metadata, Schema
 from mcap.stream_reader import breakup_chunk
 
 MAGIC: Final = b"\x89MCAP0\r\n"
@@ -35,19 +35,22 @@ LOOK_EVERY: Final = 0.005  # s
 PARSERS: Final[Mapping[int, Callable[[ReadDataStream], McapRecord]]] = {
     Opcode.ATTACHMENT: Attachment.read,
     Opcode.METADATA: Metadata.read,
+    Opcode.SCHEMA: Schema.read,
     Opcode.CHANNEL: Channel.read,
     Opcode.CHUNK: Chunk.read,
 }
 
 
 def records(path: Path, messages: bool = True, strict: bool = False) -> Iterator[McapRecord]:
-    """Attachments, metadata and (with messages) channels and messages, in the order of the file.
+    """Attachments, metadata and (with messages) schemas, channels and messages, in the order of the file.
 
     Raises OSError, and ValueError where it is not MCAP or damaged; with strict also where it breaks off.
     """
     try:
         with path.open("rb") as stream:
             for opcode, body in _bodies(stream, strict):
+                if opcode == Opcode.MESSAGE and messages:  # outside of a chunk: other recorders write so
+                    yield Message.read(ReadDataStream(BytesIO(body)), len(body))
                 parser = PARSERS.get(opcode)
                 if parser is None or (opcode == Opcode.CHUNK and not messages):
                     continue

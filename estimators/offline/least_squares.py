@@ -24,23 +24,24 @@ class Solution(NamedTuple):
 
 def ordinary(X: Floats, y: Floats) -> Solution:
     """Every row alike. X: (rows, n, p), y: (rows, n)."""
-    return _solve(X, y, np.eye(y.shape[1]))
+    return solve(X, y, np.eye(y.shape[1]))
 
 
 def weighted(X: Floats, y: Floats, first: Solution | None = None) -> Solution:
     """With the Ω of another solution's residual, by default the ordinary one's."""
-    return _solve(X, y, (first or ordinary(X, y)).omega)
+    return solve(X, y, (first or ordinary(X, y)).omega)
 
 
 def reweighted(X: Floats, y: Floats, first: Solution | None = None) -> Solution:
     """With the Ω of its own residual, after a few repeats."""
     found = weighted(X, y, first)
     for _ in range(REPEATS - 1):
-        found = _solve(X, y, found.omega)
+        found = solve(X, y, found.omega)
     return found
 
 
-def _solve(X: Floats, y: Floats, omega: Floats) -> Solution:
+def solve(X: Floats, y: Floats, omega: Floats) -> Solution:
+    """With this Ω (n, n)."""
     rows, n, p = X.shape
     least = 1e-12 * max(float(np.trace(omega)), 1e-300)
     whitening = np.linalg.inv(np.linalg.cholesky(omega + least * np.eye(n)))

@@ -11,7 +11,8 @@ from estimators.online.monitor import DESIGNS
 from estimators.online.monitor.plain import PlainMonitor
 from estimators.online.motion import LOOK_BACK, Motion
 from estimators.online.normal_loop import NormalLoop
-from estimators.online.phases import Nonlinear, Parts, Phases
+from estimators.online.parts import Nonlinear, Parts
+from estimators.online.phases import Phases
 from estimators.online.start.linear import LinearStart
 from estimators.online.validity import Validity
 from estimators.quantities import Floats, Parameter

@@ -19,70 +19,33 @@ from numpy.typing import NDArray
 
 from estimators.base import UNKNOWN, Estimate, Event, Phase, Spectrum
 from estimators.online import checkpoint, report
-from estimators.online.events import EventLog
 from estimators.online.found import Found
-from estimators.online.gate import Gate
 from estimators.online.monitor.base import (
     Decision,
     GiveUp,
     LearnTheta,
     Look,
-    Moment,
-    Monitor,
     Recover,
     Rejection,
     Restore,
     Search,
     Sharpen,
 )
-from estimators.online.motion import LOOK_BACK, Motion
-from estimators.online.normal_loop import NormalLoop
-from estimators.online.start.base import Failed, Start, Started, Verdict
+from estimators.online.motion import LOOK_BACK
+from estimators.online.parts import Nonlinear, Parts
+from estimators.online.start.base import Failed, Started, Verdict
 from estimators.online.start.gathering import SCALE_WINDOW
-from estimators.online.validity import Validity, sick
-from estimators.quantities import Parameter, Settings
+from estimators.online.validity import sick
+from estimators.quantities import Settings
 from estimators.recursive import state as at
 from estimators.recursive.forgetting import ONSET
-from estimators.recursive.learner import Learner
 from estimators.rows import Rows
 from estimators.window.motion_period import motion_period
-from estimators.window.row_history import RowHistory
 
-if TYPE_CHECKING:  # their kernels are heavy, and a model without η never needs them
-    from estimators.online.eta import EtaInForce
-    from estimators.online.lookback import Lookback
+if TYPE_CHECKING:  # its kernels are heavy, see parts.py
     from estimators.online.monitor.window_evidence import Shown
-    from estimators.online.refits import Refits
-    from estimators.online.relearning import Relearning
 
 REST_BLOCKS: Final = 10  # blocks that are looked at together while the joint rests
-
-
-@dataclass(frozen=True, slots=True)
-class Nonlinear:
-    """What a model with nonlinear parameters has besides."""
-
-    eta: "EtaInForce"
-    lookback: "Lookback"
-    refits: "Refits"
-    relearning: "Relearning"
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What the phases are composed of; each has a state of its own."""
-
-    parameters: tuple[Parameter, ...]
-    learner: Learner
-    gate: Gate
-    validity: Validity
-    motion: Motion
-    history: RowHistory
-    log: EventLog
-    loop: NormalLoop
-    start: Start
-    monitor: Monitor
-    nonlinear: Nonlinear | None = None
 
 
 @dataclass(slots=True)
@@ -127,10 +90,10 @@ class Phases:
 
     def _due(self) -> int | None:
         """Number of the row from which the end of a block may decide something; None: every one may."""
-        parts, nonlinear = self.parts, self.parts.nonlinear
+        parts = self.parts
         if self.phase is not Phase.NORMAL or parts.learner.unexcited.open:
             return None
-        return parts.monitor.due(nonlinear is not None and nonlinear.refits.pending is not None)
+        return parts.monitor.due(parts.searching)
 
     def _reach(self, due: int | None) -> int:
         """Rows to hand over at once: up to the end of the block in which something may be decided."""
@@ -158,13 +121,13 @@ class Phases:
             self._take(parts.start.verdict(resting))
             self._collect()
         elif self.phase is Phase.TRANSIENT:
-            self._consult(parts.monitor.transient(self._moment()))
+            self._consult(parts.monitor.transient(parts.moment(self.kept.wanted)))
         elif parts.loop.alarm():
             self._alarm()
         if self.phase is Phase.NORMAL and (rests := parts.loop.crossed()) is not None:
             parts.log.say("held" if rests else "moving", "standstill" if rests else "the joint moves again")
         if self.phase in (Phase.NORMAL, Phase.TRANSIENT) and not resting:
-            self._consult(parts.monitor.always(self._moment()))
+            self._consult(parts.monitor.always(parts.moment(self.kept.wanted)))
         if self.phase is Phase.NORMAL:
             parts.loop.remember()
             if not resting:
@@ -173,12 +136,12 @@ class Phases:
     def _routine(self) -> None:
         """What a monitor looks after while no alarm stands."""
         parts, now = self.parts, self.parts.history.total
-        if parts.nonlinear is None or parts.nonlinear.refits.pending is not None:
+        if parts.nonlinear is None or parts.searching:
             return
         if parts.motion.period_wanted and parts.monitor.period_due(now):
             rows = parts.history.since(now - round(LOOK_BACK / parts.motion.row))
             parts.motion.found(motion_period(rows.y[:, 0]))
-        for asked in parts.monitor.routine(self._moment()):
+        for asked in parts.monitor.routine(parts.moment(self.kept.wanted)):
             self._consult(asked)
 
     # --- starts
@@ -217,7 +180,7 @@ class Phases:
         self.kept.changed = window[0] if window else parts.log.kept.time
         parts.motion.kept.count = 0
         parts.log.say("alarm", "the residual left what it was at the start: relearning, last good values stand", window)
-        own = parts.monitor.alarmed(parts.history.total - ago, self._moment())
+        own = parts.monitor.alarmed(parts.history.total - ago, parts.moment(self.kept.wanted))
         if parts.nonlinear is not None:
             parts.nonlinear.relearning.alarmed(parts.monitor.onset, own)
 
@@ -226,7 +189,7 @@ class Phases:
         if not isinstance(asked, Look):
             self._carry_out(asked, None)
         elif self.parts.nonlinear is not None:
-            shown = self.parts.nonlinear.relearning.show(asked, self._moment())
+            shown = self.parts.nonlinear.relearning.show(asked, self.parts.moment(self.kept.wanted))
             self._carry_out(self.parts.monitor.review(shown.evidence), shown)
 
     def _carry_out(self, decision: Decision, shown: "Shown | None") -> None:
@@ -285,61 +248,15 @@ class Phases:
             return
         self.kept.spectrum = nonlinear.relearning.take(found.outcome, pending, alarmed)
         parts.monitor.learnt(parts.history.total)
-        parts.monitor.accepted(pending.purpose, pending.first, self._moment())
+        parts.monitor.accepted(pending.purpose, pending.first, parts.moment(self.kept.wanted))
         if alarmed:
             self._recover("new values and new η", pending.window)
 
     # --- what is told
 
-    def _moment(self) -> Moment:
-        parts, nonlinear, rls = self.parts, self.parts.nonlinear, self.parts.learner.rls
-        return Moment(
-            row=parts.motion.row,
-            block=parts.loop.block,
-            now=parts.history.total,
-            span=parts.motion.span,
-            needed=parts.motion.needed,
-            capacity=parts.history.capacity,
-            searching=nonlinear is not None and nonlinear.refits.pending is not None,
-            suspicious=bool(rls.state[at.CUSUM] > 0.0),
-            basis=0 if nonlinear is None else nonlinear.eta.kept.basis,
-            moved=parts.motion.kept.count,
-            elapsed=float(rls.state[at.SINCE] * parts.motion.row),
-            variance=rls.recent_variance(),
-            level=rls.variance(),
-            covered=bool((parts.validity.valid | ~self.kept.wanted).all()),
-        )
-
     def estimate(self) -> Estimate:
         """Report; never learns."""
-        parts, state = self.parts, self.parts.learner.rls.state
-        values, deviations = report.values(self.phase, parts.learner, parts.loop)
-        told = report.verdict(self.phase, parts.gate.resting, parts.validity.reasons)
-        predicted = float(parts.loop.kept.phi[0] @ values)
-        names, reasons = tuple(one.name for one in parts.parameters), told.reasons
-        if parts.nonlinear is not None:
-            eta = parts.nonlinear.eta
-            unknown = np.full(len(eta.kept.eta), np.nan)
-            names += tuple(one.name for one in eta.block.nonlinear)
-            values = np.concatenate([values, unknown if self.phase in report.IDLE else eta.kept.eta])
-            deviations = np.concatenate([deviations, eta.deviations])
-            reasons += parts.start.unsure if self.phase is Phase.STARTING else ()
-        error, signal = state[at.ERROR], state[at.SIGNAL]
-        return Estimate(
-            time=parts.log.kept.time,
-            phase=told.phase,
-            status=told.status,
-            reasons=reasons,
-            names=names,
-            values=values,
-            deviations=deviations,
-            error=float(np.sqrt(error / signal)) if signal > 0 else np.nan,
-            forgetting=float(state[at.LAMBDA]),
-            measured=float(parts.loop.kept.y[0]),
-            predicted=predicted,
-            progress=report.progress(self.phase, parts.motion, parts.validity),
-            spectrum=self.kept.spectrum,
-        )
+        return report.estimate(self.parts, self.phase, self.kept.spectrum)
 
     def events(self) -> list[Event]:
         """What happened since the last call."""
@@ -363,27 +280,11 @@ class Phases:
 
     def keeping(self) -> "dict[str, checkpoint.Part]":
         """Everything that is kept, by name."""
-        parts, nonlinear = self.parts, self.parts.nonlinear
-        kept: dict[str, checkpoint.Part] = {
-            "phases": self,
-            "learner": parts.learner,
-            "unexcited": parts.learner.unexcited,
-            "gate": parts.gate,
-            "validity": parts.validity,
-            "motion": parts.motion,
-            "history": parts.history,
-            "log": parts.log,
-            "loop": parts.loop,
-            "monitor": parts.monitor,
-        }
-        if nonlinear is not None:
-            kept |= {"eta": nonlinear.eta, "lookback": nonlinear.lookback, "refits": nonlinear.refits}
-        return kept
+        return {"phases": self, **self.parts.keeping()}
 
     def keep(self) -> dict[str, Any] | None:
         """What another start of the program needs to go on from here; None while something is not settled."""
-        busy = self.parts.nonlinear is not None and self.parts.nonlinear.refits.pending is not None
-        if self.phase is not Phase.NORMAL or busy or not self.parts.monitor.settled:
+        if self.phase is not Phase.NORMAL or self.parts.searching or not self.parts.monitor.settled:
             return None
         return checkpoint.keep(self.keeping())
 

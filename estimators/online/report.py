@@ -4,11 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from estimators.base import Phase, Status
+from estimators.base import Estimate, Phase, Spectrum, Status
 from estimators.online.motion import Motion
 from estimators.online.normal_loop import NormalLoop
+from estimators.online.parts import Parts
 from estimators.online.validity import Validity
 from estimators.quantities import Floats
+from estimators.recursive import state as at
 from estimators.recursive.learner import Learner
 
 IDLE = (Phase.WAITING, Phase.FAULTED)
@@ -20,6 +22,37 @@ class Verdict(NamedTuple):
     phase: Phase
     status: Status
     reasons: tuple[str, ...]
+
+
+def estimate(parts: Parts, phase: Phase, spectrum: Spectrum) -> Estimate:
+    """What is known by now; phase: of the state machine; spectrum: of what was learnt from last."""
+    state = parts.learner.rls.state
+    theta, deviations = values(phase, parts.learner, parts.loop)
+    told = verdict(phase, parts.gate.resting, parts.validity.reasons)
+    names, reasons, known = tuple(one.name for one in parts.parameters), told.reasons, theta
+    if parts.nonlinear is not None:
+        eta = parts.nonlinear.eta
+        unknown = np.full(len(eta.kept.eta), np.nan)
+        names += tuple(one.name for one in eta.block.nonlinear)
+        known = np.concatenate([theta, unknown if phase in IDLE else eta.kept.eta])
+        deviations = np.concatenate([deviations, eta.deviations])
+        reasons += parts.start.unsure if phase is Phase.STARTING else ()
+    error, signal = state[at.ERROR], state[at.SIGNAL]
+    return Estimate(
+        time=parts.log.kept.time,
+        phase=told.phase,
+        status=told.status,
+        reasons=reasons,
+        names=names,
+        values=known,
+        deviations=deviations,
+        error=float(np.sqrt(error / signal)) if signal > 0 else np.nan,
+        forgetting=float(state[at.LAMBDA]),
+        measured=float(parts.loop.kept.y[0]),
+        predicted=float(parts.loop.kept.phi[0] @ theta),
+        progress=progress(phase, parts.motion, parts.validity),
+        spectrum=spectrum,
+    )
 
 
 def verdict(phase: Phase, resting: bool, reasons: tuple[str, ...]) -> Verdict:

@@ -103,7 +103,7 @@ def test_data_again_within_a_second(text: str, make: Callable[[int], bytes], tmp
             for away in (0.0, 0.3, 1.7):
                 os.close(master)
                 name.unlink()
-                time.sleep(away)
+                time.sleep(away)  # the time unplugged is what is tried
                 while len(receiver.drain(0.02)):  # what came before it was pulled
                     pass
                 master, plugged = plug(name)

@@ -9,7 +9,7 @@ import argparse
 import math
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgpack
 import numpy as np
@@ -205,7 +205,8 @@ def main() -> None:
     context = zmq.Context()
     updates, status = open_publisher(context, options.updates), open_publisher(context, options.status)
     boot = int.from_bytes(os.urandom(6), "little")
-    joints = JOINTS[: options.joints]
+    many = [replace(joint, name=f"{joint.name}{copy or ''}") for copy in range(8) for joint in JOINTS]
+    joints = tuple(many[: options.joints])
     publications = [Publication("demo-arm", joint.name, boot, joint.unit) for joint in joints]
     lives = Liveliness("demo-arm", boot + 1)
     time.sleep(0.3)

@@ -51,7 +51,7 @@ function receive(message) {
 
 function header(local) {
   write(place("robot"), robot.name);
-  const counts = Object.keys(PHASES).map((key) => [key, [...robot.joints.values()].filter((joint) => joint.phase === key).length]);
+  const counts = Object.keys(PHASES).map((key) => [key, [...robot.joints.values()].filter((joint) => joint.condition.key === key).length]);
   const words = counts.filter(([, count]) => count).map(([key, count]) => `${count} ${PHASES[key][0].toLowerCase()}`);
   write(place("summary"), robot.joints.size ? `${robot.joints.size} joint${robot.joints.size > 1 ? "s" : ""}: ${words.join(", ")}` : "");
   const age = robot.age(local);
@@ -65,6 +65,7 @@ function header(local) {
   mark(place("connection"), "state", state);
   write(place("connection").lastChild, text);
   mark(document.body, "stale", String(state !== "live"));
+  return state;
 }
 
 function frame() {
@@ -72,8 +73,9 @@ function frame() {
   const local = performance.now();
   if (local - written > WORDS) {
     written = local;
-    header(local);
-    view.words(robot);
+    const now = robot.now(local);
+    robot.judge(now);
+    view.words(robot, now, header(local) !== "live");
   }
   if (local - drawn > 1000 / view.pace) {
     drawn = local;

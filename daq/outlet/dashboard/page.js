@@ -14,6 +14,7 @@ export class PhasePill {
     if (this.node.dataset.phase === key) return;
     const [word, , shape] = phase(key);
     this.node.dataset.phase = key;
+    this.node.title = phase(key)[1];
     this.text.textContent = word;
     this.node.querySelector("svg")?.remove();
     this.node.prepend(icon(shape));
@@ -38,9 +39,6 @@ export class Quantity {
     write(this.unit, this.suffix);
   }
 }
-
-// What the health line says: reasons in words, else what the phase means.
-export const meaning = (joint) => (joint.reasons.length ? joint.reasons.join("; ") : phase(joint.phase)[1]);
 
 export class EventLog {
   constructor(limit, withJoint) {

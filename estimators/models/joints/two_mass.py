@@ -40,7 +40,7 @@ class TwoMassSettings(ModelSettings):
     gravity: Annotated[float, Field(allow_inf_nan=False)] = 0.0  # T_g, N·m, signed, θ_out from the upright
     link_torque: Literal["inertial", "measured"] = "inertial"  # either form of the second row
     spring_torque: bool = False  # joint_torque is measured before the link's friction: a third row
-    gear: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0  # N + 1 where the motor's channels are motor-side
+    gear: Annotated[float, Field(gt=0, le=1e6)] = 1.0  # N + 1 where the motor's channels are motor-side
     motor_friction: AnyFriction = TanhStribeckSettings(stiffness=True)
     link_friction: AnyFriction = CyclicSettings()
     offsets: bool = True  # d1, d2, d3: torque offsets, and the encoders' zero

@@ -5,6 +5,7 @@ b: base parameters of the links; φ, joint by joint: the coefficients of its fri
 """
 
 import math
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -59,7 +60,7 @@ class WholeRobot:
         self.short = (*kept, *self.names[self.base :])  # a base parameter as the standard one that leads it
         self.meanings = (*meaning(self.projection, robot.names), *self.names[self.base :])
 
-    @property
+    @cached_property
     def loaded(self) -> bool:
         """Whether a friction law follows the rigid body's torque."""
         return any(law.loaded() for law in self._friction)

@@ -18,16 +18,16 @@ def pattern(short: str, long: str, code: str) -> re.Pattern[str]:
     return re.compile(rf"{ident}({code})((?:{HEX}{{2}})*)")
 
 
-CLASSIC, FLEXIBLE = pattern("tr", "TR", "[0-8]"), pattern("db", "DB", HEX)
+CLASSIC, FLEXIBLE = pattern("tr", "TRx", "[0-8]"), pattern("db", "DB", HEX)
 
 
 def read_line(line: str) -> tuple[int, bytes] | None:
     """One line as the protocol's description has it, or None where it is no frame."""
     letter = line[:1]
-    found = (CLASSIC if letter in "tTrR" else FLEXIBLE).fullmatch(line)
+    found = (CLASSIC if letter in "tTrRx" else FLEXIBLE).fullmatch(line)
     if not found or letter not in (found[1], found[3]):
         return None
-    ident = int(found[2] or found[4], 16) | (EXTENDED if letter.isupper() else 0)
+    ident = int(found[2] or found[4], 16) | (EXTENDED if letter in "TRDBx" else 0)
     size = 0 if letter in "rR" else SIZES[int(found[5], 16)]
     data = bytes.fromhex(found[6])
     if len(data) not in (size, size + 2):  # a time stamp of two bytes may follow
@@ -40,8 +40,8 @@ def unpacked(frames: Frames) -> list[tuple[int, bytes]]:
 
 
 def random_line(random: np.random.Generator) -> str:
-    letter = str(random.choice(list("ttttTTrRdDbB")))
-    ident = f"{random.integers(0x20000000):08X}" if letter.isupper() else f"{random.integers(0x800):03X}"
+    letter = str(random.choice(list("ttttTTxrRdDbB")))
+    ident = f"{random.integers(0x20000000):08X}" if letter in "TRDBx" else f"{random.integers(0x800):03X}"
     code = int(random.integers(16 if letter in "dDbB" else 9))
     data = "" if letter in "rR" else random.bytes(SIZES[code]).hex()
     line = f"{letter}{ident}{code:X}{data}{'12cd' if random.integers(3) == 0 else ''}"

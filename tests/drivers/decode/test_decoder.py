@@ -10,7 +10,7 @@ from cantools.database.conversion import BaseConversion
 
 from drivers.base import Wanted
 from drivers.decode.decoder import Decoder
-from drivers.layout.can_frames import from_dbc
+from drivers.layout.dbc import from_dbc
 from drivers.layout.frame import ERROR, EXTENDED, REMOTE, Frames, Layout
 from drivers.layout.frame import Signal as LayoutSignal
 

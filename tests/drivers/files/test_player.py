@@ -13,9 +13,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from drivers import AnyDriver
 from drivers.base import DriverSettings, EndOfFileError, LinkError, Wanted
+from drivers.files.can_log import LogFile
 from drivers.files.candump import Parser
 from drivers.layout.frame import ERROR, EXTENDED, REMOTE, Frames
-from drivers.reading import READING
+from drivers.reading import BIT_RATE_SWITCH, ERROR_STATE, FD, OWN, READING
 
 FRAMES = [{"name": "AXIS", "id": 0x181, "signals": {"count": {"start": 0, "bits": 32}}}]
 START = 1_631_416_514.0
@@ -199,13 +200,13 @@ CANDUMP = [
     (b"(12.5) vcan-1.x 7FF#aB", (0x7FF, b"\xab", 12_500_000_000)),
     (b"(1.000000001) can0 000000D2#01 R", (0xD2 | EXTENDED, b"\x01", 1_000_000_001)),
     (b"(1.0) can0 123#R", (0x123 | REMOTE, b"", 10**9)),
-    (b"(1.0) can0 123#R8 T", (0x123 | REMOTE, b"", 10**9)),
+    (b"(1.0) can0 123#R8 T", (0x123 | REMOTE, bytes(8), 10**9)),
     (b"(1.0) can0 20000004#0000000000000000", (4 | ERROR, bytes(8), 10**9)),
     (b"(1.0) can0 123##1" + b"11" * 64, (0x123, b"\x11" * 64, 10**9)),
     (b"  can0  001   [8]  FF FF FF FF FF FF FF FD", (1, b"\xff" * 7 + b"\xfd", 0)),
     (b" (1.000000)  can0  080   [0]", (0x80, b"", 10**9)),
     (b"  can0  12345678   [02]  01 02   '..'", (0x12345678 | EXTENDED, b"\x01\x02", 0)),
-    (b"  can0  123   [8]  remote request", (0x123 | REMOTE, b"", 0)),
+    (b"  can0  123   [8]  remote request", (0x123 | REMOTE, bytes(8), 0)),
 ]
 
 
@@ -213,6 +214,39 @@ CANDUMP = [
 def test_a_line_of_candump(line: bytes, expected: tuple[int, bytes, int]) -> None:
     for ending in (b"\n", b"\r\n", b""):
         assert unpacked(Parser().feed(line + ending, last=True)) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("line", "length", "flags"),
+    [
+        (b"(1.0) can0 123#0102 R", 2, 0),
+        (b"(1.0) can0 123#0102 T", 2, OWN),
+        (b"(1.0) can0 123#R4", 4, 0),
+        (b"(1.0) can0 123#R4 T", 4, OWN),
+        (b"(1.0) can0 123##0AABB", 2, FD),
+        (b"(1.0) can0 123##1AABB R", 2, FD | BIT_RATE_SWITCH),
+        (b"(1.0) can0 123##3AABB T", 2, FD | BIT_RATE_SWITCH | ERROR_STATE | OWN),
+        (b"  can0  123   [3]  01 02 03", 3, 0),
+    ],
+)
+def test_a_log_keeps_what_kind_of_frame_it_was_and_who_sent_it(line: bytes, length: int, flags: int) -> None:
+    frames = Parser().feed(line + b"\n")
+    assert (frames.lengths.tolist(), frames.flags.tolist()) == ([length], [flags])
+
+
+@pytest.mark.parametrize("suffix", [".asc", ".blf"])
+def test_python_cans_logs_keep_it_too(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"x{suffix}"
+    with can.Logger(path) as log:
+        log(can.Message(timestamp=1.0, arbitration_id=1, data=b"\1", is_rx=True, is_extended_id=False, channel=0))
+        log(can.Message(timestamp=1.1, arbitration_id=2, data=b"\2", is_rx=False, is_extended_id=False, channel=0))
+        log(can.Message(timestamp=1.2, arbitration_id=3, dlc=5, is_remote_frame=True, is_extended_id=False, channel=0))
+        log(can.Message(timestamp=1.3, arbitration_id=4, data=bytes(12), is_fd=True, bitrate_switch=True, channel=0))
+    [frames] = LogFile(path).blocks()
+    assert frames.ids[2] == 3 | REMOTE
+    assert frames.lengths[:3].tolist() == [1, 1, 5]
+    assert frames.flags[:2].tolist() == [0, OWN]
+    assert (frames.lengths[3], frames.flags[3]) == (12, FD | BIT_RATE_SWITCH)
 
 
 @pytest.mark.parametrize(

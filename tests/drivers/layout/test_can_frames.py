@@ -12,7 +12,7 @@ from drivers import AnyDriver
 from drivers.base import LayoutError, Wanted
 from drivers.can.bus import CanBusSettings
 from drivers.decode.decoder import Decoder
-from drivers.layout.can_frames import from_dbc
+from drivers.layout.dbc import from_dbc
 from drivers.layout.frame import Frames
 from drivers.units import Quantity
 
@@ -182,11 +182,11 @@ def test_an_unknown_signal_gets_the_nearest_name() -> None:
         ({"frames": [frame(ident=0x800)]}, "Standard frame id 0x800 is more than 11 bits"),
         ({"frames": [frame(length=1)]}, "position does not fit in message AXIS"),
         ({"frames": [frame(signals={"p": signal(), "q": signal(15, 8)})]}, "signals q and p are overlapping"),
-        ({"frames": [frame(signals={"p": signal(unit="degs")})]}, 'unknown unit "degs", did you mean "deg/s"?'),
+        ({"frames": [frame(signals={"p": signal(unit="dge")})]}, 'unknown unit "dge", did you mean "deg"?'),
         ({"frames": [frame(signals={"p": signal(unit="counts")})]}, 'unit "counts" needs counts_per_rev'),
         ({"frames": [frame(signals={"p": signal(unit="A", counts_per_rev=5)})]}, "goes with the unit"),
         ({"frames": [frame(signals={"p": signal(unit="%", rated=5)})]}, "rated and rated_unit together"),
-        ({"frames": [frame(signals={"p": signal(unit="%", rated=5, rated_unit="Nmm")})]}, 'unknown rated_unit "Nmm"'),
+        ({"frames": [frame(signals={"p": signal(unit="%", rated=5, rated_unit="Nmx")})]}, 'unknown rated_unit "Nmx"'),
         ({"frames": [frame(signals={"p": signal(unit="A", rated=5, rated_unit="A")})]}, "rated goes with the units"),
         ({"frames": [frame(signals={"p": signal(bits=24, type="float")})]}, "a float of 16, 32 or 64 bits, found 24"),
         ({"frames": [frame(signals={"p": signal(invalid=65536)})]}, "an invalid marker of 16 bits, found 65536"),
@@ -212,12 +212,8 @@ def test_bad_settings_are_refused_with_what_was_expected_and_found(changes: dict
     ("text", "said"),
     [
         ("\x00\x01 rubbish", "expected a valid DBC file"),
-        (
-            'BO_ 1 A: 8 X\n SG_ S : 0|8@1+ (1,0) [0|0] "" X\n SG_ T : 4|8@1+ (1,0) [0|0] "" X\n',
-            "T and S are overlapping",
-        ),
-        ('BO_ 1 A: 1 X\n SG_ S : 4|8@1+ (1,0) [0|0] "" X\n', "S does not fit in message A"),
-        ('BO_ 1 A: 8 X\n SG_ S : 0|8@1+ (1,0) [0|0] "" X\nBO_ 1 B: 8 X\n', "found the id 0x1 twice"),
+        ('BO_ 1 A: 8 X\n SG_ S : 0|8@1+ (1,0) "" X\n', "expected a valid DBC file"),
+        ("BO_ 4096 A: 8 X\n", "Standard frame id 0x1000 is more than 11 bits in message A"),
     ],
 )
 def test_a_bad_dbc_is_refused_with_its_reason(text: str, said: str, tmp_path: Path) -> None:
@@ -227,14 +223,64 @@ def test_a_bad_dbc_is_refused_with_its_reason(text: str, said: str, tmp_path: Pa
         settings(dbc=file)
 
 
+UNSOUND = """\
+VERSION ""
+BU_: X
+BO_ 1 GOOD: 8 X
+ SG_ S : 0|8@1+ (1,0) [0|0] "deg" X
+BO_ 2 OVERLAP: 8 X
+ SG_ S : 0|8@1+ (1,0) [0|0] "" X
+ SG_ T : 4|8@1+ (1,0) [0|0] "" X
+BO_ 3 SHORT: 1 X
+ SG_ S : 4|8@1+ (1,0) [0|0] "" X
+BO_ 1 SECOND: 8 X
+ SG_ S : 0|8@1+ (1,0) [0|0] "" X
+BO_ 16 TWICE: 8 X
+ SG_ S : 0|8@1+ (2,0) [0|0] "" X
+BO_ 17 TWICE: 8 X
+ SG_ S : 0|8@1+ (3,0) [0|0] "" X
+"""
+
+
+def test_what_is_sound_in_a_dbc_is_taken_and_the_rest_is_named_with_its_reason(tmp_path: Path) -> None:
+    file = tmp_path / "unsound.dbc"
+    file.write_text(UNSOUND)
+    layout = from_dbc(file, {}, False)
+    assert layout.units() == {"GOOD.S": "rad", "TWICE@0x10.S": "1", "TWICE@0x11.S": "1"}
+    assert [layout.signals[f"TWICE@{one}.S"].scale for one in ("0x10", "0x11")] == [2, 3]
+    assert sorted(layout.lengths) == [1, 16, 17]
+    assert dict(layout.unsound) == {
+        "OVERLAP": "The signals T and S are overlapping in message OVERLAP",
+        "SHORT": "The signal S does not fit in message SHORT",
+        "SECOND": "its id 0x1 is already that of GOOD",
+        "TWICE": "the name stands on 2 ids: say TWICE@0x10, TWICE@0x11",
+    }
+    driver = settings(dbc=file)
+    driver.check([Wanted(0, "GOOD.S"), Wanted(1, "TWICE@0x11.S")])
+    with pytest.raises(LayoutError, match=r'"OVERLAP\.T" cannot be used: .* overlapping.*"TWICE\.S" .* say TWICE@0x10'):
+        driver.check([Wanted(0, "OVERLAP.T"), Wanted(1, "TWICE.S")])
+    with pytest.raises(ValidationError, match='message "SHORT" cannot be used: The signal S does not fit'):
+        settings(dbc=file, messages={"SHORT": {"timeout": 1}})
+
+
+def test_a_message_said_twice_counts_once_and_a_degree_sign_is_one_in_any_encoding(tmp_path: Path) -> None:
+    text = 'VERSION ""\nBU_: X\n' + 'BO_ 1 A: 8 X\n SG_ S : 0|8@1+ (1,0) [0|0] "°C" X\n' * 2
+    for encoding in ("utf-8", "cp1252"):
+        (tmp_path / f"{encoding}.dbc").write_bytes(text.encode(encoding))
+        layout = from_dbc(tmp_path / f"{encoding}.dbc", {}, False)
+        assert layout.units() == {"A.S": "°C"}
+        assert dict(layout.unsound) == {"A": "it stands twice: the first counts"}
+        layout.check([Wanted(0, "A.S")])
+
+
 def test_a_dbc_may_hold_what_nobody_wants_but_not_deliver_it(tmp_path: Path) -> None:
     file = tmp_path / "odd.dbc"
-    signals = 'FUEL : 0|8@1+ (1,0) [0|0] "litre"', 'SERIAL : 8|72@1+ (1,0) [0|0] ""', 'S : 80|8@1+ (1,0) [0|0] ""'
+    signals = 'FUEL : 0|8@1+ (1,0) [0|0] "furlong"', 'SERIAL : 8|72@1+ (1,0) [0|0] ""', 'S : 80|8@1+ (1,0) [0|0] ""'
     text = "".join(f" SG_ {one} X\n" for one in signals)
     file.write_text(f'VERSION ""\nBU_: X\nBO_ 1 A: 16 X\n{text}')
     driver = settings(dbc=file)
     assert driver.signals() == {"A.S": "1"}
-    with pytest.raises(LayoutError, match=r'unknown unit "litre".*corrections\."A\.FUEL".*at most 64 bits, found 72'):
+    with pytest.raises(LayoutError, match=r'unknown unit "furlong".*corrections\."A\.FUEL".*at most 64 bits, found 72'):
         driver.check([Wanted(0, "A.FUEL"), Wanted(1, "A.SERIAL")])
     with pytest.raises(ValidationError, match=r'unknown signal "A\.FUELS", did you mean "A\.FUEL"'):
         settings(dbc=file, corrections={"A.FUELS": {"unit": "1"}})

@@ -12,8 +12,9 @@ from pydantic import ValidationError
 
 from drivers.base import LayoutError, Wanted
 from drivers.decode.decoder import Decoder
-from drivers.layout.can_frames import FrameSettings, from_dbc, from_table
+from drivers.layout.can_frames import FrameSettings, from_table
 from drivers.layout.checksum import CHECKSUMS, compute
+from drivers.layout.dbc import from_dbc
 from drivers.layout.frame import Frames
 from drivers.layout.integrity import GuardSettings
 

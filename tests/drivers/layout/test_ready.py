@@ -236,7 +236,10 @@ def test_a_layout_that_cannot_be_is_refused(layout: dict[str, Any], said: str) -
 
 
 def test_two_devices_on_one_id_are_refused() -> None:
-    with pytest.raises(ValidationError, match="found the id 0x1 twice"):
+    with pytest.raises(
+        ValidationError,
+        match=r'layout "b" \(odrive\), found node 0, which speaks under ids of the layout "a" \(odrive, node 0\): 0x1',
+    ):
         CanBusSettings.model_validate(
             {
                 "kind": "can",

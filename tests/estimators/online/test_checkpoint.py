@@ -1,13 +1,26 @@
 """An estimator that is kept and resumed goes on as if nothing had happened; what is of another one is refused."""
 
+from collections.abc import Iterator
+from dataclasses import fields
+from enum import Enum
+from typing import Any
+
 import msgpack
 import numpy as np
 import pytest
 
 from estimators.base import Phase, Status
+from estimators.experiments.irj_case2 import case, estimator
 from estimators.online.checkpoint import NotTheSameError
 from estimators.online.joint import JointEstimator
+from estimators.online.monitor import DESIGNS
 from estimators.online.settings import Identification
+from estimators.quantities import Settings
+from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
+
+pytestmark = pytest.mark.compiled
+
+DEEP = 6  # parts of parts that are looked into
 
 MODEL = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
 TRUTH = {"inertia": 2.0, "viscous": 3.0, "coulomb": 1.5, "offset": 0.4, "gravity_sin": 5.0, "gravity_cos": -1.0}
@@ -96,9 +109,141 @@ def test_what_is_of_another_model_is_refused(running: JointEstimator) -> None:
 def test_what_is_damaged_is_refused(running: JointEstimator) -> None:
     kept = running.keep()
     assert kept is not None
-    kind, shape, data = kept["rls"]["state"]["array"]
-    for array in ([kind, [shape[0] - 1], data[8:]], ["<f4", shape, data[: len(data) // 2]]):
-        with pytest.raises(NotTheSameError, match="state"):
-            build().resume(kept | {"rls": {"state": {"array": array}}})
+    kind, shape, data = kept["learner"]["state"]["array"]
+    damages = ([kind, [shape[0] - 1], data[8:]], ["<f4", shape, data[: len(data) // 2]], [kind, shape, data[8:]])
+    for array in damages:
+        with pytest.raises(NotTheSameError, match=r"learner\.state"):
+            build().resume(kept | {"learner": kept["learner"] | {"state": {"array": array}}})
     with pytest.raises(NotTheSameError, match="nobody"):
-        build().resume(kept | {"nobody": 1})
+        build().resume(kept | {"nobody": {}})
+    with pytest.raises(NotTheSameError, match="gate"):
+        build().resume({name: one for name, one in kept.items() if name != "gate"})
+    with pytest.raises(NotTheSameError, match="one of the two has not: slope"):
+        build().resume(kept | {"motion": kept["motion"] | {"slope": 1}})
+    with pytest.raises(NotTheSameError, match="expected int, found str"):
+        build().resume(kept | {"motion": kept["motion"] | {"count": "many"}})
+
+
+def test_what_another_version_of_a_part_has_kept_is_refused_in_words(running: JointEstimator) -> None:
+    kept = running.keep()
+    assert kept is not None
+    with pytest.raises(NotTheSameError, match="validity: expected version 1 of what is kept, found another one"):
+        build().resume(kept | {"validity": kept["validity"] | {"version": 0}})
+
+
+def test_what_0_1_has_kept_is_refused_in_words(running: JointEstimator) -> None:
+    with pytest.raises(NotTheSameError, match="parts: expected"):
+        build().resume({"phase": "normal", "rls": {"p": 6, "m": 1}, "_motion": 1200})
+
+
+def test_a_checkpoint_is_the_sum_of_what_its_parts_declare(running: JointEstimator) -> None:
+    kept, parts = running.keep(), running.phases.keeping()
+    assert kept is not None
+    assert set(kept) == set(parts)
+    for name, part in parts.items():
+        declared = {one.name for one in fields(part.kept)}
+        assert set(kept[name]) == declared | {"version"}, name
+        with pytest.raises(AttributeError):
+            part.kept.undeclared = 1
+
+
+def moved(fresh: Any, used: Any, name: str = "phases") -> set[str]:
+    """Attributes in which two estimators built alike differ, and that nobody has declared: kept or WORKING."""
+    kept = [one.kept for one in used_parts(used) if hasattr(one, "kept")]
+    arrays = [getattr(one, field.name) for one in kept for field in fields(one)]
+    return set(_moved(fresh, used, name, [array for array in arrays if isinstance(array, np.ndarray)]))
+
+
+def used_parts(phases: Any) -> list[Any]:
+    return [phases, *phases.keeping().values()]
+
+
+def _moved(fresh: Any, used: Any, name: str, kept: list[Any]) -> Iterator[str]:
+    places = vars(used) if hasattr(used, "__dict__") else {one.name: getattr(used, one.name) for one in fields(used)}
+    for attribute, value in places.items():
+        if attribute in ("kept", *getattr(type(used), "WORKING", ())):
+            continue
+        known, place = getattr(fresh, attribute, None), f"{name}.{attribute}"
+        if isinstance(value, np.ndarray):
+            if not any(np.shares_memory(value, array) for array in kept) and repr(value) != repr(known):
+                yield place
+        elif type(value).__module__.startswith("estimators.") and not isinstance(value, (tuple, Settings, Enum)):
+            if type(known) is not type(value):
+                yield place
+            elif place.count(".") < DEEP:
+                yield from _moved(known, value, place, kept)
+        elif not callable(value) and repr(value) != repr(known):
+            yield place
+
+
+def test_every_attribute_that_changes_is_declared_kept_or_working() -> None:
+    """Through start, alarm, refit, rest and fault, with every monitor."""
+    rows = case(1, 0.01, linear_at=20.0, nonlinear_at=30.0, end=45.0).rows
+    rows.speed[4200:] = 0.0
+    for design in DESIGNS:
+        joint = estimator(design=design)
+        joint.absorb(rows)
+        assert moved(estimator(design=design), joint) == set(), design
+        joint.parts.learner.rls.theta[0] = np.nan
+        joint.absorb(rows.part(slice(1000, 1300)))
+        assert joint.kept.restarts == 1
+        assert moved(estimator(design=design), joint) == set(), design
+
+
+def test_every_attribute_of_a_linear_joint_that_changes_is_declared(running: JointEstimator) -> None:
+    assert moved(build().phases, running.phases) == set()
+
+
+def test_one_that_is_not_declared_is_found(running: JointEstimator) -> None:
+    other = build()
+    other.phases.parts.motion.pause = 3  # type: ignore[attr-defined]
+    assert {place.split(".")[-1] for place in moved(build().phases, other.phases)} == {"pause"}
+
+
+class Elastic:
+    """The rig's joint and the estimator that its configuration asks for."""
+
+    def __init__(self) -> None:
+        self.plant = Rig.model_validate({"identify": "friction"}).build(1, 1, [])
+        self.estimator = self.build()
+        self._told = 0
+        columns = [f"{message.name}.{field.name}" for message in self.plant.messages for field in message.fields]
+        roles = [self.plant.roles[role] for role in self.estimator.channels]
+        self._places = [(columns.index(role.signal), role.scale) for role in roles]
+
+    def build(self) -> JointEstimator:
+        settings = {"model": self.plant.model, "start": 8.0, "standstill": 0.01}
+        return JointEstimator(Identification.model_validate(settings), 1e-3)
+
+    def run(self, seconds: float) -> None:
+        rows = self.plant.rows(round(seconds * 1000))
+        values = np.column_stack([rows[:, place] * scale for place, scale in self._places])
+        self.estimator.absorb((self._told + np.arange(len(values))) * 1_000_000, values)
+        self._told += len(values)
+
+
+def test_a_joint_with_eta_goes_on_and_the_rows_that_were_not_kept_are_not_missed() -> None:
+    joint = Elastic()
+    joint.run(5.0)
+    assert joint.estimator.keep() is None, "still starting"
+    joint.run(6.0)
+    kept, before = joint.estimator.keep(), joint.estimator.estimate()
+    assert before.phase is Phase.NORMAL
+    assert kept is not None
+    joint.estimator = joint.build()
+    joint.estimator.resume(msgpack.unpackb(msgpack.packb(kept)))
+    after = joint.estimator.estimate()
+    assert np.array_equal(after.values, before.values)
+    assert np.array_equal(after.deviations, before.deviations)
+    joint.run(0.5)  # what moved while nobody looked
+    joint.run(12.0)
+    estimate = joint.estimator.estimate()
+    assert (estimate.phase, estimate.status) == (Phase.NORMAL, Status.VALID)
+    found = dict(zip(estimate.names, estimate.values, strict=True))
+    for name, value in joint.plant.truth().items():
+        assert found[name] == pytest.approx(value, rel=0.03), name
+    kinds = [event.kind for event in joint.estimator.events()]
+    assert kinds[0] == "resumed"
+    assert not {"alarm", "refit_started", "fault"} & set(kinds)
+    with pytest.raises(NotTheSameError, match="another friction law"):
+        joint.build().resume(kept | {"eta": kept["eta"] | {"law": {}}})

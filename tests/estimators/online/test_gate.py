@@ -1,11 +1,14 @@
 """When rows may teach: each joint's standstill."""
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from estimators.numerics.jit import kernel
 from estimators.online.gate import Gate, may_teach
 from estimators.quantities import Floats
+
+pytestmark = pytest.mark.interpreted
 
 
 @kernel("void(f8[:, ::1], f8[::1], i8[::1], f8[:, ::1], f8[:, ::1], b1[::1])")

@@ -8,6 +8,8 @@ from estimators.quantities import Parameter
 from estimators.recursive.forgetting import Alarm
 from estimators.recursive.learner import Learner
 
+pytestmark = pytest.mark.interpreted
+
 PARAMETERS = (
     Parameter("inertia", "kg·m²", 0.0, np.inf, "", needs="stronger accelerations"),
     Parameter("offset", "N·m", -np.inf, np.inf, ""),

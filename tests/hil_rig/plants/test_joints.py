@@ -15,6 +15,7 @@ from hil_rig.plants.trajectory import Trajectory, reference
 
 pytestmark = pytest.mark.compiled
 PLANTS = [name for name in RIGS if name != "recording"]
+SINGLE = [name for name in PLANTS if RIGS[name].settings().build(1, 0, []).truth()]  # joints that feel no other
 
 
 def fit(columns: list[np.ndarray], target: np.ndarray) -> np.ndarray:
@@ -127,7 +128,7 @@ def test_two_mass_regression_gives_its_parameters() -> None:
     assert found == pytest.approx([s.b_out, s.b_outC, s.A1, s.A2], rel=1e-5)
 
 
-@pytest.mark.parametrize("name", PLANTS)
+@pytest.mark.parametrize("name", SINGLE)
 def test_regression_of_its_roles_on_exact_signals_gives_its_truth(name: str) -> None:
     plant = RIGS[name].settings().build(1, 0, [])
     exact = plant.exact(16000)
@@ -197,7 +198,7 @@ def test_an_unknown_parameter_cannot_jump() -> None:
 @pytest.mark.parametrize("name", PLANTS)
 def test_it_is_far_faster_than_real_time(name: str) -> None:
     plant = RIGS[name].settings().build(1, 0, [])
-    plant.exact(1000)
+    plant.rows(1000)
     began = time.thread_time()
-    plant.exact(2000)
-    assert time.thread_time() - began < 2.0 / 20
+    plant.rows(2000)
+    assert time.thread_time() - began < 2.0 / 20  # of this thread alone: what else runs costs it nothing

@@ -36,11 +36,28 @@ DAMAGE = ["garbage=0.1", "unknown=0.1", "truncate=0.1", "drop=0.1", "nan=0.1"]
         ("skew=3", "fault skew: expected FIELD:ms"),
         ("skew=torque:soon", "fault skew"),
         ("jitter=nan", "fault jitter: expected ms"),
+        ("joint2.wrap=9", 'fault "wrap" of joint2: one joint can have garbage, truncate'),
+        ("joint2.rain=1", 'fault "rain" of joint2'),
     ],
 )
 def test_a_mistaken_fault_is_explained(specification: str, message: str) -> None:
     with pytest.raises(RigError, match=message):
         Faults([specification], 0)
+
+
+def test_one_joint_alone_can_have_a_fault() -> None:
+    with closing(Slcan(None)) as wire:
+        faults = Faults(["joint2.drop=1"], 0)
+        messages = [STATE.of_node(node, 2) for node in (1, 2)]
+        faults.check(messages, wire)
+        sent = {}
+        for message in messages:
+            [frame] = frames(message, np.zeros((1, 2)), 0)
+            sent[message.node] = len(faults.on_frame(frame, wire))
+        assert sent == {1: 1, 2: 0}
+        assert faults.counts == {"drop": 1}
+        with pytest.raises(RigError, match="fault drop: there is no joint3, expected joint1 to joint2"):
+            Faults(["joint3.drop=1"], 0).check(messages, wire)
 
 
 def test_what_the_wire_cannot_have_is_refused() -> None:
