@@ -20,7 +20,6 @@ import urllib.request
 from pathlib import Path
 from typing import Any, Final
 
-import zmq
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
@@ -80,18 +79,11 @@ async def _page(url: str, done: threading.Event, counted: list[int]) -> None:
 
 def _stall(endpoint: str, done: threading.Event) -> None:
     """A subscriber that reads a little once a minute."""
-    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-    deaf = context.socket(zmq.SUB)
-    deaf.setsockopt(zmq.LINGER, 0)
-    deaf.setsockopt(zmq.RCVHWM, 10)
-    deaf.setsockopt(zmq.SUBSCRIBE, b"")
-    deaf.connect(endpoint)
-    while not done.wait(60.0):
-        for _ in range(100):
-            if deaf.poll(10):
-                deaf.recv_multipart()
-    deaf.close()
-    context.term()
+    with Subscriber(endpoint, timeout=1.0) as deaf:
+        while not done.wait(60.0):
+            with contextlib.suppress(TimeoutError):
+                for _ in range(100):
+                    next(deaf)
 
 
 def used(pids: dict[str, int]) -> dict[str, tuple[float, int]]:
