@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --con
 # a file stays with one worker, since its tests share services and kernels; what takes longest begins (tests/conftest.py)
 WORKERS := --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-slow check compiled interpreted bench clean help
+.PHONY: demo test test-slow check compiled interpreted bench chaos fuzz soak clean help
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -36,6 +36,15 @@ check: $(VENV)/test.stamp  ## ruff, mypy --strict, import-linter
 
 bench: $(VENV)/bench.stamp  ## every figure of the README, measured here (needs gcc for the C reference)
 	$(BIN)/jointwatch bench $(BENCH)
+
+chaos: $(VENV)/test.stamp  ## break the running service in every known way; writes docs/faults.md
+	$(BIN)/python -m hil_rig.commands.chaos --write
+
+fuzz: $(VENV)/test.stamp  ## 500 configurations and 20,000 files that nobody would write
+	$(BIN)/python -m hil_rig.commands.fuzz
+
+soak: $(VENV)/test.stamp  ## seven joints for HOURS (1), and what is left then
+	$(BIN)/python -m hil_rig.commands.soak --hours $(or $(HOURS),1)
 
 clean:  ## remove the environment and everything generated
 	rm -rf $(VENV) *.egg-info build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

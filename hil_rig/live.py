@@ -71,6 +71,11 @@ class Live:
             reader.join()
         shutil.rmtree(self._folder, ignore_errors=True)
 
+    @property
+    def rig_pid(self) -> int:
+        """Of the rig's process; 0 where none runs."""
+        return self._rig.pid if self._rig is not None and self._rig.poll() is None else 0
+
     def wait_for_rig(self, timeout: float) -> int:
         """Wait until the rig has played to its end; its exit code. Raises LiveError after timeout (s)."""
         assert self._rig is not None

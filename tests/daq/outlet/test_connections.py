@@ -15,6 +15,7 @@ import pytest
 import zmq
 
 ROOT = Path(__file__).parents[3]
+FAKE_OUTLET = ROOT / "tests" / "support" / "fake_outlet.py"
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def scarce(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int, str, Pa
     log = tmp_path / "log"
     with log.open("w") as stderr:
         child = subprocess.Popen(
-            ["/bin/sh", "-c", 'ulimit -n 64; exec "$@"', "sh", sys.executable, ROOT / "tests" / "support" / "fake_outlet.py",
+            ["/bin/sh", "-c", 'ulimit -n 64; exec "$@"', "sh", sys.executable, FAKE_OUTLET,
              f"ipc://{tmp_path}/u", f"ipc://{tmp_path}/s", "tcp://127.0.0.1:0"],
             cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=stderr, text=True,
         )  # fmt: skip
@@ -135,5 +136,5 @@ def test_the_page_is_served_over_tls(restart, tmp_path: Path, certificate: tuple
     trusted = ssl.create_default_context(cafile=certificate[0])
     with urllib.request.urlopen(outlet.page, timeout=5, context=trusted) as answer:
         assert answer.status == 200
-    with pytest.raises(OSError):
+    with pytest.raises(ConnectionError):
         urllib.request.urlopen(outlet.page.replace("https", "http"), timeout=5)
