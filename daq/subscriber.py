@@ -17,6 +17,7 @@ QUEUE: Final = 100_000  # messages that wait for a busy reader before its own ar
 REFUSALS: Final = zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
 BROKEN: Final = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
 MOST_BROKEN: Final = 3  # greetings in a row that the other end broke off: it cannot read ours
+OTHERS: Final = "process/"  # said by the supervisor, whose boot is another one than the core's
 HEARTBEAT, HEARTBEAT_TIMEOUT = 2_000, 6_000  # ms: a publisher that vanished is noticed, then looked for again
 
 
@@ -43,7 +44,7 @@ class Continuity:
     def follow(self, topic: str, update: Mapping[str, Any]) -> int:
         """How many messages of this topic are missing just before this one; a restart of the core is no gap."""
         boot, seq = update["boot"], update["seq"]
-        if boot != self._boot:
+        if boot != self._boot and not topic.startswith(OTHERS):
             if self._boot is not None:
                 self.restarts += 1
                 self._past.add(self._boot)

@@ -12,7 +12,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +20,7 @@ from pydantic import ValidationError
 from hil_rig.configuration import toml
 from hil_rig.messages import NODES
 from hil_rig.plants import RIGS
-from hil_rig.plants.base import Jump, Plant, RigError
+from hil_rig.plants.base import Jump, Plant, PlantSettings, RigError
 from hil_rig.wire import WIRES
 from hil_rig.wire.base import Wire
 from hil_rig.wire.faults import KINDS, ONE_JOINT, Faults
@@ -38,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.list:
-        print("\n".join(f"{name:10} {rig.text}" for name, rig in RIGS.items()))
+        print("\n".join(f"{name:20} {rig.text}" for name, rig in RIGS.items()))
         return 0
     if options.name is None:
         parser.error(f"expected the name of a rig: {', '.join(RIGS)}")
@@ -52,55 +51,66 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(error, EXIT_USAGE)
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.INFO, stream=sys.stderr)
     stop = _stop_on_signals(options.duration)
+    wires: list[Wire] = []
     try:
-        wire = WIRES[options.wire](options.link)
+        wires.extend(WIRES[options.wire](_link(options.link, bus)) for bus in range(robot.buses))
+        for wire in wires:
+            faults.check([one for messages in robot.messages.values() for one in messages], wire)
+        _perform(options, robot, wires, faults, stop)
     except (RigError, OSError) as error:
+        if isinstance(error, BrokenPipeError):
+            sys.stderr.close()  # nobody reads: nothing more to say
+            return EXIT_RUNTIME
         return _fail(error)
-    try:
-        faults.check([one for messages in robot.messages.values() for one in messages], wire)
-        _perform(options, robot, wire, faults, stop)
-    except RigError as error:
-        return _fail(error)
-    except BrokenPipeError:
-        sys.stderr.close()  # nobody reads: nothing more to say
-        return EXIT_RUNTIME
     finally:
-        wire.close()
+        for wire in wires:
+            wire.close()
     return 0
 
 
-def _perform(options: argparse.Namespace, robot: Robot, wire: Wire, faults: Faults, stop: Callable[[], bool]) -> None:
+def _link(link: Path | None, bus: int) -> Path | None:
+    """The second bus has a number behind its name."""
+    return link if link is None or bus == 0 else link.with_name(f"{link.name}{bus + 1}")
+
+
+def _perform(
+    options: argparse.Namespace, robot: Robot, wires: Sequence[Wire], faults: Faults, stop: Callable[[], bool]
+) -> None:
     if options.config is not None:
-        text = toml(options.name, options.wire, wire, robot, options.endpoint, options.page)
+        text = toml(options.name, options.wire, wires, robot, options.endpoint, options.page)
         try:
             options.config.write_text(text, encoding="utf-8")
         except OSError as error:
             raise RigError(f"--config {options.config}: {error.strerror}") from error
-    player = Player(robot, wire, faults, options.speed)
-    _say(_hello(options, robot, wire))
-    LOG.info("%s on %s at %s, waiting for a reader", options.name, options.wire, wire.device)
+    player = Player(robot, wires, faults, options.speed)
+    _say(_hello(options, robot, wires))
+    where = " and ".join(wire.device for wire in wires)
+    LOG.info("%s on %s at %s, waiting for a reader", options.name, options.wire, where)
     player.play(stop)
     for number in STOPPING:
         signal.signal(number, signal.SIG_IGN)  # too late to stop: what follows must not be cut short
     if not player.started:
         LOG.warning("nobody ever listened")
-    counts: dict[str, Any] = {"samples": player.samples, "sent": wire.sent, "refused": wire.refused}
-    counts |= {"unheard": wire.unheard, "late": player.late, "latest": round(player.latest, 6)}
+    counts: dict[str, Any] = {"samples": player.samples, "sent": sum(wire.sent for wire in wires)}
+    counts |= {"refused": sum(wire.refused for wire in wires), "unheard": sum(wire.unheard for wire in wires)}
+    counts |= {"late": player.late, "latest": round(player.latest, 6)}
     counts["began"] = player.began if player.started else None
     with contextlib.suppress(BrokenPipeError):
         _say(counts | {"faults": faults.counts, "truth": _truth(robot.joints)})
 
 
-def _hello(options: argparse.Namespace, robot: Robot, wire: Wire) -> dict[str, Any]:
+def _hello(options: argparse.Namespace, robot: Robot, wires: Sequence[Wire]) -> dict[str, Any]:
+    wire = wires[0]
     hello: dict[str, Any] = {
         "rig": options.name,
         "wire": options.wire,
         "device": wire.device,
+        "devices": [one.device for one in wires],
         "config": None if options.config is None else str(options.config),
         "truth": _truth(robot.joints),
         "rate": robot.rate,
         "parameters": {name: dict(plant.parameters()) for name, plant in robot.joints.items()},
-        "jumps": [jump._asdict() for jump in options.jump],
+        "jumps": [jump._asdict() for jump in [*options.jump, *(one for many in options.events for one in many)]],
     }
     return hello | ({"port": wire.port} if hasattr(wire, "port") else {})
 
@@ -112,9 +122,17 @@ def _truth(joints: Mapping[str, Plant]) -> dict[str, dict[str, float]]:
 def _joints(options: argparse.Namespace) -> dict[str, Plant]:
     rig, count = RIGS[options.name], options.joints or RIGS[options.name].joints
     names = [f"joint{node}" for node in range(1, count + 1)]
-    settings = {name: _settings(options, rig.settings, name, names) for name in names}
-    jumps = {name: [jump for jump in map(partial(_jump_of, name, names), options.jump) if jump] for name in names}
-    return {name: settings[name].build(node, options.seed, jumps[name]) for node, name in enumerate(names, 1)}
+    jumps = sorted(options.jump + [jump for many in options.events for jump in many])
+    general = _settings(options, rig.settings, "", names)
+    robot: dict[str, Plant] = general.robot(count, options.seed, jumps)
+    for node, name in enumerate(names, 1):
+        own = _settings(options, rig.settings, name, names)
+        if own == general:
+            continue
+        if name not in robot or type(general).robot is not PlantSettings.robot:
+            raise RigError(f"--set {name}: the joints of {options.name} feel each other, and are set together")
+        robot[name] = own.build(node, options.seed, [theirs for jump in jumps if (theirs := jump.of_joint(name))])
+    return robot
 
 
 def _settings(options: argparse.Namespace, kind: Any, joint: str, joints: Sequence[str]) -> Any:
@@ -139,14 +157,6 @@ def _own(path: str, joint: str, joints: Sequence[str]) -> str | None:
     if found[0][:-1] not in joints:
         raise RigError(f"{path}: there is no {found[0][:-1]}, expected one of {', '.join(joints)}")
     return path[found.end() :] if found[0][:-1] == joint else None
-
-
-def _jump_of(joint: str, joints: Sequence[str], jump: Jump) -> Jump | None:
-    """A jump as this joint makes it, None where it is another's."""
-    if not ONE_JOINT.match(jump.name):
-        return jump
-    own = _own(jump.name, joint, joints)
-    return None if own is None else jump._replace(name=own)
 
 
 def _nested(assignments: Sequence[tuple[str, str]]) -> dict[str, Any]:
@@ -180,7 +190,19 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--joints", type=int, choices=range(1, NODES + 1), metavar="N")
     parser.add_argument("--fault", action="append", default=[], metavar="KIND=VALUE", help="see below")
-    parser.add_argument("--jump", action="append", default=[], type=_jump, metavar="T:NAME=FACTOR", help="at T s")
+    parser.add_argument("--jump", action="append", default=[], type=_jump, metavar="T:[JOINT.]NAME=FACTOR")
+    parser.add_argument(
+        "--payload",
+        dest="events",
+        action="append",
+        default=[],
+        type=_payload,
+        metavar="T:KG",
+        help="taken; 0: put down",
+    )
+    parser.add_argument(
+        "--push", dest="events", action="append", type=_push, metavar="T:JOINT=NM/S", help="N·m for so many seconds"
+    )
     parser.add_argument("--set", action="append", default=[], type=_assignment, metavar="NAME=VALUE", help="a setting")
     parser.add_argument(
         "--file", dest="set", action="append", type=lambda value: ("file", value), metavar="PATH", help="the recording"
@@ -203,6 +225,27 @@ def _jump(text: str) -> Jump:
         return Jump(float(time_), name, float(factor))
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"expected T:NAME=FACTOR, found {text}") from error
+
+
+def _payload(text: str) -> list[Jump]:
+    try:
+        time_, _, mass = text.partition(":")
+        if float(mass) >= 0:
+            return [Jump(float(time_), "payload.mass", float(mass), True)]
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"expected T:KG, as 60:2, found {text}")
+
+
+def _push(text: str) -> list[Jump]:
+    try:
+        time_, _, rest = text.partition(":")
+        joint, _, how = rest.partition("=")
+        torque, _, lasting = how.partition("/")
+        start, name = float(time_), f"{joint}.push"
+        return [Jump(start, name, float(torque), True), Jump(start + float(lasting), name, 0.0, True)]
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"expected T:JOINT=NM/S, as 60:joint2=25/0.5, found {text}") from error
 
 
 def _assignment(text: str) -> tuple[str, str]:

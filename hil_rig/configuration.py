@@ -1,7 +1,7 @@
 """A complete configuration for listening to exactly one rig."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from hil_rig.messages import COUNTER, Field, Message
@@ -14,8 +14,8 @@ BAUDRATE: Final = 3_000_000
 BITRATE: Final = 1_000_000
 
 
-def toml(rig: str, kind: str, wire: Wire, robot: Robot, endpoint: str, page: str) -> str:
-    """The file's text. kind: name of the wire; endpoint, page: where the service publishes."""
+def toml(rig: str, kind: str, wires: Sequence[Wire], robot: Robot, endpoint: str, page: str) -> str:
+    """The file's text. kind: name of the wires, one a bus; endpoint, page: where the service publishes."""
     lines = [
         f"# Written by the rig {rig} on {kind}: listens to exactly what it plays.",
         "[robot]",
@@ -24,16 +24,19 @@ def toml(rig: str, kind: str, wire: Wire, robot: Robot, endpoint: str, page: str
         "[publish]",
         f"endpoint = {_value(endpoint)}",
         f"page = {_value(page)}",
-        "",
-        f"[drivers.{DRIVER}]",
-        *_driver(kind, wire),
     ]
-    for messages in robot.messages.values():
-        for message in messages:
+    for bus, wire in enumerate(wires):
+        lines += ["", f"[drivers.{_name(bus)}]", *_driver(kind, wire)]
+        for message in (one for messages in robot.messages.values() for one in messages if one.bus == bus):
             lines += _packet(message) if kind == "serial" else _frame(message)
     for name, plant in robot.joints.items():
         lines += _joint(name, plant, robot.messages[name], kind)
     return "\n".join(lines) + "\n"
+
+
+def _name(bus: int) -> str:
+    """Of the driver that listens to a bus."""
+    return DRIVER if bus == 0 else f"{DRIVER}{bus + 1}"
 
 
 def _driver(kind: str, wire: Wire) -> list[str]:
@@ -47,7 +50,12 @@ def _driver(kind: str, wire: Wire) -> list[str]:
 
 
 def _frame(message: Message) -> Iterator[str]:
-    yield from ("", f"[[drivers.{DRIVER}.frames]]", f"name = {_value(message.name)}", f"id = {message.can_id:#x}")
+    yield from (
+        "",
+        f"[[drivers.{_name(message.bus)}.frames]]",
+        f"name = {_value(message.name)}",
+        f"id = {message.can_id:#x}",
+    )
     start = 0
     for field in message.fields:
         place = {"start": start, "bits": field.bits, "type": "signed"}
@@ -57,7 +65,12 @@ def _frame(message: Message) -> Iterator[str]:
 
 
 def _packet(message: Message) -> Iterator[str]:
-    yield from ("", f"[[drivers.{DRIVER}.packets]]", f"name = {_value(message.name)}", f"id = {message.packet_id}")
+    yield from (
+        "",
+        f"[[drivers.{_name(message.bus)}.packets]]",
+        f"name = {_value(message.name)}",
+        f"id = {message.packet_id}",
+    )
     yield "fields = ["
     for field in message.fields:
         yield f"    {_value({'name': field.name, 'type': f'i{field.bits}'} | _quantity(field))},"
@@ -77,13 +90,13 @@ def _joint(name: str, plant: Plant, messages: tuple[Message, ...], kind: str) ->
     own = {one.name: ours for one, ours in zip(plant.messages, messages, strict=True)}
     reference = own[plant.roles["position"].signal.partition(".")[0]]
     counter = "sequence" if kind == "serial" else "counter"
-    source = {"signal": f"{DRIVER}.{reference.name}.{counter}", "modulo": COUNTER}
+    source = {"signal": f"{_name(reference.bus)}.{reference.name}.{counter}", "modulo": COUNTER}
     yield from ("", f"[joints.{name}]", f"rate = {_value(plant.rate)}", f"model = {_value(plant.model)}")
     yield from (f"counter = {_value(source)}", f"[joints.{name}.channels]")
     for role, (signal, scale) in plant.roles.items():
         message, _, wanted = signal.partition(".")
         field = next(field for field in own[message].fields if field.name == wanted)
-        channel: dict[str, Any] = {"signal": f"{DRIVER}.{own[message].name}.{wanted}"}
+        channel: dict[str, Any] = {"signal": f"{_name(own[message].bus)}.{own[message].name}.{wanted}"}
         if scale != 1.0:
             channel["scale"] = scale
         if field.turn is not None:

@@ -58,6 +58,7 @@ class Message:
     fields: tuple[Field, ...]
     rank: int = 0  # among the messages of its joint
     node: int = 1  # number of its joint
+    bus: int = 0  # of the robot's wires
 
     @property
     def can_id(self) -> int:

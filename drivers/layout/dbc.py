@@ -1,9 +1,11 @@
 """Layouts of DBC files as they are: what is sound in one is taken, and what is not is named with its reason."""
 
 import logging
+import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Final
 
 import cantools
 import cantools.database
@@ -14,6 +16,11 @@ from drivers.layout.can_frames import Correction, layout_of
 from drivers.layout.frame import Layout
 from drivers.layout.integrity import GuardSettings
 
+# of text that is none, a grammar that is none, overlaps, numbers beyond reason
+UNREADABLE: Final = (
+    cantools.Error, ValueError, KeyError, IndexError, RecursionError, ArithmeticError, TypeError, AttributeError,
+)  # fmt: skip
+LARGEST: Final = 50_000_000  # bytes of a DBC file
 logging.getLogger("cantools").setLevel(logging.ERROR)  # what it warns of (ids said twice) is said here
 
 
@@ -48,17 +55,29 @@ def from_dbc(
 
 def _read(path: Path) -> Database:
     """The file, with messages that cantools would refuse. Raises LayoutError."""
+    _check_size(path)
     encoding = _encoding(path) if path.suffix.lower() == ".dbc" else None
     try:
         database = cantools.database.load_file(path, strict=False, encoding=encoding)
     except OSError as error:
         raise LayoutError(f"expected a readable DBC file, found {path}: {error.strerror}") from error
-    except (cantools.Error, ValueError, KeyError) as error:  # text that is none, a grammar that is none
+    except UNREADABLE as error:
         reason = " ".join(str(error).split())
         raise LayoutError(f"expected a valid DBC file, found in {path}: {reason[:300]}") from error
     if not isinstance(database, Database):
         raise LayoutError(f"expected CAN frames, found a diagnostics database in {path}")
     return database
+
+
+def _check_size(path: Path) -> None:
+    """A device never ends, and what is larger than any description is none. Raises LayoutError."""
+    try:
+        state = path.stat()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise LayoutError(f"expected a readable DBC file, found {path}: {reason}") from error
+    if not stat.S_ISREG(state.st_mode) or state.st_size > LARGEST:
+        raise LayoutError(f"expected a DBC file of at most {LARGEST / 1e6:g} MB, found something else at {path}")
 
 
 def _encoding(path: Path) -> str | None:

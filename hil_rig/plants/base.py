@@ -23,11 +23,19 @@ class Settings(BaseModel):
 
 
 class Jump(NamedTuple):
-    """At this time a parameter (or a named group of them) is multiplied."""
+    """At this time a parameter (or a named group of them) is multiplied, or set."""
 
     time: float  # s after the first sample
-    name: str
-    factor: float
+    name: str  # of a robot of several joints: of all joints that have it, or of one as joint3.coulomb
+    factor: float  # or the value
+    sets: bool = False
+
+    def of_joint(self, joint: str) -> "Jump | None":
+        """What it is to one joint that knows its own parameters only; None: nothing."""
+        where, dot, name = self.name.partition(".")
+        if dot:
+            return self._replace(name=name) if where == joint else None
+        return self
 
 
 class Role(NamedTuple):
@@ -69,6 +77,18 @@ class PlantSettings(Settings):
         """Joint number `node` (from 1) of a robot. Raises RigError."""
         raise NotImplementedError
 
+    def robot(self, joints: int, seed: int, jumps: Sequence[Jump]) -> dict[str, Plant]:
+        """Joints that do not feel each other, joint1, joint2, … Raises RigError."""
+        names = [f"joint{node}" for node in range(1, joints + 1)]
+        for jump in jumps:
+            joint, dot, _ = jump.name.partition(".")
+            if dot and joint not in names:
+                raise RigError(f'unknown joint "{joint}" in {jump.name}, expected one of {", ".join(names)}')
+        theirs = ([own for jump in jumps if (own := jump.of_joint(name)) is not None] for name in names)
+        return {
+            name: self.build(node, seed, own) for node, (name, own) in enumerate(zip(names, theirs, strict=True), 1)
+        }
+
 
 class Parameters:
     """A plant's parameters as the array that its kernel reads, and the jumps they make."""
@@ -82,15 +102,16 @@ class Parameters:
             if jump.name not in values and jump.name not in groups:
                 raise RigError(f'unknown parameter "{jump.name}", expected one of {", ".join([*values, *groups])}')
         self._groups = groups
-        self._jumps = sorted((round(jump.time * rate), jump.name, jump.factor) for jump in jumps)
+        self._jumps = sorted((round(jump.time * rate), jump.name, jump.factor, jump.sets) for jump in jumps)
         self._sample = 0
 
     def next_stretch(self, most: int) -> int:
         """Apply the jumps that are due; how many samples (≤ most) may pass until the next one."""
         while self._jumps and self._jumps[0][0] <= self._sample:
-            _, name, factor = self._jumps.pop(0)
+            _, name, factor, sets = self._jumps.pop(0)
             for one in self._groups.get(name, (name,)):
-                self.values[self.names.index(one)] *= factor
+                place = self.names.index(one)
+                self.values[place] = factor if sets else factor * self.values[place]
         stretch = min(most, self._jumps[0][0] - self._sample) if self._jumps else most
         self._sample += stretch
         return stretch

@@ -33,6 +33,7 @@ class Robot:
             name: tuple(one.of_node(node, len(joints)) for one in faults.on_messages(plant.messages))
             for node, (name, plant) in enumerate(joints.items(), 1)
         }
+        self.buses = 1 + max(one.bus for messages in self.messages.values() for one in messages)
         self._late = {name: self._delays(messages) for name, messages in self.messages.items()}
         self._next = 0
 
@@ -89,9 +90,9 @@ class Player:
     `began`: Unix s at which the first sample was due; NaN before.
     """
 
-    def __init__(self, robot: Robot, wire: Wire, faults: Faults, speed: float) -> None:
-        """speed: × real time; inf: as fast as the wire takes it."""
-        self._robot, self._wire, self._faults, self._speed = robot, wire, faults, speed
+    def __init__(self, robot: Robot, wires: Sequence[Wire], faults: Faults, speed: float) -> None:
+        """wires: one a bus. speed: × real time; inf: as fast as the wires take it."""
+        self._robot, self._wires, self._faults, self._speed = robot, wires, faults, speed
         self._prepared: deque[list[Frame]] = deque()  # of each of the next samples
         self.samples = self.late = 0
         self.latest = 0.0
@@ -106,21 +107,28 @@ class Player:
         self._paced(stop) if np.isfinite(self._speed) else self._flat_out(stop)
         end = time.monotonic() + HOLD
         while not stop() and time.monotonic() < end:
-            self._wire.listening()
-            self._wire.full()
+            self._listening()
+            self._full()
             time.sleep(LONGEST)
+
+    def _listening(self) -> bool:
+        """Whether somebody is there on any wire; also answers what the readers of all say."""
+        return bool([wire for wire in self._wires if wire.listening()])
+
+    def _full(self) -> bool:
+        return bool([wire for wire in self._wires if wire.full()])
 
     def _wait_for_reader(self, stop: Callable[[], bool]) -> bool:
         while not stop():
-            if self._wire.listening():
-                time.sleep(self._wire.settle)
+            if self._listening():
+                time.sleep(max(wire.settle for wire in self._wires))
                 return True
             time.sleep(0.005)
         return False
 
     def _paced(self, stop: Callable[[], bool]) -> None:
         robot, period = self._robot, 1 / self._robot.rate
-        most = max(1, self._wire.burst // sum(map(len, robot.messages.values())))
+        most = max(1, self._wires[0].burst // sum(map(len, robot.messages.values())))
         start, held = time.monotonic(), 0.0
         while not stop():
             elapsed = (time.monotonic() - start) * self._speed
@@ -147,7 +155,7 @@ class Player:
 
     def _flat_out(self, stop: Callable[[], bool]) -> None:
         while not stop():
-            while self._wire.listening() and self._wire.full() and not stop():
+            while self._listening() and self._full() and not stop():
                 time.sleep(2e-4)
             if not self._send(self._take(BLOCK)):
                 return
@@ -171,8 +179,10 @@ class Player:
 
     def _send(self, batch: list[Frame]) -> bool:
         """Whether there is anything left to play."""
-        if self._wire.listening():
-            self._wire.send([unit for frame in batch for unit in self._faults.on_frame(frame, self._wire)])
-        else:
-            self._wire.unheard += len(batch)
+        for bus, wire in enumerate(self._wires):
+            mine = [frame for frame in batch if frame.message.bus == bus]
+            if wire.listening():
+                wire.send([unit for frame in mine for unit in self._faults.on_frame(frame, wire)])
+            else:
+                wire.unheard += len(mine)
         return self._robot.at(self.samples) < float("inf") or bool(self._prepared)

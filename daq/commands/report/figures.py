@@ -84,6 +84,24 @@ def curve(label: str, points: Floats, law: tuple[Floats, Floats] | None, baselin
     return _svg(frame, label, _axes(frame, timed=False) + drawn)
 
 
+def overlay(label: str, times: Floats, measured: Floats, predicted: Floats, width: float = 1080) -> str:
+    """What was measured and what was predicted over time, line by line: (rows,); a gap in time is no line."""
+    if not len(times):
+        return _empty(label)
+    values = np.concatenate([measured, predicted[np.isfinite(predicted)]])
+    frame = Frame(width, 170, (0.0, max(float(np.ptp(times)), 1e-9)), _padded(float(values.min()), float(values.max())))
+    steps = np.diff(times)
+    usual = float(np.median(np.abs(steps))) if len(steps) else 0.0
+    cuts = np.flatnonzero((steps < 0) | (steps > max(5.0 * usual, 1e-9))) + 1
+    drawn = ""
+    for part in np.split(np.arange(len(times)), cuts):
+        at = times[part] - times.min()
+        drawn += _line(frame, at, measured[part], "baseline")
+        known = np.isfinite(predicted[part])
+        drawn += _line(frame, at[known], predicted[part][known])
+    return _svg(frame, label, _axes(frame, timed=True) + _clipped(frame, drawn))
+
+
 def _cloud(frame: Frame, points: Floats, kind: str) -> str:
     steps = zip(frame.across(points[:, 1]), frame.up(points[:, 2]), strict=True)
     return f'<path class="{kind}" d="{"".join(f"M{a:.1f} {b:.1f}h0" for a, b in steps)}"/>'

@@ -79,7 +79,7 @@ class ServiceCard {
     const lines = Object.entries(robot.processes).map(([name, process]) => {
       const driver = robot.drivers[name];
       const up = process.up && (driver ? driver.up : true);
-      const parts = [up ? "running" : process.up ? "no link" : "stopped"];
+      const parts = [up ? "running" : process.up ? "no link" : process.pid ? "hangs" : "stopped"];
       if (process.restarts) parts.push(`${process.restarts} restart${process.restarts > 1 ? "s" : ""}`);
       if (driver) parts.push(`${format.count(driver.readings)} readings`, `${format.count(driver.lost)} lost`);
       if (!up && (driver?.cause || process.cause)) parts.push(driver?.cause || process.cause);

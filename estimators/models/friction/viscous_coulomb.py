@@ -1,11 +1,12 @@
-"""Viscous and Coulomb friction: τ = Fv·q̇ + Fc·sign(q̇).
+"""Viscous and Coulomb friction: τ = Fv·q̇ + Fc·sign(q̇), or Fc·tanh(q̇/ε) with a transition ε.
 
 Reference: Janot, Gautier, Brunot, "Data set and reference models of EMPS", 2019, inverse dynamic model.
 """
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field
 
 from estimators.models.friction.base import NOTHING, SIGNATURE, FrictionLaw, FrictionSettings, coulomb, numbers, viscous
 from estimators.numerics.jit import kernel
@@ -19,11 +20,17 @@ class ViscousCoulombSettings(FrictionSettings):
     kind: Literal["viscous_coulomb"] = "viscous_coulomb"
     viscous: bool = True
     coulomb: bool = True
+    transition: Annotated[float, Field(ge=0.0, le=0.5)] = 0.0  # ε, rad/s (m/s): 0 is a sign
 
     def law(self, axis: Axis) -> FrictionLaw:
         """The law in the units of this axis."""
         parameters = (viscous(axis, "EMPS IDM, Fv"),) * self.viscous + (coulomb(axis, "EMPS IDM, Fc"),) * self.coulomb
-        return FrictionLaw(parameters, (), NOTHING, numbers(self.viscous, self.coulomb), odd=True, kernel=_fill)
+        constants = numbers(self.viscous, self.coulomb, self.transition)
+        return FrictionLaw(parameters, (), NOTHING, constants, kernel=_fill)
+
+    def fixed(self, axis: Axis) -> dict[str, Any]:
+        """A sign is not named: a baseline of when there was nothing else means that."""
+        return {key: value for key, value in super().fixed(axis).items() if key != "transition" or value}
 
 
 @kernel(SIGNATURE)
@@ -33,4 +40,5 @@ def _fill(signals: Floats, position: int, _load: int, constants: Floats, _eta: F
         if with_viscous:
             columns[row, 0] = signals[row, position, RATE]
         if with_coulomb:
-            columns[row, int(with_viscous)] = np.sign(signals[row, position, SMOOTH_RATE])
+            v = signals[row, position, SMOOTH_RATE]
+            columns[row, int(with_viscous)] = np.tanh(v / constants[2]) if constants[2] > 0.0 else np.sign(v)

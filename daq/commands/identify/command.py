@@ -1,0 +1,279 @@
+"""`jointwatch identify ROBOT TRAIN … [--test FILE …]`: a whole robot's model from recordings, and how good it is."""
+
+import argparse
+import contextlib
+import json
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import replace as replace_fields
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from daq.commands.codes import EXIT_RUNTIME, EXIT_USAGE, fail, refuse
+from daq.config.load import read_toml, validate
+from daq.config.words import ConfigError, Problem
+from daq.recording.columns import load_columns
+from daq.recording.reader import RecordingError
+from daq.recording.robot_runs import Run, read_runs
+from daq.state.files import BaselineError, replace
+from daq.state.robot_model import save
+from estimators.models.robots.description import Robot, RobotError
+from estimators.models.robots.dh_table import DhTable
+from estimators.models.robots.urdf import read_urdf
+from estimators.offline.identification import Identification, Judged, identify
+from estimators.offline.live_residuals import live_residuals
+from estimators.offline.robot_motion import MotionError, Piece, pieces
+
+INTERRUPTED: Final = 130
+MANY: Final = 0.02  # of the rows, faster than the model's validity, from which it is said
+WORST: Final = 6  # directions that the motion does not tell, in print
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What it takes."""
+    parser.add_argument("robot", nargs="?", type=Path, metavar="ROBOT", help=".urdf, or a DH table in .toml")
+    parser.add_argument("train", nargs="*", type=Path, metavar="TRAIN", help="recordings to learn from")
+    test = parser.add_argument("--test", nargs="+", action="extend", default=[], type=Path, metavar="FILE")
+    test.help = "recordings to judge on, never learnt from"
+    parser.add_argument(
+        "--columns",
+        type=Path,
+        metavar="TABLE",
+        help="table of the recordings' columns (.toml); with a recording instead: proposes one from its header",
+    )
+    parser.add_argument("--out", type=Path, metavar="MODEL", help="write the model, e.g. arm.model.toml")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write a report, .html")
+    parser.add_argument("--json", action="store_true", help="errors and parameters as one JSON object")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Propose a table, or identify."""
+    try:
+        if options.columns is not None and options.columns.suffix.lower() != ".toml":
+            return _propose(options)
+        if options.robot is None or not options.train:
+            missing = "ROBOT and TRAIN" if options.robot is None else "at least one TRAIN"
+            return fail(f"identify: expected {missing}, found none (--help)", EXIT_USAGE)
+        return _identify(options)
+    except KeyboardInterrupt:
+        return fail("interrupted: nothing was written", INTERRUPTED)
+    except (ConfigError, RobotError) as mistakes:
+        return refuse(mistakes)
+    except RecordingError as mistakes:
+        for line in str(mistakes).splitlines():
+            fail(line)
+        return EXIT_RUNTIME
+    except (MotionError, BaselineError) as error:
+        for line in str(error).splitlines():
+            fail(line)
+        return EXIT_RUNTIME
+
+
+def load_robot(file: Path) -> tuple[Robot, list[str]]:
+    """A robot from a .urdf or .toml, and what is odd about it. Raises RobotError, ConfigError."""
+    if file.suffix.lower() == ".toml":
+        data, lines = read_toml(file)
+        table = validate(DhTable, data, file, lines)
+        try:
+            return table.robot(), []
+        except (ValueError, np.linalg.LinAlgError) as error:
+            raise ConfigError(file, [Problem(1, "", str(error))]) from error
+    if file.suffix.lower() not in (".urdf", ".xml"):
+        raise RobotError([f"{file}: expected a .urdf or a .toml, found {file.suffix or 'no ending'}"])
+    found = read_urdf(file)
+    return found.robot, found.warnings
+
+
+def _propose(options: argparse.Namespace) -> int:
+    from daq.commands.identify.proposal import propose
+
+    names: tuple[str, ...] = ()
+    files = [options.columns, *([options.robot] if options.robot is not None else []), *options.train]
+    recordings = [file for file in files if file.suffix.lower() not in (".urdf", ".toml")]
+    for file in files:
+        if file not in recordings:
+            names = load_robot(file)[0].names
+    for file in recordings:
+        print(propose(file, names), end="\n" if file is not recordings[-1] else "")
+    return 0
+
+
+def _identify(options: argparse.Namespace) -> int:
+    robot, warnings = load_robot(options.robot)
+    columns = load_columns(options.columns) if options.columns is not None else None
+    _say("reading")
+    runs = read_runs(robot, [*options.train, *options.test], columns)
+    for text in (*warnings, *runs.warnings):
+        print(f"jointwatch: {text}", file=sys.stderr)
+    train, tests = runs.runs[: len(options.train)], runs.runs[len(options.train) :]
+    parts = _pieces([*train, *tests])
+    learnt = [piece for part in parts[: len(train)] for piece in part]
+    with np.errstate(all="ignore"):
+        found = identify(runs.robot, learnt, parts[len(train) :], None, _say)
+    _say("")
+    _doubts(found)
+    source = {
+        "files": [file.name for file in options.train],
+        "tested_on": [file.name for file in options.test],
+        "rows": len(found.train.rows.y),
+        "train_error": found.train.error,
+        "validation_error": _finite(found.validation.error, 0.0),
+    }
+    if found.test is not None:
+        source["test_error"] = found.test.error
+    found.found.source.update(source)
+    if options.out is not None:
+        _say("residuals of a live service")
+        peaks, deviations = live_residuals(found.found, [(one.time, one.q, one.tau) for one in train])
+        found = found._replace(found=replace_fields(found.found, peaks=peaks, deviations=deviations))
+        _say("")
+    if options.out is not None:
+        save(found.found, options.out)
+    if options.report is not None:
+        from daq.commands.identify.report import document
+
+        replace(options.report, document(found, options).encode(), 0o644)
+    if options.json:
+        print(json.dumps(summary(found), indent=1, ensure_ascii=False))
+    else:
+        _tell(found)
+        for file in (options.out, options.report):
+            if file is not None:
+                print(file)
+    return 0
+
+
+def _pieces(runs: Sequence[Run]) -> list[list[Piece]]:
+    """Of every run. Raises MotionError with the mistakes of all."""
+    problems, found = [], []
+    for one in runs:
+        try:
+            found.append(pieces(one.time, one.q, one.tau, f"{one.file}: "))
+        except MotionError as mistakes:
+            problems += mistakes.problems
+    if problems:
+        raise MotionError(problems)
+    return found
+
+
+def _doubts(found: Identification) -> None:
+    """What the reader of the figures must know."""
+    names = found.found.robot.names
+    for number, test in enumerate(found.tests):
+        share = test.outside.mean(axis=0)
+        for j in np.flatnonzero(share > MANY):
+            print(
+                f"jointwatch: test {number + 1}: joint {names[j]} is faster than 1.1 times the "
+                f"{found.found.speed[j]:.3g} {found.found.robot.joints[j].axis.length}/s it was learnt at in "
+                f"{100 * share[j]:.0f} % of the rows: its friction there is not known",
+                file=sys.stderr,
+            )
+    if found.found.robot.guessed:
+        print("jointwatch: no link's inertia was given: the prior is a guess from the total mass", file=sys.stderr)
+
+
+def _say(text: str) -> None:
+    """Progress: one line that is overwritten at a terminal, a line each elsewhere."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+    elif text:
+        print(text, file=sys.stderr)
+
+
+def summary(found: Identification) -> dict[str, Any]:
+    """Of --json; NaN is null."""
+    robot = found.found.robot
+    result: dict[str, Any] = {
+        "robot": robot.name,
+        "law": found.law,
+        "train": _judged(found, found.train),
+        "validation": _judged(found, found.validation),
+    }
+    if found.test is not None:
+        result["test"] = _judged(found, found.test)
+    model = found.found.model()
+    result["comparison"] = found.rivals
+    result["laws"] = [one._asdict() for one in found.verdicts]
+    result["base_parameters"] = model.base
+    result["parameters"] = {
+        name: {
+            "value": value,
+            "deviation": deviation,
+            "learnt": bool(learnt),
+            **({"meaning": meaning} if meaning != name else {}),
+        }
+        for name, meaning, value, deviation, learnt in zip(
+            model.names, model.meanings, found.fit.theta, found.fit.deviation, found.fit.learnt, strict=True
+        )
+    }
+    result["untold"] = [{"information": one.information, "direction": one.words} for one in found.untold]
+    result["guessed"] = robot.guessed
+    cleaned: dict[str, Any] = _clean(result)
+    return cleaned
+
+
+def _judged(found: Identification, judged: Judged) -> dict[str, Any]:
+    joints = {
+        name: {"rmse": float(rmse), "error": float(relative), "unit": joint.axis.effort, "outside": float(share)}
+        for name, joint, rmse, relative, share in zip(
+            found.found.robot.names,
+            found.found.robot.joints,
+            judged.rmse,
+            judged.relative,
+            judged.outside.mean(axis=0),
+            strict=True,
+        )
+    }
+    return {
+        "error": judged.error,
+        "error_inside": judged.inside,
+        "rows": len(judged.rows.y),
+        "outside": float(judged.outside.mean()),
+        "joints": joints,
+    }
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _clean(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(one) for one in value]
+    if isinstance(value, float | np.floating):
+        return _finite(float(value), None)
+    return value
+
+
+def _finite(value: float, instead: float | None) -> float | None:
+    return value if math.isfinite(value) else instead
+
+
+def _tell(found: Identification) -> None:
+    """For a person."""
+    robot, fit = found.found.robot, found.fit
+    judged = found.test or found.validation
+    kind = "test" if found.test is not None else "cross-validation"
+    print(f"{robot.name}: {len(robot.joints)} joints, {found.found.model().base} base parameters, friction {found.law}")
+    print(f"error on rows not learnt from ({kind}): {judged.error:.2f} %, learnt rows {found.train.error:.2f} %")
+    if judged.outside.any():
+        print(f"inside the model's validity: {judged.inside:.2f} % ({100 * judged.outside.mean():.1f} % are outside)")
+    others = ", ".join(f"{name} {one.get('test', one['train']):.2f} %" for name, one in found.rivals.items())
+    print(f"least squares without a prior{'' if found.test is not None else ', on the learnt rows'}: {others}")
+    print(f"\n{'joint':16} {'rmse':>9} {'error':>8}  friction, with σ")
+    terms = found.found.model().terms
+    base = found.found.model().base
+    for j, joint in enumerate(robot.joints):
+        mine = [k for k, term in enumerate(terms) if term.joints[0] == j]
+        told = "  ".join(
+            f"{terms[k].name.split('.')[0]} {fit.theta[base + k]:.4g} ± {fit.deviation[base + k]:.2g}" for k in mine
+        )
+        print(f"{joint.name:16} {judged.rmse[j]:9.3g} {judged.relative[j]:6.2f} %  {told}")
+    learnt = int(fit.learnt[:base].sum())
+    print(f"\nof {base} base parameters the motion taught {learnt}; it does not tell:")
+    with contextlib.suppress(BrokenPipeError):
+        for one in found.untold[:WORST]:
+            print(f"  {one.words[:150]}")
+        if len(found.untold) > WORST:
+            print(f"  and {len(found.untold) - WORST} more directions")

@@ -1,0 +1,207 @@
+"""Recordings of a whole robot: position and torque of every joint on one time, named as the robot names them.
+
+From columns with a table (.csv, .npz, .mat), from our own recordings, or from ROS 2 bags; every mistake at once.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from daq.recording.columns import Channels, Column, Columns, read
+from daq.recording.reader import RecordingError
+from daq.recording.ros_bag import is_bag, read_bag
+from drivers.base import nearest
+from estimators.alignment.channel_delay import Series
+from estimators.models.robots.description import Joint, Robot
+from estimators.quantities import Axis, Floats
+
+EFFORTS: Final = ("torque", "force", "effort", "current")  # roles that say what a joint's drive gives
+TURNS: Final = 100.0  # rad, that a joint without limits may turn in a recording
+BEYOND: Final = 2.0  # times the range of its limits, that a joint with limits may move
+
+
+class Run(NamedTuple):
+    """One recording: n joints in the robot's order."""
+
+    file: Path
+    time: Floats  # (rows,) s
+    q: Floats  # (rows, n) rad (m)
+    tau: Floats  # (rows, n) N·m (N)
+
+
+class Runs(NamedTuple):
+    """All of them, the robot with the joints that were recorded, and what is odd about it."""
+
+    robot: Robot
+    runs: list[Run]
+    warnings: list[str]
+
+
+def read_runs(robot: Robot, files: Sequence[Path], columns: Columns | None) -> Runs:
+    """Raises RecordingError with every mistake, a line each."""
+    problems: list[str] = []
+    warnings: list[str] = []
+    if columns is not None:
+        problems += _units(robot, columns)
+    found: list[tuple[Path, Channels]] = []
+    for file in files:
+        try:
+            found.append((file, _channels(file, columns)))
+        except RecordingError as mistakes:
+            problems += str(mistakes).splitlines()
+    names = robot.names
+    for file, channels in found:
+        lacking = [name for name in names if name not in channels]
+        fingers = _standing(robot, lacking)
+        if fingers and len(fingers) == len(lacking):
+            warnings.append(f"{file}: found no columns of {', '.join(fingers)}: taken to stand at zero")
+            names = tuple(name for name in names if name not in fingers)
+    robot = robot if names == robot.names else robot.selected(names)
+    runs = []
+    for file, channels in found:
+        mine, doubts = _whole(robot, file, channels)
+        problems += mine
+        if not mine:
+            runs.append(_run(robot, file, channels))
+            wrong, odd = _plausible(robot, runs[-1])
+            problems += wrong
+            warnings += doubts + odd
+    if problems:
+        raise RecordingError("\n".join(dict.fromkeys(problems)))
+    return Runs(robot, runs, list(dict.fromkeys(warnings)))
+
+
+def _channels(file: Path, columns: Columns | None) -> Channels:
+    if not is_bag(file):
+        return read(file, columns)
+    bag = read_bag(file)
+    if columns is None:
+        return {
+            name: {field: Series(time, one) for field, one in fields.items()} for name, (time, fields) in bag.items()
+        }
+    found: Channels = {}
+    problems = []
+    for joint, roles in columns.joints.items():
+        found[joint] = {}
+        for role, column in roles.items():
+            name, _, field = column.column.rpartition(".")
+            if name not in bag or field not in bag[name][1]:
+                known = [f"{one}.{key}" for one, (_, fields) in bag.items() for key in fields]
+                problems.append(f'{file}: found no column "{column.column}", {nearest(column.column, known)}')
+                continue
+            unit = column.conversion("")
+            values = column.scale * (unit.factor * bag[name][1][field] + unit.offset) + column.offset
+            found[joint][role] = Series(bag[name][0], values)
+    if problems:
+        raise RecordingError("\n".join(problems))
+    return found
+
+
+def _standing(robot: Robot, lacking: list[str]) -> list[str]:
+    """Of the joints without columns those of a gripper: they slide, and nothing that was recorded hangs on them."""
+    found = []
+    for name in lacking:
+        i = robot.names.index(name)
+        carried = {i}
+        for k, joint in enumerate(robot.joints):
+            if joint.parent in carried:
+                carried.add(k)
+        if robot.joints[i].axis is Axis.PRISMATIC and all(robot.names[k] in lacking for k in carried):
+            found.append(name)
+    return found
+
+
+def _effort(roles: dict[str, Series]) -> str | None:
+    return next((role for role in EFFORTS if role in roles), None)
+
+
+def _units(robot: Robot, columns: Columns) -> list[str]:
+    """Units of a table that are none of a joint's position or torque."""
+    found = []
+    for joint in robot.joints:
+        for role, column in columns.joints.get(joint.name, {}).items():
+            expected = {"position": (joint.axis.length,)} | {
+                effort: (joint.axis.effort, "A") if effort == "current" else (joint.axis.effort,) for effort in EFFORTS
+            }
+            unit = _unit(column)
+            if role in expected and unit not in ("", "1", *expected[role]):
+                found.append(
+                    f"[joints.{joint.name}] {role}: expected a unit of {expected[role][0]}, found {column.unit}: "
+                    f"the joint is {joint.axis}"
+                )
+    return found
+
+
+def _unit(column: Column) -> str:
+    return column.conversion("").unit
+
+
+def _whole(robot: Robot, file: Path, channels: Channels) -> tuple[list[str], list[str]]:
+    """What a recording lacks, and what it has that the robot does not know."""
+    problems = []
+    for name in robot.names:
+        roles = channels.get(name)
+        if roles is None:
+            problems.append(f"{file}: found no columns of the joint {name}, {nearest(name, list(channels))}")
+            continue
+        if "position" not in roles:
+            problems.append(f"{file}: found no position of the joint {name}, only {', '.join(roles) or 'nothing'}")
+        if _effort(roles) is None:
+            problems.append(f"{file}: found no torque of the joint {name}, only {', '.join(roles) or 'nothing'}")
+    unknown = [name for name in channels if name not in robot.names]
+    if unknown and problems:
+        problems.append(f"{file}: found columns of {', '.join(unknown)}, which {robot.name} has not")
+        return problems, []
+    return problems, [f"{file}: columns of {', '.join(unknown)} are not of {robot.name}: not used"] if unknown else []
+
+
+def _run(robot: Robot, file: Path, channels: Channels) -> Run:
+    """On the times of the first joint's position."""
+    time = channels[robot.names[0]]["position"].time
+    q = np.column_stack([_on(time, channels[name]["position"]) for name in robot.names])
+    tau = np.column_stack([_on(time, channels[name][_effort(channels[name]) or ""]) for name in robot.names])
+    return Run(file, time, q, tau)
+
+
+def _on(time: Floats, series: Series) -> Floats:
+    if series.time is time or np.array_equal(series.time, time):
+        return series.values
+    known = np.isfinite(series.values)
+    if known.sum() < 2:
+        return np.full(len(time), np.nan)
+    values = np.interp(time, series.time[known], series.values[known])
+    values[(time < series.time[0]) | (time > series.time[-1])] = np.nan
+    return np.asarray(values)
+
+
+def _plausible(robot: Robot, run: Run) -> tuple[list[str], list[str]]:
+    """Positions and torques that speak of another unit."""
+    problems, odd = [], []
+    for j, joint in enumerate(robot.joints):
+        q, tau = run.q[np.isfinite(run.q[:, j]), j], run.tau[np.isfinite(run.tau[:, j]), j]
+        if not len(q) or not len(tau):
+            role = "torque" if len(q) else "position"
+            problems.append(f"{run.file}: joint {joint.name}: found no number in its {role}")
+            continue
+        unit = joint.axis.length
+        span, room = float(np.ptp(q)), joint.limits.upper - joint.limits.lower
+        most = BEYOND * room if np.isfinite(room) else TURNS
+        if span > most:
+            problems.append(
+                f"{run.file}: joint {joint.name} moves by {span:.3g} {unit}, more than its {_room(joint, room)} allow: "
+                f"is its position in another unit ({'deg' if unit == 'rad' else 'mm'})?"
+            )
+        if not np.ptp(tau) > 0:
+            odd.append(f"{run.file}: joint {joint.name}: its torque is {tau[0]:g} {joint.axis.effort} throughout")
+        elif np.sqrt(np.mean(tau**2)) > 3.0 * joint.limits.effort:
+            odd.append(
+                f"{run.file}: joint {joint.name}: {np.sqrt(np.mean(tau**2)):.3g} {joint.axis.effort} rms is more than "
+                f"three times the {joint.limits.effort:g} of its limits: is its torque in another unit?"
+            )
+    return problems, odd
+
+
+def _room(joint: Joint, room: float) -> str:
+    return f"limits ({joint.limits.lower:.3g} to {joint.limits.upper:.3g})" if np.isfinite(room) else f"{TURNS:g}"

@@ -1,0 +1,14 @@
+"""The file of a whole robot's model: TOML, written in one go; daq/config/robot_model.py reads it."""
+
+from pathlib import Path
+
+from daq.state.files import replace
+from daq.state.toml_text import toml_text
+from estimators.models.robots.identified import IdentifiedRobot
+
+HEADER = "# A whole robot's model, written by `jointwatch identify`; edit what it was identified from, not this.\n\n"
+
+
+def save(found: IdentifiedRobot, file: Path) -> None:
+    """In the place of whatever was there, whole or not at all. Raises BaselineError."""
+    replace(file, (HEADER + toml_text(found.document())).encode(), 0o644)

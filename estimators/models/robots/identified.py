@@ -1,0 +1,206 @@
+"""A whole robot as it was identified: what a model file holds and a live service loads.
+
+`document()` is plain data (numbers, strings, lists, tables), `read()` builds the same robot from it; θ, its covariance
+and the prior are in the order of `WholeRobot.names`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from estimators.models.friction import AnyFriction
+from estimators.models.robots.description import Coupling, Frame, Joint, Limits, Robot
+from estimators.models.robots.springs import CounterbalanceSettings
+from estimators.models.robots.whole_robot import WholeRobot
+from estimators.quantities import Axis, Floats
+
+FORMAT: Final = "jointwatch whole robot"
+VERSION: Final = 1
+REACH: Final = 1.1  # of the speed seen in teaching: beyond it a friction law is not used
+
+_FRICTION: Final[TypeAdapter[Any]] = TypeAdapter(AnyFriction)
+_SPRING: Final[TypeAdapter[Any]] = TypeAdapter(CounterbalanceSettings)
+
+
+class ModelError(ValueError):
+    """The document is no whole-robot model, or of a version that is not known here."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdentifiedRobot:
+    """Everything that was learnt, and what it was learnt from; n joints, p = size of θ."""
+
+    robot: Robot
+    laws: tuple[AnyFriction, ...]
+    theta: Floats  # (p,)
+    covariance: Floats  # (p, p)
+    prior: Floats  # (p,)
+    prior_covariance: Floats  # (p, p)
+    variance: Floats  # (n,) of the residual torque, (N·m)² (N²)
+    correlation: Floats  # (n,) rows of 50 Hz that count as one
+    speed: Floats  # (n,) the highest |dq| of teaching, rad/s (m/s)
+    lower: Floats  # (n,) of the positions seen, rad (m)
+    upper: Floats
+    parameters: Floats  # (n, 10) the likeliest standard parameters: exactly θ's base parameters
+    physical: Floats  # (n, 10) nearly as good, every link a body that can be
+    loading: Floats  # (n, 10) of the rigid body whose torque loads friction that follows the load
+    source: dict[str, Any]  # files, rows, errors in %
+    peaks: Floats | None = None  # (n,) the largest residual of teaching under the live low-pass, N·m (N)
+    deviations: Floats | None = None  # (n,) its root mean square
+
+    def model(self) -> WholeRobot:
+        """The columns that θ belongs to."""
+        return WholeRobot(self.robot, self.laws)
+
+    def reach(self) -> Floats:
+        """Speeds up to which the friction laws may be used: (n,)."""
+        return REACH * self.speed
+
+    def predicted(self, q: Floats, dq: Floats, ddq: Floats, load: Floats | None = None) -> Floats:
+        """Torque of every joint in N·m (N) for a smooth motion (rows, n); load: of the rigid body, else computed."""
+        model = self.model()
+        tau = model.torque(self.parameters, q, dq, ddq)
+        if load is None:
+            load = model.torque(self.loading, q, dq, ddq) if model.loaded else tau
+        for joint, term, column in model.others(q, dq, ddq, load, self.reach()):
+            tau[:, joint] = tau[:, joint] + self.theta[model.base + term] * column
+        return tau
+
+    def document(self) -> dict[str, Any]:
+        """As plain data."""
+        model = self.model()
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "robot": {
+                "name": self.robot.name,
+                "gravity": self.robot.gravity.tolist(),
+                "guessed": self.robot.guessed,
+                "couplings": [one.model_dump() for one in self.robot.couplings],
+            },
+            "learnt_from": self.source,
+            "joints": {joint.name: self._joint(i, joint) for i, joint in enumerate(self.robot.joints)},
+            "frames": {
+                name: {"link": frame.link, "placement": frame.placement.tolist()}
+                for name, frame in self.robot.frames.items()
+            },
+            "theta": {
+                "names": list(model.names),
+                "meanings": list(model.meanings),
+                "values": self.theta.tolist(),
+                "deviations": np.sqrt(np.diag(self.covariance)).tolist(),
+                "covariance": self.covariance.tolist(),
+                "prior": self.prior.tolist(),
+                "prior_covariance": self.prior_covariance.tolist(),
+            },
+        }
+
+    def _joint(self, i: int, joint: Joint) -> dict[str, Any]:
+        limits = {key: value for key, value in joint.limits.model_dump().items() if np.isfinite(value)}
+        spring = self.robot.counterbalances.get(joint.name)
+        return {
+            "axis": str(joint.axis),
+            "parent": joint.parent,
+            "placement": joint.placement.tolist(),
+            "direction": joint.direction.tolist(),
+            "limits": limits,
+            "rotor": joint.rotor,
+            "described": self.robot.parameters[i].tolist(),
+            "likeliest": self.parameters[i].tolist(),
+            "physical": self.physical[i].tolist(),
+            "loading": self.loading[i].tolist(),
+            "friction": self.laws[i].model_dump(mode="json"),
+            "variance": float(self.variance[i]),
+            "correlation": float(self.correlation[i]),
+            "speed_seen": float(self.speed[i]),
+            "position_seen": [float(self.lower[i]), float(self.upper[i])],
+            **({} if self.peaks is None else {"residual_peak": float(self.peaks[i])}),
+            **({} if self.deviations is None else {"residual_rms": float(self.deviations[i])}),
+        } | ({"counterbalance": spring.model_dump(mode="json")} if spring is not None else {})
+
+
+def read(document: Mapping[str, Any]) -> IdentifiedRobot:
+    """The robot of a document. Raises ModelError."""
+    if document.get("format") != FORMAT:
+        raise ModelError(f'expected format = "{FORMAT}", found {document.get("format")!r}')
+    if document.get("version") != VERSION:
+        raise ModelError(f"expected version {VERSION}, found {document.get('version')!r}: identify the robot again")
+    try:
+        return _read(document)
+    except (KeyError, TypeError, ValueError, IndexError, ValidationError) as error:
+        raise ModelError(f"not a whole model: {type(error).__name__} {str(error).splitlines()[0]}") from error
+
+
+def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
+    whole, joints, theta = document["robot"], document["joints"], document["theta"]
+    robot = Robot(
+        whole["name"],
+        tuple(
+            Joint(
+                name,
+                Axis(one["axis"]),
+                one["parent"],
+                np.array(one["placement"], np.float64).reshape(4, 4),
+                np.array(one["direction"], np.float64).reshape(3),
+                Limits(**one["limits"]),
+                one["rotor"],
+            )
+            for name, one in joints.items()
+        ),
+        _table(joints, "described", 10),
+        np.array(whole["gravity"], np.float64).reshape(3),
+        whole["guessed"],
+        {
+            name: Frame(one["link"], np.array(one["placement"], np.float64).reshape(4, 4))
+            for name, one in document.get("frames", {}).items()
+        },
+        tuple(Coupling(**one) for one in whole["couplings"]),
+        {
+            name: _SPRING.validate_python(one["counterbalance"])
+            for name, one in joints.items()
+            if "counterbalance" in one
+        },
+    )
+    laws = tuple(_FRICTION.validate_python(one["friction"]) for one in joints.values())
+    p = len(theta["names"])
+    if list(WholeRobot(robot, laws).names) != theta["names"]:
+        raise ModelError("the names of its parameters are not those of its joints and laws")
+    vectors = {key: np.array(theta[key], np.float64).reshape(p) for key in ("values", "prior")}
+    squares = {key: np.array(theta[key], np.float64).reshape(p, p) for key in ("covariance", "prior_covariance")}
+    seen = _table(joints, "position_seen", 2)
+    found = IdentifiedRobot(
+        robot,
+        laws,
+        vectors["values"],
+        squares["covariance"],
+        vectors["prior"],
+        squares["prior_covariance"],
+        _column(joints, "variance"),
+        _column(joints, "correlation"),
+        _column(joints, "speed_seen"),
+        np.ascontiguousarray(seen[:, 0]),
+        np.ascontiguousarray(seen[:, 1]),
+        _table(joints, "likeliest", 10),
+        _table(joints, "physical", 10),
+        _table(joints, "loading", 10),
+        dict(document["learnt_from"]),
+        *(_column(joints, key) if _all_have(joints, key) else None for key in ("residual_peak", "residual_rms")),
+    )
+    if not all(np.isfinite(one).all() for one in (*vectors.values(), *squares.values(), found.parameters)):
+        raise ModelError("found a parameter that is not finite")
+    return found
+
+
+def _table(joints: Mapping[str, Any], key: str, columns: int) -> Floats:
+    return np.array([one[key] for one in joints.values()], np.float64).reshape(len(joints), columns)
+
+
+def _all_have(joints: Mapping[str, Any], key: str) -> bool:
+    return all(key in one for one in joints.values())
+
+
+def _column(joints: Mapping[str, Any], key: str) -> Floats:
+    return np.array([one[key] for one in joints.values()], np.float64).reshape(len(joints))

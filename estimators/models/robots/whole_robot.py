@@ -1,0 +1,177 @@
+"""A robot's equation of motion, linear in what is learnt: τ = Y_b(q, q̇, q̈) b + F(q, q̇, q̈, load) φ.
+
+b: base parameters of the links; φ, joint by joint: the coefficients of its friction law, an offset, the rotor's inertia
+(where the torque is the motor's), then couplings and counterbalances. Order of θ: b, φ.
+"""
+
+import math
+from functools import cached_property
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from estimators.models.friction import AnyFriction
+from estimators.models.friction.base import FrictionLaw
+from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
+from estimators.models.robots.base_parameters import base_projection, meaning, standard_name
+from estimators.models.robots.description import Robot
+from estimators.models.robots.inertia import floored, metric
+from estimators.models.robots.newton_euler import WRENCH, newton_euler
+from estimators.models.robots.regressor import regressor
+from estimators.models.robots.tree import PARAMETERS
+from estimators.quantities import Axis, Floats
+
+DEFAULT: Final = ViscousCoulombSettings(transition=0.001)
+SPREAD: Final = 0.5  # σ of a link's prior in the pullback metric
+GUESSED_SPREAD: Final = 3.0  # where the links were guessed
+OFFSET: Final = 0.3  # of the joint's rms torque: prior of an offset; of any other coefficient its whole effect
+NOMINAL: Final = 0.5  # relative, of a rotor's inertia or a counterbalance
+
+
+class Term(NamedTuple):
+    """One coefficient of φ."""
+
+    name: str  # "viscous.elbow"
+    unit: str
+    joints: tuple[int, ...]  # rows on which its column may differ from zero
+    low: float  # 0: never negative
+    nominal: float  # mean of its prior
+    spread: float  # deviation of its prior; NaN: SHARE of the rms torque decides
+    share: float  # of the joint's rms torque that its column at one deviation gives
+
+
+class WholeRobot:
+    """Columns of one robot with one friction law for each joint."""
+
+    def __init__(self, robot: Robot, laws: "tuple[AnyFriction, ...] | None" = None) -> None:
+        self.robot = robot
+        self.tree = robot.tree()
+        self.laws: tuple[AnyFriction, ...] = laws or (DEFAULT,) * len(robot.joints)
+        self.projection = base_projection(self.tree)
+        self._friction = tuple(law.law(joint.axis) for law, joint in zip(self.laws, robot.joints, strict=True))
+        self.terms = tuple(self._terms())
+        self.base = len(self.projection.columns)
+        self.size = self.base + len(self.terms)
+        self.names = (
+            *(f"b{i + 1}" for i in range(self.base)),
+            *(term.name for term in self.terms),
+        )
+        kept = (standard_name(int(column), robot.names) for column in self.projection.columns)
+        self.short = (*kept, *self.names[self.base :])  # a base parameter as the standard one that leads it
+        self.meanings = (*meaning(self.projection, robot.names), *self.names[self.base :])
+
+    @cached_property
+    def loaded(self) -> bool:
+        """Whether a friction law follows the rigid body's torque."""
+        return any(law.loaded() for law in self._friction)
+
+    def rigid(self, q: Floats, dq: Floats, ddq: Floats) -> Floats:
+        """Y_b (rows, n, base)."""
+        Y = np.empty((len(q), self.tree.size(), PARAMETERS * self.tree.size()))
+        q, dq, ddq = (np.ascontiguousarray(one) for one in (q, dq, ddq))
+        regressor(*self.tree, q, dq, ddq, Y)
+        return np.ascontiguousarray(Y[:, :, self.projection.columns])
+
+    def others(self, q: Floats, dq: Floats, ddq: Floats, load: Floats, reach: Floats) -> list[tuple[int, int, Floats]]:
+        """What of F is not zero: (joint, index of the term, column (rows,)).
+
+        load: (rows, n) N·m (N); reach: (n,) rad/s (m/s), beyond which a law that is not linear in speed stays as it is.
+        """
+        found: list[tuple[int, int, Floats]] = []
+        k = 0
+        for j, law in enumerate(self._friction):
+            speed = dq[:, j] if self.laws[j].kind == DEFAULT.kind else np.clip(dq[:, j], -reach[j], reach[j])
+            columns = law.columns(q[:, j], speed, load[:, j], law.start)
+            for column in (*columns.T, np.ones(len(q)), ddq[:, j])[: self.count_of(j)]:
+                found.append((j, k, np.ascontiguousarray(column)))
+                k += 1
+        for one in self.robot.couplings:
+            i, j = self.robot.names.index(one.first), self.robot.names.index(one.second)
+            together = dq[:, i] + one.ratio * dq[:, j]
+            law = DEFAULT.law(Axis.ROTARY)
+            for column in law.columns(q[:, i], together, load[:, i], law.start).T:
+                found += [(i, k, column), (j, k, one.ratio * column)]
+                k += 1
+        for name, spring in self.robot.counterbalances.items():
+            j = self.robot.names.index(name)
+            for column in spring.columns(q[:, j]).T:
+                found.append((j, k, column))
+                k += 1
+        return found
+
+    def torque(self, parameters: Floats, q: Floats, dq: Floats, ddq: Floats) -> Floats:
+        """Of the rigid body alone, from standard parameters (n, 10): (rows, n)."""
+        n = self.tree.size()
+        tau, wrench = np.empty((len(q), n)), np.empty((len(q), n, WRENCH))
+        q, dq, ddq, parameters = (np.ascontiguousarray(one) for one in (q, dq, ddq, parameters))
+        newton_euler(*self.tree, q, dq, ddq, parameters, np.zeros((0, n, WRENCH)), tau, wrench)
+        return tau
+
+    def link_prior(self) -> tuple[Floats, Floats]:
+        """Standard parameters π0 (10 n,) and their covariance (10 n, 10 n): the pullback metric at the floored CAD."""
+        n = self.tree.size()
+        spread = GUESSED_SPREAD if self.robot.guessed else SPREAD
+        mean = np.array([floored(one) for one in self.robot.parameters])
+        covariance = np.zeros((PARAMETERS * n, PARAMETERS * n))
+        for i in range(n):
+            part = slice(PARAMETERS * i, PARAMETERS * (i + 1))
+            covariance[part, part] = spread**2 * np.linalg.inv(metric(mean[i]))
+        return mean.ravel(), covariance
+
+    def prior(self, torque: Floats, column: Floats) -> tuple[Floats, Floats]:
+        """Mean (size,) and covariance (size, size) of θ.
+
+        torque: (n,) rms of each joint's torque; column: (terms,) rms of each term's column on its first joint.
+        """
+        mean, covariance = np.zeros(self.size), np.zeros((self.size, self.size))
+        links, spread = self.link_prior()
+        G = self.projection.G
+        mean[: self.base], covariance[: self.base, : self.base] = G @ links, G @ spread @ G.T
+        for k, term in enumerate(self.terms):
+            place = self.base + k
+            deviation = term.spread
+            if math.isnan(deviation):
+                deviation = term.share * torque[term.joints[0]] / max(column[k], 1e-12)
+            mean[place], covariance[place, place] = term.nominal, max(deviation, 1e-12) ** 2
+        return mean, covariance
+
+    def standard(self, base: Floats) -> Floats:
+        """The most likely standard parameters (n, 10) that give these base parameters, by the links' prior."""
+        mean, spread = self.link_prior()
+        G = self.projection.G
+        gain = spread @ G.T @ np.linalg.inv(G @ spread @ G.T)
+        return np.asarray(mean + gain @ (base - G @ mean)).reshape(-1, PARAMETERS)
+
+    def law_of(self, j: int) -> FrictionLaw:
+        """The friction law of a joint."""
+        return self._friction[j]
+
+    def count_of(self, j: int) -> int:
+        """How many terms are joint j's own: its law's, the offset, the rotor."""
+        return len(self._friction[j].parameters) + 1 + self._rotor(j)
+
+    def _rotor(self, j: int) -> bool:
+        return self.robot.joints[j].rotor > 0
+
+    def _terms(self) -> list[Term]:
+        robot = self.robot
+        found = []
+        for j, (joint, law) in enumerate(zip(robot.joints, self._friction, strict=True)):
+            found += [
+                Term(f"{one.name}.{joint.name}", one.unit, (j,), one.low, 0.0, math.nan, 1.0) for one in law.parameters
+            ]
+            found.append(Term(f"offset.{joint.name}", joint.axis.effort, (j,), -math.inf, 0.0, math.nan, OFFSET))
+            if joint.rotor > 0:
+                spread = NOMINAL * joint.rotor
+                found.append(Term(f"rotor.{joint.name}", joint.axis.inertia, (j,), 0.0, joint.rotor, spread, 1.0))
+        for pair in robot.couplings:
+            places = (robot.names.index(pair.first), robot.names.index(pair.second))
+            for kept in DEFAULT.law(Axis.ROTARY).parameters:
+                name = f"{kept.name}.{pair.first}+{pair.second}"
+                found.append(Term(name, kept.unit, places, 0.0, 0.0, math.nan, 1.0))
+        for name, spring in robot.counterbalances.items():
+            j = robot.names.index(name)
+            for word, unit, nominal in spring.names():
+                spread = NOMINAL * nominal if nominal > 0 else math.nan
+                found.append(Term(f"{word}.{name}", unit, (j,), 0.0, nominal, spread, 1.0))
+        return found

@@ -1,0 +1,150 @@
+"""A whole robot from recordings: the friction law, θ, physical links, and how far each is to be trusted."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.models.friction import AnyFriction
+from estimators.models.robots.description import Robot
+from estimators.models.robots.identified import IdentifiedRobot
+from estimators.models.robots.whole_robot import WholeRobot
+from estimators.offline.entropic import entropic
+from estimators.offline.law_choice import Verdict, choose
+from estimators.offline.least_squares import ordinary, reweighted, weighted
+from estimators.offline.robot_fit import Fit, fit, relative_error
+from estimators.offline.robot_motion import MotionError, Piece
+from estimators.offline.robot_rows import RobotRows, build, joined
+from estimators.offline.untold import Untold, untold
+from estimators.quantities import Floats
+
+
+class Judged(NamedTuple):
+    """A prediction beside what was measured, rows of 50 Hz."""
+
+    rows: RobotRows
+    predicted: Floats  # (rows, n); NaN where nothing can be said
+    outside: NDArray[np.bool_]  # (rows, n) faster than the friction law may be used at
+
+    @property
+    def error(self) -> float:
+        """% of the torque, over all joints."""
+        return relative_error(self.rows.y, self.predicted)
+
+    @property
+    def inside(self) -> float:
+        """The same without what is outside of the model's validity."""
+        return relative_error(self.rows.y, np.where(self.outside, np.nan, self.predicted))
+
+    @property
+    def rmse(self) -> Floats:
+        """(n,) N·m (N)."""
+        return np.asarray(np.sqrt(np.nanmean((self.rows.y - self.predicted) ** 2, axis=0)))
+
+    @property
+    def relative(self) -> Floats:
+        """(n,) %."""
+        wrong = np.nanmean((self.rows.y - self.predicted) ** 2, axis=0)
+        size = np.nanmean(np.where(np.isfinite(self.predicted), self.rows.y, np.nan) ** 2, axis=0)
+        return np.asarray(100.0 * np.sqrt(wrong / np.maximum(size, 1e-300)))
+
+
+class Identification(NamedTuple):
+    """Everything that `jointwatch identify` tells."""
+
+    found: IdentifiedRobot
+    fit: Fit
+    train: Judged
+    validation: Judged  # the training rows, each predicted by the other blocks
+    tests: list[Judged]
+    verdicts: list[Verdict]
+    law: str
+    rivals: dict[str, dict[str, float]]  # method → {"train": %, "test": %}
+    untold: list[Untold]
+
+    @property
+    def test(self) -> Judged | None:
+        """All tests as one."""
+        if not self.tests:
+            return None
+        return Judged(
+            joined([one.rows for one in self.tests]),
+            np.concatenate([one.predicted for one in self.tests]),
+            np.concatenate([one.outside for one in self.tests]),
+        )
+
+
+def identify(
+    robot: Robot,
+    train: list[Piece],
+    tests: list[list[Piece]],
+    laws: tuple[AnyFriction, ...] | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Identification:
+    """Learn from `train` alone and judge on `tests`.
+
+    laws: to be tried beside the default, all of the catalogue if None. Raises MotionError where nothing moves.
+    """
+    model = WholeRobot(robot)
+    choice = choose(model, train, laws, say)
+    if not choice.rows.moves.any():
+        raise MotionError(["no joint moves in what is to be learnt from"])
+    say("identifying")
+    model, rows = (model if choice.laws == model.laws else WholeRobot(robot, choice.laws)), choice.rows
+    found = fit(model, rows)
+    speed = np.abs(rows.dq).max(axis=0)
+    say("physical links")
+    physical = entropic(model, rows, found)
+    learnt = IdentifiedRobot(
+        robot,
+        model.laws,
+        found.theta,
+        found.covariance,
+        found.prior,
+        found.prior_covariance,
+        found.variance,
+        found.correlation,
+        speed,
+        rows.q.min(axis=0),
+        rows.q.max(axis=0),
+        model.standard(found.theta[: model.base]),
+        physical.parameters,
+        choice.loading,
+        {},
+    )
+    reach = learnt.reach()
+    judged = []
+    for number, test in enumerate(tests):
+        say(f"test {number + 1} of {len(tests)}")
+        held = build(model, test, choice.loading, reach)
+        judged.append(Judged(held, held.predicted(found.theta), np.abs(held.dq) > reach))
+    within = np.zeros(rows.y.shape, np.bool_)
+    say("least squares for comparison")
+    return Identification(
+        learnt,
+        found,
+        Judged(rows, rows.predicted(found.theta), within),
+        Judged(rows, choice.predicted, within),
+        judged,
+        choice.verdicts,
+        model.laws[0].kind,
+        _rivals(rows, [one.rows for one in judged]),
+        untold(found.covariance, found.prior_covariance, model.short),
+    )
+
+
+def _rivals(rows: RobotRows, tests: list[RobotRows]) -> dict[str, dict[str, float]]:
+    """Errors of plain, weighted and reweighted least squares on the same columns, without any prior."""
+    X, y = rows.X[rows.moves], rows.y[rows.moves]
+    plain = ordinary(X, y)
+    full = weighted(X, y, plain)
+    solutions = {"ordinary": plain, "weighted": full, "reweighted": reweighted(X, y, full)}
+    found = {}
+    for name, solution in solutions.items():
+        theta = solution.theta
+        found[name] = {"train": relative_error(rows.y, rows.predicted(theta))}
+        if tests:
+            measured = np.concatenate([one.y for one in tests])
+            found[name]["test"] = relative_error(measured, np.concatenate([one.predicted(theta) for one in tests]))
+    return found

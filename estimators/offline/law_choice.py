@@ -1,0 +1,166 @@
+"""Which friction law a whole robot gets: the default, unless blocked cross-validation finds another clearly better.
+
+The recording is cut into blocks of time; each is predicted by what the others teach, a second on either side of it left
+out. A law beyond the default must beat it in a one-sided t-test of the differences between blocks, at 5 % over all laws
+tried, and halve the squared error: blocks of one recording share its positions, warmth and load, and flatter what fits
+these (a fifth less error inside a recording has been none in another). Nonlinear parameters are searched on a lattice
+first, joint by joint, with the links as the default found them.
+"""
+
+import itertools
+from collections.abc import Callable
+from typing import Final, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t
+
+from estimators.models.friction import AnyFriction
+from estimators.models.friction.base import FrictionLaw
+from estimators.models.robots.identified import REACH
+from estimators.models.robots.whole_robot import DEFAULT, WholeRobot
+from estimators.offline.robot_fit import fit, sums
+from estimators.offline.robot_motion import Piece
+from estimators.offline.robot_rows import RobotRows, build
+from estimators.quantities import Floats
+
+BLOCKS: Final = 6
+GUARD: Final = 1.0  # s on either side of a block that do not teach; half a block where that is less
+DOUBT: Final = 0.05  # chance that any of the laws tried is taken though none is better
+SQUARES: Final = 0.5  # of the default's squared error, below which a law is worth it
+LATTICE: Final = 5  # values of each nonlinear parameter
+
+
+class Verdict(NamedTuple):
+    """One law under cross-validation."""
+
+    law: str
+    error: float  # % of the torque, over all blocks
+    difference: float  # default − this, mean over blocks of the squared relative error
+    deviation: float  # of that mean
+
+
+class Choice(NamedTuple):
+    """The law of every joint, and how the others did."""
+
+    laws: tuple[AnyFriction, ...]
+    verdicts: list[Verdict]
+    predicted: Floats  # (rows, n) by what the other blocks teach; NaN where too little is left of them
+    rows: RobotRows  # with the chosen law
+    loading: Floats  # (n, 10) standard parameters of the rigid body that loads the friction
+
+
+def candidates() -> tuple[AnyFriction, ...]:
+    """Every law of the catalogue as it is by default, but for the default itself."""
+    union = get_args(get_args(AnyFriction)[0])
+    return tuple(kind() for kind in union if kind().kind != DEFAULT.kind)
+
+
+def choose(
+    model: WholeRobot, pieces: list[Piece], others: tuple[AnyFriction, ...] | None, say: Callable[[str], None]
+) -> Choice:
+    """Cross-validate; others: laws to try beside the default, all of the catalogue if None."""
+    say("friction law: default")
+    rows = build(model, pieces)
+    found = fit(model, rows)
+    blocks = _blocks(rows)
+    predicted, losses = _validated(model, rows, blocks)
+    parameters = model.standard(found.theta[: model.base])
+    verdicts = [Verdict(DEFAULT.kind, _error(rows, predicted), 0.0, 0.0)]
+    best = Choice(model.laws, verdicts, predicted, rows, parameters)
+    gain = 0.0
+    if len(losses) < 3:
+        return best
+    rigid = rows.y - rows.X[:, :, : model.base] @ found.theta[: model.base]
+    load = rows.y - rigid
+    tried = candidates() if others is None else others
+    errors = float(t.ppf(1.0 - DOUBT / max(len(tried), 1), len(losses) - 1))
+    for law in tried:
+        say(f"friction law: {law.kind}")
+        laws = tuple(_searched(law, model, rows, rigid, load, j) for j in range(rows.y.shape[1]))
+        trial = WholeRobot(model.robot, laws)
+        reach = REACH * np.abs(rows.dq).max(axis=0)
+        columns = build(trial, pieces, parameters, reach)
+        other, lost = _validated(trial, columns, blocks)
+        better = losses - lost
+        deviation = float(better.std(ddof=1) / np.sqrt(len(better)))
+        verdicts.append(Verdict(law.kind, _error(rows, other), float(better.mean()), deviation))
+        enough = max(errors * deviation, gain, (1.0 - SQUARES) * float(losses.mean()))
+        if better.mean() > enough:
+            gain = float(better.mean())
+            best = Choice(laws, verdicts, other, columns, parameters)
+    return best
+
+
+def _blocks(rows: RobotRows) -> NDArray[np.int64]:
+    """Number of the block of every row, of equal lengths over all pieces: (rows,)."""
+    return (np.arange(len(rows.y)) * BLOCKS // max(len(rows.y), 1)).astype(np.int64)
+
+
+def _validated(model: WholeRobot, rows: RobotRows, blocks: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """Every row predicted by the other blocks, and each block's squared relative error."""
+    predicted, whole_sums = np.full_like(rows.y, np.nan), sums(rows.part(rows.moves))
+    for block in range(BLOCKS):
+        held = blocks == block
+        if not held.any():
+            continue
+        apart = ~held
+        for piece in np.unique(rows.piece[held]):
+            mine = held & (rows.piece == piece)
+            first, last = rows.time[mine].min(), rows.time[mine].max()
+            guard = min(GUARD, 0.5 * (last - first))
+            near = (rows.time > first - guard) & (rows.time < last + guard)
+            apart &= ~(near & (rows.piece == piece))
+        taught = rows.part(apart)
+        if taught.moves.sum() * rows.y.shape[1] < model.size:
+            continue
+        left = whole_sums.without(sums(rows.part(rows.moves & ~apart)))
+        predicted[held] = rows.X[held] @ fit(model, taught, known=left).theta
+    whole = float(np.nanmean((rows.y**2).sum(axis=1)))
+    lost = [
+        float(np.nansum((rows.y - predicted)[blocks == block] ** 2) / (blocks == block).sum() / whole)
+        for block in range(BLOCKS)
+        if np.isfinite(predicted[blocks == block]).any()
+    ]
+    return predicted, np.array(lost)
+
+
+def _error(rows: RobotRows, predicted: Floats) -> float:
+    known = np.isfinite(predicted)
+    length = float(np.linalg.norm(rows.y[known]))
+    return 100.0 * float(np.linalg.norm((rows.y - predicted)[known])) / length if length > 0 else float("nan")
+
+
+def _searched(
+    law: AnyFriction, model: WholeRobot, rows: RobotRows, target: Floats, load: Floats, j: int
+) -> AnyFriction:
+    """The law with the η of a lattice that explains best what the links leave of joint j's torque."""
+    found = law.law(model.robot.joints[j].axis)
+    if not found.nonlinear:
+        return law
+    grids = [np.geomspace(max(one.low, 1e-3), one.high, LATTICE) for one in found.nonlinear]
+    moves, best, chosen = rows.moves, np.inf, law
+    for eta in itertools.product(*grids):
+        lost = _left(found, rows, target, load, j, np.array(eta), moves)
+        if lost < best:
+            best = lost
+            update = {one.name: float(value) for one, value in zip(found.nonlinear, eta, strict=True)}
+            chosen = law.model_copy(update=update)
+    return chosen
+
+
+def _left(
+    law: FrictionLaw,
+    rows: RobotRows,
+    target: Floats,
+    load: Floats,
+    j: int,
+    eta: Floats,
+    moves: NDArray[np.bool_],
+) -> float:
+    columns = law.columns(rows.q[moves, j], rows.dq[moves, j], load[moves, j], eta)
+    A = np.column_stack([columns, np.ones(len(columns))])
+    length = np.linalg.norm(A, axis=0)
+    A = A / np.where(length > 0, length, 1.0)
+    theta = np.linalg.solve(A.T @ A + 1e-6 * np.eye(A.shape[1]), A.T @ target[moves, j])
+    return float(((target[moves, j] - A @ theta) ** 2).sum())

@@ -1,0 +1,127 @@
+"""A recording of a whole robot as rows: one time for all joints, one zero-phase filter for position and torque.
+
+Position and torque go through the same low-pass (Butterworth of order 4, forwards and backwards), speed and
+acceleration are the filtered position's; whatever is not linear in the motion is formed at the full rate and then goes
+through that low-pass too. Where the recording has a gap it is cut: nothing is filtered across. Rows follow at 50 Hz,
+but for the first and last 0.3 s, in which the low-pass has not settled (to 0.3 %).
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+from scipy.signal import butter, sosfiltfilt
+
+from estimators.quantities import Floats
+
+CUTOFF: Final = 8.0  # Hz
+ORDER: Final = 4
+RATE: Final = 50.0  # Hz, of rows
+LOWEST_RATE: Final = 2.5 * CUTOFF  # Hz, of a recording: below it the low-pass cannot be made
+GAP: Final = 5.0  # median steps, and at least GAP_SECONDS, after which a recording is cut
+GAP_SECONDS: Final = 0.1
+EDGE: Final = 0.3  # s at either end of a piece that give no rows
+SHORTEST: Final = 1.0  # s of a piece that is worth rows
+
+
+class MotionError(Exception):
+    """A recording that cannot be used; `problems` holds every mistake, one sentence each."""
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        super().__init__("\n".join(problems))
+
+
+class Piece(NamedTuple):
+    """Part of a recording without gaps, filtered, at its full rate: (samples, n) each."""
+
+    rate: float  # Hz
+    q: Floats
+    dq: Floats
+    ddq: Floats
+    tau: Floats
+    at: Floats  # (rows,) where the rows sit, in samples
+    time: Floats  # (rows,) s, on the recording's clock
+
+    def rows(self, values: Floats) -> Floats:
+        """Filtered values (samples, …) at the rows' instants."""
+        low = np.minimum(self.at.astype(np.int64), len(values) - 2)
+        part = (self.at - low).reshape(-1, *(1,) * (values.ndim - 1))
+        if not part.any():
+            return np.asarray(values[low])
+        return np.asarray(CubicSpline(np.arange(len(values)), values)(self.at))
+
+    def filtered(self, values: Floats) -> Floats:
+        """Values (samples, …) through the same low-pass as position and torque."""
+        return _low_pass(values, self.rate)
+
+
+def pieces(time: Floats, q: Floats, tau: Floats, words: str = "") -> list[Piece]:
+    """The pieces of one recording: time (samples,) s, q (samples, n) rad or m, tau (samples, n) N·m or N.
+
+    Raises MotionError where time does not advance, nothing moves, or nothing long enough is left; `words` goes before.
+    """
+    problems = []
+    finite = np.isfinite(time) & np.isfinite(q).all(axis=1) & np.isfinite(tau).all(axis=1)
+    time, q, tau = time[finite], q[finite], tau[finite]
+    if len(time) < 2:
+        raise MotionError([f"{words}found {len(time)} samples with every channel in them"])
+    steps = np.diff(time)
+    back = int((steps < 0).sum())
+    if back:
+        problems.append(f"{words}time runs backwards {back} times, first after {time[np.argmax(steps < 0)]:.6g} s")
+    still = int((steps == 0).sum())
+    if still > 0.5 * len(steps):
+        problems.append(f"{words}time stands still: {still} of {len(steps)} samples have the time of the one before")
+    if problems:
+        raise MotionError(problems)
+    fresh = np.concatenate([[True], steps > 0])
+    time, q, tau = time[fresh], q[fresh], tau[fresh]
+    steps = np.diff(time)
+    step = float(np.median(steps))
+    if 1.0 / step < LOWEST_RATE:
+        raise MotionError(
+            [f"{words}expected at least {LOWEST_RATE:g} samples a second, found {1.0 / step:.3g}: is the time in s?"]
+        )
+    if step < 1e-6:
+        raise MotionError([f"{words}found {1.0 / step:.3g} samples a second: is the time in s?"])
+    cuts = np.flatnonzero(steps > max(GAP * step, GAP_SECONDS)) + 1
+    parts = np.split(np.arange(len(time)), cuts)
+    long = [part for part in parts if len(part) > 1 and time[part[-1]] - time[part[0]] >= SHORTEST]
+    found = [_piece(time[part], q[part], tau[part]) for part in long]
+    if not found:
+        raise MotionError([f"{words}found no {SHORTEST:g} s without a gap of {max(GAP * step, GAP_SECONDS):.3g} s"])
+    return found
+
+
+def _piece(time: Floats, q: Floats, tau: Floats) -> Piece:
+    """On an even grid, filtered."""
+    seconds = time[-1] - time[0]
+    rate = (len(time) - 1) / seconds
+    grid = np.linspace(time[0], time[-1], len(time))
+    if np.abs(grid - time).max() > 1e-6 / rate:
+        q, tau = (_even(time, one, grid) for one in (q, tau))
+    q, tau = _low_pass(q, rate), _low_pass(tau, rate)
+    spline = CubicSpline(np.arange(len(grid)), q)
+    at = np.arange(np.ceil(EDGE * rate), len(grid) - 1 - EDGE * rate, max(rate / RATE, 1.0))
+    nearest = np.round(at)
+    if np.abs(at - nearest).max() < 0.05:  # samples of the recording themselves
+        at = np.minimum(nearest, len(grid) - 1.0)
+    knots = np.arange(len(grid), dtype=np.float64)
+    return Piece(rate, q, spline(knots, 1) * rate, spline(knots, 2) * rate**2, tau, at, time[0] + at / rate)
+
+
+def _even(time: Floats, values: Floats, grid: Floats) -> Floats:
+    return np.column_stack([np.interp(grid, time, one) for one in values.T])
+
+
+def _low_pass(values: Floats, rate: float) -> Floats:
+    sections = butter(ORDER, CUTOFF, fs=rate, output="sos")
+    ends = min(len(values) - 1, int(rate))
+    return np.asarray(sosfiltfilt(sections, values, axis=0, padlen=ends))
+
+
+def moving(dq: Floats, slow: float) -> NDArray[np.bool_]:
+    """Rows in which some joint exceeds `slow` rad/s (m/s): (rows,)."""
+    return np.asarray((np.abs(dq) > slow).any(axis=1))

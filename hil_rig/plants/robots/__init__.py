@@ -1,0 +1,1 @@
+"""Robots whose joints pull on each other: one simulation, an axis a joint."""

@@ -1,0 +1,116 @@
+"""One simulation of a whole arm, and its axes: each a joint that is sampled like any other."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from hil_rig.messages import Message
+from hil_rig.plants.base import Floats, Jump, Parameters, RigError, Role
+from hil_rig.plants.robots.dynamics import body
+
+PAYLOAD: Final = {"mass": 0.0, "x": 0.0, "y": 0.0, "z": 0.0, "gyration": 0.06}  # kg, m in the last link's frame
+
+
+class Axis:
+    """A joint of an arm: what the whole simulation says of it."""
+
+    def __init__(self, arm: "Arm", node: int, messages: tuple[Message, ...], roles: Mapping[str, Role]) -> None:
+        self.rate = arm.rate
+        self.messages = messages
+        self.roles = roles
+        self.model: Mapping[str, Any] = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
+        self._arm, self._node, self._taken = arm, node, 0
+
+    def rows(self, count: int) -> Floats:
+        """(count, fields) in SI."""
+        found = self._arm.samples(self._taken, count, self._node)
+        self._taken += count
+        return found
+
+    def times(self) -> Floats | None:
+        """Without end."""
+        return None
+
+    def truth(self) -> Mapping[str, float]:
+        """None that a rigid joint by itself could have: the joints pull on each other."""
+        return {}
+
+    def parameters(self) -> Mapping[str, float]:
+        """Of this joint, as they are now; of the last one also the payload."""
+        own = f"joint{self._node}."
+        now = self._arm.parameters.as_dict()
+        mine = {name.removeprefix(own): value for name, value in now.items() if name.startswith(own)}
+        last = self._node == self._arm.joints
+        return mine | ({name: value for name, value in now.items() if name.startswith("payload.")} if last else {})
+
+
+class Arm:
+    """Parameters, their jumps, the payload, and the samples that not every axis has asked for yet."""
+
+    def __init__(
+        self,
+        rate: float,
+        joints: Sequence[Mapping[str, float]],
+        links: Floats,
+        jumps: Sequence[Jump],
+        groups: Mapping[str, Sequence[str]],
+    ) -> None:
+        """joints: parameters of each. groups: names of several parameters of one joint. Raises RigError."""
+        self.rate, self.joints = rate, len(joints)
+        names = [f"joint{node}" for node in range(1, self.joints + 1)]
+        values = {f"{name}.{key}": value for name, own in zip(names, joints, strict=True) for key, value in own.items()}
+        values |= {f"payload.{key}": value for key, value in PAYLOAD.items()}
+        every = {key: [f"{name}.{key}" for name in names] for key in joints[0]}
+        one = {f"{name}.{group}": [f"{name}.{key}" for key in keys] for name in names for group, keys in groups.items()}
+        whole = {group: [f"{name}.{key}" for name in names for key in keys] for group, keys in groups.items()}
+        self.parameters = Parameters(values, rate, jumps, every | one | whole)
+        self._links, self._size = links, len(values) - len(PAYLOAD)
+        self._rows: Floats = np.empty((0, self.joints, 0))
+        self._first = 0  # sample of the first row that is kept
+        self._asked = [0] * self.joints
+
+    def link_parameters(self) -> Floats:
+        """Of all links, (joints, LINK), the payload in the last."""
+        mass, x, y, z, gyration = self.parameters.values[self._size :]
+        carried = body(mass, np.array([x, y, z]), mass * gyration**2 * np.eye(3))
+        links = self._links.copy()
+        links[-1] += carried
+        return links
+
+    def samples(self, first: int, count: int, node: int) -> Floats:
+        """Rows of one axis from its sample `first` on, (count, fields)."""
+        missing = first + count - self._first - len(self._rows)
+        if missing > 0:
+            parts = [self._rows] if self._rows.size else []
+            self._rows = np.concatenate([*parts, self.measured(self.exact(missing))])
+        self._asked[node - 1] = first + count
+        found: Floats = self._rows[first - self._first : first - self._first + count, node - 1].copy()
+        done = min(self._asked) - self._first
+        if done > 0:
+            self._rows, self._first = self._rows[done:], self._first + done
+        return found
+
+    def exact(self, count: int) -> Floats:
+        """The next samples of all axes without sensors, (count, joints, quantities), for programs that need no wire."""
+        parts = []
+        while count > 0:
+            stretch = self.parameters.next_stretch(count)
+            values = self.parameters.values[: self._size].reshape(self.joints, -1)
+            parts.append(self.simulate(values, self.link_parameters(), stretch))
+            count -= stretch
+        return np.concatenate(parts)
+
+    def simulate(self, values: Floats, links: Floats, count: int) -> Floats:
+        """(count, joints, quantities) while parameters (joints, parameters) and links (joints, LINK) hold."""
+        raise NotImplementedError
+
+    def measured(self, exact: Floats) -> Floats:
+        """What the sensors make of it, (count, joints, fields of all messages of an axis) in SI."""
+        raise NotImplementedError
+
+
+def exactly(joints: int, wanted: int) -> None:
+    """Raises RigError when a robot is asked to have another number of joints."""
+    if joints != wanted:
+        raise RigError(f"expected --joints {wanted} or none: this robot has as many, found {joints}")
