@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --con
 # a file stays with one worker, since its tests share services and kernels; what takes longest begins (tests/conftest.py)
 WORKERS := --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-slow check compiled interpreted bench chaos fuzz soak clean help
+.PHONY: demo test test-slow check compiled interpreted bench chaos fuzz soak docs clean help
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -46,6 +46,9 @@ fuzz: $(VENV)/test.stamp  ## 500 configurations and 20,000 files that nobody wou
 soak: $(VENV)/test.stamp  ## seven joints for HOURS (1), and what is left then
 	$(BIN)/python -m hil_rig.commands.soak --hours $(or $(HOURS),1)
 
+docs: $(VENV)/docs.stamp  ## the documentation as a site, with the API, in build/site
+	$(BIN)/mkdocs build --strict --config-file docs/site.yml --site-dir $(CURDIR)/build/site
+
 clean:  ## remove the environment and everything generated
 	rm -rf $(VENV) *.egg-info build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 	find daq drivers estimators hil_rig tests -name __pycache__ -prune -exec rm -rf {} +
@@ -64,6 +67,10 @@ $(VENV)/live.stamp: $(VENV)/run.stamp
 
 $(VENV)/test.stamp: $(VENV)/run.stamp
 	$(PIP) --editable '.[test]'
+	@touch $@
+
+$(VENV)/docs.stamp: $(VENV)/run.stamp
+	$(PIP) --editable '.[docs]'
 	@touch $@
 
 $(VENV)/bench.stamp: $(VENV)/test.stamp

@@ -70,7 +70,7 @@ const TELL = {
   transient: (joint) => ["changed", 1, brief(joint.reasons), "Wait: the last good values stand. If it does not end: a collision, another load, a slipping brake?"],
   drifting: (joint) => {
     const found = drifts(joint), worst = found[0];
-    const texts = found.map((one) => `${readable(one.name)} ${format.drift(one)}`);
+    const texts = found.map((one) => `${readable(one.name)} ${format.drift(one).replace(" %", "\u00a0%")}`);
     return [texts[0], Math.abs(worst.change) || 0, [listed(texts.length > 3 ? [...texts.slice(0, 3), `${texts.length - 3} more`] : texts)], first(WEAR, worst.name, "Compare its friction curve with the baseline's.")];
   },
   waiting: (joint) => ["no data yet", 0, brief(joint.reasons), "Is the drive on? Acquisition shows what comes."],

@@ -73,7 +73,7 @@ function frame() {
   const local = performance.now();
   if (local - written > WORDS) {
     written = local;
-    const now = robot.now(local);
+    const now = robot.clock(local);
     robot.judge(now);
     view.words(robot, now, header(local) !== "live");
   }

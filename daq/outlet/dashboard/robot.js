@@ -128,10 +128,12 @@ export class Robot {
     this.newest = null; // Unix s that the newest update speaks of
     this.heard = null; // local ms at which the newest update came
     this.offset = null; // s from the local clock to the updates' time
+    this.told = null; // the service's own clock, Unix s, and when we heard it, local ms
   }
 
   absorb(message, local) {
     if (message.snapshot) this.begin(message);
+    this.told = [message.now, local];
     for (const [name, told] of Object.entries(message.joints)) {
       const joint = this.joints.get(name);
       if (!joint) continue;
@@ -186,6 +188,9 @@ export class Robot {
     // follow slowly, so that jitter of the network does not shake the plots
     this.offset = this.offset === null || Math.abs(offset - this.offset) > 1 ? offset : this.offset + 0.05 * (offset - this.offset);
   }
+
+  // the service's clock now: events carry its time, also while no update comes
+  clock(local) { return this.told === null ? Date.now() / 1000 : this.told[0] + (local - this.told[1]) / 1000; }
 
   // the right edge of every plot: it stops shortly after the last update, so that the last moments stay in view
   now(local) {

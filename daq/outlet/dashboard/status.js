@@ -1,6 +1,6 @@
 // The strip that points: the worst joints in large letters, every joint as a chip, and what happened on one time line.
 
-import { trouble, worstFirst } from "./condition.js";
+import { listed, trouble, worstFirst } from "./condition.js";
 import { CurvePlot } from "./curves.js";
 import { element, mark, write } from "./elements.js";
 import * as format from "./format.js";
@@ -8,6 +8,7 @@ import { PhasePill } from "./page.js";
 import { TimeLine } from "./timeline.js";
 
 const HEADLINES = 3;
+const NAMED = 3; // joints in one headline
 const LANES = 5;
 
 // Which joint, how bad, since when, what to do; for a drift the friction curve beside its baseline.
@@ -25,18 +26,20 @@ class Headline {
       element("div", { class: "words" }, element("header", {}, this.name, this.pill.node, this.since), this.what, this.todo), this.picture);
   }
 
-  show(joint, now) {
-    this.joint = joint;
+  // joints that have the same; all: how many there are
+  show(joints, now, all) {
+    const joint = this.joint = joints?.[0];
     this.node.hidden = !joint;
     if (!joint) return;
-    const { key, lines, since, todo } = joint.condition;
+    const { key, lines, todo } = joint.condition;
+    const since = Math.min(...joints.map((one) => one.condition.since ?? Infinity));
     mark(this.node, "phase", key);
     mark(this.node, "headline", joint.name);
-    write(this.name, joint.name);
+    write(this.name, named(joints, all));
     this.name.setAttribute("href", `#/joint/${encodeURIComponent(joint.name)}`);
     this.pill.update(key);
     write(this.what, lines.join("; "));
-    write(this.since, since ? `since ${format.clock(since)}, ${format.duration(Math.max(1, now - since))}` : "");
+    write(this.since, Number.isFinite(since) ? `since ${format.clock(since)}, ${format.duration(Math.max(1, now - since))}` : "");
     write(this.todo, todo);
     mark(this.node, "curve", String(key === "drifting" && Boolean(joint.laws.friction && joint.laws.friction_baseline)));
   }
@@ -44,6 +47,23 @@ class Headline {
   draw() {
     if (this.joint && this.node.dataset.curve === "true") this.plot.draw([], [], 0, this.joint.laws.friction, this.joint.laws.friction_baseline);
   }
+}
+
+function named(joints, all) {
+  if (joints.length === all && all > 1) return `All ${all} joints`;
+  const names = joints.map((joint) => joint.name);
+  return listed(names.length > NAMED + 1 ? [...names.slice(0, NAMED), `${names.length - NAMED} more`] : names);
+}
+
+// Joints that fell to the same cause at once are one piece of news, not seven.
+function news(joints) {
+  const groups = new Map();
+  for (const joint of joints) {
+    const { key, lines, todo } = joint.condition;
+    const cause = key === "faulted" ? `${key} ${todo} ${lines.join().replace(/[\d.]+/g, "#")}` : joint.name;
+    groups.set(cause, [...(groups.get(cause) ?? []), joint]);
+  }
+  return [...groups.values()];
 }
 
 class Chip {
@@ -95,10 +115,10 @@ export class StatusStrip {
     if (order !== this.order) {
       this.order = order;
       this.list.replaceChildren(...sorted.map((joint) => this.chips.get(joint).node));
-      this.shown = troubled.slice(0, HEADLINES);
     }
-    this.headlines.forEach((one, i) => one.show(this.shown[i], now));
-    this.all.hidden = this.shown.length > 0 && !stale;
+    const shown = news(troubled).slice(0, HEADLINES);
+    this.headlines.forEach((one, i) => one.show(shown[i], now, this.joints.length));
+    this.all.hidden = shown.length > 0 && !stale;
     if (!this.all.hidden) {
       const [key, text, todo] = summary(this.joints, stale);
       mark(this.all, "phase", key);

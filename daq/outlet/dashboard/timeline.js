@@ -45,7 +45,7 @@ export class TimeLine {
     const key = `${lively.map((joint) => `${joint.name} ${joint.condition.key} ${told.get(joint).length} ${told.get(joint).at(-1)?.timestamp}`).join()} ${span} ${Math.floor(now / Math.max(1, span / 600))}`;
     if (key === this.key) return;
     this.key = key;
-    const place = (time) => `${(100 * Math.max(0, 1 - (now - time) / span)).toFixed(2)}%`;
+    const place = (time) => `${(100 * Math.min(1, Math.max(0, 1 - (now - time) / span))).toFixed(2)}%`;
     this.lanes.replaceChildren(...lively.map((joint) => this.lane(joint, told.get(joint), now, span, place)));
     this.scale.replaceChildren(...Array.from({ length: TICKS + 1 }, (_, i) => {
       const tick = element("span", {}, ago((span * (TICKS - i)) / TICKS));

@@ -179,8 +179,12 @@ def test_what_happened_stands_on_one_line_of_time(seven: str, open_page: Callabl
     lane = page.locator(".timeline .lane", has_text="wrist_pitch")
     expect(lane.locator('.bar[data-phase="faulted"]')).to_have_count(1, timeout=SOON)
     expect(lane.locator('.event[data-tone="bad"]')).to_have_attribute("title", re.compile("fault: no data for 1.0 s$"))
-    places = "(e) => ['.bar', '.track'].map((name) => e.querySelector(name).getBoundingClientRect().toJSON())"
-    bar, track = lane.evaluate(places)
+    bar, track = page.evaluate(
+        """() => {
+          const lane = [...document.querySelectorAll(".timeline .lane")].find((e) => e.textContent === "wrist_pitch");
+          return [".bar", ".track"].map((name) => lane.querySelector(name).getBoundingClientRect().toJSON());
+        }"""
+    )
     assert bar["right"] == pytest.approx(track["right"], abs=3), "it lasts until now"
     assert track["left"] < bar["left"] < track["right"]
     assert page.locator(".timeline .lane", has_text="elbow").count() == 0, "nothing has happened to it"
