@@ -4,11 +4,10 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-# also run without compiling: a kernel is Python first
-INTERPRETED := $(foreach n,alarm health integrated_procedure refit refit_nnls resample rigid rls signals spikes,tests/estimators/test_$n.py) \
-	$(foreach n,forgetting friction_laws joint_models,tests/contracts/test_$n.py)
+# a file stays with one worker, since its tests share services and kernels; what takes longest begins (tests/conftest.py)
+WORKERS := --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-slow check bench clean help
+.PHONY: demo test test-slow check compiled interpreted bench clean help
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -16,10 +15,15 @@ help:  ## this list
 demo: $(VENV)/live.stamp  ## watch a simulated joint being identified, live, in a browser
 	$(BIN)/jointwatch demo $(DEMO)
 
-test: check  ## lint, types, import rules, then every test (slow ones excepted)
+test: $(VENV)/test.stamp  ## lint, types, import rules, then every test (slow ones excepted)
+	+$(MAKE) --no-print-directory --jobs=3 --output-sync=target compiled check interpreted
+	$(BIN)/python -m pytest -m "not slow" $(WORKERS) $(TEST)
+
+compiled: $(VENV)/test.stamp
 	$(BIN)/jointwatch compile
-	$(BIN)/python -m pytest -m "not slow" $(TEST)
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m "not slow and not compiled" $(INTERPRETED)
+
+interpreted: $(VENV)/test.stamp  # a kernel is Python first: once more without compiling, which needs no kernel on disk
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m "interpreted and not slow and not compiled" tests/estimators tests/contracts
 
 test-slow: $(VENV)/test.stamp  ## the endurance runs
 	$(BIN)/python -m pytest -m slow $(TEST)

@@ -43,7 +43,10 @@ ABOVE: Final = "hil_rig"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if words and (program := COMMANDS.get(words[0], ("daq", ""))[0]).startswith(ABOVE):
+    completing = "_ARGCOMPLETE" in os.environ  # a shell asks what could follow: see docs/editors.md
+    if completing:
+        words = os.environ.get("COMP_LINE", "").split()[1:]
+    if words and not completing and (program := COMMANDS.get(words[0], ("daq", ""))[0]).startswith(ABOVE):
         os.execv(sys.executable, [sys.executable, "-m", program, *words[1:]])
     asked = next((word for word in words if not word.startswith("-")), "")
     parser = argparse.ArgumentParser(prog="jointwatch", description="Know, live, what a robot's joints are doing.")
@@ -54,6 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             found = importlib.import_module(module)
             found.arguments(command)
             command.set_defaults(run=found.run)
+    if completing:
+        importlib.import_module("argcomplete").autocomplete(parser)
     options = parser.parse_args(words)
     code: int = options.run(options)
     return code

@@ -1,5 +1,6 @@
 """Receives the public stream: iterate over (topic, map), each once, and know of every message that went missing."""
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -8,11 +9,20 @@ from typing import Any, Final, Self
 
 import msgpack
 import zmq
+from zmq.utils.monitor import recv_monitor_message
 
 from daq.stream.keys import read_pair, read_public
 
 QUEUE: Final = 100_000  # messages that wait for a busy reader before its own are lost (and counted)
+REFUSALS: Final = zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+BROKEN: Final = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
+MOST_BROKEN: Final = 3  # greetings in a row that the other end broke off: it cannot read ours
+OTHERS: Final = "process/"  # said by the supervisor, whose boot is another one than the core's
 HEARTBEAT, HEARTBEAT_TIMEOUT = 2_000, 6_000  # ms: a publisher that vanished is noticed, then looked for again
+
+
+class RefusedError(ConnectionError):
+    """The service is there and lets us not in; the text says which key is the wrong one."""
 
 
 class Continuity:
@@ -34,7 +44,7 @@ class Continuity:
     def follow(self, topic: str, update: Mapping[str, Any]) -> int:
         """How many messages of this topic are missing just before this one; a restart of the core is no gap."""
         boot, seq = update["boot"], update["seq"]
-        if boot != self._boot:
+        if boot != self._boot and not topic.startswith(OTHERS):
             if self._boot is not None:
                 self.restarts += 1
                 self._past.add(self._boot)
@@ -63,7 +73,8 @@ class Subscriber:
         key: Path | None = None,
         server_key: Path | None = None,
     ) -> None:
-        """topics: prefixes; timeout: s without a message after which the iterator raises TimeoutError (None: never).
+        """topics: prefixes; timeout: s without a message after which the iterator raises TimeoutError (None: never). It
+        raises RefusedError where the service does not let us in.
 
         key, server_key: our .key_secret and the server's .key, where the stream is locked (`jointwatch keys`).
         Raises ValueError for an address that is none, daq.stream.keys.KeyFileError for keys that cannot be used.
@@ -81,8 +92,6 @@ class Subscriber:
         self._socket = self._context.socket(zmq.SUB)
         self._socket.setsockopt(zmq.RCVHWM, QUEUE)
         self._socket.setsockopt(zmq.LINGER, 0)
-        if timeout is not None:
-            self._socket.setsockopt(zmq.RCVTIMEO, round(timeout * 1000))
         self._socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT)
         self._socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT)
         if pair is not None and server is not None:
@@ -91,6 +100,8 @@ class Subscriber:
             self._socket.setsockopt(zmq.CURVE_SERVERKEY, server)
         for topic in topics:
             self._socket.setsockopt_string(zmq.SUBSCRIBE, topic)
+        self._locked, self._broken = pair is not None, 0
+        self._door = self._socket.get_monitor_socket(REFUSALS | BROKEN | zmq.EVENT_HANDSHAKE_SUCCEEDED)
         try:
             self._socket.connect(endpoint)
         except zmq.ZMQError as error:
@@ -107,6 +118,9 @@ class Subscriber:
 
     def close(self) -> None:
         """Leave; idempotent."""
+        if not self._socket.closed:
+            self._socket.disable_monitor()
+            self._door.close(linger=0)
         self._socket.close()
         self._context.term()
 
@@ -126,15 +140,46 @@ class Subscriber:
     def __next__(self) -> tuple[str, dict[str, Any]]:
         while True:
             try:
-                frames = self._socket.recv_multipart()
+                frames = self._socket.recv_multipart(zmq.NOBLOCK)
             except zmq.Again:
-                raise TimeoutError(
-                    f"nothing from {self.endpoint} for {self._timeout:g} s: is the service running?"
-                ) from None
+                self._wait()
+                continue
             message = self._decode(frames)
             if message is not None and not self._continuity.repeats(*message):
                 self.missing = self._continuity.follow(*message)
                 return message
+
+    def _wait(self) -> None:
+        """Until something has come. Raises TimeoutError, RefusedError."""
+        poller = zmq.Poller()
+        poller.register(self._socket, zmq.POLLIN)
+        poller.register(self._door, zmq.POLLIN)
+        deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        while True:
+            left = None if deadline is None else round(max(0.0, deadline - time.monotonic()) * 1000)
+            ready = dict(poller.poll(left))
+            if self._door in ready:
+                self._heed(recv_monitor_message(self._door)["event"])
+            elif self._socket in ready:
+                return
+            else:
+                raise TimeoutError(f"nothing from {self.endpoint} for {self._timeout:g} s: is the service running?")
+
+    def _heed(self, event: int) -> None:
+        """What happened at the door. Raises RefusedError."""
+        self._broken = self._broken + 1 if event == BROKEN else 0
+        if event == zmq.EVENT_HANDSHAKE_FAILED_AUTH:
+            raise RefusedError(
+                f"{self.endpoint} does not know our key: put its public half (.key) among the service's clients"
+            )
+        if self._broken >= MOST_BROKEN and self._locked:
+            raise RefusedError(f"{self.endpoint} cannot read what we say: server_key is not its .key")
+        if event == zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL or self._broken >= MOST_BROKEN:
+            raise RefusedError(
+                f"{self.endpoint} is not locked: leave key and server_key out"
+                if self._locked
+                else f"{self.endpoint} is locked: it takes a key and the server's .key (`jointwatch keys`)"
+            )
 
     def _decode(self, frames: list[bytes]) -> tuple[str, dict[str, Any]] | None:
         try:

@@ -1,51 +1,95 @@
-"""Take the README's pictures: python docs/screenshot.py (needs Debian's chromium and the test environment).
+"""Take every picture of the page: python docs/screenshot.py (needs Debian's chromium and the test environment).
 
-page.png: an elastic joint, light; wall.png: seven joints on a wall screen, dark; phone.png: one of them on a phone.
+A rig of seven joints and the service run as they do in the field; the third joint's friction grows at JUMP s, then the
+rig is held still, then the service is stopped. Every state is taken at three sizes, into docs/page/STATE-SIZE.jpg;
+of an elastic joint docs/page.png is taken.
 """
 
+import json
 import subprocess
 import sys
 import time
+import urllib.request
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from hil_rig.live import Live
 
-FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run")
-FOLDER = Path(__file__).parent
-ELASTIC, SEVEN = ["two_mass", "--wire", "slcan"], ["rigid", "--joints", "7", "--wire", "udp"]
-WALL: dict[str, Any] = {"viewport": {"width": 3840, "height": 2160}, "device_scale_factor": 0.4, "color_scheme": "dark"}
-PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 1.5, "color_scheme": "light"}
-DESK: dict[str, Any] = {"viewport": {"width": 1280, "height": 1000}, "color_scheme": "light"}
+FLAGS: Final = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run")
+FOLDER: Final = Path(__file__).parent
+JUMP: Final = 110.0  # s
+SEVEN: Final = ["rigid", "--joints", "7", "--wire", "udp", "--jump", f"{JUMP:g}:joint3.coulomb=1.6"]
+ELASTIC: Final = ["two_mass", "--wire", "slcan"]
+SIZES: Final[dict[str, dict[str, Any]]] = {
+    "desk": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"},
+    "wall": {"viewport": {"width": 1920, "height": 1080}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "color_scheme": "light"},
+}
+PATIENCE: Final = 240.0  # s for a state to come
 
 
-def take(browser: Browser, address: str, target: Path, screen: dict[str, Any]) -> None:
-    """One picture of a page that has been open for a few seconds."""
-    with browser.new_context(**screen) as context:
-        page = context.new_page()
-        page.goto(address)
-        page.wait_for_timeout(5000)
-        page.screenshot(path=target)
-
-
-def main(seconds: float) -> None:
-    """Let each rig run for a while, then look at its page."""
+def main() -> None:
+    """Every state in the order in which a robot meets them."""
+    (FOLDER / "page").mkdir(exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=list(FLAGS))
-        with Live(ELASTIC) as live:
-            time.sleep(seconds)
-            take(browser, f"{live.page}/#/joint/joint1", FOLDER / "page.png", DESK)
         with Live(SEVEN) as live:
-            time.sleep(seconds)
+            pages = {name: _open(browser, live.page, screen) for name, screen in SIZES.items()}
+            _until(live, lambda joints: any(one["phase"] == "starting" for one in joints.values()))
+            _take(pages, "starting", 4.0)
+            _until(live, lambda joints: all(one["health"]["status"] == "valid" for one in joints.values()))
             baseline = [sys.executable, "-m", "daq", "baseline", str(live.config), "--set"]
             subprocess.run(baseline, check=False, stdout=subprocess.DEVNULL)
-            time.sleep(3)
-            take(browser, live.page, FOLDER / "wall.png", WALL)
-            take(browser, f"{live.page}/#/joint/joint3", FOLDER / "phone.png", PHONE)
+            _take(pages, "normal", 6.0)
+            _until(live, lambda joints: joints["joint3"]["phase"] == "transient")
+            _take(pages, "transient", 0.8)
+            _until(live, lambda joints: bool(joints["joint3"]["drift"].get("drifted")))
+            _until(live, lambda joints: joints["joint3"]["phase"] == "normal")
+            _take(pages, "drifting", 10.0)
+            live.hold_rig(True)
+            _until(live, lambda joints: all(one["phase"] == "faulted" for one in joints.values()))
+            _take(pages, "faulted", 3.0)
+            live.hold_rig(False)
+            assert live.service is not None
+            live.service.terminate()
+            _take(pages, "stale", 6.0)
+        with Live(ELASTIC) as live:
+            page = _open(
+                browser, f"{live.page}/#/joint/joint1", SIZES["desk"] | {"viewport": {"width": 1280, "height": 1000}}
+            )
+            time.sleep(45.0)
+            page.screenshot(path=FOLDER / "page.png")
         browser.close()
 
 
+def _open(browser: Browser, address: str, screen: dict[str, Any]) -> Page:
+    page = browser.new_context(**screen).new_page()
+    page.goto(address)
+    return page
+
+
+def _take(pages: dict[str, Page], state: str, after: float) -> None:
+    """A state at every size, some seconds after it came."""
+    next(iter(pages.values())).wait_for_timeout(1000 * after)
+    for size, page in pages.items():
+        page.screenshot(path=FOLDER / "page" / f"{state}-{size}.jpg", type="jpeg", quality=82)
+    print(state, flush=True)
+
+
+def _until(live: Live, holds: Callable[[dict[str, Any]], bool]) -> None:
+    """Wait until something is so of the joints. Raises TimeoutError."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        with urllib.request.urlopen(f"{live.page}/api/state", timeout=10) as answer:
+            joints = json.load(answer)["joints"]
+        if all("phase" in one for one in joints.values()) and holds(joints):
+            return
+        time.sleep(0.2)
+    raise TimeoutError(f"the state did not come: {joints}"[:2000])
+
+
 if __name__ == "__main__":
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else 45.0)
+    main()

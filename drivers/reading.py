@@ -7,9 +7,11 @@ from numpy.typing import NDArray
 
 # time: int64 ns of the host's CLOCK_MONOTONIC at which the frame arrived; channel: index into the configuration's
 # table of channels; value: SI (rad, rad/s, m, N·m, N, A, °C), NaN where the device marked it invalid.
-# flags: OWN where this host itself sent the frame (a command that came back, not feedback).
+# flags: OWN where this host itself sent the frame (a command that came back, not feedback); of a log also what kind of
+# frame it was: CAN FD, with its bit rate switched, from a node that was error passive.
 READING: Final = np.dtype([("time", "<i8"), ("value", "<f8"), ("channel", "<i4"), ("flags", "<u4")])
 OWN: Final = 1
+FD, BIT_RATE_SWITCH, ERROR_STATE = 2, 4, 8
 
 
 def empty() -> NDArray[np.void]:

@@ -78,7 +78,7 @@ class Event(NamedTuple):
     window: tuple[int, int] | None = None  # ns, first and last instant of the rows that it speaks of
 
 
-class JointEstimator(Protocol):
+class Estimator(Protocol):
     """Identifies one joint from equidistant rows of its channels."""
 
     channels: tuple[str, ...]  # the roles it needs, in the order of the columns of `values`

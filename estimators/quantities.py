@@ -1,4 +1,4 @@
-"""estimators/quantities.py."""
+"""What a quantity is: arrays, settings, parameters and the units of an axis."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 Floats = NDArray[np.float64]
-
-
 Nanoseconds = NDArray[np.int64]
 
 
@@ -20,13 +18,15 @@ class Settings(BaseModel):
 
 
 class Parameter(NamedTuple):
-    """One coefficient of a joint's equation of motion."""
+    """One coefficient of an equation of motion."""
 
     name: str
     unit: str
     low: float  # plausible range, in the unit
     high: float
     equation: str  # where it is defined
+    meaning: str = ""  # in words, for someone who sees it for the first time
+    needs: str = "a more varied motion"  # what motion would teach it
 
 
 class Axis(StrEnum):

@@ -1,4 +1,4 @@
-"""estimators/rows.py."""
+"""What a regression row is, and what a model sees of a channel at one instant."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -8,16 +8,10 @@ from numpy.typing import NDArray
 
 from estimators.quantities import Floats, Nanoseconds
 
-# What a friction law takes as arguments, the middle axis of Rows.samples.
+# What a friction law takes as arguments, an axis of Rows.samples.
 VELOCITY: Final = 0
-
-
 POSITION: Final = 1
-
-
 LOAD: Final = 2
-
-
 ARGUMENTS: Final = 3
 
 
@@ -30,8 +24,8 @@ class Rows(NamedTuple):
     time: Nanoseconds  # (rows,) the instant each row speaks of, filter delay removed
     phi: Floats  # (rows, outputs, parameters)
     y: Floats  # (rows, outputs)
-    speed: Floats  # (rows,) rms joint speed over the row's support, rad/s (m/s): standstill is decided on it
-    samples: Floats = np.zeros((0, ARGUMENTS, 0))  # (rows, ARGUMENTS, taps) what a friction law with η saw; else empty
+    speed: Floats  # (rows, joints) rms speed over the row's support, rad/s (m/s): standstill is decided on it
+    samples: Floats = np.zeros((0, 1, ARGUMENTS, 0))  # (rows, blocks, ARGUMENTS, taps) what laws with η saw; else empty
 
     def part(self, which: "slice | NDArray[np.bool_] | NDArray[np.int64]") -> "Rows":
         """Some of the rows."""
@@ -45,22 +39,12 @@ class Rows(NamedTuple):
 
 # What a model sees of each channel at one instant, the last axis of `signals` (rows, channels, SIGNALS). Linear columns
 # take the raw value and its exact central differences, arguments of nonlinear functions the smoothed ones; the finished
-# row then passes the smoothing kernel as a whole (see signals.py).
+# row then passes the smoothing kernel as a whole (see conditioning/conditioner.py).
 VALUE: Final = 0  # raw
-
-
 RATE: Final = 1  # raw, first central difference, 1/s
-
-
 SECOND: Final = 2  # raw, second central difference, 1/s²
-
-
 SMOOTH: Final = 3  # smoothed value
-
-
 SMOOTH_RATE: Final = 4  # its first central difference, 1/s
-
-
 SIGNALS: Final = 5
 
 

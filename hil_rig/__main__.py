@@ -20,10 +20,10 @@ from pydantic import ValidationError
 from hil_rig.configuration import toml
 from hil_rig.messages import NODES
 from hil_rig.plants import RIGS
-from hil_rig.plants.base import Jump, Plant, RigError
+from hil_rig.plants.base import Jump, Plant, PlantSettings, RigError
 from hil_rig.wire import WIRES
 from hil_rig.wire.base import Wire
-from hil_rig.wire.faults import KINDS, Faults
+from hil_rig.wire.faults import KINDS, ONE_JOINT, Faults
 from hil_rig.wire.player import Player, Robot
 
 EXIT_RUNTIME: Final = 1
@@ -120,16 +120,43 @@ def _truth(joints: Mapping[str, Plant]) -> dict[str, dict[str, float]]:
 
 
 def _joints(options: argparse.Namespace) -> dict[str, Plant]:
-    rig = RIGS[options.name]
+    rig, count = RIGS[options.name], options.joints or RIGS[options.name].joints
+    names = [f"joint{node}" for node in range(1, count + 1)]
+    jumps = sorted(options.jump + [jump for many in options.events for jump in many])
+    general = _settings(options, rig.settings, "", names)
+    robot: dict[str, Plant] = general.robot(count, options.seed, jumps)
+    for node, name in enumerate(names, 1):
+        own = _settings(options, rig.settings, name, names)
+        if own == general:
+            continue
+        if name not in robot or type(general).robot is not PlantSettings.robot:
+            raise RigError(f"--set {name}: the joints of {options.name} feel each other, and are set together")
+        robot[name] = own.build(node, options.seed, [theirs for jump in jumps if (theirs := jump.of_joint(name))])
+    return robot
+
+
+def _settings(options: argparse.Namespace, kind: Any, joint: str, joints: Sequence[str]) -> Any:
+    """The settings of one joint: what is set for all, and over it what is set for this one alone."""
     if options.loop and options.name != "recording":
         raise RigError("--loop goes with a recording: a plant has no end")
     try:
-        settings = rig.settings.model_validate(_nested(options.set + [("loop", "true")] * options.loop))
+        assigned = options.set + [("loop", "true")] * options.loop
+        own = [(name, value) for path, value in assigned if (name := _own(path, joint, joints)) is not None]
+        general = [pair for pair in assigned if not ONE_JOINT.match(pair[0])]
+        return kind.model_validate(_nested(general + own))
     except ValidationError as error:
         mistakes = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
         raise RigError(f"--set {'; '.join(mistakes)}") from error
-    count = options.joints or rig.joints
-    return settings.robot(count, options.seed, sorted(options.jump + [j for many in options.events for j in many]))
+
+
+def _own(path: str, joint: str, joints: Sequence[str]) -> str | None:
+    """The name behind "jointN." where that is this joint, None where it is another or all. Raises RigError."""
+    found = ONE_JOINT.match(path)
+    if found is None:
+        return None
+    if found[0][:-1] not in joints:
+        raise RigError(f"{path}: there is no {found[0][:-1]}, expected one of {', '.join(joints)}")
+    return path[found.end() :] if found[0][:-1] == joint else None
 
 
 def _nested(assignments: Sequence[tuple[str, str]]) -> dict[str, Any]:
@@ -148,6 +175,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="jointwatch rig", description=(__doc__ or "").partition("\n")[0])
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "faults:\n" + "\n".join(f"  {kind:9} {text}" for kind, text in KINDS.items())
+    parser.epilog += (
+        "\nof one joint alone: --fault joint3.drop=0.02 --jump 60:joint3.viscous=1.5 --set joint3.inertia=2"
+    )
     parser.add_argument("name", nargs="?", choices=RIGS, help="see --list")
     parser.add_argument("--list", action="store_true", help="the rigs there are")
     parser.add_argument("--wire", choices=WIRES, default="slcan")

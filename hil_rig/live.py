@@ -81,6 +81,11 @@ class Live:
         self._hear_farewell()
         return code
 
+    def hold_rig(self, held: bool) -> None:
+        """Stop the rig's frames as a pulled cable would, or let them go on."""
+        assert self._rig is not None
+        self._rig.send_signal(signal.SIGSTOP if held else signal.SIGCONT)
+
     def _start_rig(self) -> None:
         self._rig = subprocess.Popen(
             [sys.executable, "-m", "hil_rig", *self._rig_arguments, "--config", str(self.config)]

@@ -22,13 +22,14 @@ class Row(NamedTuple):
     @property
     def ok(self) -> bool:
         """Whether it is inside the tolerance (a NaN is not)."""
-        return abs(self.deviation) <= self.tolerance
+        return bool(abs(self.deviation) <= self.tolerance)
 
 
 def as_json(rows: Sequence[Row]) -> str:
     """One object: rows of {name, unit, reference, ours, ok}, and ok for all."""
     keys = [
-        {"name": row.name, "unit": row.unit, "reference": row.reference, "ours": row.ours, "ok": row.ok} for row in rows
+        {"name": row.name, "unit": row.unit, "reference": float(row.reference), "ours": float(row.ours), "ok": row.ok}
+        for row in rows
     ]
     return json.dumps({"rows": keys, "ok": all(row.ok for row in rows)})
 

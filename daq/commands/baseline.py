@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import ssl
 import time
 import urllib.error
 import urllib.request
@@ -13,7 +14,7 @@ from daq.config.load import load
 from daq.config.sections import Config
 from daq.config.words import ConfigError
 from daq.state.baselines import Baselines, read
-from daq.state.files import BaselineError, place, token
+from daq.state.files import BaselineError, place, token_of
 
 TIMEOUT: Final = 10.0  # s
 
@@ -43,16 +44,22 @@ def run(options: argparse.Namespace) -> int:
 
 def _set(config: Config, joints: list[str], page: str) -> None:
     """Ask the running service: it alone knows the values."""
-    headers = {"Authorization": f"Bearer {token(place(config, 'token'))}", "Content-Type": "application/json"}
+    headers = {"Authorization": f"Bearer {token_of(config)[0]}", "Content-Type": "application/json"}
     for asked in [{"joint": joint} for joint in joints] or [{}]:
         body = json.dumps(asked).encode()
         request = urllib.request.Request(f"{page.rstrip('/')}/api/baseline", body, headers, method="POST")
         try:
-            urllib.request.urlopen(request, timeout=TIMEOUT).close()
+            urllib.request.urlopen(request, timeout=TIMEOUT, context=_trusted(config)).close()
         except urllib.error.HTTPError as error:
             raise BaselineError(error.read().decode(errors="replace").strip() or str(error)) from error
         except OSError as error:
             raise BaselineError(f"{page} does not answer: {error}; is jointwatch running there?") from error
+
+
+def _trusted(config: Config) -> ssl.SSLContext | None:
+    """Our own certificate is trusted, whoever signed it."""
+    lock = config.publish.tls
+    return None if lock is None else ssl.create_default_context(cafile=lock.certificate)
 
 
 def _show(config: Config, baselines: Baselines) -> None:

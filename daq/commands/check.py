@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from daq.commands.codes import refuse
+from daq.config import physics
 from daq.config.load import load
 from daq.config.routes import routes
 from daq.config.words import ConfigError
@@ -23,5 +24,7 @@ def run(options: argparse.Namespace) -> int:
         return refuse(mistakes)
     for route in routes(config):
         print(f"{route.joint}.{route.role} <- {route.driver}.{route.signal}")
+    for remark in physics.remarks(config):
+        print(f"note: {remark}", file=sys.stderr)
     print(f"{options.config}: good", file=sys.stderr)
     return 0

@@ -1,7 +1,11 @@
 """Exit codes of every command, and the one line on stderr that says why; stdout is data."""
 
 import sys
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Final
+
+from daq.recording.reader import break_of
 
 EXIT_RUNTIME: Final = 1
 EXIT_USAGE: Final = 2
@@ -12,6 +16,12 @@ def fail(why: object, code: int = EXIT_RUNTIME) -> int:
     """Say why the command cannot do what it was asked for."""
     print(f"jointwatch: {why}", file=sys.stderr)
     return code
+
+
+def tell_breaks(files: Iterable[Path]) -> None:
+    """Say of recordings that break off where: what stands before counts. Raises RecordingError."""
+    for words in filter(None, map(break_of, files)):
+        print(f"jointwatch: {words}; everything before that was read", file=sys.stderr)
 
 
 def refuse(mistakes: Exception) -> int:

@@ -20,7 +20,7 @@ from daq.commands.codes import EXIT_CONFIG, EXIT_RUNTIME, fail
 from drivers.base import DriverError, LayoutError, Wanted
 from drivers.decode.decoder import Decoder
 from drivers.files.can_log import LogFile
-from drivers.layout.can_frames import from_dbc
+from drivers.layout.dbc import from_dbc
 from drivers.layout.frame import Frames, Layout
 
 REFUSED: Final = ("unmatched", "truncated", "remote_frames", "error_frames", "bad_checksum")
@@ -116,7 +116,10 @@ def _told(decoder: Decoder, recording: LogFile, tally: Tally, in_si: Layout, bro
             {"id": f"{ident & 0x1FFF_FFFF:X}", "extended": ident >= 0x8000_0000, "frames": count}
             for ident, count in tally.unknown.most_common()
         ],
-        "needs_correction": dict(in_si.unusable),
+        "unsound": dict(in_si.unsound),
+        "needs_correction": {
+            name: why for name, why in in_si.unusable.items() if name.partition(".")[0] not in in_si.unsound
+        },
         "broken_off": broken,
     }
 
@@ -133,6 +136,8 @@ def _print(told: dict[str, Any], stream: TextIO) -> None:
         words = ", ".join(f"{one['id']} ({one['frames']:,})" for one in shown)
         more = len(told["unknown_ids"]) - len(shown)
         print(f"not in the DBC: {words}{f' and {more} more' if more else ''}", file=stream)
+    for name, why in told["unsound"].items():
+        print(f"message {name} is left out: {why}", file=stream)
     for name, why in told["needs_correction"].items():
         print(f"{name}: {why}", file=stream)
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from daq.commands.codes import fail
+from daq.commands.codes import fail, tell_breaks
 from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.recording.reader import RecordingError, blocks, configuration, said
@@ -91,6 +91,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         for path in export(files, folder, options.to):
             print(path)
+        tell_breaks(files)
     except (RecordingError, ExportError) as error:
         return fail(error)
     except OSError as error:

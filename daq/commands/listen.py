@@ -11,7 +11,7 @@ from pathlib import Path
 
 from daq.commands.codes import fail
 from daq.stream.keys import KeyFileError
-from daq.subscriber import Subscriber
+from daq.subscriber import RefusedError, Subscriber
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +41,8 @@ def run(options: argparse.Namespace) -> int:
                     break
             if subscriber.gaps:
                 print(f"lost on the way: {dict(subscriber.gaps)}", file=sys.stderr)
+    except RefusedError as error:
+        return fail(error)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgpack
 
-from daq.commands.codes import fail, refuse
+from daq.commands.codes import fail, refuse, tell_breaks
 from daq.config.load import load
 from daq.config.sections import Config
 from daq.config.words import ConfigError
@@ -80,7 +80,9 @@ def _repeat(options: argparse.Namespace, config: Config) -> int:
         repetition = Repetition([options.file], config)
         if options.check:
             print(f"{compare(repetition)} updates, the same to the bit")
+            tell_breaks([options.file])
             return 0
+        tell_breaks([options.file])
         for turn in repetition.lead().turns():
             if options.speed is not None:
                 ahead = (turn.batch.watched - (repetition.played.first or turn.batch.watched)) * 1e-9 / options.speed

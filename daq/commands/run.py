@@ -4,7 +4,6 @@ import argparse
 from pathlib import Path
 
 from daq.commands.codes import fail, refuse
-from daq.processes.forkserver import preload
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,7 +14,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run it."""
-    preload()  # the processes' imports go on beside ours, which therefore stand below
     from daq.config.load import load
     from daq.config.words import ConfigError
     from daq.processes.process import configure_logging

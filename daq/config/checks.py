@@ -1,13 +1,38 @@
 """What no section of the configuration can know alone: signals against drivers, roles against models, shared wires."""
 
+import math
 import os.path
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
+from daq.config import physics
 from daq.config.sections import Joint
 from daq.config.words import unknown
 from drivers.base import LayoutError, Wanted
 from estimators.alignment.device_clock import LONGEST_LOSS
+
+RESERVED: Final = frozenset(("core", "outlet", "recorder", "supervisor", "readings", "running"))
+DEEPEST: Final = 12
+LARGEST: Final = 1 << 64
+
+
+def unusable(data: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Values that no setting can have, whatever it is: NUL, numbers without end, tables that nest too deeply."""
+    waiting: list[tuple[tuple[str, ...], Any]] = [((), data)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, (dict, list)):
+            if len(path) > DEEPEST:
+                yield path, f"expected at most {DEEPEST} tables or lists in each other, found more"
+                continue
+            inside = value.items() if isinstance(value, dict) else enumerate(value)
+            waiting += [((*path, str(key)), one) for key, one in inside]
+        elif isinstance(value, float) and not math.isfinite(value):
+            yield path, f"expected a finite number, found {value}"
+        elif isinstance(value, str) and "\0" in value:
+            yield path, "expected text without NUL"
+        elif isinstance(value, int) and abs(value) > LARGEST:
+            yield path, f"expected a number of at most 64 bits, found one of {value.bit_length()}"
 
 
 def cross_check(data: Mapping[str, Any], parts: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -17,6 +42,8 @@ def cross_check(data: Mapping[str, Any], parts: Mapping[str, Any]) -> Iterator[t
     """
     drivers = _table(data, "drivers")
     yield from _check_wires(drivers)
+    for name in sorted(RESERVED & drivers.keys()):
+        yield ("drivers", name), f"expected another name than that of a process of the service, found {name}"
     for path, source in _sources(_table(data, "joints")):
         driver, _, signal = source.partition(".")
         if driver not in drivers:
@@ -28,6 +55,7 @@ def cross_check(data: Mapping[str, Any], parts: Mapping[str, Any]) -> Iterator[t
                 yield path, f"expected a signal of {driver}, found: {error}"
     for name, joint in parts["joints"].items():
         yield from _check_roles(name, joint)
+    yield from physics.mistakes(parts["joints"], {name: driver.signals() for name, driver in parts["drivers"].items()})
 
 
 def _check_wires(drivers: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -7,7 +7,7 @@ import hashlib
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from pydantic import (
     BaseModel,
@@ -15,12 +15,13 @@ from pydantic import (
     ValidationError,
 )
 
-from daq.config.checks import cross_check
-from daq.config.sections import Config, Joint, Name, Publish, Record, Robot
+from daq.config.checks import cross_check, unusable
+from daq.config.sections import Config, Joint, Name, Processes, Publish, Record, Robot
 from daq.config.toml_lines import Lines
 from daq.config.words import ConfigError, Problem, in_words, path_in_file, unknown
 from drivers import AnyDriver
 
+LARGEST: Final = 1_000_000  # bytes of a configuration
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -33,8 +34,13 @@ def load(file: Path) -> Config:
 def read_toml(file: Path) -> tuple[dict[str, Any], Lines]:
     """The tables of a TOML file, and where each key stands. Raises ConfigError."""
     try:
-        text = file.read_text(encoding="utf-8")
-        return tomllib.loads(text), Lines(text)
+        with file.open("rb") as stream:
+            raw = stream.read(LARGEST + 1)
+        if len(raw) > LARGEST:
+            raise ConfigError(file, [Problem(1, "", f"expected a configuration, found more than {LARGEST} bytes")])
+        text = raw.decode("utf-8").replace("\r\n", "\n")
+        data = tomllib.loads(text)
+        lines = Lines(text)
     except OSError as error:
         raise ConfigError(file, [Problem(1, "", f"cannot be read: {error.strerror}")]) from error
     except UnicodeDecodeError as error:
@@ -42,6 +48,13 @@ def read_toml(file: Path) -> tuple[dict[str, Any], Lines]:
     except tomllib.TOMLDecodeError as error:
         line = error.lineno if hasattr(error, "lineno") else _line_in(str(error))
         raise ConfigError(file, [Problem(line, "", f"not valid TOML: {error}")]) from error
+    except (RecursionError, ValueError) as error:  # a path with NUL in it, or tables in tables in tables …
+        reason = "tables or lists are nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise ConfigError(file, [Problem(1, "", f"cannot be read: {reason}")]) from error
+    problems = [Problem(lines.of(path), ".".join(path), words) for path, words in unusable(data)]
+    if problems:
+        raise ConfigError(file, problems)
+    return data, lines
 
 
 def validate(kind: type[Model], data: Mapping[str, Any], file: Path, lines: Lines) -> Model:
@@ -61,7 +74,7 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
     for key in data.keys() - (Config.model_fields.keys() - {"folder"}):
         known = sorted(Config.model_fields.keys() - {"folder"})
         problems.append(Problem(lines.of((key,)), key, unknown(key, known)))
-    single: tuple[tuple[str, Any], ...] = (("robot", Robot), ("publish", Publish))
+    single: tuple[tuple[str, Any], ...] = (("robot", Robot), ("publish", Publish), ("processes", Processes))
     for key, kind in single:
         parts[key] = _validate(kind, data.get(key, {}), (key,), lines, folder, problems)
     parts["recorder"] = None  # only where it is asked for
@@ -79,7 +92,10 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
             part = _validate(kind, value, (key, name), lines, folder, problems)
             if part is not None:
                 parts[key][name] = part
-    for path, message in cross_check(data, parts):
+    wrong = [*cross_check(data, parts)]
+    if parts["robot"] is not None and len(parts["joints"]) == len(data.get("joints") or {}):
+        wrong += _check_robot(parts["robot"], parts["joints"])
+    for path, message in wrong:
         problems.append(Problem(lines.of(path), ".".join(map(str, path)), message))
     if problems:
         raise ConfigError(file, problems)
@@ -95,6 +111,14 @@ def digest(config: Config) -> str:
 def revive(text: str) -> Config:
     """The configuration that the supervisor checked and wrote down as JSON for its processes."""
     return Config.model_validate_json(text)
+
+
+def _check_robot(robot: Robot, joints: Mapping[str, Joint]) -> list[tuple[tuple[str, ...], str]]:
+    if robot.model is None:
+        return []
+    from daq.config.robot_model import check_model  # a second of kernels that only a whole robot needs
+
+    return [*check_model(robot, joints)]
 
 
 def _validate(kind: Any, value: Any, path: tuple[str, ...], lines: Lines, folder: Path, problems: list[Problem]) -> Any:

@@ -2,8 +2,9 @@
 
 import ipaddress
 import re
+import ssl
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Final, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -31,7 +32,18 @@ def _matching(pattern: str, expected: str) -> AfterValidator:
     return AfterValidator(match)
 
 
-Name = Annotated[str, _matching(r"[A-Za-z0-9_-]+", "letters, digits, _ and - only")]
+LAST_PORT: Final = 65535
+LARGEST: Final = 1e15  # in SI, of anything that is measured on a joint
+
+
+def _factor(scale: float) -> float:
+    if not 1 / LARGEST <= abs(scale) <= LARGEST:
+        raise ValueError(f"expected a factor other than 0, from {1 / LARGEST:g} to {LARGEST:g} or the negative of it")
+    return scale
+
+
+Factor = Annotated[float, AfterValidator(_factor)]
+Name = Annotated[str, _matching(r"[A-Za-z0-9_-]{1,64}", "letters, digits, _ and - only, 64 at most")]
 SignalName = Annotated[str, _matching(r"[^.]+\.[^.]+\.[^.]+", "driver.MESSAGE.signal")]
 Endpoint = Annotated[str, _matching(r"tcp://[^:/]+:\d+|ipc://.+", "tcp://HOST:PORT or ipc://PATH")]
 
@@ -49,8 +61,11 @@ class Robot(Section):
     state: Path | None = Field(
         default=None, description="folder of what outlives a restart: systemd's, else this file's, when left out"
     )
+    model: Path | None = Field(
+        default=None, description="the whole robot, written by `jointwatch identify`: residuals, contact, payload"
+    )
 
-    @field_validator("state")
+    @field_validator("state", "model")
     @classmethod
     def _in_folder(cls, path: Path | None, info: ValidationInfo) -> Path | None:
         return path and Path((info.context or {}).get("folder") or "") / path
@@ -84,6 +99,34 @@ class Curve(Section):
         return clients
 
 
+class Tls(Section):
+    """The page's certificate; relative paths are relative to the configuration's file."""
+
+    certificate: Path = Field(description="PEM, with those between it and its root")
+    key: Path = Field(description="PEM, its private key, without a password")
+
+    @field_validator("certificate", "key")
+    @classmethod
+    def _in_folder(cls, path: Path, info: ValidationInfo) -> Path:
+        return Path((info.context or {}).get("folder") or "") / path
+
+    @model_validator(mode="after")
+    def _a_pair(self) -> Self:
+        for file in (self.certificate, self.key):
+            try:
+                with file.open("rb"):
+                    pass
+            except OSError as error:
+                raise ValueError(f"{file}: cannot be read: {(error.strerror or str(error)).lower()}") from None
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.certificate, self.key, password="")
+        except (ssl.SSLError, OSError, ValueError) as error:
+            raise ValueError(
+                f"expected a certificate and its key, found {self.certificate}, {self.key}: {error}"
+            ) from None
+        return self
+
+
 class Publish(Section):
     """What goes out, and where."""
 
@@ -91,15 +134,53 @@ class Publish(Section):
     curve: Curve | None = Field(default=None, description="who may subscribe; without it everyone who reaches endpoint")
     insecure: bool = Field(default=False, description="serve an address that others reach without any lock")
     page: str = Field(default="http://127.0.0.1:8080", description="dashboard, and /metrics for Prometheus")
-    rate: float = Field(default=50.0, gt=0, le=1000, description="Hz, updates per joint")
+    tls: Tls | None = Field(default=None, description="certificate and key of a page at https://")
+    token: Path | None = Field(default=None, description="file (0600) of the token that allows to set baselines")
+    rate: float = Field(default=50.0, ge=0.01, le=1000, description="Hz, updates per joint")
 
     @field_validator("page")
     @classmethod
     def _an_address(cls, page: str) -> str:
         address = urlsplit(page)
-        if address.scheme != "http" or not address.hostname or address.port is None or address.path not in ("", "/"):
+        try:
+            good = address.scheme in ("http", "https") and address.hostname and address.port is not None
+        except ValueError as error:
+            raise ValueError(f"expected http://HOST:PORT with a port from 0 to 65535: {error}") from None
+        if not good or address.path not in ("", "/"):
             raise ValueError("expected http://HOST:PORT, for example http://127.0.0.1:8080")
         return page
+
+    @field_validator("endpoint")
+    @classmethod
+    def _a_port(cls, endpoint: str) -> str:
+        if endpoint.startswith("tcp://") and int(endpoint.rpartition(":")[2][:9]) > LAST_PORT:
+            raise ValueError(f"expected a port from 0 to {LAST_PORT}, found {endpoint.rpartition(':')[2]}")
+        return endpoint
+
+    @field_validator("token")
+    @classmethod
+    def _token_in_folder(cls, path: Path | None, info: ValidationInfo) -> Path | None:
+        return path and Path((info.context or {}).get("folder") or "") / path
+
+    @model_validator(mode="after")
+    def _one_port_each(self) -> Self:
+        host, port = self.address
+        stream, _, number = self.endpoint.removeprefix("tcp://").rpartition(":")
+        if self.endpoint.startswith("tcp://") and int(number) == port != 0 and _meet(host, stream):
+            raise ValueError(f"expected a port of its own for the page, found {port}, which is the stream's")
+        return self
+
+    @model_validator(mode="after")
+    def _page_locked_or_local(self) -> Self:
+        host, _ = self.address
+        if self.page.startswith("https:") != (self.tls is not None):
+            raise ValueError("expected both a page at https:// and tls = { certificate, key }, found one of them")
+        if not _is_local(host) and self.tls is None and not self.insecure:
+            raise ValueError(
+                f"expected tls for the public page {self.page}, found none: everyone on the network could read the "
+                "token on its way (https:// and tls = { certificate, key }; insecure = true allows it without)"
+            )
+        return self
 
     @model_validator(mode="after")
     def _locked_or_local(self) -> Self:
@@ -116,6 +197,17 @@ class Publish(Section):
         """Host and port of the page."""
         parts = urlsplit(self.page)
         return str(parts.hostname), int(parts.port or 0)
+
+
+class Processes(Section):
+    """How the service's own processes are watched."""
+
+    hang: float = Field(
+        default=10.0, ge=3, le=3600, description="s without a sign of life after which a process is started anew"
+    )
+    priority: int = Field(
+        default=0, ge=0, le=50, description="real-time priority of drivers and core; 0: none (deploy/drop-ins)"
+    )
 
 
 class Record(Section):
@@ -141,6 +233,12 @@ class Record(Section):
         return self
 
 
+def _meet(one: str, other: str) -> bool:
+    """Whether two hosts are, or contain, the same address."""
+    everywhere = ("*", "0.0.0.0", "[::]", "::")
+    return one == other or one in everywhere or other in everywhere or (_is_local(one) and _is_local(other))
+
+
 def _is_local(host: str) -> bool:
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
@@ -152,34 +250,37 @@ class Channel(Section):
     """One measured quantity of a joint: value = scale × signal + offset, in SI, on the joint's side."""
 
     signal: SignalName
-    scale: float = Field(default=1.0, allow_inf_nan=False, description="gear ratio, torque constant, sign")
-    offset: float = Field(default=0.0, allow_inf_nan=False)
+    scale: Factor = Field(default=1.0, description="gear ratio, torque constant, sign")
+    offset: float = Field(default=0.0, ge=-LARGEST, le=LARGEST)
     delay: float = Field(default=0.0, ge=-1.0, le=1.0, description="s by which this channel's values are late")
     wrap: float | None = Field(
-        default=None, gt=0, description="rad (m) after which the encoder starts again, after scaling"
+        default=None,
+        ge=1 / LARGEST,
+        le=LARGEST,
+        description="rad (m) after which the encoder starts again, after scaling",
     )
-    rate: float | None = Field(default=None, gt=0, le=20_000, description="Hz, where it is not the joint's")
+    rate: float | None = Field(default=None, ge=0.01, le=20_000, description="Hz, where it is not the joint's")
 
 
 class Counter(Section):
     """The device's own sample counter: with it every lost sample is seen exactly, whatever the link's jitter."""
 
     signal: SignalName
-    modulo: int = Field(default=65536, ge=4)
+    modulo: int = Field(default=65536, ge=4, le=1 << 53)
 
 
 class DeviceTime(Section):
     """The device's own time of each sample: its clock is followed, and the link's jitter does not matter."""
 
     signal: SignalName
-    scale: float = Field(default=1.0, gt=0, allow_inf_nan=False, description="s per unit, where the signal has no unit")
+    scale: float = Field(default=1.0, ge=1e-15, le=1e6, description="s per unit, where the signal has no unit")
     wrap: float | None = Field(default=None, gt=0, description="s after which it starts again: 2³² µs are 4294.967296")
 
 
 class Joint(Identification):
     """One joint: where its channels come from, and how it is identified."""
 
-    rate: float = Field(gt=0, le=20_000, description="Hz at which the device samples the reference channel")
+    rate: float = Field(ge=0.01, le=20_000, description="Hz at which the device samples the reference channel")
     channels: dict[str, Channel]
     counter: Counter | None = None
     device_time: DeviceTime | None = None
@@ -190,7 +291,9 @@ class Joint(Identification):
     bridge: int = Field(
         default=2, ge=0, le=16, description="samples in a row that may be missing and are then interpolated (0: none)"
     )
-    stale: float = Field(default=1.0, gt=0, description="s without samples after which the joint is called faulted")
+    stale: float = Field(
+        default=1.0, ge=0.01, le=3600, description="s without samples after which the joint is called faulted"
+    )
     drift: DriftSettings = DriftSettings()
 
 
@@ -200,6 +303,7 @@ class Config(Section):
     robot: Robot = Robot()
     publish: Publish = Publish()
     recorder: Record | None = None
+    processes: Processes = Processes()
     drivers: dict[Name, AnyDriver]
     joints: dict[Name, Joint]
     folder: Path = Path()  # relative paths (a DBC) are relative to the file they stand in

@@ -1,8 +1,41 @@
 """Mistakes in words: where each stands, what was expected, what was found, the nearest valid name."""
 
 import difflib
+import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+
+# kind of mistake → what was expected, with what pydantic knows of it
+SAID: Final = {
+    "union_tag_not_found": 'a table with kind = "…"',
+    "greater_than": "greater than {gt:g}",
+    "greater_than_equal": "greater than or equal to {ge:g}",
+    "less_than": "less than {lt:g}",
+    "less_than_equal": "less than or equal to {le:g}",
+    "multiple_of": "a multiple of {multiple_of:g}",
+    "finite_number": "a finite number",
+    "string_too_short": "text of at least {min_length} characters",
+    "string_too_long": "text of at most {max_length} characters",
+    "none_required": "nothing here",
+    "iterable_type": "a list […]",
+}
+# how a kind of mistake begins → what was expected
+BEGINNINGS: Final = {
+    "int_": "a whole number",
+    "float_": "a number",
+    "decimal_": "a number",
+    "bool_": "true or false",
+    "string_": "text in quotes",
+    "path_": "a path in quotes",
+    "list_": "a list […]",
+    "tuple_": "a list […]",
+    "set_": "a list […]",
+    "frozen_set_": "a list […]",
+    "dict_": "a table { … }",
+    "mapping_": "a table { … }",
+    "model_": "a table { … }",
+}
 
 
 class Problem(NamedTuple):
@@ -57,19 +90,42 @@ def _settle(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]
 
 def in_words(mistake: Any, names: list[str]) -> str:
     """A mistake that pydantic found; names: those that are valid where it stands."""
-    kind, found = mistake["type"], mistake["input"]
+    kind, found, context = mistake["type"], mistake["input"], mistake.get("ctx", {})
     if kind == "extra_forbidden":
         return unknown(str(mistake["loc"][-1]), names)
     if kind == "missing":
         return "expected a value, found none"
-    if kind == "union_tag_not_found":
-        return f'expected a table with kind = "…", found {_short(found)}'
     if kind == "union_tag_invalid":
-        tags = [tag.strip(" '") for tag in mistake["ctx"]["expected_tags"].split(",")]
-        return unknown(str(mistake["ctx"]["tag"]), tags, "kind")
-    text = str(mistake["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
-    text = text if text.startswith("expected") else text.replace("Input should be", "expected")
+        tags = [tag.strip(" '") for tag in context["expected_tags"].split(",")]
+        return unknown(str(context["tag"]), tags, "kind")
+    if kind in ("literal_error", "enum"):
+        known = re.findall(r"'([^']*)'", str(context["expected"])) or [str(context["expected"])]
+        near = difflib.get_close_matches(found, known, n=1) if isinstance(found, str) else []
+        ending = f'; did you mean "{near[0]}"?' if near else ""
+        return f"expected {_either(known)}, found {_short(found)}{ending}"
+    if kind in ("value_error", "assertion_error"):
+        text = str(mistake["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    else:
+        text = f"expected {expected(kind, context)}"
     return f"{text}, found {_short(found)}" if "found" not in text else text
+
+
+def expected(kind: str, context: Mapping[str, Any]) -> str:
+    """What would have been right, for every kind of mistake that pydantic knows; context: what it says of this one."""
+    if kind == "string_pattern_mismatch":
+        return "a name without a dot" if context["pattern"] == "^[^.]+$" else f"text that matches {context['pattern']}"
+    if kind in ("too_short", "too_long"):
+        most = kind == "too_long"
+        number = context["max_length" if most else "min_length"]
+        return f"at {'most' if most else 'least'} {number} {'entry' if number == 1 else 'entries'}"
+    if kind in SAID:
+        return SAID[kind].format(**context)
+    return next((words for beginning, words in BEGINNINGS.items() if kind.startswith(beginning)), "another value")
+
+
+def _either(known: list[str]) -> str:
+    quoted = [f'"{name}"' for name in known]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
 def unknown(name: str, known: list[str], what: str = "key") -> str:
@@ -80,5 +136,8 @@ def unknown(name: str, known: list[str], what: str = "key") -> str:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    """As TOML has it, cut short."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = repr(value) if value not in ([], ()) else "an empty list"
     return text if len(text) <= 60 else text[:57] + "…"

@@ -5,10 +5,12 @@ disk is touched while the core runs. A state counts for the same settings, the s
 joint starts anew.
 """
 
+import ast
 import hashlib
 import time
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgpack
 import zmq
@@ -19,14 +21,39 @@ from daq.core.pipeline import Pipeline
 from daq.processes.process import log
 from daq.state.checkpoint_file import EVERY, OLDEST, TOPIC, read
 from daq.stream.sockets import Socket, open_publisher
+from daq.stream.update import ROBOT
 from estimators.online.checkpoint import NotTheSameError
 
+# of estimators, on which a state depends
+ROOMS: Final = ("models", "conditioning", "recursive", "window", "refit", "online", "alignment")
 
+
+@cache
 def edition() -> str:
-    """Of the estimators' code: another one may mean something else by the same names."""
+    """Of the code that a state depends on: another one may mean something else by the same names.
+
+    Comments, docstrings and how lines are broken do not count.
+    """
     folder = Path(estimators.__path__[0])
-    sources = (file.read_bytes() for file in sorted(folder.rglob("*.py")))
-    return hashlib.sha256(b"\0".join(sources)).hexdigest()[:16]
+    files = sorted(file for room in ROOMS for file in (folder / room).rglob("*.py"))
+    return hashlib.sha256("\0".join(meaning(file.read_text(encoding="utf-8")) for file in files).encode()).hexdigest()[
+        :16
+    ]
+
+
+def meaning(source: str) -> str:
+    """A program without its comments and docstrings."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = node.body[0] if node.body else None
+            if (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and isinstance(first.value.value, str)
+            ):
+                first.value.value = ""
+    return ast.dump(tree)
 
 
 def key(joint: Joint) -> str:
@@ -40,6 +67,8 @@ class Checkpoints:
     def __init__(self, config: Config, address: str, context: "zmq.Context[Socket]") -> None:
         """address: ipc:// where the writer hears."""
         self._keys = {name: key(joint) for name, joint in config.joints.items()}
+        if config.robot.model is not None:
+            self._keys[ROBOT] = hashlib.sha256(config.robot.model.read_bytes()).hexdigest()[:16]
         self._socket = open_publisher(context, address)
         self._turn = 0
         self._due = 0.0
@@ -62,13 +91,16 @@ class Checkpoints:
         now = time.monotonic()
         if now < self._due:
             return
-        self._due = now + EVERY / len(pipeline.lines)
-        line = pipeline.lines[self._turn % len(pipeline.lines)]
+        lines = [*((line.name, line.estimator.keep) for line in pipeline.lines)]
+        if pipeline.robot is not None:
+            lines.append((ROBOT, pipeline.robot.keep))
+        self._due = now + EVERY / len(lines)
+        name, keep = lines[self._turn % len(lines)]
         self._turn += 1
-        state = line.estimator.keep()
+        state = keep()
         if state is not None:
-            told = msgpack.packb((self._keys[line.name], time.time(), state))
-            self._socket.send_multipart((f"{TOPIC}{line.name}".encode(), told))
+            told = msgpack.packb((self._keys[name], time.time(), state))
+            self._socket.send_multipart((f"{TOPIC}{name}".encode(), told))
 
     def close(self) -> None:
         """Hand out no more."""

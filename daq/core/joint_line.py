@@ -16,6 +16,7 @@ from daq.core.drift import EVERY, Drift
 from daq.state.baselines import JUDGED, Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
+from estimators.online.joint import JointEstimator
 from estimators.quantities import Floats, Nanoseconds
 
 Message = tuple[bytes, bytes]  # topic, msgpack map
@@ -30,7 +31,7 @@ class JointLine:
         self, name: str, joint: Joint, publication: Publication, interval: int, executor: Executor | None
     ) -> None:
         self.name = name
-        self._build = partial(joint.build, 1.0 / joint.rate, executor)
+        self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor)
         self.estimator = self._build()
         self.aligner = Aligner(joint, self.estimator.channels)
         self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, taken off
@@ -53,6 +54,7 @@ class JointLine:
         self._baseline: Baseline | None = None  # what is to be compared with, told or not
         self._friction: Map = {}  # the law that was in use when it was compared last
         self._looked = -1  # s of the rows' clock
+        self.follower: Callable[[str, Nanoseconds, Floats], None] | None = None  # who else wants the samples
 
     def absorb(
         self, times: Nanoseconds, values: Floats, columns: NDArray[np.int32], epoch: int, now: Callable[[], int]
@@ -64,9 +66,11 @@ class JointLine:
         messages = self._recovered(arrival + epoch) if self._stale and not self._silent(arrival) else []
         ticks, rows = self.aligner.absorb(times, values, columns)
         self.samples += len(ticks)
+        if self.follower is not None:
+            self.follower(self.name, ticks, rows)
         for start, end, due in self._cuts(ticks):
             self.estimator.absorb(ticks[start:end], rows[start:end])
-            messages += self._events(epoch)
+            messages += self._events(epoch, arrival)
             if due:
                 messages += self._update(self.estimator.estimate(), int(ticks[end - 1]), arrival, epoch, now())
         return messages
@@ -164,12 +168,14 @@ class JointLine:
             messages += [self._publication.event(change.kind, change.text, timestamp) for change in changes]
         return messages
 
-    def _events(self, epoch: int) -> list[Message]:
+    def _events(self, epoch: int, arrival: int) -> list[Message]:
+        """What the estimator has to say; it was resumed when its first rows came, not when the core before ended."""
         messages = []
         for event in self.estimator.events():
+            time = arrival if event.kind == "resumed" else event.time
             first, last = event.window or (0, 0)
             window = ((first + epoch) / 1e9, (last + epoch) / 1e9) if event.window else None
-            messages.append(self._publication.event(event.kind, event.text, (event.time + epoch) / 1e9, window))
+            messages.append(self._publication.event(event.kind, event.text, (time + epoch) / 1e9, window))
         return messages
 
     def _recovered(self, time: int) -> list[Message]:
@@ -185,7 +191,14 @@ def described(joint: Joint) -> Map:
         "unit": joint.model.unit(),
         "rate": joint.rate,
         "parameters": {
-            one.name: {"unit": one.unit, "low": one.low, "high": one.high, "equation": one.equation}
+            one.name: {
+                "unit": one.unit,
+                "low": one.low,
+                "high": one.high,
+                "equation": one.equation,
+                "meaning": one.meaning,
+                "needs": one.needs,
+            }
             for one in (*model.parameters, *model.nonlinear)
         },
     }

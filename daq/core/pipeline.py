@@ -12,13 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daq.config.load import digest
+from daq.config.robot_model import load_model
 from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.core.align import Sorter
 from daq.core.joint_line import JointLine, Message, described
+from daq.core.robot_line import RobotLine
 from daq.state.baselines import Baseline
 from daq.stream.curve_points import pack
-from daq.stream.update import Introduction, Publication
+from daq.stream.update import ROBOT, Introduction, Publication
 
 
 class Pipeline:
@@ -35,6 +37,12 @@ class Pipeline:
         columns = {line.name: line.estimator.channels for line in self.lines}
         self._sorter = Sorter(routes(config), names, columns)
         introduced = {name: described(joint) for name, joint in config.joints.items()}
+        self.robot: RobotLine | None = None
+        if config.robot.model is not None:
+            publication = Publication(config.robot.name, ROBOT, boot, "")
+            self.robot = RobotLine(load_model(config.robot.model), config.joints, publication, interval)
+            for line in self.lines:
+                line.follower = self.robot.note
         self._introduction = Introduction(config.robot.name, boot, digest(config), introduced)
 
     def absorb(self, readings: NDArray[np.void], epoch: int, now: Callable[[], int]) -> list[Message]:
@@ -45,7 +53,7 @@ class Pipeline:
         messages: list[Message] = []
         for index, times, values, columns in self._sorter.split(readings):
             messages += self.lines[index].absorb(times, values, columns, epoch, now)
-        return messages
+        return messages if self.robot is None else messages + self.robot.settle(epoch)
 
     def inspect(self, epoch: int) -> list[Message]:
         """What the page draws of every joint beside its estimate, since the last call; internal."""
@@ -67,6 +75,8 @@ class Pipeline:
         for line in self.lines:
             if line.name in states:
                 line.resume(states[line.name])
+        if self.robot is not None and ROBOT in states:
+            self.robot.resume(states[ROBOT])
 
     def introduce(self, time: int) -> Message:
         """Who this is. time: Unix ns."""

@@ -3,7 +3,6 @@
 import gc
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,20 +15,22 @@ from daq.core.checkpoint import Checkpoints
 from daq.core.pipeline import Pipeline
 from daq.core.refit_worker import Refits
 from daq.core.replayable_executor import Latch
+from daq.processes.heartbeat import Life
 from daq.processes.process import Stop, endpoint, log
 from daq.state.checkpoint_file import FILE
 from daq.state.files import place
-from daq.stream.channel import Receiver
+from daq.stream.channel import Link, Receiver
 from daq.stream.sockets import open_publisher
 from daq.stream.transcript import Batch, Clock, Transcript
 
 STATUS_EVERY: Final = 0.5  # s between two reports of the totals
 INTRODUCE_EVERY: Final = 1.0  # s between two meta messages: an outlet that comes back has one soon
 INSPECT_EVERY: Final = 0.2  # s between two reports of what the page draws beside the estimates
+MUTE: Final = 1.5  # s without a word from a driver, which reports twice a second, after which it is not up
 WAIT: Final = 0.05  # s that one receive may wait, so that silence and a stop are seen soon
 
 
-def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> None:
+def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     """Serve until SIGTERM."""
     stop = Stop()
     boot = int.from_bytes(os.urandom(6), "little")
@@ -46,11 +47,12 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
     rebasing = Rebasing(context, endpoint(runtime, "baselines"), place(config, "baseline.json"))
     gc.collect()
     gc.freeze()  # what lives now lives to the end: a collection need not look at it
-    with Receiver(endpoint(runtime, "readings")) as receiver:
-        ready()
+    with Receiver(endpoint(runtime, "readings"), runtime / "readings.heard") as receiver:
+        life.ready()
         log.info("identifying %s", ", ".join(line.name for line in pipeline.lines))
         due = look = introduce = 0.0
         while not stop.asked:
+            life.beat()
             readings = receiver.drain(WAIT)
             epoch = time.time_ns() - time.monotonic_ns()
             latched = [] if latch is None else latch.latch()
@@ -86,6 +88,11 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
         refits.shutdown(wait=False, cancel_futures=True)
 
 
+def _silence(link: Link) -> float:
+    """s since the last word of a driver."""
+    return time.monotonic() - link.seen
+
+
 def _totals(pipeline: Pipeline, receiver: Receiver, boot: int) -> dict[str, object]:
     """Everything that is counted, since the core's start."""
     return {
@@ -103,10 +110,11 @@ def _totals(pipeline: Pipeline, receiver: Receiver, boot: int) -> dict[str, obje
             }
             for line in pipeline.lines
         },
+        "robot": pipeline.robot.counters() if pipeline.robot is not None else None,
         "drivers": {
             name: {
-                "up": link.up,
-                "cause": link.cause,
+                "up": link.up and _silence(link) < MUTE,
+                "cause": link.cause if _silence(link) < MUTE else f"no word from the driver for {_silence(link):.1f} s",
                 "readings": link.readings,
                 "lost": link.lost,
                 "restarts": max(0, link.restarts),

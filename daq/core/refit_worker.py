@@ -4,16 +4,15 @@ The worker is forked from the core before that has threads, with every kernel lo
 fresh interpreter.
 """
 
-import ctypes
 import multiprocessing
 import os
 import signal
-import sys
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from typing import Any, Final
 
-from daq.processes.process import PR_SET_NAME, PR_SET_PDEATHSIG, log
+from daq.processes.child import call_itself, die_with
+from daq.processes.process import log
 
 NICE: Final = 5  # a refit may wait, the core may not
 
@@ -51,9 +50,5 @@ def _settle(core: int) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(NICE)
-    if sys.platform == "linux":
-        library = ctypes.CDLL(None)
-        library.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        library.prctl(PR_SET_NAME, b"jw refits")
-        if os.getppid() != core:
-            os._exit(1)
+    call_itself("jw refits")
+    die_with(core)

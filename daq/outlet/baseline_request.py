@@ -48,7 +48,7 @@ class BaselineRequest:
                 return _refuse(413, f"Expected at most {LONGEST} bytes.")
         try:
             joint = json.loads(body).get("joint")
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError):
             return _refuse(400, 'Expected {"joint": NAME}, or {} for all of them.')
         if joint is not None and not (isinstance(joint, str) and joint in self._joints):
             return _refuse(404, f"There is no joint {joint!r}.")

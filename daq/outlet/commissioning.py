@@ -48,7 +48,7 @@ class Commissioning:
     def _now(self, history: History, name: str) -> Baseline:
         found = history.standing(name)
         if found is None or found.status not in JUDGED:
-            why = "; ".join(found.reasons) if found else "nothing has come from it yet"
+            why = ("; ".join(found.reasons) or f"it is {found.status}") if found else "nothing comes from it"
             raise ValueError(f"the values of {name} are no baseline: {why}")
         try:
             return Baseline(

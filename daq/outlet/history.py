@@ -5,6 +5,7 @@ a tick those that came since the last tick. Rows travel as little-endian float32
 """
 
 import math
+import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from daq.stream.curve_points import points
 from daq.stream.schema import SPECTRUM, WINDOW
 from daq.stream.update import Map
+from estimators.base import Phase, Status
 from estimators.models.curves import POINT, Curves
 from estimators.models.joints import JointModelSettings
 
@@ -26,6 +28,7 @@ POINTS: Final = 25.0  # rows/s kept of points of curves: a cloud of 3000
 ALARMS: Final = 5.0  # rows/s kept of the nearness of an alarm: what the core sends
 GRID: Final = np.sinh(np.linspace(-4.0, 4.0, 81)) / np.sinh(4.0)  # of a drawn law: dense where it is steep
 MUTE: Final = 3.0  # s without a word from the recorder after which it is taken for stuck
+SILENT: Final = 1.8  # s without a word from core or supervisor after which their last words do not count
 REDRAW: Final = 0.5  # s between two drawings of a law
 SLACK: Final = 0.9  # a row that comes this much of its interval after the last is taken: updates jitter
 EVENTS: Final = 200
@@ -138,6 +141,8 @@ class History:
         self._events: deque[Map] = deque(maxlen=EVENTS)
         self._fresh_events: list[Map] = []
         self._processes: dict[str, Map] = {}
+        self._supervised = 0.0  # Unix s of the supervisor's last word, by our clock …
+        self._core_heard = 0.0  # … and of the core's
         self._drivers: Map = {}
         self._recorder: Map = {}  # empty when nothing is recorded
         self._counted = 0.0  # Unix s at which the totals were as they are
@@ -148,8 +153,9 @@ class History:
         """One update or internal status map, received at now (Unix s)."""
         family, _, name = topic.partition("/")
         if family == "process":
-            self._processes[name] = update
+            self._processes[name], self._supervised = update, now
         elif family == "status":
+            self._core_heard = now
             self._drivers, self._counted = update["drivers"], update["timestamp"]
             for joint, totals in update["joints"].items():
                 self._joint(joint).totals = totals
@@ -181,9 +187,26 @@ class History:
         events, self._fresh_events = self._fresh_events, []
         return self._message(now, events, whole=False)
 
+    def stale(self, now: float) -> str:
+        """Why nothing that is known of the joints speaks of now: the core is away; empty when it is there."""
+        told = self._processes.get("core")
+        if told is not None and not told["up"]:
+            return f"the core does not run: {told['cause']}" if told["cause"] else "the core does not run"
+        silence = now - self._core_heard
+        return f"no word from the core for {silence:.0f} s" if self._core_heard and silence > SILENT else ""
+
+    def processes(self, now: float) -> dict[str, Map]:
+        """Every process, as the supervisor sees it; a supervisor that says nothing is not up itself."""
+        silence = now - self._supervised
+        if not self._processes or silence <= SILENT:
+            return self._processes
+        known = self._processes.get("supervisor", {"restarts": 0, "pid": 0})
+        cause = f"no word from it for {silence:.0f} s: what it said of the others is old"
+        return self._processes | {"supervisor": known | {"up": False, "cause": cause, "age": silence}}
+
     def standing(self, name: str) -> Standing | None:
-        """What a joint is now; None before its first update."""
-        joint = self._joints.get(name)
+        """What a joint is now; None before its first update, and while the core is away."""
+        joint = self._joints.get(name) if not self.stale(time.time()) else None
         row = joint.estimates.last() if joint else []
         if joint is None or not row:
             return None
@@ -197,11 +220,12 @@ class History:
     def latest(self, now: float) -> Map:
         """The newest values in words and numbers, for /api/state."""
         joints = {}
+        stale = self.stale(now)
         for name, joint in self._joints.items():
             row, count = joint.estimates.last(), len(joint.names)
             torque = joint.residuals.last()
             joints[name] = {
-                **joint.state,
+                **_state(joint, stale),
                 "parameters": {
                     parameter: {
                         "value": row[3 + index],
@@ -221,7 +245,7 @@ class History:
             "robot": self.robot,
             "now": now,
             "joints": joints,
-            "processes": self._processes,
+            "processes": self.processes(now),
             "drivers": self._drivers,
             "recorder": self._recording(now),
             "counted": self._counted,
@@ -275,16 +299,25 @@ class History:
             "now": now,
             "base": now,
             "events": events,
-            "processes": self._processes,
+            "processes": self.processes(now),
             "drivers": self._drivers,
             "counted": self._counted,
             "recorder": self._recording(now),
-            "joints": {name: _joint_message(joint, now, whole, fresh) for name, joint in self._joints.items()},
+            "joints": {
+                name: _joint_message(joint, now, whole, fresh, self.stale(now)) for name, joint in self._joints.items()
+            },
         }
 
 
-def _joint_message(joint: JointHistory, base: float, whole: bool, fresh: bool) -> Map:
-    told: Map = {"state": joint.state, "totals": joint.totals}
+def _state(joint: JointHistory, stale: str) -> Map:
+    """What was said of a joint last; where that is old, it is not to be used, and why."""
+    if not stale or not joint.state:
+        return joint.state
+    return joint.state | {"phase": str(Phase.FAULTED), "health": {"status": str(Status.FAULTED), "reasons": [stale]}}
+
+
+def _joint_message(joint: JointHistory, base: float, whole: bool, fresh: bool, stale: str) -> Map:
+    told: Map = {"state": _state(joint, stale), "totals": joint.totals}
     if fresh:
         told |= {"drift": joint.drift, "laws": joint.laws, "excitation": joint.excitation, "usual": joint.usual}
     traces = {

@@ -62,7 +62,9 @@ TABLE: Final = (
     Metric("drifted", Gauge, ("joint", "parameter"), "", "1 while the parameter is beyond its limits of drift."),
     Metric("baseline_timestamp_seconds", Gauge, ("joint",), "s", "Unix time at which the baseline was set."),
     Metric("core_restarts_total", Counter, (), "", "Restarts of the core that the outlet saw."),
-    Metric("process_up", Gauge, ("process",), "", "1 while the process runs."),
+    Metric("process_up", Gauge, ("process",), "", "1 while the process runs and gives signs of life."),
+    Metric("process_silence_seconds", Gauge, ("process",), "s", "Since the last sign of life of the process."),
+    Metric("process_deadline_seconds", Gauge, ("process",), "s", "Of silence after which it is started anew."),
     Metric("process_restarts_total", Counter, ("process",), "", "Restarts of the process by the supervisor."),
     Metric("malformed_updates_total", Counter, (), "", "Messages that the outlet could not read."),
     Metric("subscribers_refused_total", Counter, (), "", "Subscribers without a listed key (each attempt counts)."),
@@ -98,6 +100,7 @@ class Metrics:
         self._children: dict[tuple[str, ...], Any] = {}
         self._totals: dict[tuple[str, ...], tuple[object, float]] = {}
         self._continuity = Continuity()
+        self._joints: set[str] = set()  # of which there was an update
         for joint, parameters in units.items():
             self._get("updates_missed_total", joint)
             for kind in EVENTS:  # from the start: of a counter that begins at its first event, nobody sees that event
@@ -120,10 +123,17 @@ class Metrics:
         elif family == "status":
             self._status(update)
         elif family == "process":
-            self._get("process_up", name).set(update["up"])
+            self._process(name, update)
             self._total(update["restarts"], "supervisor", "process_restarts_total", name)
         elif family == "recorder":
             self._recorder(update)
+
+    def stale(self, processes: Mapping[str, Mapping[str, Any]], core_away: bool) -> None:
+        """What is known only by its silence: processes as they are now, and joints of a core that is away."""
+        for name, update in processes.items():
+            self._process(name, update)
+        for joint in self._joints if core_away else ():
+            self._phase(joint, Phase.FAULTED, Status.FAULTED)
 
     def page(self, clients: int, skipped: int) -> None:
         """What the page server counts itself."""
@@ -179,10 +189,19 @@ class Metrics:
             self._get("parameter_value", joint, name).set(value)
         for name, value in update["deviations"].items():
             self._get("parameter_deviation", joint, name).set(value)
+        self._joints.add(joint)
+        self._phase(joint, update["phase"], update["health"]["status"])
+
+    def _phase(self, joint: str, now: str, health: str) -> None:
         for phase in Phase:
-            self._get("phase", joint, phase).set(phase == update["phase"])
+            self._get("phase", joint, phase).set(phase == now)
         for status in Status:
-            self._get("health", joint, status).set(status == update["health"]["status"])
+            self._get("health", joint, status).set(status == health)
+
+    def _process(self, name: str, update: Mapping[str, Any]) -> None:
+        self._get("process_up", name).set(update["up"])
+        self._get("process_silence_seconds", name).set(update.get("age", 0.0))
+        self._get("process_deadline_seconds", name).set(update.get("deadline", 0.0))
 
     def _recorder(self, update: Mapping[str, Any]) -> None:
         self._get("recorder_up").set(update["up"])

@@ -1,6 +1,5 @@
 """The outlet process: the outlet, told by the configuration what to serve where."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import zmq
@@ -9,10 +8,11 @@ from daq.config.sections import Config
 from daq.outlet.baseline_request import BaselineRequest
 from daq.outlet.commissioning import Commissioning
 from daq.outlet.history import JointLabel
-from daq.outlet.server import serve
+from daq.outlet.server import Tls, serve
+from daq.processes.heartbeat import Life
 from daq.processes.process import CannotStartError, endpoint, log
 from daq.state.checkpoint_file import FILE, Writer
-from daq.state.files import BaselineError, make_token, place
+from daq.state.files import BaselineError, place, token_of
 from daq.stream.keys import Curve, KeyFileError, read_pair
 from daq.stream.sockets import EndpointError, Socket, open_publisher
 
@@ -22,19 +22,23 @@ def _curve(config: Config) -> Curve | None:
     return None if lock is None else Curve(read_pair(lock.secret).secret, lock.clients)
 
 
+def _tls(config: Config) -> Tls | None:
+    lock = config.publish.tls
+    return None if lock is None else Tls(lock.certificate, lock.key)
+
+
 def _request(config: Config, commissioning: Commissioning) -> BaselineRequest | None:
     """What lets the page set baselines; None where none can be kept."""
-    file = place(config, "token")
     try:
-        token = make_token(file)
+        token, where = token_of(config, make=True)
     except BaselineError as error:
         log.warning("the page cannot set baselines: %s", error)
         return None
-    log.info("token that allows to set baselines: %s (%s)", token, file)
+    log.info("the token that allows to set baselines is in %s", where)
     return BaselineRequest(token, frozenset(config.joints), commissioning.set)
 
 
-def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> None:
+def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     """Serve until SIGTERM. Raises CannotStartError when an address cannot be served."""
     host, port = config.publish.address
     labels = [JointLabel.of(name, joint.model) for name, joint in config.joints.items()]
@@ -52,10 +56,12 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
             port,
             config.robot.name,
             labels,
-            ready,
+            life.ready,
             _curve(config),
             _request(config, commissioning),
             commissioning.share,
+            life.beat,
+            _tls(config),
         )
     except EndpointError as error:
         raise CannotStartError(error.strerror) from error

@@ -16,8 +16,9 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgpack
 import uvicorn
@@ -29,6 +30,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from daq.outlet.baseline_request import BaselineRequest
+from daq.outlet.connections import BACKLOG, Connection, room, spare_the_log
 from daq.outlet.history import History, JointLabel
 from daq.outlet.metrics import Metrics
 from daq.outlet.web_guard import Guard
@@ -39,10 +41,19 @@ from daq.stream.update import INTERNAL, VERSION
 DASHBOARD: Final = Path(__file__).with_name("dashboard")
 TICK: Final = 0.05  # s between two messages to a page
 QUIET: Final = 20  # ticks without news after which a page is told all the same: it then knows that we live
+WATCH_EVERY: Final = 0.2  # s between two looks for what has fallen silent
 BATCH: Final = 5000  # messages taken in one tick at most: seven seconds of seven joints, 50 ms of work
+PAGES: Final = 64  # at once
 BEHIND: Final = 20  # ticks that wait for a slow page before it skips to a fresh snapshot
 
 log = logging.getLogger("jointwatch")
+
+
+class Tls(NamedTuple):
+    """The page's certificate and its key, PEM files."""
+
+    certificate: Path
+    key: Path
 
 
 class Outlet:
@@ -75,12 +86,17 @@ class Outlet:
         ]
         return Guard(Starlette(routes=routes), open_paths=("/metrics",))
 
-    async def pump(self) -> None:
+    async def pump(self, beat: Callable[[], None] = lambda: None) -> None:
         """Every tick: take what came, tell the pages. Runs until cancelled."""
-        quiet = 0
+        quiet, due = 0, 0.0
         while True:
+            beat()
             start = time.monotonic()
             quiet = 0 if self._drain() else quiet + 1
+            now = time.time()
+            if now >= due:
+                due = now + WATCH_EVERY
+                self.metrics.stale(self.history.processes(now), bool(self.history.stale(now)))
             if quiet % QUIET == 0:
                 self._tell()
             await asyncio.sleep(max(0.001, TICK - (time.monotonic() - start)))
@@ -128,6 +144,9 @@ class Outlet:
         return packed
 
     async def _live(self, page: WebSocket) -> None:
+        if len(self._pages) >= PAGES:
+            await page.close(1013, "too many pages")
+            return
         await page.accept()
         queue: asyncio.Queue[bytes | None] = asyncio.Queue(BEHIND)
         queue.put_nowait(None)
@@ -187,11 +206,14 @@ def serve(
     curve: Curve | None = None,
     baseline: BaselineRequest | None = None,
     beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
+    beat: Callable[[], None] = lambda: None,
+    tls: Tls | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT.
 
     updates, status: ipc:// addresses that core and supervisor connect to (public and internal topics); endpoint: public
     address of the updates; host, port: of the page (0: any free one, told in the log); ready: called once all are open;
+    beat: called at every turn; tls: the page's certificate;
     baseline: what sets baselines, where the page may; beside: what else runs until the end. Raises EndpointError when
     one of them cannot be served.
     """
@@ -204,8 +226,14 @@ def serve(
             outlet = Outlet(forwarder.tap(), internal, robot, joints, lambda: forwarder.refused)
             outlet.baseline = baseline
             shown = f"[{host}]" if ":" in host else host
-            log.info("page http://%s:%d  updates %s", shown, listening.getsockname()[1], forwarder.endpoint)
-            asyncio.run(_serve(outlet, listening, ready, beside))
+            log.info(
+                "page http%s://%s:%d  updates %s",
+                "s" if tls else "",
+                shown,
+                listening.getsockname()[1],
+                forwarder.endpoint,
+            )
+            asyncio.run(_serve(outlet, listening, ready, beside, beat, tls))
         finally:
             internal.close()
             context.term()
@@ -216,9 +244,17 @@ async def _serve(
     listening: socket.socket,
     ready: Callable[[], None],
     beside: Callable[[], Coroutine[Any, Any, None]] | None,
+    beat: Callable[[], None],
+    tls: Tls | None,
 ) -> None:
+    spare_the_log()
+    Connection.most = room()
     settings = uvicorn.Config(
         outlet.application(),
+        http=Connection,
+        backlog=BACKLOG,
+        ssl_certfile=tls.certificate if tls else None,
+        ssl_keyfile=tls.key if tls else None,
         log_config=None,
         log_level="warning",
         access_log=False,
@@ -229,11 +265,12 @@ async def _serve(
         server_header=False,
         timeout_graceful_shutdown=1,
     )
+    settings.load()  # imports, which could no longer be opened when others have taken every descriptor
     server = _Server(settings)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, server.stop)
-    tasks = [asyncio.create_task(work()) for work in (outlet.pump, beside) if work is not None]
+    tasks = [asyncio.create_task(work()) for work in (partial(outlet.pump, beat), beside) if work is not None]
     for task in tasks:
         task.add_done_callback(lambda _: server.stop())  # without it the page would stand still unnoticed
     ready()

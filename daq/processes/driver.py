@@ -1,7 +1,6 @@
 """A driver process: waits in one driver's read, hands every batch to the core, opens the wire again when it is lost."""
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +9,8 @@ from numpy.typing import NDArray
 
 from daq.config.routes import wanted
 from daq.config.sections import Config
+from daq.processes.complaint import Complaint
+from daq.processes.heartbeat import Life
 from daq.processes.process import CannotStartError, Stop, endpoint, log
 from daq.stream.channel import Sender
 from drivers.base import Driver, EndOfFileError, LinkError, LinkPausedError
@@ -20,26 +21,30 @@ WAIT: Final = 0.1  # s that one read may wait, so that a stop is seen soon
 BACK_OFF: Final = (0.1, 0.5)  # s between two attempts to open a lost wire, first and longest: data within 1 s
 
 
-def run(name: str, settings: Config, runtime: Path, ready: Callable[[], None]) -> None:
+def run(name: str, settings: Config, runtime: Path, life: Life) -> None:
     """Serve one driver until SIGTERM. Raises CannotStartError when the wire cannot be opened the first time."""
     stop = Stop()
     sender = Sender(endpoint(runtime, "readings"), name)
     totals: dict[str, int] = {}
     opened = restarted = (runtime / f"{name}.opened").exists()
     pause = BACK_OFF[0]
+    link = Complaint()
     while not stop.asked:
+        life.beat()
         driver = settings.drivers[name].open(wanted(settings, name))
         try:
             with driver:
                 (runtime / f"{name}.opened").touch()
-                ready()
-                log.info("open again" if opened else "open")
+                life.ready()
+                if not opened:
+                    log.info("open")
                 opened, pause = True, BACK_OFF[0]
-                _serve(driver, sender, stop, totals)
+                _serve(driver, sender, stop, totals, life, link)
         except LinkError as error:
             if not opened and not restarted:
                 raise CannotStartError(f"driver {name}: {error}") from error
-            log.warning("%s; trying again in %.1f s", error, pause)
+            life.ready()  # its work is now to try again
+            link.wrong(str(error))
             sender.report(False, totals, str(error))
             time.sleep(pause)
             pause = min(2 * pause, BACK_OFF[1])
@@ -47,12 +52,13 @@ def run(name: str, settings: Config, runtime: Path, ready: Callable[[], None]) -
             log.info("%s", end)
             sender.report(False, totals, str(end))
             while not stop.asked:
+                life.beat()
                 time.sleep(WAIT)
     sender.report(False, totals, "stopped")
     sender.close()
 
 
-def _serve(driver: Driver, sender: Sender, stop: Stop, totals: dict[str, int]) -> None:
+def _serve(driver: Driver, sender: Sender, stop: Stop, totals: dict[str, int], life: Life, link: Complaint) -> None:
     """Read until the wire is lost (LinkError) or a stop is asked; totals go on over re-opened wires."""
     before = dict(totals)
     due = 0.0
@@ -60,13 +66,17 @@ def _serve(driver: Driver, sender: Sender, stop: Stop, totals: dict[str, int]) -
     try:
         while not stop.asked:
             known = cause
+            life.beat()
             readings, cause = _read(driver)
             if len(readings):
                 sender.send(readings)
             now = time.monotonic()
             if cause != known:
-                log.warning("%s", cause or "data again")
                 due = now
+            if cause:
+                link.wrong(cause)
+            elif len(readings):
+                link.right("data again")
             if now >= due:
                 due = now + REPORT_EVERY
                 _add(totals, before, driver)

@@ -1,31 +1,23 @@
-"""What every process of the service has in common: its start, its one clear line when it cannot, its clean stop.
+"""What every process of the service has in common: its life, its one clear line when it cannot start, its stop."""
 
-Processes are forked from a server that has imported everything already (multiprocessing's forkserver): a driver that
-was killed is back in a fraction of a second instead of the seconds that importing takes on a busy machine.
-"""
-
-import ctypes
 import logging
 import os
 import pkgutil
 import signal
 import sys
 from collections.abc import Callable
-from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from daq.config.load import revive
 from daq.config.sections import Config
+from daq.processes.heartbeat import Life
 
-PR_SET_NAME: Final = 15
-PR_SET_PDEATHSIG: Final = 1
 EXIT_CANNOT_START: Final = 3  # before "ready": the supervisor stops everything and shows the one line left behind
 
 log = logging.getLogger("jointwatch")
 
-Work = Callable[[str, Config, Path, Callable[[], None]], None]  # name, configuration, runtime folder, ready
+Work = Callable[[str, Config, Path, Life], None]  # name, configuration, runtime folder, signs of life
 
 
 class CannotStartError(Exception):
@@ -43,30 +35,26 @@ class Stop:
         self.asked = True
 
 
-def live(name: str, work: str, runtime: Path, waiting: Connection) -> None:
-    """The whole life of a child process; work: "module:function" of a Work.
-
-    Says on `waiting` when it does its work. No orphan outlives the supervisor; Ctrl-C is for the supervisor alone.
-    """
-    os.setsid()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if sys.platform == "linux":
-        library = ctypes.CDLL(None)
-        library.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-        library.prctl(PR_SET_NAME, f"jw {name}".encode())  # what ps and top show; 15 characters
+def live(name: str, work: str, config: Config, runtime: Path, life: Life) -> int:
+    """The whole life of a child process; work: "module:function" of a Work. Returns its exit code."""
     configure_logging(name)
+    if config.processes.priority and (name == "core" or name in config.drivers):
+        _come_first(config.processes.priority)
     run: Work = pkgutil.resolve_name(work)
-
-    def ready() -> None:
-        if not waiting.closed:
-            waiting.send_bytes(b"ready")
-            waiting.close()
-
     try:
-        run(name, revive((runtime / "config.json").read_text()), runtime, ready)
+        run(name, config, runtime, life)
     except CannotStartError as error:
         (runtime / f"{name}.error").write_text(str(error))
-        sys.exit(EXIT_CANNOT_START)
+        return EXIT_CANNOT_START
+    return 0
+
+
+def _come_first(priority: int) -> None:
+    """Before every ordinary process; what is forked from this one, as a refit, is ordinary again."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(priority))
+    except (OSError, AttributeError) as error:
+        log.warning("no real-time priority: %s (deploy/drop-ins/realtime.conf allows it)", error)
 
 
 def last_words(runtime: Path, name: str) -> str:
@@ -77,7 +65,10 @@ def last_words(runtime: Path, name: str) -> str:
 def configure_logging(name: str) -> None:
     """Logs go to stderr, one line each, with the process's name; stdout is data."""
     logging.basicConfig(
-        stream=sys.stderr, level=os.environ.get("JOINTWATCH_LOG", "INFO"), format=f"%(asctime)s {name}: %(message)s"
+        stream=sys.stderr,
+        level=os.environ.get("JOINTWATCH_LOG", "INFO"),
+        format=f"%(asctime)s {name}: %(message)s",
+        force=True,  # instead of the supervisor's, which was forked
     )
 
 

@@ -1,35 +1,45 @@
-"""The supervisor: starts the processes, restarts what dies with back-off, and stops everything cleanly.
+"""The supervisor: starts the processes, restarts what dies or hangs, and stops everything cleanly.
 
 It holds no data and opens no port: when a driver, the core or the outlet dies, the others go on, and the dead one is
-back after a pause that doubles with every early death. What cannot even start once ends the service with one line.
+back after a pause that doubles with every early death. One that gives no sign of life is called hung within two
+seconds, and ended after the time that the configuration gives it. What cannot even start once ends the service with
+one line.
 """
 
-import contextlib
-import shutil
+import os
+import pkgutil
 import signal
-import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
-from multiprocessing.context import ForkServerProcess
-from pathlib import Path
+from functools import partial
 from types import FrameType
 from typing import Final
 
-import msgpack
 import zmq
 
 from daq.config.sections import Config
-from daq.processes.forkserver import CONTEXT, CORE, DRIVER, OUTLET, RECORDER
+from daq.processes.child import Child
+from daq.processes.heartbeat import Heartbeats, Life
 from daq.processes.process import EXIT_CANNOT_START, endpoint, last_words, live, log
+from daq.processes.runtime_folder import RuntimeFolder
+from daq.processes.systemd import Systemd
 from daq.stream.sockets import open_publisher
+from daq.stream.update import Liveliness
 
+# "module:function" of each kind of process, a process.Work
+OUTLET, CORE, DRIVER = "daq.outlet.process:run", "daq.core.process:run", "daq.processes.driver:run"
+RECORDER: Final = "daq.recording.process:run"
+SUPERVISOR: Final = "supervisor"
 FIRST_PAUSE: Final = 0.05  # s before a dead process is started again; doubles with every death …
 LONGEST_PAUSE: Final = 5.0
 CALM: Final = 10.0  # … and starts over after a life this long, s
 GRACE: Final = 3.0  # s that a process has to stop by itself
 REPORT_EVERY: Final = 0.5  # s
 WATCH_EVERY: Final = 0.02  # s
+SILENT: Final = 1.5  # s without a sign of life after which a process is called hung: it is reported within two
+SLOW_START: Final = 60.0  # s that a process may take to be back; the first start may compile, and has no limit
+MISSED: Final = 1.0  # s between two looks: the supervisor itself did not run, and says nothing of others' silence
 
 
 class StartError(Exception):
@@ -41,39 +51,48 @@ class Process:
     """One child: what it does, and how its life went so far."""
 
     name: str
+    number: int  # its line of the heartbeats
     work: str  # see process.live
-    child: ForkServerProcess | None = None
-    waiting: Connection | None = None  # on which it says that it does its work
+    child: Child | None = None
     was_ready: bool = False
     started: float = 0.0
     again: float = 0.0  # monotonic s of the next start
     pause: float = FIRST_PAUSE
     restarts: int = 0
     cause: str = ""
+    hangs: bool = False
 
 
 class Service:
     """All processes of one configuration."""
 
     def __init__(self, config: Config) -> None:
-        self.runtime = Path(tempfile.mkdtemp(prefix="jointwatch-"))
-        (self.runtime / "config.json").write_text(config.model_dump_json(by_alias=True))
-        drivers = (Process(name, DRIVER) for name in config.drivers)
-        recorder = [] if config.recorder is None else [Process("recorder", RECORDER)]
-        self._processes = [Process("outlet", OUTLET), *recorder, Process("core", CORE), *drivers]
+        self._folder = RuntimeFolder()
+        self.runtime = self._folder.path
+        self._config = config
+        works = {"outlet": OUTLET} | ({} if config.recorder is None else {"recorder": RECORDER}) | {"core": CORE}
+        works |= dict.fromkeys(config.drivers, DRIVER)
+        self._processes = [Process(name, number, work) for number, (name, work) in enumerate(works.items())]
+        self._heartbeats = Heartbeats(len(works))
+        self._systemd = Systemd()
         self._stop = False
-        self._publisher = open_publisher(zmq.Context.instance(), endpoint(self.runtime, "status"))
+        self._looked = time.monotonic()
+        self._excused = 0.0  # monotonic s until which nobody's silence counts
+        self._reports = Liveliness(config.robot.name, int.from_bytes(os.urandom(6), "little"))
+        self._publisher = open_publisher(zmq.Context.instance(), endpoint(self.runtime, "updates"))
 
     def run(self, duration: float | None = None) -> None:
         """Run until SIGINT, SIGTERM or the end of duration (s). Raises StartError."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._ask_stop)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         try:
             self._start_all()
             end = None if duration is None else time.monotonic() + duration
             due = 0.0
             while not self._stop and (end is None or time.monotonic() < end):
                 self._watch()
+                self._feed()
                 if time.monotonic() >= due:
                     due = time.monotonic() + REPORT_EVERY
                     self._report()
@@ -87,63 +106,104 @@ class Service:
     def _start_all(self) -> None:
         """Start in order, then wait until everyone is ready; one that cannot start ends it all."""
         for process in self._processes:
+            pkgutil.resolve_name(process.work)  # imported once, ahead of need: by us, and so by all that we fork
+        if self._systemd.limit and self._systemd.limit < 2 * self._config.processes.hang:
+            log.warning(
+                "systemd waits %g s for a sign of life; hang = %g s leaves it no time: give it WatchdogSec=%g",
+                self._systemd.limit, self._config.processes.hang, 3 * self._config.processes.hang,
+            )  # fmt: skip
+        for process in self._processes:
             self._start(process)
-        while not self._stop and any(not process.was_ready for process in self._processes):
+        while not self._stop and not all(process.was_ready for process in self._processes):
             time.sleep(WATCH_EVERY)
-            self._hear_ready()
+            self._systemd.alive()
             for process in self._processes:
-                if not process.was_ready and process.child is not None and not process.child.is_alive():
-                    raise StartError(self._why(process, process.child.exitcode))
+                process.was_ready |= self._heartbeats.ready(process.number)
+                if not process.was_ready and process.child is not None and not process.child.alive():
+                    raise StartError(self._why(process, process.child.code))
         if not self._stop:
-            log.info("running: %s", ", ".join(process.name for process in self._processes))
+            names = ", ".join(process.name for process in self._processes)
+            log.info("running: %s", names)
+            self._systemd.ready(f"running: {names}")
+        self._looked = time.monotonic()
 
     def _start(self, process: Process) -> None:
-        reading, writing = CONTEXT.Pipe(duplex=False)
-        process.child = CONTEXT.Process(
-            target=live, args=(process.name, process.work, self.runtime, writing), name=process.name
-        )
-        process.child.start()
-        writing.close()
-        process.waiting = reading
-        process.started = time.monotonic()
-
-    def _hear_ready(self) -> None:
-        for process in self._processes:
-            if process.waiting is not None and process.waiting.poll():
-                with contextlib.suppress(EOFError):  # it died; whoever looks at its exit code sees that
-                    process.was_ready |= process.waiting.recv_bytes() == b"ready"
-                process.waiting.close()
-                process.waiting = None
+        self._heartbeats.begin(process.number)
+        life = Life(self._heartbeats, process.number)
+        work = partial(live, process.name, process.work, self._config, self.runtime, life)
+        process.started, process.hangs = time.monotonic(), False
+        process.child = Child(process.name, work)
 
     def _watch(self) -> None:
-        """Restart what died, each after its own pause."""
-        self._hear_ready()
+        """Restart what died or hangs, each after its own pause."""
         now = time.monotonic()
+        if now - self._looked > MISSED:
+            log.warning("the supervisor itself stood still for %.1f s", now - self._looked)
+            self._excused = now
+        self._looked = now
         for process in self._processes:
-            if process.child is not None and not process.child.is_alive():
-                code = process.child.exitcode or 0
-                if now - process.started > CALM:
-                    process.pause = FIRST_PAUSE
-                process.child, process.again = None, now + process.pause
-                process.cause = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-                log.warning("%s died (%s); again in %.2f s", process.name, process.cause, process.pause)
-                process.pause = min(2 * process.pause, LONGEST_PAUSE)
-                self._report()
+            if process.child is not None and process.child.alive():
+                self._listen(process, now)
+            elif process.child is not None:
+                self._bury(process, process.child.code or 0, now)
             if process.child is None and now >= process.again:
                 process.restarts += 1
                 self._start(process)
 
+    def _listen(self, process: Process, now: float) -> None:
+        """A process that gives no sign of life is said to hang, then ended."""
+        limit = self._config.processes.hang if self._heartbeats.ready(process.number) else SLOW_START
+        silence = self._silence(process, now)
+        if process.hangs and silence < SILENT:
+            process.hangs = False
+            log.info("%s goes on", process.name)
+            self._tell_how_it_is()
+        elif not process.hangs and silence >= (SILENT if limit != SLOW_START else SLOW_START):
+            process.hangs = True
+            process.cause = f"no sign of life since {silence:.1f} s"
+            log.warning("%s hangs: %s; it is ended after %g s", process.name, process.cause, limit)
+            self._tell_how_it_is()
+        if process.hangs and silence >= limit and process.child is not None:
+            process.cause = f"hung: no sign of life for {silence:.1f} s"
+            process.child.send(signal.SIGKILL)
+
+    def _silence(self, process: Process, now: float) -> float:
+        return now - max(self._heartbeats.last(process.number), self._excused)
+
+    def _bury(self, process: Process, code: int, now: float) -> None:
+        if now - process.started > CALM:
+            process.pause = FIRST_PAUSE
+        process.child, process.again = None, now + process.pause
+        if not process.hangs:
+            process.cause = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        process.hangs = False
+        log.warning("%s died (%s); again in %.2f s", process.name, process.cause, process.pause)
+        process.pause = min(2 * process.pause, LONGEST_PAUSE)
+        self._tell_how_it_is()
+
+    def _feed(self) -> None:
+        """systemd's watchdog is fed only while core and outlet go on."""
+        needed = [process for process in self._processes if process.work in (CORE, OUTLET)]
+        if not any(process.child is None or process.hangs for process in needed):
+            self._systemd.alive()
+
+    def _tell_how_it_is(self) -> None:
+        ill = [f"{one.name}: {one.cause}" for one in self._processes if one.child is None or one.hangs]
+        self._systemd.status("; ".join(ill) or f"running: {', '.join(one.name for one in self._processes)}")
+        self._report()
+
     def _report(self) -> None:
-        for process in self._processes:
-            report = {
-                "timestamp": time.time(),
-                "name": process.name,
-                "up": process.child is not None,
-                "restarts": process.restarts,
-                "pid": process.child.pid if process.child else 0,
-                "cause": process.cause,
-            }
-            self._publisher.send_multipart((f"process/{process.name}".encode(), msgpack.packb(report)))
+        now = time.monotonic()
+        for one in self._processes:
+            up = one.child is not None and not one.hangs
+            age, pid = self._silence(one, now), one.child.pid if one.child else 0
+            deadline = self._config.processes.hang
+            self._send(self._reports.process(one.name, time.time(), up, one.restarts, pid, one.cause, age, deadline))
+        limit = self._systemd.limit
+        self._send(self._reports.process(SUPERVISOR, time.time(), True, 0, os.getpid(), "", now - self._looked, limit))
+
+    def _send(self, message: Sequence[bytes]) -> None:
+        self._publisher.send_multipart(message)
 
     def _why(self, process: Process, code: int | None) -> str:
         if code == EXIT_CANNOT_START:
@@ -151,19 +211,25 @@ class Service:
         return f"{process.name} did not start (exit code {code}); its own message stands above"
 
     def _stop_all(self) -> None:
-        """Drivers first, then core and outlet; nobody and nothing is left behind."""
+        """Drivers first, then core and outlet, each with the time that it took; nobody and nothing is left behind."""
+        self._systemd.stopping()
+        begin = time.monotonic()
         children = [process.child for process in reversed(self._processes) if process.child is not None]
         for child in children:
-            child.terminate()
-        deadline = time.monotonic() + GRACE
-        for child in children:
-            child.join(max(0.0, deadline - time.monotonic()))
-            if child.is_alive():
-                log.warning("%s did not stop in %g s: killed", child.name, GRACE)
-                child.kill()
-                child.join()
-        for process in self._processes:
-            if process.waiting is not None:
-                process.waiting.close()
+            child.send(signal.SIGTERM)
+        left, took = list(children), []
+        while left and time.monotonic() - begin < GRACE:
+            for child in [child for child in left if not child.alive()]:
+                left.remove(child)
+                took.append(f"{child.name} {time.monotonic() - begin:.1f} s")
+            time.sleep(WATCH_EVERY / 2)
+        for child in left:
+            child.send(signal.SIGKILL)
+            took.append(f"{child.name} killed after {GRACE:g} s")
+        while any(child.alive() for child in left):
+            time.sleep(WATCH_EVERY / 2)
+        if took:
+            log.info("stopped: %s", ", ".join(took))
         self._publisher.close()
-        shutil.rmtree(self.runtime, ignore_errors=True)
+        self._systemd.close()
+        self._folder.remove()

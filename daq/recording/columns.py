@@ -188,7 +188,7 @@ def _pick(table: Mapping[str, Floats], path: str, rows: int) -> Floats:
 def _table(file: Path) -> dict[str, Floats]:
     """Every numeric column or matrix of a file by its name."""
     try:
-        table = {name: one for name, one in arrays(file).items() if one.size > 1}
+        table = {name: one for name, one in arrays(file).items() if one.ndim}
     except OSError as error:
         raise RecordingError(f"{file}: {error.strerror or error}") from error
     except ValueError as error:

@@ -1,7 +1,8 @@
 """Writes MCAP files that are complete after every write: a process that is killed leaves one that opens as it is.
 
 Data go out with one system call, together with an end that the next write overwrites: DataEnd, a summary (schemas,
-channels, statistics), footer. A file that was closed has the index of its chunks there too. Format: mcap.dev/spec.
+channels, metadata, statistics), footer. A file that was closed has the index of chunks and attachments there too.
+Format: mcap.dev/spec.
 A kill leaves what was written; a loss of power what was synced.
 """
 
@@ -17,6 +18,7 @@ import zstandard
 from mcap.data_stream import RecordBuilder
 from mcap.records import (
     Attachment,
+    AttachmentIndex,
     Channel,
     Chunk,
     ChunkIndex,
@@ -27,6 +29,7 @@ from mcap.records import (
     Message,
     MessageIndex,
     Metadata,
+    MetadataIndex,
     Schema,
     Statistics,
 )
@@ -52,7 +55,8 @@ class McapFile:
         self._chunks: list[ChunkIndex] = []
         self._counts: dict[int, int] = {}
         self._first, self._last = 0, 0
-        self._attachments = self._metadata = 0
+        self._attachments: list[AttachmentIndex] = []
+        self._metadata: list[MetadataIndex] = []
         try:
             self.write()
         except OSError:
@@ -72,10 +76,16 @@ class McapFile:
         """Bytes of data written."""
         return self._end
 
+    @property
+    def _next(self) -> int:
+        """Where the next record outside of chunks will stand."""
+        return self._end + len(self._pending)
+
     def metadata(self, name: str, values: Mapping[str, str]) -> None:
         """Something about the whole file."""
-        self._metadata += 1
-        self._pending += _bytes(Metadata(name=name, metadata=dict(values)))
+        record = _bytes(Metadata(name=name, metadata=dict(values)))
+        self._metadata.append(MetadataIndex(offset=self._next, length=len(record), name=name))
+        self._pending += record
 
     def schema(self, name: str, text: bytes) -> int:
         """A JSON Schema; its id."""
@@ -103,8 +113,10 @@ class McapFile:
 
     def attachment(self, name: str, kind: str, time: int, data: bytes) -> None:
         """Something that no viewer takes for a message; kind: media type; time: Unix ns."""
-        self._attachments += 1
-        self._pending += _bytes(Attachment(create_time=time, log_time=time, name=name, media_type=kind, data=data))
+        record = _bytes(Attachment(create_time=time, log_time=time, name=name, media_type=kind, data=data))
+        index = AttachmentIndex(self._next, len(record), time, time, len(data), name, kind)
+        self._attachments.append(index)
+        self._pending += record
 
     def write(self) -> None:
         """Put everything that was added into the file.
@@ -192,18 +204,20 @@ class McapFile:
     def _summary(self, indexed: bool) -> bytes:
         """Everything behind the data; with the index of the chunks it grows with the file."""
         statistics = Statistics(
-            attachment_count=self._attachments,
+            attachment_count=len(self._attachments),
             channel_count=len(self._channels),
             channel_message_counts=self._counts,
             chunk_count=len(self._chunks),
             message_count=sum(self._counts.values()),
             message_end_time=self._last,
             message_start_time=self._first,
-            metadata_count=self._metadata,
+            metadata_count=len(self._metadata),
             schema_count=len(self._schemas),
         )
-        records: list[McapRecord] = [*self._schemas, *self._channels.values(), statistics]
-        summary = b"".join(map(_bytes, [*records, *(self._chunks if indexed else ())]))
+        records: list[McapRecord] = [*self._schemas, *self._channels.values(), *self._metadata, statistics]
+        if indexed:
+            records += [*self._chunks, *self._attachments]
+        summary = b"".join(map(_bytes, records))
         end = _bytes(DataEnd(data_section_crc=0))
         start = self._end + len(end)
         # the checksum covers the footer up to itself

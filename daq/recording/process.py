@@ -9,7 +9,6 @@ import json
 import os
 import struct
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +17,7 @@ import zmq
 
 from daq.config.load import digest
 from daq.config.sections import Config
+from daq.processes.heartbeat import Life
 from daq.processes.process import Stop, endpoint, log
 from daq.recording.folder import Shelf
 from daq.recording.json_channels import JsonChannels
@@ -36,7 +36,7 @@ NICE: Final = 5  # a file may wait, the core may not
 CLOCK_EVERY: Final = 1.0  # s between two records of the clocks' relation
 
 
-def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> None:
+def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     """Record until SIGTERM."""
     stop = Stop()
     os.nice(NICE)
@@ -47,9 +47,10 @@ def run(_: str, config: Config, runtime: Path, ready: Callable[[], None]) -> Non
     status = open_publisher(context, endpoint(runtime, "status"))
     expected = Expected(runtime / "recorder.next")
     recorder = Recorder(config, expected)
-    ready()
+    life.ready()
     due = 0.0
     while not stop.asked or blocks.poll(int(REST * 1000)):
+        life.beat()
         if blocks.poll(100):
             recorder.take(received(blocks.recv()))
         if time.monotonic() >= due:

@@ -36,7 +36,11 @@ def said(file: Path) -> Iterator[Said]:
         if isinstance(record, Channel):
             topics[record.id] = record.topic
         elif isinstance(record, Message):
-            yield Said(topics[record.channel_id], record.publish_time, json.loads(record.data))
+            try:
+                one = Said(topics[record.channel_id], record.publish_time, json.loads(record.data))
+            except (KeyError, ValueError, RecursionError):
+                return  # here it breaks: see break_of
+            yield one
 
 
 def blocks(file: Path) -> Iterator[Block]:
@@ -44,9 +48,34 @@ def blocks(file: Path) -> Iterator[Block]:
     for record in _records(file):
         if isinstance(record, Attachment) and record.media_type == BLOCKS:
             try:
-                yield transcript.unpack(record.data)
-            except ValueError as error:
-                raise RecordingError(f"{file}: {record.name}: {error}") from error
+                block = transcript.unpack(record.data)
+            except ValueError:
+                return  # here it breaks: see break_of
+            yield block
+
+
+def break_of(file: Path) -> str:
+    """Where a recording breaks off, and why, in words; empty where it is whole. Raises RecordingError.
+
+    Everything before that is given by `blocks` and `said`.
+    """
+    read, topics = 0, set[int]()
+    try:
+        for record in records(file, strict=True):
+            if isinstance(record, Channel):
+                topics.add(record.id)
+            elif isinstance(record, Message):
+                json.loads(record.data)
+                if record.channel_id not in topics:
+                    raise ValueError(f"a message of channel {record.channel_id}, which was never introduced")
+            elif isinstance(record, Attachment) and record.media_type == BLOCKS:
+                transcript.unpack(record.data)
+                read += 1
+    except OSError as error:
+        raise RecordingError(f"{file}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        return f"{file} breaks off after {read} blocks of readings: {error}"
+    return ""
 
 
 def configuration(file: Path) -> Config:
@@ -55,7 +84,11 @@ def configuration(file: Path) -> Config:
     try:
         whole = json.loads(told["json"])
         return Config.model_validate(whole | {"drivers": {}, "publish": {"rate": whole["publish"]["rate"]}})
-    except (KeyError, ValueError, ValidationError) as error:
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise RecordingError(f"{file}: its configuration cannot be used: {where}: {first['msg']}") from error
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise RecordingError(f"{file}: its configuration cannot be used: {error}") from error
 
 
@@ -90,10 +123,14 @@ def _told(file: Path) -> dict[str, str]:
 
 
 def _records(file: Path) -> Iterator[McapRecord]:
-    """Every record that is whole; of a file that is being written, those that it had when it was opened."""
+    """Every record before the first that is not whole; of a file that is being written, those of when it was opened."""
+    begun = False
     try:
-        yield from records(file)
+        for record in records(file):
+            begun = True
+            yield record
     except OSError as error:
         raise RecordingError(f"{file}: {error.strerror}") from error
     except ValueError as error:
-        raise RecordingError(f"{file}: not a recording, or damaged: {error}") from error
+        if not begun:
+            raise RecordingError(f"{file}: not a recording, or damaged: {error}") from error

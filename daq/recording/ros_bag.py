@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import zstandard
-from mcap.exceptions import EndOfFile, McapError
 from mcap.records import Channel, Message, Schema
-from mcap.stream_reader import StreamReader
 
 from daq.recording.reader import RecordingError
+from drivers.files.mcap_records import records
 from estimators.quantities import Floats
 
 JOINT_STATE: Final = ("sensor_msgs/msg/JointState", "sensor_msgs/JointState")
@@ -63,32 +61,24 @@ JointState = tuple[float, list[str], list[tuple[float, ...]]]
 
 
 def _joint_states(file: Path, first: bool = False) -> list[JointState]:
-    """Every joint state: time in s, names, and the three fields; a file that breaks off ends there."""
+    """Every joint state: time in s, names and the three fields; a broken file's, up to its last whole record."""
     found: list[JointState] = []
     try:
-        with file.open("rb") as stream:
-            for one in _messages(stream_reader(stream)):
-                found.append(one)
-                if first:
-                    break
-    except EndOfFile:
-        pass
+        for one in _messages(file):
+            found.append(one)
+            if first:
+                break
     except OSError as error:
         raise RecordingError(f"{file}: {error.strerror}") from error
-    except (McapError, ValueError, KeyError, OverflowError, MemoryError, struct.error, zstandard.ZstdError) as error:
+    except (ValueError, struct.error) as error:
         raise RecordingError(f"{file}: not a recording, or damaged: {error}") from error
     return found
 
 
-def stream_reader(stream: object) -> StreamReader:
-    """Records of a file that need not be whole."""
-    return StreamReader(stream)  # type: ignore[arg-type]
-
-
-def _messages(reader: StreamReader) -> Iterator[JointState]:
+def _messages(file: Path) -> Iterator[JointState]:
     schemas: set[int] = set()
     channels: set[int] = set()
-    for record in reader.records:
+    for record in records(file):
         if isinstance(record, Schema) and record.name in JOINT_STATE:
             schemas.add(record.id)
         elif isinstance(record, Channel) and record.schema_id in schemas:

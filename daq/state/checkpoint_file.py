@@ -71,7 +71,7 @@ def read(file: Path) -> Mapping[str, Any]:
             return states
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, msgpack.UnpackException) as error:
+    except (OSError, ValueError, TypeError, RecursionError, msgpack.UnpackException) as error:
         log.warning("%s: %s", file, error)
         return {}
     log.warning("%s: expected states of joints, found something else", file)

@@ -3,9 +3,14 @@
 import contextlib
 import os
 import secrets
+import stat
 from pathlib import Path
+from typing import Final
 
 from daq.config.sections import Config
+
+VARIABLE: Final = "JOINTWATCH_TOKEN"  # environment variable, e.g. of systemd's EnvironmentFile
+SHORTEST: Final = 12  # characters of a token
 
 
 class BaselineError(Exception):
@@ -41,11 +46,15 @@ def replace(file: Path, data: bytes, mode: int) -> None:
 
 
 def token(file: Path) -> str:
-    """The token that allows to set baselines. Raises BaselineError."""
+    """The token that allows to set baselines. Raises BaselineError, also when others may read it or it is too short."""
     try:
-        return file.read_text().strip()
+        if stat.S_IMODE(file.stat().st_mode) & 0o077:
+            raise BaselineError(f"{file}: others may read this token; expected mode 0600: chmod 600 {file}")
+        return _long_enough(file.read_text(encoding="utf-8").strip(), str(file))
     except OSError as error:
         raise BaselineError(f"{file}: cannot be read: {(error.strerror or '').lower()}") from error
+    except ValueError as error:
+        raise BaselineError(f"{file}: expected text") from error
 
 
 def make_token(file: Path) -> str:
@@ -53,3 +62,21 @@ def make_token(file: Path) -> str:
     if not file.exists():
         replace(file, f"{secrets.token_urlsafe(18)}\n".encode(), 0o600)
     return token(file)
+
+
+def token_of(config: Config, make: bool = False) -> tuple[str, str]:
+    """The token, and where it stands: $JOINTWATCH_TOKEN, [publish] token, else a file of ours. Raises BaselineError.
+
+    make: our file, where there is none.
+    """
+    given = os.environ.get(VARIABLE)
+    if given is not None:
+        return _long_enough(given.strip(), f"${VARIABLE}"), f"${VARIABLE}"
+    file = config.publish.token or place(config, "token")
+    return (make_token if make and config.publish.token is None else token)(file), str(file)
+
+
+def _long_enough(found: str, where: str) -> str:
+    if len(found) < SHORTEST or not found.isascii() or not found.isprintable():
+        raise BaselineError(f"{where}: expected a token of at least {SHORTEST} ASCII characters, found {len(found)}")
+    return found

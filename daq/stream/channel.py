@@ -9,6 +9,7 @@ import struct
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final, Self
 
 import msgpack
@@ -74,10 +75,40 @@ class Link:
     counters: dict[str, int] = field(default_factory=dict)
 
 
+class Ledger:
+    """How far each driver was heard, in a file that a new core finds: what the old one took is not lost."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            self._known: dict[str, list[int]] = msgpack.unpackb(os.pread(self._file, 1 << 20, 0))
+        except (ValueError, msgpack.UnpackException):
+            self._known = {}  # the first core, or one that was killed while it wrote
+        self._kept = b""
+
+    def opened(self, name: str) -> Link:
+        """A driver's books, going on where the core before was killed."""
+        boot, expected = self._known.get(name, (0, 0))
+        return Link(boot=boot, next=expected, restarts=0 if boot else -1)
+
+    def keep(self, links: Mapping[str, Link]) -> None:
+        """Write how far it is now, where that is further."""
+        told = msgpack.packb({name: (link.boot, link.next) for name, link in links.items()})
+        if told != self._kept:
+            self._kept = told
+            os.pwrite(self._file, told, 0)
+
+    def close(self) -> None:
+        """Done."""
+        os.close(self._file)
+
+
 class Receiver:
     """The core's end: drains what is there and keeps the books."""
 
-    def __init__(self, endpoint: str) -> None:
+    def __init__(self, endpoint: str, ledger: Path | None = None) -> None:
+        """ledger: the file where it is kept how far each driver was heard, for the receiver after a killed one."""
+        self._ledger = None if ledger is None else Ledger(ledger)
         self._socket: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.PULL)
         self._socket.setsockopt(zmq.RCVHWM, QUEUE)
         self._socket.setsockopt(zmq.LINGER, 0)
@@ -90,12 +121,16 @@ class Receiver:
 
     def __exit__(self, *_: object) -> None:
         self._socket.close()
+        if self._ledger is not None:
+            self._ledger.close()
 
     def drain(self, timeout: float) -> NDArray[np.void]:
         """Wait up to timeout seconds for the first message, take every other that is already there: one batch."""
         if not self._socket.poll(int(timeout * 1000)):
             return np.zeros(0, READING)
         batches = list(self._messages())
+        if self._ledger is not None:
+            self._ledger.keep(self.links)
         return batches[0] if len(batches) == 1 else np.concatenate([np.zeros(0, READING), *batches])
 
     def _messages(self) -> Iterator[NDArray[np.void]]:
@@ -113,7 +148,10 @@ class Receiver:
             self.malformed += 1
             return None
         _, kind, boot, made = HEADER.unpack_from(frames[0])
-        link = self.links.setdefault(frames[0][HEADER.size :].decode(errors="replace"), Link())
+        name = frames[0][HEADER.size :].decode(errors="replace")
+        link = self.links.get(name)
+        if link is None:
+            link = self.links[name] = self._ledger.opened(name) if self._ledger is not None else Link()
         link.seen = time.monotonic()
         if boot != link.boot:
             link.boot, link.next = boot, 0

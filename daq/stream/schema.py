@@ -104,16 +104,28 @@ def _drift(names: Iterable[str]) -> Schema:
     }
 
 
+def _process(_: Iterable[str]) -> Schema:
+    return {
+        "name": _text("outlet, core, recorder, supervisor, or [drivers.NAME]"),
+        "up": {"type": "boolean", "description": "whether it runs, and gave a sign of life within its time"},
+        "restarts": {"type": "integer", "minimum": 0, "description": "by the supervisor"},
+        "pid": {"type": "integer", "minimum": 0, "description": "0: none runs"},
+        "cause": _text("why it died, or is not up, last"),
+        "age": _number("s since its last sign of life"),
+        "deadline": _number("s of silence after which it is ended and started anew; 0: never"),
+    }
+
+
 def _meta(_: Iterable[str]) -> Schema:
     parameter = _object(
         "one parameter",
         {
             "unit": _text("SI"),
-            "low": _number("plausible range, from"),
-            "high": _number("plausible range, to"),
+            "low": _number("plausible range, from; in recordings left out where it has no end"),
+            "high": _number("plausible range, to; the same"),
             "equation": _text("where it is defined"),
         },
-        ("unit", "low", "high", "equation"),
+        ("unit", "equation"),
     )
     joint = _object(
         "one joint",
@@ -128,6 +140,60 @@ def _meta(_: Iterable[str]) -> Schema:
     return {
         "configuration": _text("digest of the configuration: another one, other settings"),
         "joints": {"type": "object", "description": "by name", "additionalProperties": joint},
+    }
+
+
+def _robot(_: Iterable[str]) -> Schema:
+    joint = _object(
+        "one joint",
+        {
+            "measured": _number("torque (force), low-passed"),
+            "predicted": _number("the same from the whole robot's model, the payload included"),
+            "residual": _number("measured - predicted"),
+            "deviation": _number("of the residual where nothing was wrong"),
+            "threshold": _number("of its magnitude, beyond which it is a contact or a change"),
+            "contact": {"type": "boolean", "description": "it is beyond"},
+            "unit": _text("N·m or N"),
+        },
+        ("contact", "unit"),
+    )
+    return {
+        "phase": _text("what the estimator does", (str(one) for one in Phase)),
+        "health": _object(
+            "whether to trust the values",
+            {
+                "status": _text("what a consumer may do with them", (str(one) for one in Status)),
+                "reasons": _texts("why the status is not valid, in words"),
+            },
+            ("status", "reasons"),
+        ),
+        "progress": _number("of the start, per cent"),
+        "joints": {"type": "object", "description": "by name", "additionalProperties": joint},
+        "payload": _object(
+            "what the last link carries beyond the model",
+            {
+                "carried": {"type": "boolean", "description": "certain enough to be counted"},
+                "mass": _number("kg"),
+                "mass_deviation": _number("kg; at least a tenth of the mass where torque is motor current"),
+                "centre": _list("m, in the last link's frame"),
+                "centre_deviation": _list("m"),
+            },
+            ("carried",),
+        ),
+    }
+
+
+def _robot_parameters(_: Iterable[str]) -> Schema:
+    friction = _object(
+        "friction torque of one joint at two speeds, the offset apart",
+        {"speeds": _list("rad/s (m/s)"), "torques": _list("N·m (N)"), "deviations": _list("N·m (N)")},
+        ("speeds", "torques", "deviations"),
+    )
+    return {
+        "parameters": _numbers("base parameters of the links, then friction and what else the model has", ()),
+        "deviations": _numbers("their standard deviations", ()),
+        "friction": {"type": "object", "description": "by joint", "additionalProperties": friction},
+        "learnt": {"type": "integer", "description": "seconds of motion that have taught since the start"},
     }
 
 
@@ -148,6 +214,9 @@ TOPICS: Final[dict[str, tuple[str, Callable[[Iterable[str]], Schema], frozenset[
     "residual/": ("torque of a joint", _residual, frozenset(("measured", "predicted", "residual"))),
     "event/": ("something happened to a joint", _event, frozenset(WINDOW)),
     "drift/": ("a joint against its baseline", _drift, frozenset()),
+    "robot": ("the whole robot", _robot, frozenset()),
+    "robot/parameters": ("parameters of the whole robot", _robot_parameters, frozenset()),
+    "process/": ("whether a process of the service lives", _process, frozenset()),
     "meta": ("names, units, models", _meta, frozenset()),
 }
 

@@ -28,8 +28,10 @@ LINGER: Final = 100
 RECONNECT: Final = 50
 # ms: a subscriber that vanished without a word (cable, sleeping laptop) is noticed and its queue freed.
 HEARTBEAT, HEARTBEAT_TIMEOUT = 5_000, 20_000
+# ms in which who connects has to say that it speaks ZeroMQ.
+HANDSHAKE: Final = 5_000
 # bytes that a subscriber may send in one message: it only ever sends topics.
-LONGEST_TOPIC: Final = 4096
+LONGEST_TOPIC: Final = 512
 INSIDE, LATE = "inproc://updates", "inproc://last-values"
 
 
@@ -133,6 +135,7 @@ class Forwarder:
         socket.setsockopt(zmq.HEARTBEAT_IVL, HEARTBEAT)
         socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT)
         socket.setsockopt(zmq.MAXMSGSIZE, LONGEST_TOPIC)
+        socket.setsockopt(zmq.HANDSHAKE_IVL, HANDSHAKE)
         if curve is not None:
             socket.setsockopt(zmq.CURVE_SERVER, 1)
             socket.setsockopt(zmq.CURVE_SECRETKEY, curve.secret)

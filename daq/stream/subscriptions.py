@@ -22,7 +22,10 @@ TICK: Final = 100  # ms between two looks at what was published: 70 messages of 
 REFUSED: Final = (
     zmq.Event.HANDSHAKE_FAILED_NO_DETAIL | zmq.Event.HANDSHAKE_FAILED_PROTOCOL | zmq.Event.HANDSHAKE_FAILED_AUTH
 )
+AT_ONCE: Final = 20_000  # subscriptions heard in one turn: 0.1 s
+MANY: Final = 200  # of one turn
 SUBSCRIBED: Final = b"\x01"
+SUPERVISOR: Final = b"process/"  # its boot is another one than the core's
 NO_STATE: Final = b"event/"  # what happened once is no state: a late joiner must not take it for news
 
 log = logging.getLogger("jointwatch")
@@ -42,11 +45,11 @@ class LastValues:
 
     def matching(self, prefixes: set[bytes]) -> list[list[bytes]]:
         """What a subscriber of these prefixes has missed; nothing of a core that is no more."""
-        messages = list(self._messages.values())
-        if not messages:
-            return []
-        boot = _boot(messages[-1])
-        return [one for one in messages if one[0].startswith(tuple(prefixes)) and _boot(one) == boot]
+        wanted = tuple(prefixes)
+        said = [one for one in self._messages.values() if not one[0].startswith(SUPERVISOR)]
+        boot = _boot(said[-1]) if said else None
+        lives = [one for one in self._messages.values() if one[0].startswith(SUPERVISOR)]
+        return [one for one in lives + [one for one in said if _boot(one) == boot] if one[0].startswith(wanted)]
 
 
 class Reception:
@@ -97,13 +100,15 @@ class Reception:
                 self._last.keep(self._news.recv_multipart(zmq.NOBLOCK))
 
     def _greet(self) -> None:
-        """Everyone who came at once is told at once."""
+        """Everyone who came at once is told at once; who asks for very much is told everything, once."""
         prefixes = set()
         with contextlib.suppress(zmq.Again):
-            while True:
+            for _ in range(AT_ONCE):
                 message = self._subscriptions.recv(zmq.NOBLOCK)
                 if message.startswith(SUBSCRIBED):
                     prefixes.add(message[1:])
+        if len(prefixes) > MANY:
+            prefixes = {b""}
         for missed in self._last.matching(prefixes) if prefixes else ():
             self._subscriptions.send_multipart(missed)
 

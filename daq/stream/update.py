@@ -18,10 +18,11 @@ import msgpack
 from estimators.base import Estimate
 
 VERSION: Final = 1
-PUBLIC: Final = ("estimate/", "residual/", "event/", "drift/", "meta")
-# status/core: losses and totals; process/<name>: the supervisor's view; samples/<joint>: what the page draws beside;
+PUBLIC: Final = ("estimate/", "residual/", "event/", "drift/", "robot", "process/", "meta")
+ROBOT: Final = "robot"  # what speaks of the whole robot: event/robot; no joint may be called so
+# status/core: losses and totals; samples/<joint>: what the page draws beside;
 # recorder/status: what is recorded, or why not
-INTERNAL: Final = ("status/", "process/", "samples/", "recorder/")
+INTERNAL: Final = ("status/", "samples/", "recorder/")
 
 # every kind of event, and what it says
 EVENTS: Final = {
@@ -41,6 +42,9 @@ EVENTS: Final = {
     "held": "the joint stands still: the values stay",
     "moving": "the joint moves again",
     "baseline": "what drift is measured against from here on",
+    "contact": "torque of some joints that the whole robot's model does not explain: a contact, or something changed",
+    "payload": "the robot carries a body that its model does not know, or has put it down",
+    "friction": "the friction of one joint of the whole robot's model has changed",
 }
 
 Map = dict[str, Any]
@@ -123,7 +127,7 @@ class Introduction:
     robot: str
     boot: int
     configuration: str  # digest, see config.digest
-    joints: Mapping[str, Map]  # name → model, unit, rate, parameters (name → unit, low, high, equation)
+    joints: Mapping[str, Map]  # name → model, unit, rate, parameters (name → unit, low, high, equation, meaning, needs)
     seq: int = 0
 
     def message(self, timestamp: float) -> tuple[bytes, bytes]:
@@ -140,3 +144,21 @@ class Introduction:
         self.seq += 1
         payload: bytes = msgpack.packb(body)
         return b"meta", payload
+
+
+@dataclass(slots=True)
+class Liveliness:
+    """The supervisor's word on every process: `process/<name>`."""
+
+    robot: str
+    boot: int  # drawn anew at every start of the service: another one than the core's
+    sequence: dict[str, int] = field(default_factory=dict)
+
+    def process(
+        self, name: str, timestamp: float, up: bool, restarts: int, pid: int, cause: str, age: float, deadline: float
+    ) -> tuple[bytes, bytes]:
+        """age: s since its last sign of life; deadline: s of silence after which it is ended (0: never)."""
+        seq = self.sequence[name] = self.sequence.get(name, -1) + 1
+        body = {"timestamp": timestamp, "v": VERSION, "robot": self.robot, "seq": seq, "boot": self.boot, "name": name}
+        body |= {"up": up, "restarts": restarts, "pid": pid, "cause": cause, "age": age, "deadline": deadline}
+        return f"process/{name}".encode(), msgpack.packb(body)

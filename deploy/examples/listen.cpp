@@ -1,16 +1,16 @@
 // Prints what jointwatch says, and what was missed. On Debian:
 //     sudo apt-get install g++ cppzmq-dev libmsgpack-cxx-dev
 //     g++ -std=c++17 -O2 -DMSGPACK_NO_BOOST listen.cpp -lzmq -o listen
-//     ./listen [ENDPOINT [TOPIC [COUNT]]]          e.g. ./listen tcp://127.0.0.1:5556 estimate/ 20
-// Where the stream is locked, set the keys before connect:
-//     socket.set(zmq::sockopt::curve_serverkey, "…");  // public-key of server.key
-//     socket.set(zmq::sockopt::curve_publickey, "…");  // of your own .key_secret
-//     socket.set(zmq::sockopt::curve_secretkey, "…");
+//     ./listen [--endpoint tcp://127.0.0.1:5556] [--topic estimate/] [--count 20]
+//     ./listen --endpoint tcp://10.0.0.7:5556 --key me.key_secret --server-key server.key
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <fstream>
 #include <map>
+#include <sstream>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -19,15 +19,39 @@
 
 using Map = std::map<std::string, msgpack::object>;
 
+// The value of `name = "…"` in a key file.
+std::string key(const std::string& file, const std::string& name) {
+  std::ifstream stream(file);
+  std::stringstream text;
+  text << stream.rdbuf();
+  const auto at = text.str().find(name + " = \"");
+  if (!stream || at == std::string::npos) throw std::runtime_error(file + ": no " + name + " in it");
+  return text.str().substr(at + name.size() + 4, 40);
+}
+
 int main(int argc, char** argv) try {
-  const std::string endpoint = argc > 1 ? argv[1] : "tcp://127.0.0.1:5556";
-  const std::string prefix = argc > 2 ? argv[2] : "estimate/";
-  long left = argc > 3 ? std::atol(argv[3]) : -1;
+  std::map<std::string, std::string> options{
+      {"--endpoint", "tcp://127.0.0.1:5556"}, {"--topic", "estimate/"}, {"--count", "0"}, {"--key", ""}, {"--server-key", ""}};
+  for (int at = 1; at < argc; at += 2) {
+    if (!options.count(argv[at]) || at + 1 == argc) {
+      std::fprintf(stderr, "usage: listen [--endpoint E] [--topic T] [--count N] [--key FILE --server-key FILE]\n");
+      return 2;
+    }
+    options[argv[at]] = argv[at + 1];
+  }
+  const std::string endpoint = options["--endpoint"];
+  long left = std::atol(options["--count"].c_str());
+  if (left == 0) left = -1;
 
   zmq::context_t context;
   zmq::socket_t socket(context, zmq::socket_type::sub);
-  socket.set(zmq::sockopt::subscribe, prefix);
+  socket.set(zmq::sockopt::subscribe, options["--topic"]);
   socket.set(zmq::sockopt::rcvtimeo, 10000);  // ms
+  if (!options["--key"].empty()) {
+    socket.set(zmq::sockopt::curve_publickey, key(options["--key"], "public-key"));
+    socket.set(zmq::sockopt::curve_secretkey, key(options["--key"], "secret-key"));
+    socket.set(zmq::sockopt::curve_serverkey, key(options["--server-key"], "public-key"));
+  }
   socket.connect(endpoint);
 
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> last;  // topic -> boot, seq

@@ -25,6 +25,7 @@ from drivers.can.recvmmsg import AVAILABLE
 from drivers.can.socketcan import SocketCan
 from drivers.drain import drain, link_error
 from drivers.layout.frame import ERROR, EXTENDED, REMOTE, Frames
+from drivers.reading import BIT_RATE_SWITCH, ERROR_STATE, FD, OWN
 
 logging.getLogger("can").setLevel(logging.CRITICAL)  # what it logs it also raises, and we say it in one sentence
 
@@ -188,6 +189,18 @@ def from_messages(messages: Sequence[can.Message], times: NDArray[np.int64]) -> 
         for message in messages
     ]
     ids = np.array([one.arbitration_id | flag for one, flag in zip(messages, flags, strict=True)], np.uint32)
+    kinds = [
+        OWN * (not message.is_rx)
+        | FD * message.is_fd
+        | BIT_RATE_SWITCH * message.bitrate_switch
+        | ERROR_STATE * message.error_state_indicator
+        for message in messages
+    ]
     rows = bytearray().join([message.data[:WIDTH].ljust(WIDTH, b"\0") for message in messages])
     payload = np.frombuffer(rows, np.uint8).reshape(-1, WIDTH)
-    return Frames(ids, payload, np.array([len(message.data) for message in messages], np.int64), times)
+    return Frames(ids, payload, np.array([_size(one) for one in messages], np.int64), times, np.array(kinds, np.uint32))
+
+
+def _size(message: can.Message) -> int:
+    """Bytes; of a remote request those that it asks for."""
+    return int(message.dlc) if message.is_remote_frame else len(message.data)

@@ -1,9 +1,9 @@
 """The text that slcan adapters send (LAWICEL protocol, FD as in CANable 2.0), parsed whole buffers at a time.
 
-One line per frame, ended by a carriage return: ``tIIILDD…`` standard, ``TIIIIIIIILDD…`` extended, ``r``/``R`` remote
-requests, ``d``/``D`` FD, ``b``/``B`` FD with bit rate switch (L is then the DLC, a hexadecimal digit), all followed by
-four more digits where the adapter's time stamps are on. An adapter's answers to commands (nothing, or z, Z, V, N, F …)
-end by a carriage return or, for an error, a bell.
+One line per frame, ended by a carriage return: ``tIIILDD…`` standard, ``TIIIIIIIILDD…`` extended (``x…`` from a
+CANdapter), ``r``/``R`` remote requests, ``d``/``D`` FD, ``b``/``B`` FD with bit rate switch (L is then the DLC, a
+hexadecimal digit), all followed by four more digits where the adapter's time stamps are on. An adapter's answers to
+commands (nothing, or z, Z, V, N, F …) end by a carriage return or, for an error, a bell.
 """
 
 from typing import Final
@@ -20,9 +20,13 @@ _LONGEST: Final = 10 + 2 * WIDTH + 4
 _SHORTEST: Final = 6  # characters of a frame, with its end
 _SIZES: Final = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 24, 32, 48, 64], np.int64)  # bytes by DLC
 # by letter: digits of the id (0: no frame), highest DLC, flags of the id
-_KINDS: Final = {"t": (3, 8, 0), "T": (8, 8, EXTENDED), "r": (3, 8, REMOTE), "R": (8, 8, EXTENDED | REMOTE)} | {
-    letter: (8 if letter.isupper() else 3, 15, EXTENDED * letter.isupper()) for letter in "dDbB"
-}
+_KINDS: Final = {
+    "t": (3, 8, 0),
+    "T": (8, 8, EXTENDED),
+    "x": (8, 8, EXTENDED),
+    "r": (3, 8, REMOTE),
+    "R": (8, 8, EXTENDED | REMOTE),
+} | {letter: (8 if letter.isupper() else 3, 15, EXTENDED * letter.isupper()) for letter in "dDbB"}
 _LETTERS: Final = np.zeros((256, 4), np.int64)  # … and whether an answer may begin so
 for _letter, _kind in _KINDS.items():
     _LETTERS[ord(_letter), :3] = _kind

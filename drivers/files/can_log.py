@@ -16,6 +16,7 @@ from drivers.layout.frame import Frames
 BLOCK: Final = 1 << 20  # bytes of text at a time
 MESSAGES: Final = 4096  # of python-can's at a time
 LATEST: Final = 4e9  # s since 1970; a time that is none is later, or NaN
+IDENTIFIERS: Final = 1 << 29  # of extended frames
 CANDUMP: Final = (".log", ".txt", ".candump")
 
 
@@ -91,7 +92,7 @@ class LogFile:
     def _frames(self, block: list[can.Message]) -> Frames:
         wanted = [one for one in block if not self._channel or str(one.channel) == self._channel]
         self._others += len(block) - len(wanted)
-        timed = [one for one in wanted if abs(one.timestamp) < LATEST]
+        timed = [one for one in wanted if abs(one.timestamp) < LATEST and 0 <= one.arbitration_id < IDENTIFIERS]
         self._malformed += len(wanted) - len(timed)
         wanted = timed
         stamps = np.array([one.timestamp for one in wanted], np.float64)

@@ -1,8 +1,9 @@
 """The text that candump writes, to a log (-L, -l) or to the screen, parsed whole buffers at a time.
 
-``(1631416514.717133) can0 0D2#0000FFFF10000000`` · ``…#R8`` remote · ``…##1AABB`` FD with its flags · a direction may
-follow · ``(…)  can0  0D2   [8]  00 00 FF FF 10 00 00 00``, with or without time. Empty lines and those that begin with
-# are nothing; what else is no frame is counted as malformed.
+``(1631416514.717133) can0 0D2#0000FFFF10000000`` · ``…#R8`` remote, asking for 8 bytes · ``…##1AABB`` FD with its flags
+(1: bit rate switched, 2: sender error passive) · a direction may follow, T: sent by the host that wrote the log ·
+``(…)  can0  0D2   [8]  00 00 FF FF 10 00 00 00``, with or without time. Empty lines and those that begin with # are
+nothing; what else is no frame is counted as malformed.
 """
 
 from typing import Final
@@ -11,6 +12,7 @@ import numpy as np
 
 from drivers.jit import inline, kernel
 from drivers.layout.frame import EXTENDED, REMOTE, Frames
+from drivers.reading import BIT_RATE_SWITCH, ERROR_STATE, FD, OWN
 
 WIDTH: Final = 64
 _NUMBER: Final = np.full(256, -1, np.int64)  # ASCII → value of a hexadecimal digit
@@ -18,6 +20,8 @@ for _hexadecimal in (b"0123456789ABCDEF", b"0123456789abcdef"):
     _NUMBER[list(_hexadecimal)] = range(16)
 _SHORTEST: Final = 6  # bytes of a line with a frame: "c 1#R", and its end
 _MALFORMED, _OTHERS = range(2)
+_IDENT, _LENGTH, _TIME, _FLAGS = range(4)  # of a line
+_CAPITAL_T: Final = 84
 
 
 class Parser:
@@ -40,9 +44,12 @@ class Parser:
         most = len(text) // _SHORTEST + 1
         ids, payload = np.empty(most, np.uint32), np.empty((most, WIDTH), np.uint8)
         lengths, times = np.empty(most, np.int64), np.empty(most, np.int64)
-        used, found = _parse(np.frombuffer(text, np.uint8), self._channel, self._totals, ids, payload, lengths, times)
+        flags = np.empty(most, np.uint32)
+        used, found = _parse(
+            np.frombuffer(text, np.uint8), self._channel, self._totals, ids, payload, lengths, times, flags
+        )
         self._rest = bytes(text[used:])
-        return Frames(ids[:found], payload[:found], lengths[:found], times[:found])
+        return Frames(ids[:found], payload[:found], lengths[:found], times[:found], flags[:found])
 
 
 @inline
@@ -98,10 +105,10 @@ def _bytes(text, place, end, payload, blanks):  # type: ignore[no-untyped-def]
 
 @inline
 def _line(text, place, end, channel, payload, head):  # type: ignore[no-untyped-def]
-    """Read one line; head: id with flags, length, time. Returns 1: a frame, 0: of another channel, −1: neither."""
-    head[2] = 0
+    """Read one line; head: id, length, time, flags. Returns 1: a frame, 0: of another channel, −1: neither."""
+    head[_TIME] = head[_FLAGS] = 0
     if text[place] == 40:
-        head[2], place = _stamp(text, place, end)
+        head[_TIME], place = _stamp(text, place, end)
         if place < 0:
             return -1
         place = _spaces(text, place, end)
@@ -130,6 +137,8 @@ def _line(text, place, end, channel, payload, head):  # type: ignore[no-untyped-
         if place < end and text[place] == 35:  # FD: one digit of flags
             if place + 1 >= end or _NUMBER[text[place + 1]] < 0:
                 return -1
+            given = _NUMBER[text[place + 1]]
+            head[_FLAGS] = FD | BIT_RATE_SWITCH * (given & 1) | ERROR_STATE * (given >> 1 & 1)
             place += 2
     else:
         blanks = True
@@ -144,22 +153,29 @@ def _line(text, place, end, channel, payload, head):  # type: ignore[no-untyped-
         if place >= end or text[place] != 93:
             return -1
         place = _spaces(text, place + 1, end)
+    last = end - 1
+    if not blanks and last > place and text[last] == _CAPITAL_T and text[last - 1] in (32, 9):
+        head[_FLAGS] |= OWN
     if place < end and text[place] in (82, 114):  # "R8", "remote request"
-        head[0], head[1] = ident | REMOTE, 0
+        asked = stated if stated >= 0 else 0
+        if not blanks and place + 1 < end and 0 <= _NUMBER[text[place + 1]] <= 8:
+            asked = _NUMBER[text[place + 1]]
+        payload[:asked] = 0  # it carries none
+        head[_IDENT], head[_LENGTH] = ident | REMOTE, asked
         return 1 if wanted else 0
     count, place = _bytes(text, place, end, payload, blanks)
     if count < 0 or (stated >= 0 and count != stated):
         return -1
     if place < end and text[place] not in (32, 9, 39):
         return -1
-    head[0], head[1] = ident, count
+    head[_IDENT], head[_LENGTH] = ident, count
     return 1 if wanted else 0
 
 
-@kernel("UniTuple(i8, 2)(u1[::1], u1[::1], i8[::1], u4[::1], u1[:,::1], i8[::1], i8[::1])")
-def _parse(text, channel, totals, ids, payload, lengths, times):  # type: ignore[no-untyped-def]
+@kernel("UniTuple(i8, 2)(u1[::1], u1[::1], i8[::1], u4[::1], u1[:,::1], i8[::1], i8[::1], u4[::1])")
+def _parse(text, channel, totals, ids, payload, lengths, times, flags):  # type: ignore[no-untyped-def]
     """Parse all lines that end in the text. Returns the bytes used and the frames found."""
-    head = np.zeros(3, np.int64)
+    head = np.zeros(4, np.int64)
     start = 0
     found = 0
     for place in range(len(text)):
@@ -172,7 +188,8 @@ def _parse(text, channel, totals, ids, payload, lengths, times):  # type: ignore
             continue
         what = _line(text, first, end, channel, payload[found], head)
         if what > 0:
-            ids[found], lengths[found], times[found] = head[0], head[1], head[2]
+            ids[found], lengths[found] = head[_IDENT], head[_LENGTH]
+            times[found], flags[found] = head[_TIME], head[_FLAGS]
             found += 1
         elif what == 0:
             totals[_OTHERS] += 1

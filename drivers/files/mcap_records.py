@@ -19,7 +19,7 @@ import zstandard
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
 from mcap.opcode import Opcode
-from mcap.records import Attachment, Channel, Chunk, McapRecord, Metadata
+from mcap.records import Attachment, Channel, Chunk, McapRecord, Message, Metadata, Schema
 from mcap.stream_reader import breakup_chunk
 
 MAGIC: Final = b"\x89MCAP0\r\n"
@@ -27,6 +27,7 @@ HEAD: Final = struct.Struct("<BQ")  # opcode, length of what follows
 FOOTER: Final = struct.Struct("<BQQQI")  # opcode, length, start of the summary, of its offsets, checksum
 CHECKSUM: Final = 4  # bytes
 DATA_END: Final = HEAD.size + CHECKSUM  # bytes
+OWN: Final = 0x80  # opcodes from here on are free for applications
 LONGEST: Final = 1 << 32  # bytes of a record that is believed
 LIVE: Final = 1.0  # s since the last write in which a file without an end is taken to be in the middle of the next …
 STALLED: Final = 0.25  # s for which that write may stand still, as where its process waits for a core or the disk
@@ -34,29 +35,39 @@ LOOK_EVERY: Final = 0.005  # s
 PARSERS: Final[Mapping[int, Callable[[ReadDataStream], McapRecord]]] = {
     Opcode.ATTACHMENT: Attachment.read,
     Opcode.METADATA: Metadata.read,
+    Opcode.SCHEMA: Schema.read,
     Opcode.CHANNEL: Channel.read,
     Opcode.CHUNK: Chunk.read,
 }
 
 
-def records(path: Path, messages: bool = True) -> Iterator[McapRecord]:
-    """Attachments, metadata and (with messages) channels and messages, in the order of the file.
+def records(path: Path, messages: bool = True, strict: bool = False) -> Iterator[McapRecord]:
+    """Attachments, metadata and (with messages) schemas, channels and messages, in the order of the file.
 
-    Raises OSError, and ValueError where it is not MCAP or damaged.
+    Raises OSError, and ValueError where it is not MCAP or damaged; with strict also where it breaks off.
     """
     try:
         with path.open("rb") as stream:
-            for opcode, body in _bodies(stream):
+            for opcode, body in _bodies(stream, strict):
+                if opcode == Opcode.MESSAGE and messages:  # outside of a chunk: other recorders write so
+                    yield Message.read(ReadDataStream(BytesIO(body)), len(body))
                 parser = PARSERS.get(opcode)
                 if parser is None or (opcode == Opcode.CHUNK and not messages):
                     continue
+                if opcode == Opcode.ATTACHMENT and zlib.crc32(body[:-CHECKSUM]) != _checksum(body):
+                    raise ValueError("the checksum of an attachment is wrong")
                 record = parser(ReadDataStream(BytesIO(body)))
-                yield from breakup_chunk(record) if isinstance(record, Chunk) else (record,)
+                yield from breakup_chunk(record, validate_crc=True) if isinstance(record, Chunk) else (record,)
     except (McapError, KeyError, OverflowError, MemoryError, struct.error, zstandard.ZstdError) as error:
         raise ValueError(str(error) or type(error).__name__) from error
 
 
-def _bodies(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+def _checksum(attachment: bytes) -> int:
+    """What its writer found; 0: it did not look, and ours need not agree with it."""
+    return int.from_bytes(attachment[-CHECKSUM:], "little") or zlib.crc32(attachment[:-CHECKSUM])
+
+
+def _bodies(stream: BinaryIO, strict: bool) -> Iterator[tuple[int, bytes]]:
     """Every record before the end of the data: opcode and content."""
     end = _settled(stream.fileno())
     limit = os.fstat(stream.fileno()).st_size if end is None else end
@@ -68,12 +79,19 @@ def _bodies(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
         opcode, length = HEAD.unpack(stream.read(HEAD.size))
         place += HEAD.size + length
         if end is None and opcode in (0, Opcode.DATA_END):  # zeros: a disk that lost power
-            return
-        if opcode == 0 or length > LONGEST or (place > limit and end is not None):
+            break
+        if not _known(opcode) or length > LONGEST or (place > limit and end is not None):
             raise ValueError(f"a record of kind {opcode} and {length} bytes stands at {place - length - HEAD.size}")
         if place > limit:
-            return
+            break
         yield opcode, stream.read(length)
+    if strict and end is None:
+        raise ValueError(f"it breaks off within its {limit} bytes")
+
+
+def _known(opcode: int) -> bool:
+    """Of a record of this version of the format, or of an application's own."""
+    return 0 < opcode <= Opcode.DATA_END or opcode >= OWN
 
 
 def _settled(file: int) -> int | None:

@@ -1,16 +1,13 @@
-"""Layouts of CAN frames, from a DBC file or from a table in the configuration; cantools reads and checks both."""
+"""Layouts of CAN frames from a table in the configuration or from what cantools read (dbc.py); cantools checks both."""
 
-import logging
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from types import MappingProxyType
 from typing import Literal, Self
 
 import cantools.database
-from cantools.database.can import Database, Message
+from cantools.database.can import Message
 from cantools.database.can import Signal as DbcSignal
 from cantools.database.conversion import BaseConversion
 from pydantic import Field, FiniteFloat, model_validator
@@ -19,8 +16,6 @@ from drivers.base import LayoutError, nearest
 from drivers.layout.frame import EXTENDED, Guard, Layout, Selector, Signal
 from drivers.layout.integrity import GuardSettings, guard
 from drivers.units import Conversion, Quantity, Scale
-
-logging.getLogger("cantools").setLevel(logging.ERROR)  # of what it warns of (ids said twice) we make errors
 
 
 class Correction(Quantity):
@@ -107,64 +102,38 @@ def from_table(frames: Iterable[FrameSettings]) -> Layout:
     """Layout of the configuration's table. Raises LayoutError."""
     frames = tuple(frames)
     table = {f"{frame.name}.{name}": one for frame in frames for name, one in frame.signals.items()}
-    return _layout((frame.message() for frame in frames), table, True, {frame.name: frame for frame in frames})
+    ids: dict[int, str] = {}
+    for frame in frames:
+        one = frame.id | (EXTENDED if frame.extended else 0)
+        if one in ids or frame.name in ids.values():
+            what = f"name {frame.name}" if frame.name in ids.values() else f"id {frame.id:#x}"
+            other = f", {ids[one]} and {frame.name}" if one in ids and ids[one] != frame.name else ""
+            raise LayoutError(f"expected every frame name and id once, found the {what} twice{other}")
+        ids[one] = frame.name
+    messages = {frame.name: frame.message() for frame in frames}
+    return layout_of(messages, table, True, {frame.name: frame for frame in frames})
 
 
-def from_dbc(
-    path: Path,
-    corrections: Mapping[str, Correction],
-    limits: bool,
-    guards: Mapping[str, GuardSettings] = MappingProxyType({}),
-    as_written: bool = False,
-) -> Layout:
-    """Layout of a DBC file (or any other that cantools reads). Raises LayoutError.
-
-    corrections: by "MESSAGE.signal"; limits: whether the file's are believed; guards: by message; as_written: in the
-    file's units instead of SI.
-    """
-    try:
-        database = cantools.database.load_file(path, strict=True)
-    except OSError as error:
-        raise LayoutError(f"expected a readable DBC file, found {path}: {error.strerror}") from error
-    except (cantools.Error, ValueError, KeyError) as error:  # text that is none, a grammar that is none, overlaps
-        reason = " ".join(str(error).split())
-        raise LayoutError(f"expected a valid DBC file, found in {path}: {reason[:300]}") from error
-    if not isinstance(database, Database):
-        raise LayoutError(f"expected CAN frames, found a diagnostics database in {path}")
-    layout = _layout(database.messages, corrections, limits, guards, as_written)
-    known = {message.name for message in database.messages}
-    for name in guards.keys() - known:
-        raise LayoutError(f'found the unknown message "{name}", {nearest(name, known)}')
-    for name in corrections.keys() - layout.signals.keys() - layout.unusable.keys():
-        raise LayoutError(
-            f'found the unknown signal "{name}", {nearest(name, layout.signals.keys() | layout.unusable.keys())}'
-        )
-    for name in corrections.keys() & layout.unusable.keys():
-        raise LayoutError(f'signal "{name}" cannot be used as corrected: {layout.unusable[name]}')
-    return layout
-
-
-def _layout(
-    messages: Iterable[Message],
+def layout_of(
+    messages: Mapping[str, Message],
     corrections: Mapping[str, Correction],
     limits: bool,
     said: Mapping[str, GuardSettings],
     as_written: bool = False,
 ) -> Layout:
+    """Layout of sound messages, each with an id of its own, by the name that a configuration says. Raises LayoutError.
+
+    limits: whether the messages' own are believed; said: guards, by name; as_written: in the messages' units, not SI.
+    """
     lengths: dict[int, int] = {}
     signals: dict[str, Signal] = {}
     unusable: dict[str, str] = {}
     guards: dict[int, Guard] = {}
-    names: set[str] = set()
-    for message in messages:
+    for title, message in messages.items():
         frame = message.frame_id | (EXTENDED if message.is_extended_frame else 0)
-        if frame in lengths or message.name in names:
-            what = f"name {message.name}" if message.name in names else f"id {message.frame_id:#x}"
-            raise LayoutError(f"expected every frame name and id once, found the {what} twice")
-        names.add(message.name)
         lengths[frame] = message.length
         for signal in message.signals:
-            name = f"{message.name}.{signal.name}"
+            name = f"{title}.{signal.name}"
             try:
                 correction = corrections.get(name, Correction())
                 si = Conversion(signal.unit or "") if as_written else _conversion(name, signal, correction)
@@ -172,7 +141,7 @@ def _layout(
             except ValueError as error:
                 unusable[name] = str(error)
         try:
-            found = guard(message, said.get(message.name, GuardSettings()), partial(_bits, frame))
+            found = guard(message, said.get(title, GuardSettings()), partial(_bits, frame))
         except ValueError as error:
             raise LayoutError(str(error)) from error
         if found is not None:

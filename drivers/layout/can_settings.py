@@ -1,16 +1,18 @@
 """How the configuration says what is in CAN frames: a DBC file, or a table and ready layouts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
 from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from drivers.base import LayoutError, Settings, Wanted
-from drivers.layout.can_frames import Correction, FrameSettings, from_dbc, from_table
+from drivers.layout.can_frames import Correction, FrameSettings, from_table
+from drivers.layout.dbc import from_dbc
 from drivers.layout.frame import Layout
 from drivers.layout.integrity import GuardSettings
 from drivers.layout.ready import AnyLayout
+from drivers.layout.ready.mit import MitSettings
 
 
 class CanLayoutSettings(Settings):
@@ -54,6 +56,9 @@ class CanLayoutSettings(Settings):
             return from_dbc(self.dbc, self.corrections, self.limits, self.messages)
         if self.corrections or self.messages:
             raise ValueError("corrections and messages are of a DBC, found them with a table of frames")
+        clashes = list(_clashes(self.layouts))
+        if clashes:
+            raise ValueError("; ".join(clashes))
         return from_table((*self.frames, *(frame for layout in self.layouts for frame in layout.frames())))
 
     @property
@@ -68,6 +73,29 @@ class CanLayoutSettings(Settings):
     def check(self, wanted: Sequence[Wanted]) -> None:
         """Raise LayoutError naming every signal that cannot be delivered, why, and the nearest that can."""
         self._layout.check(wanted)
+
+
+def _clashes(layouts: Sequence[AnyLayout]) -> Iterator[str]:
+    """Ready layouts of two devices that speak under the same ids, or have the same name."""
+    owners: dict[int, AnyLayout] = {}
+    for layout in layouts:
+        other = next((owners[frame.id] for frame in layout.frames() if frame.id in owners), None)
+        if other is not None:
+            ids = [hex(frame.id) for frame in layout.frames() if owners.get(frame.id) is other]
+            yield (
+                f'expected a node of its own for the layout "{layout.name}" ({layout.kind}), found {_node(layout)}, '
+                f'which speaks under ids of the layout "{other.name}" ({other.kind}, {_node(other)}): '
+                f"{', '.join(ids[:3])}{', …' if len(ids) > 3 else ''}"
+            )
+        owners |= {frame.id: layout for frame in layout.frames() if frame.id not in owners}
+    names = [layout.name for layout in layouts]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        nodes = ", ".join(_node(layout) for layout in layouts if layout.name == name)
+        yield f'expected a name of its own for every layout, found "{name}" {names.count(name)} times ({nodes})'
+
+
+def _node(layout: AnyLayout) -> str:
+    return f"id {layout.id:#x}" if isinstance(layout, MitSettings) else f"node {layout.node}"
 
 
 def beside(path: Path | None, info: ValidationInfo) -> Path | None:

@@ -91,6 +91,7 @@ class Layout:
     signals: Mapping[str, Signal]  # "MESSAGE.signal"
     unusable: Mapping[str, str] = field(default_factory=dict)  # "MESSAGE.signal" → why it cannot be delivered
     guards: Mapping[int, Guard] = field(default_factory=dict)  # by id
+    unsound: Mapping[str, str] = field(default_factory=dict)  # message that the description has wrong → why
 
     def units(self) -> dict[str, str]:
         """Every signal that can be delivered and its SI unit."""

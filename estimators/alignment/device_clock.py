@@ -19,7 +19,9 @@ lost, where e is the least of them, and everything held moves by as much; n is 8
 on this link. What is in time then is decided, up to the last such frame; those after it follow another loss, and are
 held on. Where a decided one is still late by more than U/2 (the link's jitter), the place of the loss is not sure. The
 clock's first setting is found in the same way: that of the earliest of 32 such frames, or of 8 that agree. Earlier than
-−P/2 or later than 1.5 s: the clock starts anew.
+−P/2 or later than 1.5 s: the clock starts anew. What a silence cost is then counted where it is known: at once by the
+device's counter, which may have begun again several times, else once the new setting is found, as its distance from
+where the next frame was expected.
 """
 
 from typing import Final
@@ -73,8 +75,10 @@ LONGEST_LOSS: Final = 64  # ticks that are given as rows of NaN; more is a resta
     DRIFT,
     SLEW,
     WINDOW_LEAST,
+    GAP,
+    HEARD,
     CLOCK_FLOATS,
-) = range(14)
+) = range(16)
 HELD_INSTANT, HELD_LATENESS, HELD_ARRIVAL, HELD_FLOATS = range(4)  # of a frame that is held as late
 
 IN_TIME, LATE, SETTLING = range(3)  # values of HELD
@@ -115,18 +119,21 @@ def place(
         floats[DECIDED] = np.inf
         return PLACED
     if integers[FRAMES] == 0:
-        _start(arrival, counter, integers, floats)
+        _start(arrival, counter, period, integers, floats, totals)
         return PLACED
     step, steps = 1, 1.0
     advance = period * (1.0 + floats[DRIFT]) + floats[SLEW]
     if modulo > 0 and counter >= 0 and integers[COUNTER] >= 0:
         gap = (counter - integers[COUNTER]) % modulo
+        if gap == 0 and arrival - floats[HEARD] >= 0.5 * (modulo / unit) * period:
+            gap = modulo  # no duplicate, but a whole turn of the counter later
+        floats[HEARD] = arrival
         if gap == 0:
             totals[DUPLICATES] += 1
             return DUPLICATE
         steps = gap / unit
         step = max(1, int(np.round(steps))) if steps < LONGEST_LOSS + 2 else LONGEST_LOSS + 2
-        backwards = modulo - gap <= modulo // 8
+        backwards = 0 < modulo - gap <= modulo // 8
         ahead = unit > 1.0 and integers[HELD] != SETTLING and arrival < floats[INSTANT] + steps * advance - 0.5 * period
         if backwards or ahead:
             before = integers[BACKWARDS]
@@ -135,7 +142,9 @@ def place(
                 totals[DISORDERED if backwards else REJECTED] += 1
                 return OUT_OF_ORDER
             totals[RESTARTS] += 1  # two in a row: the device itself began again
-            _start(arrival, counter, integers, floats)
+            silence = arrival - floats[INSTANT] - 2.0 * advance  # the first of the two is counted already
+            _start(arrival, counter, period, integers, floats, totals)
+            floats[GAP] = max(0.0, silence)
             return PLACED
     integers[BACKWARDS] = -1
     if arrival - floats[ARRIVED] >= 0.5 * period:  # the frame before was the last of its burst
@@ -149,7 +158,14 @@ def place(
         totals[RESTARTS] += 1
         if too_early:  # perhaps a delay was taken for a loss
             integers[MOST] = min(max(2 * integers[MOST], EVIDENCE_FRAMES), 100)
-        _start(arrival, counter, integers, floats)
+        counted = modulo > 0 and counter >= 0 and integers[COUNTER] >= 0
+        believed = late > -0.5 * steps * advance  # a counter that is ahead of all time is damaged
+        _start(arrival, counter, period, integers, floats, totals)
+        if counted and believed and not too_early:
+            again = max(0.0, np.round(late * unit / (modulo * period)))  # times that the counter began again unseen
+            totals[LOST] += max(0, int(np.round(steps + again * modulo / unit)) - 1)
+        elif not counted and not too_early:
+            floats[GAP] = late
         return PLACED
     totals[LOST] += step - 1
     if counter >= 0:
@@ -181,10 +197,10 @@ def place(
             if integers[HELD] == LATE:
                 _divide(period, ticks, integers, floats, held, totals)
             else:
-                _settle(integers, floats)
+                _settle(period, integers, floats, totals)
         elif integers[HOLDING] >= room:
             if integers[HELD] == SETTLING:
-                _settle(integers, floats)
+                _settle(period, integers, floats, totals)
             integers[HELD] = IN_TIME
     floats[INSTANT] = instant + floats[SHIFT]
     if integers[HELD] == IN_TIME:
@@ -195,9 +211,17 @@ def place(
 
 
 @inline
-def _start(arrival: float, counter: int, integers: NDArray[np.int64], floats: Floats) -> None:
+def _start(
+    arrival: float,
+    counter: int,
+    period: float,
+    integers: NDArray[np.int64],
+    floats: Floats,
+    totals: NDArray[np.int64],
+) -> None:
     if integers[FRAMES] > 0 and integers[HELD] == SETTLING:
         floats[SHIFT] = floats[EARLIEST]
+        _count_gap(period, floats, totals)
     integers[FRAMES] = 1
     integers[COUNTER] = counter
     integers[BACKWARDS] = -1
@@ -205,7 +229,7 @@ def _start(arrival: float, counter: int, integers: NDArray[np.int64], floats: Fl
     integers[FRESH] = 1
     floats[DECIDED] = np.inf
     floats[INSTANT] = arrival
-    floats[ARRIVED] = arrival
+    floats[ARRIVED] = floats[HEARD] = arrival
     floats[LATENESS] = 0.0
     floats[SLEW] = 0.0
     _open_window(integers, floats)
@@ -256,9 +280,17 @@ def _known(arrival: float, period: float, integers: NDArray[np.int64], floats: F
 
 
 @inline
-def _settle(integers: NDArray[np.int64], floats: Floats) -> None:
+def _count_gap(period: float, floats: Floats, totals: NDArray[np.int64]) -> None:
+    """What a silence cost, once the first frame after it has its place."""
+    totals[LOST] += max(0, int(np.round((floats[GAP] + floats[SHIFT]) / period)))
+    floats[GAP] = 0.0
+
+
+@inline
+def _settle(period: float, integers: NDArray[np.int64], floats: Floats, totals: NDArray[np.int64]) -> None:
     """The clock's first setting."""
     floats[SHIFT] = floats[EARLIEST]
+    _count_gap(period, floats, totals)
     floats[LATENESS] -= floats[SHIFT]
     floats[SLEW] = 0.0
     integers[HELD] = IN_TIME

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from estimators.models.base import JointModel
+from estimators.models.base import Model, NonlinearPlace
 from estimators.numerics.jit import kernel
 from estimators.quantities import Floats, Nanoseconds
 from estimators.quantities import Settings as BaseSettings
@@ -40,18 +40,19 @@ class Conditioning(BaseSettings):
 
 
 class Conditioner:
-    """Forms, smooths and decimates the rows of one joint; `eta` is the model's nonlinear parameter in force."""
+    """Forms, smooths and decimates the rows of one model; columns that η moves are formed for the η it begins with."""
 
-    def __init__(self, model: JointModel, period: float, settings: Conditioning | None = None) -> None:
+    def __init__(self, model: Model, period: float, settings: Conditioning | None = None) -> None:
         """period: s between raw rows. Raises ValueError when it is not a positive number."""
         if not (math.isfinite(period) and period > 0):
             raise ValueError(f"expected a positive period in seconds, found {period}")
         settings = settings or Conditioning()
-        self.eta = np.array(model.start, np.float64)
         self._model = model
+        self._eta = np.array(model.start, np.float64)
+        self._joints = np.array(model.joints, np.int64)
         self._period = period
         self.taps = taps(settings.half_width / period)
-        self._arguments = straight(self.taps) if model.spring else self.taps
+        self._arguments = straight(self.taps) if model.springs else self.taps
         half = len(self.taps) // 2
         self._decimation = max(1, round(1.0 / (settings.row_rate * period)))
         self.row_period = self._decimation * period
@@ -70,8 +71,8 @@ class Conditioner:
             np.zeros(0, np.int64),
             np.zeros((0, outputs, parameters)),
             np.zeros((0, outputs)),
-            np.zeros(0),
-            np.zeros((0, ARGUMENTS, len(self.taps) if len(self.eta) else 0)),
+            np.zeros((0, len(self._joints))),
+            np.zeros((0, len(model.blocks), ARGUMENTS, len(self.taps) if len(self._eta) else 0)),
         )
 
     def absorb(self, time: Nanoseconds, values: Floats) -> Rows:
@@ -104,15 +105,16 @@ class Conditioner:
         length = int(self._due[count - 1, 0]) - first + 1 - 2 * (half + 1)
         signals, phi, y = self._signals[:length], self._phi[:length], self._y[:length]
         _observe(self._raw, first, self._arguments, self._period, self._smooth, signals)
-        self._model.fill(signals, self.eta, phi, y)
+        self._model.fill(signals, self._eta, phi, y)
         rows = Rows(
             np.empty(count, np.int64),
             np.empty((count, phi.shape[1], phi.shape[2])),
             np.empty((count, phi.shape[1])),
-            np.empty(count),
+            np.empty((count, len(self._joints))),
         )
         kept = _reduce(
             self._due[:count],
+            self._joints,
             round(self.delay * 1e9),
             self.taps,
             signals,
@@ -130,19 +132,28 @@ class Conditioner:
         return rows._replace(samples=self._samples(count, rows.time, signals))
 
     def _samples(self, count: int, kept: Nanoseconds, signals: Floats) -> Floats:
-        """What the friction law saw under the kernel of every row that left: (rows, ARGUMENTS, taps)."""
-        if not len(self.eta):
-            return np.zeros((len(kept), ARGUMENTS, 0))
-        place, due = self._model.friction, self._due[:count]
+        """What each law saw under the kernel of every row that left: (rows, blocks, ARGUMENTS, taps)."""
+        blocks = self._model.blocks
+        if not len(self._eta):
+            return np.zeros((len(kept), len(blocks), ARGUMENTS, 0))
+        due = self._due[:count]
         start = (due[:, 0] - due[0, 0])[np.isin(due[:, 1] - round(self.delay * 1e9), kept)]
         under = start[:, np.newaxis] + np.arange(len(self.taps))
-        motion, load = signals[:, place.position], signals[:, place.load]
-        seen = (
-            place.scale[0] * motion[:, SMOOTH_RATE],
-            place.scale[0] * motion[:, SMOOTH],
-            place.scale[1] * load[:, SMOOTH],
-        )
-        return np.stack([signal[under] for signal in seen], axis=1)
+        samples = np.empty((len(kept), len(blocks), ARGUMENTS, len(self.taps)))
+        for block, place in enumerate(blocks):
+            for argument, signal in enumerate(_arguments(place, signals)):
+                samples[:, block, argument] = signal[under]
+        return samples
+
+
+def _arguments(place: NonlinearPlace, signals: Floats) -> tuple[Floats, Floats, Floats]:
+    """Velocity, position and load (instants,) as a law sees them."""
+    motion, load = signals[:, place.position], signals[:, place.load]
+    return (
+        place.scale[0] * motion[:, SMOOTH_RATE],
+        place.scale[0] * motion[:, SMOOTH],
+        place.scale[1] * load[:, SMOOTH],
+    )
 
 
 def taps(half_width: float) -> Floats:
@@ -236,10 +247,12 @@ def _observe(raw: Floats, first: int, g: Floats, period: float, smooth: Floats, 
 
 
 @kernel(
-    "i8(i8[:, ::1], i8, f8[::1], f8[:, :, ::1], f8[:, :, ::1], f8[:, ::1], i8[::1], f8[:, :, ::1], f8[:, ::1], f8[::1])"
+    "i8(i8[:, ::1], i8[::1], i8, f8[::1], f8[:, :, ::1], f8[:, :, ::1], f8[:, ::1], "
+    "i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1])"
 )
 def _reduce(
     due: NDArray[np.int64],
+    joints: NDArray[np.int64],
     delay: int,
     g: Floats,
     signals: Floats,
@@ -268,11 +281,12 @@ def _reduce(
                 for k in range(len(g)):
                     for c in range(phi.shape[2]):
                         out_phi[kept, o, c] += g[k] * phi[start + k, o, c]
-        square = 0.0
-        for k in range(len(g)):
-            square += g[k] * signals[start + k, 0, SMOOTH_RATE] ** 2
+        for j in range(len(joints)):
+            square = 0.0
+            for k in range(len(g)):
+                square += g[k] * signals[start + k, joints[j], SMOOTH_RATE] ** 2
+            out_speed[kept, j] = np.sqrt(square)
         if whole:
             out_time[kept] = due[i, 1] - delay
-            out_speed[kept] = np.sqrt(square)
             kept += 1
     return kept

@@ -26,6 +26,7 @@ from estimators.models.friction.position_dependent import PositionDependentSetti
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.joints.rigid import RigidSettings
+from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
 from estimators.quantities import Axis, Floats
 from estimators.rows import Rows
@@ -60,7 +61,7 @@ def table(data: Path) -> list[Row]:
 
 def online(values: Floats) -> list[Row]:
     """Published parameters beside the estimate at the end of the recording."""
-    joint = Identification(model=RigidSettings(axis=Axis.PRISMATIC)).build(PERIOD)
+    joint = JointEstimator(Identification(model=RigidSettings(axis=Axis.PRISMATIC)), PERIOD)
     joint.absorb(np.round(np.arange(1, len(values) + 1) * PERIOD * 1e9).astype(np.int64), values)
     estimate = joint.estimate()
     ours = dict(zip(estimate.names, estimate.values, strict=True))

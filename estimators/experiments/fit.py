@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
 from estimators.conditioning.conditioner import Conditioner, Conditioning
-from estimators.models.base import JointModel
-from estimators.models.nonlinear_block import Shape
+from estimators.models.base import Model
+from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.quantities import Floats
 from estimators.recursive.prior import Prior
 from estimators.refit.job import job, run
@@ -19,7 +19,7 @@ from estimators.rows import Rows
 class Buildable(Protocol):
     """Settings of a joint model."""
 
-    def build(self) -> JointModel:
+    def build(self) -> Model:
         """The model."""
         ...
 
@@ -27,7 +27,7 @@ class Buildable(Protocol):
 class Fitted(NamedTuple):
     """A model's parameters, and how to predict with them."""
 
-    model: JointModel
+    model: Model
     taps: Floats
     theta: Floats  # (parameters,)
     eta: Floats  # (nonlinear,)
@@ -37,7 +37,7 @@ class Fitted(NamedTuple):
         if not len(self.eta):
             return np.asarray(rows.phi[:, 0] @ self.theta)
         rows = rows._replace(phi=rows.phi.copy())
-        Shape(self.model, self.taps).refill(rows, self.eta)
+        NonlinearBlock(self.model, self.taps).refill(rows, self.eta)
         return np.asarray(rows.phi[:, 0] @ self.theta)
 
     def rmse(self, rows: Rows) -> float:
@@ -49,7 +49,7 @@ class Fitted(NamedTuple):
         return self.rmse(rows) / float(np.sqrt(np.mean(rows.y[:, 0] ** 2)))
 
 
-def condition(model: JointModel, period: float, conditioning: Conditioning, values: Floats) -> tuple[Rows, Floats]:
+def condition(model: Model, period: float, conditioning: Conditioning, values: Floats) -> tuple[Rows, Floats]:
     """The regression rows of a recording, and the taps that smoothed them.
 
     period: s; values: (samples, channels) equidistant, SI.
@@ -59,12 +59,12 @@ def condition(model: JointModel, period: float, conditioning: Conditioning, valu
     return conditioner.absorb(time, values), conditioner.taps
 
 
-def fit(model: JointModel, taps: Floats, rows: Rows) -> Fitted:
+def fit(model: Model, taps: Floats, rows: Rows) -> Fitted:
     """θ by least squares, and η by variable projection where the model has any; what must not be negative is not."""
     parameters = model.parameters
     if model.nonlinear:
         none = Prior(np.zeros(len(parameters)), np.zeros((len(parameters),) * 2))
-        found = run(job(Shape(model, taps), rows, np.ones(1), none, False, RefitSettings()))
+        found = run(job(NonlinearBlock(model, taps), rows, np.ones(1), none, False, RefitSettings()))
         return Fitted(model, taps, found.theta, found.eta)
     scale = np.sqrt(np.mean(rows.phi[:, 0] ** 2, axis=0))
     bounds = (np.array([p.low for p in parameters]), np.array([p.high for p in parameters]))

@@ -23,7 +23,7 @@ class Row(NamedTuple):
     @property
     def ok(self) -> bool:
         """Whether ours / reference is inside (a NaN is not)."""
-        return self.low <= self.ours / self.reference <= self.high
+        return bool(self.low <= self.ours / self.reference <= self.high)
 
 
 def within(name: str, unit: str, reference: float, ours: float, tolerance: float) -> Row:
@@ -49,7 +49,8 @@ def main(name: str, description: str, table: Callable[[Path], list[Row]]) -> int
 def as_json(rows: Sequence[Row]) -> str:
     """One object: rows of {name, unit, reference, ours, ok}, and ok for all."""
     keys = [
-        {"name": row.name, "unit": row.unit, "reference": row.reference, "ours": row.ours, "ok": row.ok} for row in rows
+        {"name": row.name, "unit": row.unit, "reference": float(row.reference), "ours": float(row.ours), "ok": row.ok}
+        for row in rows
     ]
     return json.dumps({"rows": keys, "ok": all(row.ok for row in rows)})
 

@@ -23,7 +23,7 @@ from estimators.experiments.bam import MODELS, voltage
 from estimators.experiments.fit import condition, fit
 from estimators.experiments.recordings import Pendulum, xl330, xl330_published
 from estimators.experiments.verdict import Row
-from estimators.models.base import JointModel
+from estimators.models.base import Model
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.load_dependent import LoadDependentSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
@@ -89,14 +89,14 @@ def samples(run: Pendulum) -> Floats:
     return np.stack([position, voltage, load], axis=1)
 
 
-def rows_of(law: AnyFriction, runs: Sequence[Floats]) -> tuple[JointModel, list[Rows], Floats]:
+def rows_of(law: AnyFriction, runs: Sequence[Floats]) -> tuple[Model, list[Rows], Floats]:
     """The model, the regression rows of every run, and the taps that smoothed them."""
     model = Moving(law)
     conditioned = [condition(model, PERIOD, CONDITIONING, run[:, : len(model.channels)]) for run in runs]
     return model, [rows for rows, _ in conditioned], conditioned[0][1]
 
 
-def left_out(model: JointModel, runs: Sequence[Rows], taps: Floats) -> float:
+def left_out(model: Model, runs: Sequence[Rows], taps: Floats) -> float:
     """RMSE, V, over all rows, each run predicted from the others."""
     square = 0.0
     for i, run in enumerate(runs):
@@ -104,13 +104,13 @@ def left_out(model: JointModel, runs: Sequence[Rows], taps: Floats) -> float:
     return float(np.sqrt(square / sum(len(run.y) for run in runs)))
 
 
-def unseen(model: JointModel, runs: Sequence[Rows], taps: Floats, fitted: Sequence[int]) -> float:
+def unseen(model: Model, runs: Sequence[Rows], taps: Floats, fitted: Sequence[int]) -> float:
     """RMSE, V, of the runs that are not in `fitted`."""
     others = joined([run for i, run in enumerate(runs) if i not in fitted])
     return fit(model, taps, joined([runs[i] for i in fitted])).rmse(others)
 
 
-def published(data: Path, model: JointModel, runs: Sequence[Rows]) -> list[Row]:
+def published(data: Path, model: Model, runs: Sequence[Rows]) -> list[Row]:
     """RMSE, V, of the published models on the same rows, each after one factor of its voltage; M1 is the reference."""
     rows, names = joined(runs), [parameter.name for parameter in model.parameters]
     motion = rows.phi[:, 0, [names.index(name) for name in ("inertia", "viscous", "gravity_sin", "gravity_cos")]]

@@ -1,4 +1,4 @@
-"""estimators/models/base.py."""
+"""What a model is: an equation of motion, linear in θ given η, y = Φ(x; η) θ."""
 
 from typing import NamedTuple, Protocol
 
@@ -6,10 +6,10 @@ from estimators.quantities import Axis, Floats, Parameter, Settings
 from estimators.rows import Rows
 
 
-class FrictionPlace(NamedTuple):
-    """Where an equation of motion has the friction law that η belongs to."""
+class NonlinearPlace(NamedTuple):
+    """Where an equation of motion has a law (of friction) whose columns its own part of η moves, if it has any."""
 
-    law: Settings  # a friction law's settings (estimators.friction)
+    law: Settings  # a friction law's settings (estimators.models.friction)
     axis: Axis
     position: int  # channel
     load: int  # channel
@@ -25,6 +25,7 @@ class SpringPlace(NamedTuple):
     signs: tuple[float, ...]  # of its torque in each output
     output: int  # one where it is plus
     columns: tuple[int, int]  # of phi: twist (rad) and its cube
+    offsets: tuple[int, int] | None = None  # of phi: the constant torques on its two sides, motor's and link's
 
 
 class Constant(NamedTuple):
@@ -35,16 +36,18 @@ class Constant(NamedTuple):
     column: Floats  # (rows, outputs) ∂(y − Φθ)/∂error
 
 
-class JointModel(Protocol):
-    """A joint's equation of motion, linear in θ given η: y = Φ(x; η) θ."""
+class Model(Protocol):
+    """An equation of motion of one joint or several."""
 
-    channels: tuple[str, ...]  # roles it needs, e.g. ("position", "torque"); the first one's rate decides standstill
+    channels: tuple[str, ...]  # roles it needs, e.g. ("position", "torque")
     parameters: tuple[Parameter, ...]  # θ
-    nonlinear: tuple[Parameter, ...]  # η
+    nonlinear: tuple[Parameter, ...]  # η: that of each block, one after the other
     outputs: tuple[str, ...]  # units of y's components, e.g. ("N·m",)
     start: Floats  # (nonlinear,) the η to begin with
-    friction: FrictionPlace
-    spring: SpringPlace | None
+    blocks: tuple[NonlinearPlace, ...]  # laws; the first block's curve is the one that is drawn
+    springs: tuple[SpringPlace, ...]
+    joints: tuple[int, ...]  # for each joint the channel whose rate decides its standstill
+    owners: tuple[int, ...]  # for each output the joint whose standstill masks it
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill the rows at the full rate; NaN in y masks that output at that instant.
@@ -57,3 +60,19 @@ class JointModel(Protocol):
     def constants(self, rows: Rows, taps: Floats, theta: Floats, /) -> tuple[Constant, ...]:
         """What is taken as known, over finished rows; taps: of the kernel that smoothed them."""
         ...
+
+
+class ModelSettings(Settings):
+    """What the configuration's `kind = "…"` selects: one settings type per model, listed in joints/__init__.py."""
+
+    def build(self) -> Model:
+        """The model."""
+        raise NotImplementedError
+
+    def roles(self) -> tuple[str, ...]:
+        """The channels a joint must have."""
+        return self.build().channels
+
+    def unit(self) -> str:
+        """Of the residual."""
+        return self.build().outputs[0]

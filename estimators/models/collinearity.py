@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.models.base import JointModel
+from estimators.models.base import Model
 from estimators.rows import RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
 
 ROWS: Final = 400
@@ -12,7 +12,7 @@ ALIKE: Final = 1e-9  # a column's own part, squared, over the column's, below wh
 SHARE: Final = 0.1  # of the largest weight, from which a column belongs to the mixture
 
 
-def collinear(model: JointModel) -> tuple[str, ...]:
+def collinear(model: Model) -> tuple[str, ...]:
     """Names of the first parameters found whose columns are a mixture of each other; () when there are none."""
     rng = np.random.default_rng(7)
     signals = np.empty((ROWS, len(model.channels), SIGNALS))

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from estimators.models.base import JointModel
+from estimators.models.base import Model
 from estimators.models.friction.base import FrictionSettings
 from estimators.quantities import Floats, Settings
 from estimators.rows import VELOCITY, Rows
@@ -21,14 +21,15 @@ POINT: Final = ("velocity", "friction", "twist", "spring")  # columns of `points
 class Curves:
     """The curves of one joint model; `values` are those of an Estimate: θ, then η where there is one."""
 
-    def __init__(self, model: JointModel, law: Settings | None = None) -> None:
+    def __init__(self, model: Model, law: Settings | None = None) -> None:
         """law: another friction law than the model's, with the same columns."""
-        place = model.friction if law is None else model.friction._replace(law=law)
+        place = model.blocks[0] if law is None else model.blocks[0]._replace(law=law)
         assert isinstance(place.law, FrictionSettings)
-        self._model, self._place, self._spring, self._count = model, place, model.spring, len(model.parameters)
+        self._model, self._place, self._count = model, place, len(model.parameters)
+        self._spring = model.springs[0] if model.springs else None
         self._law = place.law.law(place.axis)
         self.names = tuple(parameter.name for parameter in (*model.parameters, *model.nonlinear))
-        self.has_spring = model.spring is not None
+        self.has_spring = self._spring is not None
         velocity = np.concatenate([-np.geomspace(3.0, 1e-3, 20), np.geomspace(1e-3, 3.0, 20)])
         here, there = (
             self._law.columns(np.full(40, at), velocity, np.full(40, at), self._law.start) for at in (0.0, 7.0)
@@ -62,8 +63,8 @@ class Curves:
         place, theta = self._place, values[: self._count]
         points = np.full((len(rows.y), len(POINT)), np.nan)
         phi, y = rows.phi[:, place.output], rows.y[:, place.output]
-        if rows.samples.shape[2]:
-            points[:, 0] = rows.samples[:, VELOCITY] @ taps
+        if rows.samples.shape[3]:
+            points[:, 0] = rows.samples[:, 0, VELOCITY] @ taps
         else:
             points[:, 0] = place.sign * (phi[:, place.columns] @ self._mix)
         points[:, 1] = place.sign * (y - phi[:, self._others] @ theta[self._others])

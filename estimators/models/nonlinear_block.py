@@ -9,36 +9,35 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.models.base import JointModel
+from estimators.models.base import Model
 from estimators.models.friction.base import FrictionLaw, FrictionSettings
-from estimators.models.friction.structure import Model, look
+from estimators.models.friction.structure import RefitModel, look
 from estimators.models.shared_instants import columns_of, distinct, smooth
-from estimators.quantities import Floats, Parameter
+from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import ARGUMENTS, LOAD, POSITION, RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, VELOCITY, Rows
-from estimators.window.wrong_constants import Suspect, suspects
 
 STEP: Final = 1e-3  # of s, central differences for the tangents
 
 
-class Shape:
-    """The friction law of one joint model, where it stands, and its η."""
+class NonlinearBlock:
+    """One law of a model whose columns η moves, where it stands, and the coordinates s of its η."""
 
-    def __init__(self, model: JointModel, taps: Floats, law: FrictionSettings | None = None) -> None:
-        """law: another one than the model's, with the same columns."""
-        place = model.friction if law is None else model.friction._replace(law=law)
+    def __init__(self, model: Model, taps: Floats, law: FrictionSettings | None = None, index: int = 0) -> None:
+        """law: another one than the model's, with the same columns; index: of the model's blocks."""
+        place = model.blocks[index] if law is None else model.blocks[index]._replace(law=law)
         assert isinstance(place.law, FrictionSettings)
-        self.joint, self.place, self.taps, self.settings = model, place, taps, place.law
-        self.nonlinear: tuple[Parameter, ...] = model.nonlinear
+        self.joint, self.index, self.place, self.taps, self.settings = model, index, place, taps, place.law
         self.law: FrictionLaw = place.law.law(place.axis)
+        self.nonlinear: tuple[Parameter, ...] = _own(model, index)
         structure = look(self.settings, place.axis)
         self._own, self._alone = structure.moving, structure.alone  # of the law's columns, those that η moves
         self.moving = np.array(place.columns, np.int64)[self._own]  # of phi
         others = [column for column in range(len(model.parameters)) if column not in self.moving]
         self.fixed = np.array(others, np.int64)
         self.rest = np.array([c for c in others if c not in place.columns], np.int64)  # not friction at all
-        self.model = Model(tuple(model.parameters[c] for c in others), place.law, place.axis)
-        self.log = np.array([parameter.low > 0.0 for parameter in model.nonlinear])
-        self._range = np.array([parameter.high - parameter.low for parameter in model.nonlinear])
+        self.model = RefitModel(tuple(model.parameters[c] for c in others), place.law, place.axis)
+        self.log = np.array([parameter.low > 0.0 for parameter in self.nonlinear])
+        self._range = np.array([parameter.high - parameter.low for parameter in self.nonlinear])
 
     def refill(self, rows: Rows, eta: Floats) -> None:
         """Write the friction columns for η into the rows' phi."""
@@ -48,27 +47,7 @@ class Shape:
 
     def seen(self, rows: Rows) -> tuple[Floats, NDArray[np.int64]]:
         """What the moving columns look at, each instant once, and where each row's begins (overlap.py)."""
-        return distinct(rows.samples, 1 if self._alone else ARGUMENTS)
-
-    def recentre(self, rows: Rows, zero: float) -> None:
-        """Move the zero of the spring's twist in the rows' phi; zero: rad."""
-        spring = self.joint.spring
-        if spring is None or not zero:
-            return
-        linear, cubic = spring.columns
-        for output, sign in enumerate(spring.signs):
-            twist = sign * rows.phi[:, output, linear]
-            rows.phi[:, output, linear] -= sign * zero
-            rows.phi[:, output, cubic] -= sign * (3.0 * zero * twist * (twist - zero) + zero**3)
-
-    def suspected(self, rows: Rows, eta: Floats, theta: Floats, noise: Floats, overlap: float) -> list[Suspect]:
-        """Known constants whose error the residual of a fitted window shows; overlap: rows that say the same."""
-        weight = np.isfinite(rows.y) / np.sqrt(noise)
-        told = weight > 0.0
-        both = np.concatenate([rows.phi, self.tangents(rows, eta, theta)], axis=2)
-        design = both[told] * weight[told][:, np.newaxis]
-        residual = (rows.y - rows.phi @ theta)[told] * weight[told]
-        return suspects(self.joint.constants(rows, self.taps, theta), design, residual, weight, overlap)
+        return distinct(rows.samples[:, self.index], 1 if self._alone else ARGUMENTS)
 
     def shift(self, eta: Floats, s: Floats) -> Floats:
         """η moved by s: times exp(s) where it is positive, else by s of its range."""
@@ -99,11 +78,11 @@ class Shape:
 
         (rows, moving, nonlinear), without the law's sign in the equation of motion.
         """
-        middle = rows.samples.shape[2] // 2
+        seen = rows.samples[:, self.index, :, rows.samples.shape[3] // 2]
         signals = np.zeros((len(rows.time), 2, SIGNALS))
-        signals[:, 0, VALUE] = signals[:, 0, SMOOTH] = rows.samples[:, POSITION, middle]
-        signals[:, 0, RATE] = signals[:, 0, SMOOTH_RATE] = rows.samples[:, VELOCITY, middle]
-        signals[:, 1, VALUE] = signals[:, 1, SMOOTH] = rows.samples[:, LOAD, middle]
+        signals[:, 0, VALUE] = signals[:, 0, SMOOTH] = seen[:, POSITION]
+        signals[:, 0, RATE] = signals[:, 0, SMOOTH_RATE] = seen[:, VELOCITY]
+        signals[:, 1, VALUE] = signals[:, 1, SMOOTH] = seen[:, LOAD]
         up, down = (np.empty((len(signals), len(self.law.parameters))) for _ in range(2))
         slopes = np.empty((len(signals), len(self._own), len(eta)))
         for k in range(len(eta)):
@@ -113,3 +92,10 @@ class Shape:
                 self.law.fill(signals, 0, 1, shifted, columns)
             slopes[:, :, k] = (up - down)[:, self._own] / (2.0 * STEP)
         return slopes
+
+
+def _own(model: Model, index: int) -> tuple[Parameter, ...]:
+    """η of one block of a model."""
+    laws = [place.law for place in model.blocks]
+    counts = [len(law.law(Axis.ROTARY).nonlinear) for law in laws if isinstance(law, FrictionSettings)]
+    return model.nonlinear[sum(counts[:index]) : sum(counts[: index + 1])]

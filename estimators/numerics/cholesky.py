@@ -1,4 +1,4 @@
-"""estimators/numerics/cholesky.py."""
+"""The inverse of a matrix of products, by Cholesky, or by eigenvalues where columns all but depend on each other."""
 
 from typing import Final
 
@@ -8,12 +8,10 @@ from estimators.numerics.jit import kernel
 from estimators.quantities import Floats
 
 OWN: Final = 1e-9  # of a column's square, that those before it do not imitate: below, eigenvalues are looked at
-
-
 SMALL: Final = 1e-12  # of the largest eigenvalue: directions below it are none
 
 
-def _inverse(gram: Floats) -> Floats:
+def inverse_of(gram: Floats) -> Floats:
     """Inverse of AᵀA, infinite spread where A says nothing."""
     inverse = np.empty_like(gram)
     if _invert(gram, inverse):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.io import loadmat
 
 SUFFIXES: Final = (".mat", ".npz", ".csv")
+BETWEEN: Final = (",", ";", "\t", " ")  # columns of a .csv: the first of these that its header has
 
 
 def arrays(file: Path) -> dict[str, NDArray[Any]]:
@@ -47,11 +48,13 @@ def _npz(file: Path) -> dict[str, NDArray[Any]]:
 
 def _csv(file: Path) -> dict[str, NDArray[Any]]:
     with file.open(encoding="utf-8-sig") as lines:
-        names = [name.strip().strip('"') for name in next(lines, "").split(",")]
+        head = next(lines, "")
+        between = next((mark for mark in BETWEEN if mark in head.strip()), ",")
+        names = [name.strip().strip('"') for name in head.strip().split(None if between == " " else between)]
         first = next(lines, "")
         if not first.strip():
             return {}
-        rows = _rows(itertools.chain([first], lines), file)
+        rows = _rows(itertools.chain([first], lines), file, None if between == " " else between)
     if rows.size == 0:
         return {}
     if rows.shape[1] != len(names):
@@ -59,15 +62,15 @@ def _csv(file: Path) -> dict[str, NDArray[Any]]:
     return dict(zip(names, rows.T, strict=True))
 
 
-def _rows(lines: Iterator[str], file: Path) -> NDArray[np.float64]:
+def _rows(lines: Iterator[str], file: Path, between: str | None) -> NDArray[np.float64]:
     """The numbers; the reader that takes what is no number for NaN is ten times as slow, and second."""
     try:
-        return np.loadtxt(lines, delimiter=",", ndmin=2, comments=None)
+        return np.loadtxt(lines, delimiter=between, ndmin=2, comments=None)
     except ValueError:
         with file.open(encoding="utf-8-sig") as again, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an empty file is said by whoever finds no numbers
             next(again)
-            return np.genfromtxt(again, delimiter=",", ndmin=2, dtype=np.float64)
+            return np.genfromtxt(again, delimiter=between, ndmin=2, dtype=np.float64)
 
 
 def _leaves(prefix: str, node: Mapping[str, Any]) -> Iterator[tuple[str, NDArray[Any]]]:

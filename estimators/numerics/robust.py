@@ -1,4 +1,4 @@
-"""estimators/numerics/robust.py."""
+"""Means that outliers do not move, and how honest a deviation is where a residual is structured."""
 
 from typing import Final
 

@@ -130,15 +130,19 @@ def identify(
         choice.verdicts,
         model.laws[0].kind,
         _rivals(rows, [one.rows for one in judged]),
-        untold(found.covariance, found.prior_covariance, model.meanings),
+        untold(found.covariance, found.prior_covariance, model.short),
     )
 
 
 def _rivals(rows: RobotRows, tests: list[RobotRows]) -> dict[str, dict[str, float]]:
     """Errors of plain, weighted and reweighted least squares on the same columns, without any prior."""
+    X, y = rows.X[rows.moves], rows.y[rows.moves]
+    plain = ordinary(X, y)
+    full = weighted(X, y, plain)
+    solutions = {"ordinary": plain, "weighted": full, "reweighted": reweighted(X, y, full)}
     found = {}
-    for name, method in (("ordinary", ordinary), ("weighted", weighted), ("reweighted", reweighted)):
-        theta = method(rows.X[rows.moves], rows.y[rows.moves]).theta
+    for name, solution in solutions.items():
+        theta = solution.theta
         found[name] = {"train": relative_error(rows.y, rows.predicted(theta))}
         if tests:
             measured = np.concatenate([one.y for one in tests])

@@ -27,15 +27,15 @@ def ordinary(X: Floats, y: Floats) -> Solution:
     return solve(X, y, np.eye(y.shape[1]))
 
 
-def weighted(X: Floats, y: Floats) -> Solution:
-    """With the Ω of the ordinary solution's residual."""
-    return solve(X, y, ordinary(X, y).omega)
+def weighted(X: Floats, y: Floats, first: Solution | None = None) -> Solution:
+    """With the Ω of another solution's residual, by default the ordinary one's."""
+    return solve(X, y, (first or ordinary(X, y)).omega)
 
 
-def reweighted(X: Floats, y: Floats) -> Solution:
+def reweighted(X: Floats, y: Floats, first: Solution | None = None) -> Solution:
     """With the Ω of its own residual, after a few repeats."""
-    found = ordinary(X, y)
-    for _ in range(REPEATS):
+    found = weighted(X, y, first)
+    for _ in range(REPEATS - 1):
         found = solve(X, y, found.omega)
     return found
 

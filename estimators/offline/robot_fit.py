@@ -3,7 +3,8 @@
     minimise  Σ_j |y_j − X_j θ|² / (R_j c_j) + (θ − θ0)ᵀ Cov0⁻¹ (θ − θ0),   some θ ≥ 0
 
 four times over: R_j the variance of joint j's residual, c_j how many rows count as one (the residual is model error and
-correlated; taken as white noise its σ is four times too small). Reference: whole-robot.md §3, §4.
+correlated; taken as white noise its σ is four times too small). Where the scores Xᵀe of blocks of 2 s vary more than
+that says, σ is theirs (batch means, the sandwich of a misspecified model). Reference: whole-robot.md §3, §4.
 """
 
 from typing import Final, NamedTuple
@@ -21,6 +22,7 @@ PASSES: Final = 4
 FIRST: Final = 0.1  # of the rms torque: the residual before the first pass
 LONGEST: Final = 100  # rows (2 s) after which residuals count as independent
 INDEPENDENT: Final = 0.05  # autocorrelation below which they do
+FEWEST: Final = 6  # blocks of that length whose scores tell a spread
 LEARNT: Final = 0.5  # of its prior's deviation: below it the data taught a parameter
 
 
@@ -46,13 +48,16 @@ class Fit(NamedTuple):
         return np.asarray(self.deviation < LEARNT * np.sqrt(np.diag(self.prior_covariance)))
 
 
-def fit(model: WholeRobot, rows: RobotRows, white: bool = False) -> Fit:
-    """By the recipe, from the rows in which the robot moves; white: c_j = 1, for comparison only."""
+def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "Sums | None" = None) -> Fit:
+    """By the recipe, from the rows in which the robot moves.
+
+    white: c_j = 1, for comparison only; known: the sums of these rows, where somebody has them.
+    """
     rows = rows.part(rows.moves)
     mean, covariance = prior_of(model, rows)
-    K, c, squares = sums(rows)
+    K, c, squares = known or sums(rows)
     signed = np.array([*(0,) * model.base, *(int(term.low >= 0.0) for term in model.terms)], np.int64)
-    inverse = np.linalg.inv(covariance)
+    inverse: Floats = np.asarray(np.linalg.inv(covariance))
     count = max(len(rows.y), 1)
     variance = np.maximum(FIRST**2 * squares / count, 1e-12)
     independent, theta = np.ones(len(squares)), mean
@@ -66,11 +71,27 @@ def fit(model: WholeRobot, rows: RobotRows, white: bool = False) -> Fit:
         if not white:
             independent = correlation(residual, rows.piece, LONGEST, INDEPENDENT)
     free = ~held
-    spread = np.zeros_like(information)
+    spread: Floats = np.zeros_like(information)
     spread[np.ix_(free, free)] = np.linalg.inv(information[np.ix_(free, free)])
     full = np.linalg.inv(information)
     spread[held, held] = np.diag(full)[held]  # at its bound, yet known no better than this
-    return Fit(theta, spread, mean, covariance, variance, independent, held)
+    wider = np.ones(model.size)
+    if not white:
+        wider = _honesty(rows, theta, 1.0 / (variance * independent), spread, inverse)
+        wider = np.minimum(wider, np.maximum(np.sqrt(np.diag(covariance) / np.diag(spread)), 1.0))
+    return Fit(theta, spread * wider * wider[:, None], mean, covariance, variance, independent, held)
+
+
+def _honesty(rows: RobotRows, theta: Floats, weights: Floats, spread: Floats, prior: Floats) -> Floats:
+    """By how much the scores of blocks of rows make each deviation larger than `spread` says: (p,), at least 1."""
+    count = len(rows.y) // LONGEST
+    if count < FEWEST:
+        return np.ones(len(theta))
+    error = (rows.y - rows.predicted(theta)) * weights
+    score = np.einsum("tjp,tj->tp", rows.X, error)[: count * LONGEST].reshape(count, LONGEST, -1).sum(axis=1)
+    score = (score - score.mean(axis=0)) * np.sqrt(count / (count - 1.0))
+    sandwich = np.diag(spread @ (score.T @ score + prior) @ spread)
+    return np.sqrt(np.maximum(sandwich / np.diag(spread), 1.0))
 
 
 def prior_of(model: WholeRobot, rows: RobotRows) -> tuple[Floats, Floats]:
@@ -90,14 +111,26 @@ def prior_of(model: WholeRobot, rows: RobotRows) -> tuple[Floats, Floats]:
     return model.prior(torque, np.sqrt(np.array(square)))
 
 
-def sums(rows: RobotRows) -> tuple[Floats, Floats, Floats]:
-    """Of every joint XᵀX (n, p, p), Xᵀy (n, p) and yᵀy (n,)."""
+class Sums(NamedTuple):
+    """Of every joint's rows."""
+
+    K: Floats  # (n, p, p) XᵀX
+    c: Floats  # (n, p) Xᵀy
+    squares: Floats  # (n,) yᵀy
+
+    def without(self, other: "Sums") -> "Sums":
+        """Of those rows that are not the other's."""
+        return Sums(self.K - other.K, self.c - other.c, self.squares - other.squares)
+
+
+def sums(rows: RobotRows) -> Sums:
+    """Of these rows."""
     n, p = rows.X.shape[1:]
     K, c = np.empty((n, p, p)), np.empty((n, p))
     for j in range(n):
         X = np.ascontiguousarray(rows.X[:, j])
         K[j], c[j] = X.T @ X, X.T @ rows.y[:, j]
-    return K, c, (rows.y**2).sum(axis=0)
+    return Sums(K, c, (rows.y**2).sum(axis=0))
 
 
 def constrained(K: Floats, c: Floats, signed: Integers) -> tuple[Floats, NDArray[np.bool_]]:

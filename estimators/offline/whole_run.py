@@ -4,28 +4,29 @@ import numpy as np
 
 from estimators.conditioning.conditioner import Conditioner
 from estimators.conditioning.spikes import Spikes
-from estimators.models.nonlinear_block import Shape
-from estimators.online.joint import Integrated
-from estimators.online.monitor.refits import Searching
+from estimators.models.nonlinear_block import NonlinearBlock
+from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.prior import nothing
 from estimators.refit.job import job, run
 
 
-def at_once(settings: Identification, online: Integrated, period: float, time: Nanoseconds, values: Floats) -> Floats:
+def at_once(
+    settings: Identification, online: JointEstimator, period: float, time: Nanoseconds, values: Floats
+) -> Floats:
     """(parameters + nonlinear,), with the noise and the encoders' zero that the online estimator has found.
 
     period: s; time: (n,) ns; values: (n, channels) SI. Raises ValueError for a joint without nonlinear parameters.
     """
-    model, procedure = settings.model.build(), online.procedure
-    if not isinstance(procedure, Searching):
+    model, parts = settings.model.build(), online.phases.parts
+    if parts.nonlinear is None:
         raise ValueError("expected a joint with nonlinear parameters, found none")
     conditioner = Conditioner(model, period, settings.conditioning)
     rows = conditioner.absorb(*Spikes(model.channels, period).absorb(time, values))
-    rows = rows.part(rows.speed >= settings.standstill)
-    shape = Shape(model, conditioner.taps)
-    shape.recentre(rows, procedure.zero)
-    task = job(shape, rows, procedure.rls.noise, nothing(len(model.parameters)), True, settings.monitor.refit)
+    rows = rows.part(np.asarray((rows.speed >= settings.standstill).all(axis=1)))
+    block = NonlinearBlock(model, conditioner.taps)
+    parts.nonlinear.eta.recentre(rows)
+    task = job(block, rows, parts.learner.rls.noise, nothing(len(model.parameters)), True, settings.monitor.refit)
     found = run(task)
     return np.concatenate([found.theta, found.eta])

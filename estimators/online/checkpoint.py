@@ -1,105 +1,106 @@
-"""What an object has learnt as plain values, and back into another one that was built the same way.
+"""What parts have learnt as plain values, and back into others that were built the same way.
 
-Numbers, words, arrays, and tuples and lists of them are kept; an object inside is walked through; everything else (a
-model, an executor) stays what the new object has built. Nothing is ever constructed from what is read. An attribute
-that is a view of another one is left to that one, which then keeps its place in memory.
+A part keeps what its `kept` declares, a dataclass of numbers, words, arrays and tuples of them, with a VERSION; nothing
+else of it outlives a restart of the program. Nothing is ever constructed from what is read: a value takes the place of
+one of its own kind, an array is written where it lies.
 """
 
 from collections.abc import Mapping
+from dataclasses import fields
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 
-from estimators.quantities import Settings
-
 ARRAY: Final = "array"
-NUMBERS: Final = (bool, int, float, np.float64)
-PLAIN: Final = (bool, int, float, str, type(None))
+VERSION: Final = "version"
+NUMBERS: Final = (bool, int, float)
+
+
+class Part(Protocol):
+    """Something with a state of its own."""
+
+    @property
+    def kept(self) -> Any:
+        """What outlives a restart of the program."""
+        ...
 
 
 class NotTheSameError(ValueError):
-    """What is read does not belong into such an object."""
+    """What is read does not belong into such parts."""
 
 
-def keep(thing: object, left: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """Its attributes but those left out, as what msgpack can write."""
-    owners = _owners(thing)
-    found = {
-        name: _plain(value)
-        for name, value in vars(thing).items()
-        if name not in left and not (isinstance(value, np.ndarray) and id(value.base) in owners)
-    }
-    return {name: value for name, value in found.items() if value is not NotImplemented}
+def keep(parts: Mapping[str, Part]) -> dict[str, Any]:
+    """What the parts declare, by their names, as what msgpack can write."""
+    return {name: _of(part.kept) for name, part in parts.items()}
 
 
-def resume(thing: object, kept: Mapping[str, Any]) -> None:
-    """Set the attributes of an object that was built with the same settings.
+def resume(parts: Mapping[str, Part], kept: Mapping[str, Any]) -> None:
+    """Give parts that were built with the same settings what others have kept.
 
-    Raises NotTheSameError for what is of another one; some are set then.
+    Raises NotTheSameError for what is of others; some have it then.
     """
-    arrays = [value for value in vars(thing).values() if isinstance(value, np.ndarray)]
-    looked_at = {id(value.base) for value in arrays if value.base is not None}
-    for name, value in kept.items():
-        if not hasattr(thing, name):
-            raise NotTheSameError(f"expected the attributes of {type(thing).__name__}, found {name}")
-        fresh = getattr(thing, name)
-        restored = _restored(fresh, value, name)
-        if id(fresh) in looked_at:
-            fresh[...] = restored
-        else:
-            setattr(thing, name, restored)
+    _same(kept, parts, "parts")
+    for name, part in parts.items():
+        theirs, ours = kept[name], part.kept
+        if not isinstance(theirs, Mapping) or theirs.get(VERSION) != ours.VERSION:
+            raise NotTheSameError(f"{name}: expected version {ours.VERSION} of what is kept, found another one")
+        _same(theirs, (VERSION, *(one.name for one in fields(ours))), name)
+        for one in fields(ours):
+            setattr(ours, one.name, _restored(getattr(ours, one.name), theirs[one.name], f"{name}.{one.name}"))
 
 
-def _owners(thing: object) -> set[int]:
-    return {id(value) for value in vars(thing).values() if isinstance(value, np.ndarray)}
+def _same(found: Any, wanted: Any, name: str) -> None:
+    if set(found) != set(wanted):
+        odd = ", ".join(sorted(map(str, set(found) ^ set(wanted))))
+        raise NotTheSameError(f"{name}: expected {', '.join(sorted(wanted))}; one of the two has not: {odd}")
+
+
+def _of(kept: Any) -> dict[str, Any]:
+    return {VERSION: kept.VERSION, **{one.name: _plain(getattr(kept, one.name)) for one in fields(kept)}}
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, PLAIN):
-        return value
     if isinstance(value, np.ndarray):
         return {ARRAY: [value.dtype.str, list(value.shape), value.tobytes()]}
+    if isinstance(value, np.generic):
+        return value.item()
     if isinstance(value, (tuple, list)):
-        parts = [_plain(one) for one in value]
-        return NotImplemented if any(part is NotImplemented for part in parts) else parts
+        return [_plain(one) for one in value]
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    ours = type(value).__module__.startswith("estimators.") and hasattr(value, "__dict__")
-    return keep(value) if ours and not isinstance(value, Settings) else NotImplemented
+        return {name: _plain(one) for name, one in value.items()}
+    if value is not None and not isinstance(value, (*NUMBERS, str)):
+        raise TypeError(f"expected numbers, words, arrays, or tuples of them, found {type(value).__name__}")
+    return value
 
 
 def _restored(fresh: Any, kept: Any, name: str) -> Any:
-    if isinstance(kept, dict) and ARRAY in kept:
-        kind, shape, data = kept[ARRAY]
-        return _array(fresh, kind, shape, data, name)
+    if isinstance(fresh, np.ndarray):
+        return _array(fresh, kept, name)
     if isinstance(fresh, Enum):
         return type(fresh)(kept)
-    if isinstance(kept, list):
+    if isinstance(fresh, tuple) and isinstance(kept, list):
         if hasattr(fresh, "_fields"):
-            return type(fresh)(*(_restored(old, new, name) for old, new in zip(fresh, kept, strict=True)))
-        old = list(fresh) if isinstance(fresh, (tuple, list)) and len(fresh) == len(kept) else [None] * len(kept)
-        parts = [_restored(*pair, name) for pair in zip(old, kept, strict=True)]
-        return parts if isinstance(fresh, list) else tuple(parts)
-    if isinstance(kept, dict) and not isinstance(fresh, dict):
-        resume(fresh, kept)
-        return fresh
-    if (
-        fresh is not None
-        and not isinstance(kept, type(fresh))
-        and not (type(kept) in NUMBERS and type(fresh) in NUMBERS)
-    ):
+            return type(fresh)(*(_restored(*pair, name) for pair in zip(fresh, kept, strict=True)))
+        return tuple(kept)
+    if not isinstance(kept, type(fresh)) and not (type(kept) in NUMBERS and type(fresh) in NUMBERS):
         raise NotTheSameError(f"{name}: expected {type(fresh).__name__}, found {type(kept).__name__}")
     return kept
 
 
-def _array(fresh: Any, kind: str, shape: list[int], data: bytes, name: str) -> Any:
-    found = np.frombuffer(data, np.dtype(kind)).reshape(shape).copy()
-    unlike = isinstance(fresh, np.ndarray) and (fresh.shape != found.shape or fresh.dtype != found.dtype)
-    if unlike and fresh.size:
+def _array(fresh: Any, kept: Any, name: str) -> Any:
+    if not isinstance(kept, Mapping) or set(kept) != {ARRAY}:
+        raise NotTheSameError(f"{name}: expected an array, found {type(kept).__name__}")
+    kind, shape, data = kept[ARRAY]
+    dtype = np.dtype(kind)
+    if len(data) != dtype.itemsize * int(np.prod(shape)):
+        raise NotTheSameError(f"{name}: expected {dtype} {tuple(shape)}, found {len(data)} bytes")
+    found = np.frombuffer(data, dtype).reshape(shape)
+    if not fresh.size and fresh.ndim == found.ndim and fresh.dtype == found.dtype:
+        return found.copy()
+    if fresh.shape != found.shape or fresh.dtype != found.dtype:
         raise NotTheSameError(f"{name}: expected {fresh.dtype} {fresh.shape}, found {found.dtype} {found.shape}")
-    return found
+    fresh[...] = found
+    return fresh

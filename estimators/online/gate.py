@@ -1,42 +1,50 @@
-"""estimators/online/gate.py."""
+"""When a row may teach: standstill with hysteresis.
 
-from typing import Final
+A gate is a flag and a saving, not the safety: the bound on P (recursive/kernel.py) holds with every gate open, and a
+closed gate leaves θ and P exactly as they are, so crossing it moves nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.numerics.jit import inline, kernel
+from estimators.numerics.jit import inline
 from estimators.quantities import Floats
 
 REST: Final = 0.2  # s below the standstill speed before a joint is called at rest: a reversal is shorter
-
-
 WAKE: Final = 1.5  # times the standstill speed at which it moves again
 
 
-class Gate:
-    """Standstill with hysteresis in speed and time."""
+@dataclass(slots=True)
+class GateKept:
+    """What a Gate keeps."""
 
-    def __init__(self, standstill: float, period: float) -> None:
-        """standstill: rad/s (m/s); period: s between rows."""
-        self.state = np.array([1.0, 0.0])  # at rest, slow rows in a row
+    VERSION: ClassVar[int] = 1
+
+    state: Floats  # (joints, 2) at rest, slow rows in a row
+
+
+class Gate:
+    """Standstill of each joint, with hysteresis in speed and time."""
+
+    def __init__(self, standstill: float, period: float, owners: Sequence[int] = (0,)) -> None:
+        """standstill: rad/s (m/s); period: s between rows; owners: for each output its joint, whose rest masks it."""
+        self.kept = GateKept(np.tile((1.0, 0.0), (max(owners) + 1, 1)))
         self.limits = np.array([standstill, WAKE * standstill, max(1.0, REST / period)])
+        self.owners = np.array(owners, np.int64)
 
     @property
     def resting(self) -> bool:
-        """Whether the last row was at rest."""
-        return bool(self.state[0])
-
-    def moving(self, speed: Floats) -> NDArray[np.bool_]:
-        """Which rows may teach: (rows,). speed: (rows,) rad/s (m/s); NaN is not motion."""
-        teaches = np.empty(len(speed), np.bool_)
-        _gate(self.state, self.limits, speed, teaches)
-        return teaches
+        """Whether every joint was at rest at the last row."""
+        return bool(self.kept.state[:, 0].all())
 
 
 @inline
-def may_teach(state: Floats, limits: Floats, speed: float) -> bool:
-    """Whether the next row may teach; state and limits: of a Gate."""
+def moves(state: Floats, limits: Floats, speed: float) -> bool:
+    """Whether a joint moves, by the next row; state: (2,) of the joint; NaN is not motion."""
     if speed >= limits[0]:
         state[1] = 0.0
         if speed >= limits[1]:
@@ -48,7 +56,28 @@ def may_teach(state: Floats, limits: Floats, speed: float) -> bool:
     return bool(state[0] == 0.0)
 
 
-@kernel("void(f8[::1], f8[::1], Array(f8, 1, 'A', readonly=True), b1[::1])")
-def _gate(state: Floats, limits: Floats, speed: Floats, teaches: NDArray[np.bool_]) -> None:
-    for row in range(len(speed)):
-        teaches[row] = may_teach(state, limits, speed[row])
+@inline
+def at_rest(state: Floats) -> bool:
+    """Whether every joint is at rest; state: of a Gate."""
+    rest = True
+    for joint in range(len(state)):
+        rest = rest and state[joint, 0] != 0.0
+    return bool(rest)
+
+
+@inline
+def may_teach(state: Floats, limits: Floats, owners: NDArray[np.int64], least: float, speed: Floats, y: Floats) -> bool:
+    """Whether the next row may teach; outputs of joints at rest become NaN where another one moves.
+
+    state, limits, owners: of a Gate; least: rad/s (m/s) below which nothing is taught at once; speed (joints,);
+    y (outputs,).
+    """
+    teaches = False
+    for joint in range(len(state)):
+        if moves(state[joint], limits, speed[joint]) and (least <= 0.0 or speed[joint] >= least):
+            teaches = True
+        elif len(state) > 1:
+            for output in range(len(y)):
+                if owners[output] == joint:
+                    y[output] = np.nan
+    return teaches

@@ -11,12 +11,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from estimators.base import Estimate
-from estimators.models.base import JointModel
+from estimators.models.base import Model
 from estimators.models.curves import Curves
 from estimators.quantities import Floats, Nanoseconds, Settings
 from estimators.recursive import state as at
-from estimators.recursive.estimator import RecursiveLeastSquares
-from estimators.recursive.forgetting import LIMIT, NOISE
+from estimators.recursive.learner import Learner
 from estimators.rows import Rows, joined
 
 RATE: Final = 50.0  # rows/s looked at, at most
@@ -39,7 +38,7 @@ class Inspection(NamedTuple):
 class Inspector:
     """Keeps some of the rows of one joint until someone asks."""
 
-    def __init__(self, model: JointModel, taps: Floats, period: float) -> None:
+    def __init__(self, model: Model, taps: Floats, period: float) -> None:
         """taps: of the kernel that smoothed the rows; period: s between rows."""
         self._curves, self._taps = Curves(model), taps
         self._every = max(1, math.ceil(1.0 / (RATE * period)))
@@ -63,7 +62,7 @@ class Inspector:
     def report(
         self,
         estimate: Estimate,
-        rls: RecursiveLeastSquares,
+        learner: Learner,
         recentre: Callable[[Rows], None],
         law: Settings | None = None,
     ) -> Inspection | None:
@@ -77,13 +76,13 @@ class Inspector:
         self._parts = []
         recentre(rows)
         points = self._curves.points(rows, estimate.values, self._taps)
-        state = rls.state
-        limit, noise = state[LIMIT], state[NOISE] * rls.noise[0]
+        alarm = learner.threshold
+        limit, noise = alarm.limit, alarm.noise * learner.rls.noise[0]
         return Inspection(
             rows.time,
             points,
             self._excitation(rows.phi),
-            float(state[at.CUSUM] / limit) if limit > 0 else math.nan,
+            float(learner.kept.state[at.CUSUM] / limit) if limit > 0 else math.nan,
             math.sqrt(noise) if noise > 0 else math.nan,
             None if law is None else law.model_dump(),
         )

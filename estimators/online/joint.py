@@ -1,4 +1,4 @@
-"""The identification of one joint: its model, its conditioning, and the procedure around recursive least squares."""
+"""The identification of one joint: its model, its conditioning, and the phases around recursive least squares."""
 
 from collections.abc import Mapping
 from concurrent.futures import Executor
@@ -12,16 +12,16 @@ from estimators.conditioning.conditioner import Conditioner
 from estimators.conditioning.dead_channels import Channels
 from estimators.conditioning.spikes import Spikes
 from estimators.models.friction.base import FrictionSettings
+from estimators.online import assembly
 from estimators.online.inspection import Inspection, Inspector
-from estimators.online.phases import Procedure
 from estimators.online.settings import Identification
 from estimators.quantities import Floats, Nanoseconds
 
 NEAR: Final = 0.98  # of the saturation, from which a torque is not believed
 
 
-class Integrated:
-    """Identifies one joint from equidistant rows of its channels (estimators.base.JointEstimator)."""
+class JointEstimator:
+    """Identifies one joint from equidistant rows of its channels (estimators.base.Estimator)."""
 
     def __init__(self, settings: Identification, period: float, executor: Executor | None = None) -> None:
         """period: s between raw rows. Raises ValueError when it is not a positive number."""
@@ -30,19 +30,16 @@ class Integrated:
         self.conditioner = Conditioner(model, period, settings.conditioning)
         row, taps = self.conditioner.row_period, self.conditioner.taps
         law, start, standstill = settings.forgetting, settings.start, settings.standstill
-        self.procedure: Procedure
         if model.nonlinear:
-            from estimators.online.monitor.fast import Monitored  # its kernels are heavy: see refit_settings.py
-
-            self.procedure = Monitored(
+            self.phases = assembly.searched(
                 model, taps, round(row / period), row, law, start, standstill, settings.monitor, executor
             )
         else:
-            self.procedure = Procedure(model.parameters, len(model.outputs), row, law, start, standstill)
+            self.phases = assembly.linear(model.parameters, model.owners, row, law, start, standstill)
         self._inspector = Inspector(model, self.conditioner.taps, self.conditioner.row_period)
         self._channels = Channels(model.channels, period, standstill)
         self._spikes = Spikes(model.channels, period)
-        self._friction = model.friction
+        self._friction = model.blocks[0]
         self._effort = next(i for i, role in enumerate(model.channels) if role in ("torque", "force"))
         self._saturation = None if settings.saturation is None else NEAR * settings.saturation
         self._saturated = 0
@@ -60,12 +57,12 @@ class Integrated:
                 self._saturated += int(np.count_nonzero(clipped))
                 values[clipped, self._effort] = np.nan
         rows = self.conditioner.absorb(time, values)
-        self.procedure.absorb(rows)
+        self.phases.absorb(rows)
         self._inspector.absorb(rows)
 
     def estimate(self) -> Estimate:
         """Report; never learns."""
-        estimate = self.procedure.estimate()
+        estimate = self.phases.estimate()
         early = estimate.phase in (Phase.WAITING, Phase.STARTING)
         faults = self._channels.faults if early else self._channels.certain
         if not faults:
@@ -75,28 +72,28 @@ class Integrated:
 
     def friction(self) -> dict[str, Any]:
         """The friction law in use, as far as it is not searched."""
-        law = self.procedure.law or self._friction.law
+        law = self.phases.law() or self._friction.law
         assert isinstance(law, FrictionSettings)
         return law.fixed(self._friction.axis)
 
     def keep(self) -> dict[str, Any] | None:
         """What another start of the program needs to go on from here; None while there is nothing to go on from."""
-        return self.procedure.keep()
+        return self.phases.keep()
 
     def resume(self, kept: Mapping[str, Any]) -> None:
         """Go on from what one with the same settings has kept. Raises NotTheSameError, then not to be used."""
-        self.procedure.resume(kept)
+        self.phases.resume(kept)
 
     def counters(self) -> dict[str, int]:
-        """Totals of conditioning (see Conditioner) and procedure (see Procedure); samples wild, and at saturation."""
+        """Totals of conditioning (see Conditioner) and phases (see Phases); samples wild, and at saturation."""
         own = {"spikes": self._spikes.count, "saturated": self._saturated}
-        return self.conditioner.counters() | own | self.procedure.counters()
+        return self.conditioner.counters() | own | self.phases.counters()
 
     def inspect(self) -> Inspection | None:
         """What is worth a look since the last call, None when no row came."""
-        procedure = self.procedure
-        return self._inspector.report(procedure.estimate(), procedure.rls, procedure.recentre, procedure.law)
+        phases = self.phases
+        return self._inspector.report(phases.estimate(), phases.parts.learner, phases.recentre, phases.law())
 
     def events(self) -> list[Event]:
         """What happened since the last call."""
-        return self.procedure.events()
+        return self.phases.events()

@@ -1,398 +1,303 @@
-"""What an estimator of one joint goes through: waiting → starting → normal ⇄ transient, rows in, parameters out.
+"""What an estimator goes through: waiting → starting → normal ⇄ transient, rows in, parameters out.
 
     waiting    until one second of motion is there: it gives the columns' scale
-    starting   λ = 1 from a wide prior; ends when every parameter is certain enough over enough motion, or, when one is
-               not, after five times as much; then whitening, alarm and memory are set from this window (calibration)
-    normal     the forgetting law rules; at standstill nothing is taught and the phase reads held
-    transient  an alarm stands: the values from before it are published until the new ones are covered and quiet
+    starting   λ = 1 from a wide prior, until the start (start/) has what normal mode begins with
+    normal     the forgetting law rules; at standstill nothing is taught and the phase reads held; the monitor
+               (monitor/) looks after what is in force
+    transient  an alarm stands: the values from before it are published until the monitor decides what follows
+    faulted    the learner was sick, or a start failed: as waiting
 
-All decisions fall at fixed row counts, so results do not depend on how rows are cut into batches.
+All decisions fall at the ends of blocks of rows, so results do not depend on how rows are cut into batches.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Final
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.base import UNKNOWN, Estimate, Event, Phase, Status
-from estimators.online import checkpoint as keeping
-from estimators.online import normal_loop as course
-from estimators.online.gate import Gate
-from estimators.online.start.rows import Window
-from estimators.online.validity import DEVIATIONS, Validity, sick
-from estimators.quantities import Floats, Parameter, Settings
+from estimators.base import UNKNOWN, Estimate, Event, Phase, Spectrum
+from estimators.online import checkpoint, report
+from estimators.online.found import Found
+from estimators.online.monitor.base import (
+    Decision,
+    GiveUp,
+    LearnTheta,
+    Look,
+    Recover,
+    Rejection,
+    Restore,
+    Search,
+    Sharpen,
+)
+from estimators.online.motion import LOOK_BACK
+from estimators.online.parts import Nonlinear, Parts
+from estimators.online.start.base import Failed, Started, Verdict
+from estimators.online.start.gathering import SCALE_WINDOW
+from estimators.online.validity import sick
+from estimators.quantities import Settings
 from estimators.recursive import state as at
-from estimators.recursive.cusum import calibrate
-from estimators.recursive.estimator import LARGEST, RecursiveLeastSquares
-from estimators.recursive.forgetting import ONSET, Forgetting, Threshold
-from estimators.recursive.unexcited import Untold
+from estimators.recursive.forgetting import ONSET
 from estimators.rows import Rows
-from estimators.window.instants import Instants
-from estimators.window.spectrum import spectrum
+from estimators.window.motion_period import motion_period
 
-LOOK_BACK: Final = 64.0  # s of motion
-REVIEW: Final = 0.1  # s between two decisions
-SCALE_WINDOW: Final = 1.0  # s of motion that give the columns' scale
-PATIENCE: Final = 5.0  # times the start's length, after which it ends without its uncertain parameters
-PERIODS: Final = 2.0  # the start lasts, and the memory reaches, at least this many motion periods
-RECOVERY: Final = 0.3  # s of motion that a transient lasts at least
-TOLD: Final = 0.5  # of the rms of y: a direction of θ less certain than this is left at 0 when the start ends
-ENDLESS: Final = 1 << 40  # rows
-QUIET: Final = 2.0  # times the usual variance, below which the residual is quiet again
+if TYPE_CHECKING:  # its kernels are heavy, see parts.py
+    from estimators.online.monitor.window_evidence import Shown
+
+REST_BLOCKS: Final = 10  # blocks that are looked at together while the joint rests
 
 
-class Procedure:
-    """Phases around one recursive least-squares estimator."""
+@dataclass(slots=True)
+class PhasesKept:
+    """What Phases keep."""
 
-    # here and in those who derive: built anew, or of no use without the rows that are not kept
-    UNKEPT: ClassVar[frozenset[str]] = frozenset(
-        {"_events", "_window", "_instants", "_shape", "_history", "_slopes"}
-        | {"_executor", "_monitor", "_pending", "_suspects", "law"}
-    )
+    VERSION: ClassVar[int] = 1
 
-    def __init__(
-        self,
-        parameters: Sequence[Parameter],
-        outputs: int,
-        period: float,
-        forgetting: Forgetting,
-        start: float,
-        standstill: float,
-    ) -> None:
-        """period: s between rows; start: s of motion; standstill: rad/s (m/s)."""
-        self.phase = Phase.WAITING
-        self.law: Settings | None = None  # of friction, where another than the configured one was found
-        self.restarts = 0
-        self.rls = RecursiveLeastSquares(len(parameters), outputs, period, forgetting)
-        self._names = tuple(parameter.name for parameter in parameters)
-        self._period = period
-        self._start = start
-        self._gate = Gate(standstill, period)
-        self._validity = Validity(parameters)
-        self._untold = Untold(len(parameters), LARGEST)
-        self._block = max(1, round(REVIEW / period))
-        self._filled = 0  # rows of the current block
-        self._counts = np.zeros(course.COUNTS, np.int64)
-        self._window = Window()
-        self._instants = Instants(round(LOOK_BACK / period))  # of the rows that taught
-        self._spectrum = UNKNOWN
-        self._motion = 0  # rows that taught since the phase began
-        self._cycle = 0  # rows in one motion period, 0 when there is none
-        self._alarms = 0.0
-        self._changed = 0  # ns, when what the last alarm was about began
-        self._quiet = 0.0  # residual variance below which a transient may end
-        self._anchor = np.zeros(len(parameters))  # where the wide prior stands: it pulls weak directions towards itself
-        self._weights = np.ones((course.WEIGHTS, len(parameters)))
-        self._weights[course.UNTOLD] = 0.0
-        # rms of each column, whitened; see course.py
-        self._leverage, self._honesty, self._inflation, self._untold_variance = self._weights
-        self._signal = 0.0  # rms of y, whitened
-        self._deviations = np.full(len(parameters), np.inf)
-        self._good = np.array([self.rls.theta, self._deviations])
-        self._wanted = np.ones(len(parameters), np.bool_)  # what was valid when the alarm came, and must be again
-        self._time = 0
-        self._last = (np.zeros((outputs, len(parameters))), np.full(outputs, np.nan))
-        self._held = True
-        self._events: list[Event] = []
+    wanted: NDArray[np.bool_]  # (parameters,) what was valid when the alarm came, and must be again
+    spectrum: Spectrum = UNKNOWN  # of what was learnt from last
+    phase: Phase = Phase.WAITING
+    restarts: int = 0
+    changed: int = 0  # ns, when what the last alarm was about began
+
+
+class Phases:
+    """The state machine around the parts of one estimator; the only one who carries out decisions."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self.kept = PhasesKept(np.ones(len(parts.parameters), np.bool_))
+
+    @property
+    def phase(self) -> Phase:
+        """Where the state machine stands; at rest it goes on reading normal."""
+        return self.kept.phase
 
     def absorb(self, rows: Rows) -> None:
         """Learn from rows."""
-        first, count = 0, len(rows.time)
-        while first < count:
-            due = self._due_in() if self.phase is Phase.NORMAL and not self._untold.open else 0
-            room = self._block - self._filled
-            part = rows.part(slice(first, first + max(due, room)))
-            if due:
-                first += self._go_on(part)
-                if self._counts[course.REVIEW]:
-                    self._review()
-                continue
-            self._learn(part)
-            first += len(part.time)
-            self._filled += len(part.time)
-            if self._filled == self._block:
-                self._filled = 0
+        parts, first = self.parts, 0
+        while first < len(rows.time):
+            due = self._due()
+            part = rows.part(slice(first, first + self._reach(due)))
+            taken = parts.loop.run(part, due, self.phase not in report.IDLE)
+            first += len(taken.rows.time)
+            if self.phase in (*report.IDLE, Phase.STARTING):
+                refused = parts.start.absorb(taken.part())
+                if self.phase is not Phase.STARTING:  # else the learner counts them
+                    parts.learner.rls.state[at.REFUSED] += refused
+            if taken.review:
                 self._review()
 
-    def estimate(self) -> Estimate:
-        """Report; never learns."""
-        values, deviations = self._published()
-        phase, status, reasons = self._verdict()
-        error, signal = self.rls.state[at.ERROR], self.rls.state[at.SIGNAL]
-        return Estimate(
-            time=self._time,
-            phase=phase,
-            status=status,
-            reasons=reasons,
-            names=self._names,
-            values=values,
-            deviations=deviations,
-            error=float(np.sqrt(error / signal)) if signal > 0 else np.nan,
-            forgetting=float(self.rls.state[at.LAMBDA]),
-            measured=float(self._last[1][0]),
-            predicted=float(self._last[0][0] @ values),
-            progress=self._progress(),
-            spectrum=self._spectrum,
-        )
+    def _due(self) -> int | None:
+        """Number of the row from which the end of a block may decide something; None: every one may."""
+        parts = self.parts
+        if self.phase is not Phase.NORMAL or parts.learner.unexcited.open:
+            return None
+        return parts.monitor.due(parts.searching)
 
-    def events(self) -> list[Event]:
-        """What happened since the last call."""
-        events, self._events = self._events, []
-        return events
-
-    def keep(self) -> dict[str, Any] | None:
-        """What another start of the program needs to go on from here; None while there is nothing to go on from."""
-        return keeping.keep(self, self.UNKEPT) if self.phase is Phase.NORMAL else None
-
-    def resume(self, kept: Mapping[str, Any]) -> None:
-        """Go on from what a procedure with the same settings has kept. Raises NotTheSameError, then not to be used."""
-        keeping.resume(self, kept)
-        self._say("resumed", "the values of before the restart go on")
-
-    def recentre(self, rows: Rows) -> None:
-        """Change rows of the conditioner to what the parameters are for: nothing to do without a spring."""
-
-    def counters(self) -> dict[str, int]:
-        """Totals: rows learnt from since the start, refused (not finite), clipped innovations, alarms, restarts."""
-        state = self.rls.state
-        named = {"learnt": at.ROWS, "refused": at.REFUSED, "clipped": at.CLIPPED, "alarms": at.ALARMS}
-        return {name: int(state[place]) for name, place in named.items()} | {"restarts": self.restarts}
-
-    # --- rows in, decisions at the ends of blocks
-
-    def _due_in(self) -> int:
-        """Rows of normal mode until a review may have something to decide; 0 when the next one may."""
-        return ENDLESS
-
-    def _course(self, rows: Rows, least: float, due: int, kept: NDArray[np.bool_], snapshot: Floats) -> int:
-        """Go on in normal mode until a review has something to decide; returns how many rows were taken.
-
-        See course.py; kept: filled.
-        """
-        gate, validity, counts = self._gate, self._validity, self._counts
-        counts[course.FILLED], counts[course.BLOCK], counts[course.TAUGHT] = self._filled, self._block, 0
-        counts[course.ALARMS], counts[course.HELD], counts[course.DUE] = int(self._alarms), self._held, due
-        self._good = self._good.copy()
-        taken = course.course(
-            self.rls.state,
-            gate.state,
-            gate.limits,
-            rows.phi,
-            rows.y,
-            rows.speed,
-            least,
-            kept,
-            counts,
-            self._weights,
-            self._signal,
-            validity.judged,
-            validity.valid,
-            self._good,
-            snapshot,
-        )
-        self._deviations = validity.judged[DEVIATIONS] * self._inflation
-        self._filled = int(counts[course.FILLED])
-        self._motion += int(counts[course.TAUGHT])
-        self._instants.add(rows.time[:taken][kept[:taken]])
-        self._time = int(rows.time[taken - 1])
-        self._last = (rows.phi[taken - 1].copy(), rows.y[taken - 1].copy())
-        return int(taken)
-
-    def _go_on(self, rows: Rows) -> int:
-        """Learn from rows of normal mode until a review has something to decide; returns how many were taken."""
-        return self._course(rows, 0.0, ENDLESS, np.empty(len(rows.time), np.bool_), np.zeros(0))
-
-    def _learn(self, rows: Rows) -> None:
-        moving = self._gate.moving(rows.speed)
-        self._time = int(rows.time[-1])
-        self._last = (rows.phi[-1].copy(), rows.y[-1].copy())
-        self._teach(rows if moving.all() else rows.part(moving))
-
-    def _teach(self, rows: Rows) -> None:
-        """Learn from rows in motion."""
-        phi, y = rows.phi, rows.y
-        self._motion += len(y)
-        self._instants.add(rows.time[rows.finite()])
-        waiting = self.phase in (Phase.WAITING, Phase.FAULTED)
-        if len(y) and (waiting or self.phase is Phase.STARTING):
-            refused = self._window.add(rows.time, phi, y)
-            self.rls.state[at.REFUSED] += refused if waiting else 0  # else the kernel counts
-        if not waiting:
-            self._untold.add(phi, self.rls.noise)
-            self.rls.absorb(phi, y)
+    def _reach(self, due: int | None) -> int:
+        """Rows to hand over at once: up to the end of the block in which something may be decided."""
+        loop = self.parts.loop
+        if due is None:
+            return loop.room
+        wait = due - self.parts.history.total
+        if self.parts.gate.resting:
+            wait = max(wait, REST_BLOCKS * loop.block)
+        return loop.room + max(0, -((loop.room - wait) // loop.block)) * loop.block
 
     def _review(self) -> None:
-        if self.phase in (Phase.WAITING, Phase.FAULTED):
-            if self._motion * self._period >= SCALE_WINDOW:
-                self._begin()
+        """The end of a block."""
+        parts, resting = self.parts, self.parts.gate.resting
+        self._collect()
+        if self.phase in report.IDLE:
+            if parts.motion.seconds >= SCALE_WINDOW and parts.start.begin():
+                self.kept.phase, self.kept.spectrum = Phase.STARTING, parts.start.spectrum
             return
-        cause = sick(self.rls.theta, self.rls.d, self.rls.bound, self._signal)
-        if cause:
+        if cause := sick(parts.learner):
             self._restart(cause)
             return
-        self._judge()
+        parts.validity.judge(parts.learner)
         if self.phase is Phase.STARTING:
-            self._continue_start()
+            self._take(parts.start.verdict(resting))
+            self._collect()
         elif self.phase is Phase.TRANSIENT:
-            self._continue_transient()
-        elif self.rls.state[at.ALARMS] > self._alarms:
+            self._consult(parts.monitor.transient(parts.moment(self.kept.wanted)))
+        elif parts.loop.alarm():
             self._alarm()
-        elif self.rls.state[at.CUSUM] == 0.0:
-            self._good = np.array([self.rls.theta, self._deviations])
-        if self.phase is Phase.NORMAL and self._held != self._gate.resting:
-            self._held = self._gate.resting
-            self._say("held" if self._held else "moving", "standstill" if self._held else "the joint moves again")
+        if self.phase is Phase.NORMAL and (rests := parts.loop.crossed()) is not None:
+            parts.log.say("held" if rests else "moving", "standstill" if rests else "the joint moves again")
+        if self.phase in (Phase.NORMAL, Phase.TRANSIENT) and not resting:
+            self._consult(parts.monitor.always(parts.moment(self.kept.wanted)))
+        if self.phase is Phase.NORMAL:
+            parts.loop.remember()
+            if not resting:
+                self._routine()
 
-    def _judge(self) -> None:
-        """Deviations as published, and what they allow."""
-        validity = self._validity
-        self._untold_variance[:] = self._untold.variances(self.rls.variance())
-        course.judge_state(self.rls.state, self._weights, self._signal, validity.judged, validity.valid)
-        self._deviations = validity.judged[DEVIATIONS] * self._inflation
-
-    # --- waiting and starting
-
-    def _begin(self) -> None:
-        """The first look at the scale of things; learn from what is there already."""
-        if len(self._window) * self._period < 0.5 * SCALE_WINDOW:  # the rest is not finite
-            self._window.clear()
-            self._motion = 0
+    def _routine(self) -> None:
+        """What a monitor looks after while no alarm stands."""
+        parts, now = self.parts, self.parts.history.total
+        if parts.nonlinear is None or parts.searching:
             return
-        self._learn_window(self._window.power())
-        self._look(self._window.noise(self.rls.theta))
-        self.phase = Phase.STARTING
-        self._judge()
+        if parts.motion.period_wanted and parts.monitor.period_due(now):
+            rows = parts.history.since(now - round(LOOK_BACK / parts.motion.row))
+            parts.motion.found(motion_period(rows.y[:, 0]))
+        for asked in parts.monitor.routine(parts.moment(self.kept.wanted)):
+            self._consult(asked)
 
-    def _learn_window(self, noise: Floats) -> None:
-        """θ and P from the whole window, with these variances of the outputs."""
-        self._leverage[:], self._signal = self._window.scale(noise)
-        self.rls.begin(noise, self._leverage)
-        self.rls.theta[:] = self._anchor
-        for phi, y in self._window.parts:
-            self.rls.absorb(phi, y)
-        self._untold.begin(np.concatenate([phi for phi, _ in self._window.parts]), noise, self._leverage, self._signal)
+    # --- starts
 
-    def _look(self, noise: Floats) -> None:
-        """What the start's window tells apart; noise: (outputs,) variances."""
-        self._spectrum = spectrum(self._window.products(noise), self._names)
+    def _take(self, verdict: Verdict) -> None:
+        """What a start says."""
+        parts = self.parts
+        self.kept.spectrum = parts.start.spectrum
+        if isinstance(verdict, Failed):
+            self._restart(verdict.cause)
+        elif isinstance(verdict, Started):
+            parts.monitor.started(verdict.threshold.noise, verdict.first, parts.history.total)
+            parts.loop.accept()
+            parts.loop.begin()
+            self.kept.phase = Phase.NORMAL
+            parts.log.say("started", verdict.text, verdict.window)
 
-    def _continue_start(self) -> None:
-        if self._motion % max(1, round(SCALE_WINDOW / self._period)) < self._block and not self._gate.resting:
-            self._look(self._window.noise(self.rls.theta))
-            self._cycle = self._window.cycle()
-            self._honesty[:] = self._window.honesty(self.rls)
-        ready = self._motion >= self._needed() and not self._validity.reasons
-        if ready or self._motion * self._period >= PATIENCE * self._start:
-            least = self.rls.variance() / (TOLD * self._signal) ** 2 if self._signal > 0 else np.inf
-            self._anchor = self._window.solution(self.rls.noise, self._leverage, least)
-            self._calibrate()
+    def _restart(self, cause: str) -> None:
+        parts = self.parts
+        self.kept.phase, self.kept.spectrum = Phase.FAULTED, UNKNOWN
+        self.kept.restarts += 1
+        parts.start.restart()
+        parts.motion.restart()
+        parts.log.say("fault", f"{cause}: starting again (restart {self.kept.restarts})")
+        if parts.nonlinear is not None:
+            parts.history.clear()
+            parts.nonlinear.refits.drop()
 
-    def _needed(self) -> float:
-        """Rows of motion that the start takes at least."""
-        return max(self._start / self._period, PERIODS * self._cycle)
-
-    def _calibrate(self) -> None:
-        """End the start: whiten, learn the window again, set alarm and memory from its residual over whole periods."""
-        window = self._window
-        self._learn_window(window.noise(self.rls.theta))
-        squared = window.squared(self.rls)
-        whole = len(squared) // self._cycle * self._cycle if self._cycle else len(squared)
-        threshold = self._threshold(squared[-whole:])
-        self.rls.settle(threshold, PERIODS * self._cycle)
-        self._quiet = QUIET * threshold.noise
-        self._honesty[:] = window.honesty(self.rls)
-        self._look(self.rls.noise)
-        self._judge()
-        self._good = np.array([self.rls.theta, self._deviations])
-        self._alarms = self.rls.state[at.ALARMS]
-        self.phase = Phase.NORMAL
-        self._held = False
-        weak = "; ".join((*self._validity.reasons, *self._accused()))
-        text = f"from {len(window) * self._period:.1f} s of motion, {self._spectrum}"
-        self._say("started", text + (f"; but {weak}" if weak else ""), window.span)
-        window.clear()
-
-    def _threshold(self, squared: Floats) -> Threshold:
-        """Of the alarm, from the start's squared residuals, whitened: (rows,)."""
-        return calibrate(squared)
-
-    def _accused(self) -> tuple[str, ...]:
-        """Known constants that the start's residual shows to be wrong, in words."""
-        return ()
-
-    # --- normal and transient
+    # --- alarms and what a monitor decides
 
     def _alarm(self) -> None:
-        self.phase = Phase.TRANSIENT
-        self._motion = 0
-        self._wanted = self._validity.valid.copy()
-        window = self._instants.span(int(self.rls.state[at.SINCE]) + int(self.rls.state[ONSET]))
-        self._changed = window[0] if window else self._time
-        self._say("alarm", "the residual left what it was at the start: relearning, last good values stand", window)
+        parts, state = self.parts, self.parts.learner.rls.state
+        ago = int(state[at.SINCE]) + int(state[ONSET])
+        window = parts.history.instants.span(ago)
+        self.kept.phase, self.kept.wanted = Phase.TRANSIENT, parts.validity.valid.copy()
+        self.kept.changed = window[0] if window else parts.log.kept.time
+        parts.motion.kept.count = 0
+        parts.log.say("alarm", "the residual left what it was at the start: relearning, last good values stand", window)
+        own = parts.monitor.alarmed(parts.history.total - ago, parts.moment(self.kept.wanted))
+        if parts.nonlinear is not None:
+            parts.nonlinear.relearning.alarmed(parts.monitor.onset, own)
 
-    def _continue_transient(self) -> None:
-        """New values count when they are covered and the residual is quiet; a residual that stays is the new usual."""
-        state = self.rls.state
-        elapsed = state[at.SINCE] * self._period
-        quiet = self.rls.recent_variance() <= self._quiet
-        if elapsed >= RECOVERY and quiet and (self._validity.valid | ~self._wanted).all():
-            self._recover(f"new values after {self._motion * self._period:.1f} s of motion")
-        elif self._motion >= self._needed():
-            self.rls.accept_noise()
-            self._quiet = max(self._quiet, QUIET * self.rls.variance())
-            self._recover(
-                "new values; " + ("some lack excitation" if quiet else "the residual stays larger than before")
-            )
+    def _consult(self, asked: Look | Decision) -> None:
+        """Show a monitor the window that it wants to see, and do what it decides."""
+        if not isinstance(asked, Look):
+            self._carry_out(asked, None)
+        elif self.parts.nonlinear is not None:
+            shown = self.parts.nonlinear.relearning.show(asked, self.parts.moment(self.kept.wanted))
+            self._carry_out(self.parts.monitor.review(shown.evidence), shown)
+
+    def _carry_out(self, decision: Decision, shown: "Shown | None") -> None:
+        parts = self.parts
+        if isinstance(decision, Recover):
+            if decision.usual:
+                parts.learner.rls.accept_noise()
+            self._recover(decision.text)
+        if parts.nonlinear is None:
+            return
+        relearning, now = parts.nonlinear.relearning, parts.history.total
+        if isinstance(decision, Search):
+            relearning.search(decision, shown)
+            self._collect()
+        elif isinstance(decision, GiveUp):
+            text = relearning.give_up(decision.first)
+            parts.monitor.learnt(now)
+            self._recover(text, parts.history.span(decision.first))
+        elif shown is None:
+            return
+        elif isinstance(decision, Restore):
+            self._recover(relearning.restore(), parts.history.span(shown.evidence.first))
+        elif isinstance(decision, LearnTheta):
+            text = relearning.learn_theta(*shown)
+            parts.monitor.learnt(now, shown.evidence.first)
+            self._recover(text, parts.history.span(shown.evidence.first))
+        elif isinstance(decision, Sharpen):
+            relearning.sharpen(*shown)
 
     def _recover(self, text: str, window: tuple[int, int] | None = None) -> None:
         """window: of the new values; else all since what the alarm was about began."""
-        self.phase = Phase.NORMAL
-        self._alarms = self.rls.state[at.ALARMS]
-        self._good = np.array([self.rls.theta, self._deviations])
-        self._say("recovered", text, window or (self._changed, self._time))
+        log = self.parts.log
+        self.kept.phase = Phase.NORMAL
+        self.parts.loop.accept()
+        log.say("recovered", text, window or (self.kept.changed, log.kept.time))
 
-    def _restart(self, cause: str) -> None:
-        self.phase = Phase.FAULTED
-        self.restarts += 1
-        self._window.clear()
-        self._motion = 0
-        self._cycle = 0
-        self._anchor = np.zeros(self.rls.p)
-        self._spectrum = UNKNOWN
-        self._say("fault", f"{cause}: starting again (restart {self.restarts})")
+    # --- refits
 
-    # --- reporting
+    def _collect(self) -> None:
+        """Refits that have ended."""
+        nonlinear = self.parts.nonlinear
+        while nonlinear is not None and (found := nonlinear.refits.poll()) is not None:
+            if found.pending.purpose == "start":
+                self._take(self.parts.start.found(found))
+            else:
+                self._settle(found, nonlinear)
 
-    def _published(self) -> tuple[Floats, Floats]:
-        if self.phase in (Phase.WAITING, Phase.FAULTED):
-            nothing = np.full(self.rls.p, np.nan)
-            return nothing, nothing
-        if self.phase is Phase.TRANSIENT:
-            return self._good[0], self._good[1]
-        return self.rls.theta.copy(), self._deviations
+    def _settle(self, found: Found, nonlinear: Nonlinear) -> None:
+        """A refit of normal mode counts, or does not."""
+        parts, pending, alarmed = self.parts, found.pending, self.phase is Phase.TRANSIENT
+        reason, explains = nonlinear.relearning.judge(found)
+        if reason or found.outcome is None:
+            nonlinear.refits.rejected(pending, reason)
+            rejection = Rejection(pending.first, pending.last, explains, parts.motion.needed)
+            self._carry_out(parts.monitor.rejected(rejection, alarmed), None)
+            return
+        self.kept.spectrum = nonlinear.relearning.take(found.outcome, pending, alarmed)
+        parts.monitor.learnt(parts.history.total)
+        parts.monitor.accepted(pending.purpose, pending.first, parts.moment(self.kept.wanted))
+        if alarmed:
+            self._recover("new values and new η", pending.window)
 
-    def _verdict(self) -> tuple[Phase, Status, tuple[str, ...]]:
-        if self.phase is Phase.WAITING:
-            return Phase.WAITING, Status.UNESTIMATED, ("waiting for motion",)
-        if self.phase is Phase.FAULTED:
-            return Phase.FAULTED, Status.FAULTED, ("the estimator starts again", "waiting for motion")
-        rest = ("at standstill",) if self._gate.resting else ()
-        if self.phase is Phase.STARTING:
-            return Phase.STARTING, Status.LEARNING, (*rest, *self._validity.reasons)
-        if self.phase is Phase.TRANSIENT:
-            return Phase.TRANSIENT, Status.LEARNING, ("an alarm stands: values from before it", *rest)
-        if self._validity.reasons:
-            return (Phase.HELD if rest else Phase.NORMAL), Status.LEARNING, (*rest, *self._validity.reasons)
-        return (Phase.HELD, Status.HELD, rest) if rest else (Phase.NORMAL, Status.VALID, ())
+    # --- what is told
 
-    def _progress(self) -> float:
-        if self.phase in (Phase.WAITING, Phase.FAULTED):
-            return 0.0
-        if self.phase is not Phase.STARTING:
-            return 100.0
-        share = min(self._motion / self._needed(), self._validity.readiness)
-        return float(100.0 * min(1.0, max(share, self._motion * self._period / (PATIENCE * self._start))))
+    def estimate(self) -> Estimate:
+        """Report; never learns."""
+        return report.estimate(self.parts, self.phase, self.kept.spectrum)
 
-    def _say(self, kind: str, text: str, window: tuple[int, int] | None = None) -> None:
-        self._events.append(Event(self._time, kind, text, window))
+    def events(self) -> list[Event]:
+        """What happened since the last call."""
+        return self.parts.log.taken()
+
+    def counters(self) -> dict[str, int]:
+        """Totals: of the learner, restarts, and refits by their fate where there are any."""
+        found = self.parts.learner.counters() | {"restarts": self.kept.restarts}
+        return found if self.parts.nonlinear is None else found | self.parts.nonlinear.refits.counters()
+
+    def law(self) -> Settings | None:
+        """Of friction, where another than the configured one was found."""
+        return None if self.parts.nonlinear is None else self.parts.nonlinear.eta.other_law
+
+    def recentre(self, rows: Rows) -> None:
+        """Change rows of the conditioner to what the parameters are for, in place."""
+        if self.parts.nonlinear is not None:
+            self.parts.nonlinear.eta.recentre(rows)
+
+    # --- what is kept
+
+    def keeping(self) -> "dict[str, checkpoint.Part]":
+        """Everything that is kept, by name."""
+        return {"phases": self, **self.parts.keeping()}
+
+    def keep(self) -> dict[str, Any] | None:
+        """What another start of the program needs to go on from here; None while something is not settled."""
+        if self.phase is not Phase.NORMAL or self.parts.searching or not self.parts.monitor.settled:
+            return None
+        return checkpoint.keep(self.keeping())
+
+    def resume(self, kept: Mapping[str, Any]) -> None:
+        """Go on from what one with the same settings has kept; rows are not, so what looks back begins anew.
+
+        Raises NotTheSameError, then not to be used.
+        """
+        parts = self.parts
+        if parts.nonlinear is not None and kept["eta"]["law"] != parts.nonlinear.eta.kept.law:
+            raise checkpoint.NotTheSameError("another friction law was found meanwhile: it is searched again")
+        checkpoint.resume(self.keeping(), kept)
+        parts.monitor.resume(parts.history.total)
+        if parts.nonlinear is not None:
+            parts.loop.copy_state()
+        parts.log.say("resumed", "the values of before the restart go on")

@@ -1,19 +1,15 @@
-"""estimators/online/settings.py."""
+"""How one joint is identified: settings only, and what must fit together in them."""
 
-from concurrent.futures import Executor
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from pydantic import Field, model_validator
 
 from estimators.conditioning.conditioner import Conditioning
 from estimators.models.collinearity import collinear
 from estimators.models.joints import JointModelSettings
-from estimators.quantities import Floats, Nanoseconds, Settings
+from estimators.quantities import Settings
 from estimators.recursive.forgetting import Alarm, Forgetting
 from estimators.refit.settings import Monitor
-
-if TYPE_CHECKING:
-    from estimators.online.joint import Integrated
 
 
 class Identification(Settings):
@@ -70,15 +66,3 @@ class Identification(Settings):
                     f"{parameter.unit}, found [{low:g}, {high:g}]"
                 )
         return self
-
-    def build(self, period: float, executor: Executor | None = None) -> "Integrated":
-        """The estimator for rows that are period seconds apart; executor: where refits run, by default inline."""
-        from estimators.online.joint import Integrated  # it needs the settings, too
-
-        return Integrated(self, period, executor)
-
-    def at_once(self, online: "Integrated", period: float, time: Nanoseconds, values: Floats) -> Floats:
-        """What a whole run says when it is looked at together (see batch.py)."""
-        from estimators.offline.whole_run import at_once
-
-        return at_once(self, online, period, time, values)

@@ -1,20 +1,18 @@
-"""When a row may teach, and when a value may be trusted.
-
-A gate is a flag and a saving, not the safety: the bound on P (rls.py) holds with every gate open, and a closed gate
-leaves θ and P exactly as they are, so crossing it moves nothing.
-"""
+"""When a value may be trusted, why it may not, and when an estimator must start again."""
 
 import math
 from collections.abc import Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
-from estimators.online.advice import needs, torque_peaks
 from estimators.quantities import Floats, Parameter
+from estimators.recursive import state as at
 from estimators.recursive.estimator import LARGEST
+from estimators.recursive.learner import INFLATION, LEVERAGE, Learner, own_deviations
 
 GOOD: Final = 0.05  # a value is valid when its deviation is below this share of it …
 SMALL: Final = 0.01  # … or moves the torque by less than this share of its rms
@@ -25,44 +23,69 @@ RUNAWAY: Final = 1e4  # times what explains y with the column at its typical siz
 VALUES, DEVIATIONS, EXCESS, LOW, HIGH, FIGURES = range(6)  # rows of what a Validity has judged
 
 
+@dataclass(slots=True)
+class ValidityKept:
+    """What a Validity keeps."""
+
+    VERSION: ClassVar[int] = 1
+
+    judged: Floats  # (FIGURES, parameters); EXCESS: times the deviation that would be allowed
+    valid: NDArray[np.bool_]  # (parameters,)
+    peak: float = 0.0  # N·m through an elastic gear, the largest so far
+
+
 class Validity:
     """Which parameters may be trusted, with hysteresis."""
 
-    def __init__(self, parameters: Sequence[Parameter]) -> None:
+    def __init__(self, parameters: Sequence[Parameter], cubic: int | None = None) -> None:
+        """cubic: the column that grows with the cube of an elastic gear's torque, if any."""
         self._parameters = parameters
-        self.peak = 0.0  # N·m through an elastic gear, the largest so far
-        self.valid = np.zeros(len(parameters), np.bool_)
-        self.judged = np.full((FIGURES, len(parameters)), np.inf)  # excess: times the deviation that would be allowed
-        self.judged[LOW : HIGH + 1] = np.array([(p.low, p.high) for p in parameters]).T
+        self._cubic = cubic
+        judged = np.full((FIGURES, len(parameters)), np.inf)
+        judged[LOW : HIGH + 1] = np.array([(p.low, p.high) for p in parameters]).T
+        self.kept = ValidityKept(judged, np.zeros(len(parameters), np.bool_))
 
-    def judge(self, values: Floats, deviations: Floats, leverage: Floats, signal: float) -> None:
-        """Update from values, deviations (parameters,), the rms of each column and the rms of y.
+    def judge(self, learner: Learner) -> None:
+        """What the learner's deviations are by now, and what they allow."""
+        learner.unexcited_variance[:] = learner.unexcited.variances(learner.rls.variance())
+        learnt = learner.kept
+        _judge_learner(
+            learnt.state, learnt.weights, learnt.signal, self.kept.judged, self.kept.valid, learnt.deviations
+        )
+
+    def weigh(self, values: Floats, deviations: Floats, leverage: Floats, signal: float) -> None:
+        """Judge these instead: values, deviations (parameters,), the rms of each column and the rms of y.
 
         A deviation is small against the value itself, or against what the torque would notice.
         """
-        self.judged[VALUES], self.judged[DEVIATIONS] = values, deviations
-        _judge(self.judged, leverage, signal, self.valid)
+        self.kept.judged[VALUES], self.kept.judged[DEVIATIONS] = values, deviations
+        _judge(self.kept.judged, leverage, signal, self.kept.valid)
+
+    @property
+    def valid(self) -> NDArray[np.bool_]:
+        """Which parameters may be trusted: (parameters,)."""
+        return self.kept.valid
 
     @property
     def readiness(self) -> float:
         """0 … 1, how near the least certain parameter is to valid."""
-        return float(np.mean(1.0 / np.maximum(self.judged[EXCESS], 1.0)))
+        return float(np.mean(1.0 / np.maximum(self.kept.judged[EXCESS], 1.0)))
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why the others may not be trusted, in words."""
-        return tuple(self._reason(which) for which in map(int, np.flatnonzero(~self.valid)))
+        return tuple(self._reason(which) for which in map(int, np.flatnonzero(~self.kept.valid)))
 
     def _reason(self, which: int) -> str:
-        parameter, (value, deviation, excess, _, _) = self._parameters[which], self.judged[:, which]
-        name, unit = parameter.name, parameter.unit
-        if not plausible(self.judged, which):
+        parameter, (value, deviation, excess, _, _) = self._parameters[which], self.kept.judged[:, which]
+        name, unit, peak = parameter.name, parameter.unit, self.kept.peak
+        if not plausible(self.kept.judged, which):
             return f"{name} = {value:.4g} {unit} is outside its plausible range [{parameter.low:g}, {parameter.high:g}]"
         if not math.isfinite(deviation):
-            return f"{name} lacks excitation: it needs {needs(name)}"
-        wanted = needs(name)
-        if name == "stiffness_cubic" and self.peak > 0.0 and math.isfinite(excess):
-            wanted = torque_peaks(self.peak, excess, "N·m")
+            return f"{name} lacks excitation: it needs {parameter.needs}"
+        wanted = parameter.needs
+        if which == self._cubic and peak > 0.0 and math.isfinite(excess):
+            wanted = f"torque peaks above {peak * excess ** (1 / 3):.0f} N·m, there were {peak:.0f}"
         return f"{name} lacks excitation: {value:.4g} ± {deviation:.2g} {unit}; it needs {wanted}"
 
 
@@ -96,6 +119,25 @@ def _judge(judged: Floats, leverage: Floats, signal: float, valid: NDArray[np.bo
 
 
 @inline
+def judge_learner(
+    state: Floats, weights: Floats, signal: float, judged: Floats, valid: NDArray[np.bool_], deviations: Floats
+) -> None:
+    """Judge what a state has learnt, and its deviations as published; state, weights, signal: of a Learner."""
+    own_deviations(state, weights, judged[DEVIATIONS])
+    for i in range(len(valid)):
+        judged[VALUES, i] = state[at.HEADER + i]
+        deviations[i] = judged[DEVIATIONS, i] * weights[INFLATION, i]
+    judge(judged, weights[LEVERAGE], signal, valid)
+
+
+@kernel("void(f8[::1], f8[:, ::1], f8, f8[:, ::1], b1[::1], f8[::1])")
+def _judge_learner(
+    state: Floats, weights: Floats, signal: float, judged: Floats, valid: NDArray[np.bool_], deviations: Floats
+) -> None:
+    judge_learner(state, weights, signal, judged, valid, deviations)
+
+
+@inline
 def healthy(theta: Floats, d: Floats, bound: Floats, signal: float) -> bool:
     """Whether sick() finds nothing."""
     for i in range(len(theta)):
@@ -111,13 +153,13 @@ def _healthy(theta: Floats, d: Floats, bound: Floats, signal: float) -> bool:
     return healthy(theta, d, bound, signal)
 
 
-def sick(theta: Floats, d: Floats, bound: Floats, signal: float) -> str:
-    """Why an estimator must start again, or "" when it need not.
+def sick(learner: Learner) -> str:
+    """Why a learner must start again, or "" when it need not.
 
-    theta, d, bound: (parameters,) of the recursive least squares; signal: rms of y, whitened. A value is runaway when
-    it is beyond 10⁴ times what explains y with the column at its typical size.
+    A value is runaway when it is beyond 10⁴ times what explains y with the column at its typical size.
     """
-    if _healthy(theta, d, bound, signal):
+    theta, d = learner.rls.theta, learner.rls.d
+    if _healthy(theta, d, learner.rls.bound, learner.kept.signal):
         return ""
     if not (np.isfinite(theta).all() and np.isfinite(d).all()):
         return "a parameter is not finite"

@@ -77,10 +77,6 @@ class RecursiveLeastSquares:
         u = np.triu(self._u, 1) + np.eye(self.p)
         return np.asarray((u * self.d) @ u.T)
 
-    def relative_trace(self) -> float:
-        """tr(P) in units of P∞: never above the number of parameters."""
-        return float(np.sum(np.diag(self.covariance()) / self.bound))
-
     def variance(self) -> float:
         """Recent residual variance, whitened: what multiplies P."""
         return float(np.mean(self._long))

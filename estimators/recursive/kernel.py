@@ -39,8 +39,6 @@ from estimators.recursive.state import (
     LEAST,
     MASKED,
     OPEN,
-    OUTPUTS,
-    PARAMETERS,
     RATE_ERROR,
     RATE_LONG,
     RATE_SHORT,
@@ -244,13 +242,3 @@ def absorb(state: Floats, phi: Floats, y: Floats) -> None:
     """
     rows, m, p = phi.shape
     learn(state, phi.reshape(-1), y.reshape(-1), rows, m, p)
-
-
-@kernel("void(f8[::1], f8[::1])")
-def absorb_one(state: Floats, row: Floats) -> None:
-    """Learn from one row, in place; the same result as `absorb`, for callers that have one row at a time.
-
-    state: see rls_state.py; row: Φ and behind it y, flat (outputs·parameters + outputs,).
-    """
-    m, p = int(state[OUTPUTS]), int(state[PARAMETERS])
-    learn(state, row[: m * p], row[m * p :], 1, m, p)

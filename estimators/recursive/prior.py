@@ -1,4 +1,4 @@
-"""estimators/recursive/prior.py."""
+"""What is known of θ before a window, as further rows of it."""
 
 from typing import NamedTuple
 

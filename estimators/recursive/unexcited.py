@@ -6,10 +6,11 @@ a direction is known to √(v/g), or at the worst to what explains all of y, of 
 
     added variance of θ_k = Σ_i (U_ki / scale_k)² · max(0, min(s², v/g_i) − v/(g_i + 2/P∞))
 
-which is nothing as soon as g_i is a row or two. v: residual variance; θ itself is left at 0 there (window.py).
+which is nothing as soon as g_i is a row or two. v: residual variance; θ itself is left at 0 there (start/rows.py).
 """
 
-from typing import Final
+from dataclasses import dataclass
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -19,41 +20,56 @@ from estimators.quantities import Floats
 ENOUGH: Final = 0.5  # rows of typical motion along a direction, from which the prior is 4 % of its variance
 
 
-class Untold:
+@dataclass(slots=True)
+class UnexcitedKept:
+    """What an Unexcited keeps."""
+
+    VERSION: ClassVar[int] = 1
+
+    gram: Floats  # (parameters, parameters) of columns of rms one
+    scale: Floats  # (parameters,)
+    signal: float
+    open: bool  # whether anything is untold
+
+
+class Unexcited:
     """Follows what the rows have told of each direction, until they have told of all."""
 
     def __init__(self, parameters: int, largest: float) -> None:
         """largest: P∞."""
         self._prior = 2.0 / largest  # rows that it weighs
-        self._gram = np.zeros((parameters, parameters))
-        self._scale = np.ones(parameters)
-        self._signal = 0.0
-        self.open = False  # whether anything is untold
+        self.kept = UnexcitedKept(np.zeros((parameters, parameters)), np.ones(parameters), 0.0, False)
+
+    @property
+    def open(self) -> bool:
+        """Whether anything is untold."""
+        return self.kept.open
 
     def begin(self, phi: Floats, noise: Floats, scale: Floats, signal: float) -> None:
         """From these rows on: phi (rows, outputs, parameters); noise: (outputs,) variances; scale: (parameters,) rms of
         each column, signal: rms of y, both whitened."""
-        self._gram[:] = 0.0
-        self._scale[:] = scale
-        self._signal, self.open = signal, True
+        kept = self.kept
+        kept.gram[:], kept.scale[:], kept.signal, kept.open = 0.0, scale, signal, True
         self.add(phi, noise)
 
     def add(self, phi: Floats, noise: Floats) -> None:
         """More rows."""
-        if self.open:
-            _add(phi, 1.0 / np.sqrt(noise), 1.0 / self._scale, np.empty(len(self._scale)), self._gram)
+        if self.kept.open:
+            scale = self.kept.scale
+            _add(phi, 1.0 / np.sqrt(noise), 1.0 / scale, np.empty(len(scale)), self.kept.gram)
 
     def variances(self, variance: float) -> Floats:
         """What is added to the variance of each parameter: (parameters,). variance: of the residual, whitened."""
-        if not self.open:
-            return np.zeros(len(self._scale))
-        told, directions = np.linalg.eigh(self._gram)
+        kept = self.kept
+        if not kept.open:
+            return np.zeros(len(kept.scale))
+        told, directions = np.linalg.eigh(kept.gram)
         told = np.maximum(told, 0.0)
-        self.open = bool(told[0] < ENOUGH)
+        kept.open = bool(told[0] < ENOUGH)
         with np.errstate(divide="ignore", invalid="ignore"):
-            least = np.fmin(self._signal**2, variance / told)
+            least = np.fmin(kept.signal**2, variance / told)
         added = np.maximum(least - variance / (told + self._prior), 0.0)
-        return np.asarray((directions / self._scale[:, None]) ** 2 @ added)
+        return np.asarray((directions / kept.scale[:, None]) ** 2 @ added)
 
 
 @kernel("void(Array(f8, 3, 'A', readonly=True), f8[::1], f8[::1], f8[::1], f8[:, ::1])")

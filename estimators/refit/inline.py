@@ -1,4 +1,4 @@
-"""estimators/refit/inline.py."""
+"""An executor that does the work at once."""
 
 from collections.abc import Callable
 from concurrent.futures import Executor, Future

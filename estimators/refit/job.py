@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.models.friction.base import FrictionSettings
-from estimators.models.friction.structure import Model, look
+from estimators.models.friction.structure import RefitModel, look
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
-from estimators.models.nonlinear_block import Shape
+from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.models.shared_instants import columns_of, smooth
 from estimators.numerics.robust import robust_mean
 from estimators.quantities import Axis, Floats
 from estimators.recursive.prior import Prior
 from estimators.recursive.restart import relearnt
-from estimators.refit.refit import Window, refit, searches
+from estimators.refit.outcome import Outcome
+from estimators.refit.refit import RefitRows, refit, searches
 from estimators.refit.settings import RefitSettings
 from estimators.rows import LOAD, POSITION, VELOCITY, Rows
 
@@ -36,7 +37,7 @@ class Job:
     stretch: Floats  # (arguments, instants) what the law's moving columns look at
     first: NDArray[np.int64]  # (rows,) where each row's instants begin
     taps: Floats  # that smoothed them
-    model: Model
+    model: RefitModel
     place: int  # the output that holds the law's columns
     sign: float  # of them there
     fixed: NDArray[np.int64]  # where the columns that η does not move stand in θ
@@ -50,34 +51,15 @@ class Job:
     laws: tuple[FrictionSettings, ...] = ()  # other friction laws with the same columns, to be tried too
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a window says of a joint."""
-
-    theta: Floats  # (parameters,)
-    eta: Floats  # (nonlinear,)
-    covariance: Floats  # of θ, η
-    noise: Floats  # (outputs,) residual variances
-    residual: float  # mean square, whitened with the job's own noise, per degree of freedom
-    condition: float
-    evaluations: int
-    held: tuple[str, ...]  # coefficients that would be negative
-    edge: tuple[str, ...]  # η at an end of their range
-    ambiguous: str | None
-    columns: Floats  # (rows, moving) the moving columns under eta, as Shape.refill has them
-    learnt: Floats  # the learner's state (relearn.py); empty where there is none
-    law: FrictionSettings | None = None  # another one than the joint's, that explains the window better
-
-
 class _Equations(NamedTuple):
     """A job's rows as a refit takes them, one output a row."""
 
-    window: Window
+    window: RefitRows
     row: NDArray[np.int64]  # of the job; what is known beside the rows comes after them and has none
     output: NDArray[np.int64]  # likewise, and is of an output of its own
 
 
-def job(shape: Shape, rows: Rows, noise: Floats, before: Prior, again: bool, settings: RefitSettings) -> Job:
+def job(shape: NonlinearBlock, rows: Rows, noise: Floats, before: Prior, again: bool, settings: RefitSettings) -> Job:
     """A job for these rows; before: what is known beside them, as further rows."""
     stretch, first = shape.seen(rows)
     place = shape.place
@@ -133,7 +115,7 @@ def _equations(job: Job) -> _Equations:
         first, output = np.append(first, np.zeros(extra, np.int64)), np.append(output, np.full(extra, len(job.noise)))
     one = len(job.taps) == 1 and len(y) == len(job.first)
     position, load = (job.stretch[POSITION], job.stretch[LOAD]) if len(job.stretch) > 1 else (None, None)
-    window = Window(
+    window = RefitRows(
         fixed,
         y,
         job.stretch[VELOCITY],
@@ -147,7 +129,7 @@ def _equations(job: Job) -> _Equations:
     return _Equations(window, row, output)
 
 
-def _fit(job: Job, equations: _Equations, model: Model) -> Outcome:
+def _fit(job: Job, equations: _Equations, model: RefitModel) -> Outcome:
     law, (window, _, output) = look(model.friction, model.axis).law, equations
     box = [job.settings.bounds.get(parameter.name, (parameter.low, parameter.high)) for parameter in law.nonlinear]
     low, high = np.array(box).T
@@ -192,7 +174,7 @@ def _noise(job: Job, equations: _Equations, residual: Floats) -> Floats:
     return noise
 
 
-def _columns(job: Job, model: Model, eta: Floats) -> Floats:
+def _columns(job: Job, model: RefitModel, eta: Floats) -> Floats:
     """The moving columns of every row: (rows, moving)."""
     structure = look(model.friction, model.axis)
     own, columns = structure.moving, columns_of(structure.law, job.stretch, eta)
@@ -220,6 +202,6 @@ def warm(nonlinear: int = 0) -> None:
     v = np.linspace(-1.0, 1.0, 200)
     friction = TanhStribeckSettings()
     y = friction.law(Axis.ROTARY).columns(v, v, v, np.array([0.06, 0.13])) @ np.array([20.0, 500.0, 70.0])
-    refit(Window(v[:, np.newaxis].copy(), y, v), Model(friction.law(Axis.ROTARY).parameters[2:], friction))
-    smoothed = Window(v[:, np.newaxis].copy(), y, v, taps=np.ones(1), first=np.arange(200), gain=np.ones(200))
-    refit(replace(smoothed, velocity=np.append(v, 1.0)), Model(friction.law(Axis.ROTARY).parameters[2:], friction))
+    refit(RefitRows(v[:, np.newaxis].copy(), y, v), RefitModel(friction.law(Axis.ROTARY).parameters[2:], friction))
+    smoothed = RefitRows(v[:, np.newaxis].copy(), y, v, taps=np.ones(1), first=np.arange(200), gain=np.ones(200))
+    refit(replace(smoothed, velocity=np.append(v, 1.0)), RefitModel(friction.law(Axis.ROTARY).parameters[2:], friction))

@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.models.friction.base import FrictionLaw
-from estimators.models.friction.structure import Model, Structure, look
+from estimators.models.friction.structure import RefitModel, Structure, look
 from estimators.numerics.function_pointer import pointer
 from estimators.numerics.normal_equations import project_out
 from estimators.quantities import Floats, Parameter
 from estimators.refit import velocity_nodes as binning
-from estimators.refit.report import Refit, _Found, _Prepared, _report
+from estimators.refit.report import Found, Prepared, Refit, report
 from estimators.refit.settings import RefitSettings
 from estimators.refit.variable_projection import Problem, minima, residual
 from estimators.refit.velocity_nodes import Statistics
@@ -41,7 +41,7 @@ STARTS: Final = 16  # such points, at least
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class RefitRows:
     """Rows of one joint: plain arrays, SI."""
 
     fixed: Floats  # (rows, fixed)
@@ -56,8 +56,8 @@ class Window:
 
 
 def refit(
-    window: Window,
-    model: Model,
+    window: RefitRows,
+    model: RefitModel,
     lower: Floats | None = None,
     upper: Floats | None = None,
     settings: RefitSettings | None = None,
@@ -72,12 +72,12 @@ def refit(
     settings = settings or RefitSettings()
     problem, prepared = prepare(window, model, lower, upper, settings)
     found = _search(problem, prepared.structure.law, settings, len(window.y) - len(prepared.parameters))
-    return _report(found, problem, prepared, settings)
+    return report(found, problem, prepared, settings)
 
 
 def prepare(
-    window: Window, model: Model, lower: Floats | None, upper: Floats | None, settings: RefitSettings
-) -> tuple[Problem, "_Prepared"]:
+    window: RefitRows, model: RefitModel, lower: Floats | None, upper: Floats | None, settings: RefitSettings
+) -> tuple[Problem, Prepared]:
     """What the kernels of projection.py take, and what a report wants besides; arguments and errors as refit()."""
     structure = look(model.friction, model.axis)
     _check(window, model, structure)
@@ -87,10 +87,10 @@ def prepare(
     order = np.argsort(signed[: len(model.fixed)], kind="stable")  # the unsigned ones first
     statistics = _statistics(window, structure, settings)
     problem = _problem(statistics, structure, scale, signed, order, parameters)
-    return problem, _Prepared(structure, statistics, parameters, order)
+    return problem, Prepared(structure, statistics, parameters, order)
 
 
-def _check(window: Window, model: Model, structure: Structure) -> None:
+def _check(window: RefitRows, model: RefitModel, structure: Structure) -> None:
     law, rows = structure.law, len(window.y)
     if window.fixed.shape != (rows, len(model.fixed)):
         raise ValueError(f"expected fixed columns of shape ({rows}, {len(model.fixed)}), found {window.fixed.shape}")
@@ -127,7 +127,7 @@ def _scale(law: FrictionLaw, lower: Floats | None, upper: Floats | None) -> Floa
         return np.array([np.where(log, np.log(low), low), np.where(log, np.log(high), high), log])
 
 
-def _statistics(window: Window, structure: Structure, settings: RefitSettings) -> Statistics:
+def _statistics(window: RefitRows, structure: Structure, settings: RefitSettings) -> Statistics:
     count, samples = len(window.y), len(window.velocity)
     on_nodes = settings.nodes > 0 and structure.alone
     own = window.first is None and not on_nodes  # on nodes, rows that are samples need no index
@@ -192,7 +192,7 @@ def searches(nonlinear: int, settings: RefitSettings) -> bool:
     return bool(settings.lattice**nonlinear > MOST)
 
 
-def _search(problem: Problem, law: FrictionLaw, settings: RefitSettings, freedom: int) -> _Found:
+def _search(problem: Problem, law: FrictionLaw, settings: RefitSettings, freedom: int) -> Found:
     dimensions = problem.scale.shape[1]
     searched = not problem.separate and searches(dimensions, settings)
     places = max(settings.minima, STARTS) if searched else settings.minima
@@ -206,7 +206,7 @@ def _search(problem: Problem, law: FrictionLaw, settings: RefitSettings, freedom
     found = minima(pointer(law.kernel), *problem, settings.lattice, given, *tolerances, values, where, theta, X, count)
     if found == 0 or not math.isfinite(values[0]):
         raise ValueError("the residual is finite nowhere in the box: the window holds numbers beyond all scale")
-    return _Found(values[:found], where[:found], theta, X, int(count[0]), int(count[1]))
+    return Found(values[:found], where[:found], theta, X, int(count[0]), int(count[1]))
 
 
 def _visit(problem: Problem, law: FrictionLaw, settings: RefitSettings, where: Floats, count: NDArray[np.int64]) -> int:

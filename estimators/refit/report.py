@@ -1,4 +1,4 @@
-"""estimators/refit/report.py."""
+"""What a refit says: θ, η, their covariance, the runner-up, and what speaks against it."""
 
 import math
 from typing import Final, NamedTuple
@@ -41,14 +41,14 @@ class Refit(NamedTuple):
         return np.sqrt(np.diag(self.covariance))
 
 
-class _Prepared(NamedTuple):
+class Prepared(NamedTuple):
     structure: Structure
     statistics: Statistics
     parameters: tuple[Parameter, ...]  # of θ, then η
     order: NDArray[np.int64]  # of the fixed columns in the kernels
 
 
-class _Found(NamedTuple):
+class Found(NamedTuple):
     values: Floats  # (minima,) ρ
     where: Floats  # (minima, q) s
     theta: Floats  # of the first: signed fixed, moving
@@ -57,7 +57,7 @@ class _Found(NamedTuple):
     fills: int
 
 
-def _report(found: _Found, problem: Problem, prepared: _Prepared, settings: RefitSettings) -> Refit:
+def report(found: Found, problem: Problem, prepared: Prepared, settings: RefitSettings) -> Refit:
     structure, statistics, parameters, order = prepared
     log, s, value = problem.scale[2] > 0.0, found.where[0], max(float(found.values[0]), 0.0)
     m, fixed, q = len(structure.moving), len(order), len(s)

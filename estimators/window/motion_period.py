@@ -1,4 +1,4 @@
-"""estimators/window/motion_period.py."""
+"""The period of a motion, from the autocorrelation of one signal."""
 
 from typing import Final
 

@@ -1,35 +1,69 @@
-"""The rows that taught, as far back as a monitor may want to look."""
+"""The rows that taught, as far back as a monitor may want to look, with their instants and their slopes."""
 
 from collections.abc import Callable
-from typing import Final
+from dataclasses import dataclass
+from typing import ClassVar, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from estimators.models.nonlinear_block import NonlinearBlock
+from estimators.quantities import Floats, Nanoseconds
 from estimators.rows import Rows
 
 SLACK: Final = 1.25  # of the capacity: rows are moved to the front only when so many are there
+NEAR: Final = 0.01  # of s: slopes of an η so near are as good
 
 
-class History:
+@dataclass(slots=True)
+class Numbered:
+    """What a RowHistory keeps: rows themselves are not, what looks back begins anew."""
+
+    VERSION: ClassVar[int] = 1
+
+    total: int = 0  # rows ever added: the number of the next one
+
+
+class RowHistory:
     """The last `capacity` rows, in order; a row keeps its number for good."""
 
-    def __init__(self, capacity: int) -> None:
+    WORKING: ClassVar[frozenset[str]] = frozenset({"instants", "_slopes", "_filled", "_rows", "_stale", "_refill"})
+
+    def __init__(self, capacity: int, whole: bool = True) -> None:
+        """whole: whether rows are there to be looked at; else only their numbers and instants."""
         self.capacity = capacity
         self.room = int(SLACK * capacity) + 1
-        self.total = 0  # rows ever added: the number of the next one
+        self.whole = whole
+        self.kept = Numbered()
+        self.instants = Instants(capacity)
+        self._slopes = Slopes()
         self._filled = 0
         self._rows: Rows | None = None
         self._stale = 0  # rows before this number are refilled before anyone sees them
         self._refill: Callable[[Rows], None] = _as_they_are
 
     @property
+    def total(self) -> int:
+        """Rows ever added: the number of the next one."""
+        return self.kept.total
+
+    @property
     def oldest(self) -> int:
         """Number of the first row that is still there."""
-        return self.total - self._filled
+        return self.kept.total - self._filled
 
     def clear(self) -> None:
         """Forget all rows; numbers go on."""
         self._filled = 0
+
+    def absorb(self, rows: Rows, which: NDArray[np.bool_]) -> None:
+        """Append those of the rows that taught and have a finite output: which (rows,)."""
+        every = bool(which.all())
+        self.instants.add(rows.time if every else rows.time[which])
+        if self.whole:
+            self.add(rows if every else rows.part(np.flatnonzero(which)))
+        else:
+            self.kept.total += int(np.count_nonzero(which))
 
     def add(self, rows: Rows) -> None:
         """Append rows, each with a finite output."""
@@ -37,20 +71,20 @@ class History:
         if self._rows is None:
             self._rows = Rows(*(np.zeros((self.room, *column.shape[1:]), column.dtype) for column in rows))
         if count > self.capacity:
-            self.total += count - self.capacity
+            self.kept.total += count - self.capacity
             rows, count = rows.part(slice(count - self.capacity, None)), self.capacity
         if self._filled + count > len(self._rows.time):
-            kept = self.capacity - count
+            left = self.capacity - count
             for column in self._rows:
-                column[:kept] = column[self._filled - kept : self._filled].copy()
-            self._filled = kept
+                column[:left] = column[self._filled - left : self._filled].copy()
+            self._filled = left
         place = slice(self._filled, self._filled + count)
         new = self._rows.part(place)
         new.time[:] = rows.time
         for column, values in zip(new[1:], rows[1:], strict=True):
             column[:] = values
         self._filled += count
-        self.total += count
+        self.kept.total += count
 
     def largest(self, output: int, column: int) -> float:
         """Largest absolute value of one entry of phi, 0 when there is none."""
@@ -71,6 +105,14 @@ class History:
             self._stale = begin + first
         return self._rows.part(slice(min(first, self._filled), end))
 
+    def slopes(self, rows: Rows, block: NonlinearBlock, eta: Floats) -> Floats:
+        """Of the last rows (as `since` gave them), a ring in which the row of number n has the place n % size."""
+        return self._slopes.since(self.kept.total, self.room, rows, block, eta)
+
+    def span(self, number: int) -> tuple[int, int] | None:
+        """First and last instant, ns, of the rows from this number on; None without any."""
+        return self.instants.span(self.kept.total - number)
+
     def outdate(self, number: int, refill: Callable[[Rows], None]) -> None:
         """Rows before this number are to be refilled, but no sooner than someone looks back so far."""
         self._stale, self._refill = number, refill
@@ -78,3 +120,57 @@ class History:
 
 def _as_they_are(_rows: Rows) -> None:
     """Nothing is to be refilled."""
+
+
+class Slopes:
+    """The slopes of the rows of a history (NonlinearBlock.slopes), each formed once for an η and those very near it."""
+
+    def __init__(self) -> None:
+        self._ring = np.zeros((0, 0, 0))
+        self._block: NonlinearBlock | None = None
+        self._eta = np.zeros(0)
+        self._first = self._last = 0  # numbers of the rows whose slopes are there
+
+    def since(self, total: int, room: int, rows: Rows, block: NonlinearBlock, eta: Floats) -> Floats:
+        """A ring (room, moving, nonlinear), in which the row of number n has the place n % room.
+
+        rows: the last of `total`, which are wanted.
+        """
+        first = total - len(rows.time)
+        if block is not self._block or not (np.abs(block.distance(self._eta, eta)) <= NEAR).all():
+            self._block, self._eta = block, eta.copy()
+            self._ring = np.zeros((room, len(block.moving), len(eta)))
+            self._first = self._last = first
+        if first > self._last or self._first > total:
+            self._first = self._last = first
+        for begin, end in ((first, self._first), (self._last, total)):
+            if begin < end:
+                fresh = rows.part(slice(begin - first, end - first))
+                self._ring[np.arange(begin, end) % len(self._ring)] = block.slopes(fresh, self._eta)
+        self._first, self._last = min(first, self._first), total
+        return self._ring
+
+
+class Instants:
+    """The instants of the last `capacity` rows: an event says from when to when the rows were that it speaks of."""
+
+    def __init__(self, capacity: int) -> None:
+        self._ring = np.zeros(capacity, np.int64)
+        self._total = 0  # rows ever added
+
+    def add(self, time: Nanoseconds) -> None:
+        """Append the instants of rows, ns."""
+        time = time[-len(self._ring) :]
+        begin = self._total % len(self._ring)
+        room = len(self._ring) - begin
+        self._ring[begin : begin + len(time)] = time[:room]
+        self._ring[: max(0, len(time) - room)] = time[room:]
+        self._total += len(time)
+
+    def span(self, rows: int) -> tuple[int, int] | None:
+        """First and last instant of the last rows, as far as they are still there; None without any."""
+        rows = min(rows, self._total, len(self._ring))
+        if rows <= 0:
+            return None
+        first, last = ((self._total - ago) % len(self._ring) for ago in (rows, 1))
+        return int(self._ring[first]), int(self._ring[last])

@@ -1,27 +1,24 @@
 """What one look at a window says about θ and η.
 
-With η frozen, y = Φθ + e is explained by least squares; the tangents T_k = ∂(Φθ)/∂s_k (shape.py) tell whether another η
-would explain more: the first Gauss–Newton step δs of [Φ T] and its standard deviation.
+With η frozen, y = Φθ + e is explained by least squares; the tangents T_k = ∂(Φθ)/∂s_k (models/nonlinear_block.py) tell
+whether another η would explain more: the first Gauss–Newton step δs of [Φ T] and its standard deviation.
 Reference: Golub & Pereyra 1973 (variable projection); irj-joint design, section 3.
 """
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.models.nonlinear_block import Shape
-from estimators.numerics.cholesky import _inverse
+from estimators.models.nonlinear_block import NonlinearBlock
+from estimators.numerics.cholesky import inverse_of
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 from estimators.recursive.prior import Prior
 from estimators.rows import Rows
-from estimators.window.row_history import History
-
-NEAR: Final = 0.01  # of s: slopes of an η so near are as good
 
 
-class Explanation(NamedTuple):
+class Score(NamedTuple):
     """A window explained with η frozen."""
 
     theta: Floats  # (parameters,)
@@ -37,58 +34,29 @@ class Explanation(NamedTuple):
     rows: int
 
 
-class Slopes:
-    """The slopes of the rows of a history (shape.Shape.slopes), each formed once for an η and those very near to it."""
-
-    def __init__(self) -> None:
-        self._ring = np.zeros((0, 0, 0))
-        self._shape: Shape | None = None
-        self._eta = np.zeros(0)
-        self._first = self._last = 0  # numbers of the rows whose slopes are there
-
-    def since(self, history: History, rows: Rows, shape: Shape, eta: Floats) -> Floats:
-        """A ring (size, moving, nonlinear), in which the row of number n has the place n % size.
-
-        rows: the last of the history, which are wanted.
-        """
-        first = history.total - len(rows.time)
-        if shape is not self._shape or not (np.abs(shape.distance(self._eta, eta)) <= NEAR).all():
-            self._shape, self._eta = shape, eta.copy()
-            self._ring = np.zeros((history.room, len(shape.moving), len(eta)))
-            self._first = self._last = first
-        if first > self._last or self._first > history.total:
-            self._first = self._last = first
-        for begin, end in ((first, self._first), (self._last, history.total)):
-            if begin < end:
-                fresh = rows.part(slice(begin - first, end - first))
-                self._ring[np.arange(begin, end) % len(self._ring)] = shape.slopes(fresh, self._eta)
-        self._first, self._last = min(first, self._first), history.total
-        return self._ring
-
-
-def explain(rows: Rows, slopes: Floats, first: int, shape: Shape, noise: Floats, before: Prior) -> Explanation:
+def explain(rows: Rows, slopes: Floats, first: int, block: NonlinearBlock, noise: Floats, before: Prior) -> Score:
     """Least squares over rows with η frozen; before: what else is known.
 
-    slopes: ring of Slopes, in which the rows stand from number `first` on; noise: (outputs,) variances, whitened units
-    come out.
+    slopes: ring of RowHistory.slopes, in which the rows stand from number `first` on; noise: (outputs,) variances,
+    whitened units come out.
     """
-    p, q, place = len(before.theta), slopes.shape[2], shape.place
+    p, q, place = len(before.theta), slopes.shape[2], block.place
     weight = 1.0 / np.sqrt(noise)
     gram, cross = np.zeros((p, p)), np.zeros(p)
     count = int(_normal(rows.phi, rows.y, weight, gram, cross))
-    solution = _inverse(gram + before.information) @ (cross + before.information @ before.theta)
+    solution = inverse_of(gram + before.information) @ (cross + before.information @ before.theta)
     products, right, sums = np.zeros((p + q, p + q)), np.zeros(p + q), np.zeros(SUMS)
     _score(
-        rows.phi, rows.y, weight, slopes, first, place.output, place.sign, shape.moving, solution, before.theta,
+        rows.phi, rows.y, weight, slopes, first, place.output, place.sign, block.moving, solution, before.theta,
         products, right, sums,
     )  # fmt: skip
     known = int(np.count_nonzero(np.diag(before.information)))
     right[:p] -= before.information @ (solution - before.theta)
     whole = products.copy()
     whole[:p, :p] += before.information
-    inverse = _inverse(whole)
+    inverse = inverse_of(whole)
     spread = np.sqrt(np.maximum(np.diag(inverse), 0.0))
-    return Explanation(
+    return Score(
         solution,
         float(sums[RESIDUAL]) / max(1, count - p + known),
         float(sums[OLD] - sums[RESIDUAL]),

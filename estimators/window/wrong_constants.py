@@ -12,7 +12,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from estimators.models.base import Constant
+from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.quantities import Floats
+from estimators.rows import Rows
 
 SIGNIFICANT: Final = 4.5  # σ: several constants are asked, thousands of times
 LEAST: Final = {"": 0.01, "rad": 1e-6, "s": 5e-6}  # errors smaller than this are not worth a word
@@ -33,6 +35,18 @@ class Suspect(NamedTuple):
         if self.unit == "":
             return f"{self.name} ({100 * self.error:+.1f} ± {100 * self.deviation:.1f} %)"
         return f"{self.name} ({self.error:+.2g} ± {self.deviation:.1g} {self.unit})"
+
+
+def suspected(
+    block: NonlinearBlock, rows: Rows, eta: Floats, theta: Floats, noise: Floats, overlap: float
+) -> list[Suspect]:
+    """Known constants whose error the residual of a fitted window shows; overlap: rows that say the same."""
+    weight = np.isfinite(rows.y) / np.sqrt(noise)
+    told = weight > 0.0
+    both = np.concatenate([rows.phi, block.tangents(rows, eta, theta)], axis=2)
+    design = both[told] * weight[told][:, np.newaxis]
+    residual = (rows.y - rows.phi @ theta)[told] * weight[told]
+    return suspects(block.joint.constants(rows, block.taps, theta), design, residual, weight, overlap)
 
 
 def suspects(

@@ -1,12 +1,17 @@
 """`jointwatch bench [NAME …]`: run the benchmarks of a source checkout, one after the other."""
 
 import argparse
+import os
+import platform
+import re
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 FOLDER: Final = Path(__file__).parents[2] / "tests" / "benchmarks"
+CPUINFO: Final = Path("/proc/cpuinfo")
 
 
 def main() -> int:
@@ -18,13 +23,50 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="jointwatch bench", description=__doc__)
     parser.add_argument("name", nargs="*", choices=[*names, []], help="all of them when none is named")
     parser.add_argument("--json", action="store_true", help="one JSON object per benchmark")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put what they print into their sections of a page")
     options = parser.parse_args()
+    if options.json and options.write:
+        parser.error("--write takes what is printed for people: leave --json out")
     code = 0
     for name in options.name or names:
         print(f"== {name}", file=sys.stderr, flush=True)
-        flags = ["--json"] if options.json else []
-        code |= subprocess.call([sys.executable, str(FOLDER / f"{name}.py"), *flags])
+        command = [sys.executable, str(FOLDER / f"{name}.py"), *(["--json"] if options.json else [])]
+        if options.write is None:
+            code |= subprocess.call(command)
+            continue
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        print(done.stdout, end="", flush=True)
+        code |= done.returncode
+        if done.returncode == 0:  # figures of one that failed stay those of before
+            page = options.write.read_text(encoding="utf-8") if options.write.exists() else ""
+            options.write.write_text(with_section(page, name, done.stdout, machine()), encoding="utf-8")
     return code
+
+
+def with_section(page: str, name: str, printed: str, where: str) -> str:
+    """A page of Markdown with what a benchmark printed in its section `## name`, which is made where there is none."""
+    section = ["", where, "", "```text", *printed.strip().splitlines(), "```", ""]
+    kept: list[str] = []
+    inside = fenced = False
+    for line in page.rstrip().splitlines():
+        fenced ^= line.startswith("```")
+        if not fenced and re.match("##? ", line):
+            inside = line == f"## {name}"
+            kept += [line, *section] if inside else [line]
+        elif not inside:
+            kept.append(line)
+    if f"## {name}" not in kept:
+        kept += ["", f"## {name}", *section]
+    return "\n".join(kept).strip() + "\n"
+
+
+def machine() -> str:
+    """What the figures were measured on, and when."""
+    known = CPUINFO.read_text(encoding="utf-8") if CPUINFO.exists() else ""
+    model = re.search(r"^model name\s*:\s*(.+)$", known, re.MULTILINE)
+    processor = model[1] if model else platform.processor() or platform.machine()
+    cores, today = len(os.sched_getaffinity(0)), datetime.now(UTC)
+    return f"{processor}, {cores} cores, Python {platform.python_version()}, {today:%Y-%m-%d}."
 
 
 if __name__ == "__main__":

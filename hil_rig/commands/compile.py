@@ -1,66 +1,135 @@
 """`jointwatch compile`: every kernel compiled and kept on disk, as many at a time as there are cores.
 
 Nobody needs to call it: what is not compiled yet is compiled when it is first imported, one kernel after the other.
+The modules with kernels are found in the sources, and each is imported in a process of its own as soon as those whose
+kernels it loads have been: nothing is compiled twice.
 """
 
 import argparse
+import ast
+import importlib
 import os
-import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 
-# in stages: modules of one stage share no kernel, and those of the next stand on them; the slowest first
-LIVE: Final = (
-    (
-        "drivers",
-        "estimators.alignment.resampler",
-        "estimators.online.normal_loop",
-        "estimators.models.joints",
-        "estimators.models.robots.base_parameters",
-        "estimators.models.robots.newton_euler",
-        "estimators.conditioning.conditioner",
-        "estimators.conditioning.spikes",
-        "estimators.recursive.unexcited",
-        "hil_rig.plants",
-    ),
-)
-REFIT: Final = (
-    ("estimators.experiments.searches.test_functions", "estimators.refit.variable_projection"),
-    ("estimators.online.monitor.fast",),
-)
-POLL: Final = 0.05  # s
+PACKAGES: Final = ("drivers", "estimators", "hil_rig", "daq")
+# the processes of a running service and the rig; they load the rest where a joint has nonlinear parameters
+LIVE: Final = ("daq.core.process", "daq.processes.driver", "daq.outlet.process", "hil_rig.__main__")
+
+Job = frozenset[str]  # modules with kernels that load each other, all compiled by the import of one
 
 
 def main() -> int:
-    """Exit code: 0, or that of a module that cannot be imported."""
+    """Exit code: 0, or 1 if a module cannot be imported."""
     parser = argparse.ArgumentParser(prog="jointwatch compile", description=__doc__.splitlines()[0])
     parser.add_argument("--live", action="store_true", help="only what a joint without nonlinear parameters needs")
     options = parser.parse_args()
     began = time.monotonic()
-    code = 0
-    for stage in LIVE if options.live else (*LIVE, *REFIT):
-        code = build(stage) or code
+    code = build(jobs(options.live))
     print(f"kernels compiled, in {time.monotonic() - began:.0f} s", file=sys.stderr)
     return code
 
 
-def build(modules: Sequence[str]) -> int:
-    """Import each in a process of its own; returns the exit code of the last that failed, or 0."""
-    waiting, code = list(modules), 0
-    running: dict[str, subprocess.Popen[bytes]] = {}
+def jobs(live: bool = False) -> dict[Job, set[Job]]:
+    """What is to be imported, and after which others; the longest first, with what waits for it."""
+    files = {name: file for package in PACKAGES for name, file in _modules(package)}
+    trees = {name: ast.parse(file.read_bytes()) for name, file in files.items()}
+    graph = {name: set(_imports(name, tree, files)) for name, tree in trees.items()}
+    loads = {name: _reached(name, graph) for name in graph}
+    compiling = {name for name, tree in trees.items() if any(map(_is_kernel, tree.body))}
+    if live:
+        compiling &= set().union(*(loads[name] for name in LIVE))
+    found = {name: frozenset(other for other in compiling & loads[name] if name in loads[other]) for name in compiling}
+    after = {job: {found[other] for name in job for other in compiling & loads[name]} - {job} for job in found.values()}
+    length = {job: sum(files[name].stat().st_size for name in job) for job in after}
+    path = {
+        job: length[job] + max((length[other] for other in after if job in after[other]), default=0) for job in after
+    }
+    return {job: after[job] for job in sorted(after, key=lambda job: (-path[job], min(job)))}
+
+
+def build(wanted: Mapping[Job, set[Job]]) -> int:
+    """Import each in a process forked from this one, in this order; 1 if one failed."""
+    waiting = list(wanted)
+    running: dict[int, tuple[Job, float]] = {}
+    done: set[Job] = set()
+    failed = 0
     while waiting or running:
-        while waiting and len(running) < (os.cpu_count() or 1):
-            name = waiting.pop(0)
-            running[name] = subprocess.Popen([sys.executable, "-c", f"import {name}"])
-            print(f"compiling {name}", file=sys.stderr)
-        time.sleep(POLL)
-        for name, process in list(running.items()):
-            if process.poll() is not None:
-                code = process.returncode or code
-                del running[name]
-    return code
+        ready = (job for job in waiting if wanted[job] <= done)
+        job = next(ready, None) if len(running) < (os.cpu_count() or 1) else None
+        if job is not None:
+            waiting.remove(job)
+            running[_forked(job)] = job, time.monotonic()
+            continue
+        pid, status = os.wait()
+        job, began = running.pop(pid)
+        done.add(job)
+        failed |= status != 0
+        took = f"{time.monotonic() - began:.1f} s" if status == 0 else "failed"
+        print(f"{len(done):3} of {len(wanted)}  {min(job)} {took}", file=sys.stderr, flush=True)
+    return int(failed)
+
+
+def _forked(job: Job) -> int:
+    """The process that compiles it; what it shares with the next is loaded here, once."""
+    for shared in ("jointwatch_jit", "pydantic", "scipy.optimize"):
+        importlib.import_module(shared)
+
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        for name in sorted(job):
+            importlib.import_module(name)
+        sys.stderr.flush()
+        os._exit(0)
+    except BaseException as error:
+        print(f"jointwatch compile: {min(job)}: {error!r}", file=sys.stderr, flush=True)
+        os._exit(1)
+
+
+def _modules(package: str) -> Iterator[tuple[str, Path]]:
+    """Every module of a package: dotted name, file."""
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(f"expected the package {package} to be installed")
+    folder = Path(spec.origin).parent
+    for file in folder.rglob("*.py"):
+        parts = (package, *file.relative_to(folder).with_suffix("").parts)
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), file
+
+
+def _imports(name: str, tree: ast.Module, known: Iterable[str]) -> Iterator[str]:
+    """Of our modules, those that are imported when this one is."""
+    for node in tree.body:
+        found = []
+        if isinstance(node, ast.Import):
+            found = [one.name for one in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found = [node.module, *(f"{node.module}.{one.name}" for one in node.names)]
+        for other in (*found, name):
+            parts = other.split(".")
+            yield from {".".join(parts[: end + 1]) for end in range(len(parts))} & set(known)
+
+
+def _reached(name: str, graph: Mapping[str, set[str]]) -> set[str]:
+    found, todo = {name}, [name]
+    while todo:
+        new = graph[todo.pop()] - found
+        found |= new
+        todo += new
+    return found
+
+
+def _is_kernel(node: ast.stmt) -> bool:
+    return isinstance(node, ast.FunctionDef) and any(
+        isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id == "kernel"
+        for one in node.decorator_list
+    )
 
 
 if __name__ == "__main__":

@@ -55,9 +55,9 @@ LIVE: Final[dict[str, Callable[[argparse.Namespace], list[Row]]]] = {"emps": emp
 OFFLINE: Final = {  # need no wire: programs of their own
     "search": "estimators.experiments.searches.comparison",
     "irj-case1": "hil_rig.experiments.irj_case1",
+    "irj-case2": "estimators.experiments.irj_case2",
     "double-encoder-robot": "hil_rig.experiments.double_encoder_robot",
     "er16": "hil_rig.experiments.er16",
-    "irj-case2": "estimators.experiments.irj_case2_table",
     "emps-laws": "estimators.experiments.emps",
     "xl330": "estimators.experiments.xl330",
     "sea": "estimators.experiments.sea",

@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from daq.config.sections import Joint
+from daq.replay.one_joint import JointEstimator, at_once
 from hil_rig.experiments.two_mass_bound import bound, worst
 from hil_rig.plants.base import Floats
 from hil_rig.plants.joints.two_mass import ELASTIC, TwoMassSettings
@@ -69,7 +70,7 @@ def measure(seed: int, dither: float = 0.0, sensor: bool = True) -> Run:
     joint = Joint.model_validate(
         {"rate": 1.0 / PERIOD, "model": plant.model, "channels": channels, "start": START, "standstill": 0.01}
     )
-    estimator = joint.build(PERIOD)
+    estimator = JointEstimator(joint, PERIOD)
     measured = plant.rows(round(SECONDS / PERIOD))
     places = [plant.roles[role] for role in estimator.channels]
     values = np.column_stack([measured[:, columns.index(role.signal)] * role.scale for role in places])
@@ -90,7 +91,7 @@ def measure(seed: int, dither: float = 0.0, sensor: bool = True) -> Run:
     table, pairs = np.array(history), np.array(torques)
     judged = pairs[table[:, 0] >= started]
     relative = 100.0 * np.abs(np.diff(judged)) / np.sqrt(np.mean(judged[:, 0] ** 2))
-    names, batch = tuple(estimate.names), joint.at_once(estimator, PERIOD, clock, values)
+    names, batch = tuple(estimate.names), at_once(joint, estimator, PERIOD, clock, values)
     return Run(
         started,
         at_start,

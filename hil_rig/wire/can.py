@@ -56,12 +56,12 @@ class Slcan(CanFrames, Pty):
         self._open = super().listening() and self._open
         return self._open
 
-    def _hear(self, data: bytes) -> None:
+    def hear(self, data: bytes) -> None:
         *commands, self._command = (self._command + data).split(b"\r")
         self._command = self._command[-256:]
         for command in commands:
             self._obey(command[:1])
-        self._push()
+        self.push()
 
     def _obey(self, letter: bytes) -> None:
         answer = self.ANSWERS.get(letter, b"\a")
@@ -69,12 +69,12 @@ class Slcan(CanFrames, Pty):
             self._open, answer = True, b"\r"
         elif letter == b"C":
             self._open, answer = False, b"\r"
-            self._forget()
-        self._queue(answer, 0)
+            self.forget()
+        self.queue(answer, 0)
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         self._command = b""
-        super()._forget()
+        super().forget()
 
     def _can(self, identifier: int, payload: bytes) -> bytes:
         return f"t{identifier:03X}{len(payload)}{payload.hex().upper()}\r".encode()

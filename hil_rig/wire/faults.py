@@ -1,5 +1,6 @@
 """What can go wrong between a sensor and a reader, switched on one by one, drawn from a seed, and counted as truth."""
 
+import re
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -23,6 +24,8 @@ KINDS: Final = {
     "jitter": "ms by which frames are late at most, at random, in order",
     "skew": "FIELD:ms by which one field is old, as torque:3 or LINK.torque:3",
 }
+ONE_JOINT: Final = re.compile(r"joint(\d+)\.")
+OF_ONE_JOINT: Final = ("garbage", "truncate", "crc", "unknown", "drop", "nan")
 _DAMAGE: Final = ("drop", "truncate", "crc")  # at most one of these befalls a frame
 
 
@@ -30,23 +33,27 @@ class Faults:
     """The faults of one run. `counts`: how many of each were injected; settings for wrap and skew."""
 
     def __init__(self, specifications: Iterable[str], seed: int) -> None:
-        """specifications: "KIND=VALUE" each. Raises RigError."""
+        """specifications: "KIND=VALUE" each, or "JOINT.KIND=VALUE" for one joint's frames. Raises RigError."""
         self.counts: dict[str, float] = {}
-        self._chance: dict[str, float] = {}
+        self._chance: dict[tuple[str, int], float] = {}  # kind and the joint's number, 0 for every joint
         self.wrap: int | None = None
         self.jitter = 0.0  # s
         self._skew: dict[str, float] = {}  # field → s
         self._rng = np.random.default_rng([seed, 0xFA17])
         for specification in specifications:
-            kind, _, value = specification.partition("=")
+            name, _, value = specification.partition("=")
+            joint = ONE_JOINT.match(name)
+            kind = name[joint.end() :] if joint else name
+            if joint and kind not in OF_ONE_JOINT:
+                raise RigError(f'fault "{kind}" of {joint[0][:-1]}: one joint can have {", ".join(OF_ONE_JOINT)}')
             if kind not in KINDS:
                 raise RigError(f'unknown fault "{kind}", expected one of {", ".join(KINDS)}')
             try:
-                self._set(kind, value)
+                self._set(kind, value, int(joint[1]) if joint else 0)
             except ValueError as error:
                 raise RigError(f"fault {kind}: expected {KINDS[kind]}, found {value!r}") from error
 
-    def _set(self, kind: str, value: str) -> None:
+    def _set(self, kind: str, value: str, node: int) -> None:
         if kind == "wrap":
             self.wrap = int(value)
             if not 2 <= self.wrap <= 31:
@@ -66,7 +73,7 @@ class Faults:
         elif amount > 1:
             raise ValueError(value)
         else:
-            self._chance[kind] = amount
+            self._chance[kind, node] = amount
             self.counts[kind] = 0
 
     def check(self, messages: Sequence[Message], wire: Wire) -> None:
@@ -74,7 +81,11 @@ class Faults:
         names = {name for one in messages for field in one.fields for name in (field.name, f"{one.name}.{field.name}")}
         for field in self._skew.keys() - names:
             raise RigError(f'fault skew: unknown field "{field}", expected one of {", ".join(sorted(names))}')
-        if "crc" in self._chance:
+        nodes = {one.node for one in messages}
+        for kind, node in self._chance:
+            if node and node not in nodes:
+                raise RigError(f"fault {kind}: there is no joint{node}, expected joint1 to joint{max(nodes)}")
+        if any(kind == "crc" for kind, _ in self._chance):
             wire.miscounted(Frame(messages[0], 0, b"\0"))
 
     def on_messages(self, messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -94,14 +105,14 @@ class Faults:
         """What really goes on the wire for a frame."""
         if not self._chance:
             return [wire.form(frame)]
-        units = []
-        if self._strikes("garbage"):
+        units, node = [], frame.message.node
+        if self._strikes("garbage", node):
             units.append(wire.rubbish(self._rng))
-        if self._strikes("unknown"):
+        if self._strikes("unknown", node):
             units.append(wire.stranger(self._rng))
-        if self._strikes("nan"):
+        if self._strikes("nan", node):
             frame = frame.without(int(self._rng.integers(len(frame.message.fields))))
-        damage = next((kind for kind in _DAMAGE if self._strikes(kind)), "")
+        damage = next((kind for kind in _DAMAGE if self._strikes(kind, node)), "")
         if damage == "truncate":
             units.append(wire.cut(frame, self._rng))
         elif damage == "crc":
@@ -110,8 +121,9 @@ class Faults:
             units.append(wire.form(frame))
         return units
 
-    def _strikes(self, kind: str) -> bool:
-        strikes = kind in self._chance and self._rng.random() < self._chance[kind]
+    def _strikes(self, kind: str, node: int) -> bool:
+        chance = self._chance.get((kind, node), self._chance.get((kind, 0)))
+        strikes = chance is not None and self._rng.random() < chance
         if strikes:
             self.counts[kind] += 1
         return strikes

@@ -58,16 +58,16 @@ class Pty:
         hung_up = bool(events) and bool(events[0][1] & select.POLLHUP)
         if events and not hung_up:
             with suppress(OSError):
-                self._hear(os.read(self._master, 4096))
+                self.hear(os.read(self._master, 4096))
         if hung_up and self._present:
-            self._forget()
+            self.forget()
         self._present = not hung_up
         return self._present
 
-    def _hear(self, data: bytes) -> None:
+    def hear(self, data: bytes) -> None:
         """A serial device that only sends does not listen."""
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         """Nobody is there any more: what was meant for them is lost, and no later reader shall find it."""
         self.refused += sum(frames for _, frames in self._backlog)
         self._backlog.clear()
@@ -81,14 +81,16 @@ class Pty:
             if self._waiting + len(unit) > BACKLOG:
                 self.refused += 1
             else:
-                self._queue(unit, 1)
-        self._push()
+                self.queue(unit, 1)
+        self.push()
 
-    def _queue(self, piece: bytes, frames: int) -> None:
+    def queue(self, piece: bytes, frames: int) -> None:
+        """Put a piece that ends so many frames behind what waits."""
         self._backlog.append((piece, frames))
         self._waiting += len(piece)
 
-    def _push(self) -> None:
+    def push(self) -> None:
+        """Write what the kernel takes now."""
         while self._backlog:
             try:
                 taken = os.write(self._master, b"".join(piece for piece, _ in islice(self._backlog, PIECES)))
@@ -105,7 +107,7 @@ class Pty:
 
     def full(self) -> bool:
         """Whether the kernel has not yet taken all."""
-        self._push()
+        self.push()
         return bool(self._backlog)
 
     def close(self) -> None:

@@ -33,7 +33,8 @@ from drivers.can import recvmmsg as bulk
 from drivers.can import slcan
 from drivers.decode.decoder import Decoder
 from drivers.files import candump
-from drivers.layout.can_frames import FrameSettings, from_dbc, from_table
+from drivers.layout.can_frames import FrameSettings, from_table
+from drivers.layout.dbc import from_dbc
 from drivers.layout.frame import Frames
 from drivers.serial import deframer as deframe
 from drivers.serial.packets import encode

@@ -12,14 +12,14 @@ import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import numpy as np
 import scipy.io
 
 from estimators.conditioning.conditioner import Conditioning
 from estimators.models.joints.rigid import RigidSettings
-from estimators.online.joint import Integrated
+from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
 from estimators.quantities import Axis, Floats
 from estimators.recursive.forgetting import Alarm, Fixed, Forgetting, Fortescue, Paleologu, RandomWalk, VarianceRatio
@@ -49,13 +49,13 @@ def recording() -> tuple[Floats, Floats]:
     return data["qm"].ravel(), data["vir"].ravel() * float(data["gtau"][0, 0])
 
 
-def estimator(law: Forgetting, rate: float) -> Integrated:
+def estimator(law: Forgetting, rate: float) -> JointEstimator:
     """The default estimator of a slide with this law and row rate, Hz."""
     model = RigidSettings(axis=Axis.PRISMATIC)
-    return Identification(model=model, conditioning=Conditioning(row_rate=rate), forgetting=law).build(PERIOD)
+    return JointEstimator(Identification(model=model, conditioning=Conditioning(row_rate=rate), forgetting=law), PERIOD)
 
 
-def track(law: Forgetting, rate: float, position: Floats, force: Floats) -> tuple[Floats, Floats, Integrated]:
+def track(law: Forgetting, rate: float, position: Floats, force: Floats) -> tuple[Floats, Floats, JointEstimator]:
     """Published values and deviations every 20 ms from 12 s on: (instants, parameters) each, and the estimator."""
     joint = estimator(law, rate)
     time = np.round(np.arange(len(position)) * PERIOD * 1e9).astype(np.int64)
@@ -79,7 +79,7 @@ def delay(law: Forgetting, rate: float, position: Floats, force: Floats) -> floa
     return times[0] if times else float("nan")
 
 
-def table(laws: Iterable[str], rates: Iterable[float]) -> list[dict[str, Any]]:
+def table(laws: Iterable[str], rates: Iterable[float], told: TextIO) -> list[dict[str, Any]]:
     """One row per law and rate; errors in per cent of the published values."""
     position, force = recording()
     rows = []
@@ -98,7 +98,7 @@ def table(laws: Iterable[str], rates: Iterable[float]) -> list[dict[str, Any]]:
                     "alarm_after": delay(LAWS[name], rate, position, force),
                 }
             )
-            print(_line(rows[-1]), file=sys.stderr, flush=True)
+            print(_line(rows[-1]), file=told, flush=True)
     return rows
 
 
@@ -121,8 +121,9 @@ def main() -> None:
     arguments = parser.parse_args()
     if not DATA.exists():
         sys.exit(f"no recording at {DATA}")
-    print("parameters: " + ", ".join(NAMES), file=sys.stderr)
-    rows = table(arguments.laws.split(","), [float(rate) for rate in arguments.rates.split(",")])
+    told = sys.stderr if arguments.json else sys.stdout
+    print("parameters: " + ", ".join(NAMES), file=told)
+    rows = table(arguments.laws.split(","), [float(rate) for rate in arguments.rates.split(",")], told)
     if arguments.json:
         print(json.dumps(rows))
 

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds, direct, minimize
 
-from estimators.experiments import irj_case2_table as reproduce_irj
+from estimators.experiments import irj_case2
 from estimators.experiments.irj_case2 import LINEAR, OMEGAS, case, estimator, play
-from estimators.models.base import JointModel
+from estimators.models.base import Model
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.joints.two_mass import TwoMassSettings
-from estimators.models.nonlinear_block import Shape
+from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.quantities import Floats
 from estimators.recursive.prior import nothing
 from estimators.refit.job import job, run
@@ -60,7 +60,7 @@ def speed() -> list[dict[str, Any]]:
         for seed in range(25):
             model = FrictionOnlySettings().build()
             window = case(seed, 0.01, end=8.0).rows
-            shape = Shape(model, np.ones(1))
+            shape = NonlinearBlock(model, np.ones(1))
             began = time.thread_time()
             run(job(shape, window, np.ones(1), nothing(4), False, RefitSettings(nodes=nodes)))
             times.append(1e3 * (time.thread_time() - began))
@@ -68,7 +68,7 @@ def speed() -> list[dict[str, Any]]:
     return rows
 
 
-def elastic(seconds: float = 13.0) -> tuple[Rows, JointModel, Floats]:
+def elastic(seconds: float = 13.0) -> tuple[Rows, Model, Floats]:
     """Case 1 with exact regressors at 100 Hz, noise 0.1 and 0.07 N·m: rows, model, truth (θ without offsets, η)."""
     plant = RigSettings(identify="elastic").build(1, 0, [])
     exact = plant.exact(round(seconds * 1000))[::10]
@@ -82,21 +82,22 @@ def elastic(seconds: float = 13.0) -> tuple[Rows, JointModel, Floats]:
     phi, y = np.empty((len(exact), 2, len(model.parameters))), np.empty((len(exact), 2))
     model.fill(signals, model.start, phi, y)
     y += np.random.default_rng(0).standard_normal(y.shape) * (0.1, 0.07)
-    samples = np.stack([exact[:, 2], exact[:, 0], exact[:, 6]], axis=1)[:, :, np.newaxis]
+    samples = np.stack([exact[:, 2], exact[:, 0], exact[:, 6]], axis=1)[:, np.newaxis, :, np.newaxis]
     truth = plant.truth()
     names = [parameter.name for parameter in (*model.parameters, *model.nonlinear)]
-    rows = Rows(np.arange(len(exact)) * 10_000_000, phi, y, np.abs(exact[:, 2]), samples)
+    rows = Rows(np.arange(len(exact)) * 10_000_000, phi, y, np.abs(exact[:, 2:3]), samples)
     return rows, model, np.array([truth[name] for name in names])
 
 
-def friction() -> tuple[Rows, JointModel, Floats]:
+def friction() -> tuple[Rows, Model, Floats]:
     """Case 2, 12 s, 1 %: rows, model, truth (θ, η)."""
     return case(0, 0.01, end=12.0).rows, FrictionOnlySettings().build(), np.concatenate([LINEAR, OMEGAS])
 
 
 def full(name: str, rows: Rows, model: Any, truth: Floats, boxes: int) -> dict[str, Any]:
     """Time of a global search over all parameters (DIRECT, then simplex) over that of ours, to 1.01 times our cost."""
-    shape, law = Shape(model, np.ones(1)), model.friction.law.law(model.friction.axis)
+    shape, place = NonlinearBlock(model, np.ones(1)), model.blocks[0]
+    law = place.law.law(place.axis)
     noise, p = np.full(rows.y.shape[1], 0.01), len(model.parameters)
     found = run(job(shape, rows, noise, nothing(p), False, RefitSettings()))
     began = time.thread_time()
@@ -104,8 +105,8 @@ def full(name: str, rows: Rows, model: Any, truth: Floats, boxes: int) -> dict[s
         run(job(shape, rows, noise, nothing(p), False, RefitSettings()))
     ours = (time.thread_time() - began) / 20
     usable = np.isfinite(rows.y)
-    arguments = [np.ascontiguousarray(rows.samples[:, axis, 0]) for axis in (POSITION, VELOCITY, LOAD)]
-    phi, columns, output = np.nan_to_num(rows.phi), list(model.friction.columns), model.friction.output
+    arguments = [np.ascontiguousarray(rows.samples[:, 0, axis, 0]) for axis in (POSITION, VELOCITY, LOAD)]
+    phi, columns, output = np.nan_to_num(rows.phi), list(place.columns), place.output
     others = [column for column in range(p) if column not in columns]
     fixed, target_y = phi[:, :, others], np.nan_to_num(rows.y)
     target = 1.01 * found.residual * noise[0] * (int(usable.sum()) - p - len(model.nonlinear))
@@ -115,7 +116,7 @@ def full(name: str, rows: Rows, model: Any, truth: Floats, boxes: int) -> dict[s
         x = np.exp(low + u * (high - low))
         residual = target_y - fixed @ x[others]
         friction_torque = law.columns(*arguments, x[p:]) @ x[columns]
-        residual[:, output] -= model.friction.sign * friction_torque
+        residual[:, output] -= place.sign * friction_torque
         value = float(np.sum(residual[usable] ** 2))
         if value <= target and not np.isfinite(spent_at[0]):
             spent_at[0] = time.thread_time() - began
@@ -176,28 +177,27 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, metavar="SEED", help="the seed of Case 2 to begin with")
     parser.add_argument("--only", choices=["speed", "search", "steps", "figures"])
     options = parser.parse_args()
+    told = sys.stderr if options.json else sys.stdout
     rows: list[dict[str, Any]] = speed() if options.only in (None, "speed") else []
     if options.only in (None, "search"):
         rows += [full("Case 1", *elastic(), options.boxes), full("Case 2", *friction(), options.boxes)]
     for row in rows:
         least = f"  (least {row['least']:.3g})" if "least" in row else ""
-        print(
-            f"{row['name']:76} {row['limit']:8.3g} {row['ours']:8.3g} {row['unit']}{least}", file=sys.stderr, flush=True
-        )
+        print(f"{row['name']:76} {row['limit']:8.3g} {row['ours']:8.3g} {row['unit']}{least}", file=told, flush=True)
     seeds = range(options.first, options.first + options.seeds_case2)
     if options.only in (None, "steps"):
         for noise in (0.01, 0.02):
             caught = steps(seeds, noise)
             rows += caught
             for row in caught:
-                print(f"{row['name']:78} {row['ours']:4.0f} {row['unit']}", file=sys.stderr, flush=True)
+                print(f"{row['name']:78} {row['ours']:4.0f} {row['unit']}", file=told, flush=True)
     figures: list[dict[str, Any]] = []
     if options.only in (None, "figures"):
-        figures = reproduce_irj.table(seeds, (0.005, 0.01, 0.02), "fast")
+        figures = irj_case2.table(seeds, (0.005, 0.01, 0.02), "fast")
         figures += case1.table(range(1, options.seeds + 1), 0.0)[0]
     rows += figures
     for row in figures:
-        print(f"{row['name']:70} {row['limit']:8.3g} {row['ours']:8.3g} {row['unit']}", file=sys.stderr)
+        print(f"{row['name']:70} {row['limit']:8.3g} {row['ours']:8.3g} {row['unit']}", file=told)
     if options.json:
         print(json.dumps(rows))
 

@@ -29,11 +29,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from scipy import optimize
 
-from estimators.models.friction.structure import Model
+from estimators.models.friction.structure import RefitModel
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.numerics.jit import kernel
 from estimators.quantities import Floats, Parameter
-from estimators.refit.refit import RefitSettings, Window, prepare, refit
+from estimators.refit.refit import RefitRows, RefitSettings, prepare, refit
 from estimators.refit.report import Refit
 from estimators.refit.variable_projection import residual
 from estimators.search import minimise
@@ -42,7 +42,7 @@ from estimators.search.mcs import Mcs
 
 TRUTH: Final = {"b": 76.0, "b_D": 40.0, "C1": 25.0, "C2": 590.0, "w1": 0.0616, "ws": 0.1312}
 LOW, HIGH = np.array([0.005, 0.02]), np.array([0.5, 1.0])
-MODEL: Final = Model(
+MODEL: Final = RefitModel(
     (Parameter("b", "N·m·s/rad", 0.0, np.inf, ""), Parameter("b_D", "N·m/rad", -np.inf, np.inf, "")),
     TanhStribeckSettings(),
 )
@@ -58,10 +58,10 @@ class Case(NamedTuple):
     q: Floats
     torque: Floats
 
-    def window(self, seed: int | None) -> Window:
+    def window(self, seed: int | None) -> RefitRows:
         noise = 0.0 if seed is None else 0.01 * np.sqrt(np.mean(self.torque**2))
         y = self.torque + noise * np.random.default_rng(seed).normal(size=len(self.v))
-        return Window(np.stack([self.v, self.q], axis=1), y, self.v)
+        return RefitRows(np.stack([self.v, self.q], axis=1), y, self.v)
 
 
 def case(name: str, rows: int) -> Case:
@@ -111,7 +111,7 @@ class Reference:
         z = np.linalg.solve(L, A @ y)  # y is off q already
         return float(optimize.nnls(L.T, z)[1] ** 2 + y @ y - z @ z)
 
-    def find(self, window: Window) -> tuple[Floats, float]:
+    def find(self, window: RefitRows) -> tuple[Floats, float]:
         """η of the global minimum, ρ there."""
         y = self._off_q(window.y)
         c = (self.columns.T @ y)[self.index]
@@ -147,7 +147,7 @@ class Reference:
         return eta, value
 
 
-def objective(window: Window, nodes: int) -> Callable[[Floats], float]:
+def objective(window: RefitRows, nodes: int) -> Callable[[Floats], float]:
     """ρ(ln η) for a search from outside."""
     p, _ = prepare(window, MODEL, LOW, HIGH, RefitSettings(nodes=nodes))
     law = MODEL.friction.law(MODEL.axis).kernel

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-import estimators.monitor  # noqa: F401 (every kernel of the core compiled, so that it loads them and is soon there)
+import estimators.online.monitor.fast  # noqa: F401 (every kernel of the core compiled, so that it loads them and is soon there)
 from daq.subscriber import Subscriber
 from estimators.quantities import Floats
 from estimators.refit.job import warm

@@ -18,10 +18,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from estimators.numerics.jit import kernel
 from estimators.quantities import Floats
 from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.recursive.forgetting import Alarm, Fixed, Threshold
-from estimators.recursive.kernel import absorb, absorb_one
+from estimators.recursive.kernel import absorb, learn
 
 P: Final = 10
 M: Final = 2
@@ -32,6 +33,12 @@ THRESHOLD: Final = Threshold(1e-4, 3.0, 60.0)
 BATCHES: Final = (1, 8, 32, 1000)
 
 Chunk = Callable[[], object]
+
+
+@kernel("void(f8[::1], f8[::1])")
+def absorb_one(state: Floats, row: Floats) -> None:
+    """Learn from one row, Φ and behind it y, flat: the fewest arguments that a call can have."""
+    learn(state, row[: M * P], row[M * P :], 1, M, P)
 
 
 def data() -> tuple[Floats, Floats]:

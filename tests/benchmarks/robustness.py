@@ -13,11 +13,11 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TextIO
 
 import numpy as np
 
-from estimators.online.phases import Procedure
+from estimators.online import assembly
 from estimators.quantities import Floats, Parameter
 from estimators.recursive.forgetting import Alarm, Fixed, Fortescue, Paleologu, RandomWalk, VarianceRatio
 from estimators.recursive.state import ALARMS
@@ -83,14 +83,14 @@ def simulate(seed: int, corrupted: bool, drift: bool = False) -> Rows:
         y[rng.random(len(t)) < 1e-4] = np.nan
         kept = rng.random(len(t)) >= 0.01
     time = np.round(t[kept] * 1e9).astype(np.int64)
-    return Rows(time, phi[kept][:, None, :], y[kept][:, None], np.abs(speed[kept]))
+    return Rows(time, phi[kept][:, None, :], y[kept][:, None], np.abs(speed[kept])[:, None])
 
 
 def run(law: Any, rows: Rows, standstill: float = 0.005) -> Run:
     """One law through one run. standstill: rad/s; 0 leaves the gate open."""
-    procedure = Procedure(PARAMETERS, 1, PERIOD, law, 12.0, standstill)
-    rls = procedure.rls
-    scale = np.sqrt(np.mean(rows.phi[rows.speed > 0, 0] ** 2, axis=0))
+    phases = assembly.linear(PARAMETERS, (0,), PERIOD, law, 12.0, standstill)
+    rls = phases.parts.learner.rls
+    scale = np.sqrt(np.mean(rows.phi[rows.speed[:, 0] > 0, 0] ** 2, axis=0))
 
     def error(theta: Floats, truth: Floats) -> float:
         return float(np.linalg.norm(scale * (theta - truth)) / np.linalg.norm(scale * truth))
@@ -99,11 +99,11 @@ def run(law: Any, rows: Rows, standstill: float = 0.005) -> Run:
     lowest = np.inf
     after = 1.5 * TRUTH
     for first, last in _cuts(rows):
-        procedure.absorb(Rows(*(column[first:last] for column in rows)))
+        phases.absorb(Rows(*(column[first:last] for column in rows)))
         now = rows.time[last - 1] * 1e-9
         if now < 60.0:
             continue
-        trace = max(trace, rls.relative_trace())
+        trace = max(trace, float(np.sum(np.diag(rls.covariance()) / rls.bound)))
         lowest = min(lowest, float(np.min(rls.d / rls.bound)))
         if now < JUMP:
             before = error(rls.theta, TRUTH)
@@ -112,7 +112,7 @@ def run(law: Any, rows: Rows, standstill: float = 0.005) -> Run:
         elif now < JUMP + WATCHED:
             if error(rls.theta, after) > 0.1 / 3.0:
                 settle = now - JUMP
-            if error(procedure.estimate().values, after) > 0.1 / 3.0:
+            if error(phases.estimate().values, after) > 0.1 / 3.0:
                 published = now - JUMP
         elif now > JUMP + 30.0:
             worst = max(worst, error(rls.theta, after))
@@ -121,16 +121,16 @@ def run(law: Any, rows: Rows, standstill: float = 0.005) -> Run:
 
 def follow(law: Any, rows: Rows) -> dict[str, float]:
     """Rms errors of the published friction parameters under drift, per cent, from 60 s on."""
-    procedure = Procedure(PARAMETERS, 1, PERIOD, law, 12.0, 0.005)
+    phases = assembly.linear(PARAMETERS, (0,), PERIOD, law, 12.0, 0.005)
     errors = []
     for first in range(0, len(rows.time), 500):
-        procedure.absorb(Rows(*(column[first : first + 500] for column in rows)))
-        estimate = procedure.estimate()
+        phases.absorb(Rows(*(column[first : first + 500] for column in rows)))
+        estimate = phases.estimate()
         now = estimate.time * 1e-9
         if now > 60.0:
             errors.append(100.0 * (estimate.values / drifting(np.array([now]))[0] - 1.0)[1:3])
     viscous, coulomb = np.sqrt(np.mean(np.square(errors), axis=0))
-    alarms = sum(event.kind == "alarm" for event in procedure.events())
+    alarms = sum(event.kind == "alarm" for event in phases.events())
     return {"viscous": float(viscous), "coulomb": float(coulomb), "alarms": alarms}
 
 
@@ -148,7 +148,7 @@ def _cuts(rows: Rows) -> Iterable[tuple[int, int]]:
     return zip([0, *ends[:-1]], ends, strict=True)
 
 
-def table(laws: Iterable[str], seeds: int) -> list[dict[str, Any]]:
+def table(laws: Iterable[str], seeds: int, told: TextIO) -> list[dict[str, Any]]:
     """One row per law and corruption; medians, and the worst of the seeds for the time to settle."""
     rows = []
     for name in laws:
@@ -161,7 +161,7 @@ def table(laws: Iterable[str], seeds: int) -> list[dict[str, Any]]:
                 | {"settle_worst": max(r.settle for r in runs), "published_worst": max(r.published for r in runs)}
                 | {"before_worst": max(r.before for r in runs), "trace_worst": max(r.trace for r in runs)}
             )
-            print(_line(rows[-1]), file=sys.stderr, flush=True)
+            print(_line(rows[-1]), file=told, flush=True)
     return rows
 
 
@@ -189,7 +189,7 @@ def main() -> None:
             figures = {key: float(np.median([one[key] for one in runs])) for key in runs[0]}
             print(json.dumps({"law": name} | figures) if arguments.json else f"{name:16} {figures}", flush=True)
         return
-    rows = table(arguments.laws.split(","), arguments.seeds)
+    rows = table(arguments.laws.split(","), arguments.seeds, sys.stderr if arguments.json else sys.stdout)
     if arguments.json:
         print(json.dumps(rows))
 

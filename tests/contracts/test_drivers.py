@@ -215,7 +215,7 @@ def test_every_kind_of_the_catalogue_is_here() -> None:
     made = [wire() for wire in WIRES]
     for wire in made:
         wire.close()
-    # a recording has no far end that could send: tests/drivers/test_files.py has its rules
+    # a recording has no far end that could send: tests/drivers/files/test_player.py has its rules
     assert {wire.settings["kind"] for wire in made} == kinds - {"file"}
 
 

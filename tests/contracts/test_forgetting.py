@@ -11,6 +11,8 @@ from estimators.recursive import forgetting
 from estimators.recursive import state as at
 from estimators.recursive.estimator import RecursiveLeastSquares
 
+pytestmark = pytest.mark.interpreted
+
 PERIOD = 0.01
 TRUTH = np.array([1.2, 4.0, 6.0, 0.5])
 ADAPTER: TypeAdapter[Any] = TypeAdapter(forgetting.Forgetting)
@@ -41,7 +43,7 @@ def started(law: Any, period: float = PERIOD) -> RecursiveLeastSquares:
 def sound(rls: RecursiveLeastSquares) -> bool:
     """Whether the state is what a state must always be."""
     whole = np.isfinite(rls.state).all() and (rls.d > 0).all() and 0.0 < rls.state[at.LAMBDA] <= 1.0
-    return bool(whole and rls.relative_trace() <= 4.0)
+    return bool(whole and np.sum(np.diag(rls.covariance()) / rls.bound) <= 4.0)
 
 
 @every_law

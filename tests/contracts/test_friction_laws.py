@@ -9,11 +9,13 @@ from pydantic import TypeAdapter
 
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import FrictionLaw, FrictionSettings
-from estimators.models.friction.structure import Model
+from estimators.models.friction.structure import RefitModel, look
 from estimators.models.joints.rigid import RigidSettings
 from estimators.quantities import Axis, Parameter
-from estimators.refit.refit import Window, refit
+from estimators.refit.refit import RefitRows, refit
 from estimators.rows import SIGNALS
+
+pytestmark = pytest.mark.interpreted
 
 Floats = NDArray[np.float64]
 SETTINGS: list[FrictionSettings] = [kind() for kind in get_args(get_args(AnyFriction)[0])]
@@ -59,12 +61,21 @@ def etas(law: FrictionLaw) -> list[Floats]:
     return [law.start, low, high] if law.nonlinear else [law.start]
 
 
+def odd(law: FrictionLaw) -> bool:
+    """Whether every column changes its sign with the velocity."""
+    position, velocity, load = motion()
+    forth, back = (law.columns(position, sign * velocity, load, law.start) for sign in (1, -1))
+    return np.array_equal(forth, -back)
+
+
 def test_it_says_what_its_coefficients_are(settings: FrictionSettings, law: FrictionLaw, axis: Axis) -> None:
     everything: tuple[Parameter, ...] = (*law.parameters, *law.nonlinear)
     assert len({parameter.name for parameter in everything}) == len(everything)
     for parameter in everything:
         assert parameter.name.isidentifier()
         assert parameter.unit
+        assert parameter.meaning
+        assert parameter.needs
         assert ("rad" in parameter.unit or "N·m" in parameter.unit) is (axis is Axis.ROTARY) or parameter.unit == "1"
         assert parameter.low < parameter.high
         assert "(" in parameter.equation or "EMPS" in parameter.equation
@@ -87,15 +98,22 @@ def test_it_is_finite_at_rest_and_far_out(law: FrictionLaw) -> None:
 
 
 def test_at_rest_no_column_has_a_direction(law: FrictionLaw) -> None:
-    if law.odd:
+    if odd(law):
         assert not law.columns(np.ones(1), np.zeros(1), np.ones(1), law.start).any()
 
 
-def test_it_is_odd_exactly_where_it_says_so(law: FrictionLaw) -> None:
-    position, velocity, load = motion()
+def test_what_is_found_by_looking_holds_of_any_motion(settings: FrictionSettings, law: FrictionLaw, axis: Axis) -> None:
+    if not law.nonlinear:
+        return
+    found, (position, velocity, load) = look(settings, axis), motion()
+    still = [column for column in range(len(law.parameters)) if column not in found.moving]
+    base = law.columns(position, velocity, load, law.start)
     for eta in etas(law):
         forth, back = (law.columns(position, sign * velocity, load, eta) for sign in (1, -1))
-        assert np.array_equal(forth, -back) is law.odd
+        assert np.array_equal(forth[:, still], base[:, still])
+        assert np.array_equal(forth[:, found.moving], -back[:, found.moving]) is found.odd
+        elsewhere = law.columns(position + 1.0, velocity, 2.0 * load, eta)
+        assert np.array_equal(forth[:, found.moving], elsewhere[:, found.moving]) or not found.alone
 
 
 def test_its_coefficients_are_found_by_least_squares_on_its_own_data(law: FrictionLaw) -> None:
@@ -118,18 +136,18 @@ def test_each_nonlinear_parameter_moves_a_column(law: FrictionLaw) -> None:
 @pytest.mark.compiled
 @pytest.mark.parametrize("scale", [0.3, 1.0, 2.5])
 def test_its_nonlinear_parameters_are_found_on_its_own_data(
-    law: FrictionLaw, settings: FrictionSettings, scale: float
+    law: FrictionLaw, settings: FrictionSettings, axis: Axis, scale: float
 ) -> None:
     if not law.nonlinear:
         return
     limits = (np.array([getattr(parameter, end) for parameter in law.nonlinear]) for end in ("low", "high"))
     eta = np.clip(scale * law.start, *limits)
     position, velocity, load = motion()
-    columns, moving = law.columns(position, velocity, load, eta), law.moving()
+    columns, moving = law.columns(position, velocity, load, eta), look(settings, axis).moving
     fixed = [column for column in range(len(law.parameters)) if column not in moving]
     y = columns @ (2.0 + np.arange(len(law.parameters)))
-    window = Window(np.ascontiguousarray(columns[:, fixed]), y, velocity, position, load)
-    found = refit(window, Model(tuple(law.parameters[column] for column in fixed), settings))
+    window = RefitRows(np.ascontiguousarray(columns[:, fixed]), y, velocity, position, load)
+    found = refit(window, RefitModel(tuple(law.parameters[column] for column in fixed), settings))
     np.testing.assert_allclose(found.eta, eta, rtol=0.01)
 
 

@@ -8,7 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from daq.stream.schema import TOPICS, schema
-from daq.stream.update import INTERNAL, PUBLIC, VERSION, Introduction, Publication
+from daq.stream.update import INTERNAL, PUBLIC, VERSION, Introduction, Liveliness, Publication
 from estimators.base import UNKNOWN, Estimate, Phase, Spectrum, Status
 
 HEAD = {"timestamp": float, "v": int, "robot": str, "seq": int, "boot": int}
@@ -36,6 +36,7 @@ def every(publication: Publication) -> dict[str, tuple[bytes, bytes]]:
         "residual/": publication.residual(estimate(), 12.5),
         "event/": publication.event("alarm", "the residual left its band", 12.5, (10.25, 12.0)),
         "drift/": publication.drift(DRIFT, 12.5),
+        "process/": Liveliness("r", 7).process("elbow", 12.5, False, 2, 41, "killed by SIGKILL", 0.1, 10.0),
         "meta": introduction().message(12.5),
     }
 
@@ -57,7 +58,7 @@ def test_topic_and_head(family: str) -> None:
     assert topic == (f"{family}elbow" if family.endswith("/") else family).encode()
     assert {key: type(update[key]) for key in HEAD} == HEAD
     assert (update["v"], update["robot"], update["boot"]) == (VERSION, "r", 7)
-    assert update.get("joint") == ("elbow" if family.endswith("/") else None)
+    assert update.get("joint") == (None if family in ("process/", "meta") else "elbow")
     assert update["timestamp"] == 12.5
 
 
@@ -66,7 +67,11 @@ def test_every_topic_counts_for_itself_without_a_gap() -> None:
     runs = [every(publication) for _ in range(3)]
     first = introduction()
     assert [msgpack.unpackb(first.message(1.0)[1])["seq"] for _ in range(3)] == [0, 1, 2]
-    for family in PUBLIC[:-1]:
+    lives = Liveliness("r", 7)
+    for name in ("core", "outlet"):
+        told = [lives.process(name, 1.0, True, 0, 1, "", 0.0, 10.0)[1] for _ in range(3)]
+        assert [msgpack.unpackb(one)["seq"] for one in told] == [0, 1, 2]
+    for family in PUBLIC[:-2]:
         assert [msgpack.unpackb(run[family][1])["seq"] for run in runs] == [0, 1, 2]
 
 

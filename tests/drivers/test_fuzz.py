@@ -31,7 +31,7 @@ from drivers.decode.decoder import Decoder
 from drivers.files import candump
 from drivers.files.can_log import LogFile
 from drivers.files.player import CsvFile, FileSettings
-from drivers.layout.can_frames import from_dbc
+from drivers.layout.dbc import from_dbc
 from drivers.layout.frame import EXTENDED, REMOTE, Frames
 from drivers.serial.deframer import Deframer
 from drivers.serial.packets import Framing, encode

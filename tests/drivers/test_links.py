@@ -167,7 +167,7 @@ def test_stamps_of_a_stepped_clock_are_not_believed() -> None:
             data = [number, 0, 0, 0]
             node.send(can.Message(arbitration_id=0x181, is_extended_id=False, data=data, timestamp=stamp))
             sent.append((before - 1_000_000, time.monotonic_ns() + 1_000_000))
-            time.sleep(0.02)
+            time.sleep(0.02)  # so that an order by arrival and one by stamp differ
         asked = time.monotonic_ns()
         readings = driver.read(1.0)
         end = time.monotonic_ns()

@@ -126,7 +126,7 @@ def stepped() -> list[list[int]]:
                 before = time.monotonic_ns()
                 run("cansend", "vcan0", "181#01000000")
                 times.append([before, time.monotonic_ns()])
-                time.sleep(0.05)
+                time.sleep(0.05)  # the second one is stamped by the stepped clock, however coarsely that ticks
             for row, (stamp, _, _) in zip(times[-2:], collect(driver, 0.1), strict=True):
                 row.append(int(stamp))
     return times

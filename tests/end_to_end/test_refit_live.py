@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-import estimators.monitor  # noqa: F401 (every kernel of the core compiled, so that it loads them and is soon there)
+import estimators.online.monitor.fast  # noqa: F401 (every kernel of the core compiled, so that it loads them and is soon there)
 from daq.subscriber import Subscriber
 from estimators.refit.job import warm
 from hil_rig.live import Live

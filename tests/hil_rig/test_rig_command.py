@@ -64,7 +64,7 @@ def read(port: serial.Serial, seconds: float) -> int:
 
 
 def read_until(port: serial.Serial, packets: int) -> int:
-    """As many packets; fewer when they do not come."""
+    """As many packets; fewer when they do not come within a time that no machine needs."""
     end, count = time.monotonic() + 20, 0
     while count < packets and time.monotonic() < end:
         count += port.read(4096).count(b"\0")
@@ -93,7 +93,7 @@ def test_what_comes_late_comes_in_a_burst_and_is_counted(rig: Callable[..., Rig]
     with one.reader() as port:
         assert read_until(port, 100) >= 100
         one.process.send_signal(signal.SIGSTOP)
-        time.sleep(0.5)
+        time.sleep(0.5)  # how late it shall be; longer does no harm below the backlog of 1.5 s
         one.process.send_signal(signal.SIGCONT)
         read(port, 0.2)
         farewell = one.stop()
@@ -105,10 +105,10 @@ def test_what_comes_late_comes_in_a_burst_and_is_counted(rig: Callable[..., Rig]
 
 def test_nothing_is_played_before_somebody_listens_and_time_goes_on_when_they_leave(rig: Callable[..., Rig]) -> None:
     one = rig("rigid")
-    time.sleep(0.5)
+    time.sleep(0.5)  # nobody listens: what it would play meanwhile would be counted
     with one.reader() as port:
         assert read_until(port, 50) >= 50
-    time.sleep(0.5)
+    time.sleep(0.5)  # of which 0.2 s must be played unheard
     with one.reader() as port:
         assert read_until(port, 50) >= 50
     farewell = one.stop()
@@ -120,7 +120,7 @@ def test_a_recording_is_played_whole_from_the_first_sample_held_and_left(
     rig: Callable[..., Rig], recording: list[str]
 ) -> None:
     one = rig(*recording, "--speed", "5")
-    time.sleep(0.3)
+    time.sleep(0.3)  # as long as the whole recording lasts at this speed
     with one.reader() as port:
         assert read_until(port, 1500) == 1500
         assert one.process.poll() is None, "the line is held open for a moment"
@@ -142,6 +142,19 @@ def test_a_loop_has_no_end(rig: Callable[..., Rig], recording: list[str]) -> Non
         assert read_until(port, 3100) >= 3100
         assert one.process.poll() is None
     one.stop()
+
+
+def test_one_joint_alone_is_set_and_jumps(rig: Callable[..., Rig]) -> None:
+    words = ("--joints", "2", "--jump", "0.1:joint2.coulomb=1.5", "--set", "joint1.viscous=4")
+    one = rig("rigid", *words)
+    assert one.hello["parameters"]["joint1"]["viscous"] == 4
+    assert one.hello["parameters"]["joint2"]["viscous"] != 4
+    before = {name: truth["coulomb"] for name, truth in one.hello["truth"].items()}
+    with one.reader() as port:
+        assert read_until(port, 600) >= 600
+        after = {name: truth["coulomb"] for name, truth in one.stop()["truth"].items()}
+    assert after["joint1"] == before["joint1"]
+    assert after["joint2"] == pytest.approx(1.5 * before["joint2"])
 
 
 def test_a_jump_is_announced_and_changes_the_truth(rig: Callable[..., Rig]) -> None:
@@ -177,6 +190,8 @@ def test_it_survives_that_nobody_reads_what_it_says() -> None:
         (["rigid", "--loop"], "--loop goes with a recording"),
         (["rigid", "--wire", "udp", "--speed", "inf"], "--speed inf needs a wire that can say stop"),
         (["rigid", "--jump", "5:mass=2"], 'unknown parameter "mass", expected one of inertia, viscous'),
+        (["rigid", "--joints", "2", "--jump", "5:joint3.mass=2"], "there is no joint3, expected one of joint1, joint2"),
+        (["rigid", "--joints", "2", "--set", "joint9.viscous=2"], "joint9.viscous: there is no joint9"),
         (["rigid", "--jump", "soon"], "expected T:NAME=FACTOR, found soon"),
         (
             ["rigid", "--set", "mass=2", "--set", "rate=-1"],

@@ -9,7 +9,7 @@ import argparse
 import math
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgpack
 import numpy as np
@@ -17,7 +17,7 @@ import zmq
 
 from daq.stream.curve_points import pack
 from daq.stream.sockets import open_publisher
-from daq.stream.update import Publication
+from daq.stream.update import Liveliness, Publication
 from estimators.base import Estimate, Phase, Spectrum, Status
 from estimators.models.curves import Curves
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
@@ -205,8 +205,10 @@ def main() -> None:
     context = zmq.Context()
     updates, status = open_publisher(context, options.updates), open_publisher(context, options.status)
     boot = int.from_bytes(os.urandom(6), "little")
-    joints = JOINTS[: options.joints]
+    many = [replace(joint, name=f"{joint.name}{copy or ''}") for copy in range(8) for joint in JOINTS]
+    joints = tuple(many[: options.joints])
     publications = [Publication("demo-arm", joint.name, boot, joint.unit) for joint in joints]
+    lives = Liveliness("demo-arm", boot + 1)
     time.sleep(0.3)
     start = time.time() - options.past
     samples = 0
@@ -245,6 +247,9 @@ def main() -> None:
         samples += 20
         if step % int(options.rate) == 0:
             _report(status, joints, boot, samples, step, now)
+            for name in ("core", "outlet", "recorder", "can0", "can1"):
+                told = lives.process(name, now, True, 2 * (name == "can1"), 4711, "", 0.05, 10.0)
+                updates.send_multipart(told)
         step += 1
 
 
@@ -265,16 +270,6 @@ def _report(status: zmq.Socket, joints: tuple[Joint, ...], boot: int, samples: i
         "timestamp": time.time(), "start": 1.0, "up": True, "cause": "", "file": "demo-arm.mcap", "written": now,
         "bytes": 3000 * updates, "blocks": updates // 5, "lost": 0,
     })))  # fmt: skip
-    for name in ("core", "outlet", "recorder", "can0", "can1"):
-        report = {
-            "timestamp": now,
-            "name": name,
-            "up": True,
-            "restarts": 2 * (name == "can1"),
-            "pid": 4711,
-            "cause": "",
-        }
-        status.send_multipart((f"process/{name}".encode(), msgpack.packb(report)))
 
 
 if __name__ == "__main__":

@@ -3,12 +3,13 @@
 import argparse
 import logging
 import sys
+from pathlib import Path
 
 from fake_core import JOINTS
 
 from daq.outlet.baseline_request import BaselineRequest
 from daq.outlet.history import History, JointLabel
-from daq.outlet.server import serve
+from daq.outlet.server import Tls, serve
 from daq.stream.sockets import EndpointError
 
 TOKEN = "correct-horse"
@@ -28,6 +29,7 @@ def main() -> int:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--joints", type=int, default=7)
+    parser.add_argument("--tls", type=Path, nargs=2, help="certificate and key")
     options = parser.parse_args()
     logging.basicConfig(stream=sys.stderr, level="INFO", format="%(message)s")
     labels = [JointLabel.of(joint.name, joint.model) for joint in JOINTS[: options.joints]]
@@ -36,6 +38,7 @@ def main() -> int:
         serve(
             options.updates, options.status, options.endpoint, options.host, options.port, "demo-arm", labels,
             ready=lambda: print("ready", flush=True), baseline=baseline,
+            tls=Tls(*options.tls) if options.tls else None,
         )  # fmt: skip
     except EndpointError as error:
         print(error.strerror, file=sys.stderr)

@@ -6,6 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import replace as replace_fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ from estimators.models.robots.description import Robot, RobotError
 from estimators.models.robots.dh_table import DhTable
 from estimators.models.robots.urdf import read_urdf
 from estimators.offline.identification import Identification, Judged, identify
+from estimators.offline.live_residuals import live_residuals
 from estimators.offline.robot_motion import MotionError, Piece, pieces
 
 INTERRUPTED: Final = 130
@@ -123,6 +125,11 @@ def _identify(options: argparse.Namespace) -> int:
     if found.test is not None:
         source["test_error"] = found.test.error
     found.found.source.update(source)
+    if options.out is not None:
+        _say("residuals of a live service")
+        peaks, deviations = live_residuals(found.found, [(one.time, one.q, one.tau) for one in train])
+        found = found._replace(found=replace_fields(found.found, peaks=peaks, deviations=deviations))
+        _say("")
     if options.out is not None:
         save(found.found, options.out)
     if options.report is not None:
@@ -253,7 +260,7 @@ def _tell(found: Identification) -> None:
     if judged.outside.any():
         print(f"inside the model's validity: {judged.inside:.2f} % ({100 * judged.outside.mean():.1f} % are outside)")
     others = ", ".join(f"{name} {one.get('test', one['train']):.2f} %" for name, one in found.rivals.items())
-    print(f"least squares without a prior: {others}")
+    print(f"least squares without a prior{'' if found.test is not None else ', on the learnt rows'}: {others}")
     print(f"\n{'joint':16} {'rmse':>9} {'error':>8}  friction, with σ")
     terms = found.found.model().terms
     base = found.found.model().base

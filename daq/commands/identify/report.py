@@ -6,6 +6,7 @@ from html import escape
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from daq.commands.report.document import STYLE
 from daq.commands.report.figures import curve, overlay
@@ -30,8 +31,9 @@ def document(found: Identification, options: argparse.Namespace) -> str:
         _comparison(found),
     ]
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(robot.name)} · jointwatch identify'
-        '</title><meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<title>{escape(robot.name)} · jointwatch identify</title>"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{STYLE.read_text(encoding='utf-8')}</style></head><body>\n{''.join(parts)}</body></html>\n"
     )
 
@@ -76,8 +78,8 @@ def _overview(found: Identification, judged: Judged, kind: str) -> str:
     inside = f", {judged.inside:.2f} % where no joint is faster than it was learnt at" if judged.outside.any() else ""
     return (
         f"<section><h2>Error on rows not learnt from: {judged.error:.2f} %</h2>"
-        f"<p>100 · ‖τ − τ̂‖ / ‖τ‖ over all joints after an 8 Hz low-pass{inside}; learnt rows {found.train.error:.2f} %. "
-        f"Source: {escape(kind)}.</p>{_table(head, rows)}</section>\n"
+        f"<p>100 · ‖τ − τ̂‖ / ‖τ‖ over all joints after an 8 Hz low-pass{inside}; "
+        f"learnt rows {found.train.error:.2f} %. From {escape(kind)}.</p>{_table(head, rows)}</section>\n"
     )
 
 
@@ -111,7 +113,7 @@ def _joint(found: Identification, judged: Judged, j: int, kind: str) -> str:
     )
 
 
-def _running(time: Floats, piece: Floats) -> Floats:
+def _running(time: Floats, piece: NDArray[np.int64]) -> Floats:
     """Times of pieces one after the other."""
     shifted, end = time.copy(), 0.0
     for number in np.unique(piece):
@@ -139,9 +141,9 @@ def _friction(found: Identification, j: int) -> tuple[Floats, tuple[Floats, Floa
     load = np.full(len(speed), float(np.median(np.abs(links))))
     theta = found.fit.theta[model.base + own.start : model.base + own.start + count + 1]
     torque = law.columns(place, speed, load, law.start) @ theta[:count] + theta[count]
-    cloud = np.column_stack([rows.time[thin] * 0.0, rows.dq[thin, j], left[thin]])
-    cloud[-1, 0] = 0.0
-    return cloud, (speed, torque)
+    late = np.ones(len(left[thin]))  # all of one age: none stands back
+    late[:1] = 0.0
+    return np.column_stack([late, rows.dq[thin, j], left[thin]]), (speed, torque)
 
 
 def _told(found: Identification, place: int) -> str:

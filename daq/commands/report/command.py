@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from daq.commands.codes import fail
+from daq.commands.codes import fail, tell_breaks
 from daq.commands.report.document import document
 from daq.commands.report.run import gather
 from daq.recording.reader import RecordingError
@@ -31,6 +31,7 @@ def run(options: argparse.Namespace) -> int:
         text = document(gather(files))
         page.write_text(text, encoding="utf-8")
         print(page)
+        tell_breaks(files)
         if options.pdf:
             print(_pdf(page))
     except RecordingError as error:

@@ -91,11 +91,8 @@ def overlay(label: str, times: Floats, measured: Floats, predicted: Floats, widt
     values = np.concatenate([measured, predicted[np.isfinite(predicted)]])
     frame = Frame(width, 170, (0.0, max(float(np.ptp(times)), 1e-9)), _padded(float(values.min()), float(values.max())))
     steps = np.diff(times)
-    cuts = (
-        np.flatnonzero((steps < 0) | (steps > max(5.0 * float(np.median(np.abs(steps))), 1e-9))) + 1
-        if len(steps)
-        else []
-    )
+    usual = float(np.median(np.abs(steps))) if len(steps) else 0.0
+    cuts = np.flatnonzero((steps < 0) | (steps > max(5.0 * usual, 1e-9))) + 1
     drawn = ""
     for part in np.split(np.arange(len(times)), cuts):
         at = times[part] - times.min()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from daq.config.sections import Config, Joint
 from daq.core.pipeline import Pipeline
-from daq.recording.reader import Said, configuration, digest, said
+from daq.recording.reader import Said, break_of, configuration, digest, said
 from daq.replay.repeat import Repetition
 from daq.stream import curve_points as samples
 from daq.stream.update import Map
@@ -145,7 +145,8 @@ def _repeat(run: Run, joints: dict[str, JointRun], repetition: Repetition) -> No
                 if update["law"] is not None:
                     joints[name].curves = joints[name].curves.using(update["law"])
     _count(run, pipeline)
-    run.gaps, run.readings = repetition.gaps, repetition.played.readings
+    breaks = [words for file in run.files if (words := break_of(file))]
+    run.gaps, run.readings = repetition.gaps + breaks, repetition.played.readings
     for name, found in parts.items():
         rows = np.concatenate([joints[name].points, *found])
         rows = rows[np.isfinite(rows[:, 2])]

@@ -1,7 +1,8 @@
 // Where the data come from: every driver's state, rates and errors, and what each joint lost on the way, by cause.
 
+import { element, mark, write } from "./elements.js";
 import * as format from "./format.js";
-import { element, EventLog, mark, write } from "./page.js";
+import { EventLog } from "./page.js";
 import { rate } from "./robot.js";
 import { readable } from "./words.js";
 
@@ -54,7 +55,8 @@ export class AcquisitionView {
       ["joint", ""], ["samples/s", "rows that reached the estimator"], ["updates/s", ""], ["lost", "samples lost, late or unusable, by cause"],
       ["share", "of all samples"], ["frame to update", "from the arrival of the newest frame to this update"], ["skew", "how late each channel is: taken off before samples are built, as configured"],
     ], "No joint yet.");
-    this.processes = new Table("Processes", [["process", ""], ["state", ""], ["restarts", ""], ["last cause", ""]], "No process has reported yet.", "states");
+    this.processes = new Table("Processes", [["process", ""], ["state", ""],
+      ["last sign of life", "and, in small, after how much silence it is ended and started anew"], ["restarts", ""], ["last cause", ""]], "No process has reported yet.", "states");
     this.recorder = element("p", { class: "recorder" });
     this.events = new EventLog(12, true);
     const part = (title, hint, ...nodes) => element("article", { class: "panel part" },
@@ -90,7 +92,8 @@ export class AcquisitionView {
       ]];
     }));
     this.processes.update(Object.entries(robot.processes).map(([name, process]) =>
-      [name, process.up ? "good" : "bad", [name, process.up ? "running" : "stopped", format.count(process.restarts), process.cause || "–"]]));
+      [name, process.up ? "good" : "bad", [name, process.up ? "running" : process.pid ? "hangs" : "stopped",
+        [`${(process.age ?? 0).toFixed(1)} s`, process.deadline ? `of ${process.deadline} s` : ""], format.count(process.restarts), process.cause || "–"]]));
     const { up, cause, file, bytes, lost } = robot.recorder;
     const losses = lost ? ` · ${format.count(lost)} blocks lost` : "";
     const kept = up === undefined ? "Nothing is recorded: the configuration has no [recorder]." : up ? `Recording into ${file}: ${format.bytes(bytes)}${losses}` : `Not recording: ${cause || "waiting for data"}${losses}`;

@@ -1,7 +1,7 @@
 // Curves: torque over velocity or twist, the recent points as a cloud, the fitted law and the baseline's as lines.
 
+import { element, mark, write } from "./elements.js";
 import * as format from "./format.js";
-import { element, mark, write } from "./page.js";
 import { CalmLimits, colour, FONT, numbers, rem, watch } from "./plots.js";
 
 const FADE = 0.25; // of the newest points' strength that the oldest keep
@@ -16,7 +16,7 @@ function ticks(low, high, count) {
 }
 
 // one canvas; law and baseline: [[abscissa …], [torque …]]
-class CurvePlot {
+export class CurvePlot {
   constructor(label) {
     this.node = element("canvas", { class: "curve", role: "img", "aria-label": label });
     watch(this.node);
@@ -44,6 +44,7 @@ class CurvePlot {
     pen.rect(box.left, box.top, box.right - box.left, box.bottom - box.top);
     pen.clip();
     this.cloud(pen, horizontal, vertical, since, unit);
+    if (law && baseline) this.between(pen, law, baseline);
     if (baseline) this.line(pen, baseline, "baseline", 2.4 * unit / 15, [0.5 * unit, 0.35 * unit]);
     if (law) this.line(pen, law, "estimate", 2.2 * unit / 15, []);
     pen.restore();
@@ -96,6 +97,18 @@ class CurvePlot {
       if (horizontal[i] === null || vertical[i] === null) continue;
       pen.fillRect(this.across(horizontal[i]) - size / 2, this.up(vertical[i]) - size / 2, size, size);
     }
+    pen.globalAlpha = 1;
+  }
+
+  // what has changed since the baseline, as an area
+  between(pen, law, baseline) {
+    pen.beginPath();
+    law[0].forEach((x, i) => pen.lineTo(this.across(x), this.up(law[1][i])));
+    for (let i = baseline[0].length - 1; i >= 0; i--) pen.lineTo(this.across(baseline[0][i]), this.up(baseline[1][i]));
+    pen.closePath();
+    pen.fillStyle = colour("baseline");
+    pen.globalAlpha = 0.22;
+    pen.fill();
     pen.globalAlpha = 1;
   }
 

@@ -2,9 +2,12 @@
 
 import { baselineButton } from "./baseline.js";
 import { frictionPanel, torsionPanel } from "./curves.js";
+import { element, mark, write } from "./elements.js";
 import * as format from "./format.js";
-import { element, EventLog, mark, PhasePill, Quantity, write } from "./page.js";
+import { brief } from "./condition.js";
+import { EventLog, PhasePill, Quantity } from "./page.js";
 import { effortLimits, extent, inView, TimePlot } from "./plots.js";
+import { TimeLine } from "./timeline.js";
 import { effort, explain, phase, readable } from "./words.js";
 
 const SYNC = "joint"; // one cursor through all plots
@@ -93,6 +96,9 @@ export class JointView {
     this.pill = new PhasePill();
     this.explanation = element("p", { class: "explanation" });
     this.reasons = element("ul", { class: "reasons" });
+    this.since = element("span", { class: "since" });
+    this.todo = element("p", { class: "todo" });
+    this.line = new TimeLine(1, false);
     this.progress = element("div", { class: "progress" }, element("i"));
     this.progressText = element("span", { class: "progress-text" });
     this.spectrum = element("p", { class: "spectrum", title: "how well the motion tells the parameters apart: largest over smallest singular value of the whitened regressor, columns of length one; 1 is best" });
@@ -136,10 +142,10 @@ export class JointView {
     return element("section", { class: "joint", "aria-label": `Joint ${this.joint.name}` },
       tabs,
       element("header", { class: "head" },
-        element("div", { class: "title" }, element("h1", {}, this.joint.name), this.pill.node),
-        element("div", { class: "health" }, this.explanation, this.reasons,
+        element("div", { class: "title" }, element("h1", {}, this.joint.name), this.pill.node, this.since),
+        element("div", { class: "health" }, this.explanation, this.reasons, this.todo,
           element("div", { class: "startup" }, this.progress, this.progressText), this.spectrum),
-        figures),
+        figures, this.line.node),
       element("div", { class: `grid pictures ${this.curves.length > 1 ? "three" : ""}` }, ...this.curves.map((panel) => panel.node), this.knowledge.node),
       element("h2", {}, "Parameters", element("small", {}, "estimate with its ±1 σ band")),
       this.parameterGrid(),
@@ -185,16 +191,20 @@ export class JointView {
     }, [element("span", { class: "value" }), element("span", { class: "unit" }, `${unit} rms`)]);
   }
 
-  words(robot) {
-    const { joint, figures } = this;
-    this.tabs.forEach(([tab, other]) => mark(tab, "phase", other.phase));
-    this.pill.update(joint.phase);
-    mark(this.node, "phase", joint.phase);
-    write(this.explanation, phase(joint.phase)[1]);
-    if (joint.reasons.join() !== this.told) {
-      this.told = joint.reasons.join();
-      this.reasons.replaceChildren(...joint.reasons.map((reason) => element("li", {}, reason)));
+  words(robot, now) {
+    const { joint, figures } = this, { key, since, todo, lines } = joint.condition;
+    this.tabs.forEach(([tab, other]) => mark(tab, "phase", other.condition.key ?? other.phase));
+    this.pill.update(key);
+    mark(this.node, "phase", key);
+    write(this.explanation, phase(key)[1]);
+    const reasons = key === "drifting" ? [...lines, ...brief(joint.reasons)] : brief(joint.reasons);
+    if (reasons.join() !== this.told) {
+      this.told = reasons.join();
+      this.reasons.replaceChildren(...reasons.map((reason) => element("li", {}, reason)));
     }
+    write(this.since, since ? `since ${format.clock(since)}, ${format.duration(Math.max(1, now - since))}` : "");
+    write(this.todo, todo);
+    this.line.update([joint], robot.events, now);
     const starting = joint.phase === "starting";
     mark(this.progress.parentNode, "on", String(starting));
     this.progress.firstChild.style.width = `${joint.state.progress ?? 0}%`;

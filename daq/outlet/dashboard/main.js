@@ -1,10 +1,10 @@
 // The page: connection, navigation, theme, and the clock that draws the view that is open.
 
 import { AcquisitionView } from "./acquisition.js";
+import { element, mark, write } from "./elements.js";
 import { duration } from "./format.js";
 import { JointView } from "./joint.js";
 import { Overview } from "./overview.js";
-import { element, mark, write } from "./page.js";
 import { Robot } from "./robot.js";
 import { connect } from "./wire.js";
 import { PHASES } from "./words.js";
@@ -51,7 +51,7 @@ function receive(message) {
 
 function header(local) {
   write(place("robot"), robot.name);
-  const counts = Object.keys(PHASES).map((key) => [key, [...robot.joints.values()].filter((joint) => joint.phase === key).length]);
+  const counts = Object.keys(PHASES).map((key) => [key, [...robot.joints.values()].filter((joint) => joint.condition.key === key).length]);
   const words = counts.filter(([, count]) => count).map(([key, count]) => `${count} ${PHASES[key][0].toLowerCase()}`);
   write(place("summary"), robot.joints.size ? `${robot.joints.size} joint${robot.joints.size > 1 ? "s" : ""}: ${words.join(", ")}` : "");
   const age = robot.age(local);
@@ -65,6 +65,7 @@ function header(local) {
   mark(place("connection"), "state", state);
   write(place("connection").lastChild, text);
   mark(document.body, "stale", String(state !== "live"));
+  return state;
 }
 
 function frame() {
@@ -72,8 +73,9 @@ function frame() {
   const local = performance.now();
   if (local - written > WORDS) {
     written = local;
-    header(local);
-    view.words(robot);
+    const now = robot.now(local);
+    robot.judge(now);
+    view.words(robot, now, header(local) !== "live");
   }
   if (local - drawn > 1000 / view.pace) {
     drawn = local;

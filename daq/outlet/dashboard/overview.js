@@ -1,8 +1,11 @@
 // All joints at a glance: one card each, and one for the service itself.
 
+import { element, mark, write } from "./elements.js";
 import * as format from "./format.js";
-import { element, EventLog, mark, meaning, PhasePill, Quantity, write } from "./page.js";
+import { worstFirst, trouble } from "./condition.js";
+import { EventLog, PhasePill, Quantity } from "./page.js";
 import { effortLimits, inView, Sparkline, TimePlot, watch } from "./plots.js";
+import { StatusStrip } from "./status.js";
 import { effort, explain, readable } from "./words.js";
 
 const SHOWN = 6; // parameters on a card; the rest stand on the joint's own page
@@ -26,11 +29,10 @@ class Card {
     this.error = element("b");
     this.residual = element("b");
     this.lost = element("b");
-    this.drift = element("span", { class: "drift" });
     this.node = element("article", { class: "card", "data-joint": joint.name },
       element("header", {}, element("h2", {}, element("a", { href: `#/joint/${encodeURIComponent(joint.name)}` }, joint.name)), this.pill.node),
       element("div", {}, this.meaning, this.progress), table,
-      this.drift, element("p", { class: "caption" }, element("span", {}, `${effort(joint.unit)}, ${joint.unit}`),
+      element("p", { class: "caption" }, element("span", {}, `${effort(joint.unit)}, ${joint.unit}`),
         element("span", { class: "key measured" }, "measured"), element("span", { class: "key predicted" }, "predicted")),
       this.plot.node,
       element("footer", {},
@@ -40,19 +42,16 @@ class Card {
     watch(this.node);
   }
 
-  words() {
-    const { joint } = this;
-    this.pill.update(joint.phase);
-    mark(this.node, "phase", joint.phase);
-    write(this.meaning, meaning(joint));
-    mark(this.progress, "on", String(joint.phase === "starting"));
+  words(now) {
+    const { joint } = this, { key, lines, since } = joint.condition;
+    this.pill.update(key);
+    mark(this.node, "phase", key);
+    write(this.meaning, lines.length ? lines.join("; ") : since ? `for ${format.duration(Math.max(1, now - since))}` : "");
+    mark(this.progress, "on", String(key === "starting"));
     this.progress.firstChild.style.width = `${joint.state.progress ?? 0}%`;
     this.rows.forEach(({ quantity }, i) => quantity.update(joint.estimates.last(joint.valueColumn(i)), joint.estimates.last(joint.deviationColumn(i))));
     write(this.error, format.percent(joint.state.error));
     write(this.residual, `${format.significant(joint.residualRms(5), 2)} ${joint.unit}`);
-    const drifted = (joint.drift.drifted ?? []).map((name) => `${readable(name)} ${format.drift(joint.drifted(name))}`);
-    mark(this.drift, "beyond", String(drifted.length > 0));
-    write(this.drift, drifted.length ? `◆ drift: ${drifted.join(", ")}` : joint.drift.since ? "no drift against the baseline" : "");
     write(this.lost, format.count(format.total(joint.totals.lost)));
   }
 
@@ -80,7 +79,7 @@ class ServiceCard {
     const lines = Object.entries(robot.processes).map(([name, process]) => {
       const driver = robot.drivers[name];
       const up = process.up && (driver ? driver.up : true);
-      const parts = [up ? "running" : process.up ? "no link" : "stopped"];
+      const parts = [up ? "running" : process.up ? "no link" : process.pid ? "hangs" : "stopped"];
       if (process.restarts) parts.push(`${process.restarts} restart${process.restarts > 1 ? "s" : ""}`);
       if (driver) parts.push(`${format.count(driver.readings)} readings`, `${format.count(driver.lost)} lost`);
       if (!up && (driver?.cause || process.cause)) parts.push(driver?.cause || process.cause);
@@ -98,20 +97,29 @@ class ServiceCard {
 
 export class Overview {
   constructor(robot) {
+    this.strip = new StatusStrip([...robot.joints.values()]);
     this.cards = [...robot.joints.values()].map((joint) => new Card(joint));
     this.service = new ServiceCard();
     this.pace = 8; // drawings a second
     this.node = element("section", { class: "overview", "aria-label": "All joints" },
-      element("p", { class: "note" }, "Each card is a joint. Its parameters are identified from the motion itself, all the time; ± is one standard deviation. Open a joint for its plots."),
+      this.strip.node,
       element("div", { class: "cards" }, ...this.cards.map((card) => card.node), this.service.node));
   }
 
-  words(robot) {
-    this.cards.forEach((card) => card.words());
+  words(robot, now, stale) {
+    this.strip.words(robot, now, stale);
+    this.cards.forEach((card) => card.words(now));
     this.service.words(robot);
+    // those that want a look come first, the others keep their places
+    const troubled = worstFirst(robot.joints.values()).filter(trouble);
+    this.cards.forEach((card, i) => { card.node.style.order = trouble(card.joint) ? troubled.indexOf(card.joint) - troubled.length : i; });
+    this.service.node.style.order = this.cards.length;
   }
 
-  draw(start, end) { this.cards.forEach((card) => card.draw(start, end)); }
+  draw(start, end) {
+    this.strip.draw();
+    this.cards.forEach((card) => card.draw(start, end));
+  }
 
   destroy() { this.cards.forEach((card) => card.plot.destroy()); }
 }

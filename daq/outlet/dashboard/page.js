@@ -1,19 +1,8 @@
-// Building and updating elements, and what both views share.
+// What the views share: a phase, a quantity, what happened.
 
+import { element, write } from "./elements.js";
 import * as format from "./format.js";
-import { toneOf } from "./plots.js";
-import { happened, icon, phase, readable } from "./words.js";
-
-export function element(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  node.append(...children);
-  return node;
-}
-
-// Touches the document only when something changed.
-export function write(node, text) { if (node.textContent !== text) node.textContent = text; }
-export function mark(node, name, value) { if (node.dataset[name] !== value) node.dataset[name] = value; }
+import { happened, icon, phase, readable, toneOf } from "./words.js";
 
 export class PhasePill {
   constructor() {
@@ -25,6 +14,7 @@ export class PhasePill {
     if (this.node.dataset.phase === key) return;
     const [word, , shape] = phase(key);
     this.node.dataset.phase = key;
+    this.node.title = phase(key)[1];
     this.text.textContent = word;
     this.node.querySelector("svg")?.remove();
     this.node.prepend(icon(shape));
@@ -49,9 +39,6 @@ export class Quantity {
     write(this.unit, this.suffix);
   }
 }
-
-// What the health line says: reasons in words, else what the phase means.
-export const meaning = (joint) => (joint.reasons.length ? joint.reasons.join("; ") : phase(joint.phase)[1]);
 
 export class EventLog {
   constructor(limit, withJoint) {

@@ -1,6 +1,7 @@
 // Plots over the last seconds: uPlot with axes that stand still, and sparklines.
 
-import { element } from "./page.js";
+import { element } from "./elements.js";
+import { toneOf } from "./words.js";
 
 export const FONT = '"Segoe UI", system-ui, Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif';
 const ROOM = 0.12; // of the range, left free above and below
@@ -51,10 +52,6 @@ export function effortLimits(measured, predicted) {
   const missing = Math.max(0, 0.3 * Math.max(Math.abs(low), Math.abs(high)) - (high - low));
   return [low - missing / 2, high + missing / 2];
 }
-
-// what an event looks like on a time axis: shape and colour both say it
-const TONES = { bad: ["alarm", "faulted", "fault", "stale", "gap"], warn: ["transient", "drift", "refit_rejected", "held"], busy: ["refit_started", "refit", "refit_accepted", "law", "baseline"] };
-export const toneOf = (kind) => Object.keys(TONES).find((tone) => TONES[tone].includes(kind)) ?? "good";
 
 function sign(pen, tone, x, y, size) {
   pen.fillStyle = colour(tone);

@@ -1,5 +1,7 @@
 // What the page knows of the robot: every joint's traces and state, kept up by snapshots and ticks of the same shape.
 
+import { judge } from "./condition.js";
+
 const KEPT = 125; // s of every trace
 const BREAK = { estimates: 1.5, residuals: 0.5, points: 1e9, alarms: 1.5 }; // s without a row after which the line is interrupted
 const EVENTS = 200;
@@ -66,6 +68,8 @@ class Joint {
     this.usual = NaN; // standard deviation of the residual at the start
     this.elastic = false;
     this.history = []; // [Unix s, totals]: for rates
+    this.condition = { rank: 9, word: "", short: "", size: 0, lines: [], todo: "", since: null }; // see condition.js
+    this.seen = null; // Unix s since which the page has seen it in this condition
   }
 
   get phase() { return this.state.phase ?? "waiting"; }
@@ -186,6 +190,11 @@ export class Robot {
   now(local) {
     if (this.newest === null) return Date.now() / 1000;
     return Math.min(local / 1000 + this.offset, this.newest + 1.5);
+  }
+
+  // every joint's condition at this time (Unix s)
+  judge(now) {
+    for (const joint of this.joints.values()) joint.condition = judge(joint, this.events, now);
   }
 
   // s since the newest update

@@ -7,6 +7,8 @@ export const PHASES = {
   transient: ["Transient", "Something changed. The last good values stay until the change is understood.", "wave"],
   held: ["Held", "The joint stands still, so there is nothing to learn; the values stay.", "pause"],
   faulted: ["Faulted", "The values must not be used.", "cross"],
+  drifting: ["Drifting", "The model explains the motion, but a parameter has left its limits around the baseline.", "diamond"],
+  unsure: ["Needs motion", "The model explains the motion, but the motion does not tell every parameter apart.", "dots"],
 };
 
 // what has happened, and what it means for the values
@@ -28,6 +30,10 @@ const EVENTS = {
   moving: "The joint moves again.",
   baseline: "What drift is measured against from here on.",
 };
+
+// what an event looks like on a time axis: shape and colour both say it
+const TONES = { bad: ["alarm", "faulted", "fault", "stale", "gap"], warn: ["transient", "drift", "refit_rejected", "held"], busy: ["refit_started", "refit", "refit_accepted", "law", "baseline"] };
+export const toneOf = (kind) => Object.keys(TONES).find((tone) => TONES[tone].includes(kind)) ?? "good";
 
 // by the first part of a parameter's name; η and rarer ones speak for themselves
 const PARAMETERS = {
@@ -59,6 +65,7 @@ const ICONS = {
   wave: "M2 9c1.5-5 3-5 4 0s2.5 5 4 0 2.5-5 4-1",
   pause: "M5.5 4v8M10.5 4v8",
   cross: "M4 4l8 8M12 4l-8 8",
+  diamond: "M8 2.5l5 5.5-5 5.5L3 8z",
 };
 
 export function icon(name) {

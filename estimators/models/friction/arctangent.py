@@ -27,10 +27,14 @@ class ArctangentSettings(FrictionSettings):
         parameters = (
             coulomb(axis, "Ding 2018 (5), fc"),
             viscous(axis, "Ding 2018 (5), fv"),
-            Parameter("arctangent", axis.effort, -math.inf, math.inf, "Ding 2018 (5), fa"),
+            Parameter(
+                "arctangent", axis.effort, -math.inf, math.inf, "Ding 2018 (5), fa", "friction that settles with speed"
+            ),
         )
-        nonlinear = (Parameter("slope", f"s/{axis.length}", 1.0, 100.0, "Ding 2018 (5), fb"),)
-        return FrictionLaw(parameters, nonlinear, numbers(self.slope), NOTHING, odd=True, kernel=_fill)
+        nonlinear = (
+            Parameter("slope", f"s/{axis.length}", 1.0, 100.0, "Ding 2018 (5), fb", "how soon it has settled"),
+        )
+        return FrictionLaw(parameters, nonlinear, numbers(self.slope), NOTHING, kernel=_fill)
 
 
 @kernel(SIGNATURE)

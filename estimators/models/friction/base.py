@@ -23,6 +23,14 @@ SIGNATURE: Final = "void(f8[:, :, ::1], i8, i8, f8[::1], f8[::1], f8[:, :])"
 
 NOTHING: Final[Floats] = np.zeros(0)
 
+# what motion teaches a coefficient, in words that someone at the robot can act on
+SPEEDS: Final = "faster and slower motion"
+BOTH_WAYS: Final = "motion in both directions"
+REVERSALS: Final = "slow passes through standstill"
+POSITIONS: Final = "a larger range of positions"
+ANGLES: Final = "a larger range of angles"
+LOADS: Final = "different loads"
+
 
 @dataclass(frozen=True, slots=True)
 class FrictionLaw:
@@ -32,23 +40,11 @@ class FrictionLaw:
     nonlinear: tuple[Parameter, ...]  # η
     start: Floats  # (nonlinear,) the η to begin with
     constants: Floats  # known numbers that the kernel wants
-    odd: bool  # every column changes its sign with the velocity, at the same position and load
     kernel: Callable[[Floats, int, int, Floats, Floats, Floats], None]
 
     def fill(self, signals: Floats, position: int, load: int, eta: Floats, columns: Floats) -> None:
         """Write columns (rows, parameters) from signals (rows, channels, SIGNALS) and η (nonlinear,)."""
         self.kernel(signals, position, load, self.constants, eta, columns)
-
-    def moving(self) -> NDArray[np.int64]:
-        """Which columns η moves: found by looking."""
-        speed = np.concatenate([np.geomspace(1e-4, 10.0, 24), -np.geomspace(1e-4, 10.0, 24)])
-        place, load = np.linspace(-2.0, 2.0, 48), np.linspace(5.0, -7.0, 48)
-        base, moved = self.columns(place, speed, load, self.start), np.zeros(len(self.parameters), np.bool_)
-        for k, parameter in enumerate(self.nonlinear):
-            eta = self.start.copy()
-            eta[k] = 0.5 * (eta[k] + (parameter.high if eta[k] < 0.5 * parameter.high else parameter.low))
-            moved |= (self.columns(place, speed, load, eta) != base).any(axis=0)
-        return np.flatnonzero(moved)
 
     def loaded(self) -> bool:
         """Whether a column follows the load: found by looking."""
@@ -86,12 +82,26 @@ class FrictionSettings(BaseSettings):
 
 def viscous(axis: Axis, equation: str) -> Parameter:
     """The coefficient of velocity."""
-    return Parameter("viscous", f"{axis.effort}·s/{axis.length}", 0.0, math.inf, equation)
+    unit, meaning = f"{axis.effort}·s/{axis.length}", "friction that grows with speed"
+    return Parameter("viscous", unit, 0.0, math.inf, equation, meaning, SPEEDS)
 
 
 def coulomb(axis: Axis, equation: str) -> Parameter:
     """The coefficient of the velocity's sign."""
-    return Parameter("coulomb", axis.effort, 0.0, math.inf, equation)
+    meaning = "friction that only depends on direction"
+    return Parameter("coulomb", axis.effort, 0.0, math.inf, equation, meaning, BOTH_WAYS)
+
+
+def offset(axis: Axis, equation: str) -> Parameter:
+    """A constant torque (force) beside the friction."""
+    meaning = "constant part, such as a sensor's bias"
+    return Parameter("offset", axis.effort, -math.inf, math.inf, equation, meaning, BOTH_WAYS)
+
+
+def stiffness(axis: Axis, equation: str) -> Parameter:
+    """The coefficient of position."""
+    unit, meaning = f"{axis.effort}/{axis.length}", "friction that grows with position"
+    return Parameter("stiffness", unit, -math.inf, math.inf, equation, meaning, POSITIONS)
 
 
 def numbers(*values: float) -> NDArray[np.float64]:

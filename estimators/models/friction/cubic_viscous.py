@@ -5,7 +5,7 @@ Beyond the speeds it was identified at it extrapolates badly.
 """
 
 import math
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from estimators.models.friction.base import NOTHING, SIGNATURE, FrictionLaw, Fri
 from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import RATE, SMOOTH_RATE
+
+CURVE: Final = "how friction bends at speed"
 
 
 class CubicViscousSettings(FrictionSettings):
@@ -26,10 +28,10 @@ class CubicViscousSettings(FrictionSettings):
         parameters = (
             coulomb(axis, "Liu 2023 (10), kc"),
             viscous(axis, "Liu 2023 (10), k1"),
-            Parameter("viscous_square", f"{axis.effort}·({rate})²", -math.inf, math.inf, "Liu 2023 (10), k2"),
-            Parameter("viscous_cube", f"{axis.effort}·({rate})³", -math.inf, math.inf, "Liu 2023 (10), k3"),
+            Parameter("viscous_square", f"{axis.effort}·({rate})²", -math.inf, math.inf, "Liu 2023 (10), k2", CURVE),
+            Parameter("viscous_cube", f"{axis.effort}·({rate})³", -math.inf, math.inf, "Liu 2023 (10), k3", CURVE),
         )
-        return FrictionLaw(parameters, (), NOTHING, NOTHING, odd=True, kernel=_fill)
+        return FrictionLaw(parameters, (), NOTHING, NOTHING, kernel=_fill)
 
 
 @kernel(SIGNATURE)

@@ -5,15 +5,26 @@ harmonic drive. With κ = 1 the last two columns are those of gravity about a ho
 """
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import numpy as np
 from pydantic import Field
 
-from estimators.models.friction.base import NOTHING, SIGNATURE, FrictionLaw, FrictionSettings, coulomb, numbers, viscous
+from estimators.models.friction.base import (
+    ANGLES,
+    NOTHING,
+    SIGNATURE,
+    FrictionLaw,
+    FrictionSettings,
+    coulomb,
+    numbers,
+    viscous,
+)
 from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import RATE, SMOOTH, SMOOTH_RATE
+
+WAVE: Final = "friction that comes and goes with the angle"
 
 
 class CyclicSettings(FrictionSettings):
@@ -27,10 +38,10 @@ class CyclicSettings(FrictionSettings):
         parameters = (
             viscous(axis, "da Silva 2007 (4.6), b_out"),
             coulomb(axis, "da Silva 2007 (4.6), b_outC"),
-            Parameter("cyclic_sin", axis.effort, -math.inf, math.inf, "da Silva 2007 (4.6), A1"),
-            Parameter("cyclic_cos", axis.effort, -math.inf, math.inf, "da Silva 2007 (4.6), A2"),
+            Parameter("cyclic_sin", axis.effort, -math.inf, math.inf, "da Silva 2007 (4.6), A1", WAVE, ANGLES),
+            Parameter("cyclic_cos", axis.effort, -math.inf, math.inf, "da Silva 2007 (4.6), A2", WAVE, ANGLES),
         )
-        return FrictionLaw(parameters, (), NOTHING, numbers(self.wave_number), odd=False, kernel=_fill)
+        return FrictionLaw(parameters, (), NOTHING, numbers(self.wave_number), kernel=_fill)
 
 
 @kernel(SIGNATURE)

@@ -20,6 +20,12 @@ from estimators.rows import SMOOTH_RATE
 TERMS = 4  # of each direction
 LOWEST = 0.001  # of λ, rad/s (m/s): as good as none, and above zero, so that λ is searched in ln λ
 
+MEANINGS = (
+    "friction that only depends on direction",
+    "friction that grows with speed",
+    *("how it bends at speed",) * 2,
+)
+
 
 class DirectionalSettings(FrictionSettings):
     """Where the search for the threshold begins, and how wide the reversal is."""
@@ -35,13 +41,19 @@ class DirectionalSettings(FrictionSettings):
         names = ("coulomb", "viscous", "viscous_square", "viscous_cube")
         lows = (0.0, -math.inf, -math.inf, -math.inf)
         parameters = tuple(
-            Parameter(f"{name}_{way}", unit, low, math.inf, f"Liu 2023 (10), {symbol}{sign}")
+            Parameter(f"{name}_{way}", unit, low, math.inf, f"Liu 2023 (10), {symbol}{sign}", f"{meaning}, {way}")
             for way, sign in (("forward", "+"), ("backward", "−"))
-            for name, unit, low, symbol in zip(names, units, lows, ("kc", "k1", "k2", "k3"), strict=True)
+            for name, unit, low, symbol, meaning in zip(
+                names, units, lows, ("kc", "k1", "k2", "k3"), MEANINGS, strict=True
+            )
         )
-        nonlinear = (Parameter("threshold", f"{axis.length}/s", LOWEST, 1.0, "Liu 2023 (9), λ"),)
+        nonlinear = (
+            Parameter(
+                "threshold", f"{axis.length}/s", LOWEST, 1.0, "Liu 2023 (9), λ", "speed at which a direction begins"
+            ),
+        )
         constants = numbers(self.transition)
-        return FrictionLaw(parameters, nonlinear, numbers(self.threshold), constants, odd=False, kernel=_fill)
+        return FrictionLaw(parameters, nonlinear, numbers(self.threshold), constants, kernel=_fill)
 
 
 @kernel(SIGNATURE)

@@ -5,15 +5,28 @@ with |T| for the equivalent normal torque and a part F that needs no load.
 """
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import numpy as np
 from pydantic import Field
 
-from estimators.models.friction.base import NOTHING, SIGNATURE, FrictionLaw, FrictionSettings, coulomb, numbers, viscous
+from estimators.models.friction.base import (
+    LOADS,
+    NOTHING,
+    REVERSALS,
+    SIGNATURE,
+    FrictionLaw,
+    FrictionSettings,
+    coulomb,
+    numbers,
+    viscous,
+)
 from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import RATE, SMOOTH, SMOOTH_RATE
+
+PEAK: Final = "extra friction at low speed"
+FADES: Final = "speed over which the extra friction fades"
 
 
 class LoadDependentSettings(FrictionSettings):
@@ -28,14 +41,30 @@ class LoadDependentSettings(FrictionSettings):
         parameters = (
             viscous(axis, "Guo 2024 (42), c_v"),
             coulomb(axis, "Guo 2024 (42), the part without load"),
-            Parameter("load", "1", 0.0, math.inf, "Guo 2024 (42), µ_c"),
-            Parameter("coulomb_stribeck", axis.effort, -math.inf, math.inf, "Guo 2024 (52), the part without load"),
-            Parameter("load_stribeck", "1", -math.inf, math.inf, "Guo 2024 (52), µ_s − µ_c"),
+            Parameter("load", "1", 0.0, math.inf, "Guo 2024 (42), µ_c", "friction that grows with the load", LOADS),
+            Parameter(
+                "coulomb_stribeck",
+                axis.effort,
+                -math.inf,
+                math.inf,
+                "Guo 2024 (52), the part without load",
+                PEAK,
+                REVERSALS,
+            ),
+            Parameter(
+                "load_stribeck",
+                "1",
+                -math.inf,
+                math.inf,
+                "Guo 2024 (52), µ_s − µ_c",
+                f"{PEAK}, by load",
+                REVERSALS,
+            ),
         )
         if not self.stribeck:
-            return FrictionLaw(parameters[:3], (), NOTHING, NOTHING, odd=True, kernel=_fill)
-        nonlinear = (Parameter("omega_stribeck", f"{axis.length}/s", 0.005, 5.0, "Guo 2024 (52), w_s"),)
-        return FrictionLaw(parameters, nonlinear, numbers(self.omega_stribeck), NOTHING, odd=True, kernel=_fill)
+            return FrictionLaw(parameters[:3], (), NOTHING, NOTHING, kernel=_fill)
+        nonlinear = (Parameter("omega_stribeck", f"{axis.length}/s", 0.005, 5.0, "Guo 2024 (52), w_s", FADES),)
+        return FrictionLaw(parameters, nonlinear, numbers(self.omega_stribeck), NOTHING, kernel=_fill)
 
 
 @kernel(SIGNATURE)

@@ -5,14 +5,21 @@ about the encoder's zero, but without memory of the last reversal. The encoder's
 offset.
 """
 
-import math
 from typing import Literal
 
 import numpy as np
 
-from estimators.models.friction.base import NOTHING, SIGNATURE, FrictionLaw, FrictionSettings, coulomb, viscous
+from estimators.models.friction.base import (
+    NOTHING,
+    SIGNATURE,
+    FrictionLaw,
+    FrictionSettings,
+    coulomb,
+    stiffness,
+    viscous,
+)
 from estimators.numerics.jit import kernel
-from estimators.quantities import Axis, Floats, Parameter
+from estimators.quantities import Axis, Floats
 from estimators.rows import RATE, SMOOTH_RATE, VALUE
 
 
@@ -26,9 +33,9 @@ class PositionDependentSettings(FrictionSettings):
         parameters = (
             viscous(axis, "da Silva 2007 (3.5), b_in"),
             coulomb(axis, "da Silva 2007 (4.6), b_outC"),
-            Parameter("stiffness", f"{axis.effort}/{axis.length}", -math.inf, math.inf, "da Silva 2007 (3.5), b_inD"),
+            stiffness(axis, "da Silva 2007 (3.5), b_inD"),
         )
-        return FrictionLaw(parameters, (), NOTHING, NOTHING, odd=False, kernel=_fill)
+        return FrictionLaw(parameters, (), NOTHING, NOTHING, kernel=_fill)
 
 
 @kernel(SIGNATURE)

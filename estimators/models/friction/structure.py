@@ -1,4 +1,4 @@
-"""estimators/models/friction/structure.py."""
+"""What η does to a friction law's columns, found by looking."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,7 +12,7 @@ from estimators.quantities import Axis, Parameter
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class RefitModel:
     """A joint model as a refit takes it: plain data, built anew in a worker."""
 
     fixed: tuple[Parameter, ...]  # of the columns that η does not move, in the window's order

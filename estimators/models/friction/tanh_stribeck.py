@@ -10,7 +10,16 @@ from typing import Annotated, Final, Literal
 import numpy as np
 from pydantic import Field
 
-from estimators.models.friction.base import SIGNATURE, FrictionLaw, FrictionSettings, numbers, viscous
+from estimators.models.friction.base import (
+    REVERSALS,
+    SIGNATURE,
+    FrictionLaw,
+    FrictionSettings,
+    coulomb,
+    numbers,
+    stiffness,
+    viscous,
+)
 from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import RATE, SMOOTH_RATE, VALUE
@@ -32,23 +41,36 @@ class TanhStribeckSettings(FrictionSettings):
         """The law in the units of this axis."""
         speed = f"{axis.length}/s"
         parameters = (
-            Parameter("coulomb", axis.effort, 0.0, math.inf, "da Silva 2007 (3.5), C1"),
-            Parameter("stribeck", f"{axis.effort}·s/{axis.length}", 0.0, math.inf, "da Silva 2007 (3.5), C2"),
+            coulomb(axis, "da Silva 2007 (3.5), C1"),
+            Parameter(
+                "stribeck",
+                f"{axis.effort}·s/{axis.length}",
+                0.0,
+                math.inf,
+                "da Silva 2007 (3.5), C2",
+                "extra friction at low speed",
+                REVERSALS,
+            ),
             viscous(axis, "da Silva 2007 (3.5), b_in"),
-            Parameter("stiffness", f"{axis.effort}/{axis.length}", -math.inf, math.inf, "da Silva 2007 (3.5), b_inD"),
+            stiffness(axis, "da Silva 2007 (3.5), b_inD"),
         )[: 3 + self.stiffness]
         nonlinear = (
-            Parameter("omega_tanh", speed, 0.005, 0.5, "da Silva 2007 (3.5), ω1"),
-            Parameter("omega_stribeck", speed, 0.02, 1.0, "da Silva 2007 (3.5), ω_s"),
-            Parameter("exponent", "1", 0.5, 2.0, "da Silva 2007 (3.5), δ_s"),
+            Parameter("omega_tanh", speed, 0.005, 0.5, "da Silva 2007 (3.5), ω1", "speed over which friction turns"),
+            Parameter(
+                "omega_stribeck",
+                speed,
+                0.02,
+                1.0,
+                "da Silva 2007 (3.5), ω_s",
+                "speed over which the extra friction fades",
+            ),
+            Parameter("exponent", "1", 0.5, 2.0, "da Silva 2007 (3.5), δ_s", "how abruptly the extra friction fades"),
         )
         omegas = (self.omega_tanh, self.omega_stribeck)
         if self.exponent == "searched":
-            return FrictionLaw(
-                parameters, nonlinear, numbers(*omegas, 1.0), numbers(0.0), odd=not self.stiffness, kernel=_fill
-            )
+            return FrictionLaw(parameters, nonlinear, numbers(*omegas, 1.0), numbers(0.0), kernel=_fill)
         fixed = numbers(self.exponent)
-        return FrictionLaw(parameters, nonlinear[:2], numbers(*omegas), fixed, odd=not self.stiffness, kernel=_fill)
+        return FrictionLaw(parameters, nonlinear[:2], numbers(*omegas), fixed, kernel=_fill)
 
     def alternatives(self) -> tuple[FrictionSettings, ...]:
         """The other usual exponents."""

@@ -3,7 +3,7 @@
 Reference: Janot, Gautier, Brunot, "Data set and reference models of EMPS", 2019, inverse dynamic model.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -26,7 +26,11 @@ class ViscousCoulombSettings(FrictionSettings):
         """The law in the units of this axis."""
         parameters = (viscous(axis, "EMPS IDM, Fv"),) * self.viscous + (coulomb(axis, "EMPS IDM, Fc"),) * self.coulomb
         constants = numbers(self.viscous, self.coulomb, self.transition)
-        return FrictionLaw(parameters, (), NOTHING, constants, odd=True, kernel=_fill)
+        return FrictionLaw(parameters, (), NOTHING, constants, kernel=_fill)
+
+    def fixed(self, axis: Axis) -> dict[str, Any]:
+        """A sign is not named: a baseline of when there was nothing else means that."""
+        return {key: value for key, value in super().fixed(axis).items() if key != "transition" or value}
 
 
 @kernel(SIGNATURE)

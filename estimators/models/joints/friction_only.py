@@ -4,23 +4,22 @@ Reference: da Silva, de Souza, Schäfer 2007, Case 2, y = T_d,in of (3.5). The t
 (then J = 0 and nothing is subtracted), or it is what a motor gives and a joint torque sensor no longer sees.
 """
 
-import math
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from estimators.models.base import Constant, FrictionPlace, JointModel, SpringPlace
+from estimators.models.base import Constant, Model, ModelSettings, NonlinearPlace, SpringPlace
 from estimators.models.friction import AnyFriction
+from estimators.models.friction.base import offset
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats, Parameter
-from estimators.quantities import Settings as BaseSettings
 from estimators.rows import SECOND, VALUE, Rows
 
 POSITION, EFFORT, JOINT = range(3)  # channels
 
 
-class FrictionOnlySettings(BaseSettings):
+class FrictionOnlySettings(ModelSettings):
     """Which law, and what stands between the measured torque and the friction."""
 
     kind: Literal["friction"] = "friction"
@@ -39,16 +38,7 @@ class FrictionOnlySettings(BaseSettings):
             )
         return self
 
-    def roles(self) -> tuple[str, ...]:
-        """The channels a joint must have."""
-        effort = "torque" if self.axis is Axis.ROTARY else "force"
-        return ("position", effort) + (f"joint_{effort}",) * self.joint_torque
-
-    def unit(self) -> str:
-        """Of the residual."""
-        return self.axis.effort
-
-    def build(self) -> JointModel:
+    def build(self) -> Model:
         """The model."""
         return FrictionOnly(self)
 
@@ -58,18 +48,24 @@ class FrictionOnly:
 
     def __init__(self, settings: FrictionOnlySettings) -> None:
         axis = settings.axis
-        self.channels = settings.roles()
+        effort = "torque" if axis is Axis.ROTARY else "force"
+        self.channels = ("position", effort) + (f"joint_{effort}",) * settings.joint_torque
         self.outputs: tuple[str, ...] = (axis.effort,)
         self._law = settings.friction.law(axis)
         self.nonlinear = self._law.nonlinear
         self.start = self._law.start
-        offset = Parameter("offset", axis.effort, -math.inf, math.inf, "irj-joint design §1, d1")
-        self.parameters: tuple[Parameter, ...] = self._law.parameters + (offset,) * settings.offset
+        self.parameters: tuple[Parameter, ...] = (
+            self._law.parameters + (offset(axis, "irj-joint design §1, d1"),) * settings.offset
+        )
         self._inertia, self._joint = settings.inertia, settings.joint_torque
         place = tuple(range(len(self._law.parameters)))
         self._load = JOINT if settings.joint_torque else EFFORT
-        self.friction = FrictionPlace(settings.friction, axis, POSITION, self._load, (1.0, 1.0), 0, place, 1.0)
-        self.spring: SpringPlace | None = None
+        self.blocks: tuple[NonlinearPlace, ...] = (
+            NonlinearPlace(settings.friction, axis, POSITION, self._load, (1.0, 1.0), 0, place, 1.0),
+        )
+        self.springs: tuple[SpringPlace, ...] = ()
+        self.joints: tuple[int, ...] = (POSITION,)
+        self.owners: tuple[int, ...] = (0,)
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ and y at the full rate."""

@@ -5,25 +5,26 @@ Reference: Janot, Gautier, Brunot, "Data set and reference models of EMPS", 2019
 """
 
 import math
-from typing import Literal, Self
+from typing import Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from estimators.models.base import Constant, FrictionPlace, JointModel, SpringPlace
+from estimators.models.base import Constant, Model, ModelSettings, NonlinearPlace, SpringPlace
 from estimators.models.friction import AnyFriction
+from estimators.models.friction.base import ANGLES, offset
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats, Parameter
-from estimators.quantities import Settings as BaseSettings
 from estimators.rows import SECOND, SMOOTH, VALUE, Rows
 
 POSITION, EFFORT, LOAD = range(3)  # channels
 INERTIA, OFFSET, SIN, COS = range(4)  # where the index of each term's column stands
+WEIGHT_MEANS: Final = "torque of the weight, by angle"
 
 
-class RigidSettings(BaseSettings):
+class RigidSettings(ModelSettings):
     """Which terms the joint has, and whether it turns or slides."""
 
     kind: Literal["rigid"] = "rigid"
@@ -52,15 +53,7 @@ class RigidSettings(BaseSettings):
             )
         return self
 
-    def roles(self) -> tuple[str, ...]:
-        """The channels a joint must have."""
-        return ("position", "torque" if self.axis is Axis.ROTARY else "force") + ("load",) * self.load
-
-    def unit(self) -> str:
-        """Of the residual."""
-        return self.axis.effort
-
-    def build(self) -> JointModel:
+    def build(self) -> Model:
         """The model."""
         return Rigid(self)
 
@@ -70,28 +63,32 @@ class Rigid:
 
     def __init__(self, settings: RigidSettings) -> None:
         axis = settings.axis
-        self.channels = settings.roles()
+        self.channels = ("position", "torque" if axis is Axis.ROTARY else "force") + ("load",) * settings.load
         self.outputs: tuple[str, ...] = (axis.effort,)
         self._law = settings.friction.law(axis)
         self.nonlinear = self._law.nonlinear
         self.start = self._law.start
-        inertia, offset, sine, cosine = _terms(axis)
+        inertia, constant, sine, cosine = _terms(axis)
         self.parameters: tuple[Parameter, ...] = (
             (inertia,) * settings.inertia
             + self._law.parameters
-            + (offset,) * settings.offset
+            + (constant,) * settings.offset
             + (sine,) * settings.gravity_sin
             + (cosine,) * settings.gravity_cos
         )
         names = [parameter.name for parameter in self.parameters]
-        own = (inertia.name, offset.name, sine.name, cosine.name)
+        own = (inertia.name, constant.name, sine.name, cosine.name)
         self._columns = np.array([names.index(name) if name in names else -1 for name in own], np.int64)
         first = int(settings.inertia)
         self._friction = slice(first, first + len(self._law.parameters))
         place = tuple(range(len(self.parameters))[self._friction])
         self._load = LOAD if settings.load else EFFORT
-        self.friction = FrictionPlace(settings.friction, axis, POSITION, self._load, (1.0, 1.0), 0, place, 1.0)
-        self.spring: SpringPlace | None = None
+        self.blocks: tuple[NonlinearPlace, ...] = (
+            NonlinearPlace(settings.friction, axis, POSITION, self._load, (1.0, 1.0), 0, place, 1.0),
+        )
+        self.springs: tuple[SpringPlace, ...] = ()
+        self.joints: tuple[int, ...] = (POSITION,)
+        self.owners: tuple[int, ...] = (0,)
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ and y = measured torque (force) at the full rate."""
@@ -106,10 +103,18 @@ class Rigid:
 def _terms(axis: Axis) -> tuple[Parameter, ...]:
     effort = axis.effort
     return (
-        Parameter("inertia" if axis is Axis.ROTARY else "mass", axis.inertia, 0.0, math.inf, "EMPS IDM, M"),
-        Parameter("offset", effort, -math.inf, math.inf, "EMPS IDM, offset"),
-        Parameter("gravity_sin", effort, -math.inf, math.inf, "da Silva 2007 (4.6), A1"),
-        Parameter("gravity_cos", effort, -math.inf, math.inf, "da Silva 2007 (4.6), A2"),
+        Parameter(
+            "inertia" if axis is Axis.ROTARY else "mass",
+            axis.inertia,
+            0.0,
+            math.inf,
+            "EMPS IDM, M",
+            "resistance to acceleration",
+            "stronger accelerations",
+        ),
+        offset(axis, "EMPS IDM, offset"),
+        Parameter("gravity_sin", effort, -math.inf, math.inf, "da Silva 2007 (4.6), A1", WEIGHT_MEANS, ANGLES),
+        Parameter("gravity_cos", effort, -math.inf, math.inf, "da Silva 2007 (4.6), A2", WEIGHT_MEANS, ANGLES),
     )
 
 

@@ -18,20 +18,20 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from estimators.models.base import Constant, FrictionPlace, JointModel, SpringPlace
+from estimators.models.base import Constant, Model, ModelSettings, NonlinearPlace, SpringPlace
 from estimators.models.friction import AnyFriction
+from estimators.models.friction.base import POSITIONS, offset
 from estimators.models.friction.cyclic import CyclicSettings
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats, Parameter
-from estimators.quantities import Settings as BaseSettings
 from estimators.rows import LOAD, SECOND, SMOOTH, SMOOTH_RATE, VALUE, Rows
 
 MOTOR, LINK, EFFORT, JOINT = range(4)  # channels
 K1, K2 = 0, 1  # columns
 
 
-class TwoMassSettings(BaseSettings):
+class TwoMassSettings(ModelSettings):
     """What is known of the joint; everything else is identified."""
 
     kind: Literal["two_mass"] = "two_mass"
@@ -40,7 +40,7 @@ class TwoMassSettings(BaseSettings):
     gravity: Annotated[float, Field(allow_inf_nan=False)] = 0.0  # T_g, N·m, signed, θ_out from the upright
     link_torque: Literal["inertial", "measured"] = "inertial"  # either form of the second row
     spring_torque: bool = False  # joint_torque is measured before the link's friction: a third row
-    gear: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0  # N + 1 where the motor's channels are motor-side
+    gear: Annotated[float, Field(gt=0, le=1e6)] = 1.0  # N + 1 where the motor's channels are motor-side
     motor_friction: AnyFriction = TanhStribeckSettings(stiffness=True)
     link_friction: AnyFriction = CyclicSettings()
     offsets: bool = True  # d1, d2, d3: torque offsets, and the encoders' zero
@@ -64,16 +64,7 @@ class TwoMassSettings(BaseSettings):
             raise ValueError('expected one joint torque: spring_torque, or link_torque = "measured"')
         return self
 
-    def roles(self) -> tuple[str, ...]:
-        """The channels a joint must have; position and torque are the motor's."""
-        sensor = self.spring_torque or self.link_torque == "measured"
-        return ("position", "link_position", "torque") + ("joint_torque",) * sensor
-
-    def unit(self) -> str:
-        """Of the residual."""
-        return Axis.ROTARY.effort
-
-    def build(self) -> JointModel:
+    def build(self) -> Model:
         """The model."""
         return TwoMass(self)
 
@@ -83,18 +74,18 @@ class TwoMass:
 
     def __init__(self, settings: TwoMassSettings) -> None:
         axis = Axis.ROTARY
-        self.channels = settings.roles()
+        sensor = settings.spring_torque or settings.link_torque == "measured"
+        self.channels = ("position", "link_position", "torque") + ("joint_torque",) * sensor
         rows = ("motor", "link", "spring")[: 2 + settings.spring_torque]
         self.outputs: tuple[str, ...] = (axis.effort,) * len(rows)
         self._motor, self._link = settings.motor_friction.law(axis), settings.link_friction.law(axis)
         self.nonlinear, self.start = self._motor.nonlinear, self._motor.start
         self.parameters: tuple[Parameter, ...] = (
-            Parameter("stiffness", "N·m/rad", 0.0, math.inf, "da Silva 2007 (4.6), k1"),
-            Parameter("stiffness_cubic", "N·m/rad³", -math.inf, math.inf, "da Silva 2007 (4.6), k2"),
-            *(parameter._replace(name=f"motor_{parameter.name}") for parameter in self._motor.parameters),
-            *(parameter._replace(name=f"link_{parameter.name}") for parameter in self._link.parameters),
+            *_spring(),
+            *(_of("motor", parameter) for parameter in self._motor.parameters),
+            *(_of("link", parameter) for parameter in self._link.parameters),
             *(
-                Parameter(f"{side}_offset", axis.effort, -math.inf, math.inf, f"irj-joint design §1, d{number}")
+                _of(side, offset(axis, f"irj-joint design §1, d{number}"))
                 for number, side in enumerate(rows, 1)
                 if settings.offsets
             ),
@@ -109,9 +100,16 @@ class TwoMass:
         self._known = np.array([inertia, settings.inertia_link, settings.gravity, settings.stick])
         place = tuple(range(K2 + 1, first))
         scale = (1.0 / settings.gear, settings.gear)
-        self.friction = FrictionPlace(settings.motor_friction, axis, MOTOR, EFFORT, scale, 0, place, -1.0)
+        self.blocks: tuple[NonlinearPlace, ...] = (
+            NonlinearPlace(settings.motor_friction, axis, MOTOR, EFFORT, scale, 0, place, -1.0),
+        )
         self._signs = (-1.0, 1.0, 1.0)[: len(rows)]
-        self.spring: SpringPlace | None = SpringPlace(self._signs, 1, (K1, K2))
+        last = self._link_columns.stop
+        self.springs: tuple[SpringPlace, ...] = (
+            SpringPlace(self._signs, 1, (K1, K2), (last, last + 1) if settings.offsets else None),
+        )
+        self.joints: tuple[int, ...] = (MOTOR,)
+        self.owners: tuple[int, ...] = (0,) * len(rows)
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ (rows, outputs, parameters) and y (rows, outputs) at the full rate."""
@@ -127,7 +125,7 @@ class TwoMass:
     def constants(self, rows: Rows, taps: Floats, theta: Floats) -> tuple[Constant, ...]:
         """Scales, inertias, and the link encoder's zero and delay: these show where the spring is not linear."""
         phi, y = rows.phi, rows.y
-        torque = rows.samples[:, LOAD] @ taps
+        torque = rows.samples[:, 0, LOAD] @ taps
         motor, link, sensed = (np.zeros(y.shape) for _ in range(3))
         motor[:, 0], link[:, 1], sensed[:, 2:] = torque, y[:, 1], y[:, 2:]
         sine = [i for i, parameter in enumerate(self.parameters) if parameter.name == "link_cyclic_sin"]
@@ -147,6 +145,34 @@ class TwoMass:
             *(Constant("the scale of joint_torque", "", sensed) for _ in self.outputs[2:]),
             *(Constant("the delay of link_position against position", "s", late) for _ in viscous[:1]),
         )
+
+
+def _spring() -> tuple[Parameter, Parameter]:
+    return (
+        Parameter(
+            "stiffness",
+            "N·m/rad",
+            0.0,
+            math.inf,
+            "da Silva 2007 (4.6), k1",
+            "torque per twist of the gear",
+            POSITIONS,
+        ),
+        Parameter(
+            "stiffness_cubic",
+            "N·m/rad³",
+            -math.inf,
+            math.inf,
+            "da Silva 2007 (4.6), k2",
+            "how much stiffer the gear becomes with twist",
+            "larger torque peaks",
+        ),
+    )
+
+
+def _of(side: str, parameter: Parameter) -> Parameter:
+    """A parameter of the motor's, the link's or the spring's row."""
+    return parameter._replace(name=f"{side}_{parameter.name}", meaning=f"{parameter.meaning}, on the {side}'s side")
 
 
 @kernel("void(f8[:, :, ::1], f8[::1], b1, b1, i8, f8[:, :, ::1], f8[:, ::1])")

@@ -48,6 +48,8 @@ class IdentifiedRobot:
     physical: Floats  # (n, 10) nearly as good, every link a body that can be
     loading: Floats  # (n, 10) of the rigid body whose torque loads friction that follows the load
     source: dict[str, Any]  # files, rows, errors in %
+    peaks: Floats | None = None  # (n,) the largest residual of teaching under the live low-pass, N·m (N)
+    deviations: Floats | None = None  # (n,) its root mean square
 
     def model(self) -> WholeRobot:
         """The columns that θ belongs to."""
@@ -115,6 +117,8 @@ class IdentifiedRobot:
             "correlation": float(self.correlation[i]),
             "speed_seen": float(self.speed[i]),
             "position_seen": [float(self.lower[i]), float(self.upper[i])],
+            **({} if self.peaks is None else {"residual_peak": float(self.peaks[i])}),
+            **({} if self.deviations is None else {"residual_rms": float(self.deviations[i])}),
         } | ({"counterbalance": spring.model_dump(mode="json")} if spring is not None else {})
 
 
@@ -183,6 +187,7 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
         _table(joints, "physical", 10),
         _table(joints, "loading", 10),
         dict(document["learnt_from"]),
+        *(_column(joints, key) if _all_have(joints, key) else None for key in ("residual_peak", "residual_rms")),
     )
     if not all(np.isfinite(one).all() for one in (*vectors.values(), *squares.values(), found.parameters)):
         raise ModelError("found a parameter that is not finite")
@@ -191,6 +196,10 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
 
 def _table(joints: Mapping[str, Any], key: str, columns: int) -> Floats:
     return np.array([one[key] for one in joints.values()], np.float64).reshape(len(joints), columns)
+
+
+def _all_have(joints: Mapping[str, Any], key: str) -> bool:
+    return all(key in one for one in joints.values())
 
 
 def _column(joints: Mapping[str, Any], key: str) -> Floats:

@@ -17,6 +17,7 @@ from estimators.models.robots.tree import PARAMETERS
 from estimators.quantities import Axis, Floats
 
 MOVING = {"revolute": Axis.ROTARY, "continuous": Axis.ROTARY, "prismatic": Axis.PRISMATIC}
+REFUSED = {"floating": Axis.ROTARY, "planar": Axis.ROTARY}  # walked on, so that what hangs on them is judged too
 TRIANGLE = 1e-3  # of the largest, by which a principal inertia may exceed the sum of the others
 
 
@@ -114,7 +115,7 @@ class _Reader:
         for end in ends:
             if end not in self._bodies:
                 self.problems.append(f'joint "{name}": found no link "{end}"')
-        if kind in ("floating", "planar"):
+        if kind in REFUSED:
             self.problems.append(f'joint "{name}": found a {kind} joint, expected revolute, prismatic or fixed')
         elif kind not in MOVING and kind != "fixed":
             self.problems.append(f'joint "{name}": found the unknown type "{kind}"')
@@ -142,10 +143,10 @@ class _Reader:
         for name, kind, child, placement, element in self._children.get(link, ()):
             if child not in self._bodies:
                 continue
-            if kind not in MOVING:
+            if kind not in MOVING | REFUSED:
                 self._walk(child, number, at @ placement)
                 continue
-            self._joints.append(self._joint(name, MOVING[kind], number, at @ placement, element))
+            self._joints.append(self._joint(name, (MOVING | REFUSED)[kind], number, at @ placement, element))
             self._parameters.append(np.zeros(PARAMETERS))
             self._given.append(False)
             self._links.append(child)

@@ -5,6 +5,7 @@ b: base parameters of the links; φ, joint by joint: the coefficients of its fri
 """
 
 import math
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import FrictionLaw
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
-from estimators.models.robots.base_parameters import base_projection, meaning
+from estimators.models.robots.base_parameters import base_projection, meaning, standard_name
 from estimators.models.robots.description import Robot
 from estimators.models.robots.inertia import floored, metric
 from estimators.models.robots.newton_euler import WRENCH, newton_euler
@@ -55,9 +56,11 @@ class WholeRobot:
             *(f"b{i + 1}" for i in range(self.base)),
             *(term.name for term in self.terms),
         )
+        kept = (standard_name(int(column), robot.names) for column in self.projection.columns)
+        self.short = (*kept, *self.names[self.base :])  # a base parameter as the standard one that leads it
         self.meanings = (*meaning(self.projection, robot.names), *self.names[self.base :])
 
-    @property
+    @cached_property
     def loaded(self) -> bool:
         """Whether a friction law follows the rigid body's torque."""
         return any(law.loaded() for law in self._friction)

@@ -1,126 +1,91 @@
-"""Normal mode without an alarm: refits are confirmed, slow drift of η is looked for; design S lives here alone."""
+"""Normal mode without an alarm: refits are confirmed, η becomes more certain, slow drift of η is looked for."""
 
-import math
-from functools import partial
-from typing import Final
+from collections.abc import Iterator
+from typing import ClassVar, Final
 
 import numpy as np
 
-from estimators.online.monitor.refits import DRIFT_EVERY
-from estimators.online.phases import LOOK_BACK
-from estimators.online.start.searched import Starting
-from estimators.recursive import state as at
-from estimators.recursive.prior import nothing
+from estimators.online.monitor.base import (
+    BENT,
+    SIGNIFICANT,
+    Before,
+    Decision,
+    Evidence,
+    Look,
+    Moment,
+    Purpose,
+    Search,
+    Sharpen,
+    Wait,
+)
+from estimators.online.monitor.change import Change
 from estimators.refit.acceptance import CERTAIN, delta
-from estimators.window.motion_period import motion_period
-from estimators.window.score_test import Explanation
 
-SIGNIFICANT: Final = 4.0  # σ
-BENT: Final = 20.0  # χ² that another η must promise for η to have moved …
+EVERY: Final = 1.0  # s
 MOVED: Final = 0.03  # of ln η: less is not worth a search
-SIMPLE_EVERY: Final = 0.25  # s
-REST_BLOCKS: Final = 10  # blocks that are looked at together while the joint rests
 LONGER: Final = 1.5  # times the rows that η rests on, when it is worth a step over all of them
-HOLD: Final = 1.05  # motion periods that design S waits
 
 
-class Watching(Starting):
-    """The normal phase of monitor.py."""
+class DriftWatch:
+    """Every second one look at the last motion period; twice significant, η is searched."""
 
-    def _due_in(self) -> int:
-        if self._pending is not None or self._monitor.design == "simple":
-            return 0
-        wait, room = self._decision() - self._history.total, self._block - self._filled
-        if self._gate.resting:
-            wait = max(wait, REST_BLOCKS * self._block)
-        return room + max(0, -((room - wait) // self._block)) * self._block
+    WORKING: ClassVar[frozenset[str]] = frozenset({"due", "drifts"})
 
-    def _decision(self) -> int:
-        return self._due if self._confirm is None else min(self._due, self._confirm)
+    def __init__(self, change: Change) -> None:
+        self._change = change
+        self.due = 0  # number of the row of the next look
+        self.drifts = 0  # significant steps in a row
 
-    def _watch(self) -> None:
-        now = self._history.total
-        if self._pending is not None:
+    @property
+    def next(self) -> int:
+        """Number of the row at which there is something to decide."""
+        confirm = self._change.confirm
+        return self.due if confirm is None else min(self.due, confirm)
+
+    def put_off(self, now: int, row: float) -> None:
+        """Look again in a second."""
+        self.due = now + round(EVERY / row)
+
+    def looks(self, moment: Moment) -> Iterator[Look | Decision]:
+        """What is due by now, one after the other."""
+        change, now = self._change, moment.now
+        if moment.searching:
             return
-        if not self._cycle and self._monitor.period is None and now >= self._due:
-            rows = self._history.since(now - round(LOOK_BACK / self._period))
-            self._find_cycle(motion_period(rows.y[:, 0]))
-        if self._confirm is not None and now >= self._confirm:
-            self._confirm = None
-            first = max(self._onset, now - 2 * self._span())
-            self._search("confirmation", first, self._history.since(first), self.rls.noise, self._around())
+        if change.confirm is not None and now >= change.confirm:
+            change.confirm = None
+            yield Search("confirmation", max(change.onset, now - 2 * moment.span), Before.NOW)
             return
-        if now >= self._due:
-            self._due = now + round(DRIFT_EVERY / self._period)
-            if self._confirm is None:
-                self._sharpen(now)
-            self._drift(now)
-
-    def _simple(self) -> None:
-        """Design S: least squares over the last period, η frozen, off by more than δ for more than a period."""
-        now, every = self._history.total, max(self._block, round(SIMPLE_EVERY / self._period))
-        if self._pending is not None or now % every >= self._block:
+        if now < self.due:
             return
-        first = now - self._span()
-        explained = self._explain(first, nothing(self.rls.p))
-        if explained.variance <= delta(self._usual, explained.signal):
-            self._above = None
-        elif self._above is None:
-            self._above = now
-        elif now - self._above > HOLD * self._span():
-            self._above = None
-            self._search("change", first, self._history.since(first), self.rls.noise, nothing(self.rls.p))
+        self.put_off(now, moment.row)
+        first = max(change.onset, now - moment.capacity)
+        if change.confirm is None and now - first >= LONGER * moment.basis and not moment.suspicious:
+            yield Look(Purpose.SHARPEN, first, Before.NOTHING)
+        first = max(change.onset, now - moment.span)
+        if now - first >= 0.5 * moment.span:
+            yield Look(Purpose.DRIFT, first, Before.NOW)
 
-    def _sharpen(self, now: int) -> None:
+    def review(self, evidence: Evidence) -> Decision:
+        """What a window says that it wanted to be shown."""
+        return self._sharpen(evidence) if evidence.purpose is Purpose.SHARPEN else self._drift(evidence)
+
+    def _sharpen(self, evidence: Evidence) -> Decision:
         """One Gauss–Newton step of η over all rows since it holds, once they are many more than it was found from.
 
-        No search: the minimum is known, its place becomes more certain. θ moves along with η, dθ/ds = −(ΦᵀΦ)⁻¹ΦᵀT.
+        No search: the minimum is known, its place becomes more certain.
         """
-        first = max(self._onset, now - self._history.capacity)
-        if now - first < LONGER * self._basis or self.rls.state[at.CUSUM] > 0.0:  # an alarm may be on its way
-            return
-        explained = self._explain(first, nothing(self.rls.p))
-        noise = self._overlap * max(self._usual, explained.variance)
-        sigma = explained.sigma * math.sqrt(noise)
-        moved = np.abs(explained.step) > SIGNIFICANT * np.hypot(sigma, self._sigma)
-        if moved.any() or explained.variance > delta(self._usual, explained.signal):
-            return
-        p = self.rls.p
-        free = explained.inverse[p:, p:]
-        self.rls.theta += explained.inverse[:p, p:] @ np.linalg.solve(free, explained.step)
-        self.eta = self._shape.shift(self.eta, explained.step)
-        self._sigma, self._uncertain, self._basis = sigma, noise * free, now - first
-        self._snapshot[:], self._seen = self.rls.state, now
-        self._history.outdate(now, partial(self._shape.refill, eta=self.eta))
-        self._inflate(explained)
-        words = ", ".join(
-            f"{parameter.name} {value:.4g} {parameter.unit} ± {100 * one:.1g} %"
-            for parameter, value, one in zip(self._shape.nonlinear, self.eta, sigma, strict=True)
-        )
-        self._say("sharpened", f"over {self._ago(first)} s of motion: {words}", self._since(first))
+        moved = np.abs(evidence.step) > SIGNIFICANT * np.hypot(evidence.sigma, evidence.known)
+        if moved.any() or evidence.variance > delta(evidence.usual, evidence.signal):
+            return Wait()
+        return Sharpen()
 
-    def _drift(self, now: int) -> None:
-        first = max(self._onset, now - self._span())
-        if now - first < 0.5 * self._span():
-            return
-        explained = self._explain(first, self._around())
-        noise = self._overlap * max(self._usual, explained.variance)
-        sigma = np.hypot(explained.sigma * math.sqrt(noise), self._sigma)
-        quiet = explained.variance <= delta(self._usual, explained.signal) or self._gain(explained, noise) > BENT
-        bent = (np.abs(explained.step) > SIGNIFICANT * sigma) & (np.abs(explained.step) > MOVED) & (sigma <= CERTAIN)
-        self._drifts = self._drifts + 1 if quiet and bent.any() else 0
-        if self._drifts < 2:
-            return
-        self._drifts = 0
-        words = ", ".join(
-            f"{parameter.name} {100 * step:+.1f} %"
-            for parameter, step, bends in zip(self._shape.nonlinear, explained.step, bent, strict=True)
-            if bends
-        )
-        self._say("drift", f"over {self._ago(first)} s of motion: {words}", self._since(first))
-        self._search("drift", first, self._history.since(first), self.rls.noise, self._around())
-
-    def _gain(self, explained: Explanation, noise: float) -> float:
-        """χ² of the step that explains a window better than η in force does, which is not known exactly either."""
-        free = explained.inverse[self.rls.p :, self.rls.p :]
-        return float(explained.step @ np.linalg.solve(noise * free + self._uncertain, explained.step))
+    def _drift(self, evidence: Evidence) -> Decision:
+        sigma = np.hypot(evidence.sigma, evidence.known)
+        quiet = evidence.variance <= delta(evidence.usual, evidence.signal) or evidence.gain > BENT
+        size = np.abs(evidence.step)
+        bent = (size > SIGNIFICANT * sigma) & (size > MOVED) & (sigma <= CERTAIN)
+        self.drifts = self.drifts + 1 if quiet and bent.any() else 0
+        if self.drifts < 2:
+            return Wait()
+        self.drifts = 0
+        return Search("drift", evidence.first, Before.NOW, tuple(np.flatnonzero(bent).tolist()))

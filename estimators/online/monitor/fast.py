@@ -1,7 +1,7 @@
-"""Normal mode of a joint with nonlinear parameters η: alarms are followed up, η is searched anew only when it moved.
+"""The monitor of a model with nonlinear parameters η: alarms are followed up, η is searched anew only when it moved.
 
-    alarm      CUSUM on the squared prediction error (alarm.py); the change began about where the CUSUM was last zero,
-               at the row that its likelihood says (onset.py)
+    alarm      CUSUM on the squared prediction error (cusum.py); the change began about where the CUSUM was last zero,
+               at the row that its likelihood says (change_point.py)
     transient  the last good values are published, flagged, while a window grows from there until it is covered: the
                predicted deviations of η and of the torque in it are good enough to tell a change of η from one of θ
     verdict    with η frozen, least squares explain the window, and no other η would explain more: θ has changed (or
@@ -14,163 +14,132 @@ with a refit executor that works inline, results do not depend on how rows are c
 """
 
 import math
-from typing import Final
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Final
 
-import numpy as np
-
-from estimators.base import Phase
-from estimators.online.monitor.drift import Watching
-from estimators.online.monitor.refits import Pending
-from estimators.recursive import state as at
-from estimators.recursive.forgetting import ONSET
-from estimators.recursive.prior import Prior, nothing
-from estimators.refit.acceptance import CERTAIN, delta, implausible
-from estimators.refit.job import Outcome
-from estimators.window.change_point import onset
-from estimators.window.score_test import Explanation
+from estimators.online.monitor.base import (
+    BENT,
+    SIGNIFICANT,
+    Before,
+    Decision,
+    Evidence,
+    LearnTheta,
+    Look,
+    Moment,
+    Purpose,
+    Rejection,
+    Restore,
+    Search,
+    Wait,
+)
+from estimators.online.monitor.change import Change
+from estimators.online.monitor.drift import DriftWatch
+from estimators.refit.acceptance import CERTAIN, delta
 
 TELLING: Final = 0.06  # of ln η, up to which "η did not move" is believed
 COVERED: Final = 2.5  # of a row's noise variance: how uncertain a covered window's torque may be over the whole motion
 KNOWN: Final = 0.01  # or of the rms of y
 HEAD: Final = 0.2  # s by which the alarm may place a change too early or too late
-SHORTEST: Final = 1.0  # s of motion before a transient is judged
-SIGNIFICANT: Final = 4.0  # σ
-BENT: Final = 20.0  # χ² that another η must promise for η to have moved …
-STRAIGHT: Final = 9.0  # … and at most may promise for it not to have
-CONFIRM: Final = 1.6  # motion periods from a refit to its confirmation
-LONGER: Final = 1.5  # times the window of an unconfirmed refit before an alarm during it is judged, CONFIRM at most
-GROWTH: Final = 1.2  # times the window of a rejected refit, before the next
-LEFT: Final = 0.15  # of a window that no η explains, left out of the next
+STRAIGHT: Final = 9.0  # χ² that another η at most may promise for η not to have moved
 
 
-class Monitored(Watching):
-    """The phases of procedure.py with η searched at the start and whenever it moved."""
+@dataclass(slots=True)
+class Nothing:
+    """What a FastMonitor keeps: all of it begins anew with the rows."""
 
-    def _review(self) -> None:
-        self._poll()
-        super()._review()
-        simple = self._monitor.design == "simple"
-        if simple and self.phase in (Phase.NORMAL, Phase.TRANSIENT) and not self._gate.resting:
-            self._simple()
-        if self.phase is Phase.NORMAL and not self._gate.resting:
-            if self.rls.state[at.CUSUM] == 0.0:
-                self._snapshot[:], self._seen = self.rls.state, self._history.total
-            self._watch()
+    VERSION: ClassVar[int] = 1
 
-    def _alarm(self) -> None:
-        super()._alarm()
-        state, now = self.rls.state, self._history.total
-        self._newest = now - int(state[at.SINCE]) - int(state[ONSET])
-        self._drifts, self._try = 0, 0
-        self._pending = None
-        self._epoch += 1
-        if self._confirm is None:
-            self._onset = self._newest
-            self._before = self._prior(self._snapshot)
-        else:  # the new η came from a short window: look at a longer one first
-            window = now - self._onset
-            enough = max(CONFIRM * self._span(), window + SHORTEST / self._period)
-            self._try = round(min(LONGER * window, enough))
-        text = f"values from before stand; the change began {self._ago(self._onset)} s before"
-        self._say("transient", text, self._since(self._onset))
 
-    def _continue_transient(self) -> None:
-        if self._monitor.design == "simple":
-            super()._continue_transient()
-            return
-        rows = self._history.total - self._onset
-        if self._pending is not None or rows * self._period < SHORTEST or rows < self._try:
-            return
-        first, explained = self._explained(self._before)
-        noise = self._usual * self._overlap
-        sigma = explained.sigma * math.sqrt(noise)
-        overdue = rows >= self._needed()
-        reach = self._overlap * float(np.sum(explained.inverse * self._motions))
-        known = reach <= COVERED or reach * self._usual <= KNOWN**2 * explained.signal
-        if not overdue and not (known and sigma.max() <= CERTAIN):
-            return
-        quiet = explained.variance <= delta(self._usual, explained.signal)
-        gain = self._gain(explained, noise)
-        if gain > BENT or (overdue and not quiet):
-            self._search("change", first, self._history.since(first), self.rls.noise, self._before)
-        elif quiet and (overdue or (gain < STRAIGHT and sigma.max() <= TELLING)):
-            self._theta_changed(first, explained)
+class FastMonitor:
+    """A change of θ is told from one of η as soon as the window allows."""
 
-    def _explained(self, before: Prior) -> tuple[int, Explanation]:
-        """The window since the change, from the row at which it most likely came, with η frozen."""
-        first = self._onset
-        if first == self._newest:  # the alarm's own guess
-            reach = round(HEAD / self._period)
-            first = max(first - reach, self._history.oldest)
-            row = onset(self._history.since(first), self.rls.noise, before, 2 * reach)
-            first += row + math.ceil(self._overlap) - 1  # without rows whose kernel sees both sides
-        return first, self._explain(first, before)
+    def __init__(self, row: float) -> None:
+        """row: s between rows."""
+        self.kept = Nothing()
+        self.change = Change()
+        self.drift = DriftWatch(self.change)
+        self._row = row
 
-    def _theta_changed(self, first: int, explained: Explanation) -> None:
-        """No other η explains the window better: learn θ from it, or go on as before when nothing changed."""
-        p = self.rls.p
-        if explained.unchanged <= self._usual * self._overlap * (p + SIGNIFICANT * math.sqrt(2.0 * p)):
-            alarms = self.rls.state[at.ALARMS]
-            self.rls.state[:] = self._snapshot
-            missed = self._history.since(self._seen)
-            self.rls.absorb(np.ascontiguousarray(missed.phi), np.ascontiguousarray(missed.y))
-            self.rls.state[at.ALARMS] = max(alarms, self.rls.state[at.ALARMS])
-            self._recover("nothing changed: values from before the alarm go on", self._since(first))
-            return
-        self._onset = max(self._onset, first)
-        self._relearn(first, self._before, explained.theta)
-        self._inflate(explained)
-        text = f"the linear parameters changed {self._ago(first)} s ago; new values, η as before"
-        self._recover(text, self._since(first))
+    @property
+    def onset(self) -> int:
+        """Number of the row from which on what is in force, or looked into, has been so."""
+        return self.change.onset
 
-    def _found(self, outcome: Outcome | None, reason: str, pending: Pending) -> None:
-        if pending.purpose == "start":
-            self._found_start(outcome, reason, pending)
-            return
-        if outcome is not None:
-            reason = implausible(
-                self._shape, outcome, self._of_s(outcome), self.eta, self._limit(pending.first), self._usual
-            )
-        if reason or outcome is None:
-            self._reject(pending, reason)
-            rows = pending.last - pending.first
-            if self.phase is Phase.TRANSIENT:
-                if outcome is not None and outcome.residual > self._limit(pending.first):
-                    self._onset = max(pending.first + round(LEFT * rows), self._newest)
-                    self._confirm = None
-                self._try = round(GROWTH * (pending.last - self._onset))
-                if pending.last - self._onset >= self._needed():
-                    self._give_up()
-            return
-        self._accept(outcome, pending)
-        before = self._before if self.phase is Phase.TRANSIENT else self._around()
-        self._take_over(outcome.learnt, pending.last)
-        explained = self._explain(pending.first, before)
-        self._inflate(explained)
-        self._tell_apart(explained)
-        if pending.purpose != "confirmation":
-            self._confirm = self._history.total + round(CONFIRM * self._span())
-            self._onset = pending.first
-        if self.phase is Phase.TRANSIENT:
-            self._recover("new values and new η", pending.window)
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is to be confirmed."""
+        return self.change.confirm is None
 
-    def _give_up(self) -> None:
-        """A period has passed and nothing explains it: the residual of now is the new usual."""
-        self._relearn(self._onset, nothing(self.rls.p), self.rls.theta.copy())
-        self.rls.accept_noise()
-        self._usual = max(self._usual, self.rls.variance())
-        text = "new values; the residual stays larger than before, and no η explains it"
-        self._recover(text, self._since(self._onset))
+    def started(self, _noise: float, first: int, now: int) -> None:
+        """Normal mode begins."""
+        self.change.begin(first)
+        self.drift.due = now
 
-    def _restart(self, cause: str) -> None:
-        super()._restart(cause)
-        self.zero, self._recentrings, self._suspects = 0.0, 0, []
-        self._history.clear()
-        self._epoch += 1
-        self._pending = None
+    def alarmed(self, began: int, moment: Moment) -> bool:
+        """An alarm; returns whether it is of a change of its own."""
+        self.drift.drifts = 0
+        return self.change.alarmed(began, moment)
 
-    def _limit(self, first: int) -> float:
-        rows = self._history.since(first)
-        usable = np.isfinite(rows.y)
-        signal = float(np.mean((rows.y / np.sqrt(self.rls.noise))[usable] ** 2))
-        return delta(self._usual, signal)
+    def due(self, searching: bool) -> int | None:
+        """The next look at drift, or confirmation; every block while a refit is under way."""
+        return None if searching else self.drift.next
+
+    def period_due(self, now: int) -> bool:
+        """Whenever drift is looked for."""
+        return now >= self.drift.due
+
+    def transient(self, moment: Moment) -> Look | Decision:
+        """A look at all since the change, once there is enough of it."""
+        change = self.change
+        if not change.ready(moment):
+            return Wait()
+        place = round(HEAD / moment.row) if change.onset == change.newest else 0  # the alarm's own guess
+        return Look(Purpose.CHANGE, change.onset, Before.CHANGE, place)
+
+    def always(self, _moment: Moment) -> Look | Decision:
+        """Nothing."""
+        return Wait()
+
+    def routine(self, moment: Moment) -> Iterator[Look | Decision]:
+        """Drift."""
+        return self.drift.looks(moment)
+
+    def review(self, evidence: Evidence) -> Decision:
+        """What a window says that it wanted to be shown."""
+        return self._verdict(evidence) if evidence.purpose is Purpose.CHANGE else self.drift.review(evidence)
+
+    def learnt(self, now: int, first: int | None = None) -> None:
+        """θ was learnt anew, from row `first` on where that is news."""
+        self.drift.put_off(now, self._row)
+        if first is not None:
+            self.change.begin(max(self.change.onset, first))
+
+    def accepted(self, purpose: str, first: int, moment: Moment) -> None:
+        """A refit counts."""
+        self.change.accepted(purpose, first, moment)
+
+    def rejected(self, rejection: Rejection, alarmed: bool) -> Decision:
+        """A refit does not."""
+        return self.change.rejected(rejection, alarmed)
+
+    def resume(self, now: int) -> None:
+        """Rows of before are not there."""
+        self.change.resume(now)
+        self.drift.due, self.drift.drifts = now, 0
+
+    def _verdict(self, evidence: Evidence) -> Decision:
+        """Whether θ changed, η did, nothing did, or more motion is wanted."""
+        usual, signal = evidence.usual, evidence.signal
+        overdue = evidence.rows >= evidence.needed
+        known = evidence.reach <= COVERED or evidence.reach * usual <= KNOWN**2 * signal
+        if not overdue and not (known and evidence.sigma.max() <= CERTAIN):
+            return Wait()
+        quiet = evidence.variance <= delta(usual, signal)
+        if evidence.gain > BENT or (overdue and not quiet):
+            return Search("change", evidence.first, Before.CHANGE)
+        if not quiet or not (overdue or (evidence.gain < STRAIGHT and evidence.sigma.max() <= TELLING)):
+            return Wait()
+        p = evidence.parameters
+        same = evidence.unchanged <= usual * evidence.overlap * (p + SIGNIFICANT * math.sqrt(2.0 * p))
+        return Restore() if same else LearnTheta()

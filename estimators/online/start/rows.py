@@ -14,34 +14,39 @@ SINGULAR: Final = 1e-10  # of the largest eigenvalue, up to which a direction is
 BLOCKS: Final = 3  # times p blocks in the batch means of `honesty`
 
 
-class Window:
-    """Rows that taught; an output that is masked or not finite counts as zero in phi and y."""
+class StartRows:
+    """Rows that taught; an output that is masked or not finite counts as zero in phi and y where all are looked at."""
 
     def __init__(self) -> None:
-        self.parts: list[tuple[Floats, Floats]] = []  # as they came, rows without any finite output left out
         self.span: tuple[int, int] | None = None  # ns, first and last instant
-        self._clean: list[tuple[Floats, Floats]] = []
+        self._parts: list[tuple[Floats, Floats]] = []  # as they came, rows without any finite output left out
+        self._finite: tuple[Floats, Floats] | None = None  # all of them, once someone has asked
 
     def __len__(self) -> int:
-        return sum(len(y) for _, y in self.parts)
+        return sum(len(y) for _, y in self._parts)
 
     def clear(self) -> None:
         """Forget all rows."""
-        self.parts, self._clean, self.span = [], [], None
+        self._parts, self._finite, self.span = [], None, None
 
     def add(self, time: Nanoseconds, phi: Floats, y: Floats) -> int:
         """Append rows: time (rows,) ns, phi (rows, outputs, parameters), y (rows, outputs).
 
         Returns how many had no finite output.
         """
-        usable = np.isfinite(y) & np.isfinite(phi).all(axis=2)
-        whole = usable.any(axis=1)
-        time, phi, y, usable = time[whole], phi[whole], y[whole], usable[whole]
+        whole = (np.isfinite(y) & np.isfinite(phi).all(axis=2)).any(axis=1)
+        time, phi, y = time[whole], phi[whole], y[whole]
         if len(time):
             self.span = (self.span[0] if self.span else int(time[0]), int(time[-1]))
-        self.parts.append((phi, y))
-        self._clean.append((np.where(usable[:, :, None], phi, 0.0), np.where(usable, y, 0.0)))
+        self._parts.append((phi, y))
+        self._finite = None
         return int(np.count_nonzero(~whole))
+
+    def raw(self) -> tuple[Floats, Floats]:
+        """phi (rows, outputs, parameters), y (rows, outputs) as they came."""
+        if len(self._parts) != 1:
+            self._parts = [(np.concatenate([p[0] for p in self._parts]), np.concatenate([p[1] for p in self._parts]))]
+        return self._parts[0]
 
     def power(self) -> Floats:
         """Mean square of each output, 1 where it is zero: (outputs,)."""
@@ -102,8 +107,9 @@ class Window:
         return honesty(phi[:rows].reshape(-1, rls.p), residual, rls.covariance(), rls.variance(), block * outputs)
 
     def _rows(self) -> tuple[Floats, Floats]:
-        """phi (rows, outputs, parameters), y (rows, outputs)."""
-        if len(self._clean) != 1:
-            phi = np.concatenate([part[0] for part in self._clean])
-            self._clean = [(phi, np.concatenate([part[1] for part in self._clean]))]
-        return self._clean[0]
+        """phi (rows, outputs, parameters), y (rows, outputs), zeros where an output is not finite."""
+        if self._finite is None:
+            phi, y = self.raw()
+            usable = np.isfinite(y) & np.isfinite(phi).all(axis=2)
+            self._finite = np.where(usable[:, :, None], phi, 0.0), np.where(usable, y, 0.0)
+        return self._finite

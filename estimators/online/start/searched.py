@@ -1,24 +1,33 @@
-"""The start of a joint with nonlinear parameters: it ends with a search that is certain of every parameter.
+"""The start of a model with nonlinear parameters: it ends with a search that is certain of every parameter.
 
 On the way the start finds out what is not as configured: the encoders' zeros (taken off), another friction law with
 the same columns (used), and wrong known constants (named).
 """
 
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
-from estimators.base import Phase
-from estimators.models.friction.base import FrictionSettings
-from estimators.models.nonlinear_block import Shape
-from estimators.online.monitor.refits import Pending, Searching
-from estimators.online.phases import PATIENCE, SCALE_WINDOW
+from estimators.base import UNKNOWN, Spectrum
+from estimators.models.base import Model
+from estimators.online.eta import EtaInForce
+from estimators.online.events import EventLog
+from estimators.online.found import Found, Pending
+from estimators.online.lookback import Lookback
+from estimators.online.motion import Motion
+from estimators.online.refits import Refits
+from estimators.online.start.base import Failed, Started, Verdict, Wait
+from estimators.online.start.gathering import Gathering
+from estimators.online.validity import Validity
 from estimators.quantities import Floats
 from estimators.recursive.cusum import calibrate
 from estimators.recursive.forgetting import Threshold
-from estimators.recursive.prior import nothing
+from estimators.recursive.learner import Learner
 from estimators.refit.acceptance import doubts
-from estimators.refit.job import Outcome
+from estimators.refit.outcome import Outcome
+from estimators.rows import Rows
+from estimators.window.row_history import RowHistory
+from estimators.window.wrong_constants import Suspect, suspected
 
 ALLOWANCE: Final = 2.0  # k of the CUSUM: a false alarm costs little here, a late one more
 LIMIT: Final = 25.0  # h, at least
@@ -27,84 +36,146 @@ RECENTRINGS: Final = 4  # of one start, at most
 SMALL_ZERO: Final = 0.25  # of the largest twist, up to which a zero found in the residual is believed
 
 
-class Starting(Searching):
-    """The starting phase of monitor.py."""
+class SearchedStart:
+    """A gathering whose end is a search."""
 
-    def _begin(self) -> None:
-        self._try, self._onset = 0, self._history.total - self._motion
-        super()._begin()
+    WORKING: ClassVar[frozenset[str]] = frozenset({"spectrum", "unsure", "_first", "_try", "_recentrings", "_suspects"})
 
-    def _continue_start(self) -> None:
-        if self._motion % max(1, round(SCALE_WINDOW / self._period)) < self._block and not self._gate.resting:
-            self._look(self._window.noise(self.rls.theta))
-            self._find_cycle(self._window.cycle())
-            self._honesty[:] = self._window.honesty(self.rls)
-        if self._pending is None and self._motion >= max(self._needed(), self._try):
-            rows = self._history.since(self._onset)
-            noise = self._window.noise(self.rls.theta)
-            self._search("start", self._onset, rows, noise, nothing(self.rls.p), again=True)
+    def __init__(
+        self,
+        model: Model,
+        learner: Learner,
+        validity: Validity,
+        motion: Motion,
+        block: int,
+        history: RowHistory,
+        eta: EtaInForce,
+        lookback: Lookback,
+        refits: Refits,
+        log: EventLog,
+    ) -> None:
+        """block: rows between two verdicts."""
+        self.gathering = Gathering(learner, validity, motion)
+        self.spectrum: Spectrum = UNKNOWN
+        self.unsure: tuple[str, ...] = ()
+        self._parameters = model.parameters
+        self._spring = model.springs[0] if model.springs else None
+        self._learner, self._validity, self._motion, self._block = learner, validity, motion, block
+        self._history, self._eta, self._lookback, self._refits, self._log = history, eta, lookback, refits, log
+        self._first = 0  # number of the start's first row
+        self._try = 0  # rows of motion before which no refit is tried
+        self._recentrings = 0
+        self._suspects: list[Suspect] = []
 
-    def _found_start(self, outcome: Outcome | None, reason: str, pending: Pending) -> None:
+    def absorb(self, rows: Rows) -> int:
+        """Take rows that taught; returns how many had no finite output."""
+        return self.gathering.absorb(rows)
+
+    def begin(self) -> bool:
+        """The first look at the scale of things; whether there was enough that is finite."""
+        self._try, self._first = 0, self._history.total - self._motion.kept.count
+        if not self.gathering.begin():
+            return False
+        self._look(self.gathering.noise())
+        self._peak()
+        self._validity.judge(self._learner)
+        return True
+
+    def verdict(self, resting: bool) -> Verdict:
+        """What is to come next; asks for a refit where there is enough motion for one."""
+        gathering, motion = self.gathering, self._motion
+        self._peak()
+        if gathering.due(self._block, resting):
+            self._look(gathering.noise())
+            gathering.look()
+        if self._refits.pending is None and motion.kept.count >= max(motion.needed, self._try):
+            self._refits.ask("start", self._first, gathering.noise(), self._lookback.nothing)
+        return Wait()
+
+    def found(self, found: Found) -> Verdict:
         """The start ends when its refit is certain of every parameter, or when patience does."""
-        patient = self._motion * self._period < PATIENCE * self._start
+        (outcome, reason, pending), motion = found, self._motion
+        patient = motion.seconds < motion.patience
         if outcome is None:
-            self._reject(pending, reason)
-            self._try = round(GROWTH * self._motion)
-            self._unsure = (reason,)
-            if not patient:
-                self._restart(f"no η was found in {self._motion * self._period:.0f} s of motion: {reason}")
-            return
+            self._again(pending, reason)
+            self.unsure = (reason,)
+            return Wait() if patient else Failed(f"no η was found in {motion.seconds:.0f} s of motion: {reason}")
         if outcome.law is not None:
-            self._adopt(outcome.law, pending)
+            words = self._eta.adopt(outcome.law)
+            text = f"{words} explains the motion better than what is configured, and is used from here on"
+            self._log.say("law", text, pending.window)
         if self._recentred(outcome, pending):
-            return
-        sigma = self._of_s(outcome)
-        leverage, signal = self._window.scale(outcome.noise)
-        theta_sigma = np.sqrt(np.diag(outcome.covariance))[: self.rls.p]
-        self._validity.judge(outcome.theta, theta_sigma, leverage, signal)
-        self._unsure = doubts(self._shape, outcome, sigma)
-        if (self._unsure or self._validity.reasons) and patient:
-            self._reject(pending, "; ".join(self._unsure + self._validity.reasons))
-            self._try = round(GROWTH * self._motion)
-            return
-        self._accept(outcome, pending)
-        rows = self._history.since(pending.first)
-        self._suspects = self._shape.suspected(rows, outcome.eta, outcome.theta, outcome.noise, self._overlap)
-        self._window.clear()
-        self._window.add(rows.time, rows.phi.copy(), rows.y.copy())
-        self._anchor = outcome.theta
-        self._learn_window(outcome.noise)
-        self._calibrate()
-        explained = self._explain(pending.first, nothing(self.rls.p))
-        self._motions = explained.mean
-        self._inflate(explained)
-        self._onset = pending.first
-        self._due = self._history.total
+            return Wait()
+        leverage, signal = self.gathering.rows.scale(outcome.noise)
+        deviations = np.sqrt(np.diag(outcome.covariance))[: self._learner.rls.p]
+        self._validity.weigh(outcome.theta, deviations, leverage, signal)
+        self.unsure = doubts(self._eta.block, outcome, self._eta.of_s(outcome))
+        weak = self.unsure + self._validity.reasons
+        if weak and patient:
+            self._again(pending, "; ".join(weak))
+            return Wait()
+        return self._accept(outcome, pending)
+
+    def restart(self) -> None:
+        """Forget everything."""
+        self.gathering.restart()
+        self.spectrum, self._recentrings, self._suspects = UNKNOWN, 0, []
+        self._eta.kept.zero = 0.0
+
+    def _again(self, pending: Pending, reason: str) -> None:
+        """A refit does not count; more motion is wanted before the next."""
+        self._refits.rejected(pending, reason)
+        self._try = round(GROWTH * self._motion.kept.count)
+
+    def _accept(self, outcome: Outcome, pending: Pending) -> Started:
+        eta, history, learner, gathering = self._eta, self._history, self._learner, self.gathering
+        words = eta.accept(outcome, pending.last - pending.first)
+        self._refits.accepted(pending, words)
+        eta.write(outcome.columns, pending.first, pending.last, history)
+        rows = history.since(pending.first)
+        self._suspects = suspected(eta.block, rows, eta.kept.eta, outcome.theta, outcome.noise, eta.overlap)
+        gathering.rows.clear()
+        gathering.absorb(rows._replace(phi=rows.phi.copy(), y=rows.y.copy()))
+        gathering.anchor = outcome.theta
+        gathering.learn(outcome.noise)
+        threshold = gathering.calibrate(self._threshold)
+        self._lookback.kept.usual = threshold.noise
+        self._look(learner.rls.noise)
+        self._peak()
+        self._validity.judge(learner)
+        weak = (*self._validity.reasons, *self._accused())
+        verdict = gathering.started(threshold, pending.first, str(self.spectrum), weak)
+        score = self._lookback.explain(pending.first, self._lookback.nothing)
+        self._lookback.kept.motions = score.mean
+        self._lookback.inflate(score)
+        return verdict
+
+    def _threshold(self, squared: Floats) -> Threshold:
+        return calibrate(squared, ALLOWANCE, LIMIT * self._eta.overlap)
 
     def _recentred(self, outcome: Outcome, pending: Pending) -> bool:
         """Whether the residual shows the encoders' zero: then it is moved, and the window searched again."""
-        spring, rows = self._shape.joint.spring, self._history.since(pending.first)
+        spring, rows, eta = self._spring, self._history.since(pending.first), self._eta
         if spring is None or self._recentrings >= RECENTRINGS:
             return False
         rows = rows._replace(phi=rows.phi.copy())
-        self._shape.refill(rows, outcome.eta)
-        found = self._shape.suspected(rows, outcome.eta, outcome.theta, outcome.noise, self._overlap)
+        eta.block.refill(rows, outcome.eta)
+        found = suspected(eta.block, rows, outcome.eta, outcome.theta, outcome.noise, eta.overlap)
         if not found or found[0].unit != "rad":
             return False
         zero, largest = found[0].error, float(np.nanmax(np.abs(rows.phi[:, :, spring.columns[0]])))
         if abs(zero) > SMALL_ZERO * largest:  # the cubic term is not known yet: the offsets know better
-            offsets = [i for i, name in enumerate(self._names) if name in ("motor_offset", "link_offset")]
-            if len(offsets) != 2:
+            if spring.offsets is None:
                 return False
-            zero = float(outcome.theta[offsets] @ (0.5, -0.5) / outcome.theta[spring.columns[0]])
+            zero = float(outcome.theta[list(spring.offsets)] @ (0.5, -0.5) / outcome.theta[spring.columns[0]])
         if abs(zero) > largest:
             return False
         self._recentrings += 1
-        self.zero += zero
-        self._reject(pending, f"the encoders' zeros differ by {1e3 * self.zero:.3g} mrad, which is taken off")
-        self._shape.recentre(self._history.since(0), zero)
-        rows = self._history.since(pending.first)
-        self._search("start", pending.first, rows, outcome.noise, nothing(self.rls.p), again=True)
+        eta.kept.zero += zero
+        reason = f"the encoders' zeros differ by {1e3 * eta.kept.zero:.3g} mrad, which is taken off"
+        self._refits.rejected(pending, reason)
+        eta.move_zero(self._history.since(0), zero)
+        self._refits.ask("start", pending.first, outcome.noise, self._lookback.nothing)
         return True
 
     def _accused(self) -> tuple[str, ...]:
@@ -112,23 +183,19 @@ class Starting(Searching):
             return ()
         return (f"something taken as known is wrong, most likely {' or '.join(map(str, self._suspects))}",)
 
-    def _adopt(self, law: FrictionSettings, pending: Pending) -> None:
-        """Another friction law with the same columns explains the motion better."""
-        ours, theirs = self._shape.settings.model_dump(), law.model_dump()
-        words = ", ".join(f"{key} = {value}" for key, value in theirs.items() if value != ours[key])
-        text = f"{words} explains the motion better than what is configured, and is used from here on"
-        self._say("law", text, pending.window)
-        self.law, self._shape = law, Shape(self._shape.joint, self._shape.taps, law)
+    def _look(self, noise: Floats) -> None:
+        """What the window tells apart, η included; noise: (outputs,) variances."""
+        try:
+            score = self._lookback.explain(self._first, self._lookback.nothing, noise)
+            self.spectrum = self._lookback.told_apart(score, self._parameters)
+        except np.linalg.LinAlgError:  # values whose products overflow: the start's own tests will say so
+            self.spectrum = UNKNOWN
 
-    def _threshold(self, squared: Floats) -> Threshold:
-        threshold = calibrate(squared, ALLOWANCE, LIMIT * self._overlap)
-        self._usual = threshold.noise
-        return threshold
-
-    def _judge(self) -> None:
-        spring = self._shape.joint.spring
-        if spring is not None and self.phase in (Phase.WAITING, Phase.STARTING):
-            linear, cubic = self.rls.theta[list(spring.columns)]
-            twist = self._history.largest(spring.output, spring.columns[0])
-            self._validity.peak = max(self._validity.peak, abs(linear * twist + cubic * twist**3))
-        super()._judge()
+    def _peak(self) -> None:
+        """The largest torque through an elastic gear so far, with the spring as it is known by now."""
+        if self._spring is None:
+            return
+        linear, cubic = self._learner.rls.theta[list(self._spring.columns)]
+        twist = self._history.largest(self._spring.output, self._spring.columns[0])
+        kept = self._validity.kept
+        kept.peak = max(kept.peak, abs(linear * twist + cubic * twist**3))

@@ -4,7 +4,7 @@ All on the link side (da Silva, de Souza, Schäfer 2007, equations (3.5)–(3.8)
 
     J_in θ̈_in   = T_m − T_stiff − [b_in θ̇_in + C1 tanh(θ̇_in/ω1) + C2 θ̇_in exp(−|θ̇_in/ω_s|^δ_s) + b_inD θ_in]
     J_out θ̈_out = T_stiff − [b_out θ̇_out + b_outC sign(θ̇_out) + A1 sin θ_out + A2 cos θ_out] + T_g sin θ_out
-    T_stiff = k1 Δθ + k2 Δθ³,   Δθ = θ_in − θ_out
+    T_stiff = k1 Δθ + k2 Δθ³,   Δθ = θ_in − θ_out, less the gap where the gear has one
 
 Integration as in rigid.py: leapfrog at 20 kHz, the velocity on the step predicted for the damping, true sticking of the
 link. The joint torque sensor sits before the output friction: it measures T_stiff.
@@ -70,6 +70,7 @@ class TwoMassSettings(PlantSettings):
     omega_s: float = Setting(default=0.1312, gt=0, description="rad/s")
     delta_s: float = Setting(default=1.0, gt=0)
     T_g: float = Setting(default=80.0, description="N·m, gravity, θ from the upright")
+    gap: float = Setting(default=0.0, ge=0, description="rad, half of the lost motion of the gear")
     trajectory: Trajectory = Trajectory()
     rate: float = Setting(default=1000.0, gt=0, description="Hz")
     stiffness: float = Setting(default=20_000.0, gt=0, description="N·m/rad, of the controller")
@@ -201,7 +202,7 @@ def _identified(settings: TwoMassSettings) -> tuple[Mapping[str, Any], Mapping[s
 
 @kernel("void(f8[::1], f8[::1], f8[::1], f8, f8[::1], f8[:, ::1])")
 def _run(parameters: Floats, control: Floats, trajectory: Floats, step: float, state: Floats, out: Floats) -> None:
-    J_in, J_out, k1, k2, C1, C2, b_in, b_inD, b_out, b_outC, A1, A2, omega1, omega_s, delta_s, T_g = parameters
+    J_in, J_out, k1, k2, C1, C2, b_in, b_inD, b_out, b_outC, A1, A2, omega1, omega_s, delta_s, T_g, gap = parameters
     kp, kd = control
     for row in range(len(out)):
         for substep in range(SUBSTEPS):
@@ -211,6 +212,7 @@ def _run(parameters: Floats, control: Floats, trajectory: Floats, step: float, s
             wanted, speed = reference(trajectory, state[TIME] * step)
             torque = kp * (wanted - q_in) + kd * (speed - v_in)
             twist = q_in - q_out
+            twist -= np.sign(twist) * min(abs(twist), gap)
             joint = k1 * twist + k2 * twist**3
             stribeck = C2 * v_in * np.exp(-(np.abs(v_in / omega_s) ** delta_s))
             friction = b_in * v_in + C1 * np.tanh(v_in / omega1) + stribeck + b_inD * q_in

@@ -81,10 +81,10 @@ def test_losses_by_cause(small: tuple[Path, Path], capsys: pytest.CaptureFixture
 
 def test_a_signal_without_a_known_unit_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dbc, log = tmp_path / "x.dbc", tmp_path / "x.log"
-    dbc.write_text(SMALL.replace("rpm", "litre"))
+    dbc.write_text(SMALL.replace("rpm", "furlong"))
     log.write_text("(1.5) can0 010#FEFF\n")
     assert main(["decode", str(log), "--dbc", str(dbc)]) == 0
-    assert 'AXIS.value: found the unknown unit "litre"' in capsys.readouterr().out
+    assert 'AXIS.value: found the unknown unit "furlong"' in capsys.readouterr().out
 
 
 def test_a_log_that_breaks_off_is_told_as_far_as_it_goes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

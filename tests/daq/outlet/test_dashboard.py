@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from daq.stream.update import EVENTS
-from estimators.base import Estimate, Phase
+from estimators.base import Estimate, Phase, Status
 
 ROOT = Path(__file__).parents[3]
 DASHBOARD = ROOT / "daq" / "outlet" / "dashboard"
@@ -140,6 +141,109 @@ def test_a_faulted_joint_says_why(seven: str, open_page: Callable[..., Page]) ->
     expect(page.locator(".explanation")).to_have_text("The values must not be used.")
 
 
+SCREENS = [(1440, 900), (1920, 1080), (390, 844)]
+IN_VIEW = """(selector) => [...document.querySelectorAll(selector)].every((e) => {
+  const { top, bottom, left, right, width } = e.getBoundingClientRect();
+  return width > 0 && top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth;
+})"""
+
+
+@pytest.mark.parametrize(("width", "height"), SCREENS)
+def test_the_first_screen_says_which_joint_how_bad_since_when_and_what_to_do(
+    seven: str, open_page: Callable[..., Page], width: int, height: int
+) -> None:
+    page = open_page(seven, width, height)
+    worst = page.locator(".headline:not(.all)").first
+    expect(worst.locator(".which")).to_have_text("wrist_pitch", timeout=SOON)
+    expect(worst.locator(".pill")).to_have_text("Faulted")
+    expect(worst.locator(".what")).to_have_text("no data for 12.4 s; driver can1: interface is down")
+    expect(worst.locator(".since")).to_have_text(re.compile(r"^since \d\d:\d\d:\d\d, (\d+ s|\d+ min)$"))
+    expect(worst.locator(".todo")).to_have_text("Check its power, cable and interface; Acquisition names the bus.")
+    for part in (".which", ".what", ".since", ".todo"):
+        assert page.evaluate(IN_VIEW, f'[data-headline="wrist_pitch"] {part}'), part
+    chips = page.locator(".chip")
+    expect(chips).to_have_count(7)
+    assert page.evaluate(IN_VIEW, ".chip")
+    assert chips.first.get_attribute("data-chip") == "wrist_pitch"
+    assert chips.evaluate_all("(all) => all.map((e) => e.dataset.phase)")[-1] == "normal"
+    assert (
+        page.locator(".card").evaluate_all(
+            "(all) => [...all].sort((a, b) => a.style.order - b.style.order)[0].dataset.joint"
+        )
+        == "wrist_pitch"
+    )
+
+
+def test_what_happened_stands_on_one_line_of_time(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(seven)
+    lane = page.locator(".timeline .lane", has_text="wrist_pitch")
+    expect(lane.locator('.bar[data-phase="faulted"]')).to_have_count(1, timeout=SOON)
+    expect(lane.locator('.event[data-tone="bad"]')).to_have_attribute("title", re.compile("fault: no data for 1.0 s$"))
+    places = "(e) => ['.bar', '.track'].map((name) => e.querySelector(name).getBoundingClientRect().toJSON())"
+    bar, track = lane.evaluate(places)
+    assert bar["right"] == pytest.approx(track["right"], abs=3), "it lasts until now"
+    assert track["left"] < bar["left"] < track["right"]
+    assert page.locator(".timeline .lane", has_text="elbow").count() == 0, "nothing has happened to it"
+
+
+def test_no_sentence_is_said_twice_on_the_cards(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(seven)
+    expect(page.locator(".card[data-joint]")).to_have_count(7, timeout=SOON)
+    expect(page.locator('[data-joint="elbow"] .meaning')).to_contain_text("start-up", timeout=SOON)
+    said = [text for text in page.locator(".card .meaning").all_text_contents() if len(text) > 25]
+    assert len(set(said)) == len(said)
+
+
+def test_fifty_six_joints_fit_one_screen(
+    tmp_path: Path, restart: Callable[..., Any], open_page: Callable[..., Page]
+) -> None:
+    outlet = restart(tmp_path, more=["--joints", "1"])
+    child = subprocess.Popen(
+        [
+            sys.executable,
+            ROOT / "tests/support/fake_core.py",
+            f"ipc://{tmp_path}/u",
+            f"ipc://{tmp_path}/s",
+            "--joints",
+            "56",
+        ]
+        + ["--rate", "5"],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    try:
+        page = open_page(outlet.page)
+        expect(page.locator(".chip")).to_have_count(56, timeout=60_000)
+        expect(page.locator(".chip").first).to_have_attribute("data-phase", "faulted", timeout=SOON)
+        assert page.evaluate(IN_VIEW, ".headline:not([hidden]), .chip")
+    finally:
+        child.terminate()
+        child.wait(10)
+
+
+def test_a_joint_that_lacks_excitation_neither_looks_well_nor_accuses_itself(
+    outlet: Any, core: Any, open_page: Callable[..., Page], make_estimate: Callable[..., Estimate]
+) -> None:
+    page = open_page(outlet.page)
+    card = page.locator('[data-joint="elbow"]')
+    reasons = (
+        "inertia lacks excitation: 0.5 ± 0.2 kg·m²; it needs stronger accelerations",
+        "viscous lacks excitation: it needs faster and slower motion",
+    )
+    unsure = replace(make_estimate(Phase.NORMAL, reasons), status=Status.LEARNING)
+    feed(page, core, unsure, lambda: card.get_attribute("data-phase") == "unsure")
+    expect(card.locator(".pill")).to_have_text("Needs motion")
+    expect(card.locator(".meaning")).to_have_text("not told apart yet: inertia and viscous")
+    tones = "(e) => [getComputedStyle(e).color, getComputedStyle(e).fontWeight]"
+    good = "getComputedStyle(document.documentElement).getPropertyValue('--good')"
+    colour, weight = card.locator(".meaning").evaluate(tones)
+    assert weight == "400"
+    muted = page.evaluate("(() => { const e = document.createElement('i'); e.style.color = 'var(--muted)'; "
+                          "document.body.append(e); return getComputedStyle(e).color; })()")  # fmt: skip
+    assert colour == muted
+    assert page.evaluate(good) != colour
+    expect(page.locator('[data-chip="elbow"] .short')).to_have_text("2 of 2 unsure")
+
+
 def test_a_starting_joint_shows_its_progress(seven: str, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{seven}/#/joint/elbow")
     expect(page.locator(".startup i")).to_be_visible(timeout=SOON)
@@ -254,12 +358,17 @@ def test_drift_is_shown_against_the_baseline(
     seven: str, open_page: Callable[..., Page], wait: Callable[..., None]
 ) -> None:
     page = open_page(seven)
-    expect(page.locator('[data-joint="shoulder"] > .drift')).to_contain_text("drift: viscous +16", timeout=SOON)
-    expect(page.locator('[data-joint="lift"] > .drift')).to_have_text("no drift against the baseline", timeout=SOON)
+    shoulder = page.locator('[data-joint="shoulder"]')
+    expect(shoulder.locator(".pill")).to_have_text("Drifting", timeout=SOON)
+    expect(shoulder.locator(".meaning")).to_contain_text("viscous +1")
+    expect(page.locator('[data-joint="lift"] .pill')).to_have_text("Normal", timeout=SOON)
+    expect(page.locator('[data-headline="shoulder"] .what')).to_contain_text("coulomb +1", timeout=SOON)
+    wait(lambda: coloured(page, '[data-headline="shoulder"] .curve', "baseline") > 20)
+    assert coloured(page, '[data-headline="shoulder"] .curve', "estimate") > 20
     page.goto(f"{seven}/#/joint/shoulder")
     coulomb = page.locator(".knowledge .row").nth(3)
     expect(coulomb).to_contain_text("◆ +16", timeout=SOON)
-    expect(page.locator(".since")).to_contain_text("baseline of ")
+    expect(page.locator(".knowing .since")).to_contain_text("baseline of ")
     wait(lambda: coloured(page, ".curve", "baseline") > 100)
 
 
@@ -328,7 +437,7 @@ def test_the_cursor_reads_a_plot(seven: str, open_page: Callable[..., Page], wai
 def test_the_keyboard_is_enough(seven: str, open_page: Callable[..., Page]) -> None:
     page = open_page(seven)
     expect(page.locator(".card[data-joint]")).to_have_count(7, timeout=SOON)
-    page.get_by_role("link", name="base", exact=True).focus()
+    page.locator('[data-joint="base"]').get_by_role("link").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("base")
     page.keyboard.press("ArrowRight")

@@ -13,6 +13,7 @@ from estimators.base import Estimate, Phase, Status
 from estimators.models.curves import Curves
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.online.inspection import Inspection
+from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
 from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
 
@@ -150,7 +151,7 @@ def test_the_law_that_is_drawn_is_the_one_in_use() -> None:
     measured = plant.rows(11_000)
     model = dict(plant.model) | {"friction": plant.model["friction"] | {"exponent": 1.0}}
     settings = Identification.model_validate({"model": model, "start": 8.5, "standstill": 0.01})
-    joint = settings.build(1e-3)
+    joint = JointEstimator(settings, 1e-3)
     roles = [plant.roles[role] for role in joint.channels]
     table = np.column_stack([measured[:, columns.index(one.signal)] * one.scale for one in roles])
     history = History("robot", [JointLabel.of("elbow", settings.model)])

@@ -78,6 +78,24 @@ def test_a_closed_file_has_the_index_of_its_chunks(tmp_path: Path) -> None:
     assert [one.data for one in attachments] == [bytes(range(256))] * 5
 
 
+def test_the_official_reader_finds_every_attachment_and_the_metadata_by_the_summary(tmp_path: Path) -> None:
+    path = tmp_path / "x.mcap"
+    with McapFile(path, "test") as file:
+        file.metadata("configuration", {"a": "b"})
+        for turn in range(30):
+            fill(file, 7 * turn, 7)
+            if turn % 3:
+                file.write()
+        with path.open("rb") as stream:
+            found = [(one.name, one.metadata) for one in make_reader(stream).iter_metadata()]
+        assert found == [("configuration", {"a": "b"})], "while it is being written, too"
+    with path.open("rb") as stream:
+        reader = make_reader(stream, validate_crcs=True)
+        assert [one.name for one in reader.iter_attachments()] == [f"block {7 * turn}" for turn in range(30)]
+        assert [one.data for one in reader.iter_attachments()] == [bytes(range(256))] * 30
+        assert [(one.name, one.metadata) for one in reader.iter_metadata()] == [("configuration", {"a": "b"})]
+
+
 def test_half_of_it_found_by_time(tmp_path: Path) -> None:
     path = tmp_path / "x.mcap"
     with McapFile(path, "test") as file:

@@ -1,6 +1,7 @@
 """Recordings of a running service: complete after a kill, counted where something is missing, and nobody waits."""
 
 import json
+import math
 import os
 import re
 import signal
@@ -23,9 +24,12 @@ from daq.config.words import ConfigError
 from daq.outlet.history import History
 from daq.outlet.metrics import Metrics
 from daq.recording.folder import recordings
+from daq.recording.json_channels import JsonChannels
+from daq.recording.mcap_file import McapFile
 from daq.recording.process import Expected, Recorder
 from daq.recording.reader import blocks, configuration, said
 from daq.stream.transcript import Batch, Block
+from daq.stream.update import Introduction
 from daq.subscriber import Subscriber
 from drivers.reading import READING
 from hil_rig.live import Live
@@ -81,6 +85,23 @@ def test_what_was_taken_is_in_the_file(tmp_path: Path, start: Callable[..., Reco
             if channel.topic == "log":
                 assert (schema.name, json.loads(message.data)["name"]) == ("foxglove.Log", "elbow")
             assert channel.topic == "clock" or message.log_time == round(1.5e9 + message.sequence * 1e9)
+
+
+def test_an_infinite_bound_keeps_to_its_schema(tmp_path: Path) -> None:
+    """Of every model, as the core introduces it: in JSON a bound that has no end is left out."""
+    unbounded = {"unit": "m", "low": -math.inf, "high": math.inf, "equation": "(1)"}
+    joint = {"model": "rigid", "unit": "N·m", "rate": 1000.0, "parameters": {"offset": unbounded}}
+    topic, body = Introduction("arm", 7, "0" * 16, {"elbow": joint}).message(1.0)
+    with McapFile(tmp_path / "x.mcap", "test") as file:
+        JsonChannels(file).message(topic.decode(), body, 10**9)
+    with (tmp_path / "x.mcap").open("rb") as stream:
+        found = list(make_reader(stream).iter_messages())
+    assert len(found) == 1
+    for schema, _, message in found:
+        assert schema is not None
+        told = json.loads(message.data)
+        assert list(Draft202012Validator(json.loads(schema.data)).iter_errors(told)) == []
+        assert told["joints"]["elbow"]["parameters"]["offset"] == {"unit": "m", "equation": "(1)"}
 
 
 def test_a_recording_of_a_locked_stream_is_read_without_its_keys(

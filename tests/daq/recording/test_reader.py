@@ -11,7 +11,7 @@ import pytest
 from mcap.records import Attachment, Message
 
 from daq.recording.mcap_file import McapFile
-from daq.recording.reader import RecordingError, blocks, said
+from daq.recording.reader import RecordingError, blocks, break_of, said
 from daq.stream import transcript
 from daq.stream.transcript import BLOCKS, Batch, Block
 from drivers.files.mcap_records import records
@@ -148,5 +148,35 @@ def test_a_damaged_length_in_a_whole_file_is_said(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[place + 4] = 1  # 16 MB more than there are
     path.write_bytes(data)
-    with pytest.raises(RecordingError, match="damaged"):
-        list(blocks(path))
+    assert [one.number for one in blocks(path)] == [0], "what stands before is read"
+    assert "breaks off after 1 blocks" in break_of(path)
+
+
+@pytest.mark.parametrize("damage", range(0, 200, 3))
+def test_a_damaged_byte_breaks_the_file_there_and_is_said(tmp_path: Path, damage: int) -> None:
+    path = tmp_path / "x.mcap"
+    with begin(path) as file:
+        write(file, 0)
+        place = file.size
+        write(file, 1)
+        end = file.size
+    data = bytearray(path.read_bytes())
+    data[place + damage * (end - place) // 200] ^= 0x5A
+    path.write_bytes(data)
+    numbers, told = [one.number for one in blocks(path)], [one.update["number"] for one in said(path)]
+    assert numbers in ([0], [0, 1])
+    assert told in ([0], [0, 1])
+    if (numbers, told) != ([0, 1], [0, 1]):
+        assert "breaks off after" in break_of(path)
+
+
+def test_a_cut_file_says_so_and_a_whole_one_says_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "x.mcap"
+    with begin(path) as file:
+        write(file, 0)
+        write(file, 1)
+        size = file.size
+    assert break_of(path) == ""
+    os.truncate(path, size - 5)
+    os.utime(path, (1e9, 1e9))
+    assert "breaks off after 2 blocks" in break_of(path)

@@ -96,3 +96,22 @@ def test_rubbish_is_counted_and_nothing_else_happens(address: str) -> None:
         assert receiver.malformed == 7
         stranger.close(0)
         sender.close()
+
+
+def test_a_core_after_a_killed_one_counts_what_is_missing_and_not_the_past(address: str, tmp_path: Path) -> None:
+    sender = Sender(address, "can0")
+    with Receiver(address, tmp_path / "heard") as receiver:
+        for start in range(0, 5000, 100):
+            sender.send(batch(start, 100))
+        gather(receiver, 5000)
+    with Receiver(address, tmp_path / "heard") as receiver:
+        sender._made += 7  # lost in between
+        sender.send(batch(5007, 10))
+        gather(receiver, 10)
+        assert (receiver.links["can0"].lost, receiver.links["can0"].restarts) == (7, 0)
+        sender.close()
+        again = Sender(address, "can0")
+        again.send(batch(0, 3))
+        gather(receiver, 3)
+        assert (receiver.links["can0"].lost, receiver.links["can0"].restarts) == (7, 1)
+        again.close()

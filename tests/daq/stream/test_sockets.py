@@ -28,7 +28,7 @@ def reach(core: Any, subscriber: Subscriber) -> None:
 def test_public_topics_go_out_and_internal_ones_never_do(tmp_path: Path, core: Any) -> None:
     with Forwarder(f"ipc://{tmp_path}/u", ANY) as forwarder, Subscriber(forwarder.endpoint, timeout=10) as everything:
         reach(core, everything)
-        for topic in (b"status/core", b"process/core", b"secret"):
+        for topic in (b"status/core", b"samples/core", b"secret"):
             core.updates.send_multipart((topic, b"\x80"))
         core.updates.send_multipart(core.publications["base"].event("started", "last of all", 1.0))
         topics = set()

@@ -1,0 +1,174 @@
+"""The way of the whole robot: rows of all joints on one clock, residual torque, payload and parameters published."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+import msgpack
+import numpy as np
+
+from daq.config.robot_model import torque_role
+from daq.config.sections import Joint
+from daq.stream.update import ROBOT, Map, Publication
+from estimators.alignment.common_clock import CommonClock
+from estimators.models.robots.identified import IdentifiedRobot
+from estimators.online.robot.estimator import RobotEstimator
+from estimators.quantities import Floats, Nanoseconds
+
+Message = tuple[bytes, bytes]
+
+SETTLED: Final = 0.01  # s of rows that are worth a look
+PARAMETERS_EVERY: Final = 1_000_000_000  # ns between two reports of the parameters
+BREAK: Final = 0.1  # s that a jump of the clock counts as missing rows, at most
+
+
+class RobotLine:
+    """All joints of the model together, beside their own estimators."""
+
+    def __init__(self, learnt: IdentifiedRobot, joints: Mapping[str, Joint], publication: Publication, interval: int):
+        """joints: of the configuration, all of the model's among them; interval: ns between two updates."""
+        self.name = ROBOT
+        self._learnt = learnt
+        self._names = learnt.robot.names
+        self._rates = [joints[name].rate for name in self._names]
+        self._period = 1.0 / self._rates[0]
+        self.estimator = RobotEstimator(learnt, self._period)
+        self._clock = CommonClock([1.0 / rate for rate in self._rates], columns=2)
+        self._places = {name: index for index, name in enumerate(self._names)}
+        self._columns = {
+            name: [joints[name].model.roles().index(role) for role in ("position", torque_role(joints[name]))]
+            for name in self._names
+        }
+        self._waiting: list[tuple[int, Nanoseconds, Floats]] = []
+        self._first = 0  # rows of the first joint that wait
+        self._last_tick = 0
+        self._publication = publication
+        self._interval = interval
+        self._slot, self._told = -1, -1
+        self._effort = [joint.axis.effort for joint in learnt.robot.joints]
+
+    def note(self, joint: str, ticks: Nanoseconds, rows: Floats) -> None:
+        """Samples of one joint, as its own estimator gets them: ticks (rows,) ns, rows (rows, channels)."""
+        index = self._places.get(joint)
+        if index is None or not len(ticks):
+            return
+        self._waiting.append((index, ticks, rows[:, self._columns[joint]]))
+        if index == 0:
+            self._first += len(ticks)
+
+    def settle(self, epoch: int) -> list[Message]:
+        """What the rows that came make due. epoch: ns to add to get Unix time."""
+        if self._first * self._period < SETTLED:
+            return []
+        self._first = 0
+        for index in range(len(self._names)):
+            parts = [(ticks, values) for joint, ticks, values in self._waiting if joint == index]
+            if parts:
+                ticks, values = (np.concatenate(part) for part in zip(*parts, strict=True))
+                self._clock.absorb(index, ticks, values)
+        self._waiting.clear()
+        ticks, rows = self._clock.release()
+        messages: list[Message] = []
+        for tick, row in _equidistant(ticks, rows, self._last_tick, self._period):
+            self.estimator.absorb(tick, row[:, :, 0], row[:, :, 1])
+        if len(ticks):
+            self._last_tick = int(ticks[-1])
+        told = self.estimator.events()
+        messages += [self._publication.event(one.kind, one.text, (one.time + epoch) / 1e9) for one in told]
+        if self._last_tick // self._interval != self._slot:
+            self._slot = self._last_tick // self._interval
+            messages.append(self._update(epoch))
+        if self._last_tick // PARAMETERS_EVERY != self._told:
+            self._told = self._last_tick // PARAMETERS_EVERY
+            messages.append(self._parameters(epoch))
+        return messages
+
+    def keep(self) -> Map | None:
+        """What outlives a restart, as plain data."""
+        kept = self.estimator.keep()
+        if kept is None:
+            return None
+        return {name: one.tolist() if isinstance(one, np.ndarray) else one for name, one in asdict(kept).items()}
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Go on from what was kept. Raises ValueError, and starts anew."""
+        try:
+            self.estimator.resume(state)
+        except Exception:
+            self.estimator = RobotEstimator(self._learnt, self._period)
+            raise
+
+    def counters(self) -> dict[str, int]:
+        """Totals by cause."""
+        return {"learnt": self.estimator.learnt, "faults": self.estimator.faults, "dropped": self._clock.dropped}
+
+    def _update(self, epoch: int) -> Message:
+        found = self.estimator.estimate()
+        payload = found.payload
+        body = self._head("robot", (found.time + epoch) / 1e9) | {
+            "phase": str(found.phase),
+            "health": {"status": str(found.status), "reasons": list(found.reasons)},
+            "progress": found.progress,
+            "joints": {
+                name: {
+                    "measured": float(found.measured[j]),
+                    "predicted": float(found.predicted[j]),
+                    "residual": float(found.measured[j] - found.predicted[j]),
+                    "deviation": float(found.deviations[j]),
+                    "threshold": float(found.thresholds[j]),
+                    "contact": found.contact[j],
+                    "unit": self._effort[j],
+                }
+                for j, name in enumerate(self._names)
+            },
+            "payload": {
+                "carried": payload.carried,
+                "mass": payload.mass,
+                "mass_deviation": payload.mass_deviation,
+                "centre": payload.centre.tolist(),
+                "centre_deviation": payload.centre_deviation.tolist(),
+            },
+        }
+        return b"robot", msgpack.packb(body)
+
+    def _parameters(self, epoch: int) -> Message:
+        values, deviations = self.estimator.parameters()
+        friction = self.estimator.friction()
+        names = self.estimator.model.names
+        body = self._head("robot/parameters", (self._last_tick + epoch) / 1e9) | {
+            "parameters": dict(zip(names, values.tolist(), strict=True)),
+            "deviations": dict(zip(names, deviations.tolist(), strict=True)),
+            "friction": {
+                name: {
+                    "speeds": friction.speeds[j].tolist(),
+                    "torques": friction.torque[j].tolist(),
+                    "deviations": friction.deviations[j].tolist(),
+                }
+                for j, name in enumerate(self._names)
+            },
+            "learnt": self.estimator.learnt,
+        }
+        return b"robot/parameters", msgpack.packb(body)
+
+    def _head(self, topic: str, timestamp: float) -> Map:
+        head = self._publication.head(topic, timestamp)
+        del head["joint"]
+        return head
+
+
+def _equidistant(ticks: Nanoseconds, rows: Floats, last: int, period: float) -> Sequence[tuple[Nanoseconds, Floats]]:
+    """Batches without jumps of the clock inside; where it jumps, rows of NaN stand for what is missing."""
+    if not len(ticks):
+        return []
+    steps = np.diff(ticks, prepend=last or ticks[0] - round(period * 1e9))
+    jumps = np.flatnonzero(np.abs(steps - period * 1e9) > 0.5e9 * period)
+    if not len(jumps):
+        return [(ticks, rows)]
+    found: list[tuple[Nanoseconds, Floats]] = []
+    missing = np.full((round(BREAK / period), *rows.shape[1:]), np.nan)
+    for part in np.split(np.arange(len(ticks)), jumps):
+        if len(part):
+            if part[0] in jumps:
+                found.append((np.full(len(missing), ticks[part[0]]), missing))
+            found.append((ticks[part], rows[part]))
+    return found

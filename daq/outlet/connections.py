@@ -1,0 +1,109 @@
+"""Who may be connected to the page, and for how long without a request: a few idle ones must not lock the others out.
+
+Connections are limited by what this process may open. Where there is no room, the one that has been idle longest goes.
+"""
+
+import asyncio
+import logging
+import os
+import resource
+import time
+from typing import Any, Final
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+MOST: Final = 256  # connections at once
+SPARE: Final = 14  # descriptors that stay free: of a file, of a burst of connections and of those that go for it
+FEWEST: Final = 3
+BACKLOG: Final = 4  # connections taken at once
+PATIENCE: Final = 5.0  # s for a whole request to come, from its connection or from the request before it
+LOG_EVERY: Final = 60.0  # s between two lines of one kind
+
+_opened: dict[asyncio.BaseProtocol, float] = {}  # monotonic s at which each became idle; one process has one server
+
+
+def room() -> int:
+    """How many connections this process can hold."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    used = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 32  # noqa: PTH112, PTH208
+    return max(FEWEST, min(MOST, soft - used - SPARE))
+
+
+class Connection(H11Protocol):
+    """One of them."""
+
+    most = MOST
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Make room where there is none."""
+        if len(self.connections) >= self.most:
+            oldest = min(_opened, key=_opened.__getitem__, default=None)
+            gone = oldest if isinstance(oldest, Connection) else None
+            (gone.transport if gone else transport).abort()
+        super().connection_made(transport)
+        self._timer: asyncio.TimerHandle | None = None
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """A request that is whole ends the wait."""
+        super().data_received(data)
+        if self.conn.their_state is h11.IDLE:
+            self._wait()
+        else:
+            self._end_wait()
+
+    def on_response_complete(self) -> None:
+        """The next request may take as long."""
+        super().on_response_complete()
+        if not self.transport.is_closing() and self.conn.their_state is h11.IDLE:
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is gone."""
+        self._end_wait()
+        super().connection_lost(exc)
+
+    def handle_websocket_upgrade(self, event: Any) -> None:
+        """A page: its own signs of life are asked for."""
+        self._end_wait()
+        super().handle_websocket_upgrade(event)
+
+    def _wait(self) -> None:
+        if self._timer is None:
+            _opened[self] = time.monotonic()
+            self._timer = self.loop.call_later(PATIENCE, self.transport.abort)
+
+    def _end_wait(self) -> None:
+        _opened.pop(self, None)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+class Sparing(logging.Filter):
+    """One line of a kind a minute, without its traceback: what others do to us fills no disk."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._due: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether it is written."""
+        now = time.monotonic()
+        kind = str(record.msg).partition("\n")[0][:80]
+        if now < self._due.get(kind, 0.0):
+            return False
+        self._due[kind] = now + LOG_EVERY
+        if record.exc_info and isinstance(record.exc_info[1], OSError):
+            record.msg, record.args = f"{kind}: {record.exc_info[1]}", ()
+            record.exc_info = record.exc_text = None
+        return True
+
+
+def spare_the_log() -> None:
+    """Let servers and event loop repeat themselves once a minute only."""
+    for name in ("asyncio", "uvicorn.error", "websockets.server"):
+        logger = logging.getLogger(name)
+        if not any(isinstance(one, Sparing) for one in logger.filters):
+            logger.addFilter(Sparing())

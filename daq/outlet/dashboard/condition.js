@@ -1,0 +1,101 @@
+// What a person must know of a joint at once: which condition it is in, how bad, since when, and what to do about it.
+
+import * as format from "./format.js";
+import { phase, readable } from "./words.js";
+
+// worst first
+const ORDER = ["faulted", "transient", "drifting", "waiting", "starting", "unsure", "held", "normal"];
+export const TROUBLES = ORDER.slice(0, 3); // what somebody should look at
+
+// events that begin a condition, and those that end it
+export const BEGINS = { faulted: ["fault"], transient: ["alarm", "transient"], drifting: ["drift"] };
+export const ENDS = {
+  faulted: ["recovered", "started", "resumed"],
+  transient: ["recovered", "refit_accepted", "refit_rejected", "started", "fault"],
+  drifting: ["recovered", "baseline", "started"],
+};
+const SETTLES = ["started", "resumed", "recovered", "refit_accepted", "moving"];
+
+const WEAK = /^(\w+) lacks excitation(?::.*?it needs (.*))?$/;
+
+// by what a parameter's name ends with, the first that fits: what a drift of it asks for
+const WEAR = [
+  [/stiffness|cubic$/, "Look at coupling and gear: loose, worn or cracked?"],
+  [/coulomb|viscous|stribeck|load|friction|cyclic|position/, "Colder or warmer than at its baseline? Else look at lubrication and bearings."],
+  [/inertia|mass|gravity|sin$|cos$/, "Another tool or load than at the baseline?"],
+  [/offset/, "Look at the torque sensor's zero and at pulling cables."],
+];
+const FAULTS = [
+  [/no data|no sample|interface|link|port|stale/i, "Check its power, cable and interface; Acquisition names the bus."],
+  [/ran away|finite|covariance/i, "It starts anew by itself; if it comes back, check scale and sign of its channels."],
+  [/encoder|jump|stuck|dead|saturat/i, "Check that sensor; jointwatch doctor shows what it sends."],
+];
+
+const first = (table, text, otherwise) => table.find(([pattern]) => pattern.test(text))?.[1] ?? otherwise;
+
+// "a", "a and b", "a, b and c"
+export const listed = (words) => (words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`);
+
+// Reasons as short as they can be: what many parameters have in common is said once.
+export function brief(reasons) {
+  const weak = reasons.map((reason) => reason.match(WEAK)).filter(Boolean);
+  const others = reasons.filter((reason) => !WEAK.test(reason));
+  if (!weak.length) return others;
+  const names = weak.map((found) => readable(found[1]));
+  const shown = names.length > 4 ? [...names.slice(0, 3), `${names.length - 3} more`] : names;
+  return [...others, `not told apart yet: ${listed(shown)}`];
+}
+
+// what motion would teach it
+function asks(joint) {
+  const needs = [...new Set(joint.reasons.map((reason) => reason.match(WEAK)?.[2]).filter(Boolean))];
+  return needs.length ? `Let it make ${listed(needs)}.` : "";
+}
+
+function drifts(joint) {
+  const changes = (joint.drift.drifted ?? []).map((name) => ({ name, ...joint.drifted(name) }));
+  const size = ({ change, z }) => (Number.isFinite(change) ? Math.abs(change) : Math.abs(z) / 100);
+  return changes.sort((a, b) => size(b) - size(a));
+}
+
+function kindOf(joint) {
+  if (joint.phase === "faulted" || joint.phase === "transient") return joint.phase;
+  if (joint.drift.drifted?.length) return "drifting";
+  return joint.phase === "normal" && joint.state.health?.status === "learning" ? "unsure" : joint.phase;
+}
+
+// [short text for a chip, how bad as a number, lines for a headline, what to do]
+const TELL = {
+  faulted: (joint) => [brief(joint.reasons)[0] ?? "", 1, brief(joint.reasons), first(FAULTS, joint.reasons.join("; "), "Do not use its values; jointwatch doctor looks closer.")],
+  transient: (joint) => ["changed", 1, brief(joint.reasons), "Wait: the last good values stand. If it does not end: a collision, another load, a slipping brake?"],
+  drifting: (joint) => {
+    const found = drifts(joint), worst = found[0];
+    const texts = found.map((one) => `${readable(one.name)} ${format.drift(one)}`);
+    return [texts[0], Math.abs(worst.change) || 0, [listed(texts.length > 3 ? [...texts.slice(0, 3), `${texts.length - 3} more`] : texts)], first(WEAR, worst.name, "Compare its friction curve with the baseline's.")];
+  },
+  waiting: (joint) => ["no data yet", 0, brief(joint.reasons), "Is the drive on? Acquisition shows what comes."],
+  starting: (joint) => [`${(joint.state.progress ?? 0).toFixed(0)} %`, 0, brief(joint.reasons), asks(joint) || "Keep it moving."],
+  unsure: (joint) => [`${joint.reasons.length} of ${joint.names.length} unsure`, joint.reasons.length, brief(joint.reasons), asks(joint)],
+  held: () => ["stands still", 0, [], ""],
+  normal: (joint) => [`error ${format.percent(joint.state.error)}`, 0, [], ""],
+};
+
+// when the condition began, Unix s: as its event says, else since the page has seen it; null: longer than anybody here knows
+function beginning(joint, key, events, now) {
+  const kinds = BEGINS[key] ?? (key === "normal" ? SETTLES : []);
+  const told = events.findLast((event) => event.joint === joint.name && kinds.includes(event.kind))?.timestamp;
+  if (joint.condition.key !== key) joint.seen = joint.condition.key === undefined ? null : now;
+  return joint.seen && (!told || told < joint.seen - 5) ? joint.seen : told ?? null;
+}
+
+export function judge(joint, events, now) {
+  const key = kindOf(joint);
+  const [short, size, lines, todo] = (TELL[key] ?? TELL.waiting)(joint);
+  const since = beginning(joint, key, events, now);
+  return { key, rank: ORDER.indexOf(key), word: phase(key)[0], short, size, lines, todo, since };
+}
+
+export const trouble = (joint) => TROUBLES.includes(joint.condition.key);
+
+// Joints, worst first; equal ones as they are configured.
+export const worstFirst = (joints) => [...joints].sort((a, b) => a.condition.rank - b.condition.rank || (trouble(a) ? b.condition.size - a.condition.size : 0));

@@ -1,0 +1,113 @@
+// The strip that points: the worst joints in large letters, every joint as a chip, and what happened on one time line.
+
+import { trouble, worstFirst } from "./condition.js";
+import { CurvePlot } from "./curves.js";
+import { element, mark, write } from "./elements.js";
+import * as format from "./format.js";
+import { PhasePill } from "./page.js";
+import { TimeLine } from "./timeline.js";
+
+const HEADLINES = 3;
+const LANES = 5;
+
+// Which joint, how bad, since when, what to do; for a drift the friction curve beside its baseline.
+class Headline {
+  constructor() {
+    this.name = element("a", { class: "which" });
+    this.pill = new PhasePill();
+    this.what = element("p", { class: "what" });
+    this.since = element("span", { class: "since" });
+    this.todo = element("p", { class: "todo" });
+    this.plot = new CurvePlot("Friction now, and at the baseline");
+    this.picture = element("figure", { class: "picture" }, this.plot.node,
+      element("figcaption", {}, element("span", { class: "key estimate" }, "now"), element("span", { class: "key baseline" }, "baseline")));
+    this.node = element("article", { class: "headline" },
+      element("div", { class: "words" }, element("header", {}, this.name, this.pill.node, this.since), this.what, this.todo), this.picture);
+  }
+
+  show(joint, now) {
+    this.joint = joint;
+    this.node.hidden = !joint;
+    if (!joint) return;
+    const { key, lines, since, todo } = joint.condition;
+    mark(this.node, "phase", key);
+    mark(this.node, "headline", joint.name);
+    write(this.name, joint.name);
+    this.name.setAttribute("href", `#/joint/${encodeURIComponent(joint.name)}`);
+    this.pill.update(key);
+    write(this.what, lines.join("; "));
+    write(this.since, since ? `since ${format.clock(since)}, ${format.duration(Math.max(1, now - since))}` : "");
+    write(this.todo, todo);
+    mark(this.node, "curve", String(key === "drifting" && Boolean(joint.laws.friction && joint.laws.friction_baseline)));
+  }
+
+  draw() {
+    if (this.joint && this.node.dataset.curve === "true") this.plot.draw([], [], 0, this.joint.laws.friction, this.joint.laws.friction_baseline);
+  }
+}
+
+class Chip {
+  constructor(joint) {
+    this.joint = joint;
+    this.short = element("span", { class: "short" });
+    this.sign = element("i", { class: "sign" });
+    this.node = element("a", { class: "chip", href: `#/joint/${encodeURIComponent(joint.name)}`, "data-chip": joint.name }, this.sign, element("b", {}, joint.name), this.short);
+  }
+
+  words() {
+    const { key, word, short } = this.joint.condition;
+    mark(this.node, "phase", key);
+    write(this.short, short);
+    this.node.title = `${this.joint.name}: ${word}`;
+  }
+}
+
+// "Nothing to do" has its words, too.
+function summary(joints, stale) {
+  if (stale) return ["stale", "What stands here is old", "No update comes: is the service running, and this screen's network up?"];
+  const counts = (key) => joints.filter((joint) => joint.condition.key === key).length;
+  const others = ["starting", "unsure", "held", "waiting"].map((key) => [counts(key), { starting: "starting up", unsure: "in need of more motion", held: "standing still", waiting: "without data yet" }[key]]).filter(([count]) => count);
+  if (!others.length) return ["normal", joints.length > 1 ? `All ${joints.length} joints are normal` : "Normal", "Nothing to do."];
+  const names = others.length === 1 && others[0][0] === joints.length ? [`All ${joints.length} joints are ${others[0][1]}`] : others.map(([count, text]) => `${count} ${text}`);
+  const todo = counts("waiting") ? "Is every drive on? Acquisition shows what comes." : counts("starting") || counts("unsure") ? "Let the robot move: every joint, both directions, slow and fast." : "Nothing to do.";
+  return [others[0][1] === "standing still" ? "held" : counts("waiting") ? "waiting" : "starting", `${names.join(", ")}${names.length === 1 && others[0][0] === joints.length ? "" : counts("normal") ? `, ${counts("normal")} normal` : ""}`, todo];
+}
+
+export class StatusStrip {
+  constructor(joints) {
+    this.joints = joints;
+    this.headlines = Array.from({ length: Math.min(HEADLINES, joints.length) }, () => new Headline());
+    this.calm = element("p", { class: "what" });
+    this.calmTodo = element("p", { class: "todo" });
+    this.all = element("article", { class: "headline all" }, element("div", { class: "words" }, this.calm, this.calmTodo));
+    this.chips = new Map(joints.map((joint) => [joint, new Chip(joint)]));
+    this.list = element("nav", { class: "chips", "aria-label": "Every joint, the worst first" }, ...[...this.chips.values()].map((chip) => chip.node));
+    this.line = new TimeLine(LANES);
+    this.node = element("section", { class: "status", role: "status", "aria-label": "What needs a look" },
+      element("div", { class: "headlines" }, this.all, ...this.headlines.map((one) => one.node)), this.list, this.line.node);
+    mark(this.node, "many", String(joints.length > 14));
+  }
+
+  words(robot, now, stale) {
+    const sorted = worstFirst(this.joints), troubled = sorted.filter(trouble);
+    this.chips.forEach((chip) => chip.words());
+    const order = sorted.map((joint) => `${joint.name} ${joint.condition.key}`).join();
+    if (order !== this.order) {
+      this.order = order;
+      this.list.replaceChildren(...sorted.map((joint) => this.chips.get(joint).node));
+      this.shown = troubled.slice(0, HEADLINES);
+    }
+    this.headlines.forEach((one, i) => one.show(this.shown[i], now));
+    this.all.hidden = this.shown.length > 0 && !stale;
+    if (!this.all.hidden) {
+      const [key, text, todo] = summary(this.joints, stale);
+      mark(this.all, "phase", key);
+      write(this.calm, text);
+      write(this.calmTodo, todo);
+    }
+    this.line.update(sorted, robot.events, now);
+  }
+
+  draw() { this.headlines.forEach((one) => one.draw()); }
+}
+

@@ -1,0 +1,62 @@
+"""Lost motion: what lies between the two encoders of a joint, linear in its parameters.
+
+    d = θ_m − θ_l = o + τ'/K + w λ − sgn(w) F_c/K + E(θ_m) + sgn(τ_w) b,        τ' = τ_m − J_m θ̈_m
+    E = c₂ cos 2Nθ_m + s₂ sin 2Nθ_m + c₁ cos Nθ_m + s₁ sin Nθ_m
+
+on the link side, N the gear ratio; 2b is the lost motion, and λ holds the skew of the encoders less F_v/K. τ_w is the
+torque that the link takes from the gear, J_l θ̈_l + gravity, known to its sign where it is larger than `band`. There the
+gap is taken up to one side and b is linear: nobody has to guess how wide it is. Its sign comes from the link: taken from
+τ' and the F_c of the same fit it turns into sgn(w), which is −b for no gap at all. A spring that is softer at first
+shows in the same column: what is watched is lost motion, not backlash alone (Weigand 2021 models both as a gap).
+"""
+
+import math
+from typing import Annotated, Final
+
+import numpy as np
+from pydantic import Field
+
+from estimators.quantities import Floats, Parameter, Settings
+
+ONE, TORQUE, SPEED, FRICTION, COS2, SIN2, COS1, SIN1, GAP = range(9)  # columns; the gap's is the last
+COLUMNS: Final = 9
+ORIGIN: Final = "clearance, B"
+PARAMETERS: Final = (
+    Parameter("gear_stiffness", "N·m/rad", 0.0, math.inf, f"{ORIGIN}, K"),
+    Parameter("lost_motion", "rad", 0.0, 0.1, f"{ORIGIN}, 2b"),
+    Parameter("gear_friction", "N·m", 0.0, math.inf, f"{ORIGIN}, F_c"),
+    Parameter("gear_lag", "s", -0.1, 0.1, f"{ORIGIN}, λ"),
+    Parameter("gear_error_cos2", "rad", -0.1, 0.1, f"{ORIGIN}, c₂"),
+    Parameter("gear_error_sin2", "rad", -0.1, 0.1, f"{ORIGIN}, s₂"),
+    Parameter("gear_error_cos1", "rad", -0.1, 0.1, f"{ORIGIN}, c₁"),
+    Parameter("gear_error_sin1", "rad", -0.1, 0.1, f"{ORIGIN}, s₁"),
+)
+STIFFNESS, LOST_MOTION, COULOMB, LAG = range(4)  # of PARAMETERS
+
+
+class LostMotionSettings(Settings):
+    """What is known of the joint, and how its lost motion is watched."""
+
+    inertia_motor: Annotated[float, Field(ge=0, allow_inf_nan=False)]  # kg·m², on the link side
+    inertia_link: Annotated[float, Field(ge=0, allow_inf_nan=False)]  # kg·m²
+    gravity: Annotated[float, Field(allow_inf_nan=False)] = 0.0  # N·m, signed, θ_l from the upright
+    load: bool = False  # the link's torque comes as a channel, from a model of the robot, instead of the two above
+    ratio: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 100.0  # N
+    band: Annotated[float, Field(gt=0, allow_inf_nan=False)]  # N·m of load below which its sign is not known
+    still: Annotated[float, Field(gt=0)] = 0.02  # rad/s below which the motor's direction is not known
+    cutoff: Annotated[float, Field(gt=0)] = 20.0  # Hz, of the low pass that every column passes
+    rows: Annotated[float, Field(gt=0)] = 100.0  # Hz
+    block: Annotated[float, Field(gt=0)] = 1.5  # s of used rows that make a block
+    blocks: Annotated[int, Field(ge=10, le=400)] = 40  # blocks remembered; as many estimates of what an error is
+    growth: Annotated[float, Field(gt=0)] = 0.25  # of the lost motion at first, that is told
+
+    def channels(self) -> tuple[str, ...]:
+        """Roles: both angles (rad) and the motor's torque (N·m), on the link side."""
+        return ("position", "link_position", "torque") + ("load",) * self.load
+
+
+def physical(theta: Floats) -> Floats:
+    """(…, COLUMNS) coefficients → (…, PARAMETERS) in their units."""
+    K = 1.0 / theta[..., TORQUE]
+    head = (K, 2.0 * theta[..., GAP], theta[..., FRICTION] * K, theta[..., SPEED])
+    return np.stack([*head, *(theta[..., column] for column in (COS2, SIN2, COS1, SIN1))], axis=-1)

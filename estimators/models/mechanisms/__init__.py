@@ -1,0 +1,1 @@
+"""Mechanisms: trees and closed chains of links, the friction that their own constraint forces make, journal clearance."""

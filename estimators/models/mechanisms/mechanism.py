@@ -1,0 +1,320 @@
+"""A mechanism: links on joints, loops closed by cut joints, some joints driven, every joint with a bearing that may rub.
+
+Read from TOML (`load`) or built from links and cuts (`Mechanism.build`). Every mistake is told at once, in words.
+"""
+
+import copy
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, ValidationError, model_validator
+
+from estimators.models.mechanisms.cuts import PLANAR, REVOLVING, TIED, close, jacobians
+from estimators.models.mechanisms.dynamics import ALL, DIVERGED, IDEAL, SINGULAR, forward, inverse
+from estimators.models.mechanisms.joint_load import BEARING, LOADS
+from estimators.models.robots.tree import PRISMATIC, REVOLUTE, Tree, tree
+from estimators.quantities import Floats, Settings
+
+Triple = tuple[float, float, float]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Arm = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+EPSILON_INVERSE = 1e-4  # rad/s (m/s) of the friction's tanh
+EPSILON_FORWARD = 1e-3
+
+
+class MechanismError(Exception):
+    """A mechanism that cannot be, or cannot move as asked; the text says why, one line a mistake."""
+
+
+class Bearing(Settings):
+    """Where a joint's bearing carries its load, and how it rubs there."""
+
+    pin: Arm = 0.02  # R_p, m
+    arm: Arm = 0.02  # R_n, m
+    bending: Arm = 0.04  # R_b, m
+    overlap: Arm = 0.1  # L, m, of a prismatic joint
+    coulomb: Annotated[float, Field(ge=0, le=2)] = 0.0  # μ_c
+    static: Annotated[float, Field(ge=0, le=2)] | None = None  # μ_s; none: no Stribeck effect
+    stribeck: Arm = 0.1  # ω_s, rad/s (m/s)
+    viscous: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # c_v, N·m·s/rad (N·s/m)
+
+    def numbers(self, slides: bool) -> list[float]:
+        """A row of `bearings`."""
+        extra = 0.0 if self.static is None else self.static - self.coulomb
+        across = self.overlap if slides else self.pin
+        return [across, self.arm, self.bending, self.coulomb, extra, self.stribeck, self.viscous]
+
+
+class Link(Settings):
+    """One link and the joint that carries it; its frame is parallel to the base's when all joints are at zero."""
+
+    name: str
+    parent: str = ""  # "": the base
+    kind: Literal["revolute", "prismatic"] = "revolute"
+    axis: Triple = (0.0, 0.0, 1.0)
+    origin: Triple = (0.0, 0.0, 0.0)  # m, in the parent's frame
+    mass: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # kg
+    centre: Triple = (0.0, 0.0, 0.0)  # m, of mass, from the joint's origin
+    inertia: tuple[Number, Number, Number, Number, Number, Number] = (0.0,) * 6  # xx yy zz xy xz yz about the centre
+    drive: bool = True
+    bearing: Bearing = Bearing()
+
+    @model_validator(mode="after")
+    def _an_axis(self) -> Self:
+        if not np.linalg.norm(self.axis) > 1e-9:
+            raise ValueError("expected an axis with a direction, found zero")
+        return self
+
+    def parameters(self) -> list[float]:
+        """m, m c, inertia about the joint's origin (Pinocchio's order)."""
+        m, c = self.mass, np.array(self.centre)
+        xx, yy, zz, xy, xz, yz = self.inertia
+        I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) + m * (c @ c * np.eye(3) - np.outer(c, c))  # noqa: E741
+        return [m, *(m * c), I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]]
+
+
+class Cut(Settings):
+    """A joint that closes a loop: a point of one link on a point of another."""
+
+    name: str
+    link: str  # a; "": the base
+    point: Triple  # m, in its frame
+    other: str  # b
+    other_point: Triple
+    axis: Triple = (0.0, 0.0, 1.0)  # in the base frame when all joints are at zero
+    kind: Literal["planar", "revolute"] = "planar"
+    bearing: Bearing = Bearing()
+
+
+class Description(Settings):
+    """A whole mechanism as a file says it."""
+
+    gravity: Triple = (0.0, 0.0, -9.81)  # m/s², in the base frame
+    links: Annotated[tuple[Link, ...], Field(min_length=1)]
+    cuts: tuple[Cut, ...] = ()
+
+    @model_validator(mode="after")
+    def _links_that_are_there(self) -> Self:
+        known: list[str] = [""]
+        wrong = []
+        for link in self.links:
+            if link.name in known:
+                wrong.append(f'link "{link.name}": there are two of this name')
+            if link.parent not in known:
+                wrong.append(f'link "{link.name}": its parent "{link.parent}" is not among the links before it')
+            known.append(link.name)
+        for cut in self.cuts:
+            wrong += [
+                f'cut "{cut.name}": there is no link "{one}"' for one in (cut.link, cut.other) if one not in known
+            ]
+        if wrong:
+            raise ValueError("; ".join(wrong))
+        return self
+
+
+class Motion(NamedTuple):
+    """Of a mechanism that fits its loops: each (rows, n), rad (m)."""
+
+    q: Floats
+    dq: Floats
+    ddq: Floats
+
+
+class Solution(NamedTuple):
+    """What the dynamics say of every row."""
+
+    tau: Floats  # (rows, n) of the drives, 0 where there is none; N·m (N)
+    ddq: Floats  # (rows, n)
+    cut_forces: Floats  # (rows, c), base axes
+    loads: Floats  # (rows, n + cuts, LOADS), see joint_load.py
+    iterations: NDArray[np.int64]  # (rows,) of the fixed point
+    contraction: Floats  # (rows,) the largest ρ seen
+
+
+class Mechanism:
+    """Arrays for the kernels, and the calls on them."""
+
+    def __init__(self, description: Description) -> None:
+        """Raises MechanismError when it cannot be closed or the number of drives is not what it can move."""
+        self.description = description
+        links, cuts = description.links, description.cuts
+        self.names = tuple(link.name for link in links)
+        self.joints = self.names + tuple(cut.name for cut in cuts)  # rows of loads and bearings
+        number = {"": -1} | {name: i for i, name in enumerate(self.names)}
+        poses = np.tile(np.eye(4), (len(links), 1, 1))
+        poses[:, :3, 3] = [link.origin for link in links]
+        kinds = [PRISMATIC if link.kind == "prismatic" else REVOLUTE for link in links]
+        axes = np.array([link.axis for link in links])
+        self.tree: Tree = tree([number[link.parent] for link in links], kinds, poses, axes, description.gravity)
+        self.parameters = np.array([link.parameters() for link in links])
+        self.drive = np.array([link.drive for link in links], np.int64)
+        rows = [PLANAR if cut.kind == "planar" else REVOLVING for cut in cuts]
+        ends = [(number[cut.link], number[cut.other], n) for cut, n in zip(cuts, rows, strict=True)]
+        self.ends = np.array(ends, np.int64).reshape(len(cuts), 3)
+        self.tied = np.array([_tied(cut) for cut in cuts]).reshape(len(cuts), TIED)
+        bearings = [link.bearing.numbers(link.kind == "prismatic") for link in links]
+        bearings += [cut.bearing.numbers(False) for cut in cuts]
+        self.bearings = np.array(bearings).reshape(len(self.joints), BEARING)
+        self.rows = sum(rows)
+        self.home = np.zeros(len(links))
+        self._check()
+
+    def with_parameters(self, parameters: Floats) -> Self:
+        """The same with other links; parameters: (n, 10)."""
+        other = copy.copy(self)
+        other.parameters = np.ascontiguousarray(parameters, np.float64)
+        return other
+
+    def size(self) -> int:
+        """Number of tree joints n."""
+        return len(self.names)
+
+    def _check(self) -> None:
+        n, drives = self.size(), int(self.drive.sum())
+        if self.rows:
+            mobility = n - int(np.linalg.matrix_rank(self.loops(np.zeros((1, n)))[0][0], 1e-6))
+            if mobility == n - self.rows and drives == mobility:
+                self.home = self.fit(np.zeros((1, n))).q[0]
+                return
+            if mobility != n - self.rows:
+                raise MechanismError(
+                    f"the loops' {self.rows} conditions are not independent ({n - mobility} are): expected planar cuts "
+                    "in a planar mechanism, and no loop closed twice"
+                )
+        else:
+            mobility = n
+        if drives != mobility:
+            raise MechanismError(f"the mechanism can move in {mobility} ways, but {drives} joints are driven")
+
+    def loops(self, q: Floats) -> tuple[Floats, Floats]:
+        """J (rows, c, n) of the loops at q (rows, n), and how joints turn the cuts (rows, cuts, n)."""
+        rows, n = q.shape
+        J, turns = np.empty((rows, self.rows, n)), np.empty((rows, len(self.ends), n))
+        jacobians(*self.tree, self.ends, self.tied, np.ascontiguousarray(q), J, turns)
+        return J, turns
+
+    def fit(self, q: Floats, dq: Floats | None = None, ddq: Floats | None = None) -> Motion:
+        """Passive joints that fit the driven ones. q, dq, ddq: (rows, n), driven columns given; dq, ddq None: rest.
+
+        Raises MechanismError at the first row where the loops cannot close.
+        """
+        q = np.array(q, np.float64, order="C")
+        if np.all(self.drive == 1):
+            return Motion(
+                q, *(np.zeros_like(q) if one is None else np.array(one, np.float64, order="C") for one in (dq, ddq))
+            )
+        free = self.drive == 0
+        q[0, free] = self.home[free] if self.home.any() else q[0, free]
+        dq, ddq = (np.zeros_like(q) if one is None else np.array(one, np.float64, order="C") for one in (dq, ddq))
+        failed = close(*self.tree, self.ends, self.tied, self.drive, q, dq, ddq)
+        if failed >= 0:
+            driven = ", ".join(f"{name} {q[failed, i]:.4g}" for i, name in enumerate(self.names) if self.drive[i])
+            raise MechanismError(f"the loops cannot close at row {failed}, with {driven} (rad, m)")
+        return Motion(q, dq, ddq)
+
+    def inverse(self, motion: Motion, mode: int = ALL, epsilon: float = EPSILON_INVERSE) -> Solution:
+        """Torques of the drives for a motion that fits. Raises MechanismError on self-locking and singular poses."""
+        rows, n = motion.q.shape
+        solution = self._empty(rows)
+        solution.ddq[:] = motion.ddq
+        inverse(
+            *self._constants(mode, epsilon), *motion, solution.tau, solution.cut_forces, solution.loads,
+            solution.iterations, solution.contraction,
+        )  # fmt: skip
+        return self._checked(solution)
+
+    def forward(
+        self, q: Floats, dq: Floats, tau: Floats, mode: int = ALL, epsilon: float = EPSILON_FORWARD
+    ) -> Solution:
+        """Accelerations for the torques tau (rows, n) at places that fit. Raises as `inverse`."""
+        solution = self._empty(len(q))
+        solution.tau[:] = tau
+        forward(
+            *self._constants(mode, epsilon), q, dq, solution.tau, solution.ddq, solution.cut_forces, solution.loads,
+            solution.iterations, solution.contraction,
+        )  # fmt: skip
+        return self._checked(solution)
+
+    def ideal(self, motion: Motion) -> Solution:
+        """Without friction."""
+        return self.inverse(motion, IDEAL)
+
+    def _constants(self, mode: int, epsilon: float) -> tuple[Any, ...]:
+        return (*self.tree, self.ends, self.tied, self.drive, self.bearings, self.parameters, mode, epsilon)
+
+    def _empty(self, rows: int) -> Solution:
+        n, joints = self.size(), len(self.joints)
+        return Solution(
+            np.zeros((rows, n)),
+            np.zeros((rows, n)),
+            np.zeros((rows, self.rows)),
+            np.zeros((rows, joints, LOADS)),
+            np.zeros(rows, np.int64),
+            np.zeros(rows),
+        )
+
+    def _checked(self, solution: Solution) -> Solution:
+        bad = np.flatnonzero(solution.iterations < 0)
+        if not len(bad):
+            return solution
+        row = int(bad[0])
+        if solution.iterations[row] == SINGULAR:
+            raise MechanismError(f"row {row}: a singular pose, the drives do not determine the motion")
+        assert solution.iterations[row] == DIVERGED
+        raise MechanismError(
+            f"row {row}: the friction of the joints' own forces does not settle (contraction "
+            f"{solution.contraction[row]:.2f}, below 0.9 is needed): self-locking, or arms and coefficients too large"
+        )
+
+
+def load(file: Path) -> Mechanism:
+    """A mechanism from TOML. Raises MechanismError with all mistakes."""
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise MechanismError(f"{file}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise MechanismError(f"{file}: {error}") from error
+    return build(content, str(file))
+
+
+def build(content: Mapping[str, Any], source: str = "mechanism") -> Mechanism:
+    """A mechanism from a mapping as TOML gives it."""
+    try:
+        description = Description.model_validate(content)
+    except ValidationError as error:
+        lines = (
+            f"{source}: {_place(one['loc'], content)}{one['msg']}, found {one['input']!r}" for one in error.errors()
+        )
+        raise MechanismError("\n".join(lines)) from error
+    return Mechanism(description)
+
+
+def _place(location: Sequence[int | str], content: Mapping[str, Any]) -> str:
+    """Where a mistake is, with the link's own name."""
+    words = []
+    for depth, step in enumerate(location):
+        if isinstance(step, int) and depth == 1:
+            listed = content.get(str(location[0]), [])
+            own = listed[step].get("name") if step < len(listed) and isinstance(listed[step], Mapping) else None
+            words.append(f'"{own}"' if own else str(step + 1))
+        else:
+            words.append(str(step))
+    return " ".join(words) + ": " if words else ""
+
+
+def _tied(cut: Cut) -> Floats:
+    """A row of `tied`."""
+    z = np.array(cut.axis, np.float64)
+    z /= np.linalg.norm(z)
+    x = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
+    x /= np.linalg.norm(x)
+    if cut.kind == "planar" and abs(z[2]) > 1 - 1e-12:
+        x = np.array([1.0, 0.0, 0.0])
+    y = np.cross(z, x)
+    across = np.stack([x, y, z]) if cut.kind == "planar" else np.eye(3)
+    return np.concatenate([cut.point, cut.other_point, across.ravel(), z, x, y])

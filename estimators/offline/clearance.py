@@ -1,0 +1,169 @@
+"""The clearance of a joint from recordings, with the siblings that say whether there is anything to it.
+
+Everything is filtered alike and both ways in time: what decides where the pin lies at PIN Hz, every column and the
+torque at ROWS Hz; above that the pin swings on its circle and no longer follows the load. A held torque belongs to the
+middle of its tick. Deviations come from blocks of time; the clearance counts as told only when it is several of them.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from scipy.signal import butter, sosfiltfilt
+
+from estimators.models.mechanisms.clearance import (
+    CLEARANCE,
+    FRICTION,
+    MOMENT_X,
+    NAMES,
+    SIBLINGS,
+    Known,
+    Path,
+    Sibling,
+    columns,
+    direction,
+)
+from estimators.quantities import Floats
+from estimators.recursive.blocks import Blocks, spread
+
+PIN: Final = 40.0  # Hz
+ROWS: Final = 15.0  # Hz
+PASSES: Final = 4
+START: Final = 0.1  # μ of the first pass
+BLOCK: Final = 0.5  # s
+EDGE: Final = 0.3  # s at either end that the filters have not settled in
+TOLD: Final = 2.0  # deviations
+IMPLAUSIBLE: Final = 5e-3  # m: no bearing has more
+
+
+class Run(NamedTuple):
+    """One recording: equidistant ticks of a controller that holds its torque."""
+
+    angle: Floats  # (ticks,) rad, at the tick's begin
+    torque: Floats  # (ticks,) N·m, held during the tick
+    known: Known
+    ring: Floats | None = None  # (ticks,) rad, an encoder on the link with one read head
+
+
+class Prepared(NamedTuple):
+    """A run, filtered."""
+
+    path: Path
+    torque: Floats
+    known: Known
+
+
+class Fitted(NamedTuple):
+    """One sibling."""
+
+    sibling: Sibling
+    theta: Floats  # (7,) 0 where it has no column
+    deviations: Floats  # (7,) from blocks
+    untold: float = 0.0  # m, the clearance that was found but is not told, and not in theta
+
+    def told(self) -> bool:
+        """Whether the clearance is more than what may come of nothing."""
+        c, deviation = self.theta[CLEARANCE], self.deviations[CLEARANCE]
+        return bool(self.sibling == "clearance" and 0.0 < c < IMPLAUSIBLE and c > TOLD * deviation)
+
+    def verdict(self) -> str:
+        """In words."""
+        if self.sibling != "clearance":
+            return ""
+        c, deviation = 1e6 * self.theta[CLEARANCE], 1e6 * self.deviations[CLEARANCE]
+        if self.told():
+            return f"clearance {c:.1f} ± {deviation:.1f} µm"
+        return f"clearance not identifiable from this motion ({1e6 * self.untold:.0f} ± {deviation:.0f} µm)"
+
+
+def prepare(run: Run, period: float) -> Prepared:
+    """Filtered at PIN Hz, with exact central differences; torque at the middle of what it is held for."""
+    angle = _low_pass(run.angle, PIN, period)
+    held = run.torque.copy()
+    held[1:] = 0.5 * (run.torque[1:] + run.torque[:-1])
+    speed, acceleration = np.zeros((2, len(angle)))
+    speed[1:-1] = (angle[2:] - angle[:-2]) / (2 * period)
+    acceleration[1:-1] = np.diff(angle, 2) / period**2
+    return Prepared(Path(angle, speed, acceleration), held, run.known)
+
+
+def rows(run: Prepared, sibling: Sibling, theta: Floats, period: float) -> tuple[Floats, Floats]:
+    """(rows, 7) and (rows,), filtered at ROWS Hz and thinned to some 100 Hz, ends left out."""
+    table = np.column_stack([columns(run.path, run.known, sibling, theta, period), run.torque])
+    table = _low_pass(table, ROWS, period)
+    edge, step = round(EDGE / period), max(1, round(0.01 / period))
+    table = table[edge:-edge:step]
+    return table[:, :-1], table[:, -1]
+
+
+def fit(runs: Sequence[Prepared], sibling: Sibling, period: float) -> Fitted:
+    """Least squares over all runs, PASSES times because the pin's place depends on the friction."""
+    theta = np.zeros(len(NAMES))
+    theta[FRICTION] = START
+    used = np.array([sibling == "clearance" or name != "clearance" for name in NAMES])
+    block = round(BLOCK / 0.01)
+    deviations = np.zeros(len(NAMES))
+    for number in range(PASSES):
+        parts = [rows(run, sibling, theta, period) for run in runs]
+        last = number == PASSES - 1
+        cuts = [(p[i : i + block], y[i : i + block]) for p, y in parts for i in range(0, len(y), block)]
+        blocks = Blocks(len(NAMES), len(cuts), block)
+        scale = np.sqrt(np.mean(np.concatenate([p for p, _ in parts]) ** 2, axis=0))
+        scale[~used | ~(scale > 0.0)] = np.inf
+        for p, y in cuts:
+            blocks.add((p / scale).T @ (p / scale), (p / scale).T @ y)
+        found, left_out = blocks.solve(blocks.last())
+        fresh = np.nan_to_num(found) / scale
+        if last:
+            deviations = spread(np.nan_to_num(left_out)) / scale
+        elif fresh[MOMENT_X] == 0.0 or (number == 0 and sibling == "clearance"):
+            fresh[CLEARANCE] = 0.0
+        theta = fresh
+    found_clearance = Fitted(sibling, theta, deviations)
+    if sibling != "clearance" or found_clearance.told():
+        return found_clearance
+    without = fit(runs, "load", period)  # what is not told is not used either; a negative clearance is none
+    untold, deviation = max(theta[CLEARANCE], 0.0), max(abs(theta[CLEARANCE]), deviations[CLEARANCE])
+    without.deviations[CLEARANCE] = deviation
+    return Fitted(sibling, without.theta, without.deviations, untold)
+
+
+def siblings(runs: Sequence[Run], period: float) -> dict[Sibling, Fitted]:
+    """All four, always together."""
+    prepared = [prepare(run, period) for run in runs]
+    return {sibling: fit(prepared, sibling, period) for sibling in SIBLINGS}
+
+
+def error(fitted: Fitted, run: Run, period: float) -> float:
+    """RMS of what it does not predict of a run, N·m."""
+    phi, y = rows(prepare(run, period), fitted.sibling, fitted.theta, period)
+    return float(np.sqrt(np.mean((y - phi @ fitted.theta) ** 2)))
+
+
+def measured(runs: Sequence[Run], fitted: Fitted, radius: float, period: float) -> tuple[float, float]:
+    """Clearance and its deviation, m, from link rings of this radius with one read head: (link − motor) R = c u_y.
+
+    Needs no motion that makes the load vary, only one that turns it; two heads that are averaged would see nothing.
+    """
+    found = []
+    for run in runs:
+        if run.ring is None:
+            raise ValueError("expected a ring encoder's angle in every run")
+        path = prepare(run, period).path
+        u, _ = direction(path, run.known, fitted.theta)
+        edge, step = round(EDGE / period), max(1, round(0.01 / period))
+        pair = _low_pass(np.column_stack([u[:, 1], (run.ring - run.angle) * radius]), ROWS, period)[edge:-edge:step]
+        found.append(np.column_stack([pair, np.ones(len(pair))]))
+    size = round(BLOCK / 0.01)
+    cuts = [one[i : i + size] for one in found for i in range(0, len(one), size)]
+    blocks = Blocks(2, len(cuts), size)
+    for cut in cuts:
+        phi = cut[:, [2, 0]] * np.array([1.0, 1.0])
+        blocks.add(phi.T @ phi, phi.T @ cut[:, 1])
+    theta, left_out = blocks.solve(blocks.last())
+    return float(theta[1]), float(spread(left_out)[1])
+
+
+def _low_pass(values: Floats, cutoff: float, period: float) -> Floats:
+    """Both ways in time, fourth order each way: steep, for what lies above is not in the model."""
+    return np.asarray(sosfiltfilt(butter(4, cutoff, fs=1 / period, output="sos"), values, axis=0))

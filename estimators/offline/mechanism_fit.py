@@ -1,0 +1,166 @@
+"""Inertia and load-dependent friction of a mechanism from its drives' torque: Guo, Ju, Wang 2024 turned round.
+
+    τ_a = Bᵀ[Y π + Σ_k D_k (r_k f_r s + a_k f_a s + b_k m_b s + c_k ω)],     q̇ = B q̇_a,  s = tanh(ω/ε)
+
+f_r, f_a, m_b of joint k follow from the present inertia, so inertia, load and friction are found in turn, PASSES times.
+r = μ R_p, a = μ R_n, b = μ R_p/R_b and c are not negative. Coefficients are found as such products: motion cannot tell
+μ from an arm. Columns that are zero (a planar mechanism presses nothing along its axes) or that others imitate are
+named; their coefficient belongs to the sum.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from estimators.models.mechanisms.dynamics import IDEAL
+from estimators.models.mechanisms.joint_load import AXIAL, BENDING, RADIAL
+from estimators.models.mechanisms.mechanism import EPSILON_INVERSE, Mechanism, Motion
+from estimators.models.robots.base_parameters import ORDER, project
+from estimators.models.robots.newton_euler import WRENCH, newton_euler
+from estimators.models.robots.regressor import regressor
+from estimators.models.robots.tree import PARAMETERS
+from estimators.offline.robot_fit import constrained
+from estimators.quantities import Floats
+from estimators.recursive.blocks import Blocks, spread
+
+PASSES: Final = 4
+ZERO: Final = 1e-9  # of the largest load: a column below it says nothing
+IMITATED: Final = 0.999  # R² on all other columns
+KINDS: Final = ("radial", "axial", "bending", "viscous")
+LOADS_OF: Final = (RADIAL, AXIAL, BENDING)
+BLOCKS: Final = 20
+
+
+class MechanismFit(NamedTuple):
+    """What the torque says."""
+
+    names: tuple[str, ...]  # of the friction coefficients, "radial thigh"
+    friction: Floats  # (k,) ≥ 0: m for radial and axial, 1 for bending, N·m·s/rad for viscous; NaN without a column
+    deviations: Floats  # (k,) from blocks
+    remarks: tuple[str, ...]  # which columns are zero or imitated
+    parameters: Floats  # (n, 10) standard parameters nearest to the given ones that explain the torque
+    residual: float  # N·m, rms
+    mechanism: Mechanism  # with these parameters
+    shared: bool  # one set of coefficients for all joints
+
+    def predict(self, moved: Motion, epsilon: float = EPSILON_INVERSE) -> Floats:
+        """Torque of the drives, (rows, drives)."""
+        phi, B = columns(self.mechanism, moved, epsilon)
+        phi = _summed(phi) if self.shared else phi
+        inertial = np.einsum("rij,ri->rj", B, _inertial(self.mechanism, moved, self.parameters))
+        return np.asarray(inertial + phi @ np.nan_to_num(self.friction))
+
+
+def columns(mechanism: Mechanism, moved: Motion, epsilon: float) -> tuple[Floats, Floats]:
+    """Friction columns (rows, drives, joints · 4) and B (rows, n, drives)."""
+    rows, n = moved.q.shape
+    drives, free = np.flatnonzero(mechanism.drive), np.flatnonzero(mechanism.drive == 0)
+    loads = mechanism.inverse(moved, IDEAL, epsilon).loads
+    J, turns = mechanism.loops(moved.q)
+    B = np.zeros((rows, n, len(drives)))
+    B[:, drives, range(len(drives))] = 1.0
+    if len(free):
+        B[:, free] = -np.linalg.solve(J[:, :, free], J[:, :, drives])
+    ways = np.concatenate([np.tile(np.eye(n), (rows, 1, 1)), turns], axis=1)  # (rows, joints, n)
+    speed = np.einsum("rjn,rn->rj", ways, moved.dq)
+    sense, seen = np.tanh(speed / epsilon), ways @ B  # (rows, joints), (rows, joints, drives)
+    phi = np.empty((rows, len(drives), len(mechanism.joints) * len(KINDS)))
+    for kind, load in enumerate(LOADS_OF):
+        phi[:, :, kind :: len(KINDS)] = np.swapaxes(seen * (loads[:, :, load] * sense)[..., None], 1, 2)
+    phi[:, :, len(LOADS_OF) :: len(KINDS)] = np.swapaxes(seen * speed[..., None], 1, 2)
+    return phi, B
+
+
+def identify(
+    mechanism: Mechanism, moved: Motion, tau: Floats, epsilon: float = EPSILON_INVERSE, shared: bool = False
+) -> MechanismFit:
+    """moved fits the loops; tau: (rows, drives) N·m. The mechanism's own parameters are where inertia begins.
+
+    shared: all joints have the same bearing; the one drive of a closed chain tells no more.
+    """
+    n = mechanism.size()
+    Y = np.empty((len(tau), n, PARAMETERS * n))
+    regressor(*mechanism.tree, *moved, Y)
+    _, B = columns(mechanism, moved, epsilon)
+    inertial = np.einsum("rij,rik->rjk", B, Y)
+    order = np.array([PARAMETERS * link + k for link in range(n) for k in ORDER])
+    base = project(inertial.reshape(-1, PARAMETERS * n), order)
+    present, start = mechanism, mechanism.parameters.ravel()
+    joints = ("all joints",) if shared else mechanism.joints
+    names = tuple(f"{kind} {joint}" for joint in joints for kind in KINDS)
+    for _ in range(PASSES):
+        phi, _ = columns(present, moved, epsilon)
+        phi = _summed(phi) if shared else phi
+        told = _told(phi)
+        X = np.concatenate([inertial[..., base.columns], phi[..., told]], axis=2).reshape(tau.size, -1)
+        scale = np.sqrt(np.mean(X**2, axis=0))
+        X = X / scale
+        signed = np.arange(X.shape[1]) >= len(base.columns)
+        y = tau.ravel()
+        solution, _ = constrained(X.T @ X, X.T @ y, signed.astype(np.int64))
+        theta = solution / scale
+        correction = np.linalg.lstsq(base.G, theta[: len(base.columns)] - base.G @ start, rcond=None)[0]
+        parameters = (start + correction).reshape(n, PARAMETERS)
+        present = mechanism.with_parameters(parameters)
+    friction, deviations = np.full((2, len(names)), np.nan)
+    friction[told] = theta[len(base.columns) :]
+    deviations[told] = _deviations(X, y)[len(base.columns) :] / scale[len(base.columns) :]
+    remarks = (*_zero(names, told), *_imitated(names, told, X, len(base.columns)))
+    residual = float(np.sqrt(np.mean((y - X @ solution) ** 2)))
+    return MechanismFit(names, friction, deviations, remarks, parameters, residual, present, shared)
+
+
+def _summed(phi: Floats) -> Floats:
+    """One column a kind."""
+    rows, drives, _ = phi.shape
+    return np.asarray(phi.reshape(rows, drives, -1, len(KINDS)).sum(axis=2))
+
+
+def _inertial(mechanism: Mechanism, moved: Motion, parameters: Floats) -> Floats:
+    """Torque of the tree alone, (rows, n)."""
+    rows, n = moved.q.shape
+    tau, wrench = np.empty((rows, n)), np.empty((rows, n, WRENCH))
+    newton_euler(*mechanism.tree, *moved, parameters, np.zeros((0, n, WRENCH)), tau, wrench)
+    return tau
+
+
+def _told(phi: Floats) -> Floats:
+    """Which columns are there at all."""
+    size = np.sqrt(np.mean(phi**2, axis=(0, 1)))
+    return np.asarray(size > ZERO * size.max())
+
+
+def _deviations(X: Floats, y: Floats) -> Floats:
+    """From blocks, without the signs."""
+    blocks = Blocks(X.shape[1], BLOCKS, len(X) // BLOCKS)
+    for part, target in zip(np.array_split(X, BLOCKS), np.array_split(y, BLOCKS), strict=True):
+        blocks.add(part.T @ part, part.T @ target)
+    return spread(np.nan_to_num(blocks.solve(blocks.last()).left_out))
+
+
+def _zero(names: tuple[str, ...], told: Floats) -> list[str]:
+    kinds = {name.split(" ", 1)[0] for name, one in zip(names, told, strict=True) if not one}
+    found = []
+    for kind in sorted(kinds):
+        joints = [
+            name.split(" ", 1)[1] for name, one in zip(names, told, strict=True) if not one and name.startswith(kind)
+        ]
+        found.append(f"no {kind} load at {', '.join(joints)}: its friction cannot show")
+    return found
+
+
+def _imitated(names: tuple[str, ...], told: Floats, X: Floats, first: int) -> list[str]:
+    """Friction columns that the others imitate, and by which most."""
+    listed = [name for name, one in zip(names, told, strict=True) if one]
+    lengths = np.linalg.norm(X, axis=0)
+    unit = X / lengths
+    found = []
+    for place, name in enumerate(listed):
+        own = unit[:, first + place]
+        others = np.delete(unit, first + place, axis=1)
+        left = own - others @ np.linalg.lstsq(others, own, rcond=None)[0]
+        if left @ left < 1.0 - IMITATED:
+            alike = np.abs(unit[:, first:].T @ own)
+            alike[place] = 0.0
+            found.append(f"{name} cannot be told from the others, most of all from {listed[int(np.argmax(alike))]}")
+    return found

@@ -1,0 +1,88 @@
+"""How the parts of an estimator are put together: with nonlinear parameters, and without."""
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from typing import Final
+
+from estimators.models.base import Model
+from estimators.online.events import EventLog
+from estimators.online.gate import Gate
+from estimators.online.monitor import DESIGNS
+from estimators.online.monitor.plain import PlainMonitor
+from estimators.online.motion import LOOK_BACK, Motion
+from estimators.online.normal_loop import NormalLoop
+from estimators.online.parts import Nonlinear, Parts
+from estimators.online.phases import Phases
+from estimators.online.start.linear import LinearStart
+from estimators.online.validity import Validity
+from estimators.quantities import Floats, Parameter
+from estimators.recursive.forgetting import Forgetting
+from estimators.recursive.learner import Learner
+from estimators.refit.settings import Monitor
+from estimators.rows import Rows
+from estimators.window.row_history import RowHistory
+
+LINEAR_PERIODS: Final = 2.0  # motion periods that a start takes at least
+SEARCHED_PERIODS: Final = 1.5  # … where it ends with a search
+
+
+def linear(
+    parameters: Sequence[Parameter],
+    owners: Sequence[int],
+    row: float,
+    forgetting: Forgetting,
+    start: float,
+    standstill: float,
+) -> Phases:
+    """For a model without nonlinear parameters.
+
+    owners: the joint of each output; row: s between rows; start: s of motion; standstill: rad/s (m/s).
+    """
+    learner, log = Learner(len(parameters), len(owners), row, forgetting), EventLog()
+    gate, validity, motion = Gate(standstill, row, owners), Validity(parameters), Motion(row, start, LINEAR_PERIODS)
+    history = RowHistory(round(LOOK_BACK / row), whole=False)
+    loop = NormalLoop(learner, gate, validity, history, motion, log, _as_they_are)
+    begin = LinearStart(tuple(parameters), learner, validity, motion, loop.block)
+    return Phases(Parts(tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, PlainMonitor()))
+
+
+def searched(
+    model: Model,
+    taps: Floats,
+    decimation: int,
+    row: float,
+    forgetting: Forgetting,
+    start: float,
+    standstill: float,
+    monitor: Monitor,
+    executor: Executor | None = None,
+) -> Phases:
+    """For a model with nonlinear parameters.
+
+    taps: of the kernel that smoothed the rows, of which one in `decimation` left; row: s between rows; executor: where
+    refits run, by default inline.
+    """
+    from estimators.online.eta import EtaInForce  # and others: their kernels are heavy, see phases.py
+    from estimators.online.lookback import Lookback
+    from estimators.online.refits import Refits
+    from estimators.online.relearning import Relearning
+    from estimators.online.start.searched import SearchedStart
+
+    overlap = max(1.0, 1.0 / (float(taps @ taps) * max(1.0, decimation)))  # rows that say the same
+    learner, log = Learner(len(model.parameters), len(model.outputs), row, forgetting), EventLog()
+    gate = Gate(standstill, row, model.owners)
+    validity = Validity(model.parameters, next((spring.columns[1] for spring in model.springs), None))
+    motion = Motion(row, start, SEARCHED_PERIODS, monitor.period)
+    history, eta = RowHistory(round(LOOK_BACK / row)), EtaInForce(model, taps, overlap)
+    lookback = Lookback(learner, history, eta, validity, row)
+    loop = NormalLoop(learner, gate, validity, history, motion, log, eta.shaped, standstill)
+    refits = Refits(learner, history, eta, log, row, monitor.refit, executor)
+    begin = SearchedStart(model, learner, validity, motion, loop.block, history, eta, lookback, refits, log)
+    relearning = Relearning(model.parameters, learner, validity, motion, history, eta, lookback, refits, loop, log)
+    nonlinear = Nonlinear(eta, lookback, refits, relearning)
+    watch = DESIGNS[monitor.design](row)
+    return Phases(Parts(model.parameters, learner, gate, validity, motion, history, log, loop, begin, watch, nonlinear))
+
+
+def _as_they_are(rows: Rows) -> Rows:
+    return rows

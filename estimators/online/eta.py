@@ -1,0 +1,121 @@
+"""η in force: its value and certainty, and rows as the law has them under it, about the encoders' common zero."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from estimators.models.base import Model
+from estimators.models.friction.base import FrictionSettings
+from estimators.models.nonlinear_block import NonlinearBlock
+from estimators.models.spring_zero import recentre
+from estimators.quantities import Floats
+from estimators.refit.outcome import Outcome
+from estimators.rows import Rows
+from estimators.window.row_history import RowHistory
+
+
+@dataclass(slots=True)
+class EtaKept:
+    """What an EtaInForce keeps."""
+
+    VERSION: ClassVar[int] = 1
+
+    eta: Floats  # (nonlinear,)
+    sigma: Floats  # (nonlinear,) deviations of s, of the last accepted refit
+    covariance: Floats  # (nonlinear, nonlinear) of s, likewise
+    law: dict[str, Any]  # settings of the law
+    basis: int = 0  # rows that η rests on
+    zero: float = 0.0  # rad, of the spring's twist: what the encoders' zeros differ by
+
+
+class EtaInForce:
+    """The nonlinear parameters of one block of a model."""
+
+    WORKING: ClassVar[frozenset[str]] = frozenset({"block", "other_law"})
+
+    def __init__(self, model: Model, taps: Floats, overlap: float) -> None:
+        """taps: of the kernel that smoothed the rows, of which `overlap` say the same."""
+        self.block = NonlinearBlock(model, taps)
+        self.other_law: FrictionSettings | None = None  # where another than the configured one was found
+        self.overlap = overlap
+        self._spring = model.springs[0] if model.springs else None
+        count = len(self.block.nonlinear)
+        law = self.block.settings.model_dump()
+        start = np.array(self.block.law.start, np.float64)
+        self.kept = EtaKept(start, np.full(count, np.inf), np.zeros((count, count)), law)
+
+    def shaped(self, rows: Rows) -> Rows:
+        """Rows with the law's columns for η in force, about the encoders' zero."""
+        rows = rows._replace(phi=rows.phi.copy())
+        self.block.refill(rows, self.kept.eta)
+        self.recentre(rows)
+        return rows
+
+    def recentre(self, rows: Rows) -> None:
+        """Take what the encoders' zeros differ by off the spring's twist, in place."""
+        self.move_zero(rows, self.kept.zero)
+
+    def move_zero(self, rows: Rows, zero: float) -> None:
+        """Move the zero of the spring's twist in the rows' phi, in place; zero: rad."""
+        if self._spring is not None and zero:
+            recentre(self._spring, rows, zero)
+
+    def refill(self) -> Callable[[Rows], None]:
+        """What writes the law's columns for η of now into rows, in place."""
+        return partial(self.block.refill, eta=self.kept.eta)
+
+    def write(self, columns: Floats, first: int, last: int, history: RowHistory) -> None:
+        """Kept rows get the law's columns under η of now: `columns` (rows, moving) those from number first to last."""
+        rows = history.since(first, last)
+        rows.phi[:, self.block.place.output, self.block.moving] = columns[len(columns) - len(rows.time) :]
+        self.block.refill(history.since(last), self.kept.eta)
+        history.outdate(first, self.refill())
+
+    def of_s(self, outcome: Outcome) -> Floats:
+        """Deviations of s (nonlinear,) that a refit gives."""
+        q = len(self.kept.eta)
+        return self.block.deviations(outcome.eta, np.sqrt(np.diag(outcome.covariance))[-q:])
+
+    def accept(self, outcome: Outcome, basis: int) -> str:
+        """A refit's η counts from here on; basis: rows of its window. Returns in words by how much it moved."""
+        kept, q = self.kept, len(self.kept.eta)
+        words = ", ".join(
+            f"{parameter.name} {before:.4g} → {after:.4g} {parameter.unit}"
+            for parameter, before, after in zip(self.block.nonlinear, kept.eta, outcome.eta, strict=True)
+        )
+        kept.eta = outcome.eta.copy()
+        # a search counts rows that overlap as if they did not
+        kept.sigma = self.of_s(outcome) * math.sqrt(self.overlap)
+        per_s = self.block.deviations(kept.eta, np.ones(q))
+        kept.covariance = outcome.covariance[-q:, -q:] * np.outer(per_s, per_s)
+        kept.covariance *= self.overlap
+        kept.basis = basis
+        return words
+
+    def step(self, s: Floats, sigma: Floats, covariance: Floats, basis: int) -> str:
+        """Move η by s (nonlinear,), with these deviations and covariance of s; returns in words where to."""
+        kept = self.kept
+        kept.eta = self.block.shift(kept.eta, s)
+        kept.sigma, kept.covariance, kept.basis = sigma, covariance, basis
+        return ", ".join(
+            f"{parameter.name} {value:.4g} {parameter.unit} ± {100 * one:.1g} %"
+            for parameter, value, one in zip(self.block.nonlinear, kept.eta, sigma, strict=True)
+        )
+
+    def adopt(self, law: FrictionSettings) -> str:
+        """Use another law with the same columns; returns in words how it differs."""
+        ours, theirs = self.block.settings.model_dump(), law.model_dump()
+        self.block = NonlinearBlock(self.block.joint, self.block.taps, law)
+        self.other_law, self.kept.law = law, theirs
+        return ", ".join(f"{key} = {value}" for key, value in theirs.items() if value != ours[key])
+
+    @property
+    def deviations(self) -> Floats:
+        """Standard deviations of η (nonlinear,), NaN while they are not known."""
+        if not np.isfinite(self.kept.sigma).all():
+            return np.full(len(self.kept.eta), np.nan)
+        return self.block.absolute(self.kept.eta, self.kept.sigma)

@@ -1,0 +1,26 @@
+"""A refit on its way, and one that has ended."""
+
+from concurrent.futures import Future
+from typing import NamedTuple
+
+from estimators.refit.outcome import Outcome
+
+
+class Pending(NamedTuple):
+    """A refit on its way."""
+
+    future: "Future[Outcome]"
+    purpose: str  # start, change, confirmation, drift
+    first: int  # numbers of the window's first row, and behind its last
+    last: int
+    epoch: int
+    text: str  # the window in words
+    window: tuple[int, int] | None  # ns, likewise
+
+
+class Found(NamedTuple):
+    """A refit that has ended: its outcome, or the reason why there is none."""
+
+    outcome: Outcome | None
+    reason: str
+    pending: Pending

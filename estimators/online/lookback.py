@@ -1,0 +1,101 @@
+"""What the rows that are kept say of θ and η, and what was known of θ before a change."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from estimators.base import Spectrum
+from estimators.online.eta import EtaInForce
+from estimators.online.validity import Validity
+from estimators.quantities import Floats, Parameter
+from estimators.recursive.learner import Learner
+from estimators.recursive.prior import Prior, nothing
+from estimators.refit.acceptance import delta
+from estimators.window.row_history import RowHistory
+from estimators.window.score_test import Score, explain
+from estimators.window.spectrum import spectrum
+
+
+@dataclass(slots=True)
+class LookbackKept:
+    """What a Lookback keeps."""
+
+    VERSION: ClassVar[int] = 1
+
+    motions: Floats  # (parameters + nonlinear,)² [Φ T]ᵀ[Φ T] a row, over the start: all of the motion
+    usual: float = 1.0  # residual variance of the start, whitened
+
+
+class Lookback:
+    """Looks at windows of kept rows with η frozen."""
+
+    WORKING: ClassVar[frozenset[str]] = frozenset({"before"})
+
+    def __init__(self, learner: Learner, history: RowHistory, eta: EtaInForce, validity: Validity, row: float) -> None:
+        """row: s between rows."""
+        self._learner, self._history, self._eta, self._validity, self._row = learner, history, eta, validity, row
+        self.kept = LookbackKept(np.zeros((0, 0)))
+        self.before = self.nothing  # what was known of θ before the change that is looked into
+
+    @property
+    def nothing(self) -> Prior:
+        """No prior."""
+        return nothing(self._learner.rls.p)
+
+    @property
+    def around(self) -> Prior:
+        """What is known now of the columns that are not friction."""
+        return self.prior(self._learner.kept.state)
+
+    def prior(self, state: Floats) -> Prior:
+        """Of the columns that are not friction, in a state: a change is first looked for in the friction."""
+        learner, rest = self._learner, self._eta.block.rest
+        prior = self.nothing._replace(theta=learner.rls.theta_of(state))
+        if len(rest):
+            covariance, variance = learner.variance_of(state)
+            factor = learner.honesty[rest] * learner.inflation[rest]
+            spread = covariance[np.ix_(rest, rest)] * np.outer(factor, factor) * max(1.0, variance / self.kept.usual)
+            prior.information[np.ix_(rest, rest)] = np.linalg.inv(spread)
+        return prior
+
+    def explain(self, first: int, before: Prior, noise: Floats | None = None) -> Score:
+        """The rows since `first` with η frozen; noise: (outputs,) variances, by default those of the learner."""
+        rows, noise = self._history.since(first), self._learner.rls.noise if noise is None else noise
+        slopes = self._history.slopes(rows, self._eta.block, self._eta.kept.eta)
+        return explain(rows, slopes, self._history.total - len(rows.time), self._eta.block, noise, before)
+
+    def noise(self, score: Score, least: bool = True) -> float:
+        """Variance of a row, times the rows that say the same; least: that of the window where it is larger."""
+        return self._eta.overlap * (max(self.kept.usual, score.variance) if least else self.kept.usual)
+
+    def gain(self, score: Score, noise: float) -> float:
+        """χ² of the step that explains a window better than η in force does, which is not known exactly either."""
+        p = self._learner.rls.p
+        free = score.inverse[p:, p:]
+        return float(score.step @ np.linalg.solve(noise * free + self._eta.kept.covariance, score.step))
+
+    def reach(self, score: Score) -> float:
+        """How uncertain a window leaves the torque over the whole motion, of a row's noise variance."""
+        return self._eta.overlap * float(np.sum(score.inverse * self.kept.motions))
+
+    def limit(self, first: int) -> float:
+        """δ² of the rows since `first`: the residual variance up to which they are explained."""
+        rows = self._history.since(first)
+        usable = np.isfinite(rows.y)
+        signal = float(np.mean((rows.y / np.sqrt(self._learner.rls.noise))[usable] ** 2))
+        return delta(self.kept.usual, signal)
+
+    def inflate(self, score: Score) -> None:
+        """How much less certain θ is for η not being known: with the tangent columns, over without."""
+        own = np.sqrt(np.diag(self._learner.rls.covariance()))
+        self._learner.inflation[:] = np.maximum(score.spread / np.maximum(own, 1e-300), 1.0)
+        self._validity.judge(self._learner)
+
+    def told_apart(self, score: Score, parameters: tuple[Parameter, ...]) -> Spectrum:
+        """What a window tells apart, η included, and what was known before as further rows; parameters: θ."""
+        return spectrum(score.gram, tuple(one.name for one in (*parameters, *self._eta.block.nonlinear)))
+
+    def ago(self, number: int) -> str:
+        """s of motion since the row of this number, in words."""
+        return f"{(self._history.total - number) * self._row:.2f}"

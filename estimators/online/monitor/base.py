@@ -1,0 +1,198 @@
+"""What a monitor is: numbers in, a decision out; it changes nothing but what it remembers of its own decisions.
+
+At the end of a block it is told the moment, and answers with a decision, or with the window that it wants to be shown;
+what the window says (Evidence) then gives the decision. Who carries decisions out: phases.py, relearning.py.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Any, Final, NamedTuple, Protocol
+
+from estimators.quantities import Floats
+
+SIGNIFICANT: Final = 4.0  # σ
+BENT: Final = 20.0  # χ² that another η must promise for η to have moved
+
+
+class Moment(NamedTuple):
+    """Where the end of a block stands; lengths in rows."""
+
+    row: float  # s between rows
+    block: int
+    now: int  # number of the next row
+    span: int  # one motion period
+    needed: float  # what a start takes at least
+    capacity: int  # that can be looked back
+    searching: bool  # a refit is under way
+    suspicious: bool  # an alarm may be on its way
+    basis: int  # that η in force rests on
+    moved: int  # rows of motion since the phase began
+    elapsed: float  # s of motion since the last alarm
+    variance: float  # recent residual variance, whitened
+    level: float  # the same, over longer
+    covered: bool  # every value that was valid before the alarm is so again
+
+
+class Purpose(StrEnum):
+    """What a window is looked at for."""
+
+    CHANGE = "change"
+    PERIOD = "period"  # of the motion, the last one: design S
+    SHARPEN = "sharpen"
+    DRIFT = "drift"
+
+
+class Before(StrEnum):
+    """What is taken as known of the columns that are not friction."""
+
+    NOTHING = "nothing"
+    CHANGE = "change"  # what was known before the change that is looked into
+    NOW = "now"
+
+
+class Look(NamedTuple):
+    """A window that a monitor wants to be shown."""
+
+    purpose: Purpose
+    first: int  # number of its first row
+    before: Before
+    place: int = 0  # rows on either side among which the change's most likely one is to be found; 0: it is exact
+
+
+class Evidence(NamedTuple):
+    """What a window says, with η frozen."""
+
+    purpose: Purpose
+    first: int  # number of its first row
+    now: int  # number behind its last
+    rows: int  # since the change
+    needed: float  # rows that a start takes
+    span: int  # rows of one motion period
+    usual: float  # residual variance of the start, whitened
+    overlap: float  # rows that say the same
+    variance: float  # residual, whitened
+    signal: float  # mean square of y, whitened
+    unchanged: float  # by how much χ² of the θ of before is worse than that of the window's own
+    gain: float  # χ² that another η would explain more
+    reach: float  # how uncertain the window leaves the torque over the whole motion, of a row's noise variance
+    step: Floats  # (nonlinear,) to the η that would explain most, of s
+    sigma: Floats  # (nonlinear,) its deviations, of the window alone, for `noise`
+    known: Floats  # (nonlinear,) deviations of s in force
+    parameters: int
+
+
+class Wait(NamedTuple):
+    """Nothing follows."""
+
+
+class Recover(NamedTuple):
+    """The learner's own values count from here on."""
+
+    text: str
+    usual: bool = False  # the residual of now is the new usual
+
+
+class Restore(NamedTuple):
+    """Nothing has changed: go on from before the alarm."""
+
+
+class LearnTheta(NamedTuple):
+    """θ has changed, η has not: learn it from the window that was shown."""
+
+
+class Search(NamedTuple):
+    """Search η."""
+
+    purpose: str
+    first: int  # number of the window's first row
+    before: Before = Before.CHANGE
+    bent: tuple[int, ...] = ()  # which of η a drift is seen in
+
+
+class GiveUp(NamedTuple):
+    """Nothing explains the change: its residual is the new usual."""
+
+    first: int  # number of the row from which θ is learnt
+
+
+class Sharpen(NamedTuple):
+    """Move η by the step of the window that was shown."""
+
+
+Decision = Wait | Recover | Restore | LearnTheta | Search | GiveUp | Sharpen
+
+
+class Rejection(NamedTuple):
+    """A refit that does not count."""
+
+    first: int  # numbers of its window's first row, and behind its last
+    last: int
+    explains: bool  # whether its residual was fine, or there was none
+    needed: float  # rows that a start takes
+
+
+class Monitor(Protocol):
+    """Follows up alarms and looks after what is in force."""
+
+    kept: Any  # what outlives a restart of the program, a dataclass
+
+    def started(self, noise: float, first: int, now: int) -> None:
+        """Normal mode begins. noise: residual variance; first: number of the first row that it rests on."""
+        ...
+
+    def alarmed(self, began: int, moment: Moment) -> bool:
+        """An alarm; began: number of the row of its cause. Returns whether it is of a change of its own."""
+        ...
+
+    @property
+    def onset(self) -> int:
+        """Number of the row from which on what is in force, or looked into, has been so."""
+        ...
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is to be confirmed."""
+        ...
+
+    def due(self, searching: bool) -> int | None:
+        """Number of the row from which a review in normal mode may decide something; None: every one may.
+
+        searching: whether a refit is under way.
+        """
+        ...
+
+    def period_due(self, now: int) -> bool:
+        """Whether the motion's period may be looked for, where it is not known."""
+        ...
+
+    def transient(self, moment: Moment) -> Look | Decision:
+        """While an alarm stands."""
+        ...
+
+    def always(self, moment: Moment) -> Look | Decision:
+        """In motion, whether an alarm stands or not."""
+        ...
+
+    def routine(self, moment: Moment) -> Iterator[Look | Decision]:
+        """In motion, while no alarm stands."""
+        ...
+
+    def review(self, evidence: Evidence) -> Decision:
+        """What follows from a window that it wanted to be shown."""
+        ...
+
+    def learnt(self, now: int, first: int | None = None) -> None:
+        """θ was learnt anew; first: number of the row from which on it holds, where that is news."""
+        ...
+
+    def accepted(self, purpose: str, first: int, moment: Moment) -> None:
+        """A refit counts; first: number of its window's first row."""
+        ...
+
+    def rejected(self, rejection: Rejection, alarmed: bool) -> Decision:
+        """A refit does not; alarmed: whether an alarm stands."""
+        ...
+
+    def resume(self, now: int) -> None:
+        """Go on after a restart of the program; now: number of the next row."""
+        ...

@@ -1,0 +1,65 @@
+"""The change that is looked into: where it began, when a refit is tried again, and when one is confirmed."""
+
+from typing import ClassVar, Final
+
+from estimators.online.monitor.base import Decision, GiveUp, Moment, Rejection, Wait
+
+SHORTEST: Final = 1.0  # s of motion before a transient is judged
+CONFIRM: Final = 1.6  # motion periods from a refit to its confirmation
+UNCONFIRMED: Final = 1.5  # times an unconfirmed refit's window before an alarm during it is judged, CONFIRM at most
+GROWTH: Final = 1.2  # times the window of a rejected refit, before the next
+LEFT: Final = 0.15  # of a window that no η explains, left out of the next
+
+
+class Change:
+    """Rows by their numbers; begins anew after a restart of the program."""
+
+    WORKING: ClassVar[frozenset[str]] = frozenset({"onset", "newest", "attempt", "confirm"})
+
+    def __init__(self) -> None:
+        self.onset = 0  # from which on what is in force, or looked into, has been so
+        self.newest = 0  # at which the last alarm's cause began
+        self.attempt = 0  # rows since the onset before which no refit is tried
+        self.confirm: int | None = None  # at which a refit is confirmed
+
+    def alarmed(self, began: int, moment: Moment) -> bool:
+        """An alarm; returns whether it is of a change of its own, or to be looked at with an unconfirmed refit."""
+        self.newest, self.attempt = began, 0
+        if self.confirm is None:
+            self.onset = began
+            return True
+        window = moment.now - self.onset  # the new η came from a short window: look at a longer one first
+        enough = max(CONFIRM * moment.span, window + SHORTEST / moment.row)
+        self.attempt = round(min(UNCONFIRMED * window, enough))
+        return False
+
+    def ready(self, moment: Moment) -> bool:
+        """Whether there is enough of it for a verdict."""
+        rows = moment.now - self.onset
+        return not moment.searching and rows * moment.row >= SHORTEST and rows >= self.attempt
+
+    def accepted(self, purpose: str, first: int, moment: Moment) -> None:
+        """A refit counts, and is confirmed later, unless it was that."""
+        if purpose != "confirmation":
+            self.confirm = moment.now + round(CONFIRM * moment.span)
+            self.onset = first
+
+    def rejected(self, rejection: Rejection, alarmed: bool) -> Decision:
+        """More motion, less of its beginning, or nothing explains it."""
+        first, last, explains, needed = rejection
+        if not alarmed:
+            return Wait()
+        if not explains:
+            self.onset = max(first + round(LEFT * (last - first)), self.newest)
+            self.confirm = None
+        self.attempt = round(GROWTH * (last - self.onset))
+        return GiveUp(self.onset) if last - self.onset >= needed else Wait()
+
+    def begin(self, first: int) -> None:
+        """What is in force holds from row `first` on."""
+        self.onset = first
+
+    def resume(self, now: int) -> None:
+        """Rows of before are not there."""
+        self.onset = self.newest = now
+        self.attempt = 0

@@ -1,0 +1,85 @@
+"""The monitor of a model without nonlinear parameters.
+
+New values count when they are covered and the residual is quiet; a residual that stays becomes the new usual one.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from estimators.online.monitor.base import Decision, Evidence, Look, Moment, Recover, Rejection, Wait
+
+QUIET: Final = 2.0  # times the usual variance, below which the residual is quiet again
+RECOVERY: Final = 0.3  # s of motion that a transient lasts at least
+NEVER: Final = 1 << 40  # rows
+
+
+@dataclass(slots=True)
+class PlainKept:
+    """What a PlainMonitor keeps."""
+
+    VERSION: ClassVar[int] = 1
+
+    quiet: float = 0.0  # residual variance below which a transient may end
+
+
+class PlainMonitor:
+    """Ends transients, and decides nothing else."""
+
+    onset = 0
+    settled = True
+
+    def __init__(self) -> None:
+        self.kept = PlainKept()
+
+    def started(self, noise: float, _first: int, _now: int) -> None:
+        """Normal mode begins."""
+        self.kept.quiet = QUIET * noise
+
+    def alarmed(self, _began: int, _moment: Moment) -> bool:
+        """An alarm is always of a change of its own."""
+        return True
+
+    def due(self, searching: bool) -> int | None:
+        """Alarms apart, there is nothing to decide."""
+        return None if searching else NEVER
+
+    def period_due(self, _now: int) -> bool:
+        """Nobody asks."""
+        return False
+
+    def transient(self, moment: Moment) -> Look | Decision:
+        """Wait until new values are there, or as long as a start takes."""
+        quiet = moment.variance <= self.kept.quiet
+        if moment.elapsed >= RECOVERY and quiet and moment.covered:
+            return Recover(f"new values after {moment.moved * moment.row:.1f} s of motion")
+        if moment.moved < moment.needed:
+            return Wait()
+        self.kept.quiet = max(self.kept.quiet, QUIET * moment.level)
+        why = "some lack excitation" if quiet else "the residual stays larger than before"
+        return Recover(f"new values; {why}", usual=True)
+
+    def always(self, _moment: Moment) -> Look | Decision:
+        """Nothing."""
+        return Wait()
+
+    def routine(self, _moment: Moment) -> Iterator[Look | Decision]:
+        """Nothing."""
+        return iter(())
+
+    def review(self, _evidence: Evidence) -> Decision:
+        """No window was wanted."""
+        return Wait()
+
+    def learnt(self, now: int, first: int | None = None) -> None:
+        """Nothing follows."""
+
+    def accepted(self, purpose: str, first: int, moment: Moment) -> None:
+        """There are no refits."""
+
+    def rejected(self, _rejection: Rejection, _alarmed: bool) -> Decision:
+        """There are no refits."""
+        return Wait()
+
+    def resume(self, now: int) -> None:
+        """Nothing to do."""

@@ -1,0 +1,67 @@
+"""What a window says, in numbers, for a monitor to decide on."""
+
+import math
+from typing import NamedTuple
+
+from estimators.online.eta import EtaInForce
+from estimators.online.lookback import Lookback
+from estimators.online.monitor.base import Before, Evidence, Look, Moment, Purpose
+from estimators.recursive.learner import Learner
+from estimators.recursive.prior import Prior
+from estimators.window.change_point import onset
+from estimators.window.row_history import RowHistory
+from estimators.window.score_test import Score
+
+
+class Shown(NamedTuple):
+    """A window as it was shown."""
+
+    evidence: Evidence
+    score: Score
+
+
+class Windows:
+    """Shows windows of kept rows."""
+
+    def __init__(self, learner: Learner, history: RowHistory, eta: EtaInForce, lookback: Lookback) -> None:
+        self._learner, self._history, self._eta, self._lookback = learner, history, eta, lookback
+
+    def before(self, which: Before) -> Prior:
+        """What is taken as known."""
+        if which is Before.CHANGE:
+            return self._lookback.before
+        return self._lookback.around if which is Before.NOW else self._lookback.nothing
+
+    def show(self, look: Look, moment: Moment) -> Shown:
+        """The window that a monitor wants to see."""
+        lookback, eta, before = self._lookback, self._eta, self.before(look.before)
+        first = self._placed(look, before) if look.place else look.first
+        score = lookback.explain(first, before)
+        noise = lookback.noise(score, least=look.purpose is not Purpose.CHANGE)
+        reach = lookback.reach(score) if look.purpose is Purpose.CHANGE else math.nan
+        evidence = Evidence(
+            look.purpose,
+            first,
+            moment.now,
+            moment.now - look.first,
+            moment.needed,
+            moment.span,
+            lookback.kept.usual,
+            eta.overlap,
+            score.variance,
+            score.signal,
+            score.unchanged,
+            lookback.gain(score, noise),
+            reach,
+            score.step,
+            score.sigma * math.sqrt(noise),
+            eta.kept.sigma,
+            self._learner.rls.p,
+        )
+        return Shown(evidence, score)
+
+    def _placed(self, look: Look, before: Prior) -> int:
+        """Number of the row from which on a window is of the change alone, at its most likely place."""
+        first = max(look.first - look.place, self._history.oldest)
+        row = onset(self._history.since(first), self._learner.rls.noise, before, 2 * look.place)
+        return first + row + math.ceil(self._eta.overlap) - 1  # without rows whose kernel sees both sides

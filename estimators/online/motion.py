@@ -1,0 +1,67 @@
+"""How much motion there was since a phase began, how long a period of it is, and what follows for a start's length."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+LOOK_BACK: Final = 64.0  # s of motion that are kept to be looked at
+PATIENCE: Final = 5.0  # times the start's length, after which it ends without its uncertain parameters
+MEMORY_PERIODS: Final = 2.0  # motion periods that a resting memory reaches at least
+
+
+@dataclass(slots=True)
+class MotionKept:
+    """What a Motion keeps."""
+
+    VERSION: ClassVar[int] = 1
+
+    count: int = 0  # rows that taught since the phase began
+    cycle: int = 0  # rows in one motion period, 0 when there is none
+
+
+class Motion:
+    """Rows of motion, counted; all lengths are in rows unless they say seconds."""
+
+    def __init__(self, row: float, start: float, periods: float, configured: float | None = None) -> None:
+        """row: s between rows; start: s of motion, and periods of it, that a start takes at least; configured: s."""
+        self.row, self._start, self._periods = row, start, periods
+        self._configured = 0 if configured is None else round(configured / row)
+        self.kept = MotionKept(cycle=self._configured)
+
+    @property
+    def seconds(self) -> float:
+        """Of motion since the phase began."""
+        return self.kept.count * self.row
+
+    @property
+    def needed(self) -> float:
+        """Rows of motion that a start takes at least."""
+        return max(self._start / self.row, self._periods * self.kept.cycle)
+
+    @property
+    def memory(self) -> float:
+        """Rows that a resting memory reaches at least."""
+        return MEMORY_PERIODS * self.kept.cycle
+
+    @property
+    def span(self) -> int:
+        """Rows of one motion period, or of what stands for it."""
+        return self.kept.cycle or round(self._start / self.row)
+
+    @property
+    def patience(self) -> float:
+        """s of motion after which a start ends all the same."""
+        return PATIENCE * self._start
+
+    @property
+    def period_wanted(self) -> bool:
+        """Whether the motion's period is not known, and may be looked for."""
+        return not self.kept.cycle and not self._configured
+
+    def found(self, cycle: int) -> None:
+        """Rows in one motion period, as just found; one that is configured stays."""
+        if not self._configured:
+            self.kept.cycle = cycle
+
+    def restart(self) -> None:
+        """Begin to count anew, with another motion."""
+        self.kept.count, self.kept.cycle = 0, self._configured

@@ -1,0 +1,107 @@
+"""Searches of η in a worker: one at a time, refused when they come too late."""
+
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
+
+from estimators.online.eta import EtaInForce
+from estimators.online.events import EventLog
+from estimators.online.found import Found, Pending
+from estimators.quantities import Floats
+from estimators.recursive.learner import Learner
+from estimators.recursive.prior import Prior
+from estimators.refit.inline import Inline
+from estimators.refit.job import job, run
+from estimators.refit.settings import RefitSettings
+from estimators.window.row_history import RowHistory
+
+STALE: Final = 30.0  # s of rows after which a refit's result is too old
+
+
+@dataclass(slots=True)
+class RefitsKept:
+    """What Refits keep."""
+
+    VERSION: ClassVar[int] = 1
+
+    started: int = 0
+    accepted: int = 0
+    rejected: int = 0
+    epoch: int = 0  # counts up by one where what is under way counts no more
+
+
+class Refits:
+    """Asks for refits of the block in force and tells their fate."""
+
+    WORKING: ClassVar[frozenset[str]] = frozenset({"pending"})
+
+    def __init__(
+        self,
+        learner: Learner,
+        history: RowHistory,
+        eta: EtaInForce,
+        log: EventLog,
+        row: float,
+        settings: RefitSettings,
+        executor: Executor | None = None,
+    ) -> None:
+        """row: s between rows; executor: where refits run, by default inline."""
+        self._learner, self._history, self._eta, self._log = learner, history, eta, log
+        self._row, self._settings, self._executor = row, settings, executor or Inline()
+        self.pending: Pending | None = None
+        self.kept = RefitsKept()
+
+    def ask(self, purpose: str, first: int, noise: Floats, before: Prior) -> None:
+        """Search η over the rows from number `first` on; noise: (outputs,) variances; before: what else is known.
+
+        A start's search tries other laws too, and learns the noise; every other one learns θ beside η.
+        """
+        rows, last, eta = self._history.since(first), self._history.total, self._eta
+        count = last - max(first, last - len(rows.time))
+        text, window = f"{purpose}, {count * self._row:.2f} s of motion", self._history.instants.span(count)
+        self.kept.started += 1
+        self._log.say("refit_started", text, window)
+        start = purpose == "start"
+        task = job(eta.block, rows, noise, before, start, self._settings)
+        if start:
+            task = replace(task, overlap=eta.overlap, laws=eta.block.settings.alternatives())
+        else:
+            task = replace(task, learner=(self._learner.kept.state.copy(), self._learner.leverage.copy()))
+        future = self._executor.submit(run, task)
+        self.pending = Pending(future, purpose, first, last, self.kept.epoch, text, window)
+
+    def poll(self) -> Found | None:
+        """The refit under way, when it has ended."""
+        pending = self.pending
+        if pending is None or not pending.future.done():
+            return None
+        self.pending = None
+        late = (self._history.total - pending.last) * self._row
+        if pending.epoch != self.kept.epoch:
+            return Found(None, "stale: another change came meanwhile", pending)
+        if late > STALE:
+            return Found(None, f"stale: its window ended {late:.2f} s of motion ago", pending)
+        try:
+            return Found(pending.future.result(), "", pending)
+        except Exception as error:
+            return Found(None, str(error) or type(error).__name__, pending)
+
+    def drop(self) -> None:
+        """What is under way counts no more."""
+        self.pending = None
+        self.kept.epoch += 1
+
+    def accepted(self, pending: Pending, words: str) -> None:
+        """A result counts; words: by how much it moved η."""
+        self.kept.accepted += 1
+        self._log.say("refit_accepted", pending.text, pending.window)
+        self._log.say("refit", f"{pending.text}: {words}", pending.window)
+
+    def rejected(self, pending: Pending, reason: str) -> None:
+        """A result does not count."""
+        self.kept.rejected += 1
+        self._log.say("refit_rejected", f"{pending.text}: {reason}", pending.window)
+
+    def counters(self) -> dict[str, int]:
+        """Totals, by fate."""
+        return {f"refits_{fate}": getattr(self.kept, fate) for fate in ("started", "accepted", "rejected")}

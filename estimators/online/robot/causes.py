@@ -1,0 +1,152 @@
+"""What explains the torque that the model does not: a payload, or another friction of one joint.
+
+Each half second the residual is fitted with the last link's ten columns, and joint by joint with that joint's friction
+columns and an offset (which takes what a steady push would leave there). A payload is told when its mass is certain in
+two looks in a row; friction in four, so that a payload is told before. Reference: whole-robot.md §7.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.models.robots.inertia import metric, standard
+from estimators.models.robots.tree import PARAMETERS
+from estimators.models.robots.whole_robot import WholeRobot
+from estimators.online.robot.estimate import NO_PAYLOAD, Payload
+from estimators.quantities import Floats
+from estimators.recursive.faded_evidence import FADE, Change, FadedEvidence
+
+MASS: Final = 0.25  # kg, the least that is told
+CERTAIN: Final = 4.0  # its deviations
+TOOL: Final = (5.0, 0.15)  # kg, m: what a payload may weigh and measure, one deviation
+CURRENT: Final = 0.1  # of a mass weighed by motor current: the torque constant is known no better
+CHANGED: Final = 36.0  # squared deviations that the friction of one joint is off
+PAYLOAD_LOOKS: Final = 2
+FRICTION_LOOKS: Final = 4
+SHARE: Final = 0.5  # of what is unexplained, that an explanation must explain
+PAYLOAD: Final = -1  # among the causes, joints being 0 … n−1
+GONE: Final = -2
+NONE: Final = -3
+
+
+class Verdict(NamedTuple):
+    """What has happened."""
+
+    cause: int  # PAYLOAD, GONE or a joint
+    change: Floats  # coefficients: of the payload (10,), of the joint's terms, or ()
+
+
+class Causes:
+    """Evidence for each cause, and for how many looks the likeliest has been it."""
+
+    def __init__(self, model: WholeRobot, prior_deviations: Floats, correlation: Floats, motor_side: bool) -> None:
+        """prior_deviations: (p,); correlation: (n,) c; motor_side: torque is motor current times a constant."""
+        n = model.tree.size()
+        self._model, self._correlation, self._motor_side = model, correlation, motor_side
+        self._variance = np.ones(n)
+        self.terms = [
+            np.array([k for k, term in enumerate(model.terms) if term.joints == (j,)], np.int64) for j in range(n)
+        ]
+        mass, size = TOOL
+        self._load = FadedEvidence(metric(standard(mass, np.zeros(3), mass * size**2 * np.eye(3))))
+        self._friction = [
+            FadedEvidence(np.diag(1.0 / prior_deviations[model.base + terms] ** 2)) for terms in self.terms
+        ]
+        self.payload, self.carried = NO_PAYLOAD, np.zeros(PARAMETERS)
+        self._suspect, self._looks = NONE, 0
+        self._excess = 0.0  # weighted squares beyond the usual, faded
+        self._lately = (0.0, 0.0)  # of the last two looks
+
+    def look(self, X: Floats, Y: Floats, r: Floats, u: Floats, weights: Floats) -> None:
+        """Half a second of rows.
+
+        X: (rows, n, p); Y: (rows, n, 10) the last link's columns; r, u: (rows, n) residual without and with payload;
+        weights: (n,) 1/(R c).
+        """
+        self._variance = 1.0 / (weights * self._correlation)
+        self._load.absorb(Y, r, weights)
+        for j, (terms, evidence) in enumerate(zip(self.terms, self._friction, strict=True)):
+            evidence.absorb(X[:, j : j + 1, self._model.base + terms], u[:, j : j + 1], weights[j : j + 1])
+        beyond = float(weights @ (u**2).sum(axis=0) - (len(u) / self._correlation).sum())
+        self._excess, self._lately = FADE * self._excess + beyond, (self._lately[1], beyond)
+
+    def verdict(self) -> Verdict | None:
+        """What is certain now."""
+        found = self._load.change()
+        payload = self._as_payload(found)
+        limit = max(CERTAIN * payload.mass_deviation, MASS)
+        if self.payload.carried:
+            self.carried, self.payload = found.values, payload._replace(carried=True)
+            if self._again(GONE if abs(payload.mass) < 0.5 * limit else NONE) < PAYLOAD_LOOKS:
+                return None
+            self.forget()
+            return Verdict(GONE, np.zeros(0))
+        self.payload = payload
+        lately = self._load.lately()
+        now = self._as_payload(lately)
+        certain = abs(payload.mass) > limit or abs(now.mass) > max(CERTAIN * now.mass_deviation, MASS)
+        changes = [evidence.change() for evidence in self._friction]
+        cause = self._likeliest(lately if certain else None, changes)
+        if self._again(cause) < (PAYLOAD_LOOKS if cause == PAYLOAD else FRICTION_LOOKS):
+            return None
+        if cause != PAYLOAD:
+            change = changes[cause].values
+            self.forget()
+            return Verdict(cause, change)
+        self._load.only_lately()
+        found = self._load.change()
+        self.carried, self.payload = found.values, self._as_payload(found)._replace(carried=True)
+        self._suspect, self._looks = NONE, 0
+        return Verdict(PAYLOAD, found.values)
+
+    def forget(self) -> None:
+        """Nothing of before counts, and nothing is carried."""
+        for evidence in (self._load, *self._friction):
+            evidence.clear()
+        self.payload, self.carried = NO_PAYLOAD, np.zeros(PARAMETERS)
+        self._suspect, self._looks, self._excess, self._lately = NONE, 0, 0.0, (0.0, 0.0)
+
+    def friction_terms(self, j: int) -> NDArray[np.int64]:
+        """Terms of joint j's law, the offset and the rotor apart."""
+        return self.terms[j][: len(self._model.law_of(j).parameters)]
+
+    def _again(self, cause: int) -> int:
+        """For how many looks in a row it has been this cause; 0 for none."""
+        self._looks = self._looks + 1 if cause == self._suspect else 1
+        self._suspect = cause
+        return self._looks if cause != NONE else 0
+
+    def _likeliest(self, payload: Change | None, changes: list[Change]) -> int:
+        """What explains at least half of what the model does not.
+
+        payload: what the last looks say of one, where a mass is certain; changes: of each joint's friction, faded.
+        """
+        if payload is not None:
+            alone = max(
+                one.lately().explained - len(terms) for one, terms in zip(self._friction, self.terms, strict=True)
+            )
+            if payload.explained - PARAMETERS > max(SHARE * sum(self._lately), alone, 0.0):
+                return PAYLOAD
+        scores = {j: one.explained - len(one.values) for j, one in enumerate(changes) if self._is_change(j, one)}
+        best = max(scores, key=lambda j: scores[j], default=NONE)
+        return best if best != NONE and scores[best] > SHARE * self._excess else NONE
+
+    def _is_change(self, j: int, change: Change) -> bool:
+        """Whether the friction of joint j, its offset apart, is certainly another one, beyond the usual residual."""
+        own = len(self._model.law_of(j).parameters)
+        values, P, S = change.values[:own], change.covariance[:own, :own], self._friction[j].S
+        certain = float(values @ np.linalg.solve(P, values)) > CHANGED
+        rows = S[own, own]  # the offset's column is 1: rows over R c
+        return certain and float(values @ S[:own, :own] @ values) > rows * self._variance[j]
+
+    def _as_payload(self, found: Change) -> Payload:
+        mass, deviation = float(found.values[0]), float(np.sqrt(found.covariance[0, 0]))
+        if self._motor_side:
+            deviation = max(deviation, CURRENT * abs(mass))
+        if abs(mass) < deviation:
+            return Payload(mass, deviation, np.full(3, np.nan), np.full(3, np.inf), False)
+        centre = found.values[1:4] / mass
+        jacobian = np.column_stack([-centre / mass, np.eye(3) / mass])
+        spread = np.sqrt(np.diag(jacobian @ found.covariance[:4, :4] @ jacobian.T))
+        return Payload(mass, deviation, centre, spread, False)

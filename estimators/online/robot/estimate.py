@@ -1,0 +1,62 @@
+"""What is known of a whole robot at one instant, and what of it outlives a restart."""
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from estimators.base import Phase, Status
+from estimators.quantities import Floats
+
+VERSION: Final = 1  # of what is kept
+
+
+class Payload(NamedTuple):
+    """A body that the last link carries beyond the model."""
+
+    mass: float  # kg
+    mass_deviation: float
+    centre: Floats  # (3,) m, in the last link's frame; NaN where the mass is within its deviation
+    centre_deviation: Floats  # (3,)
+    carried: bool  # certain enough to be counted
+
+
+NO_PAYLOAD: Final = Payload(0.0, np.inf, np.full(3, np.nan), np.full(3, np.inf), False)
+
+
+class Friction(NamedTuple):
+    """Friction torque of every joint at two speeds, the offset apart: one number where Coulomb and viscous trade."""
+
+    speeds: Floats  # (n, 2) rad/s (m/s)
+    torque: Floats  # (n, 2) N·m (N)
+    deviations: Floats  # (n, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class RobotEstimate:
+    """n joints, p parameters."""
+
+    time: int  # ns
+    phase: Phase
+    status: Status
+    reasons: tuple[str, ...]
+    measured: Floats  # (n,) filtered torque, N·m (N)
+    predicted: Floats  # (n,) of the model, the payload included
+    deviations: Floats  # (n,) of the residual where nothing was wrong
+    thresholds: Floats  # (n,) NaN until they stand
+    contact: tuple[bool, ...]  # joints whose residual is beyond theirs
+    payload: Payload
+    progress: float  # of the start, per cent
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What outlives a restart."""
+
+    version: int
+    theta: Floats  # (p,)
+    covariance: Floats  # (p, p)
+    variance: Floats  # (n,)
+    thresholds: Floats  # (n,)
+    deviations: Floats  # (n,)
+    learnt: int  # blocks

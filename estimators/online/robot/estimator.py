@@ -1,0 +1,292 @@
+"""A whole robot, live: residual torque of every joint each tick, parameters each second, payload and changes told.
+
+    every 10 ms   residual torque against the model and its threshold (contact.py)
+    50 Hz         regression rows: base parameters, friction, the last link's ten parameters (motion.py)
+    0.5 s         what explains the residual: a payload, or the friction of one joint? (causes.py)
+    1 s           Bayesian update towards the prior; it teaches three seconds later, if nothing happened meanwhile
+
+All decisions fall at fixed row counts, so results do not depend on how rows are cut into batches.
+Reference: whole-robot.md §5–§7.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from estimators.base import Event, Phase, Status
+from estimators.models.robots.identified import IdentifiedRobot
+from estimators.models.robots.tree import PARAMETERS
+from estimators.online.robot.causes import GONE, PAYLOAD, Causes, Verdict
+from estimators.online.robot.contact import ContactWatch
+from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstimate
+from estimators.online.robot.motion import CHUNK, Chunk, RobotMotion
+from estimators.quantities import Floats, Nanoseconds
+from estimators.recursive.prior_bounded import PriorBounded
+
+ROWS: Final = 50.0  # Hz, of regression rows
+LOOK: Final = 25  # rows between two looks at what explains the residual
+BLOCK: Final = 50  # rows that teach together
+AFTER: Final = 3  # blocks that a block waits before it teaches
+AT_REST: Final = 0.02  # rad/s (m/s)
+FRICTION_MEMORY: Final = 600.0  # s
+WANDERS: Final = 0.3  # of a coefficient of friction that temperature and wear may change it by, one deviation
+CERTAIN: Final = 2.0  # deviations of the identification: it may be that wrong from the beginning
+CLIPPED: Final = 9.0  # times the variance, that one squared residual counts at most
+SLOWLY: Final = 0.02  # of a block in the variance
+SPEEDS: Final = (0.1, 0.5)  # of the speed seen, at which friction torque is reported
+
+
+class RobotEstimator:
+    """Identifies one robot from equidistant rows of all its joints."""
+
+    def __init__(self, learnt: IdentifiedRobot, period: float, start: float = 12.0, teaches: bool = True) -> None:
+        """period: s between rows; start: s of motion that the start lasts; teaches: False keeps the parameters."""
+        model = learnt.model()
+        n = model.tree.size()
+        self.model, self._n, self._teaches = model, n, teaches
+        self._chunk = max(1, round(CHUNK / period))
+        self._stride = max(1, round(1.0 / (ROWS * period)))
+        self._start_rows = start * ROWS
+        self._correlation, self._variance = learnt.correlation, learnt.variance.copy()
+        self._reach = learnt.reach()
+        self._motion = RobotMotion(model, self._reach, learnt.loading, period)
+        motor_side = any(joint.rotor > 0 for joint in learnt.robot.joints)
+        self._causes = Causes(model, np.sqrt(np.diag(learnt.prior_covariance)), learnt.correlation, motor_side)
+        self._learner = self._learner_of(learnt)
+        self._doubtful = np.diag(learnt.prior_covariance).copy()
+        deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
+        self._watch = ContactWatch(learnt.peaks, deviations, self._chunk * period)
+        self._starting = True
+        self._pending: deque[tuple[Floats, Floats, Floats]] = deque()  # X, y, r of blocks that have not taught yet
+        self._rest: tuple[Nanoseconds, Floats, Floats] = (np.zeros(0, np.int64), np.zeros((0, n)), np.zeros((0, n)))
+        self._samples = 0
+        self._X: list[Floats] = []
+        self._Y: list[Floats] = []
+        self._r: list[Floats] = []  # against the model without payload
+        self._u: list[Floats] = []  # against the model with it
+        self._speed: list[float] = []
+        self._disturbed = False  # in the current block
+        self._moved_rows, self._moves = 0, False
+        self._time = 0
+        self._measured, self._predicted = np.full(n, np.nan), np.full(n, np.nan)
+        self._events: list[Event] = []
+        self.learnt, self.faults = 0, 0  # blocks that have taught, and that could not
+        self._adopt()
+
+    def absorb(self, time: Nanoseconds, q: Floats, tau: Floats) -> None:
+        """Equidistant rows; NaN where a value is missing.
+
+        time: (rows,) ns, q: (rows, n) rad (m), tau: (rows, n) N·m (N).
+        """
+        if len(self._rest[0]):
+            time, q, tau = (np.concatenate(pair) for pair in zip(self._rest, (time, q, tau), strict=True))
+        whole = len(time) // self._chunk * self._chunk
+        for first in range(0, whole, self._chunk):
+            part = slice(first, first + self._chunk)
+            self._absorb(time[part], self._motion.absorb(q[part], tau[part]))
+        self._rest = (time[whole:].copy(), q[whole:].copy(), tau[whole:].copy())
+
+    def estimate(self) -> RobotEstimate:
+        """Report; never learns."""
+        phase, status, reasons = self._state()
+        progress = min(99.0, 100.0 * self._moved_rows / max(self._start_rows, 1)) if self._starting else 100.0
+        return RobotEstimate(
+            self._time, phase, status, reasons, self._measured, self._predicted, self._watch.deviations,
+            self._watch.thresholds, tuple(self._watch.beyond.tolist()), self._causes.payload, progress,
+        )  # fmt: skip
+
+    def parameters(self) -> tuple[Floats, Floats]:
+        """θ and its deviations, (p,) each, in the order of `model.names`."""
+        return self._learner.theta, np.sqrt(np.diag(self._learner.covariance))
+
+    def friction(self) -> Friction:
+        """At SPEEDS of the speed seen."""
+        theta, P = self._learner.theta, self._learner.covariance
+        speeds = np.outer(self._reach, SPEEDS)
+        torque, spread, still = np.zeros_like(speeds), np.zeros_like(speeds), np.zeros(len(SPEEDS))
+        for j in range(self._n):
+            law, place = self.model.law_of(j), self.model.base + self._causes.friction_terms(j)
+            forth, back = (law.columns(still, sign * speeds[j], still, law.start) for sign in (1.0, -1.0))
+            columns = 0.5 * (forth - back)
+            torque[j] = columns @ theta[place]
+            spread[j] = np.sqrt(np.einsum("ka,ab,kb->k", columns, P[np.ix_(place, place)], columns))
+        return Friction(speeds, torque, spread)
+
+    def start_residuals(self) -> tuple[Floats, Floats]:
+        """Of the start so far: largest residual and its root mean square, (n,) each. ValueError without motion."""
+        return self._watch.gathered()
+
+    def events(self) -> list[Event]:
+        """What happened since the last call."""
+        told, self._events = self._events, []
+        return told
+
+    def keep(self) -> Kept | None:
+        """What outlives a restart; nothing while the start lasts or something is wrong."""
+        if self._starting or self._watch.beyond.any() or self._causes.payload.carried:
+            return None
+        return Kept(
+            VERSION, self._learner.theta, self._learner.covariance, self._variance, self._watch.thresholds,
+            self._watch.deviations, self.learnt,
+        )  # fmt: skip
+
+    def resume(self, kept: Mapping[str, Any]) -> None:
+        """Go on from what `keep` gave, as a map of lists. Raises ValueError where it is of another model or version."""
+        n, p = self._n, self.model.size
+        shapes = {
+            "theta": (p,), "covariance": (p, p), "variance": (n,), "thresholds": (n,), "deviations": (n,)
+        }  # fmt: skip
+        found = {name: np.array(kept.get(name, ()), np.float64) for name in shapes}
+        right = kept.get("version") == VERSION and isinstance(kept.get("learnt"), int)
+        if not right or any(found[name].shape != shape for name, shape in shapes.items()):
+            raise ValueError("what was kept of the robot is of another model or version: it starts anew")
+        if not all(np.isfinite(one).all() for one in found.values()):
+            raise ValueError("what was kept of the robot is damaged: it starts anew")
+        self._learner.begin(found["theta"], found["covariance"])
+        self._variance = found["variance"]
+        self._watch.thresholds, self._watch.deviations = found["thresholds"], found["deviations"]
+        self.learnt, self._starting = int(kept["learnt"]), False
+        self._adopt()
+
+    def _learner_of(self, learnt: IdentifiedRobot) -> PriorBounded:
+        """Friction wanders about what was identified, by as much as WANDERS says; the links stay what they are."""
+        own = np.sort(np.concatenate([self.model.base + terms for terms in self._causes.terms]))
+        fade = np.ones(self.model.size)
+        fade[own] = np.exp(-BLOCK / ROWS / FRICTION_MEMORY)
+        inert = np.setdiff1d(np.arange(self.model.size), own)
+        mean, prior = learnt.prior.copy(), learnt.prior_covariance.copy()
+        mean[own] = learnt.theta[own]
+        prior[np.ix_(own, inert)] = prior[np.ix_(inert, own)] = 0.0
+        size = np.sqrt(np.diag(prior))
+        wanders = np.maximum(WANDERS * np.abs(learnt.theta), CERTAIN * np.sqrt(np.diag(learnt.covariance)))
+        ratio = np.where(np.isin(np.arange(self.model.size), own), np.minimum(wanders / size, 1.0), 1.0)
+        learner = PriorBounded(mean, prior * np.outer(ratio, ratio), fade)
+        learner.begin(learnt.theta, learnt.covariance)
+        return learner
+
+    def _absorb(self, time: Nanoseconds, chunk: Chunk) -> None:
+        predicted = self.model.torque(self._standard, chunk.q, chunk.dq, chunk.ddq)
+        predicted += self._motion.friction(chunk, self._coefficients)
+        payload = np.zeros_like(predicted)
+        if self._causes.payload.carried:
+            body = np.zeros((self._n, PARAMETERS))
+            body[-1] = self._causes.carried
+            payload = self.model.torque(body, chunk.q, chunk.dq, chunk.ddq)
+        unexplained = chunk.tau - predicted - payload
+        self._time = int(time[-1])
+        self._measured, self._predicted = chunk.tau[-1], (predicted + payload)[-1]
+        if chunk.usable.all():
+            self._judge(unexplained)
+        first = -self._samples % self._stride
+        self._samples += len(time)
+        for at in range(first, len(time), self._stride):
+            if chunk.usable[at]:
+                self._row(chunk, at, chunk.tau[at] - predicted[at], unexplained[at])
+
+    def _judge(self, unexplained: Floats) -> None:
+        if self._starting and self._moves and not self._watch.beyond.any():
+            self._watch.gather(unexplained)
+        if not self._watch.ready:
+            return
+        fresh, over = self._watch.look(unexplained)
+        names = np.array(self.model.robot.names)
+        if fresh.any():
+            self._pending.clear()
+            size = np.abs(unexplained).mean(axis=0)
+            words = (
+                f"{names[j]}: {size[j]:.3g} {self.model.robot.joints[j].axis.effort} that the model does not explain, "
+                f"threshold {self._watch.thresholds[j]:.3g}"
+                for j in np.flatnonzero(fresh)
+            )
+            self._say("contact", "; ".join(words))
+        if over.any():
+            self._say("recovered", f"{', '.join(names[over])}: the model explains the torque again")
+
+    def _row(self, chunk: Chunk, at: int, r: Floats, u: Floats) -> None:
+        """One regression row at 50 Hz."""
+        X, Y = self._motion.row(chunk, at)
+        rows: tuple[tuple[list[Floats], Floats], ...] = ((self._X, X), (self._Y, Y), (self._r, r), (self._u, u))
+        for kept, row in rows:
+            kept.append(row)
+        self._speed.append(float(np.abs(chunk.dq[at]).max()))
+        self._moved_rows += self._moves
+        self._disturbed |= bool(self._watch.beyond.any())
+        if len(self._X) % LOOK == 0:
+            self._look()
+        if len(self._X) == BLOCK:
+            self._block()
+            for kept, _ in rows:
+                kept.clear()
+            self._speed.clear()
+            self._disturbed = False
+
+    def _look(self) -> None:
+        X, Y, r, u = (np.array(rows[-LOOK:]) for rows in (self._X, self._Y, self._r, self._u))
+        self._moves = max(self._speed[-LOOK:]) > AT_REST
+        self._causes.look(X, Y, r, u, 1.0 / (self._variance * self._correlation))
+        verdict = self._causes.verdict() if self._watch.ready else None
+        if verdict is not None:
+            self._pending.clear()
+            self._tell(verdict)
+
+    def _tell(self, verdict: Verdict) -> None:
+        if verdict.cause == PAYLOAD:
+            self._say("payload", f"a payload of about {self._causes.payload.mass:.2g} kg is carried")
+        elif verdict.cause == GONE:
+            self._say("payload", "the payload is gone")
+        else:
+            law, terms = self.model.law_of(verdict.cause), self._causes.friction_terms(verdict.cause)
+            before = self._learner.theta[self.model.base + terms]
+            words = ", ".join(
+                f"{one.name} {old:.3g} → about {old + new:.3g} {one.unit}"
+                for one, old, new in zip(law.parameters, before, verdict.change[: len(terms)], strict=True)
+            )
+            self._say("friction", f"the friction of {self.model.robot.names[verdict.cause]} has changed: {words}")
+            place = self.model.base + self._causes.terms[verdict.cause]
+            self._learner.doubt(place, self._doubtful[place])
+
+    def _block(self) -> None:
+        """One second of rows: what is three seconds old teaches."""
+        if self._starting and self._moved_rows >= self._start_rows:
+            self._starting = False
+            self._watch.settle()
+            self._causes.forget()
+            self._say("started", "the thresholds of the residuals stand")
+        usable = self._teaches and not self._disturbed and not self._causes.payload.carried
+        if not usable or max(self._speed) <= AT_REST:
+            return
+        X, r = np.array(self._X), np.array(self._r)
+        self._pending.append((X, r + X @ self._learner.theta, r))
+        if len(self._pending) <= AFTER:
+            return
+        X, y, r = self._pending.popleft()
+        if not self._learner.absorb(X, y, 1.0 / (self._variance * self._correlation)):
+            self.faults += 1
+            return
+        squares = np.minimum(r**2, CLIPPED * self._variance).mean(axis=0)
+        self._variance += SLOWLY * (squares - self._variance)
+        self.learnt += 1
+        self._adopt()
+
+    def _adopt(self) -> None:
+        """The learner's parameters are those of the prediction from here on."""
+        theta = self._learner.theta
+        self._standard = np.ascontiguousarray(self.model.standard(theta[: self.model.base]))
+        self._coefficients = theta[self.model.base :]
+
+    def _state(self) -> tuple[Phase, Status, tuple[str, ...]]:
+        if self._time == 0 or not np.isfinite(self._measured).all():
+            return Phase.WAITING, Status.UNESTIMATED, ("no row with every joint in it yet",)
+        if self._starting:
+            words = f"the start lasts {self._start_rows / ROWS:.0f} s of motion"
+            return Phase.STARTING, Status.LEARNING, (words,)
+        if self._watch.beyond.any():
+            return Phase.TRANSIENT, Status.VALID, ("torque that the model does not explain",)
+        if self._causes.payload.carried:
+            return Phase.HELD, Status.HELD, ("a payload is carried: the model stays as it is",)
+        return (Phase.NORMAL, Status.VALID, ()) if self._moves else (Phase.HELD, Status.HELD, ("at rest",))
+
+    def _say(self, kind: str, text: str) -> None:
+        self._events.append(Event(self._time, kind, text))

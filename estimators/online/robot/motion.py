@@ -1,0 +1,102 @@
+"""Rows of a whole robot, live: motion, torque and columns through one causal response, chunk by chunk.
+
+Every channel passes the same two low-passes: a quick one, after which whatever is not linear in the speed is formed,
+and the slow one that everything else passes too. So torque, inertia and friction of one row speak of the same instant.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.conditioning.causal_low_pass import CausalLowPass
+from estimators.models.robots.regressor import regressor
+from estimators.models.robots.tree import PARAMETERS
+from estimators.models.robots.whole_robot import WholeRobot
+from estimators.quantities import Floats
+
+QUICK: Final = 40.0  # Hz
+SLOW: Final = 10.0
+CHUNK: Final = 0.01  # s
+SETTLED: Final = 0.5  # s after a restart until both low-passes have forgotten it, to e⁻²⁰
+BRIDGED: Final = 0.05  # s that a missing value may be taken for the last one
+
+
+class Chunk(NamedTuple):
+    """Filtered rows of CHUNK s; n joints."""
+
+    q: Floats  # (rows, n)
+    dq: Floats
+    ddq: Floats
+    tau: Floats
+    columns: Floats  # (rows, columns): of friction, offsets, rotors, couplings, see RobotMotion.places
+    usable: NDArray[np.bool_]  # (rows,) every value was there, and the low-passes have settled
+
+
+class RobotMotion:
+    """Turns rows of positions and torques into chunks."""
+
+    def __init__(self, model: WholeRobot, reach: Floats, loading: Floats, period: float) -> None:
+        """reach: (n,) rad/s (m/s) at most in a friction law; loading: (n, 10) whose torque loads it; period: s."""
+        n = model.tree.size()
+        self.model, self._reach, self._loading, self._period = model, reach, loading, period
+        still = np.zeros((1, n))
+        found = model.others(still, still, still, still, reach)
+        self.places = np.array([(joint, term) for joint, term, _ in found], np.int64).reshape(-1, 2)
+        self._quick = CausalLowPass(2 * n, QUICK, period)
+        self._slow = CausalLowPass(2 * n + len(found), SLOW, period)
+        self._last = np.full(2 * n, np.nan)
+        self._settled, self._missing = 0, 0
+
+    def absorb(self, q: Floats, tau: Floats) -> Chunk:
+        """One chunk of rows (rows, n) each; NaN where a value is missing."""
+        n = q.shape[1]
+        values, usable = self._bridged(np.column_stack([q, tau]))
+        quick, rate, second = self._quick.absorb(values)
+        place, speed = quick[:, :n], rate[:, :n]
+        load = quick[:, n:]
+        if self.model.loaded:
+            load = self.model.torque(self._loading, place, speed, second[:, :n])
+        found = self.model.others(place, speed, second[:, :n], load, self._reach)
+        columns = np.column_stack([column for _, _, column in found])
+        slow, rate, second = self._slow.absorb(np.column_stack([quick, columns]))
+        q, dq, ddq = (np.ascontiguousarray(one) for one in (slow[:, :n], rate[:, :n], second[:, :n]))
+        return Chunk(q, dq, ddq, slow[:, n : 2 * n], slow[:, 2 * n :], usable)
+
+    def row(self, chunk: Chunk, at: int) -> tuple[Floats, Floats]:
+        """Regression row of one instant: X (n, p), and the full regressor's part of the last link (n, 10)."""
+        n = chunk.q.shape[1]
+        Y = np.empty((1, n, PARAMETERS * n))
+        regressor(*self.model.tree, chunk.q[at : at + 1], chunk.dq[at : at + 1], chunk.ddq[at : at + 1], Y)
+        X = np.zeros((n, self.model.size))
+        X[:, : self.model.base] = Y[0][:, self.model.projection.columns]
+        X[self.places[:, 0], self.model.base + self.places[:, 1]] = chunk.columns[at]
+        return X, Y[0][:, -PARAMETERS:]
+
+    def friction(self, chunk: Chunk, coefficients: Floats) -> Floats:
+        """Torque of all terms that are not the rigid body's: (rows, n)."""
+        torque = np.zeros(chunk.q.shape)
+        weighted = chunk.columns * coefficients[self.places[:, 1]]
+        for joint in range(chunk.q.shape[1]):
+            torque[:, joint] = weighted[:, self.places[:, 0] == joint].sum(axis=1)
+        return torque
+
+    def _bridged(self, values: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+        """Values without gaps, and which rows may be used; a long gap starts the low-passes anew."""
+        usable: NDArray[np.bool_] = np.asarray(np.isfinite(values).all(axis=1))
+        if usable.all() and self._missing == 0 and self._settled * self._period >= SETTLED:
+            self._last = values[-1]
+            return values, usable
+        values = values.copy()
+        for row in range(len(values)):
+            there = np.isfinite(values[row])
+            self._missing = 0 if there.all() else self._missing + 1
+            if self._missing * self._period > BRIDGED and self._settled:
+                self._settled = 0
+                self._quick.restart()
+                self._slow.restart()
+            values[row, ~there] = np.where(np.isfinite(self._last), self._last, 0.0)[~there]
+            self._last = values[row].copy()
+            self._settled = self._settled + 1 if self._missing == 0 else self._settled
+            usable[row] &= self._settled * self._period >= SETTLED
+        return values, usable

@@ -1,0 +1,93 @@
+"""What every start does: gather rows, give the learner their scale, look at them now and then, calibrate at the end."""
+
+from collections.abc import Callable
+from typing import ClassVar, Final
+
+import numpy as np
+
+from estimators.online.motion import Motion
+from estimators.online.start.base import Started
+from estimators.online.start.rows import StartRows
+from estimators.online.validity import Validity
+from estimators.quantities import Floats
+from estimators.recursive.forgetting import Threshold
+from estimators.recursive.learner import Learner
+from estimators.rows import Rows
+
+SCALE_WINDOW: Final = 1.0  # s of motion that give the columns' scale
+TOLD: Final = 0.5  # of the rms of y: a direction of θ less certain than this is left at 0 when the start ends
+
+
+class Gathering:
+    """The rows of one start and what the learner gets from them."""
+
+    WORKING: ClassVar[frozenset[str]] = frozenset({"rows", "anchor"})
+
+    def __init__(self, learner: Learner, validity: Validity, motion: Motion) -> None:
+        self._learner, self._validity, self._motion = learner, validity, motion
+        self.rows = StartRows()
+        self.anchor = np.zeros(learner.rls.p)  # where the wide prior stands: it pulls weak directions towards itself
+
+    def absorb(self, rows: Rows) -> int:
+        """Append rows; returns how many had no finite output."""
+        return self.rows.add(rows.time, rows.phi, rows.y)
+
+    def begin(self) -> bool:
+        """Learn from what is there, with the outputs' power as noise; whether enough of it is finite."""
+        if len(self.rows) * self._motion.row < 0.5 * SCALE_WINDOW:
+            self.rows.clear()
+            self._motion.kept.count = 0
+            return False
+        self.learn(self.rows.power())
+        return True
+
+    def noise(self) -> Floats:
+        """Residual variances (outputs,) under the learner's θ."""
+        return self.rows.noise(self._learner.rls.theta)
+
+    def learn(self, noise: Floats) -> None:
+        """θ and P from all rows, with these variances of the outputs."""
+        leverage, signal = self.rows.scale(noise)
+        self._learner.learn(*self.rows.raw(), noise, leverage, signal, self.anchor)
+
+    def due(self, block: int, resting: bool) -> bool:
+        """Whether another second of motion is there to be looked at; block: rows between two questions."""
+        return self._motion.kept.count % max(1, round(SCALE_WINDOW / self._motion.row)) < block and not resting
+
+    def look(self) -> None:
+        """The motion's period, and how honest the deviations are."""
+        self._motion.found(self.rows.cycle())
+        self._learner.honesty[:] = self.rows.honesty(self._learner.rls)
+
+    def solve(self) -> None:
+        """Least squares over all rows, 0 where they tell nothing, become where the learner begins."""
+        learner, signal = self._learner, self._learner.kept.signal
+        least = learner.rls.variance() / (TOLD * signal) ** 2 if signal > 0 else np.inf
+        self.anchor = self.rows.solution(learner.rls.noise, learner.leverage, least)
+
+    def calibrate(self, threshold: Callable[[Floats], Threshold]) -> Threshold:
+        """Whiten, learn all rows again, set alarm and memory from their residual over whole periods.
+
+        threshold: of the alarm, from squared residuals, whitened: (rows,).
+        """
+        rows, rls, cycle = self.rows, self._learner.rls, self._motion.kept.cycle
+        self.learn(self.noise())
+        squared = rows.squared(rls)
+        whole = len(squared) // cycle * cycle if cycle else len(squared)
+        found = threshold(squared[-whole:])
+        rls.settle(found, self._motion.memory)
+        self._learner.honesty[:] = rows.honesty(rls)
+        return found
+
+    def started(self, threshold: Threshold, first: int, told: str, weak: tuple[str, ...]) -> Started:
+        """The end: told: what the rows tell apart; weak: what is not to be trusted, both in words."""
+        rows = self.rows
+        text = f"from {len(rows) * self._motion.row:.1f} s of motion, {told}"
+        verdict = Started(threshold, first, text + (f"; but {'; '.join(weak)}" if weak else ""), rows.span)
+        rows.clear()
+        return verdict
+
+    def restart(self) -> None:
+        """Forget everything."""
+        self.rows.clear()
+        self.anchor = np.zeros(self._learner.rls.p)

@@ -1,0 +1,71 @@
+"""The start of a model without nonlinear parameters: it ends when all of θ is certain enough, or patience ends."""
+
+from typing import ClassVar
+
+from estimators.base import UNKNOWN, Spectrum
+from estimators.online.found import Found
+from estimators.online.motion import Motion
+from estimators.online.start.base import Verdict, Wait
+from estimators.online.start.gathering import Gathering
+from estimators.online.validity import Validity
+from estimators.quantities import Floats, Parameter
+from estimators.recursive.cusum import calibrate
+from estimators.recursive.learner import Learner
+from estimators.rows import Rows
+from estimators.window.spectrum import spectrum
+
+
+class LinearStart:
+    """λ = 1 from a wide prior, over enough motion."""
+
+    WORKING: ClassVar[frozenset[str]] = frozenset({"spectrum"})
+    unsure: tuple[str, ...] = ()
+
+    def __init__(
+        self, parameters: tuple[Parameter, ...], learner: Learner, validity: Validity, motion: Motion, block: int
+    ) -> None:
+        """block: rows between two verdicts."""
+        self.gathering = Gathering(learner, validity, motion)
+        self.spectrum: Spectrum = UNKNOWN
+        self._names = tuple(parameter.name for parameter in parameters)
+        self._learner, self._validity, self._motion, self._block = learner, validity, motion, block
+
+    def absorb(self, rows: Rows) -> int:
+        """Take rows that taught; returns how many had no finite output."""
+        return self.gathering.absorb(rows)
+
+    def begin(self) -> bool:
+        """The first look at the scale of things; whether there was enough that is finite."""
+        if not self.gathering.begin():
+            return False
+        self._look(self.gathering.noise())
+        self._validity.judge(self._learner)
+        return True
+
+    def verdict(self, resting: bool) -> Verdict:
+        """What is to come next."""
+        gathering, motion = self.gathering, self._motion
+        if gathering.due(self._block, resting):
+            self._look(gathering.noise())
+            gathering.look()
+        ready = motion.kept.count >= motion.needed and not self._validity.reasons
+        if not ready and motion.seconds < motion.patience:
+            return Wait()
+        gathering.solve()
+        threshold = gathering.calibrate(calibrate)
+        self._look(self._learner.rls.noise)
+        self._validity.judge(self._learner)
+        return gathering.started(threshold, 0, str(self.spectrum), self._validity.reasons)
+
+    def found(self, _found: Found) -> Verdict:
+        """Nothing is searched here."""
+        return Wait()
+
+    def restart(self) -> None:
+        """Forget everything."""
+        self.gathering.restart()
+        self.spectrum = UNKNOWN
+
+    def _look(self, noise: Floats) -> None:
+        """What the window tells apart; noise: (outputs,) variances."""
+        self.spectrum = spectrum(self.gathering.rows.products(noise), self._names)

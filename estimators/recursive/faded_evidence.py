@@ -1,0 +1,70 @@
+"""What recent residuals say for a few columns that the model does not have: least squares with fading information.
+
+    S ← f S + Σ XᵀWX,  b ← f b + Σ XᵀWr          δ = (S + P0⁻¹)⁻¹ b,  cov δ = (S + P0⁻¹)⁻¹
+
+One look is half a second of rows; when something has happened, only the last looks are kept.
+Reference: whole-robot.md §7.
+"""
+
+from collections import deque
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from estimators.quantities import Floats
+
+FADE: Final = 0.9  # a look
+KEPT: Final = 2  # looks that stay when the past does not count any more
+
+
+class Change(NamedTuple):
+    """The columns' coefficients as the evidence has them."""
+
+    values: Floats  # (k,)
+    covariance: Floats  # (k, k)
+    explained: float  # of the weighted squares, by all columns
+
+
+class FadedEvidence:
+    """For k columns with prior N(0, P0)."""
+
+    def __init__(self, precision: Floats) -> None:
+        """precision: (k, k), P0⁻¹."""
+        k = len(precision)
+        self._precision = precision
+        self.S, self._b = np.zeros((k, k)), np.zeros(k)
+        self._looks: deque[tuple[Floats, Floats]] = deque(maxlen=KEPT)
+
+    def absorb(self, X: Floats, r: Floats, weights: Floats) -> None:
+        """One look: X (rows, n, k), residual r (rows, n), weights (n,)."""
+        weighted = X * weights[:, None]
+        S = np.einsum("tjk,tjl->kl", weighted, X)
+        b = np.einsum("tjk,tj->k", weighted, r)
+        self._looks.append((S, b))
+        self.S, self._b = FADE * self.S + S, FADE * self._b + b
+
+    def change(self) -> Change:
+        """What the coefficients are most likely."""
+        return self._solved(self.S, self._b)
+
+    def lately(self) -> Change:
+        """The same from the last looks alone."""
+        if not self._looks:
+            return self.change()
+        S, b = (np.sum(parts, axis=0) for parts in zip(*self._looks, strict=True))
+        return self._solved(S, b)
+
+    def only_lately(self) -> None:
+        """The past does not count any more."""
+        self.S = np.sum([S for S, _ in self._looks], axis=0) if self._looks else 0.0 * self.S
+        self._b = np.sum([b for _, b in self._looks], axis=0) if self._looks else 0.0 * self._b
+
+    def clear(self) -> None:
+        """Nothing is known."""
+        self._looks.clear()
+        self.S[:], self._b[:] = 0.0, 0.0
+
+    def _solved(self, S: Floats, b: Floats) -> Change:
+        covariance: Floats = np.asarray(np.linalg.inv(S + self._precision), np.float64)
+        values: Floats = covariance @ b
+        return Change(values, covariance, float(b @ values))

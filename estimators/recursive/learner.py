@@ -1,0 +1,118 @@
+"""What a joint's estimator has learnt: θ and P row by row, and how much wider each deviation is than P says.
+
+    deviation_i = √(v · share · P_ii · honesty_i² + unexcited_i) · inflation_i
+
+v: recent residual variance; share: Σw²/Σw of the rows' weights; honesty: for the residual's structure, inflation: for η
+not being known (both factors); unexcited: variance of directions that no motion has told yet.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+import numpy as np
+
+from estimators.numerics.jit import inline
+from estimators.quantities import Floats
+from estimators.recursive import state as at
+from estimators.recursive.estimator import LARGEST, RecursiveLeastSquares
+from estimators.recursive.forgetting import ALLOWANCE, LIMIT, NOISE, Forgetting, Threshold
+from estimators.recursive.prior import Prior
+from estimators.recursive.restart import COUNTERS, relearn
+from estimators.recursive.unexcited import Unexcited
+
+LEVERAGE, HONESTY, INFLATION, UNEXCITED, WEIGHTS = range(5)  # rows of `weights`
+THRESHOLD: Final = [NOISE, ALLOWANCE, LIMIT]  # of the alarm in a state
+
+
+@dataclass(slots=True)
+class Learnt:
+    """What a Learner keeps."""
+
+    VERSION: ClassVar[int] = 1
+
+    state: Floats  # flat, see state.py
+    weights: Floats  # (WEIGHTS, parameters); LEVERAGE: rms of each column, whitened
+    deviations: Floats  # (parameters,) as published
+    signal: float  # rms of y, whitened
+
+
+class Learner:
+    """One recursive least-squares estimator and the weights of its deviations."""
+
+    def __init__(self, parameters: int, outputs: int, period: float, forgetting: Forgetting) -> None:
+        """period: s between rows."""
+        self.rls = RecursiveLeastSquares(parameters, outputs, period, forgetting)
+        self.unexcited = Unexcited(parameters, LARGEST)
+        weights = np.ones((WEIGHTS, parameters))
+        weights[UNEXCITED] = 0.0
+        self.kept = Learnt(self.rls.state, weights, np.full(parameters, np.inf), 0.0)
+        self.leverage, self.honesty, self.inflation, self.unexcited_variance = weights
+
+    def learn(self, phi: Floats, y: Floats, noise: Floats, leverage: Floats, signal: float, theta: Floats) -> None:
+        """Begin from a wide prior around theta (parameters,), with these rows.
+
+        phi (rows, outputs, parameters), y (rows, outputs); noise: (outputs,) variances; leverage, signal: as kept.
+        """
+        self.leverage[:], self.kept.signal = leverage, signal
+        self.rls.begin(noise, self.leverage)
+        self.rls.theta[:] = theta
+        self.rls.absorb(phi, y)
+        self.unexcited.begin(phi, noise, self.leverage, signal)
+
+    def relearn(self, before: Prior, theta: Floats, phi: Floats, y: Floats, memory: float) -> None:
+        """θ and P from rows and what was known before; theta: where no data pull; memory: as RLS' settle."""
+        threshold = self.threshold
+        relearn(self.rls, self.leverage, before, theta, phi, y)
+        self.rls.settle(threshold, memory)
+
+    def take_over(self, learnt: Floats, phi: Floats, y: Floats, memory: float) -> None:
+        """θ and P as a refit's worker has learnt them (its state), and the rows that came since."""
+        rls, threshold, counters = self.rls, self.threshold, self.rls.state[COUNTERS]
+        rls.state[:] = learnt
+        rls.state[COUNTERS] += counters
+        rls.absorb(np.ascontiguousarray(phi), np.ascontiguousarray(y))
+        rls.settle(threshold, memory)
+
+    def restore(self, state: Floats, phi: Floats, y: Floats) -> None:
+        """An earlier state, and the rows that came since; alarms stay counted."""
+        alarms = self.rls.state[at.ALARMS]
+        self.rls.state[:] = state
+        self.rls.absorb(np.ascontiguousarray(phi), np.ascontiguousarray(y))
+        self.rls.state[at.ALARMS] = max(alarms, self.rls.state[at.ALARMS])
+
+    @property
+    def threshold(self) -> Threshold:
+        """Of the alarm."""
+        return Threshold(*self.rls.state[THRESHOLD])
+
+    def variance_of(self, state: Floats) -> tuple[Floats, float]:
+        """Covariance (parameters, parameters) and recent residual variance in another state of this learner."""
+        current = self.rls.state.copy()
+        self.rls.state[:] = state
+        told = self.rls.covariance(), self.rls.variance()
+        self.rls.state[:] = current
+        return told
+
+    def counters(self) -> dict[str, int]:
+        """Totals: rows learnt from since the start, refused (not finite), clipped innovations, alarms."""
+        named = {"learnt": at.ROWS, "refused": at.REFUSED, "clipped": at.CLIPPED, "alarms": at.ALARMS}
+        return {name: int(self.rls.state[place]) for name, place in named.items()}
+
+
+@inline
+def own_deviations(state: Floats, weights: Floats, deviations: Floats) -> None:
+    """√(v·share·P_ii·honesty² + unexcited) into deviations (parameters,); P = U D U′ in the state."""
+    m, p = int(state[at.OUTPUTS]), int(state[at.PARAMETERS])
+    long = at.HEADER + 5 * p + p * p + m
+    variance = 0.0
+    for j in range(m):
+        variance += state[long + j] / m
+    if state[at.WEIGHT] > 0.0:
+        variance *= state[at.WEIGHT_2] / state[at.WEIGHT]
+    d, u = at.HEADER + p, at.HEADER + 2 * p
+    for i in range(p):
+        own = state[d + i]
+        for j in range(i + 1, p):
+            entry = state[u + j * p + i]
+            own += state[d + j] * entry * entry
+        deviations[i] = np.sqrt(variance * own * weights[HONESTY, i] ** 2 + weights[UNEXCITED, i])

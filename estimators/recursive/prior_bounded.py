@@ -1,0 +1,136 @@
+"""Bayesian least squares block by block, that forgets towards its prior and never becomes less certain than it.
+
+    predict   θ ← θ0 + a(θ − θ0)      P ← aPaᵀ + (1 − aaᵀ)∘P0          ⇒ P ≤ P0 for ever
+    update    J = P⁻¹ + Σ XᵀWX        θ = J⁻¹(P⁻¹θ + XᵀWy)
+
+a is 1 for what does not change and exp(−T/τ) for what does; P0 must not couple the two kinds.
+Reference: whole-robot.md §5.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.numerics.jit import inline, kernel
+from estimators.quantities import Floats
+
+
+class PriorBounded:
+    """θ and P, in units of the prior's deviations."""
+
+    def __init__(self, prior: Floats, prior_covariance: Floats, fade: Floats) -> None:
+        """prior: (p,); prior_covariance: (p, p), positive definite; fade: (p,) a of one block."""
+        self._scale = np.sqrt(np.diag(prior_covariance))
+        self._prior = prior / self._scale
+        self._P0 = prior_covariance / np.outer(self._scale, self._scale)
+        self._fade = fade
+        self._theta, self._P = self._prior.copy(), self._P0.copy()
+
+    @property
+    def theta(self) -> Floats:
+        """(p,)."""
+        return self._theta * self._scale
+
+    @property
+    def covariance(self) -> Floats:
+        """(p, p)."""
+        return np.asarray(self._P * np.outer(self._scale, self._scale))
+
+    @property
+    def prior_covariance(self) -> Floats:
+        """(p, p)."""
+        return np.asarray(self._P0 * np.outer(self._scale, self._scale))
+
+    def begin(self, theta: Floats, covariance: Floats) -> None:
+        """Go on from what was learnt before."""
+        self._theta = theta / self._scale
+        P = covariance / np.outer(self._scale, self._scale)
+        self._P = 0.5 * (P + P.T)
+
+    def absorb(self, X: Floats, y: Floats, weights: Floats) -> bool:
+        """One block: X (rows, n, p), y (rows, n), weights (n,). False, and nothing learnt, if P is not definite."""
+        theta, P = self._theta.copy(), self._P.copy()
+        if not _absorb(self._prior, self._P0, self._fade, X * self._scale, y, weights, theta, P):
+            return False
+        self._theta, self._P = theta, P
+        return True
+
+    def doubt(self, which: NDArray[np.int64], variance: Floats) -> None:
+        """These parameters have changed: of each only this variance is known; it may exceed the prior's."""
+        self._P[which, :] = 0.0
+        self._P[:, which] = 0.0
+        self._P[which, which] = variance / self._scale[which] ** 2
+
+
+@inline
+def _invert(A: Floats) -> bool:
+    """A symmetric matrix (p, p) into its inverse, by Cholesky in place; False where it is not positive definite."""
+    p = len(A)
+    for j in range(p):
+        for i in range(j, p):
+            entry = A[i, j]
+            for k in range(j):
+                entry -= A[i, k] * A[j, k]
+            if i > j:
+                A[i, j] = entry / A[j, j]
+            elif entry > 0.0:
+                A[j, j] = np.sqrt(entry)
+            else:
+                return False
+    for j in range(p):
+        A[j, j] = 1.0 / A[j, j]
+        for i in range(j + 1, p):
+            entry = 0.0
+            for k in range(j, i):
+                entry -= A[i, k] * A[k, j]
+            A[i, j] = entry / A[i, i]
+    for i in range(p):
+        for j in range(i + 1):
+            entry = 0.0
+            for k in range(i, p):
+                entry += A[k, i] * A[k, j]
+            A[j, i] = entry
+            if i == j:
+                A[i, i] = entry
+    for i in range(p):
+        for j in range(i):
+            A[i, j] = A[j, i]
+    return True
+
+
+@kernel("b1(f8[::1], f8[:, ::1], f8[::1], f8[:, :, ::1], f8[:, ::1], f8[::1], f8[::1], f8[:, ::1])")
+def _absorb(
+    prior: Floats, P0: Floats, fade: Floats, X: Floats, y: Floats, weights: Floats, theta: Floats, P: Floats
+) -> bool:
+    """Update θ and P in place; see the module."""
+    p = len(theta)
+    for i in range(p):
+        theta[i] = prior[i] + fade[i] * (theta[i] - prior[i])
+        for j in range(p):
+            both = fade[i] * fade[j]
+            P[i, j] = both * P[i, j] + (1.0 - both) * P0[i, j]
+    if not _invert(P):
+        return False
+    vector = np.zeros(p)
+    for i in range(p):
+        for j in range(p):
+            vector[i] += P[i, j] * theta[j]
+    for row in range(len(X)):
+        for n in range(len(weights)):
+            for i in range(p):
+                x = weights[n] * X[row, n, i]
+                if x != 0.0:
+                    vector[i] += x * y[row, n]
+                    for j in range(i + 1):
+                        P[i, j] += x * X[row, n, j]
+    for i in range(p):
+        for j in range(i):
+            P[j, i] = P[i, j]
+    if not _invert(P):
+        return False
+    for i in range(p):
+        theta[i] = 0.0
+        for j in range(p):
+            theta[i] += P[i, j] * vector[j]
+        if not np.isfinite(theta[i]):
+            return False
+    return True

@@ -1,0 +1,25 @@
+"""What a refit of one block says of a joint: plain data, back from a worker."""
+
+from dataclasses import dataclass
+
+from estimators.models.friction.base import FrictionSettings
+from estimators.quantities import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a window says of a joint."""
+
+    theta: Floats  # (parameters,)
+    eta: Floats  # (nonlinear,)
+    covariance: Floats  # of θ, η
+    noise: Floats  # (outputs,) residual variances
+    residual: float  # mean square, whitened with the job's own noise, per degree of freedom
+    condition: float
+    evaluations: int
+    held: tuple[str, ...]  # coefficients that would be negative
+    edge: tuple[str, ...]  # η at an end of their range
+    ambiguous: str | None
+    columns: Floats  # (rows, moving) the moving columns under eta, as NonlinearBlock.refill has them
+    learnt: Floats  # the learner's state (restart.py); empty where there is none
+    law: FrictionSettings | None = None  # another one than the joint's, that explains the window better

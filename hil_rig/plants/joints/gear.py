@@ -1,0 +1,164 @@
+"""A gear with lost motion between two encoders, moved from point to point at random; the arm may pass over the top.
+
+All on the link side. The gear passes torque only when its backlash is taken up (dz: dead zone of half width b, the
+lost motion is 2b), and its error comes twice a turn of the motor::
+
+    J_m θ̈_m = T_m − T − F_v θ̇_m − F_c sign(θ̇_m)
+    J_l θ̈_l = T − f_v θ̇_l − f_c sign(θ̇_l) + T_g sin θ_l                θ_l from the upright
+    T = K dz(δ; b) + D δ̇ where the gap is closed,    δ = θ_m − θ_l − E sin(2N θ_m + φ)
+
+The link's encoder is read `skew` after the motor's. Integration as in rigid.py, 20 kHz, both frictions truly stick.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from pydantic import Field as Setting
+
+from hil_rig.messages import Field, Message
+from hil_rig.plants.base import Floats, Jump, Parameters, PlantSettings, Role, encoder
+from hil_rig.plants.jit import kernel
+from hil_rig.plants.point_to_point import PointToPoint, target
+
+SUBSTEPS: Final = 20  # per sample
+COLUMNS: Final = ("theta_m", "theta_l", "torque", "load")  # of `exact`, both as read
+Q_M, Q_L, W_M, W_L, A_M, A_L, TIME, LEG = range(8)  # state; W: velocity half a step ago; LEG: of the motion
+DAMPING: Final = 15.0  # N·m·s/rad, of the closed gear
+ERROR_PHASE: Final = 0.7  # rad
+
+
+class GearSettings(PlantSettings):
+    """The gear of the specification; units: kg·m², N·m, N·m·s/rad, rad."""
+
+    J_m: float = Setting(default=0.5, gt=0, description="kg·m², motor")
+    J_l: float = Setting(default=2.0, gt=0, description="kg·m², link")
+    K: float = Setting(default=2e4, gt=0, description="N·m/rad")
+    half_gap: float = Setting(default=75e-6, ge=0, description="rad, half of the lost motion")
+    F_c: float = Setting(default=6.0, ge=0, description="N·m, motor side")
+    F_v: float = Setting(default=8.0, ge=0, description="N·m·s/rad, motor side")
+    f_c: float = Setting(default=1.0, ge=0, description="N·m, link side")
+    f_v: float = Setting(default=2.0, ge=0, description="N·m·s/rad, link side")
+    gear_error: float = Setting(default=100e-6, ge=0, description="rad, twice a turn of the motor")
+    T_g: float = Setting(default=60.0, description="N·m, gravity, θ from the upright; 0: a vertical axis")
+    soft_torque: float = Setting(default=0.0, ge=0, description="N·m up to which the spring is softer")
+    soft_factor: float = Setting(default=1.67, ge=1, description="× softer there")
+    ratio: float = Setting(default=100.0, ge=1, description="N")
+    centre: float = Setting(default=0.0, description="rad from the upright, of the motion")
+    motion: PointToPoint = PointToPoint()
+    rate: float = Setting(default=1000.0, gt=0, description="Hz")
+    stiffness: float = Setting(default=10_000.0, gt=0, description="N·m/rad, of the controller")
+    damping: float = Setting(default=200.0, ge=0, description="N·m·s/rad, of the controller")
+    motor_bits: int = Setting(default=17, ge=8, le=20, description="encoder, before the gear")
+    link_bits: int = Setting(default=17, ge=8, le=28, description="encoder")
+    skew: float = Setting(default=0.5e-3, ge=0, le=5e-3, description="s that the link's encoder is read late")
+    torque_noise: float = Setting(default=0.5, ge=0, description="N·m, standard deviation, white")
+    torque_constant: float = Setting(default=10.0, gt=0, description="N·m/A")
+
+    def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "Gear":
+        """The joints of an arm differ in noise and motion only."""
+        return Gear(self, node, seed, jumps)
+
+
+class Gear:
+    """One joint with a gear that wears."""
+
+    def __init__(self, settings: GearSettings, node: int, seed: int, jumps: Sequence[Jump]) -> None:
+        self.rate = settings.rate
+        self._settings = settings
+        names = list(GearSettings.model_fields)
+        names = names[: names.index("ratio")]
+        values = {name: float(getattr(settings, name)) for name in names}
+        self._parameters = Parameters(values, settings.rate, jumps, {"lost_motion": ("half_gap",)})
+        self._constants = np.array([settings.stiffness, settings.damping, settings.ratio, settings.skew])
+        self._rng = np.random.default_rng([seed, node])
+        self._motion = settings.motion.table(self._rng, settings.centre)
+        self._state = np.zeros(8)
+        first = float(self._motion[0, 1])
+        self._state[Q_M], self._state[Q_L] = first, first + settings.T_g * np.sin(first) / settings.K
+        motor = (
+            Field("position", 32, "counts", counts_per_rev=1 << settings.motor_bits),
+            Field("current", 16, "A", 2e-3),
+        )
+        link = (Field("position", 32, "counts", counts_per_rev=1 << settings.link_bits),)
+        self.messages: tuple[Message, ...] = (Message("MOTOR", motor), Message("LINK", link, rank=1))
+        self.model: Mapping[str, Any] = {
+            "kind": "two_mass",
+            "inertia_motor": settings.J_m,
+            "inertia_link": settings.J_l,
+            "gravity": settings.T_g,
+            "motor_friction": {"kind": "viscous_coulomb"},
+            "link_friction": {"kind": "viscous_coulomb"},
+        }
+        self.roles: Mapping[str, Role] = {
+            "position": Role("MOTOR.position", 1 / settings.ratio),
+            "link_position": Role("LINK.position"),
+            "torque": Role("MOTOR.current", settings.torque_constant),
+        }
+
+    def exact(self, count: int) -> Floats:
+        """The next samples without rounding and noise, (count, COLUMNS) in SI; load: T, the torque in the gear."""
+        out = np.empty((count, len(COLUMNS)))
+        step = 1 / (self.rate * SUBSTEPS)
+        start = 0
+        while start < count:
+            stretch = self._parameters.next_stretch(count - start)
+            part = out[start : start + stretch]
+            _run(self._parameters.values, self._constants, self._motion, step, self._state, part)
+            start += stretch
+        return out
+
+    def rows(self, count: int) -> Floats:
+        """(count, 3): motor position before the gear (rad), motor current (A), link position (rad)."""
+        exact, settings = self.exact(count), self._settings
+        noise = settings.torque_noise * self._rng.standard_normal(count)
+        motor = encoder(exact[:, 0] * settings.ratio, settings.motor_bits)
+        current = (exact[:, 2] + noise) / settings.torque_constant
+        return np.column_stack((motor, current, encoder(exact[:, 1], settings.link_bits)))
+
+    def times(self) -> Floats | None:
+        """Without end."""
+        return None
+
+    def truth(self) -> Mapping[str, float]:
+        """Nobody knows what a spring without a gap finds here; `parameters` has the gear's own."""
+        return {}
+
+    def parameters(self) -> Mapping[str, float]:
+        """All of them, as they are now."""
+        return self._parameters.as_dict()
+
+
+@kernel("void(f8[::1], f8[::1], f8[:, ::1], f8, f8[::1], f8[:, ::1])")
+def _run(parameters: Floats, constants: Floats, motion: Floats, step: float, state: Floats, out: Floats) -> None:
+    J_m, J_l, K, b, F_c, F_v, f_c, f_v, E, T_g, T_1, soft = parameters
+    kp, kd, N, skew = constants
+    for row in range(len(out)):
+        for substep in range(SUBSTEPS):
+            q_m, q_l = state[Q_M], state[Q_L]
+            v_m, v_l = state[W_M] + step / 2 * state[A_M], state[W_L] + step / 2 * state[A_L]
+            wanted, speed = target(motion, state, TIME, LEG, step)
+            torque = kp * (wanted - q_m) + kd * (speed - v_m)
+            phase = 2 * N * q_m + ERROR_PHASE
+            twist = q_m - q_l - E * np.sin(phase)
+            wound = twist - np.sign(twist) * min(abs(twist), b)
+            joint = 0.0
+            if wound != 0.0:
+                first = T_1 * soft / K  # where the softer spring ends
+                joint = K / soft * wound if abs(wound) < first else K * (wound - np.sign(wound) * (first - T_1 / K))
+                joint += DAMPING * (v_m * (1.0 - 2 * N * E * np.cos(phase)) - v_l)
+            free = state[W_M] + step / J_m * (torque - joint - F_v * v_m)
+            after_m = free - np.sign(free) * min(abs(free), step / J_m * F_c)
+            free = state[W_L] + step / J_l * (joint - f_v * v_l + T_g * np.sin(q_l))
+            after_l = free - np.sign(free) * min(abs(free), step / J_l * f_c)
+            if substep == 0:
+                a_l = (after_l - state[W_L]) / step
+                out[row, 0] = q_m
+                out[row, 1] = q_l + skew * (state[W_L] + after_l) / 2 + skew * skew / 2 * a_l
+                out[row, 2] = torque
+                out[row, 3] = joint
+            state[A_M], state[A_L] = (after_m - state[W_M]) / step, (after_l - state[W_L]) / step
+            state[W_M], state[W_L] = after_m, after_l
+            state[Q_M] = q_m + step * after_m
+            state[Q_L] = q_l + step * after_l
+            state[TIME] += 1.0  # in steps: exact for centuries

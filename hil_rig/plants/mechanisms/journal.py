@@ -1,0 +1,195 @@
+"""A link on a pin in a bearing with clearance, the contact integrated in full (5 µs): the truth for clearance.
+
+Link m, centre of mass s from the pin, J about the pin; e the pin's place in the bearing, n = e/|e|, δ = |e| − c::
+
+    F = −F_n n + F_t t_n,   F_t = −μ F_n tanh(v_t/v_m),   v_t = ė·t_n + ω R₂
+    f = F + m g + m s ω² l,   h = τ + R₂ F_t + m s t·g
+    α = (h − s t·f)/(J − m s²),   ë = f/m − s α t                   l along the link, t across it
+    F_n = K δ^1.5 (1 + 3/4 (1 − c_e²) δ̇/δ̇⁻) ≥ 0, or K_m(δ) δ from a table with the same damping
+
+The controller (PD and feed-forward) sets its torque every millisecond and holds it. Design: clearance, A.
+"""
+
+from collections.abc import Callable
+from typing import Final, Literal
+
+import numpy as np
+from pydantic import Field
+
+from hil_rig.plants.base import Floats, Settings, encoder
+from hil_rig.plants.jit import kernel
+from hil_rig.plants.mechanisms.contact import Steel, fractal_stiffness
+
+TICK: Final = 1e-3  # s
+GRAVITY: Final = 9.81
+EX, EY, VX, VY, ANGLE, SPEED, MET = range(7)  # state; MET: the speed at which the surfaces last met
+COLUMNS: Final = (
+    "angle",
+    "torque",
+    "e_x",
+    "e_y",
+    "normal",
+    "power",
+    "speed",
+)  # a tick: at its begin, but torque held in it
+SLOWEST: Final = 1e-3  # m/s, least speed of meeting
+
+
+class Journal(Settings):
+    """The first joint of the pointing mechanism, its second locked."""
+
+    mass: float = Field(default=3.0, gt=0, description="kg")
+    offset: float = Field(default=0.063, description="m, s")
+    inertia: float = Field(default=0.0365, gt=0, description="kg·m², about the pin")
+    steel: Steel = Steel()
+    friction: float = Field(default=0.1, ge=0, description="μ")
+    slip: float = Field(default=1e-3, gt=0, description="m/s, v_m")
+    vertical: bool = Field(default=False, description="the axis is vertical: no gravity in the bearing's plane")
+    stiffness: Literal["hertz", "fractal"] = "hertz"
+    step: float = Field(default=5e-6, gt=0, description="s")
+    proportional: float = Field(default=200.0, ge=0, description="N·m/rad")
+    derivative: float = Field(default=3.0, ge=0, description="N·m·s/rad")
+
+    def constants(self) -> Floats:
+        """What the kernel reads."""
+        steel = self.steel
+        loss = 0.75 * (1.0 - steel.restitution**2)
+        head = (self.mass, self.offset, self.inertia, steel.pin, steel.clearance, steel.hertz(), loss)
+        gravity = 0.0 if self.vertical else GRAVITY
+        return np.array([*head, self.friction, self.slip, gravity, self.step, self.proportional, self.derivative])
+
+    def table(self) -> Floats:
+        """(points, 2): ln δ and K_m of a rough surface; empty for Hertz."""
+        if self.stiffness == "hertz":
+            return np.zeros((0, 2))
+        depths = np.geomspace(1e-10, 1e-4, 121)
+        return np.column_stack([np.log(depths), fractal_stiffness(self.steel, depths)])
+
+    def play(self, reference: Floats) -> Floats:
+        """(ticks, COLUMNS) of following reference (ticks, 3): angle, velocity, acceleration; begins on it, in contact."""
+        state = np.zeros(7)
+        state[ANGLE], state[SPEED], state[MET] = reference[0, 0], reference[0, 1], SLOWEST
+        angle, speed, second = reference[0]
+        pull = self.offset * (speed**2 * np.exp(1j * angle) - 1j * second * np.exp(1j * angle))
+        pull -= 0.0 if self.vertical else GRAVITY
+        place = self.steel.clearance * (1.0 + 1e-3) * (pull / abs(pull) if abs(pull) > 0.0 else -1.0)
+        state[EX], state[EY] = place.real, place.imag
+        out = np.empty((len(reference), len(COLUMNS)))
+        _run(self.constants(), self.table(), reference, state, out)
+        return out
+
+
+class Measured(Settings):
+    """Sensors at the joint."""
+
+    bits: int = Field(default=20, ge=8, le=28)
+    torque: float = Field(default=1e-4, ge=0, description="N·m, standard deviation, white")
+    ring: float = Field(default=0.03, gt=0, description="m, radius of the link's ring encoder")
+
+    def of(self, played: Floats, rng: np.random.Generator) -> Floats:
+        """(ticks, 3): motor angle, torque of the tick, and the ring's angle seen by one read head."""
+        torque = played[:, 1] + self.torque * rng.standard_normal(len(played))
+        ring = encoder(played[:, 0] + played[:, 3] / self.ring, self.bits)
+        return np.column_stack([encoder(played[:, 0], self.bits), torque, ring])
+
+
+def chirp(seconds: float, start: float, end: float, amplitude: float) -> Floats:
+    """(ticks, 3): a single frequency (Hz) that glides, at full speed at once: never at rest with no acceleration."""
+    t = np.arange(round(seconds / TICK)) * TICK
+
+    def angle(t: Floats) -> Floats:
+        return np.asarray(amplitude * np.sin(2 * np.pi * (start + (end - start) * t / (2 * seconds)) * t))
+
+    return _with_rates(angle, t)
+
+
+A_1: Final = (0.243, -6.5e-10, -0.028, -0.033, -0.005)  # Sun 2021, Table 1
+B_1: Final = (-0.113, -0.01, 0.001, 0.013, -0.003)
+A_2: Final = (0.251, -0.029, -0.016, -0.015, -0.017)
+B_2: Final = (0.372, -0.037, -0.033, 0.003, 0.001)
+CENTRES: Final = (0.111, -0.306)
+
+
+def published(seconds: float, axis: int = 0, phase: float = 0.0) -> Floats:
+    """(ticks, 3): the slow trajectory of the paper, (36), of one of its axes, once in 20 s."""
+    a, b = (A_1, A_2)[axis], (B_1, B_2)[axis]
+    t = np.arange(round(seconds / TICK)) * TICK + phase
+    w = 2 * np.pi / 20.0
+    k = np.arange(1, 6)[:, np.newaxis] * w
+    sine, cosine = np.sin(k * t), np.cos(k * t)
+    one, other = np.array(a)[:, np.newaxis], np.array(b)[:, np.newaxis]
+    angle = CENTRES[axis] + (one * sine + other * cosine).sum(axis=0)
+    speed = (k * (one * cosine - other * sine)).sum(axis=0)
+    return np.column_stack([angle, speed, (-k * k * (one * sine + other * cosine)).sum(axis=0)])
+
+
+def sines(seconds: float, frequencies: tuple[float, ...], amplitudes: tuple[float, ...]) -> Floats:
+    """(ticks, 3): several frequencies (Hz) at once: there are instants when nothing presses the pin anywhere."""
+    t = np.arange(round(seconds / TICK)) * TICK
+
+    def angle(t: Floats) -> Floats:
+        x = np.clip(t, 0.0, 1.0)
+        fade = x * x * x * (10.0 + x * (6.0 * x - 15.0))
+        parts = (a * np.sin(2 * np.pi * f * t) for f, a in zip(frequencies, amplitudes, strict=True))
+        return np.asarray(fade * np.sum(list(parts), axis=0))
+
+    return _with_rates(angle, t)
+
+
+def _with_rates(angle: Callable[[Floats], Floats], t: Floats) -> Floats:
+    step = 1e-4
+    early, now, late = angle(t - step), angle(t), angle(t + step)
+    return np.column_stack([now, (late - early) / (2 * step), (late - 2 * now + early) / step**2])
+
+
+@kernel("void(f8[::1], f8[:, ::1], f8[:, ::1], f8[::1], f8[:, ::1])")
+def _run(constants: Floats, table: Floats, reference: Floats, state: Floats, out: Floats) -> None:
+    m, s, J, R, c, K, loss, mu, slip, gravity, step, kp, kd = constants
+    count = max(1, round(TICK / step))
+    step = TICK / count
+    for row in range(len(out)):
+        wanted, speed, second = reference[row]
+        q, w = state[ANGLE], state[SPEED]
+        held = kp * (wanted - q) + kd * (speed - w) + J * second - m * s * gravity * np.sin(wanted)
+        held_power = normal = 0.0
+        out[row, 0], out[row, 1], out[row, 2], out[row, 3], out[row, 6] = q, held, state[EX], state[EY], w
+        for substep in range(count):
+            q, w = state[ANGLE], state[SPEED]
+            lx, ly = np.cos(q), np.sin(q)
+            tx, ty = -ly, lx
+            ex, ey = state[EX], state[EY]
+            far = np.sqrt(ex * ex + ey * ey)
+            depth = far - c
+            normal = tangent = 0.0
+            nx = ny = 0.0
+            if depth > 0.0:
+                nx, ny = ex / far, ey / far
+                meets = state[VX] * nx + state[VY] * ny
+                if state[MET] < 0.0:
+                    state[MET] = max(meets, SLOWEST)
+                if len(table) == 0:
+                    normal = K * depth * np.sqrt(depth)
+                else:
+                    place = (np.log(depth) - table[0, 0]) / (table[1, 0] - table[0, 0])
+                    at = min(max(int(place), 0), len(table) - 2)
+                    share = min(max(place - at, 0.0), 1.0)
+                    normal = depth * ((1.0 - share) * table[at, 1] + share * table[at + 1, 1])
+                normal = max(0.0, normal * (1.0 + loss * meets / state[MET]))
+                slides = -state[VX] * ny + state[VY] * nx + w * R
+                tangent = -mu * normal * np.tanh(slides / slip)
+                held_power += tangent * slides - normal * meets
+            else:
+                state[MET] = -1.0
+            if substep == 0:
+                out[row, 4] = normal
+            fx = -normal * nx - tangent * ny - m * gravity + m * s * w * w * lx
+            fy = -normal * ny + tangent * nx + m * s * w * w * ly
+            h = held + R * tangent - m * s * gravity * tx
+            alpha = (h - s * (tx * fx + ty * fy)) / (J - m * s * s)
+            state[VX] += step * (fx / m - s * alpha * tx)
+            state[VY] += step * (fy / m - s * alpha * ty)
+            state[SPEED] = w + step * alpha
+            state[EX] += step * state[VX]
+            state[EY] += step * state[VY]
+            state[ANGLE] = q + step * state[SPEED]
+        out[row, 5] = held_power / count

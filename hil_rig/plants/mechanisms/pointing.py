@@ -1,0 +1,248 @@
+"""A pointing mechanism of two axes whose first bearing has clearance, its contact integrated in full and in real time.
+
+    joint 1 about Z₀ (gravity along −X₀), joint 2 across it at L₁ (MDH: (0, 0), (90°, L₁)); e the first pin's place in
+    its bearing: the whole chain stands on ë. Four equations for (ë_x, ë_y, α, β̈): the chain's force on the pin is the
+    contact's, τ₁ + R₂ F_t and τ₂ less its friction are the chain's torques. Contact as in journal.py.
+
+`reduced` follows the load instead, e = c·(its direction) with F_n of the step before: for slow motion and long runs.
+Sun et al., Robotics 2021, 10, 36; their system values, L₁ = 0.1 m assumed.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
+
+import numpy as np
+from pydantic import Field as Setting
+
+from hil_rig.messages import Field
+from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError
+from hil_rig.plants.jit import kernel
+from hil_rig.plants.mechanisms.contact import Steel
+from hil_rig.plants.mechanisms.journal import A_1, A_2, B_1, B_2, CENTRES, GRAVITY, SLOWEST, TICK
+from hil_rig.plants.mechanisms.newton_euler import BODY, F, Integers, Tree, forces, solve, torque, tree
+from hil_rig.plants.mechanisms.shared import Driven, Shared
+
+NUMBERS: Final = ("clearance", "mu", "slip", "pin", "stiffness", "loss", "coulomb_2", "slip_2")
+COLUMNS: Final = (
+    "alpha",
+    "beta",
+    "torque_1",
+    "torque_2",
+    "e_x",
+    "e_y",
+    "normal",
+    "power",
+    "ring",
+    "speed_1",
+    "speed_2",
+)
+Q, V, E, D, MET, TIME = 0, 2, 4, 6, 8, 9  # state: angles, rates, e, ė, speed at which the surfaces met, ticks
+FRESH: Final = 10  # steps that the mass matrix is kept: the angles move by micrometres
+
+
+class PointingSettings(PlantSettings):
+    """System values of the paper; its missing ones chosen."""
+
+    mass_1: float = Setting(default=2.1391, gt=0, description="kg")
+    centre_1: float = Setting(default=0.04821, description="m")
+    inertia_1: float = Setting(default=0.0175, gt=0, description="Izz₁, kg·m², about joint 1")
+    mass_2: float = Setting(default=0.8596, gt=0, description="kg")
+    centre_2: float = Setting(default=0.03419, description="m")
+    Ixx_2: float = Setting(default=0.00467, gt=0, description="kg·m², about joint 2")
+    Iyy_2: float = Setting(default=0.00533, gt=0)
+    Izz_2: float = Setting(default=0.00181, gt=0)
+    reach: float = Setting(default=0.1, gt=0, description="L₁, m")
+    clearance: float = Setting(default=50e-6, gt=0, description="m")
+    mu: float = Setting(default=0.1, ge=0)
+    slip: float = Setting(default=2e-4, gt=0, description="v_m, m/s")
+    coulomb_2: float = Setting(default=0.01, ge=0, description="N·m, joint 2")
+    slip_2: float = Setting(default=0.02, gt=0, description="rad/s, joint 2")
+    vertical: bool = Setting(default=False, description="joint 1 is vertical: gravity along it")
+    contact: Literal["full", "reduced"] = "full"
+    amplitude: float = Setting(default=1.0, gt=0, description="× the published trajectory")
+    period: float = Setting(default=20.0, gt=0, description="s, of the trajectory")
+    rate: float = Setting(default=1000.0, ge=1000.0, le=1000.0, description="Hz, of the controller and its torque")
+    step: float = Setting(default=1e-5, gt=0, le=1e-4, description="s")
+    bits: int = Setting(default=20, ge=8, le=28)
+    torque_noise: float = Setting(default=1e-4, ge=0, description="N·m, standard deviation, white")
+    ring_radius: float = Setting(default=0.03, gt=0, description="m, of the link's ring encoder with one read head")
+
+    def robot(self, joints: int, seed: int, jumps: Sequence[Jump]) -> dict[str, Plant]:
+        """Both joints; the first with its ring encoder and two proximity sensors."""
+        if joints != 2:
+            raise RigError(f"expected the two axes that there are, found --joints {joints}")
+        shared = Shared(Pointing(self, jumps), 2)
+        noise = np.array([0.0, self.torque_noise, 0.0, 1e-7, 1e-7])
+        ring = Field("ring", 32, "counts", counts_per_rev=1 << self.bits)
+        near = [Field(name, 32, "m", 1e-9) for name in ("near_x", "near_y")]
+        extra = [(ring, "", 1.0), *((field, "", 1.0) for field in near)]
+        model = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
+        first = Driven(
+            shared, 0, self.rate, self.bits, noise, (0, 2, 8, 4, 5), extra, np.random.default_rng([seed, 1]), model
+        )
+        second = Driven(shared, 1, self.rate, self.bits, noise[:2], (1, 3), (), np.random.default_rng([seed, 2]), model)
+        return {"joint1": first, "joint2": second}
+
+    def tree(self) -> Tree:
+        """Links for the kernels: inertia about their centres, in axes parallel to the base's at zero."""
+        x = np.array([1.0, 0.0, 0.0])
+        inertias = np.zeros((2, 6))
+        inertias[0, 2] = self.inertia_1 - self.mass_1 * self.centre_1**2
+        shift = self.mass_2 * self.centre_2**2  # about joint 2: y₂ lies along Z₀, z₂ along −Y₀
+        inertias[1, :3] = self.Ixx_2, self.Izz_2 - shift, self.Iyy_2 - shift
+        centres = np.stack([self.centre_1 * x, self.centre_2 * x])
+        axes = np.array([[0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
+        return tree(
+            [-1, 0], axes, np.stack([0 * x, self.reach * x]), np.array([self.mass_1, self.mass_2]), centres, inertias
+        )
+
+
+class Pointing:
+    """The simulation."""
+
+    def __init__(self, settings: PointingSettings, jumps: Sequence[Jump]) -> None:
+        steel = Steel(clearance=settings.clearance)
+        values = {name: float(getattr(settings, name)) for name in ("clearance", "mu", "slip", "coulomb_2", "slip_2")}
+        values |= {"pin": steel.pin, "stiffness": steel.hertz(), "loss": 0.75 * (1 - steel.restitution**2)}
+        values = {name: values[name] for name in NUMBERS}
+        self._parameters = Parameters(values, settings.rate, jumps, {"friction": ("mu", "coulomb_2")})
+        self._tree = settings.tree()
+        along = 0.0 if settings.vertical else GRAVITY
+        self._up = np.array([along, 0.0, GRAVITY - along])
+        series = np.array([A_1, B_1, A_2, B_2]) * settings.amplitude
+        self._motion = np.column_stack([series, np.array([CENTRES[0], 0.0, CENTRES[1], 0.0]) * settings.amplitude])
+        self._constants = np.array(
+            [2 * np.pi / settings.period, settings.step, settings.ring_radius, float(settings.contact == "reduced")]
+        )
+        self._state = np.zeros(10)
+        self._state[E], self._state[MET] = -settings.clearance * (1.0 + 1e-3), SLOWEST
+
+    def advance(self, count: int) -> Floats:
+        """(count, COLUMNS) of the next ticks."""
+        out = np.empty((count, len(COLUMNS)))
+        start = 0
+        while start < count:
+            stretch = self._parameters.next_stretch(count - start)
+            numbers = self._parameters.values
+            part = out[start : start + stretch]
+            _run(*self._tree, self._up, numbers, self._motion, self._constants, self._state, part)
+            start += stretch
+        return out
+
+    def parameters(self) -> Mapping[str, float]:
+        """As they are now."""
+        return self._parameters.as_dict()
+
+
+@kernel("void(i8[::1], f8[:, ::1], f8[::1], f8[::1], f8[:, ::1], f8[::1], f8[::1], f8[:, ::1])")
+def _run(
+    parent: Integers,
+    links: Floats,
+    gravity: Floats,
+    numbers: Floats,
+    motion: Floats,
+    constants: Floats,
+    state: Floats,
+    out: Floats,
+) -> None:
+    c, mu, slip, R, K, loss, coulomb, slip_2 = numbers
+    base, step, ring, reduced = constants
+    count = max(1, round(TICK / step))
+    if reduced > 0.0:
+        count = 4
+    step = TICK / count
+    bodies, mass, A, b = np.empty((2, BODY)), np.empty((4, 4)), np.empty((4, 4)), np.empty(4)
+    none, unit, up, rest = np.zeros(2), np.zeros(2), np.zeros(3), np.zeros(3)
+    wanted, held = np.empty((2, 3)), np.empty(2)
+    for row in range(len(out)):
+        t = state[TIME] * TICK
+        for axis in range(2):
+            wanted[axis] = 0.0
+            wanted[axis, 0] = motion[2 * axis, 5]
+            for k in range(5):
+                w = base * (k + 1)
+                sine, cosine = np.sin(w * t), np.cos(w * t)
+                one, other = motion[2 * axis, k], motion[2 * axis + 1, k]
+                wanted[axis, 0] += one * sine + other * cosine
+                wanted[axis, 1] += w * (one * cosine - other * sine)
+                wanted[axis, 2] -= w * w * (one * sine + other * cosine)
+        if state[TIME] == 0.0:
+            for axis in range(2):
+                state[Q + axis], state[V + axis] = wanted[axis, 0], wanted[axis, 1]
+        forces(parent, links, gravity, wanted[:, 0].copy(), wanted[:, 1].copy(), wanted[:, 2].copy(), bodies)
+        for axis in range(2):
+            inertia = 0.035 if axis == 0 else 0.003
+            off, late = wanted[axis, 0] - state[Q + axis], wanted[axis, 1] - state[V + axis]
+            held[axis] = torque(bodies, axis) + inertia * (5000.0 * off + 80.0 * late)
+        power = normal = 0.0
+        for substep in range(count):
+            q, v = state[Q : Q + 2], state[V : V + 2]
+            if substep % FRESH == 0:
+                for j in range(4):
+                    rest[0], rest[1] = (1.0 if j == 0 else 0.0), (1.0 if j == 1 else 0.0)
+                    unit[0], unit[1] = (1.0 if j == 2 else 0.0), (1.0 if j == 3 else 0.0)
+                    forces(parent, links, rest, q, none, unit, bodies)
+                    mass[0, j], mass[1, j] = bodies[0, F], bodies[0, F + 1]
+                    mass[2, j], mass[3, j] = torque(bodies, 0), torque(bodies, 1)
+            forces(parent, links, gravity, q, v, none, bodies)
+            b[0], b[1], b[2], b[3] = -bodies[0, F], -bodies[0, F + 1], -torque(bodies, 0), -torque(bodies, 1)
+            b[2] += held[0]
+            b[3] += held[1] - coulomb * np.tanh(v[1] / slip_2)
+            ex, ey = state[E], state[E + 1]
+            far = np.sqrt(ex * ex + ey * ey)
+            nx, ny = ex / max(far, 1e-12), ey / max(far, 1e-12)
+            tangent = 0.0
+            if reduced > 0.0:
+                normal = state[MET]
+                tangent = -mu * normal * np.tanh(v[0] * R / slip)
+                b[2] += R * tangent
+                power += tangent * v[0] * R
+                for i in range(4):
+                    for j in range(4):
+                        A[i, j] = mass[i, j]
+                A[0, 0], A[1, 1] = 1.0, 1.0  # the pin's own motion is too slow to count
+                A[0, 1] = A[0, 2] = A[0, 3] = A[1, 0] = A[1, 2] = A[1, 3] = A[2, 0] = A[2, 1] = A[3, 0] = A[3, 1] = 0.0
+                px, py = b[0], b[1]
+                b[0] = b[1] = 0.0
+                solve(A, b, 4)
+                px -= mass[0, 2] * b[2] + mass[0, 3] * b[3]
+                py -= mass[1, 2] * b[2] + mass[1, 3] * b[3]
+                pull = np.sqrt(px * px + py * py)
+                slope = mu * np.tanh(v[0] * R / slip)
+                cosine, sine = 1.0 / np.sqrt(1.0 + slope * slope), -slope / np.sqrt(1.0 + slope * slope)
+                state[E] = c * (cosine * px - sine * py) / max(pull, 1e-12)
+                state[E + 1] = c * (sine * px + cosine * py) / max(pull, 1e-12)
+                state[MET] = pull * cosine
+            else:
+                depth = far - c
+                normal = 0.0
+                if depth > 0.0:
+                    meets = state[D] * nx + state[D + 1] * ny
+                    if state[MET] < 0.0:
+                        state[MET] = max(meets, SLOWEST)
+                    normal = max(0.0, K * depth * np.sqrt(depth) * (1.0 + loss * meets / state[MET]))
+                    slides = -state[D] * ny + state[D + 1] * nx + v[0] * R
+                    tangent = -mu * normal * np.tanh(slides / slip)
+                    power += tangent * slides - normal * meets
+                else:
+                    state[MET] = -1.0
+                b[0] += -normal * nx - tangent * ny
+                b[1] += -normal * ny + tangent * nx
+                b[2] += R * tangent
+                for i in range(4):
+                    for j in range(4):
+                        A[i, j] = mass[i, j]
+                solve(A, b, 4)
+            if substep == 0:
+                out[row, 0], out[row, 1], out[row, 2], out[row, 3] = q[0], q[1], held[0], held[1]
+                out[row, 4], out[row, 5], out[row, 6], out[row, 8] = ex, ey, normal, q[0] + ey / ring
+                out[row, 9], out[row, 10] = v[0], v[1]
+            if reduced == 0.0:
+                for k in range(2):
+                    state[D + k] += step * b[k]
+                    state[E + k] += step * state[D + k]
+            for k in range(2):
+                state[V + k] += step * b[2 + k]
+                state[Q + k] += step * state[V + k]
+        out[row, 7] = power / count
+        state[TIME] += 1.0

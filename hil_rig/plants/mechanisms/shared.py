@@ -1,0 +1,97 @@
+"""Joints of one mechanism: each is a plant of its own on the wire, all of them are one simulation."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from hil_rig.messages import Field, Message
+from hil_rig.plants.base import Floats, Role, encoder
+
+
+class Simulation(Protocol):
+    """The whole mechanism."""
+
+    def advance(self, count: int) -> Floats:
+        """(count, columns) of the next samples, without sensors."""
+        ...
+
+    def parameters(self) -> Mapping[str, float]:
+        """As they are now."""
+        ...
+
+
+class Shared:
+    """The samples of a simulation, for several readers that each take all of them."""
+
+    def __init__(self, simulation: Simulation, readers: int) -> None:
+        self.simulation = simulation
+        self._taken = [0] * readers
+        self._begin = 0
+        self._kept: Floats | None = None
+
+    def take(self, reader: int, count: int) -> Floats:
+        """The reader's next samples, (count, columns)."""
+        first = self._taken[reader]
+        self._taken[reader] = first + count
+        have = self._begin + (0 if self._kept is None else len(self._kept))
+        if first + count > have:
+            fresh = self.simulation.advance(first + count - have)
+            self._kept = fresh if self._kept is None else np.concatenate([self._kept, fresh])
+        assert self._kept is not None
+        out = self._kept[first - self._begin : first - self._begin + count]
+        done = min(self._taken) - self._begin
+        self._kept, self._begin = self._kept[done:], self._begin + done
+        return out
+
+
+class Driven:
+    """One driven joint: its encoder (rad) and its torque, and what else is measured there."""
+
+    def __init__(
+        self,
+        shared: Shared,
+        reader: int,
+        rate: float,
+        bits: int,
+        noise: Floats,
+        columns: tuple[int, ...],
+        extra: Sequence[tuple[Field, str, float]],
+        rng: np.random.Generator,
+        model: Mapping[str, Any],
+    ) -> None:
+        """columns: of the simulation, position, torque, then extra ones; extra: field, role and scale of each of those.
+
+        noise: (columns,) white standard deviations, in SI; the position is rounded instead.
+        """
+        self.rate, self.model = rate, model
+        self._shared, self._reader, self._bits, self._noise = shared, reader, bits, noise
+        self._columns, self._rng = columns, rng
+        fields = (Field("position", 32, "counts", counts_per_rev=1 << bits), Field("torque", 16, "N·m", 2e-3))
+        messages = [Message("STATE", fields)]
+        roles = {"position": Role("STATE.position"), "torque": Role("STATE.torque")}
+        for rank, (field, role, scale) in enumerate(extra, 1):
+            messages.append(Message(field.name.upper(), (field,), rank=rank))
+            if role:
+                roles[role] = Role(f"{field.name.upper()}.{field.name}", scale)
+        self.messages: tuple[Message, ...] = tuple(messages)
+        self.roles: Mapping[str, Role] = roles
+
+    def rows(self, count: int) -> Floats:
+        """The next samples as measured."""
+        values = self._shared.take(self._reader, count)[:, self._columns].copy()
+        values += self._noise * self._rng.standard_normal(values.shape)
+        values[:, 0] = encoder(values[:, 0], self._bits)
+        return values
+
+    def times(self) -> Floats | None:
+        """Without end."""
+        return None
+
+    def truth(self) -> Mapping[str, float]:
+        """Nobody knows what a joint finds that takes itself for alone."""
+        return {}
+
+    def parameters(self) -> Mapping[str, float]:
+        """Of the whole mechanism."""
+        return self._shared.simulation.parameters()

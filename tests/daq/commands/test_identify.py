@@ -1,0 +1,282 @@
+"""jointwatch identify: a robot with a known truth through every kind of recording, and every mistake in words."""
+
+import json
+import signal
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mcap.writer import Writer
+from scipy.io import savemat
+
+from daq.__main__ import main
+from daq.recording.ros_bag import decode, is_bag
+from daq.state.robot_model import load_model
+from estimators.models.robots.newton_euler import newton_euler
+from estimators.models.robots.urdf import read_urdf
+from estimators.quantities import Floats
+
+LINK = (
+    '<link name="{0}"><inertial><origin xyz="0.1 0.02 0.05"/><mass value="{1}"/>'
+    '<inertia ixx="0.04" iyy="0.05" izz="0.03" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+)
+JOINT = (
+    '<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/><origin xyz="0 0 0.3" rpy="{3} 0 0"/>'
+    '<axis xyz="0 0 1"/><limit lower="-3" upper="3" velocity="2" effort="80"/></joint>'
+)
+URDF = (
+    '<robot name="two">'
+    + LINK.format("base", 3) + LINK.format("upper", 4) + LINK.format("fore", 2)
+    + JOINT.format("shoulder", "base", "upper", 0) + JOINT.format("elbow", "upper", "fore", 1.5707963) + "</robot>"
+)  # fmt: skip
+NAMES = ("shoulder", "elbow")
+ROWS, RATE = 1600, 100.0
+
+Motion = tuple[Floats, Floats, Floats]
+
+
+@pytest.fixture(scope="module")
+def urdf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("robot") / "two.urdf"
+    file.write_text(URDF)
+    return file
+
+
+def motion(urdf: Path, seed: int) -> Motion:
+    """Time, position, torque of a robot 10 % heavier than described, with friction and noise."""
+    robot, random = read_urdf(urdf).robot, np.random.default_rng(seed)
+    time = np.arange(ROWS) / RATE + random.uniform(-5e-4, 5e-4, ROWS)
+    q, dq, ddq = np.zeros((3, ROWS, 2))
+    for k in range(1, 5):
+        w = 2 * np.pi * 0.13 * k
+        a, phase = random.uniform(0.2, 0.6, 2) / k, random.uniform(0, 6, 2)
+        angle = w * time[:, None] + phase
+        q, dq, ddq = q + a * np.sin(angle), dq + a * w * np.cos(angle), ddq - a * w**2 * np.sin(angle)
+    tau, wrench = np.empty((ROWS, 2)), np.empty((ROWS, 2, 6))
+    newton_euler(*robot.tree(), q, dq, ddq, 1.1 * robot.parameters, np.zeros((0, 2, 6)), tau, wrench)
+    return time, q, tau + 0.8 * np.sign(dq) + 0.5 * dq + 0.3 + 0.05 * random.normal(size=tau.shape)
+
+
+def csv(file: Path, data: Motion, between: str = ",") -> Path:
+    """Degrees, with columns that nobody asked for."""
+    time, q, tau = data
+    table = np.column_stack([time, np.rad2deg(q), tau, time * 0.0 + 20.0])
+    head = between.join(["stamp", "q_1", "q_2", "tau_1", "tau_2", "temperature"])
+    np.savetxt(file, table, delimiter=between, header=head, comments="", fmt="%.9g")
+    return file
+
+
+TABLE = 'time = "stamp"\n' + "".join(
+    f'[joints.{name}]\nposition = {{ column = "q_{i}", unit = "deg" }}\n'
+    f'torque = {{ column = "tau_{i}", unit = "N·m" }}\n'
+    for i, name in enumerate(NAMES, 1)
+)
+
+
+def found(capsys: pytest.CaptureFixture[str], *words: object) -> dict[str, Any]:
+    assert main(["identify", *map(str, words), "--json"]) == 0
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return told
+
+
+def test_columns_in_degrees_give_errors_a_model_and_a_report(
+    urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "columns.toml"
+    table.write_text(TABLE)
+    train, test = (csv(tmp_path / f"{k}.csv", motion(urdf, k), ",;"[k]) for k in range(2))
+    model, page = tmp_path / "two.model.toml", tmp_path / "two.html"
+    told = found(capsys, urdf, train, "--test", test, "--columns", table, "--out", model, "--report", page)
+    assert told["train"]["error"] < 2.0
+    assert told["test"]["error"] < 2.0
+    assert told["law"] == "viscous_coulomb"
+    assert set(told["test"]["joints"]) == set(NAMES)
+    assert 0.0 < told["test"]["joints"]["elbow"]["rmse"] < 0.1
+    assert told["parameters"]["coulomb.elbow"]["value"] == pytest.approx(0.8, abs=0.1)
+    assert told["parameters"]["coulomb.elbow"]["learnt"] is True
+    robot = load_model(model)
+    assert robot.robot.names == NAMES
+    assert robot.source["files"] == ["0.csv"]
+    text = page.read_text(encoding="utf-8")
+    assert text.count('role="img"') == 4  # torque and friction of each joint
+    assert "src=" not in text
+    assert 'href="http' not in text
+    assert main(["identify", str(urdf), str(train), "--columns", str(table)]) == 0
+    assert "cross-validation" in capsys.readouterr().out
+
+
+def test_test_rows_are_never_learnt_from(urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "columns.toml"
+    table.write_text(TABLE)
+    train = csv(tmp_path / "train.csv", motion(urdf, 0))
+    time, q, tau = motion(urdf, 1)
+    good, wrong = csv(tmp_path / "good.csv", (time, q, tau)), csv(tmp_path / "wrong.csv", (time, q, -3.0 * tau))
+    one, other = (found(capsys, urdf, train, "--test", test, "--columns", table) for test in (good, wrong))
+    assert one["parameters"] == other["parameters"]
+    assert other["test"]["error"] > 50.0
+
+
+def test_matrices_of_npz_and_mat_and_a_proposed_table(
+    urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    time, q, tau = motion(urdf, 0)
+    np.savez(tmp_path / "run.npz", positions=q, torques=tau, times=time, target_positions=0.1 * q)
+    savemat(tmp_path / "run.mat", {"rec": {"t": time, "pos_deg": np.rad2deg(q).T, "torque_nm": tau.T, "extra": 3.0}})
+    for kind in ("npz", "mat"):
+        recording = tmp_path / f"run.{kind}"
+        assert main(["identify", str(urdf), "--columns", str(recording)]) == 0
+        table = tmp_path / f"{kind}.toml"
+        table.write_text(capsys.readouterr().out)
+        assert 'unit = "deg"' in table.read_text() or kind == "npz"
+        assert found(capsys, urdf, recording, "--columns", table)["train"]["error"] < 2.0
+
+
+def cdr(time: float, names: tuple[str, ...], *fields: Floats, end: str = "<") -> bytes:
+    """A sensor_msgs/msg/JointState."""
+    body = struct.pack(f"{end}iI", int(time), round((time % 1.0) * 1e9))
+
+    def text(body: bytes, word: str) -> bytes:
+        body += b"\0" * (-len(body) % 4)
+        return body + struct.pack(f"{end}I", len(word) + 1) + word.encode() + b"\0"
+
+    body = text(body, "base_link")
+    body += b"\0" * (-len(body) % 4) + struct.pack(f"{end}I", len(names))
+    for name in names:
+        body = text(body, name)
+    for field in fields:
+        body += b"\0" * (-len(body) % 4) + struct.pack(f"{end}I", len(field))
+        if len(field):
+            body += b"\0" * (-len(body) % 8) + struct.pack(f"{end}{len(field)}d", *field)
+    return (b"\0\1\0\0" if end == "<" else b"\0\0\0\0") + body
+
+
+def bag(file: Path, data: Motion, chunked: bool = True) -> Path:
+    with file.open("wb") as stream:
+        writer = Writer(stream, chunk_size=16_384, use_chunking=chunked)
+        writer.start(profile="ros2", library="test")
+        schema = writer.register_schema("sensor_msgs/msg/JointState", "ros2msg", b"std_msgs/Header header")
+        other = writer.register_schema("std_msgs/msg/String", "ros2msg", b"string data")
+        channel = writer.register_channel("/joint_states", "cdr", schema)
+        chatter = writer.register_channel("/chatter", "cdr", other)
+        for k, (time, q, tau) in enumerate(zip(*data, strict=True)):
+            stamp = 1_700_000_000.0 + float(time)
+            message = cdr(stamp, NAMES[::-1], q[::-1], np.zeros(0), tau[::-1], end="<>"[k % 2])
+            writer.add_message(channel, round(stamp * 1e9), message, round(stamp * 1e9))
+            writer.add_message(chatter, round(stamp * 1e9), b"\0\1\0\0\1\0\0\0\0", round(stamp * 1e9))
+        writer.finish()
+    return file
+
+
+def test_a_ros_2_bag_needs_no_table_and_may_be_a_folder_or_break_off(
+    urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "bag"
+    folder.mkdir()
+    whole = bag(folder / "bag_0.mcap", motion(urdf, 0))
+    test = bag(tmp_path / "test.mcap", motion(urdf, 1), chunked=False)
+    assert is_bag(folder)
+    assert not is_bag(urdf)
+    told = found(capsys, urdf, folder, "--test", test)
+    assert told["test"]["error"] < 2.0
+    broken = tmp_path / "broken.mcap"
+    broken.write_bytes(whole.read_bytes()[: len(whole.read_bytes()) * 3 // 4])
+    assert found(capsys, urdf, broken)["train"]["error"] < 2.0
+
+
+def test_a_joint_state_that_is_cut_anywhere_is_no_crash() -> None:
+    message = cdr(1.5, NAMES, np.array([1.0, 2.0]), np.zeros(0), np.array([3.0, 4.0]))
+    assert decode(message) == (1.5, list(NAMES), [(1.0, 2.0), (), (3.0, 4.0)])
+    for length in range(len(message)):
+        with pytest.raises((ValueError, struct.error)):
+            decode(message[:length])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("q_2", "q_9"), 'found no column "q_9"'),
+        (("[joints.elbow]", "[joints.elbo]"), "found no columns of the joint elbow"),
+        (("torque = { column = \"tau_2\"", "velocity = { column = \"tau_2\""), "found no torque of the joint elbow"),
+        (('"q_1", unit = "deg"', '"q_1", unit = "N·m"'), "[joints.shoulder] position: expected a unit of rad"),
+        (('"tau_1", unit = "N·m"', '"tau_1", unit = "A"'), "[joints.shoulder] torque: expected a unit of N·m"),
+        (('"q_1", unit = "deg"', '"q_1", unit = "rad"'), "is its position in another unit (deg)?"),
+        (('time = "stamp"', 'time = "temperature"'), "time stands still"),
+        (('time = "stamp"', 'time = "stamp"\ntime_unit = "ns"'), "is the time in s?"),
+    ],
+)  # fmt: skip
+def test_a_table_that_does_not_fit_is_said_in_words(
+    urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], change: tuple[str, str], words: str
+) -> None:
+    table, recording = tmp_path / "columns.toml", csv(tmp_path / "run.csv", motion(urdf, 0))
+    table.write_text(TABLE.replace(*change, 1))
+    assert main(["identify", str(urdf), str(recording), "--columns", str(table)]) == 1
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("jointwatch: ")]
+    assert any(words in line for line in told), told
+
+
+def test_several_mistakes_are_said_at_once(urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, recording = tmp_path / "columns.toml", csv(tmp_path / "run.csv", motion(urdf, 0))
+    table.write_text(TABLE.replace("q_2", "q_9").replace('"tau_1", unit = "N·m"', '"tau_1", unit = "kg"'))
+    assert main(["identify", str(urdf), str(recording), str(tmp_path / "none.csv"), "--columns", str(table)]) != 0
+    table.write_text(TABLE.replace("q_2", "q_9").replace('"tau_1", unit = "N·m"', '"tau_1", unit = "A"'))
+    capsys.readouterr()
+    assert main(["identify", str(urdf), str(recording), str(tmp_path / "none.csv"), "--columns", str(table)]) == 1
+    told = capsys.readouterr().err
+    assert "q_9" in told
+    assert "none.csv" in told
+    assert "found A" in told
+
+
+def test_wrong_descriptions_are_configuration_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recording = tmp_path / "run.csv"
+    recording.write_text("time,a.position\n0,1\n")
+    file = tmp_path / "robot.urdf"
+    file.write_text(URDF.replace('mass value="2"', 'mass value="0"').replace('type="revolute"', 'type="floating"', 1))
+    assert main(["identify", str(file), str(recording)]) == 78
+    told = capsys.readouterr().err
+    assert "floating" in told
+    assert "mass above zero" in told
+    table = tmp_path / "robot.toml"
+    table.write_text('convention = "modifed"\nangles = "deg"\n[joints.a]\nalfa = 3\n')
+    assert main(["identify", str(table), str(recording)]) == 78
+    told = capsys.readouterr().err
+    assert "robot.toml:1:" in told
+    assert "robot.toml:4:" in told
+    assert main(["identify"]) == 2
+    assert main(["identify", str(file.with_suffix(".stl")), str(recording)]) == 78
+
+
+def test_a_faster_test_than_was_learnt_at_is_told(
+    urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "columns.toml"
+    table.write_text(TABLE)
+    time, q, tau = motion(urdf, 0)
+    slow, fast = csv(tmp_path / "slow.csv", (time, q, tau)), csv(tmp_path / "fast.csv", (time / 1.6, q, tau))
+    assert main(["identify", str(urdf), str(slow), "--test", str(fast), "--columns", str(table)]) == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if "faster than 1.1 times" in line]
+    assert len(said) == 2
+
+
+def test_ctrl_c_leaves_no_half_file(urdf: Path, tmp_path: Path) -> None:
+    table, recording = tmp_path / "columns.toml", csv(tmp_path / "run.csv", motion(urdf, 0))
+    table.write_text(TABLE)
+    out = tmp_path / "out"
+    out.mkdir()
+    words = ["identify", urdf, recording, "--columns", table, "--out", out / "m.toml", "--report", out / "r.html"]
+    command = [sys.executable, "-m", "daq", *map(str, words)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "friction law" in line:
+                process.send_signal(signal.SIGINT)
+                break
+        told = process.stderr.read()
+    assert process.returncode == 130
+    assert "interrupted" in told
+    assert "Traceback" not in told
+    assert list(out.iterdir()) == []

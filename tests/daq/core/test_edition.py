@@ -1,0 +1,68 @@
+"""What voids a checkpoint: another program, and nothing that a program does not do."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import estimators
+from daq.core import checkpoint
+
+SOURCE = '''"""A module."""
+
+LIMIT = 2.0  # of something
+
+
+def twice(x: float) -> float:
+    """Two times x."""
+    return LIMIT * x
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("# of something", "# of something else"),
+        ('"""Two times x."""', '"""x, doubled."""'),
+        ('"""A module."""', '"""Another text."""'),
+        ("return LIMIT * x", "return (\n        LIMIT * x\n    )"),
+    ],
+)
+def test_words_and_line_breaks_mean_nothing(old: str, new: str) -> None:
+    assert old in SOURCE
+    assert checkpoint.meaning(SOURCE.replace(old, new)) == checkpoint.meaning(SOURCE)
+
+
+@pytest.mark.parametrize(("old", "new"), [("2.0", "3.0"), ("LIMIT * x", "x * LIMIT"), ("twice", "thrice")])
+def test_another_program_is_another_one(old: str, new: str) -> None:
+    assert checkpoint.meaning(SOURCE.replace(old, new)) != checkpoint.meaning(SOURCE)
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of estimators that the edition is taken of."""
+    folder = tmp_path / "estimators"
+    shutil.copytree(Path(estimators.__path__[0]), folder, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(estimators, "__path__", [str(folder)])
+    return folder
+
+
+def edition() -> str:
+    return checkpoint.edition.__wrapped__()
+
+
+def test_a_comment_a_docstring_and_an_experiment_leave_the_edition_as_it_is(package: Path) -> None:
+    before = edition()
+    phases = package / "online" / "phases.py"
+    text = phases.read_text(encoding="utf-8")
+    phases.write_text("# a comment\n" + text.replace('"""Learn from rows."""', '"""Take rows in."""'), encoding="utf-8")
+    (package / "experiments" / "another.py").write_text("x = 1\n", encoding="utf-8")
+    assert phases.read_text(encoding="utf-8") != "# a comment\n" + text
+    assert edition() == before
+
+
+@pytest.mark.parametrize("room", checkpoint.ROOMS)
+def test_a_number_in_any_room_that_a_state_depends_on_is_another_edition(package: Path, room: str) -> None:
+    before = edition()
+    (package / room / "another.py").write_text("x = 1\n", encoding="utf-8")
+    assert edition() != before

@@ -1,0 +1,139 @@
+"""Few descriptors, many idle connections, subscribers that want everything: the outlet answers, its log stays short."""
+
+import os
+import re
+import socket
+import ssl
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import zmq
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def scarce(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int, str, Path]]:
+    """An outlet that may open 64 descriptors: process, port of the page, the stream's address, its log."""
+    log = tmp_path / "log"
+    with log.open("w") as stderr:
+        child = subprocess.Popen(
+            ["/bin/sh", "-c", 'ulimit -n 64; exec "$@"', "sh", sys.executable, ROOT / "tests" / "support" / "fake_outlet.py",
+             f"ipc://{tmp_path}/u", f"ipc://{tmp_path}/s", "tcp://127.0.0.1:0"],
+            cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=stderr, text=True,
+        )  # fmt: skip
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    found = re.search(r"page http://127.0.0.1:(\d+)  updates (\S+)", log.read_text())
+    assert found
+    yield child, int(found[1]), found[2], log
+    child.terminate()
+    assert child.wait(10) == 0
+    child.stdout.close()
+
+
+def answers(port: int, timeout: float = 5.0) -> bool:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/state", timeout=timeout) as answer:
+        return bool(answer.status == 200)
+
+
+def test_sixty_idle_connections_lock_nobody_out(scarce: tuple[subprocess.Popen[str], int, str, Path]) -> None:
+    child, port, _, log = scarce
+    idle = [socket.create_connection(("127.0.0.1", port), timeout=5) for _ in range(60)]
+    try:
+        assert answers(port), "while they are there"
+        for one in idle[::2]:
+            one.sendall(b"GET / HTTP/1.1\r\nHost: ") if one.fileno() >= 0 else None
+        assert answers(port)
+        time.sleep(5.5)
+        idle[-1].setblocking(False)
+        held = len(os.listdir(f"/proc/{child.pid}/fd"))  # noqa: PTH208
+        assert held < 60, "they had their time"
+        assert answers(port)
+    finally:
+        for one in idle:
+            one.close()
+    assert child.poll() is None
+    assert len(log.read_text().splitlines()) < 10
+    assert "Traceback" not in log.read_text()
+
+
+def test_idle_connections_to_the_stream_are_shut_and_the_page_answers_again(
+    scarce: tuple[subprocess.Popen[str], int, str, Path],
+) -> None:
+    child, port, endpoint, log = scarce
+    idle = [socket.create_connection(("127.0.0.1", int(endpoint.rsplit(":", 1)[1])), timeout=5) for _ in range(60)]
+    try:
+        deadline = time.monotonic() + 12
+        while True:  # ZeroMQ waits 5 s for a handshake
+            try:
+                if answers(port, 2.0):
+                    break
+            except OSError:
+                assert time.monotonic() < deadline
+                time.sleep(0.2)
+    finally:
+        for one in idle:
+            one.close()
+    assert child.poll() is None
+    assert len(log.read_text().splitlines()) < 20
+
+
+def test_a_subscriber_of_a_hundred_thousand_topics_delays_nobody(outlet, core, wait) -> None:  # type: ignore[no-untyped-def]
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    good, greedy = context.socket(zmq.SUB), context.socket(zmq.SUB)
+    for one in (good, greedy):
+        one.setsockopt(zmq.LINGER, 0)
+        one.setsockopt(zmq.SNDHWM, 0)
+        one.connect(outlet.endpoint)
+    good.setsockopt(zmq.SUBSCRIBE, b"estimate/")
+    wait(lambda: core.estimate() or good.poll(20))
+    before = _resident(outlet.child.pid)
+    for number in range(100_000):
+        greedy.setsockopt(zmq.SUBSCRIBE, b"estimate/elbow%d" % number)
+    worst, last, end = 0.0, time.monotonic(), time.monotonic() + 4
+    while time.monotonic() < end:
+        core.estimate()
+        if good.poll(20):
+            good.recv_multipart()
+            worst, last = max(worst, time.monotonic() - last), time.monotonic()
+    greedy.close()
+    assert worst < 1.0
+    assert _resident(outlet.child.pid) - before < 100e6
+    good.close()
+    context.term()
+    assert urllib.request.urlopen(outlet.page, timeout=5).status == 200
+
+
+def _resident(pid: int) -> float:
+    found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+    assert found
+    return 1e3 * float(found[1])
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("tls")
+    made, key = folder / "robot.pem", folder / "robot.key"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+         "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+         "-keyout", key, "-out", made],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return made, key
+
+
+def test_the_page_is_served_over_tls(restart, tmp_path: Path, certificate: tuple[Path, Path]) -> None:  # type: ignore[no-untyped-def]
+    outlet = restart(tmp_path, more=["--tls", *map(str, certificate)])
+    assert outlet.page.startswith("https://127.0.0.1:")
+    trusted = ssl.create_default_context(cafile=certificate[0])
+    with urllib.request.urlopen(outlet.page, timeout=5, context=trusted) as answer:
+        assert answer.status == 200
+    with pytest.raises(OSError):
+        urllib.request.urlopen(outlet.page.replace("https", "http"), timeout=5)

@@ -1,0 +1,129 @@
+"""Signs of life, systemd's socket and what a killed service leaves behind, each by itself."""
+
+import fcntl
+import os
+import signal
+import socket
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from daq.processes.child import Child
+from daq.processes.heartbeat import Heartbeats, Life
+from daq.processes.runtime_folder import LOCK, RuntimeFolder
+from daq.processes.systemd import Systemd
+
+
+def until(child: Child) -> int:
+    deadline = time.monotonic() + 10
+    while child.alive():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    assert child.code is not None
+    return child.code
+
+
+def test_a_sign_of_life_reaches_the_supervisor_from_a_fork() -> None:
+    beats = Heartbeats(2)
+    beats.begin(0)
+    beats.begin(1)
+    before = beats.last(1)
+    time.sleep(0.01)
+
+    def work() -> int:
+        life = Life(beats, 1)
+        life.ready()
+        life.beat()
+        return 0
+
+    assert until(Child("a", work)) == 0
+    assert beats.ready(1)
+    assert not beats.ready(0)
+    assert before < beats.last(1) <= time.monotonic()
+    beats.begin(1)
+    assert not beats.ready(1), "another life begins without being ready"
+
+
+def test_a_child_says_how_it_ended() -> None:
+    assert until(Child("a", lambda: 3)) == 3
+    assert until(Child("a", lambda: int("no number"))) == 1
+    sleeping = Child("a", lambda: time.sleep(60) or 0)  # type: ignore[func-returns-value]
+    assert sleeping.alive()
+    sleeping.send(signal.SIGTERM)
+    assert until(sleeping) == -signal.SIGTERM, "the supervisor's handlers are not the child's"
+    sleeping.send(signal.SIGKILL)  # nobody there any more
+
+
+def test_a_stopped_grandchild_dies_with_its_parent(tmp_path: Path) -> None:
+    def stop_yourself() -> int:
+        (tmp_path / "pid").write_text(str(os.getpid()))
+        os.kill(os.getpid(), signal.SIGSTOP)
+        return 0
+
+    def work() -> int:
+        Child("inner", stop_yourself)
+        time.sleep(60)
+        return 0
+
+    outer = Child("outer", work)
+    deadline = time.monotonic() + 10
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    inner = int((tmp_path / "pid").read_text())
+    outer.send(signal.SIGKILL)
+    killed = time.monotonic()
+    until(outer)
+    stat = Path(f"/proc/{inner}/stat")
+    while stat.exists() and ") Z " not in stat.read_text():
+        assert time.monotonic() - killed < 2, "an orphan"
+        time.sleep(0.01)
+
+
+def test_systemd_hears_ready_alive_and_stopping() -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening, tempfile.TemporaryDirectory() as folder:
+        listening.bind(f"{folder}/notify")
+        listening.settimeout(5)
+        told = {"NOTIFY_SOCKET": f"{folder}/notify", "WATCHDOG_USEC": "400000", "WATCHDOG_PID": str(os.getpid())}
+        systemd = Systemd(told)
+        assert systemd.limit == 0.4
+        systemd.ready("running: core")
+        assert listening.recv(999) == b"READY=1\nSTATUS=running: core"
+        systemd.alive()
+        systemd.alive()  # too soon
+        systemd.stopping()
+        assert listening.recv(999) == b"WATCHDOG=1"
+        assert listening.recv(999) == b"STOPPING=1\nSTATUS=stopping"
+        time.sleep(0.12)
+        systemd.alive()
+        assert listening.recv(999) == b"WATCHDOG=1"
+        systemd.close()
+        systemd.stopping()
+        again = Systemd(told | {"WATCHDOG_PID": "1"})
+        assert again.limit == 0
+        again.close()
+    Systemd({}).ready("nobody is there")
+    systemd.alive()
+
+
+def test_the_folder_of_a_killed_service_goes_and_that_of_a_running_one_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    running = RuntimeFolder()
+    dead = tmp_path / "jointwatch-dead"
+    dead.mkdir()
+    (dead / LOCK).touch()
+    foreign = tmp_path / "jointwatch-rig-x"  # of somebody else: no lock in it
+    foreign.mkdir()
+    other = RuntimeFolder()
+    assert not dead.exists()
+    assert running.path.exists()
+    assert foreign.exists()
+    with (running.path / LOCK).open() as lock, pytest.raises(BlockingIOError):
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    running.remove()
+    other.remove()
+    assert list(tmp_path.iterdir()) == [foreign]

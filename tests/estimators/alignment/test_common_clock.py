@@ -1,0 +1,71 @@
+"""Rows of several joints on the clock of the first."""
+
+import numpy as np
+import pytest
+
+from estimators.alignment.common_clock import CommonClock
+from estimators.quantities import Floats, Nanoseconds
+
+pytestmark = pytest.mark.interpreted
+
+MS = 1_000_000
+
+
+def joint(offset: float, rows: int, period: float = 1.0) -> tuple[Nanoseconds, Floats]:
+    """Ticks in ns, and a value that is the tick in ms."""
+    ticks = np.round((offset + period * np.arange(rows)) * MS).astype(np.int64)
+    return ticks, (ticks / MS)[:, None]
+
+
+def run(clock: CommonClock, parts: list[tuple[int, Nanoseconds, Floats]]) -> tuple[Nanoseconds, Floats]:
+    found = []
+    for index, ticks, values in parts:
+        clock.absorb(index, ticks, values)
+        found.append(clock.release())
+    ticks, rows = (np.concatenate(column) for column in zip(*found, strict=True))
+    return ticks, rows
+
+
+def test_values_are_interpolated_onto_the_first_joints_ticks() -> None:
+    clock = CommonClock([1e-3, 1e-3, 2e-3], 1)
+    ticks, rows = run(clock, [(0, *joint(0, 20)), (1, *joint(-0.4, 21)), (2, *joint(-1.3, 12, 2.0))])
+    assert np.array_equal(ticks, joint(0, 20)[0])
+    assert np.allclose(rows[:, :, 0], (ticks / MS)[:, None], rtol=0, atol=1e-12)
+
+
+def test_nothing_is_interpolated_across_a_gap() -> None:
+    other, values = joint(-0.5, 21)
+    keep = np.ones(21, np.bool_)
+    keep[8] = False  # 7.5 ms is missing: between 6.5 and 8.5 there is nothing
+    ticks, rows = run(CommonClock([1e-3, 1e-3], 1), [(0, *joint(0, 20)), (1, other[keep], values[keep])])
+    missing = np.isnan(rows[:, 1, 0])
+    assert (ticks[missing] / MS).tolist() == [7.0, 8.0]
+
+
+def test_a_silent_joint_is_waited_for_and_then_missing() -> None:
+    clock = CommonClock([1e-3, 1e-3], 1, patience=0.01)
+    clock.absorb(1, *joint(0, 1))
+    clock.absorb(0, *joint(0, 10))
+    assert len(clock.release()[0]) == 1
+    clock.absorb(0, *joint(10, 5))
+    ticks, rows = clock.release()
+    assert (ticks / MS).tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert np.isnan(rows[:, 1, 0]).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cuts_of_batches_change_nothing(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    joints = [joint(0, 300), joint(0.37, 300), joint(-0.2, 300)]
+    whole = run(CommonClock([1e-3] * 3, 1), [(index, *one) for index, one in enumerate(joints)])
+    parts = []
+    done = [0, 0, 0]
+    while min(done) < 300:
+        index = int(random.integers(3))
+        step = int(random.integers(1, 9))
+        ticks, values = joints[index]
+        parts.append((index, ticks[done[index] : done[index] + step], values[done[index] : done[index] + step]))
+        done[index] = min(done[index] + step, 300)
+    cut = run(CommonClock([1e-3] * 3, 1, patience=10.0), parts)
+    assert np.array_equal(whole[0], cut[0])
+    assert np.array_equal(whole[1], cut[1], equal_nan=True)

@@ -1,0 +1,234 @@
+"""The conditioner against an independent NumPy reference, and the properties that everything after it relies on."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.io import loadmat
+
+from estimators.conditioning.conditioner import Conditioner, Conditioning, straight, taps
+from estimators.models.joints.rigid import RigidSettings
+from estimators.quantities import Axis, Floats, Parameter
+from estimators.rows import RATE, SECOND, SMOOTH, SMOOTH_RATE, VALUE, Rows
+
+pytestmark = pytest.mark.interpreted
+
+PERIOD = 1e-3
+EMPS = Path(__file__).parents[4] / "shared/data/emps/nlid_emps_sim_data_training.mat"
+
+
+class Mirror:
+    """A model that hands its signals on: one output per channel, columns = the five signals; masks on request."""
+
+    nonlinear: tuple[Parameter, ...] = ()
+    start = np.zeros(0)
+    spring = None
+    parameters = tuple(Parameter(name, "", 0, 1, "") for name in ("value", "rate", "second", "smooth", "smooth_rate"))
+    channels = ("position", "torque")
+    outputs = ("N·m", "N·m")
+
+    def __init__(self, mask: float = np.inf, both: bool = False) -> None:
+        self._mask, self._both = mask, both
+
+    def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
+        phi[:] = signals
+        y[:] = signals[:, :, VALUE]
+        beyond = signals[:, 0, SMOOTH] > self._mask
+        y[beyond, 1] = np.nan
+        if self._both:
+            y[beyond, 0] = np.nan
+
+
+def motion(rows: int = 400, seed: int = 1) -> tuple[Floats, Floats]:
+    t = np.arange(rows) * PERIOD
+    noise = np.random.default_rng(seed).normal(size=(rows, 2))
+    values = np.stack([0.4 * np.sin(7 * t) + 1e-5 * noise[:, 0], 3 * np.cos(5 * t) + 0.1 * noise[:, 1]], 1)
+    return (np.arange(rows) * 1_000_000).astype(np.int64), values
+
+
+def same(one: Rows, other: Rows) -> bool:
+    return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(one, other, strict=True))
+
+
+def join(parts: list[Rows]) -> Rows:
+    return Rows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def test_rows_equal_a_plain_numpy_reference() -> None:
+    time, values = motion()
+    rows = Conditioner(Mirror(), PERIOD).absorb(time, values)
+    g = np.hanning(41)[1:-1] / np.hanning(41)[1:-1].sum()  # ±20 ms at 1 kHz
+    expected = {}
+    for channel in range(2):
+        x = values[:, channel]
+        smooth = np.convolve(x, g, "valid")  # from instant 19 on
+        full = np.zeros((len(x), 5))
+        full[:, VALUE] = x
+        full[1:-1, RATE] = (x[2:] - x[:-2]) / (2 * PERIOD)
+        full[1:-1, SECOND] = np.diff(x, 2) / PERIOD**2
+        full[19:-19, SMOOTH] = smooth
+        full[20:-20, SMOOTH_RATE] = (smooth[2:] - smooth[:-2]) / (2 * PERIOD)
+        expected[channel] = np.stack([np.convolve(full[20:-20, k], g, "valid")[::10] for k in range(5)], 1)
+    assert len(rows.time) == len(expected[0]) == 33
+    for channel in range(2):
+        scale = np.abs(expected[channel]).max(axis=0)
+        np.testing.assert_allclose(rows.phi[:, channel] / scale, expected[channel] / scale, atol=1e-12)
+    np.testing.assert_allclose(rows.y, rows.phi[:, :, VALUE], rtol=1e-14)
+
+
+def test_a_row_speaks_of_the_instant_it_says() -> None:
+    time = np.arange(200) * 1_000_000 + 5_000_000_000
+    ramp = time * 1e-9
+    conditioner = Conditioner(Mirror(), PERIOD)
+    rows = conditioner.absorb(time, np.stack([ramp, ramp], 1))
+    np.testing.assert_allclose(rows.y[:, 0], rows.time * 1e-9, rtol=1e-13)
+    np.testing.assert_allclose(rows.speed, 1.0, rtol=1e-9)
+    assert conditioner.delay == pytest.approx(0.039)
+    assert rows.time[0] == time[0] + round(conditioner.delay * 1e9)
+    assert np.all(np.diff(rows.time) == round(conditioner.row_period * 1e9))
+
+
+def test_noise_on_the_position_biases_nothing_when_the_torque_follows_it() -> None:
+    """Response-matched: y built from the raw differences is explained exactly, whatever the noise."""
+    time, values = motion(2000)
+    x = values[:, 0]
+    values[1:-1, 1] = 5 * np.diff(x, 2) / PERIOD**2 + 7 * (x[2:] - x[:-2]) / (2 * PERIOD)
+    rows = Conditioner(Mirror(), PERIOD).absorb(time, values)
+    theta = np.linalg.lstsq(rows.phi[1:-1, 0][:, [SECOND, RATE]], rows.y[1:-1, 1], rcond=None)[0]
+    np.testing.assert_allclose(theta, [5, 7], rtol=1e-8)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.integers(0, 60), max_size=20), st.lists(st.integers(0, 399), max_size=3))
+def test_results_do_not_depend_on_the_batches(cuts: list[int], missing: list[int]) -> None:
+    time, values = motion()
+    values[missing, 0] = np.nan
+    model = RigidSettings(gravity_sin=True).build()
+    whole = Conditioner(model, PERIOD).absorb(time, values)
+    edges = np.unique(np.minimum(np.cumsum([0, *cuts, 400]), 400))
+    pieces = Conditioner(model, PERIOD)
+    parts = [pieces.absorb(time[a:b], values[a:b]) for a, b in itertools.pairwise(edges)]
+    assert same(join(parts), whole)
+
+
+@pytest.mark.compiled
+def test_results_do_not_depend_on_the_batches_over_many_chunks() -> None:
+    time, values = motion(20_000)
+    model = RigidSettings(gravity_cos=True).build()
+    whole = Conditioner(model, PERIOD).absorb(time, values)
+    for size in (1, 7, 1000, 1024, 1025):
+        pieces = Conditioner(model, PERIOD)
+        parts = [pieces.absorb(time[a : a + size], values[a : a + size]) for a in range(0, len(time), size)]
+        assert same(join(parts), whole), size
+
+
+def test_a_missing_value_drops_exactly_the_rows_that_depend_on_it() -> None:
+    time, values = motion()
+    whole = Conditioner(Mirror(), PERIOD).absorb(time, values)
+    holed = values.copy()
+    holed[200, 1] = np.nan
+    conditioner = Conditioner(Mirror(), PERIOD)
+    rows = conditioner.absorb(time, holed)
+    keep = np.abs(whole.time - time[200]) > round(conditioner.delay * 1e9)
+    assert same(rows, Rows(*(column[keep] for column in whole)))
+    assert conditioner.counters() == {"rows": len(rows.time), "dropped": np.sum(~keep), "masked": 0, "gaps": 0}
+    assert np.isfinite(rows.phi).all()
+
+
+@pytest.mark.parametrize("jump", [-5, 0.6, 1, 3, 10_000])
+def test_no_row_spans_a_gap_in_time(jump: float) -> None:
+    time, values = motion()
+    whole = Conditioner(Mirror(), PERIOD).absorb(time, values)
+    shift = round(jump * 1_000_000)
+    conditioner = Conditioner(Mirror(), PERIOD)
+    rows = conditioner.absorb(time + (np.arange(400) >= 150) * shift, values)
+    half = round(conditioner.delay * 1e9)
+    after = whole.time - half >= time[150]
+    keep = after | (whole.time + half < time[150])
+    expected = whole._replace(time=whole.time + after * shift)
+    assert same(rows, Rows(*(column[keep] for column in expected)))
+    assert conditioner.counters() == {"rows": keep.sum(), "dropped": (~keep).sum(), "masked": 0, "gaps": 1}
+
+
+def test_small_corrections_of_the_clock_are_no_gap() -> None:
+    time, values = motion()
+    time = time + np.random.default_rng(2).integers(-200_000, 200_000, 400)
+    conditioner = Conditioner(Mirror(), PERIOD)
+    assert len(conditioner.absorb(time, values).time) == 33
+    assert conditioner.counters()["gaps"] == 0
+
+
+def test_a_masked_output_is_nan_and_a_row_without_outputs_is_left_out() -> None:
+    time, values = motion()
+    whole = Conditioner(Mirror(), PERIOD).absorb(time, values)
+    one = Conditioner(Mirror(mask=0.3), PERIOD).absorb(time, values)
+    masked = np.isnan(one.y[:, 1])
+    assert 0 < masked.sum() < len(masked)
+    assert np.isnan(one.phi[masked, 1]).all()
+    assert np.array_equal(one.phi[:, 0], whole.phi[:, 0])
+    assert np.array_equal(one.phi[~masked, 1], whole.phi[~masked, 1])
+    conditioner = Conditioner(Mirror(mask=0.3, both=True), PERIOD)
+    assert same(conditioner.absorb(time, values), Rows(*(column[~masked] for column in whole)))
+    assert conditioner.counters()["masked"] == masked.sum()
+
+
+@given(st.floats(0, 60))
+def test_the_kernel_is_symmetric_and_sums_to_one(half_width: float) -> None:
+    g = taps(half_width)
+    assert len(g) % 2 == 1
+    assert np.array_equal(g, g[::-1])
+    assert abs(sum(g) - 1) <= 1e-15
+    assert (g > 0).all()
+
+
+@given(st.floats(0, 60))
+def test_the_straight_kernel_leaves_a_cubic_as_it_is(half_width: float) -> None:
+    g = taps(half_width)
+    f, k = straight(g), np.arange(len(g)) - len(g) // 2
+    assert np.array_equal(f, f[::-1])
+    assert sum(f) == pytest.approx(1, abs=1e-12)
+    assert abs(f @ k**2) <= (1e-9 * len(g) ** 2 if len(g) > 3 else g @ k**2)
+
+
+def test_a_slow_recording_is_not_smoothed_but_still_conditioned() -> None:
+    conditioner = Conditioner(Mirror(), 0.02)
+    time, values = motion()
+    rows = conditioner.absorb(time * 20, values)
+    assert len(rows.time) == 398
+    assert np.array_equal(rows.y, values[1:-1])
+    assert conditioner.row_period == 0.02
+
+
+def test_read_only_views_and_empty_batches_are_taken() -> None:
+    time, values = motion()
+    time.setflags(write=False)
+    values.setflags(write=False)
+    conditioner = Conditioner(Mirror(), PERIOD)
+    assert len(conditioner.absorb(time[:0], values[:0]).time) == 0
+    assert len(conditioner.absorb(time, values).time) == 33
+
+
+def test_bad_input_is_said_clearly() -> None:
+    time, values = motion()
+    with pytest.raises(ValueError, match=r"expected values of shape \(400, 2\), found \(400, 1\)"):
+        Conditioner(Mirror(), PERIOD).absorb(time, values[:, :1])
+    for period in (0.0, -1.0, np.nan):
+        with pytest.raises(ValueError, match="positive period"):
+            Conditioner(Mirror(), period)
+
+
+@pytest.mark.parametrize(("half_width", "mass"), [(0.010, 0.001), (0.020, 0.0025)])
+def test_emps_gives_the_published_parameters_by_least_squares(half_width: float, mass: float) -> None:
+    if not EMPS.exists():
+        pytest.skip(f"needs the EMPS recording in {EMPS}")
+    data = loadmat(EMPS)
+    values = np.stack([data["qm"].ravel(), data["vir"].ravel() * data["gtau"].item()], 1)
+    time = np.arange(len(values), dtype=np.int64) * 1_000_000
+    model = RigidSettings(axis=Axis.PRISMATIC).build()
+    rows = Conditioner(model, PERIOD, Conditioning(half_width=half_width)).absorb(time, values)
+    theta = np.linalg.lstsq(rows.phi[:, 0], rows.y[:, 0], rcond=None)[0]
+    published = np.array([95.1089, 203.5034, 20.3935, -3.1648])  # kg, N·s/m, N, N
+    assert (np.abs(theta / published - 1) <= [mass, 0.014, 0.010, 0.025]).all(), theta

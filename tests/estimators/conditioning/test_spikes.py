@@ -1,0 +1,166 @@
+"""Wild samples are found, and nothing else: not corners, steps and grain of motion, nor what real robots recorded."""
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.io import loadmat
+
+from estimators.conditioning.spikes import Spikes
+from estimators.quantities import Floats
+
+pytestmark = pytest.mark.interpreted
+
+PERIOD = 1e-3
+BIT_20, BIT_14 = 2 * np.pi / (1 << 20), 2 * np.pi / (1 << 14)
+DATA = Path(__file__).parents[4] / "shared" / "data"
+
+
+def clock(rows: int) -> np.ndarray:
+    return np.arange(rows, dtype=np.int64) * 1_000_000
+
+
+def motion(rows: int = 800) -> Floats:
+    """A position of 20 bits, ±1 rad/s and ±10 rad/s², and a noisy torque with Coulomb friction: (rows, 2)."""
+    t = np.arange(rows) * PERIOD
+    speed = 2.0 * np.abs((t / 0.2) % 2.0 - 1.0) - 1.0
+    torque = 20.0 * np.tanh(speed / 0.05) + np.random.default_rng(1).normal(0.0, 0.5, rows)
+    return np.stack([np.round(np.cumsum(speed) * PERIOD / BIT_20) * BIT_20, torque], axis=1)
+
+
+def judged(values: Floats, roles: tuple[str, ...] = ("position", "torque")) -> tuple[Floats, int]:
+    spikes = Spikes(roles[: values.shape[1]], PERIOD)
+    time, out = spikes.absorb(clock(len(values)), values)
+    assert np.array_equal(time, clock(len(values))[:-2])
+    return out, spikes.count
+
+
+@pytest.mark.parametrize("wrong", [1e-3, -0.02, 0.5, 2 * np.pi, -1e4])
+@pytest.mark.parametrize("at", [99, 100, 101, 200, 350])  # it turns back at 100 and 300, and is fastest at 200
+def test_a_wild_position_is_taken_out_and_nothing_else_is_touched(wrong: float, at: int) -> None:
+    values = motion()
+    values[at, 0] += wrong
+    out, count = judged(values)
+    values[at, 0] = np.nan
+    assert np.array_equal(out, values[:-2], equal_nan=True)
+    assert count == 1
+
+
+@pytest.mark.parametrize(("column", "pair"), [(0, (0.2, 0.3)), (0, (-0.5, -0.5)), (1, (60.0, 40.0)), (1, (1e6, -1e6))])
+def test_two_in_a_row_are(column: int, pair: tuple[float, float]) -> None:
+    """As one becomes when a channel's delay is no multiple of the period."""
+    values = motion()
+    values[320:322, column] += pair
+    out, count = judged(values)
+    assert np.flatnonzero(np.isnan(out[:, column])).tolist() == [320, 321]
+    assert count == 2
+
+
+def test_one_in_a_thousand_is_found_in_noise_wherever_it_is() -> None:
+    values = np.random.default_rng(2).normal(0.0, 0.5, (4000, 1))
+    wild = np.arange(200, 4000, 100)
+    values[wild, 0] += 40.0 * np.random.default_rng(3).choice([-1.0, 1.0], len(wild))
+    spikes = Spikes(("torque",), PERIOD)
+    _, out = spikes.absorb(clock(4000), values)
+    assert np.flatnonzero(np.isnan(out[:, 0])).tolist() == wild.tolist()
+
+
+def test_what_joints_do_is_believed() -> None:
+    t = np.arange(4000) * PERIOD
+    rng = np.random.default_rng(4)
+    stick = np.floor(t / 0.3) * 0.05 + np.clip((t % 0.3) - 0.28, 0.0, None) * 2.5  # sticks, then slips at 2.5 rad/s
+    coarse = np.round(0.02 * np.sin(3.0 * t) / BIT_14) * BIT_14
+    flicker = (rng.random(len(t)) < 0.02) * BIT_14
+    step = np.where(t < 2.0, 0.1, 0.7) + BIT_20 * rng.integers(0, 2, len(t))  # set to another zero
+    fast = np.round(300.0 * np.sin(2.0 * t) / BIT_14) * BIT_14  # before the gear
+    hold = np.repeat(rng.normal(0.0, 3.0, 400), 10)  # of a slow sensor
+    ringing = 5.0 * np.exp(-(t % 0.4) / 0.02) * np.sin(2 * np.pi * 180.0 * t) + rng.normal(0.0, 0.05, len(t))
+    seen = {
+        "stick": np.round(stick / BIT_20) * BIT_20, "coarse": coarse, "flicker": flicker, "step": step, "fast": fast,
+        "hold": hold, "ringing": ringing, "laplace": rng.laplace(size=4000), "zero": np.zeros(4000),
+    }  # fmt: skip
+    for name, x in seen.items():
+        out, count = judged(x[:, np.newaxis], ("torque" if name in ("hold", "ringing", "laplace") else "position",))
+        assert count == 0, name
+        assert np.array_equal(out[:, 0], x[:-2]), name
+
+
+def test_a_glitch_at_rest_before_the_first_motion_and_a_wild_first_sample() -> None:
+    values = motion()[:, :1]
+    values[:300] = values[300]
+    values[[0, 150], 0] += (1e4, 0.5)
+    values[700, 0] += 0.5
+    out, _ = judged(values)
+    assert np.flatnonzero(np.isnan(out[:, 0])).tolist() == [0, 150, 700]
+
+
+def test_missing_values_stay_missing_and_gaps_separate() -> None:
+    values = motion()
+    values[200:250, 0] = np.nan
+    values[255, 1] = np.inf
+    values[300:] += 0.3  # the joint was moved while nothing came
+    time = clock(800)
+    time[300:] += 50_000_000
+    spikes = Spikes(("position", "torque"), PERIOD)
+    _, out = spikes.absorb(time, values)
+    assert np.array_equal(out, values[:-2], equal_nan=True)
+    assert spikes.count == 0
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.integers(0, 90), max_size=12), st.lists(st.integers(0, 799), max_size=4))
+def test_results_do_not_depend_on_the_batches(cuts: list[int], wild: list[int]) -> None:
+    values = motion()
+    values[wild, 0] += 0.5
+    values[10:12, 1] = np.nan
+    whole, count = judged(values)
+    edges = np.unique(np.minimum(np.cumsum([0, *cuts, 800]), 800))
+    pieces = Spikes(("position", "torque"), PERIOD)
+    parts = [pieces.absorb(clock(800)[a:b], values[a:b]) for a, b in itertools.pairwise(edges)]
+    assert np.array_equal(np.concatenate([out for _, out in parts]), whole, equal_nan=True)
+    assert np.array_equal(np.concatenate([time for time, _ in parts]), clock(798))
+    assert pieces.count == count
+
+
+@pytest.mark.compiled
+def test_more_than_is_taken_at_once() -> None:
+    values = np.tile(motion(), (6, 1))
+    whole, _ = judged(values)
+    pieces = Spikes(("position", "torque"), PERIOD)
+    parts = [pieces.absorb(clock(4800)[a : a + 7], values[a : a + 7])[1] for a in range(0, 4800, 7)]
+    assert np.array_equal(np.concatenate(parts), whole, equal_nan=True)
+
+
+def recorded() -> dict[str, Floats]:
+    """Channels of real robots, (samples,) each."""
+    emps = loadmat(DATA / "emps" / "nlid_emps_sim_data_training.mat")
+    found = {"EMPS position": emps["qm"].ravel(), "EMPS force": emps["vir"].ravel()}
+    for run in (2, 3):
+        lwr = np.load(DATA / "kuka_lwr4" / f"measurements_{run}.npz")
+        for kind, joint in itertools.product(("positions", "torques"), range(7)):
+            found[f"LWR4 {run} {kind} {joint}"] = lwr[kind][:, joint]
+    for run in "AB":
+        kr300 = loadmat(DATA / "kr300" / f"traj_{run}.mat", squeeze_me=True, struct_as_record=False)["rec"]
+        for kind, axis in itertools.product(("act_pos_mot_deg", "act_pos_se_deg", "act_torque_abs_nm"), range(3)):
+            table = np.asarray(getattr(kr300, kind), np.float64)
+            found[f"KR300 {run} {kind} {axis}"] = (table if table.shape[0] > table.shape[1] else table.T)[:, axis]
+    for file in sorted((DATA / "bam_xl330" / "raw").glob("*.json")):
+        entries = json.loads(file.read_text())["entries"]
+        found[f"XL330 {file.stem}"] = np.array([entry["position"] for entry in entries])
+    return found
+
+
+@pytest.mark.compiled
+def test_nothing_that_real_robots_recorded_is_taken_out() -> None:
+    if not DATA.exists():
+        pytest.skip(f"needs the recordings in {DATA}")
+    channels = recorded()
+    assert sum(map(len, channels.values())) > 200_000
+    for name, x in channels.items():
+        role = "torque" if "torque" in name or "force" in name else "position"
+        _, count = judged(np.ascontiguousarray(x, np.float64)[:, np.newaxis], (role,))
+        assert count == 0, name

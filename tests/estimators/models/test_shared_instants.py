@@ -1,0 +1,97 @@
+"""Samples that neighbouring rows share: kept once, and the same columns to the bit, in the core or in a worker."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from estimators.conditioning.conditioner import Conditioner
+from estimators.models.joints.friction_only import FrictionOnlySettings
+from estimators.models.nonlinear_block import NonlinearBlock
+from estimators.models.shared_instants import distinct
+from estimators.recursive.prior import nothing
+from estimators.refit.job import job, run
+from estimators.refit.settings import RefitSettings
+from estimators.rows import ARGUMENTS, Rows
+from estimators.window.row_history import RowHistory
+
+pytestmark = pytest.mark.compiled
+
+LOST = slice(4000, 4003)  # samples
+
+
+@pytest.fixture(scope="module")
+def conditioner() -> Conditioner:
+    return Conditioner(FrictionOnlySettings().build(), 1e-3)
+
+
+@pytest.fixture(scope="module")
+def rows(conditioner: Conditioner) -> Rows:
+    """9 s at 1 kHz with a hole, a torque of the model's own and noise."""
+    t = np.arange(9000) * 1e-3
+    position, velocity = 0.8 * np.sin(0.9 * t) + 0.1 * np.sin(4.0 * t), 0.72 * np.cos(0.9 * t) + 0.4 * np.cos(4.0 * t)
+    torque = 25.0 * np.tanh(velocity / 0.07) + 500.0 * velocity * np.exp(-np.abs(velocity / 0.12)) + 76.0 * velocity
+    torque += 40.0 * position + np.random.default_rng(0).normal(0.0, 0.3, len(t))
+    values = np.column_stack([position, torque])
+    values[LOST] = np.nan
+    return conditioner.absorb(np.round(1e9 * t).astype(np.int64), values)
+
+
+@pytest.mark.parametrize("arguments", [1, ARGUMENTS])
+def test_each_instant_is_kept_once_and_every_row_finds_its_own(rows: Rows, arguments: int) -> None:
+    stretch, first = distinct(rows.samples[:, 0], arguments)
+    taps = rows.samples.shape[3]
+    under = first[:, np.newaxis] + np.arange(taps)
+    assert np.array_equal(stretch[:, under].transpose(1, 0, 2), rows.samples[:, 0, :arguments])
+    steps = np.diff(first)
+    assert (steps == taps).sum() == 1, "the hole, and nothing else, begins a new stretch"
+    assert (steps == 10).sum() == len(steps) - 1
+
+
+def test_rows_in_any_order_and_rows_of_one_sample_are_found_too(rows: Rows) -> None:
+    seen = rows.samples[:, 0]
+    for samples in (seen[np.random.default_rng(1).permutation(len(seen))], seen[:, :, :1]):
+        stretch, first = distinct(samples, ARGUMENTS)
+        under = first[:, np.newaxis] + np.arange(samples.shape[2])
+        assert np.array_equal(stretch[:, under].transpose(1, 0, 2), samples)
+
+
+def test_columns_are_the_same_to_the_bit_row_by_row_all_at_once_and_from_a_worker(
+    conditioner: Conditioner, rows: Rows
+) -> None:
+    shape = NonlinearBlock(FrictionOnlySettings().build(), conditioner.taps)
+    task = job(shape, rows, np.ones(1), nothing(4), False, RefitSettings())
+    outcome = run(pickle.loads(pickle.dumps(task)))
+    at_once, one_by_one = rows._replace(phi=rows.phi.copy()), rows._replace(phi=rows.phi.copy())
+    shape.refill(at_once, outcome.eta)
+    for row in range(len(rows.time)):
+        shape.refill(one_by_one.part(slice(row, row + 1)), outcome.eta)
+    assert (at_once.phi != rows.phi)[:, 0, shape.moving].all()
+    assert np.array_equal(at_once.phi, one_by_one.phi)
+    assert np.array_equal(at_once.phi[:, 0, shape.moving], outcome.columns)
+
+
+def test_a_job_is_no_larger_than_what_it_says(conditioner: Conditioner, rows: Rows) -> None:
+    shape = NonlinearBlock(FrictionOnlySettings().build(), conditioner.taps)
+    task = job(shape, rows, np.ones(1), nothing(4), False, RefitSettings())
+    told = rows.phi.nbytes + rows.y.nbytes + 9000 * 8  # bytes: the velocity alone is looked at, once per sample
+    assert len(pickle.dumps(task)) < told + 8 * len(rows.time) + 4096
+
+
+def test_rows_are_refilled_when_someone_looks_back_so_far_and_not_before(rows: Rows) -> None:
+    history, filled = RowHistory(500), list[int]()
+
+    def refill(old: Rows) -> None:
+        old.phi[:] = 7.0
+        filled.append(len(old.time))
+
+    history.add(rows.part(slice(0, 400)))
+    history.outdate(300, refill)
+    assert np.array_equal(history.since(300).phi, rows.phi[300:400])
+    assert filled == []
+    assert (history.since(250).phi[:50] == 7.0).all()
+    assert np.array_equal(history.since(250).phi[50:], rows.phi[300:400])
+    assert filled == [50]
+    history.add(rows.part(slice(400, 800)))  # the first 300 leave
+    assert history.since(0).phi.shape[0] == 500
+    assert filled == [50]

@@ -1,0 +1,222 @@
+"""The batch recipe: on robots whose truth is known, and on real ones where their recordings are here."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from estimators.models.friction.cubic_viscous import CubicViscousSettings
+from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
+from estimators.models.robots import identified
+from estimators.models.robots.inertia import pseudo_inertia
+from estimators.models.robots.whole_robot import WholeRobot
+from estimators.offline.entropic import entropic
+from estimators.offline.identification import identify
+from estimators.offline.law_choice import candidates, choose
+from estimators.offline.least_squares import ordinary, reweighted, weighted
+from estimators.offline.robot_fit import constrained, fit, relative_error
+from estimators.offline.robot_motion import MotionError, pieces
+from estimators.offline.robot_rows import build, correlation
+
+
+def test_what_is_known_is_found_and_predicts_another_motion(truth: Any) -> None:
+    model = WholeRobot(truth.robot)
+    rows, held = build(model, truth.pieces(1)), build(model, truth.pieces(2))
+    found = fit(model, rows)
+    assert relative_error(held.y, held.predicted(found.theta)) < 1.0
+    z = (found.theta - truth.theta) / found.deviation
+    assert np.mean(np.abs(z[found.learnt]) < 2.0) > 0.8
+    assert found.learnt.mean() > 0.5
+
+
+def test_rotor_inertia_coupling_and_counterbalance_are_columns(simulated: Any) -> None:
+    spring = {
+        "kind": "coil",
+        "distance": 0.5,
+        "crank": 0.1,
+        "rest": 0.4,
+        "angle": 20.0,
+        "stiffness": 2e3,
+        "preload": 50.0,
+    }
+    plain = simulated.table(lift={"rotor": 1e-4, "gear": 100.0, "counterbalance": spring})
+    described = type(plain).model_validate(plain.model_dump() | {"couplings": ({"first": "turn", "second": "lift"},)})
+    truth = simulated.Truth(described=described)
+    names = [term.name for term in truth.model.terms]
+    assert names[5:7] == ["offset.lift", "rotor.lift"]
+    assert names[-4:] == ["viscous.turn+lift", "coulomb.turn+lift", "spring_stiffness.lift", "spring_preload.lift"]
+    truth.phi[names.index("rotor.lift")] = 1.3
+    truth.phi[-4:] = 1.0, 0.8, 2300.0, 40.0
+    model = WholeRobot(truth.robot)
+    found = fit(model, build(model, truth.pieces(1, seconds=40.0)))
+    held = build(model, truth.pieces(2))
+    assert relative_error(held.y, held.predicted(found.theta)) < 1.0
+    assert found.theta[model.base + names.index("rotor.lift")] == pytest.approx(1.3, abs=0.5)
+
+
+def test_one_pass_with_white_noise_claims_more_than_the_recipe(truth: Any) -> None:
+    model = WholeRobot(truth.robot)
+    time, q, tau = truth.motion(1)
+    slow = np.sin(0.9 * time)[:, None] * np.array([2.0, 3.0, 1.0])  # model error: correlated
+    rows = build(model, pieces(time, q, tau + slow))
+    honest, white = fit(model, rows), fit(model, rows, white=True)
+    assert (honest.correlation > 10).all()
+    assert np.median(honest.deviation / white.deviation) > 2.0
+
+
+def test_signs_are_kept_by_the_solution_of_the_constrained_problem() -> None:
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        A, y = random.normal(size=(30, 8)), random.normal(size=30)
+        signed = random.integers(0, 2, 8)
+        x, held = constrained(A.T @ A, A.T @ y, signed)
+        slope = A.T @ (A @ x - y)
+        free = ~held
+        assert (x[signed == 1] >= 0).all()
+        assert np.abs(slope[free]).max() < 1e-9
+        assert (slope[held] > -1e-9).all()
+
+
+def test_physical_links_are_physical_where_the_quadratic_fit_is_not(truth: Any) -> None:
+    model = WholeRobot(truth.robot)
+    rows = build(model, truth.pieces(1, noise=15.0, seconds=5.0))
+    found = fit(model, rows)
+    for share in (0.1, 1.0):
+        physical = entropic(model, rows, found, share)
+        assert all(np.linalg.eigvalsh(pseudo_inertia(one))[0] > 0 for one in physical.parameters)
+        assert relative_error(rows.y, rows.predicted(physical.theta)) < relative_error(rows.y, 0.0 * rows.y)
+        base = model.projection.G @ physical.parameters.ravel()
+        assert physical.theta[: model.base] == pytest.approx(base)
+
+
+def test_another_law_is_taken_only_where_it_is_clearly_better(truth: Any, simulated: Any) -> None:
+    usual = choose(WholeRobot(truth.robot), truth.pieces(1), None, lambda _: None)
+    assert {one.kind for one in usual.laws} == {"viscous_coulomb"}
+    assert len(usual.verdicts) == 1 + len(candidates())
+    bent = simulated.Truth(CubicViscousSettings(), np.array([6.0, 0.5, 1.0, 12.0, 0.5]))
+    chosen = choose(WholeRobot(bent.robot), bent.pieces(1), (CubicViscousSettings(),), lambda _: None)
+    assert {one.kind for one in chosen.laws} == {"cubic_viscous"}
+
+
+def test_full_weights_are_those_of_generalised_least_squares() -> None:
+    random = np.random.default_rng(1)
+    X, truth = random.normal(size=(2000, 2, 3)), np.array([1.0, -2.0, 3.0])
+    mixing = np.array([[3.0, 0.0], [0.27, 0.1]])
+    y = X @ truth + random.normal(size=(2000, 2)) @ mixing.T
+    errors = {method: np.linalg.norm(method(X, y).theta - truth) for method in (ordinary, weighted, reweighted)}
+    assert errors[weighted] < 0.5 * errors[ordinary]
+    assert weighted(X, y).omega == pytest.approx(mixing @ mixing.T, rel=0.2)
+    W = np.linalg.inv(ordinary(X, y).omega)
+    K, c = np.einsum("tjp,jk,tkq->pq", X, W, X), np.einsum("tjp,jk,tk->p", X, W, y)
+    assert weighted(X, y).theta == pytest.approx(np.linalg.solve(K, c), rel=1e-9)
+    assert weighted(X, y).deviation == pytest.approx(np.sqrt(np.diag(np.linalg.inv(K))), rel=1e-9)
+
+
+def test_correlation_counts_the_rows_that_are_one() -> None:
+    random = np.random.default_rng(0)
+    white = random.normal(size=(20_000, 1))
+    smooth = np.convolve(white[:, 0], np.ones(10) / 10, "valid")[:, None]
+    piece = np.zeros(len(smooth), np.int64)
+    assert correlation(white, np.zeros(20_000, np.int64), 100, 0.05)[0] == pytest.approx(1.0, abs=0.1)
+    assert correlation(smooth, piece, 100, 0.05)[0] == pytest.approx(10.0, rel=0.1)
+
+
+def test_an_identified_robot_comes_back_from_its_document(truth: Any) -> None:
+    found = identify(truth.robot, truth.pieces(1), [truth.pieces(2)], ())
+    again = identified.read(found.found.document())
+    time, q, _ = truth.motion(3)
+    dq, ddq = np.gradient(q, time, axis=0), np.zeros_like(q)
+    assert (again.predicted(q, dq, ddq) == found.found.predicted(q, dq, ddq)).all()
+    assert found.test is not None
+    assert found.test.error < 1.0
+    assert found.rivals["weighted"]["test"] < 5.0
+    with pytest.raises(identified.ModelError, match="version"):
+        identified.read(found.found.document() | {"version": 2})
+    with pytest.raises(identified.ModelError, match="format"):
+        identified.read({})
+
+
+def test_what_the_motion_does_not_tell_is_named(truth: Any) -> None:
+    time, q, _ = truth.motion(1)
+    q = q.copy()
+    q[:, 0] = 0.2  # never turned: its inertia cannot be told
+    model = truth.model
+    dq = np.gradient(q, time, axis=0)
+    tau = model.torque(truth.parameters, q, dq, np.gradient(dq, time, axis=0))
+    found = identify(truth.robot, pieces(time, q, tau + 0.1 * np.random.default_rng(0).normal(size=tau.shape)), [], ())
+    worst = [name for one in found.untold[:4] for name, _ in one.parts]
+    assert "Izz.turn" in worst or any(".turn" in name for name in worst)
+    assert not found.fit.learnt[model.short.index("viscous.turn")]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda t, q: (np.zeros_like(t), q), "time stands still"),
+        (lambda t, q: (t[::-1].copy(), q), "time runs backwards"),
+        (lambda t, q: (t * 1000.0, q), "is the time in s"),
+        (lambda t, q: (t, np.full_like(q, np.nan)), "0 samples with every channel"),
+        (lambda t, q: (t + np.floor(t / 0.5) * 10.0, q), "without a gap"),
+    ],
+)
+def test_time_that_cannot_be_is_said_in_words(truth: Any, change: Any, words: str) -> None:
+    time, q, tau = truth.motion(1)
+    time, q = change(time, q)
+    with pytest.raises(MotionError, match=words):
+        pieces(time, q, tau)
+
+
+def test_a_gap_is_cut_and_jitter_is_taken(truth: Any) -> None:
+    time, q, tau = truth.motion(1)
+    keep = (time < 8.0) | (time > 11.0)
+    parts = pieces(time[keep], q[keep], tau[keep])
+    assert len(parts) == 2
+    jitter = time + np.random.default_rng(0).uniform(-0.4, 0.4, len(time)) / 200.0
+    moved = np.column_stack([np.interp(jitter, time, one) for one in q.T])
+    drive = np.column_stack([np.interp(jitter, time, one) for one in tau.T])
+    [even], [ragged] = pieces(time, q, tau), pieces(jitter, moved, drive)
+    model = WholeRobot(truth.robot)
+    error = relative_error(*(build(model, [one]).predicted(truth.theta) for one in (even, ragged)))
+    assert error < 1.0
+
+
+def test_rows_at_rest_teach_nothing(truth: Any) -> None:
+    time, q, tau = truth.motion(1)
+    count = 4000
+    rest = np.arange(1, count + 1) / 200.0
+    longer = np.concatenate([time, time[-1] + rest])
+    still = np.concatenate([q, np.tile(q[-1], (count, 1))])
+    stuck = np.concatenate([tau, np.tile(tau[-1] + 5.0, (count, 1))])
+    model = WholeRobot(truth.robot)
+    rows = build(model, pieces(longer, still, stuck))
+    assert 0.4 < rows.moves.mean() < 0.6
+    held = build(model, truth.pieces(2))
+    assert relative_error(held.y, held.predicted(fit(model, rows).theta)) < 2.0
+
+
+def test_the_default_law_of_all_joints_is_one(truth: Any) -> None:
+    assert isinstance(truth.model.laws[0], ViscousCoulombSettings)
+    assert len({law.model_dump_json() for law in truth.model.laws}) == 1
+
+
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "whole_robot.py"
+DATA = Path(__file__).parents[4] / "shared" / "data"
+
+
+def test_real_robots_are_predicted_across_runs_as_asked() -> None:
+    spec = importlib.util.spec_from_file_location("whole_robot_benchmark", BENCHMARK)
+    assert spec is not None
+    assert spec.loader is not None
+    benchmark = importlib.util.module_from_spec(spec)
+    sys.modules["whole_robot_benchmark"] = benchmark
+    spec.loader.exec_module(benchmark)
+    cases = list(benchmark.cases())
+    if not cases:
+        pytest.skip(f"needs the recordings of {DATA}")
+    rows = [row for case in cases for row in benchmark.judged(case)]
+    if cases[0].name.startswith("LWR4"):
+        rows.append(benchmark.coverage(cases[0]))
+    assert [row for row in rows if not row.good] == []

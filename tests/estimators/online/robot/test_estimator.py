@@ -1,0 +1,226 @@
+"""A whole robot, live: an arm of three joints that Pinocchio moves, with pushes, payloads and frictions that change."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from estimators.base import Event
+from estimators.models.robots.description import Joint, Robot, pose
+from estimators.models.robots.identified import IdentifiedRobot
+from estimators.models.robots.inertia import standard
+from estimators.offline.identification import identify
+from estimators.offline.live_residuals import live_residuals
+from estimators.offline.robot_motion import pieces
+from estimators.online.robot.estimator import RobotEstimator
+from estimators.quantities import Axis, Floats
+
+pytestmark = pytest.mark.compiled
+
+RATE, NOISE = 500.0, 0.2
+COULOMB, VISCOUS = np.array([4.0, 5.0, 3.0]), np.array([2.0, 3.0, 1.0])
+
+
+def arm() -> Robot:
+    turned = pose((-np.pi / 2, 0.0, 0.0), (0.0, 0.0, 0.4))
+    along = pose((0.0, 0.0, 0.0), (0.5, 0.0, 0.0))
+    z = np.array([0.0, 0.0, 1.0])
+    joints = tuple(
+        Joint(f"joint{i + 1}", Axis.ROTARY, i - 1, place, z) for i, place in enumerate((np.eye(4), turned, along))
+    )
+    bodies = [
+        standard(m, np.array(c), np.diag(one))
+        for m, c, one in (
+            (8.0, (0.0, 0.0, 0.2), (0.2, 0.2, 0.05)),
+            (6.0, (0.25, 0.0, 0.0), (0.02, 0.15, 0.15)),
+            (3.0, (0.2, 0.02, 0.0), (0.01, 0.04, 0.04)),
+        )
+    ]
+    return Robot("arm", joints, np.array(bodies))
+
+
+@cache
+def motion(seed: int, seconds: float) -> tuple[Floats, Floats, Floats, Floats]:
+    """Time, and a smooth random motion of sines: q, dq, ddq."""
+    random = np.random.default_rng(seed)
+    t = np.arange(0.0, seconds, 1.0 / RATE)
+    parts = np.zeros((3, len(t), 3))
+    for j in range(3):
+        for frequency, phase in zip(random.uniform(0.1, 0.5, 4), random.uniform(0, 6.28, 4), strict=True):
+            w = 2 * np.pi * frequency
+            parts[0, :, j] += 0.3 * np.sin(w * t + phase)
+            parts[1, :, j] += 0.3 * w * np.cos(w * t + phase)
+            parts[2, :, j] -= 0.3 * w**2 * np.sin(w * t + phase)
+    return t, parts[0], parts[1], parts[2]
+
+
+def torque(parameters: Floats, q: Floats, dq: Floats, ddq: Floats) -> Floats:
+    """Of the rigid body, by Pinocchio."""
+    pin = pytest.importorskip("pinocchio", reason="needs Pinocchio: pip install pin")
+    model = pin.Model()
+    for i, joint in enumerate(arm().joints):
+        place = pin.SE3(joint.placement[:3, :3], joint.placement[:3, 3])
+        index = model.addJoint(i, pin.JointModelRZ(), place, joint.name)
+        model.appendBodyToJoint(index, pin.Inertia.FromDynamicParameters(parameters[i]), pin.SE3.Identity())
+    data = model.createData()
+    return np.array([pin.rnea(model, data, *row) for row in zip(q, dq, ddq, strict=True)])
+
+
+def measured(seed: int, seconds: float, parameters: Floats | None = None) -> tuple[Floats, Floats, Floats, Floats]:
+    """Time, positions, torque with friction and noise, and the speed."""
+    t, q, dq, ddq = motion(seed, seconds)
+    tau = torque(arm().parameters if parameters is None else parameters, q, dq, ddq)
+    random = np.random.default_rng(seed + 1000)
+    tau = tau + COULOMB * np.tanh(dq / 0.01) + VISCOUS * dq + NOISE * random.normal(size=tau.shape)
+    return t, q + 2e-6 * random.normal(size=q.shape), tau, dq
+
+
+@cache
+def taught() -> IdentifiedRobot:
+    t, q, tau, _ = measured(1, 40.0)
+    found = identify(arm(), pieces(t, q, tau), [], ()).found
+    peaks, deviations = live_residuals(found, [(t, q, tau)])
+    return replace(found, peaks=peaks, deviations=deviations)
+
+
+def live(
+    seed: int, seconds: float, change: Callable[[Floats, Floats, Floats], None] | None = None, start: float = 4.0
+) -> tuple[RobotEstimator, list[Event]]:
+    """Play a motion; change(t, tau, dq) alters the torque in place."""
+    t, q, tau, dq = measured(seed, seconds)
+    if change is not None:
+        change(t, tau, dq)
+    estimator = RobotEstimator(taught(), 1.0 / RATE, start=start)
+    ticks = np.round(t * 1e9).astype(np.int64)
+    for first in range(0, len(t), 10):
+        part = slice(first, first + 10)
+        estimator.absorb(ticks[part], q[part], tau[part])
+    return estimator, estimator.events()
+
+
+def told(events: list[Event], kind: str) -> list[tuple[float, str]]:
+    return [(one.time / 1e9, one.text) for one in events if one.kind == kind]
+
+
+def test_nothing_is_told_of_a_robot_that_is_as_it_was() -> None:
+    estimator, events = live(2, 60.0)
+    assert [one.kind for one in events] == ["started"]
+    assert estimator.learnt > 40
+    friction = estimator.friction()
+    truth = COULOMB[:, None] * np.tanh(friction.speeds / 0.01) + VISCOUS[:, None] * friction.speeds
+    assert (np.abs(friction.torque - truth) < 4.0 * friction.deviations + 0.02 * truth).all()
+    assert not estimator.estimate().payload.carried
+
+
+@pytest.mark.parametrize("joint", range(3))
+def test_a_push_is_told_within_a_tenth_of_a_second_and_of_that_joint(joint: int) -> None:
+    def push(t: Floats, tau: Floats, _: Floats) -> None:
+        tau[(t >= 10.0) & (t < 10.5), joint] += 8.0
+
+    _, events = live(3, 14.0, push)
+    (first, text), *others = told(events, "contact")
+    assert 10.0 < first < 10.1
+    assert text.startswith(f"joint{joint + 1}:")
+    assert not others
+    assert not told(events, "payload")
+    assert not told(events, "friction")
+    assert told(events, "recovered")
+
+
+@pytest.mark.parametrize("joint", range(3))
+def test_another_friction_is_told_of_that_joint_alone(joint: int) -> None:
+    def jump(t: Floats, tau: Floats, dq: Floats) -> None:
+        extra = 0.5 * (COULOMB * np.tanh(dq / 0.01) + VISCOUS * dq)
+        tau[t >= 12.0, joint] += extra[t >= 12.0, joint]
+
+    estimator, events = live(4, 60.0, jump)
+    found = told(events, "friction")
+    assert len(found) == 1
+    when, text = found[0]
+    assert f"joint{joint + 1} " in text
+    assert when < 12.0 + 8.0
+    assert not told(events, "payload")
+    friction = estimator.friction()
+    truth = COULOMB[:, None] * np.tanh(friction.speeds / 0.01) + VISCOUS[:, None] * friction.speeds
+    truth[joint] *= 1.5
+    assert np.allclose(friction.torque, truth, rtol=0.08)
+
+
+@pytest.mark.parametrize("mass", [0.5, 2.0])
+def test_a_payload_is_told_weighed_and_missed(mass: float) -> None:
+    t, q, dq, ddq = motion(5, 40.0)
+    with_it, without = arm().parameters.copy(), arm().parameters
+    with_it[-1] += standard(mass, np.array([0.4, 0.0, 0.05]), 0.002 * mass * np.eye(3))
+    extra = torque(with_it, q, dq, ddq) - torque(without, q, dq, ddq)
+    carried: dict[str, Any] = {}
+
+    def load(time: Floats, tau: Floats, _: Floats) -> None:
+        tau[(time >= 12.0) & (time < 28.0)] += extra[(time >= 12.0) & (time < 28.0)]
+
+    times, q_noisy, tau, dq_ = measured(5, 40.0)
+    load(times, tau, dq_)
+    estimator = RobotEstimator(taught(), 1.0 / RATE, start=4.0)
+    ticks = np.round(times * 1e9).astype(np.int64)
+    for name, until in (("after 5 s", 17.0), ("end of it", 28.0), ("gone", 40.0)):
+        part = (times < until) & (times * 1e9 > estimator.estimate().time + 1)
+        estimator.absorb(ticks[part], q_noisy[part], tau[part])
+        carried[name] = estimator.estimate().payload
+    events = told(estimator.events(), "payload")
+    assert len(events) == 2
+    assert events[0][0] - 12.0 < (3.0 if mass < 1.0 else 1.6)
+    assert carried["after 5 s"].mass == pytest.approx(mass, abs=0.2)
+    assert carried["end of it"].centre[0] == pytest.approx(0.4, abs=0.05)
+    assert events[1][0] - 28.0 < 4.0
+    assert not carried["gone"].carried
+
+
+def test_results_do_not_depend_on_how_rows_are_cut() -> None:
+    t, q, tau, _ = measured(6, 8.0)
+    ticks = np.round(t * 1e9).astype(np.int64)
+    found = []
+    for size in (1, 7, len(t)):
+        estimator = RobotEstimator(taught(), 1.0 / RATE, start=2.0)
+        for first in range(0, len(t), size):
+            part = slice(first, first + size)
+            estimator.absorb(ticks[part], q[part], tau[part])
+        found.append((estimator.parameters()[0].tobytes(), estimator.estimate().predicted.tobytes()))
+    assert found[0] == found[1] == found[2]
+
+
+def test_an_hour_at_rest_teaches_nothing() -> None:
+    t, q, tau, _ = measured(7, 6.0)
+    estimator = RobotEstimator(taught(), 1.0 / RATE, start=2.0)
+    before = estimator.parameters()[0].copy()
+    rows = round(60.0 * RATE)
+    random = np.random.default_rng(8)
+    ticks = np.arange(rows, dtype=np.int64) * round(1e9 / RATE)
+    estimator.absorb(ticks, np.tile(q[0], (rows, 1)), tau[0] + 0.3 * random.normal(size=(rows, 3)))
+    assert np.array_equal(estimator.parameters()[0], before)
+    assert estimator.estimate().phase in ("held", "starting")
+
+
+def test_missing_values_start_the_low_pass_anew_and_tell_nothing() -> None:
+    t, q, tau, _ = measured(9, 20.0)
+    tau[(t > 10.0) & (t < 10.4)] = np.nan
+    q[(t > 14.0) & (t < 14.02)] = np.nan
+    estimator = RobotEstimator(taught(), 1.0 / RATE, start=4.0)
+    estimator.absorb(np.round(t * 1e9).astype(np.int64), q, tau)
+    assert [one.kind for one in estimator.events()] == ["started"]
+    assert np.isfinite(estimator.parameters()[0]).all()
+
+
+def test_what_is_kept_goes_on_and_what_does_not_fit_is_refused_in_words() -> None:
+    estimator, _ = live(2, 30.0)
+    kept = estimator.keep()
+    assert kept is not None
+    state = {name: np.asarray(getattr(kept, name)).tolist() for name in kept.__slots__}
+    fresh = RobotEstimator(taught(), 1.0 / RATE)
+    fresh.resume(state)
+    assert np.array_equal(fresh.parameters()[0], estimator.parameters()[0])
+    assert np.array_equal(fresh.estimate().thresholds, estimator.estimate().thresholds)
+    for wrong in ({"version": 99}, {"theta": [1.0]}, {"covariance": [[float("nan")]]}):
+        with pytest.raises(ValueError, match="anew"):
+            fresh.resume(state | wrong)

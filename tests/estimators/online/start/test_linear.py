@@ -1,0 +1,42 @@
+"""The start of a rigid joint whose motion hardly tells its parameters apart, against batch least squares."""
+
+import numpy as np
+import pytest
+
+from estimators.base import Phase
+from estimators.conditioning.conditioner import Conditioner
+from estimators.online.joint import JointEstimator
+from estimators.online.settings import Identification
+
+pytestmark = pytest.mark.compiled
+
+RATE = 200.0  # Hz
+SETTINGS = {
+    "model": {"kind": "rigid", "gravity_sin": True, "gravity_cos": True},
+    "conditioning": {"row_rate": 50.0},
+    "start": 4.0,
+}
+
+
+@pytest.mark.parametrize("amplitude", [0.1, 0.2, 0.8])
+def test_a_weakly_excited_start_ends_where_least_squares_end(amplitude: float) -> None:
+    """In small motion the cosine of the angle is all but a constant: offset and gravity trade with each other."""
+    t = np.arange(round(30.0 * RATE)) / RATE
+    q = 0.4 + amplitude * (np.sin(2 * np.pi * 0.5 * t) + 0.5 * np.sin(2 * np.pi * 1.3 * t))
+    v, a = np.gradient(q, 1 / RATE), np.gradient(np.gradient(q, 1 / RATE), 1 / RATE)
+    torque = 2.0 * a + 3.0 * v + 1.5 * np.sign(v) + 4.0 + 5.0 * np.sin(q) - 8.0 * np.cos(q)
+    torque += np.random.default_rng(1).normal(0.0, 0.05, len(t))
+    time, values = np.round(t * 1e9).astype(np.int64), np.column_stack([q, torque])
+    settings = Identification.model_validate(SETTINGS)
+    joint = JointEstimator(settings, 1 / RATE)
+    for first in range(0, len(t), 20):
+        joint.absorb(time[first : first + 20], values[first : first + 20])
+        estimate = joint.estimate()
+        if estimate.phase is Phase.NORMAL:
+            break
+    assert estimate.phase is Phase.NORMAL
+    rows = Conditioner(settings.model.build(), 1 / RATE, settings.conditioning).absorb(time, values)
+    rows = rows.part(rows.time <= estimate.time)
+    batch = np.linalg.lstsq(rows.phi[:, 0], rows.y[:, 0])[0]
+    off = np.abs(estimate.values - batch) / estimate.deviations
+    assert off.max() <= 1.0, (estimate.names, estimate.values, batch, estimate.deviations)

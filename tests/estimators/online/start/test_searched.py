@@ -1,0 +1,105 @@
+"""The starting procedure of models with nonlinear parameters, through the whole chain from samples at 1 kHz on."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from estimators.base import Event, Phase
+from estimators.online.joint import JointEstimator
+from estimators.online.settings import Identification
+from estimators.recursive.forgetting import Fortescue
+from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
+
+pytestmark = pytest.mark.compiled
+
+
+def run(
+    identify: str, seconds: float, start: float, **changes: Any
+) -> tuple[JointEstimator, dict[str, float], list[Event]]:
+    """The rig's joint through the estimator that its configuration asks for, from standstill on."""
+    plant = Rig.model_validate({"identify": identify, **changes}).build(1, 1, [])
+    joint = JointEstimator(
+        Identification.model_validate({"model": plant.model, "start": start, "standstill": 0.01}), 1e-3
+    )
+    columns = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
+    places = [plant.roles[role] for role in joint.channels]
+    measured = plant.rows(round(seconds * 1000))
+    values = np.column_stack([measured[:, columns.index(role.signal)] * role.scale for role in places])
+    joint.absorb(np.arange(len(values)) * 1_000_000, values)
+    return joint, dict(plant.truth()), joint.events()
+
+
+@pytest.mark.parametrize(("identify", "start"), [("friction", 8.0), ("elastic", 8.5)])
+def test_it_starts_within_nine_seconds_with_every_parameter_near(identify: str, start: float) -> None:
+    joint, truth, events = run(identify, 9.5, start)
+    assert [event.kind for event in events] == ["refit_started", "refit_accepted", "refit", "started"]
+    assert events[-1].time <= 9.0e9
+    estimate = joint.estimate()
+    found = dict(zip(estimate.names, estimate.values, strict=True))
+    for name, value in truth.items():
+        wide = {"link_cyclic_sin": 0.12, "stiffness_cubic": 0.05}.get(name, 0.02)
+        assert found[name] == pytest.approx(value, rel=wide), name
+    assert estimate.phase is Phase.NORMAL
+
+
+def test_without_any_noise_nothing_is_left_of_an_error() -> None:
+    """What smoothing bends in the arguments of tanh and sine put ω1 0.5 % and A1 2 to 7 % off."""
+    fine = {"motor_bits": 28, "link_bits": 28, "motor_noise": 0.0, "joint_noise": 0.0}
+    joint, truth, _ = run("elastic", 9.5, 8.5, **fine)
+    estimate = joint.estimate()
+    found = dict(zip(estimate.names, estimate.values, strict=True))
+    for name, value in truth.items():
+        wide = {"link_cyclic_sin": 0.005, "omega_tanh": 0.001}.get(name, 0.0005)
+        assert found[name] == pytest.approx(value, rel=wide), name
+
+
+def test_a_torque_sensor_on_the_spring_tells_stiffness_and_gravity() -> None:
+    joint, truth, events = run("elastic", 9.5, 8.5, spring_torque=True)
+    assert "started" in [event.kind for event in events]
+    estimate = joint.estimate()
+    found = dict(zip(estimate.names, estimate.values, strict=True))
+    assert found["stiffness"] == pytest.approx(truth["stiffness"], rel=0.0006)
+    assert found["link_cyclic_sin"] == pytest.approx(truth["link_cyclic_sin"], rel=0.01)
+
+
+def test_while_eta_holds_it_becomes_more_certain_without_a_search() -> None:
+    joint, truth, _ = run("elastic", 9.5, 8.5)
+    first = joint.estimate()
+    joint, truth, events = run("elastic", 40.0, 8.5)
+    later = joint.estimate()
+    assert [event.kind for event in events].count("refit_started") == 1
+    assert [event.kind for event in events].count("sharpened") >= 3
+    for name in ("omega_tanh", "omega_stribeck"):
+        place = first.names.index(name)
+        assert later.deviations[place] < 0.8 * first.deviations[place]
+        assert abs(later.values[place] / truth[name] - 1) < 4 * later.deviations[place] / truth[name]
+
+
+def test_a_joint_that_stands_still_is_waiting() -> None:
+    joint = JointEstimator(Identification.model_validate({"model": {"kind": "two_mass"}, "standstill": 0.01}), 1e-3)
+    joint.absorb(np.arange(5000) * 1_000_000, np.zeros((5000, 3)))
+    assert joint.estimate().reasons == ("waiting for motion",)
+
+
+def test_values_that_are_not_finite_teach_nothing() -> None:
+    joint = JointEstimator(Identification.model_validate({"model": {"kind": "two_mass"}}), 1e-3)
+    joint.absorb(np.arange(5000) * 1_000_000, np.full((5000, 3), np.nan))
+    assert joint.estimate().phase is Phase.WAITING
+    assert joint.counters()["dropped"] > 400
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("kind", "size"), [("two_mass", 1e80), ("friction", 1e155)])
+def test_values_whose_products_overflow_are_a_fault(kind: str, size: float) -> None:
+    joint = JointEstimator(Identification.model_validate({"model": {"kind": kind}, "standstill": 0.01}), 1e-3)
+    t = np.arange(4000) * 1e-3
+    values = size * np.column_stack([np.sin(3.0 * t + k) for k in range(len(joint.channels))])
+    joint.absorb(np.arange(4000) * 1_000_000, values)
+    assert joint.estimate().phase is Phase.FAULTED
+    assert joint.estimate().spectrum.values == ()
+
+
+def test_a_law_that_gives_no_alarm_is_refused() -> None:
+    with pytest.raises(ValueError, match=r'expected forgetting of kind "alarm" .*, found "fortescue"'):
+        Identification.model_validate({"model": {"kind": "two_mass"}, "forgetting": Fortescue()})

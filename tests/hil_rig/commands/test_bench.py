@@ -1,0 +1,47 @@
+"""The page of figures: a benchmark's section is replaced, everything else stays; and every benchmark has one."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from hil_rig.commands.bench import FOLDER, machine, with_section
+
+ROOT = Path(__file__).parents[3]
+OLD = "old\n\n```text\n## no heading\n# nor this\n```"
+PAGE = f"# Figures\n\nWords.\n\n## one\n\n{OLD}\n\n## two\n\nstays\n\n# Held by tests\n\nstays too\n"
+
+
+def test_only_its_own_section_changes() -> None:
+    once = with_section(PAGE, "one", "a  1\n# b  2\n", "here, today")
+    assert once == PAGE.replace(
+        "old\n\n```text\n## no heading\n# nor this\n```", "here, today\n\n```text\na  1\n# b  2\n```"
+    )
+    assert with_section(once, "one", "a  1\n# b  2\n", "here, today") == once
+    last = with_section(PAGE, "two", "x", "here")
+    assert last == PAGE.replace("stays\n\n#", "here\n\n```text\nx\n```\n\n#")
+
+
+def test_a_section_that_is_not_there_is_made() -> None:
+    page = with_section(PAGE, "three", "x", "here")
+    assert page == PAGE + "\n## three\n\nhere\n\n```text\nx\n```\n"
+    assert with_section("", "three", "x", "here").startswith("## three\n")
+
+
+def test_every_benchmark_has_a_section_and_every_section_a_benchmark() -> None:
+    page = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
+    assert re.findall("^## (.+)$", page, re.MULTILINE) == sorted(file.stem for file in FOLDER.glob("*.py"))
+
+
+def test_the_command_writes_the_page_only_when_a_benchmark_ran(tmp_path: Path) -> None:
+    page = tmp_path / "figures.md"
+    page.write_text(PAGE)
+    command = [sys.executable, "-m", "hil_rig.commands.bench", "acquisition", "--json", "--write", str(page)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "leave --json out" in done.stderr
+    assert page.read_text() == PAGE
+
+
+def test_the_machine_is_named_with_its_cores_and_the_day() -> None:
+    assert re.fullmatch(r".+, \d+ cores, Python 3\.\d+\.\d+, 20\d\d-\d\d-\d\d\.", machine())

@@ -1,0 +1,75 @@
+"""`jointwatch compile` compiles every kernel there is, once."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hil_rig.commands.compile import LIVE, build, jobs
+
+ROOT = Path(__file__).parents[3]
+COMPILATIONS = """
+import importlib, json, sys
+from numba.core import event
+made = []
+class Compilations(event.Listener):
+    def on_start(self, event): made.append(event.data["dispatcher"].py_func.__qualname__)
+    def on_end(self, event): pass
+event.register("numba:compile", Compilations())
+for name in json.loads(sys.argv[1]): importlib.import_module(name)
+print(json.dumps([made, list(sys.modules)]))
+"""
+
+
+def imported(names: list[str], **environment: str) -> tuple[list[str], set[str]]:
+    """Kernels that importing these modules compiles, and the modules that it loads."""
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILATIONS, json.dumps(names)],
+        stdout=subprocess.PIPE,
+        check=True,
+        cwd=ROOT,
+        env=os.environ | environment,
+    )
+    compiled, modules = json.loads(done.stdout)
+    return compiled, set(modules)
+
+
+def with_kernels() -> set[str]:
+    files = (file for top in ("drivers", "estimators", "hil_rig") for file in (ROOT / top).rglob("*.py"))
+    return {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for file in files
+        if any(line.startswith("@kernel(") for line in file.read_text(encoding="utf-8").splitlines())
+    }
+
+
+def test_every_kernel_belongs_to_one_job() -> None:
+    wanted = jobs()
+    assert sorted(name for job in wanted for name in job) == sorted(with_kernels())
+
+
+@pytest.mark.compiled
+def test_nothing_is_left_to_compile() -> None:
+    assert build(jobs()) == 0
+    assert imported(sorted(with_kernels()))[0] == []
+
+
+def test_a_job_loads_no_kernels_but_its_own_and_those_before_it() -> None:
+    for job, before in sorted(jobs().items(), key=lambda one: len(one[1]))[-3:]:  # those that stand on most
+        assert len(before) >= 2
+        loaded = imported([min(job)], NUMBA_DISABLE_JIT="1")[1] & with_kernels()
+        assert loaded <= job.union(*before)
+        assert job <= loaded
+
+
+def test_the_live_path_without_nonlinear_parameters_needs_no_more_than_its_part() -> None:
+    loaded = imported(list(LIVE), NUMBA_DISABLE_JIT="1")[1]
+    assert with_kernels() & loaded == {name for job in jobs(live=True) for name in job}
+
+
+def test_a_module_that_cannot_be_imported_is_said(capfd: pytest.CaptureFixture[str]) -> None:
+    assert build({frozenset({"estimators.nowhere"}): set()}) == 1
+    assert "estimators.nowhere: ModuleNotFoundError" in capfd.readouterr().err
