@@ -35,8 +35,8 @@ ITERATIONS: Final = 200
 NESTS: Final = 25
 STARTS: Final = 8
 SHARPEST: Final = 100.0
-# Box of the searches: ± the smallest of 10, 20, 40, 80 that holds the published result. The published box excludes two of
-# its own results; this is what widening those two gives.
+# Box of the searches: ± the smallest of 10, 20, 40, 80 that holds the published result. The published box excludes two
+# of its own results; this is what widening those two gives.
 SCOPE: Final = {
     "Izz.joint1": 80.0,
     "Ixx.joint2": 40.0,
