@@ -11,7 +11,7 @@ with time (rows,) s, motor and link (rows, n) rad, torque (rows, n) N·m; robot.
 import argparse
 import sys
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -131,7 +131,7 @@ def residuals(model: WholeRobot, folder: Path) -> dict[str, Floats]:
             ("bases", bases, pairs),
             ("ridge", ridge, pairs),
         ):
-            known = np.column_stack([models[j].predict(seen[j]) for j in joints])  # type: ignore[attr-defined]
+            known = np.column_stack([models[j].predict(seen[j]) for j in joints])
             found[f"{name}_{word}"] = torque + known
     return found
 
@@ -143,7 +143,7 @@ def main() -> int:
     parser.add_argument("robot", type=Path, help="its Denavit-Hartenberg table, .toml")
     options = parser.parse_args()
     model = WholeRobot(_robot(options.robot))
-    found = friction(model, options.folder) | residuals(model, options.folder)
+    found: dict[str, Any] = {**friction(model, options.folder), **residuals(model, options.folder)}
     for file in sorted(options.folder.glob("known_*.npz")):
         found |= known(model, file)
     np.savez(options.folder / "found.npz", **found)

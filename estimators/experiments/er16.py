@@ -10,7 +10,7 @@ import argparse
 import sys
 import tomllib
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from scipy.optimize import least_squares, lsq_linear
@@ -130,18 +130,15 @@ def projected(rows: Rows, linear: bool = False, physical: bool = False) -> Float
             x = np.linalg.lstsq(X / size, y, rcond=1e-10)[0]
         return x / size, y - X @ (x / size)
 
-    fb = np.full(JOINTS, 5.0)
+    def left(eta: Floats) -> Floats:
+        return solve(np.exp(eta))[1]
+
+    fb, sharpest = np.full(JOINTS, 5.0), float(np.log(SHARPEST))
     for number in range(2):
         if not linear:
             starts = np.geomspace(1.5, 60.0, 1 if number else STARTS)
             tried = [
-                least_squares(
-                    lambda eta: solve(np.exp(eta))[1],
-                    np.log(fb) if number else np.full(JOINTS, np.log(start)),
-                    bounds=(0.0, np.log(SHARPEST)),
-                    x_scale=1.0,
-                    diff_step=1e-3,
-                )
+                least_squares(left, np.log(fb) if number else np.full(JOINTS, np.log(start)), bounds=(0.0, sharpest))
                 for start in starts
             ]
             fb = np.exp(min(tried, key=lambda one: float(one.cost)).x)
@@ -168,7 +165,7 @@ def main() -> int:
         [name in ("Izz.joint1", "Izz.joint2") for name in names] + [False, False, False, False, True] * JOINTS
     )
     lower = np.where(positive, 0.0, -upper)
-    found: dict[str, Floats] = {"every": np.array(train.every), "discarded": train.discarded}
+    found: dict[str, Any] = {"every": np.array(train.every), "discarded": train.discarded}
     points: dict[str, Floats] = {}
     for name, (search, batches) in SEARCHES.items():
         runs = np.array([searched(train, lower, upper, search, batches, seed) for seed in SEEDS])

@@ -64,6 +64,6 @@ def _document(found: Extracted, robot: Robot) -> dict[str, Any]:
 def _tell(found: Extracted, robot: Robot) -> None:
     print(f"the two paths differ by {100 * found.differ:.2f} % of their size", file=sys.stderr)
     for j, (name, joint) in enumerate(zip(robot.names, robot.joints, strict=True)):
-        print(f"{name}: friction by speed, valid to {1.1 * np.abs(found.dq[:, j]).max():.3g} {joint.axis.velocity}")
+        print(f"{name}: friction by speed, valid to {1.1 * np.abs(found.dq[:, j]).max():.3g} {joint.axis.length}/s")
         for speed, torque, deviation in _curve(found, j):
-            print(f"  {speed:+9.4f} {joint.axis.velocity}  {torque:+9.4f} ± {deviation:.2g} {joint.axis.effort}")
+            print(f"  {speed:+9.4f} {joint.axis.length}/s  {torque:+9.4f} ± {deviation:.2g} {joint.axis.effort}")
