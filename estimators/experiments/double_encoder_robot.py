@@ -11,7 +11,7 @@ with time (rows,) s, motor and link (rows, n) rad, torque (rows, n) N·m; robot.
 import argparse
 import sys
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -105,7 +105,8 @@ def known(model: WholeRobot, file: Path) -> dict[str, Floats]:
 def residuals(model: WholeRobot, folder: Path) -> dict[str, Floats]:
     """Torque of every run that is not learnt from, by every way of taking account of the twist."""
     train = [read(model, file) for file in sorted(folder.glob("train*.npz"))]
-    one, found = train[0], {}
+    one = train[0]
+    found: dict[str, Floats] = {}
     first = weighted(one.linear, one.y).theta  # learnt from one run: the published experiment
     left = one.y - one.linear @ first
     joints = range(one.y.shape[1])
@@ -115,9 +116,10 @@ def residuals(model: WholeRobot, folder: Path) -> dict[str, Floats]:
     directed = [GaussianMixtureRegression.fit(triples[j], left[:, j], DIRECTED) for j in joints]
     bases = [RadialBases.fit(pairs[j], left[:, j]) for j in joints]
     ridge = [RadialBases.fit(pairs[j], left[:, j], average=False) for j in joints]
-    plain = weighted(*(np.concatenate([getattr(run, name) for run in train]) for name in ("linear", "y"))).theta
+    every = np.concatenate([run.y for run in train])
+    plain = weighted(np.concatenate([run.linear for run in train]), every).theta
     columns = [np.concatenate([run.directed, run.loaded], axis=2) for run in train]
-    column = weighted(np.concatenate(columns), np.concatenate([run.y for run in train])).theta
+    column = weighted(np.concatenate(columns), every).theta
     for file in sorted([*folder.glob("repeat*.npz"), *folder.glob("test*.npz")]):
         run, name = read(model, file), file.stem
         pairs = [inputs(run.twist[:, j], run.rate[:, j]) for j in joints]
@@ -131,7 +133,7 @@ def residuals(model: WholeRobot, folder: Path) -> dict[str, Floats]:
             ("bases", bases, pairs),
             ("ridge", ridge, pairs),
         ):
-            known = np.column_stack([models[j].predict(seen[j]) for j in joints])  # type: ignore[attr-defined]
+            known = np.column_stack([models[j].predict(seen[j]) for j in joints])
             found[f"{name}_{word}"] = torque + known
     return found
 
@@ -143,7 +145,7 @@ def main() -> int:
     parser.add_argument("robot", type=Path, help="its Denavit-Hartenberg table, .toml")
     options = parser.parse_args()
     model = WholeRobot(_robot(options.robot))
-    found = friction(model, options.folder) | residuals(model, options.folder)
+    found: dict[str, Any] = {**friction(model, options.folder), **residuals(model, options.folder)}
     for file in sorted(options.folder.glob("known_*.npz")):
         found |= known(model, file)
     np.savez(options.folder / "found.npz", **found)

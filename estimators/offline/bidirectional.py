@@ -65,7 +65,7 @@ def extract(model: WholeRobot, forward: Piece, backward: Piece) -> Extracted:
     base = np.zeros(X.shape[2])
     for number in range(PASSES):
         rows = X if number else np.concatenate([X, _even_columns(dq)], axis=2)
-        base = weighted(rows, mean - even).theta[: X.shape[2]]
+        base = weighted(rows * moves[:, :, np.newaxis], (mean - even) * moves).theta[: X.shape[2]]
         left = mean - X @ base
         for j in range(dq.shape[1]):
             speeds[j], curve[j] = _binned(np.abs(dq[moves[:, j], j]), left[moves[:, j], j])
@@ -93,7 +93,7 @@ def _even_columns(dq: Floats) -> Floats:
     n = dq.shape[1]
     found = np.zeros((len(dq), n, 2 * n))
     for j in range(n):
-        found[:, j, 2 * j] = np.tanh(np.abs(dq[:, j]) / SLOW)
+        found[:, j, 2 * j] = 1.0
         found[:, j, 2 * j + 1] = np.abs(dq[:, j])
     return found
 

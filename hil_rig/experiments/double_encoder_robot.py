@@ -80,12 +80,19 @@ def _describe(folder: Path) -> None:
 
 def _excitation(folder: Path, evaluations: int) -> list[Figure]:
     rows = []
-    limits = ["--limits", folder / "limits.toml", "--json"]
+    limits: list[str | Path] = ["--limits", folder / "limits.toml", "--json"]
     for robot, paper in (("robot", ("28.9 [P]", "52.3 [P]")), ("puma", ("34.7 [P]", "44.7 [P]"))):
         for mode, most, prototype in (("peak", 60.0, paper[0]), ("bound", 100.0, paper[1])):
             _say(f"excitation of {'the UR10' if robot == 'robot' else 'a Puma 560'}, {mode}")
             file = folder / f"{robot}-{mode}.csv"
-            words = [folder / f"{robot}.toml", *limits, "--mode", mode, "--evaluations", str(evaluations)]
+            words: list[str | Path] = [
+                folder / f"{robot}.toml",
+                *limits,
+                "--mode",
+                mode,
+                "--evaluations",
+                str(evaluations),
+            ]
             said: dict[str, Any] = json.loads(program("daq", "excite", *words, "--seconds", "400", "--out", file))
             name = f"{'UR10' if robot == 'robot' else 'Puma 560'}, {mode}"
             value, others = said["criteria"]["cond"], said["criteria"]
@@ -120,7 +127,7 @@ def _runs(folder: Path) -> None:
     spread = np.outer(NOISE, NOISE) * (CORRELATED + (1.0 - CORRELATED) * np.eye(JOINTS))
     for name in ("robot-peak", "random"):
         series = Fourier(file=folder / f"{name}.csv").series(LIMITS)
-        q, dq, ddq = series.at(np.arange(200) * 0.1)
+        q, dq, ddq = series.at(np.linspace(0.0, PERIOD, 200, endpoint=False))
         torque = np.empty_like(q)
         inverse_dynamics(geometry(ROWS), links(), GRAVITY, q, dq, ddq, torque)
         noise = rng.multivariate_normal(np.zeros(JOINTS), spread, (NOISES, len(q)))

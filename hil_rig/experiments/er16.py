@@ -57,7 +57,14 @@ PROTOTYPE: Final = {
 def table(folder: Path, evaluations: int) -> tuple[list[Figure], dict[str, Floats]]:
     """The figures, and what was found."""
     _describe(folder)
-    words = [folder / "robot.toml", "--limits", folder / "limits.toml", "--json", "--evaluations", str(evaluations)]
+    words: list[str | Path] = [
+        folder / "robot.toml",
+        "--limits",
+        folder / "limits.toml",
+        "--json",
+        "--evaluations",
+        str(evaluations),
+    ]
     _say("excitation")
     said = json.loads(program("daq", "excite", *words, "--seconds", "400", "--out", folder / "train.csv"))
     _say("a trajectory beyond its limits")
@@ -107,7 +114,7 @@ def _refused(folder: Path) -> int:
         lines.append(",".join([f"joint{j + 1}", *map(repr, map(float, values))]))
     file = folder / "beyond.csv"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    words = [folder / "robot.toml", "--limits", folder / "limits.toml", "--json", "--check", file]
+    words: list[str | Path] = [folder / "robot.toml", "--limits", folder / "limits.toml", "--json", "--check", file]
     limits = json.loads(program("daq", "excite", *words))["limits"]
     return sum(not one["kept"] for one in limits)
 
@@ -167,18 +174,18 @@ def _torques(truth: dict[str, Floats], found: dict[str, Floats]) -> list[Figure]
                 least = limit if name == "ics" else ceiling - CEILING if name == "varpro" else -np.inf
                 rows.append(Figure(f"ρ {word}, joint {j + 1}: {METHODS[name]}", "", paper, least, ours, True))
     speed, exact, _, _ = (one[::every] for one in truth["test"])
-    for j, paper in enumerate(((3.2, 6.6, 1.8, 16.5), (7.6, 17.7, 3.3, 64.8), (4.2, 4.4, 1.2, 4.3))):
+    for j, before in enumerate(((3.2, 6.6, 1.8, 16.5), (7.6, 17.7, 3.3, 64.8), (4.2, 4.4, 1.2, 4.3))):
         most = (0.6, 0.5) if j < 2 else (np.inf, np.inf)
         away = {name: np.abs(found[f"{name}_test"] - exact)[:, j] for name in ("varpro", "linear")}
         measured = truth["test"][3][::every, j]
         error = {name: _rms(found[f"{name}_test"][:, j] - measured) for name in away}
         near = _near(speed[:, j], RATE / every)
         peak = {name: float(one[near].max()) for name, one in away.items()}
-        told = f"{paper[0] / paper[1]:.2f} [P]"
+        told = f"{before[0] / before[1]:.2f} [P]"
         rows.append(
             Figure(f"held out, joint {j + 1}: rms bent / linear", "", told, most[0], error["varpro"] / error["linear"])
         )
-        told = f"{paper[2] / paper[3]:.2f} [P]"
+        told = f"{before[2] / before[3]:.2f} [P]"
         name = f"near reversals, joint {j + 1}: peak bent / linear"
         rows.append(Figure(name, "", told, most[1], peak["varpro"] / peak["linear"]))
     return rows

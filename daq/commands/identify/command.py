@@ -47,6 +47,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="MODEL", help="write the model, e.g. arm.model.toml")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write a report, .html")
     parser.add_argument("--json", action="store_true", help="errors and parameters as one JSON object")
+    parser.add_argument(
+        "--bidirectional", action="store_true", help="friction from two recordings: a path, and the same path backwards"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -103,6 +106,10 @@ def _propose(options: argparse.Namespace) -> int:
 
 def _identify(options: argparse.Namespace) -> int:
     robot, warnings = load_robot(options.robot)
+    if options.bidirectional:
+        from daq.commands.identify.both_ways import extract_both_ways
+
+        return extract_both_ways(robot, options)
     columns = load_columns(options.columns) if options.columns is not None else None
     _say("reading")
     runs = read_runs(robot, [*options.train, *options.test], columns)
