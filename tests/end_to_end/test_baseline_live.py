@@ -30,12 +30,14 @@ def statuses(live: Live) -> set[str]:
 @pytest.mark.compiled
 def test_a_joint_is_commissioned_while_it_runs() -> None:
     with Live(["rigid", "--joints", "2", "--wire", "slcan"]) as live:
+        live.hold_rig(True)  # no start may end before it is asked for too early
         joints = list(load(live.config).joints)
         assert baseline(live.config).stdout == "".join(f"{name}: no baseline\n" for name in joints)
         early = baseline(live.config, "--set")
         assert (early.returncode, early.stdout) == (1, "")
         assert early.stderr.startswith("jointwatch: the values of joint1 are no baseline: ")
         assert early.stderr.count("\n") == 1
+        live.hold_rig(False)
         deadline = time.monotonic() + 120
         while statuses(live) != {"valid"}:
             assert time.monotonic() < deadline, statuses(live)
