@@ -69,7 +69,7 @@ class Parts:
             elapsed=float(rls.state[at.SINCE] * motion.row),
             variance=rls.recent_variance(),
             level=rls.variance(),
-            covered=bool((self.validity.valid | ~wanted).all()),
+            covered=bool((self.validity.valid >= wanted).all()),
         )
 
     @property

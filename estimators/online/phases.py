@@ -25,6 +25,7 @@ from estimators.online.monitor.base import (
     GiveUp,
     LearnTheta,
     Look,
+    Moment,
     Recover,
     Rejection,
     Restore,
@@ -121,13 +122,15 @@ class Phases:
             self._take(parts.start.verdict(resting))
             self._collect()
         elif self.phase is Phase.TRANSIENT:
-            self._consult(parts.monitor.transient(parts.moment(self.kept.wanted)))
+            moment = parts.moment(self.kept.wanted)
+            self._consult(parts.monitor.transient(moment), moment)
         elif parts.loop.alarm():
             self._alarm()
         if self.phase is Phase.NORMAL and (rests := parts.loop.crossed()) is not None:
             parts.log.say("held" if rests else "moving", "standstill" if rests else "the joint moves again")
         if self.phase in (Phase.NORMAL, Phase.TRANSIENT) and not resting:
-            self._consult(parts.monitor.always(parts.moment(self.kept.wanted)))
+            moment = parts.moment(self.kept.wanted)
+            self._consult(parts.monitor.always(moment), moment)
         if self.phase is Phase.NORMAL:
             parts.loop.remember()
             if not resting:
@@ -141,8 +144,9 @@ class Phases:
         if parts.motion.period_wanted and parts.monitor.period_due(now):
             rows = parts.history.since(now - round(LOOK_BACK / parts.motion.row))
             parts.motion.found(motion_period(rows.y[:, 0]))
-        for asked in parts.monitor.routine(parts.moment(self.kept.wanted)):
-            self._consult(asked)
+        moment = parts.moment(self.kept.wanted)
+        for asked in parts.monitor.routine(moment):
+            self._consult(asked, moment)
 
     # --- starts
 
@@ -184,12 +188,12 @@ class Phases:
         if parts.nonlinear is not None:
             parts.nonlinear.relearning.alarmed(parts.monitor.onset, own)
 
-    def _consult(self, asked: Look | Decision) -> None:
+    def _consult(self, asked: Look | Decision, moment: Moment) -> None:
         """Show a monitor the window that it wants to see, and do what it decides."""
         if not isinstance(asked, Look):
             self._carry_out(asked, None)
         elif self.parts.nonlinear is not None:
-            shown = self.parts.nonlinear.relearning.show(asked, self.parts.moment(self.kept.wanted))
+            shown = self.parts.nonlinear.relearning.show(asked, moment)
             self._carry_out(self.parts.monitor.review(shown.evidence), shown)
 
     def _carry_out(self, decision: Decision, shown: "Shown | None") -> None:

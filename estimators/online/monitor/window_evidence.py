@@ -39,6 +39,8 @@ class Windows:
         score = lookback.explain(first, before)
         noise = lookback.noise(score, least=look.purpose is not Purpose.CHANGE)
         reach = lookback.reach(score) if look.purpose is Purpose.CHANGE else math.nan
+        asked = look.purpose in (Purpose.CHANGE, Purpose.DRIFT)  # whether η moved
+        gain = lookback.gain(score, noise) if asked else math.nan
         evidence = Evidence(
             look.purpose,
             first,
@@ -51,7 +53,7 @@ class Windows:
             score.variance,
             score.signal,
             score.unchanged,
-            lookback.gain(score, noise),
+            gain,
             reach,
             score.step,
             score.sigma * math.sqrt(noise),
