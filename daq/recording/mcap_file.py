@@ -52,10 +52,10 @@ class McapFile:
         self._times: list[int] = []  # log times in the chunk
         self._schemas: list[Schema] = []
         self._channels: dict[str, Channel] = {}
-        self._chunks: list[ChunkIndex] = []
+        self._chunks, self._chunk_index = 0, bytearray()  # packed: an hour has 90,000 of each
         self._counts: dict[int, int] = {}
         self._first, self._last = 0, 0
-        self._attachments: list[AttachmentIndex] = []
+        self._attachments, self._attachment_index = 0, bytearray()
         self._metadata: list[MetadataIndex] = []
         try:
             self.write()
@@ -115,7 +115,8 @@ class McapFile:
         """Something that no viewer takes for a message; kind: media type; time: Unix ns."""
         record = _bytes(Attachment(create_time=time, log_time=time, name=name, media_type=kind, data=data))
         index = AttachmentIndex(self._next, len(record), time, time, len(data), name, kind)
-        self._attachments.append(index)
+        self._attachments += 1
+        self._attachment_index += _bytes(index)
         self._pending += record
 
     def write(self) -> None:
@@ -127,7 +128,8 @@ class McapFile:
         self._pending.clear()
         chunk, index = self._packed(self._end + len(data))
         if index is not None:
-            self._chunks.append(index)
+            self._chunks += 1
+            self._chunk_index += _bytes(index)
         self._put(data + chunk, indexed=False)
 
     def sync(self) -> None:
@@ -204,10 +206,10 @@ class McapFile:
     def _summary(self, indexed: bool) -> bytes:
         """Everything behind the data; with the index of the chunks it grows with the file."""
         statistics = Statistics(
-            attachment_count=len(self._attachments),
+            attachment_count=self._attachments,
             channel_count=len(self._channels),
             channel_message_counts=self._counts,
-            chunk_count=len(self._chunks),
+            chunk_count=self._chunks,
             message_count=sum(self._counts.values()),
             message_end_time=self._last,
             message_start_time=self._first,
@@ -215,9 +217,9 @@ class McapFile:
             schema_count=len(self._schemas),
         )
         records: list[McapRecord] = [*self._schemas, *self._channels.values(), *self._metadata, statistics]
-        if indexed:
-            records += [*self._chunks, *self._attachments]
         summary = b"".join(map(_bytes, records))
+        if indexed:
+            summary += self._chunk_index + self._attachment_index
         end = _bytes(DataEnd(data_section_crc=0))
         start = self._end + len(end)
         # the checksum covers the footer up to itself
