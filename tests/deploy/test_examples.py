@@ -54,7 +54,7 @@ def test_cpp(live: Live, tmp_path: Path) -> None:
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    lines = run(tmp_path / "listen", live.endpoint, "", 40)
+    lines = run(tmp_path / "listen", "--endpoint", live.endpoint, "--topic", "", "--count", "40")
     assert len(lines) == 40
     estimates = [line for line in lines if line.startswith("estimate/joint1 at 1")]
     assert estimates

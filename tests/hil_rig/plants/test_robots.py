@@ -1,4 +1,4 @@
-"""The robots' plants: dynamics against Pinocchio, one simulation behind all axes; jumps, payloads, pushes, two buses."""
+"""Robots as rigs: what Pinocchio says of the same links, energy, friction both ways, payloads, pushes and jumps."""
 
 from pathlib import Path
 
