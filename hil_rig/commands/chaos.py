@@ -304,7 +304,10 @@ def rows() -> Iterator[tuple[Fault, Outcome]]:
                     outcome = Outcome(f"{type(error).__name__}: {error}", False)
                 time.sleep(1.0)
                 lost = bench.lost() - before
-                yield fault, outcome._replace(lost=lost if lost == lost else 0.0)
+                yield (
+                    fault,
+                    outcome._replace(lost=max(0.0, lost)),
+                )  # an outlet that is new, or gone, has counted nothing
 
 
 def main() -> int:
