@@ -54,6 +54,10 @@ class FadedEvidence:
         S, b = (np.sum(parts, axis=0) for parts in zip(*self._looks, strict=True))
         return self._solved(S, b)
 
+    def looks(self) -> list[Change]:
+        """Each of the last looks alone."""
+        return [self._solved(S, b) for S, b in self._looks]
+
     def only_lately(self) -> None:
         """The past does not count any more."""
         self.S = np.sum([S for S, _ in self._looks], axis=0) if self._looks else 0.0 * self.S

@@ -1,8 +1,8 @@
 """What explains the torque that the model does not: a payload, or another friction of one joint.
 
 Each half second the residual is fitted with the last link's ten columns, and joint by joint with that joint's friction
-columns and an offset (which takes what a steady push would leave there). A payload is told when its mass is certain in
-two looks in a row; friction in four, so that a payload is told before. Reference: whole-robot.md §7.
+columns and an offset (which takes what a steady push would leave there). A payload is told when its mass is certain and
+both of the last two looks say so; friction after four, so that a payload is told before. Reference: whole-robot.md §7.
 """
 
 from typing import Final, NamedTuple
@@ -22,7 +22,9 @@ CERTAIN: Final = 4.0  # its deviations
 TOOL: Final = (5.0, 0.15)  # kg, m: what a payload may weigh and measure, one deviation
 CURRENT: Final = 0.1  # of a mass weighed by motor current: the torque constant is known no better
 CHANGED: Final = 36.0  # squared deviations that the friction of one joint is off
-PAYLOAD_LOOKS: Final = 2
+AGREE: Final = 0.4  # of the larger mass, that the smaller of the last two looks says at least: a push does not last
+LATE: Final = 0.4  # of a look, its end: what is over by then needs no explanation
+GONE_LOOKS: Final = 2
 FRICTION_LOOKS: Final = 4
 SHARE: Final = 0.5  # of what is unexplained, that an explanation must explain
 PAYLOAD: Final = -1  # among the causes, joints being 0 … n−1
@@ -57,6 +59,7 @@ class Causes:
         self.payload, self.carried = NO_PAYLOAD, np.zeros(PARAMETERS)
         self._suspect, self._looks = NONE, 0
         self._excess = 0.0  # weighted squares beyond the usual, faded
+        self._lasts = False  # the end of the last look is beyond the usual, too
         self._lately = (0.0, 0.0)  # of the last two looks
 
     def look(self, X: Floats, Y: Floats, r: Floats, u: Floats, weights: Floats) -> None:
@@ -69,6 +72,8 @@ class Causes:
         self._load.absorb(Y, r, weights)
         for j, (terms, evidence) in enumerate(zip(self.terms, self._friction, strict=True)):
             evidence.absorb(X[:, j : j + 1, self._model.base + terms], u[:, j : j + 1], weights[j : j + 1])
+        late = u[-round(LATE * len(u)) :]
+        self._lasts = float(weights @ (late**2).sum(axis=0)) > float((len(late) / self._correlation).sum())
         beyond = float(weights @ (u**2).sum(axis=0) - (len(u) / self._correlation).sum())
         self._excess, self._lately = FADE * self._excess + beyond, (self._lately[1], beyond)
 
@@ -80,7 +85,7 @@ class Causes:
         if self.payload.carried:
             self.carried, self.payload = found.values, payload._replace(carried=True)
             gone = abs(self._load.lately().values[0]) < max(0.3 * abs(payload.mass), 0.5 * MASS)
-            if self._again(GONE if gone else NONE) < PAYLOAD_LOOKS:
+            if self._again(GONE if gone else NONE) < GONE_LOOKS:
                 return None
             self.forget()
             return Verdict(GONE, np.zeros(0), np.zeros((0, 0)))
@@ -88,9 +93,12 @@ class Causes:
         lately = self._load.lately()
         now = self._as_payload(lately)
         certain = abs(payload.mass) > limit or abs(now.mass) > max(CERTAIN * now.mass_deviation, MASS)
+        masses = np.array([one.values[0] for one in self._load.looks()])
+        certain &= self._lasts and len(masses) > 1 and masses.min() * masses.max() > 0.0
+        certain = certain and np.abs(masses).min() > AGREE * np.abs(masses).max()
         changes = [evidence.change() for evidence in self._friction]
         cause = self._likeliest(lately if certain else None, changes)
-        if self._again(cause) < (PAYLOAD_LOOKS if cause == PAYLOAD else FRICTION_LOOKS):
+        if self._again(cause) < (1 if cause == PAYLOAD else FRICTION_LOOKS):
             return None
         if cause != PAYLOAD:
             self.forget()

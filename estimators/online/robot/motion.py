@@ -46,7 +46,7 @@ class RobotMotion:
         self._quick = CausalLowPass(2 * n, QUICK, period)
         self._slow = CausalLowPass(2 * n + len(found), SLOW, period)
         self._last = np.full(2 * n, np.nan)
-        self._settled, self._missing = 0, 0
+        self._settled, self._missing, self._restarted = 0, 0, False
 
     def absorb(self, q: Floats, tau: Floats) -> Chunk:
         """One chunk of rows (rows, n) each; NaN where a value is missing."""
@@ -91,12 +91,13 @@ class RobotMotion:
         for row in range(len(values)):
             there = np.isfinite(values[row])
             self._missing = 0 if there.all() else self._missing + 1
-            if self._missing * self._period > BRIDGED and self._settled:
-                self._settled = 0
+            if self._missing * self._period > BRIDGED and not self._restarted:
+                self._restarted = True
                 self._quick.restart()
                 self._slow.restart()
             values[row, ~there] = np.where(np.isfinite(self._last), self._last, 0.0)[~there]
             self._last = values[row].copy()
-            self._settled = self._settled + 1 if self._missing == 0 else self._settled
+            self._settled = self._settled + 1 if self._missing == 0 else 0  # the step back takes time to pass
+            self._restarted &= self._missing > 0
             usable[row] &= self._settled * self._period >= SETTLED
         return values, usable
