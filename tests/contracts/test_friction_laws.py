@@ -108,12 +108,14 @@ def test_what_is_found_by_looking_holds_of_any_motion(settings: FrictionSettings
     found, (position, velocity, load) = look(settings, axis), motion()
     still = [column for column in range(len(law.parameters)) if column not in found.moving]
     base = law.columns(position, velocity, load, law.start)
+    odd_at = []
     for eta in etas(law):
         forth, back = (law.columns(position, sign * velocity, load, eta) for sign in (1, -1))
         assert np.array_equal(forth[:, still], base[:, still])
-        assert np.array_equal(forth[:, found.moving], -back[:, found.moving]) is found.odd
+        odd_at.append(np.array_equal(forth[:, found.moving], -back[:, found.moving]))
         elsewhere = law.columns(position + 1.0, velocity, 2.0 * load, eta)
         assert np.array_equal(forth[:, found.moving], elsewhere[:, found.moving]) or not found.alone
+    assert all(odd_at) is found.odd  # where a threshold exceeds every speed, columns of zeros are odd too
 
 
 def test_its_coefficients_are_found_by_least_squares_on_its_own_data(law: FrictionLaw) -> None:

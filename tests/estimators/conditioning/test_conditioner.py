@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.io import loadmat
 
 from estimators.conditioning.conditioner import Conditioner, Conditioning, straight, taps
+from estimators.models.base import NonlinearPlace, SpringPlace
 from estimators.models.joints.rigid import RigidSettings
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import RATE, SECOND, SMOOTH, SMOOTH_RATE, VALUE, Rows
@@ -25,7 +26,9 @@ class Mirror:
 
     nonlinear: tuple[Parameter, ...] = ()
     start = np.zeros(0)
-    spring = None
+    springs: tuple[SpringPlace, ...] = ()
+    blocks: tuple[NonlinearPlace, ...] = ()
+    joints, owners = (0,), (0, 0)
     parameters = tuple(Parameter(name, "", 0, 1, "") for name in ("value", "rate", "second", "smooth", "smooth_rate"))
     channels = ("position", "torque")
     outputs = ("N·m", "N·m")
