@@ -12,6 +12,7 @@ from daq.config.sections import Joint
 from daq.stream.update import ROBOT, Map, Publication
 from estimators.alignment.common_clock import CommonClock
 from estimators.models.robots.identified import IdentifiedRobot
+from estimators.online.robot.estimate import Friction, RobotEstimate
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.quantities import Floats, Nanoseconds
 
@@ -104,56 +105,68 @@ class RobotLine:
 
     def _update(self, epoch: int) -> Message:
         found = self.estimator.estimate()
-        payload = found.payload
-        body = self._head("robot", (found.time + epoch) / 1e9) | {
-            "phase": str(found.phase),
-            "health": {"status": str(found.status), "reasons": list(found.reasons)},
-            "progress": found.progress,
-            "joints": {
-                name: {
-                    "measured": float(found.measured[j]),
-                    "predicted": float(found.predicted[j]),
-                    "residual": float(found.measured[j] - found.predicted[j]),
-                    "deviation": float(found.deviations[j]),
-                    "threshold": float(found.thresholds[j]),
-                    "contact": found.contact[j],
-                    "unit": self._effort[j],
-                }
-                for j, name in enumerate(self._names)
-            },
-            "payload": {
-                "carried": payload.carried,
-                "mass": payload.mass,
-                "mass_deviation": payload.mass_deviation,
-                "centre": payload.centre.tolist(),
-                "centre_deviation": payload.centre_deviation.tolist(),
-            },
-        }
-        return b"robot", msgpack.packb(body)
+        head = robot_head(self._publication, "robot", (found.time + epoch) / 1e9)
+        return b"robot", msgpack.packb(head | robot_body(found, self._names, self._effort))
 
     def _parameters(self, epoch: int) -> Message:
+        head = robot_head(self._publication, "robot/parameters", (self._last_tick + epoch) / 1e9)
         values, deviations = self.estimator.parameters()
-        friction = self.estimator.friction()
-        names = self.estimator.model.names
-        body = self._head("robot/parameters", (self._last_tick + epoch) / 1e9) | {
-            "parameters": dict(zip(names, values.tolist(), strict=True)),
-            "deviations": dict(zip(names, deviations.tolist(), strict=True)),
-            "friction": {
-                name: {
-                    "speeds": friction.speeds[j].tolist(),
-                    "torques": friction.torque[j].tolist(),
-                    "deviations": friction.deviations[j].tolist(),
-                }
-                for j, name in enumerate(self._names)
-            },
-            "learnt": self.estimator.learnt,
-        }
-        return b"robot/parameters", msgpack.packb(body)
+        body = parameters_body(self.estimator.model.names, values, deviations, self._names, self.estimator.friction())
+        return b"robot/parameters", msgpack.packb(head | body | {"learnt": self.estimator.learnt})
 
-    def _head(self, topic: str, timestamp: float) -> Map:
-        head = self._publication.head(topic, timestamp)
-        del head["joint"]
-        return head
+
+def robot_head(publication: Publication, topic: str, timestamp: float) -> Map:
+    """The fields every map has, of a message that speaks of no single joint."""
+    head = publication.head(topic, timestamp)
+    del head["joint"]
+    return head
+
+
+def robot_body(found: RobotEstimate, names: Sequence[str], efforts: Sequence[str]) -> Map:
+    """What `robot` says; efforts: N·m or N of each joint."""
+    payload = found.payload
+    return {
+        "phase": str(found.phase),
+        "health": {"status": str(found.status), "reasons": list(found.reasons)},
+        "progress": found.progress,
+        "joints": {
+            name: {
+                "measured": float(found.measured[j]),
+                "predicted": float(found.predicted[j]),
+                "residual": float(found.measured[j] - found.predicted[j]),
+                "deviation": float(found.deviations[j]),
+                "threshold": float(found.thresholds[j]),
+                "contact": found.contact[j],
+                "unit": efforts[j],
+            }
+            for j, name in enumerate(names)
+        },
+        "payload": {
+            "carried": payload.carried,
+            "mass": payload.mass,
+            "mass_deviation": payload.mass_deviation,
+            "centre": payload.centre.tolist(),
+            "centre_deviation": payload.centre_deviation.tolist(),
+        },
+    }
+
+
+def parameters_body(
+    names: Sequence[str], values: Floats, deviations: Floats, joints: Sequence[str], friction: Friction
+) -> Map:
+    """What `robot/parameters` says, but for how much has taught."""
+    return {
+        "parameters": dict(zip(names, values.tolist(), strict=True)),
+        "deviations": dict(zip(names, deviations.tolist(), strict=True)),
+        "friction": {
+            name: {
+                "speeds": friction.speeds[j].tolist(),
+                "torques": friction.torque[j].tolist(),
+                "deviations": friction.deviations[j].tolist(),
+            }
+            for j, name in enumerate(joints)
+        },
+    }
 
 
 def _equidistant(ticks: Nanoseconds, rows: Floats, last: int, period: float) -> Sequence[tuple[Nanoseconds, Floats]]:

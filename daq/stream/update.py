@@ -18,7 +18,7 @@ import msgpack
 from estimators.base import Estimate
 
 VERSION: Final = 1
-PUBLIC: Final = ("estimate/", "residual/", "event/", "drift/", "robot", "process/", "meta")
+PUBLIC: Final = ("estimate/", "residual/", "event/", "drift/", "robot", "robot/parameters", "process/", "meta")
 ROBOT: Final = "robot"  # what speaks of the whole robot: event/robot; no joint may be called so
 # status/core: losses and totals; samples/<joint>: what the page draws beside;
 # recorder/status: what is recorded, or why not

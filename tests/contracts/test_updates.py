@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
+from daq.core.robot_line import parameters_body, robot_body, robot_head
 from daq.stream.schema import TOPICS, schema
 from daq.stream.update import INTERNAL, PUBLIC, VERSION, Introduction, Liveliness, Publication
 from estimators.base import UNKNOWN, Estimate, Phase, Spectrum, Status
+from estimators.online.robot.estimate import NO_PAYLOAD, Friction, RobotEstimate
 
 HEAD = {"timestamp": float, "v": int, "robot": str, "seq": int, "boot": int}
 PARAMETER = {"unit": "kg·m²", "low": 0.0, "high": 10.0, "equation": "(1)"}
@@ -30,12 +32,27 @@ def estimate(error: float = 0.01, spectrum: Spectrum = SPECTRUM) -> Estimate:
     )  # fmt: skip
 
 
+ROBOT = RobotEstimate(
+    5, Phase.NORMAL, Status.VALID, (), np.ones(1), np.ones(1), np.ones(1), np.ones(1), (False,), NO_PAYLOAD, 100.0
+)
+
+
+def whole(publication: Publication, topic: str, body: dict[str, object]) -> tuple[bytes, bytes]:
+    return topic.encode(), msgpack.packb(robot_head(publication, topic, 12.5) | body)
+
+
 def every(publication: Publication) -> dict[str, tuple[bytes, bytes]]:
     return {
         "estimate/": publication.estimate(estimate(), 12.5, 12.4, 1e-4),
         "residual/": publication.residual(estimate(), 12.5),
         "event/": publication.event("alarm", "the residual left its band", 12.5, (10.25, 12.0)),
         "drift/": publication.drift(DRIFT, 12.5),
+        "robot": whole(publication, "robot", robot_body(ROBOT, ("elbow",), ("N·m",))),
+        "robot/parameters": whole(
+            publication,
+            "robot/parameters",
+            parameters_body(("b1",), np.ones(1), np.ones(1), ("elbow",), Friction(*np.ones((3, 1, 2)))) | {"learnt": 3},
+        ),
         "process/": Liveliness("r", 7).process("elbow", 12.5, False, 2, 41, "killed by SIGKILL", 0.1, 10.0),
         "meta": introduction().message(12.5),
     }
@@ -58,7 +75,7 @@ def test_topic_and_head(family: str) -> None:
     assert topic == (f"{family}elbow" if family.endswith("/") else family).encode()
     assert {key: type(update[key]) for key in HEAD} == HEAD
     assert (update["v"], update["robot"], update["boot"]) == (VERSION, "r", 7)
-    assert update.get("joint") == (None if family in ("process/", "meta") else "elbow")
+    assert update.get("joint") == (None if family in ("robot", "robot/parameters", "process/", "meta") else "elbow")
     assert update["timestamp"] == 12.5
 
 
