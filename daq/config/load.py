@@ -93,7 +93,7 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
             if part is not None:
                 parts[key][name] = part
     wrong = [*cross_check(data, parts)]
-    if parts["robot"] is not None and len(parts["joints"]) == len(data.get("joints") or {}):
+    if parts["robot"] is not None and parts["joints"].keys() == _names(data.get("joints")):
         wrong += _check_robot(parts["robot"], parts["joints"])
     for path, message in wrong:
         problems.append(Problem(lines.of(path), ".".join(map(str, path)), message))
@@ -111,6 +111,10 @@ def digest(config: Config) -> str:
 def revive(text: str) -> Config:
     """The configuration that the supervisor checked and wrote down as JSON for its processes."""
     return Config.model_validate_json(text)
+
+
+def _names(section: Any) -> set[str]:
+    return set(section) if isinstance(section, dict) else set()
 
 
 def _check_robot(robot: Robot, joints: Mapping[str, Joint]) -> list[tuple[tuple[str, ...], str]]:

@@ -25,7 +25,7 @@ port = "PORT"
 [[drivers.port.packets]]
 name = "AXIS"
 id = 1
-fields = [{ name = "q", type = "i32", unit = "mrad" }, { name = "u", type = "i16", unit = "mA" }]
+fields = [{ name = "q", type = "i32", unit = "mrad" }, { name = "u", type = "i16", unit = "mN·m" }]
 """
 SLCAN = """
 [drivers.port]
@@ -36,7 +36,7 @@ channel = "PORT"
 name = "AXIS"
 id = 0x181
 signals.q = { start = 0, bits = 32, type = "signed", unit = "mrad" }
-signals.u = { start = 32, bits = 16, type = "signed", unit = "mA" }
+signals.u = { start = 32, bits = 16, type = "signed", unit = "mN·m" }
 """
 JOINT = """
 [joints.elbow]

@@ -106,7 +106,6 @@ def test_a_log_that_breaks_off_is_told_as_far_as_it_goes(tmp_path: Path, capsys:
         (SMALL, None, 1, "No such file"),
         (None, "", 78, "expected a readable DBC file"),
         ("BO_ nonsense", "", 78, "expected a valid DBC file"),
-        (SMALL + ' SG_ twice : 8|8@1+ (1,0) [0|0] "" X\n', "", 78, "expected a valid DBC file"),
     ],
 )
 def test_what_cannot_be_read_is_said(

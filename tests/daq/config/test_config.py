@@ -76,7 +76,7 @@ def test_five_mistakes_are_five_messages(tmp_path: Path) -> None:
     found = problems(tmp_path, FIVE_MISTAKES)
     assert len(found) == 5
     assert found[0] == "2: robot.name: expected letters, digits, _ and - only, 64 at most, found 'arm one'"
-    assert found[1] == "4: publish.rate: expected greater than 0, found -5"
+    assert found[1] == "4: publish.rate: expected greater than or equal to 0.01, found -5"
     assert found[2].startswith("7: drivers.bus.interface: ")
     assert 'did you mean "slcan"?' in found[2]
     assert found[3].startswith('15: joints.elbow.model.inerta: unknown key "inerta"')

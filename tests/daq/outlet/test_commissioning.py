@@ -76,7 +76,7 @@ def test_values_that_cannot_be_trusted_are_no_baseline(
     socket = open_publisher(context, f"ipc://{tmp_path}/nobody")
     commissioning = Commissioning(tmp_path / "b.json", {"elbow": "rigid"}, socket)
     try:
-        with pytest.raises(ValueError, match="nothing has come"):
+        with pytest.raises(ValueError, match="nothing comes"):
             asyncio.run(commissioning.set(history, None))
         history.absorb("estimate/elbow", update(status, reasons, deviation), 50.0)
         with pytest.raises(ValueError, match=words):

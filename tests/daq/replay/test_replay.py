@@ -222,9 +222,12 @@ def write_config(tmp_path: Path) -> Callable[[], Path]:
         database = cantools.database.load_file(MOTEC / "sample_can_spec.dbc")
         first, second = [f"bus.{one.name}.{one.signals[0].name}" for one in database.messages][:2]
         file = tmp_path / "c.toml"
+        units = ((first, "rad"), (second, "N·m"))  # whatever the car's signals are: a joint wants these
+        mended = ", ".join(f'"{one.removeprefix("bus.")}" = {{ unit = "{unit}" }}' for one, unit in units)
         file.write_text(
             f'[drivers.bus]\nkind = "can"\ninterface = "socketcan"\nchannel = "can0"\n'
-            f'dbc = "{MOTEC / "sample_can_spec.dbc"}"\n[joints.car]\nrate = 50\nmodel = {{ kind = "rigid" }}\n'
+            f'dbc = "{MOTEC / "sample_can_spec.dbc"}"\ncorrections = {{ {mended} }}\n'
+            f'[joints.car]\nrate = 50\nmodel = {{ kind = "rigid" }}\n'
             f'channels.position = {{ signal = "{first}" }}\nchannels.torque = {{ signal = "{second}" }}\n'
         )
         return file

@@ -90,7 +90,16 @@ def test_schemas_are_printed() -> None:
         done = subprocess.run([*JOINTWATCH, "schema", *what], capture_output=True, text=True, check=True)
         return json.loads(done.stdout)
 
-    assert printed().keys() == {"estimate", "residual", "event", "drift", "meta"}
+    assert printed().keys() == {
+        "estimate",
+        "residual",
+        "event",
+        "drift",
+        "robot",
+        "robot/parameters",
+        "process",
+        "meta",
+    }
     assert "parameters" in printed("estimate")["properties"]  # type: ignore[operator]
     assert {"robot", "publish", "drivers", "joints"} <= printed("config")["properties"].keys()  # type: ignore[attr-defined]
     wrong = subprocess.run([*JOINTWATCH, "schema", "estimates"], capture_output=True, text=True, check=False)

@@ -176,7 +176,7 @@ def test_an_unknown_signal_gets_the_nearest_name() -> None:
         ({}, "expected either dbc or frames and layouts, found none"),
         ({"dbc": "x.dbc", "frames": [frame()]}, "expected either dbc or frames and layouts, found both"),
         ({"dbc": "/no/such.dbc"}, "expected a readable DBC file, found /no/such.dbc: No such file"),
-        ({"dbc": "/tmp"}, "expected a readable DBC file, found /tmp: Is a directory"),
+        ({"dbc": "/tmp"}, "expected a DBC file of at most 50 MB, found something else at /tmp"),
         ({"frames": [frame(), frame("OTHER")]}, "every frame name and id once, found the id 0x181 twice"),
         ({"frames": [frame(), frame(ident=2)]}, "every frame name and id once, found the name AXIS twice"),
         ({"frames": [frame(ident=0x800)]}, "Standard frame id 0x800 is more than 11 bits"),

@@ -200,7 +200,7 @@ def field(name: str = "a", kind: str = "i16", **changes: object) -> dict[str, ob
         ([{"name": "P", "id": 1, "fields": [field(), field()]}], "every field once, found a more than once"),
         ([{"name": "P", "id": 1, "fields": [field("sequence")]}], 'named "sequence": every packet has one'),
         ([{"name": "P", "id": 1, "fields": [field(kind="i24")]}], "Input should be"),
-        ([{"name": "P", "id": 1, "fields": [field(unit="mAh")]}], 'unknown unit "mAh", did you mean "mA"'),
+        ([{"name": "P", "id": 1, "fields": [field(unit="mAq")]}], 'unknown unit "mAq", did you mean "mA"'),
         ([{"name": "P", "id": 1, "fields": [field(invalid=1 << 16)]}], "an invalid marker of 16 bits, found 65536"),
         (
             [{"name": "P", "id": 1, "fields": [field(f"f{i}", "f64") for i in range(32)]}],
