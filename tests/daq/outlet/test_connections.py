@@ -38,7 +38,7 @@ def scarce(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int, str, Pa
     child.stdout.close()
 
 
-def answers(port: int, timeout: float = 5.0) -> bool:
+def answers(port: int, timeout: float = 30.0) -> bool:
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/state", timeout=timeout) as answer:
         return bool(answer.status == 200)
 

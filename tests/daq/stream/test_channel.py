@@ -25,8 +25,8 @@ def address(tmp_path: Path) -> str:
 def gather(receiver: Receiver, count: int) -> np.ndarray:
     got = [receiver.drain(2.0)]
     while sum(map(len, got)) < count:
-        more = receiver.drain(2.0)
-        assert len(more), "nothing came for 2 s"
+        more = receiver.drain(30.0)  # a guard: a sender that connects anew backs off first
+        assert len(more), "nothing came for 30 s"
         got.append(more)
     return np.concatenate(got)
 
