@@ -1,7 +1,7 @@
 """The command line: which module is which command. stdout is data, stderr is logs; see daq/commands/codes.py.
 
-Only the module of the command that is asked for is imported: it has `arguments(parser)`, and `run(options)`, which
-returns the exit code.
+Only the module of the command that is asked for is imported: it has `run(options)`, which returns the exit code, and
+`arguments(parser)`, unless these stand in daq/commands/arguments.py.
 """
 
 import argparse
@@ -10,6 +10,8 @@ import os
 import sys
 from collections.abc import Sequence
 from typing import Final
+
+from daq.commands.arguments import ARGUMENTS
 
 # command → module, and what it does; what stands above daq in the order of imports (the rig, and what is composed with
 # it) is a program of its own
@@ -54,13 +56,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, (module, text) in COMMANDS.items():
         command = commands.add_parser(name, help=text, description=text)
         if name == asked:
-            found = importlib.import_module(module)
-            found.arguments(command)
-            command.set_defaults(run=found.run)
+            (ARGUMENTS.get(name) or importlib.import_module(module).arguments)(command)
+            command.set_defaults(module=module)
     if completing:
         importlib.import_module("argcomplete").autocomplete(parser)
     options = parser.parse_args(words)
-    code: int = options.run(options)
+    code: int = importlib.import_module(options.module).run(options)
     return code
 
 

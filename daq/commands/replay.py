@@ -9,7 +9,6 @@ import math
 import os
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import msgpack
@@ -26,17 +25,6 @@ from daq.replay.repeat import Repetition, compare
 from daq.replay.replay import BOOT, Played, play
 from daq.replay.sources import Counts, readings_of
 from drivers.base import DriverError
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
-    parser.add_argument("file", type=Path, help="our own .mcap; candump, ASC, BLF, …; .csv, .npz or .mat")
-    parser.add_argument("config", type=Path)
-    parser.add_argument("--check", action="store_true", help="of an .mcap: compare with what was said, bit for bit")
-    parser.add_argument("--columns", type=Path, help="table of a recording's columns (see docs/skew.md)")
-    parser.add_argument("--driver", help="the CAN driver that a log is of, where there are several")
-    parser.add_argument("--speed", type=float, metavar="N", help="times the recording's own; default: all there is")
-    parser.add_argument("--json", action="store_true", help="every update, one JSON object per line")
 
 
 def run(options: argparse.Namespace) -> int:

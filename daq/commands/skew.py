@@ -31,14 +31,6 @@ _RELATIONS: Final = {"position": Relation.SAME, "velocity": Relation.RATE, "spee
 Finding = dict[str, Any]
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
-    parser.add_argument("recording", type=Path, help=".mat, .npz or .csv")
-    parser.add_argument("config", nargs="?", type=Path, help="table of its columns (see docs/skew.md)")
-    parser.add_argument("--longest", type=float, default=100.0, metavar="MS", help="ms, either way (100)")
-    parser.add_argument("--json", action="store_true")
-
-
 def run(options: argparse.Namespace) -> int:
     """Measure it, and tell."""
     signals: dict[tuple[str, str], str] = {}
