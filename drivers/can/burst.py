@@ -1,4 +1,4 @@
-"""Frames that come one after the other are taken together: what is read in pieces costs its batch a piece, all the way."""
+"""Frames that come one after the other are taken together: read in pieces, each piece costs a batch all the way."""
 
 import time
 from typing import Final

@@ -99,12 +99,10 @@ def _object(data, at, end, found):  # type: ignore[no-untyped-def]
 
 @inline
 def _is(data, start, size, word):  # type: ignore[no-untyped-def]
-    if size != len(word):
-        return False
-    for place in range(size):
-        if data[start + place] != word[place]:
-            return False
-    return True
+    same = size == len(word)
+    for place in range(size if same else 0):
+        same &= data[start + place] == word[place]
+    return same
 
 
 @inline
