@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "report": ("daq.commands.report.command", "a recording as one page: parameters, drift, curves, losses, events"),
     "skew": ("daq.commands.skew", "how late each channel is, from a recording of motion; prints the lines to paste"),
     "identify": ("daq.commands.identify.command", "a whole robot's model from recordings: parameters, errors"),
+    "fleet": ("daq.commands.fleet.command", "many recordings at once: every robot and joint against its siblings"),
     "excite": ("daq.commands.excite", "a trajectory that tells most of a robot within its limits; what one is worth"),
     "doctor": ("daq.commands.doctor.command", "what is on the wires, what is lost and why; proposes a configuration"),
     "baseline": ("daq.commands.baseline", "what each joint was when it was commissioned: show it, or set it"),

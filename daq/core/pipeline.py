@@ -6,21 +6,22 @@ gives the same updates.
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daq.config.load import digest
-from daq.config.robot_model import load_model
 from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.core.align import Sorter
 from daq.core.joint_line import JointLine, Message, described
-from daq.core.robot_line import RobotLine
 from daq.state.baselines import Baseline
 from daq.stream.curve_points import pack
 from daq.stream.update import ROBOT, Introduction, Publication
+
+if TYPE_CHECKING:
+    from daq.core.robot_line import RobotLine
 
 
 class Pipeline:
@@ -39,6 +40,9 @@ class Pipeline:
         introduced = {name: described(joint) for name, joint in config.joints.items()}
         self.robot: RobotLine | None = None
         if config.robot.model is not None:
+            from daq.config.robot_model import load_model  # kernels that only a whole robot needs
+            from daq.core.robot_line import RobotLine
+
             publication = Publication(config.robot.name, ROBOT, boot, "")
             self.robot = RobotLine(load_model(config.robot.model), config.joints, publication, interval)
             for line in self.lines:

@@ -18,7 +18,14 @@ from typing import Final
 
 PACKAGES: Final = ("drivers", "estimators", "hil_rig", "daq")
 # the processes of a running service and the rig; they load the rest where a joint has nonlinear parameters
-LIVE: Final = ("daq.core.process", "daq.processes.driver", "daq.outlet.process", "hil_rig.__main__")
+LIVE: Final = (
+    "daq.core.process",
+    "daq.processes.driver",
+    "daq.outlet.process",
+    "hil_rig.__main__",
+    "hil_rig.plants.joints.two_mass",
+    "drivers.can.slcan",
+)
 
 Job = frozenset[str]  # modules with kernels that load each other, all compiled by the import of one
 

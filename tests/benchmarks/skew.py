@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from scipy.interpolate import CubicSpline
 
-from daq.commands.skew import find
+from daq.replay.delays import find
 from daq.recording.columns import Channels, load_columns, read
 
 ROOT: Final = Path(__file__).parents[2]
