@@ -38,13 +38,8 @@ class Pipeline:
         columns = {line.name: line.estimator.channels for line in self.lines}
         self._sorter = Sorter(routes(config), names, columns)
         introduced = {name: described(joint) for name, joint in config.joints.items()}
-        self.robot: RobotLine | None = None
-        if config.robot.model is not None:
-            from daq.config.robot_model import load_model  # kernels that only a whole robot needs
-            from daq.core.robot_line import RobotLine
-
-            publication = Publication(config.robot.name, ROBOT, boot, "")
-            self.robot = RobotLine(load_model(config.robot.model), config.joints, publication, interval)
+        self.robot = _robot_line(config, boot, interval)
+        if self.robot is not None:
             for line in self.lines:
                 line.follower = self.robot.note
         self._introduction = Introduction(config.robot.name, boot, digest(config), introduced)
@@ -85,3 +80,14 @@ class Pipeline:
     def introduce(self, time: int) -> Message:
         """Who this is. time: Unix ns."""
         return self._introduction.message(time / 1e9)
+
+
+def _robot_line(config: Config, boot: int, interval: int) -> "RobotLine | None":
+    """All joints as one robot, where its model is known."""
+    if config.robot.model is None:
+        return None
+    from daq.config.robot_model import load_model  # kernels that only a whole robot needs
+    from daq.core.robot_line import RobotLine
+
+    publication = Publication(config.robot.name, ROBOT, boot, "")
+    return RobotLine(load_model(config.robot.model), config.joints, publication, interval)

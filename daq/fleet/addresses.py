@@ -1,4 +1,4 @@
-"""Recordings of a fleet by their addresses: in folders here, or wherever fsspec reads (s3://, sftp://, memory://, …)."""
+"""Recordings of a fleet by their addresses: in folders here, or wherever fsspec reads (s3://, sftp://, …)."""
 
 import contextlib
 import importlib

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgpack
 
@@ -15,10 +15,10 @@ from daq.fleet.addresses import Address, at_hand
 from daq.recording.columns import Channels, Columns, read
 from daq.recording.reader import SUFFIX, RecordingError, blocks, break_of, configuration
 from daq.replay.delays import aligned, find, of_frames
+from daq.replay.from_columns import configured
 from daq.replay.replay import BOOT, Played, play
 from daq.replay.sources import Batch, readings_of
 from drivers.base import DriverError
-from estimators.quantities import Nanoseconds
 
 DELAY: Final = "delay."  # before the role of a channel whose skew was measured
 LONGEST: Final = 0.1  # s that a channel may be late
@@ -86,9 +86,7 @@ def failed(address: Address, why: str) -> Found:
 
 def _examine(file: Path, address: Address, plan: Plan) -> Found:
     ours = file.suffix.lower() == SUFFIX
-    if plan.config is None and not ours:
-        raise RecordingError(f"{address.text}: needs --config: it does not say what its joints are")
-    config = plan.config or configuration(file)
+    config = plan.config or _configuration(file, address, plan, ours)
     began, played, counts = math.nan, Played(), Counter[tuple[str, str]]()
     pipeline = Pipeline(config, BOOT)
     if ours:
@@ -104,6 +102,15 @@ def _examine(file: Path, address: Address, plan: Plan) -> Found:
     seconds = (played.last - played.first) * 1e-9
     problem = break_of(file) if ours else "" if played.readings else "none of its frames carries a configured signal"
     return Found(address.text, robot, began, seconds, joints if played.readings else (), problem)
+
+
+def _configuration(file: Path, address: Address, plan: Plan, ours: bool) -> Config:
+    """Of the recording itself, or of rigid joints where columns are all there is."""
+    if ours:
+        return configuration(file)
+    if plan.columns is None and file.suffix.lower() not in COLUMNAR:
+        raise RecordingError(f"{address.text}: needs --config: a log of frames does not say what is in it")
+    return configured(file, read(file, plan.columns), plan.columns)
 
 
 def _ours(file: Path) -> Iterator[Batch]:
@@ -143,8 +150,11 @@ def _delays(file: Path, config: Config, plan: Plan, ours: bool) -> dict[str, tup
         channels = read(file, plan.columns)
     else:
         channels = of_frames(file, config)
-    asked = {name: {role: one for role, one in channels[name].items() if role in joint.channels}
-             for name, joint in config.joints.items() if name in channels}
+    asked = {
+        name: {role: one for role, one in channels[name].items() if role in joint.channels}
+        for name, joint in config.joints.items()
+        if name in channels
+    }
     found: dict[str, tuple[Quantity, ...]] = {}
     for one in find(asked, LONGEST):
         if "delay" in one:

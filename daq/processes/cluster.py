@@ -53,8 +53,8 @@ class Cluster:
         except BaseException as error:
             self._open.close()
             if isinstance(error, OSError | TimeoutError):
-                where = self._scheduler or "workers of this machine"
-                raise ClusterError(f"{where}: no answer from Dask's scheduler: {error or 'it took too long'}") from error
+                where, why = self._scheduler or "workers of this machine", error or "it took too long"
+                raise ClusterError(f"{where}: no answer from Dask's scheduler: {why}") from error
             raise
         self._distributed = distributed
         return self

@@ -149,7 +149,7 @@ def _tell(found: list[Found], judged: list[Judged]) -> None:
 def words(one: Judged) -> str:
     """What is odd about one quantity, in a sentence."""
     unit = f" {one.unit}" if one.unit else ""
-    if one.drifts and abs(one.change_z) >= abs(one.z) or not one.odd:
+    if (one.drifts and abs(one.change_z) >= abs(one.z)) or not one.odd:
         told = f"drifts: {one.quantity} changed by {one.change:+.3g}{unit} to {one.value:.4g}"
         return f"{one.robot} {one.joint} {told}, {abs(one.change_z):.0f} σ off its siblings' change"
     told = f"is odd: {one.quantity} {one.value:.4g}{unit}, its siblings {one.median:.4g}"

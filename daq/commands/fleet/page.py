@@ -17,8 +17,10 @@ FAR: Final = 2.0  # times the threshold, from which a point is drawn at the edge
 LISTED: Final = 40  # that stand out; the Parquet file has all
 OWN: Final = """
 .board { display: grid; grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); gap: 0.4rem; }
-.who { border: 1px solid var(--line); border-left: 4px solid var(--good); border-radius: 0.4rem; padding: 0.3rem 0.6rem; }
-.who.odd { border-left-color: var(--bad); background: #fde8de; } .who.drifts { border-left-color: var(--warn); background: #fdf0d9; }
+.who { border: 1px solid var(--line); border-left: 4px solid var(--good); border-radius: 0.4rem;
+  padding: 0.3rem 0.6rem; }
+.who.odd { border-left-color: var(--bad); background: #fde8de; }
+.who.drifts { border-left-color: var(--warn); background: #fdf0d9; }
 .who.unknown { border-left-color: var(--line); color: var(--muted); } .who b { display: block; }
 .who span { font-size: 0.85rem; }
 .strip circle { fill: var(--law); fill-opacity: 0.45; } .strip circle.odd { fill: var(--bad); fill-opacity: 1; }
@@ -106,13 +108,16 @@ def _board(found: Sequence[Found], judged: Sequence[Judged]) -> str:
     for one in judged:
         mine[one.robot].append(one)
     cards = []
-    for robot, rows in sorted(mine.items(), key=lambda item: (-max((one.worst for one in item[1]), default=0), item[0])):
+    worst_of = {robot: max((one.worst for one in rows), default=0.0) for robot, rows in mine.items()}
+    for robot, rows in sorted(mine.items(), key=lambda item: (-worst_of[item[0]], item[0])):
         worst = max(rows, key=lambda one: one.worst, default=None)
         tone, told = "unknown", "nothing known of it" if worst is None else "too few siblings"
         if worst is not None and worst.worst > 0:
             tone = "odd" if any(one.odd for one in rows) else "drifts" if any(one.drifts for one in rows) else ""
             place = f"{worst.joint}, {readable(worst.quantity)}"
-            told = f"{_what(worst)}: {place}" if worst.worst > 1 else f"largest |z| {100 * worst.worst:.0f} % of the limit"
+            told = (
+                f"{_what(worst)}: {place}" if worst.worst > 1 else f"largest |z| {100 * worst.worst:.0f} % of the limit"
+            )
         cards.append(f'<div class="who {tone}"><b>{escape(robot)}</b><span>{escape(told)}</span></div>')
     return f'<section><h2>Every robot</h2><div class="board">{"".join(cards)}</div></section>\n'
 
@@ -142,11 +147,14 @@ def _strip(rows: Sequence[Judged]) -> str:
         x = middle + half * float(np.clip(one.z / one.threshold, -FAR, FAR))
         y = 9 + 16 * ((i * 0.618034) % 1.0)
         tone = ' class="odd" r="4"' if one.odd else ' class="drifts" r="4"' if one.drifts else ' r="2.5"'
-        points.append(f'<circle cx="{x:.1f}" cy="{y:.1f}"{tone}><title>{escape(one.robot)} {_number(one.value)}</title></circle>')
+        points.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}"{tone}><title>{escape(one.robot)} {_number(one.value)}</title></circle>'
+        )
     out = [one for one in known if one.odd]
     named = ", ".join(one.robot for one in sorted(out, key=lambda row: -row.worst)[:3])
     return (
-        f'<svg class="strip" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{len(known)} robots, {len(out)} odd">'
+        f'<svg class="strip" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'aria-label="{len(known)} robots, {len(out)} odd">'
         f'<rect x="{middle - half:.1f}" y="2" width="{2 * half:.1f}" height="30"/><path d="M{middle} 2V32"/>'
         f'{"".join(points)}<text x="{middle}" y="{HEIGHT - 3}" text-anchor="middle">{_number(known[0].median)}</text>'
         f'<text x="{WIDTH - 2}" y="{HEIGHT - 3}" text-anchor="end">{escape(named)}</text></svg>'
