@@ -6,8 +6,9 @@
     link_position = { column = "rec.act_pos_se_deg[0]", unit = "deg" }
 
 One table holds all joints of a robot, for as many recordings as there are. Without a table the columns must be called
-`time` and `JOINT.ROLE`, in SI. In a .mat file a dot leads into a structure, [i] picks one row or column (from 0),
-whichever is not time. Our own recordings need no table: their channels are the configuration's.
+`time` and `JOINT.ROLE`, in SI; those of a ROS 2 bag are, as JOINT.position, .velocity and .effort. In a .mat file a dot
+leads into a structure, [i] picks one row or column (from 0), whichever is not time. Our own recordings need no table:
+their channels are the configuration's.
 """
 
 import re
