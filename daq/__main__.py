@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "compile": ("hil_rig.commands.compile", "compile every kernel now: a first start is then as quick as any other"),
     "listen": ("daq.commands.listen", "print the live updates"),
     "replay": ("daq.commands.replay", "a recording through the same pipeline, offline"),
+    "columns": ("daq.commands.columns", "the table of a recording's columns, proposed from its header"),
     "decode": ("daq.commands.decode", "what a DBC makes of a log: counts, losses by cause, values"),
     "top": ("daq.commands.top", "the overview of a running service, in this terminal"),
     "export": ("daq.commands.export", "a recording as tables: estimates, residuals, drift, events, readings"),

@@ -14,6 +14,7 @@ from daq.core.pipeline import Pipeline
 from daq.fleet.addresses import Address, at_hand
 from daq.recording.columns import Channels, Columns, read
 from daq.recording.reader import SUFFIX, RecordingError, blocks, break_of, configuration
+from daq.recording.ros_bag import is_bag
 from daq.replay.delays import aligned, find, of_frames
 from daq.replay.from_columns import configured
 from daq.replay.replay import BOOT, Played, play
@@ -85,7 +86,7 @@ def failed(address: Address, why: str) -> Found:
 
 
 def _examine(file: Path, address: Address, plan: Plan) -> Found:
-    ours = file.suffix.lower() == SUFFIX
+    ours = file.suffix.lower() == SUFFIX and not is_bag(file)
     config = plan.config or _configuration(file, address, plan, ours)
     began, played, counts = math.nan, Played(), Counter[tuple[str, str]]()
     pipeline = Pipeline(config, BOOT)
@@ -108,7 +109,7 @@ def _configuration(file: Path, address: Address, plan: Plan, ours: bool) -> Conf
     """Of the recording itself, or of rigid joints where columns are all there is."""
     if ours:
         return configuration(file)
-    if plan.columns is None and file.suffix.lower() not in COLUMNAR:
+    if plan.columns is None and file.suffix.lower() not in COLUMNAR and not is_bag(file):
         raise RecordingError(f"{address.text}: needs --config: a log of frames does not say what is in it")
     return configured(file, read(file, plan.columns), plan.columns)
 
@@ -146,7 +147,7 @@ def _delays(file: Path, config: Config, plan: Plan, ours: bool) -> dict[str, tup
     channels: Channels
     if ours:
         channels = aligned(_ours(file), config)
-    elif plan.columns is not None or file.suffix.lower() in COLUMNAR:
+    elif plan.columns is not None or file.suffix.lower() in COLUMNAR or is_bag(file):
         channels = read(file, plan.columns)
     else:
         channels = of_frames(file, config)

@@ -23,6 +23,7 @@ from daq.config.load import read_toml, validate
 from daq.config.routes import routes
 from daq.config.sections import Name, Section
 from daq.recording.reader import SUFFIX, RecordingError, blocks, configuration
+from daq.recording.ros_bag import is_bag, read_bag
 from drivers.base import nearest
 from drivers.reading import READING
 from drivers.units import Quantity, Scale
@@ -72,6 +73,8 @@ def load_columns(file: Path) -> Columns:
 
 def read(file: Path, columns: Columns | None) -> Channels:
     """The channels of a recording, each on times of its own. Raises RecordingError with every mistake found."""
+    if is_bag(file):
+        return _of_bag(file, columns)
     if file.suffix.lower() == SUFFIX:
         return _of_our_own(file, columns)
     table = _table(file)
@@ -129,6 +132,31 @@ def _of_our_own(file: Path, columns: Columns | None) -> Channels:
             mine = readings[readings["channel"] == index]
             values = _unwrapped(mine["value"], joint.channels[route.role].wrap)
             found[route.joint][route.role] = Series((mine["time"] - begin) * 1e-9, values)
+    return found
+
+
+def _of_bag(file: Path, columns: Columns | None) -> Channels:
+    """Joint states of a ROS 2 bag."""
+    bag = read_bag(file)
+    if columns is None:
+        return {
+            name: {field: Series(time, one) for field, one in fields.items()} for name, (time, fields) in bag.items()
+        }
+    found: Channels = {}
+    problems = []
+    for joint, roles in columns.joints.items():
+        found[joint] = {}
+        for role, column in roles.items():
+            name, _, field = column.column.rpartition(".")
+            if name not in bag or field not in bag[name][1]:
+                known = [f"{one}.{key}" for one, (_, fields) in bag.items() for key in fields]
+                problems.append(f'{file}: found no column "{column.column}", {nearest(column.column, known)}')
+                continue
+            unit = column.conversion("")
+            values = column.scale * (unit.factor * bag[name][1][field] + unit.offset) + column.offset
+            found[joint][role] = Series(bag[name][0], values)
+    if problems:
+        raise RecordingError("\n".join(problems))
     return found
 
 

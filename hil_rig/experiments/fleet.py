@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def record(fleet: Fleet, folder: Path) -> Iterator[Path]:
     for robot in range(fleet.robots):
         own = 1.0 + SPREAD * np.random.default_rng([fleet.seed, robot]).standard_normal((fleet.joints, len(PARAMETERS)))
         for run in range(fleet.recordings):
-            columns = {}
+            columns: dict[str, Any] = {}
             for joint in range(fleet.joints):
                 base = RigidSettings()
                 values = {name: getattr(base, name) * own[joint, k] for k, name in enumerate(PARAMETERS)}
