@@ -10,12 +10,18 @@ import importlib
 import logging
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+from daq.processes.process import log
+
+PATIENCE: Final = 3.0  # s that it may take to answer a live service …
+RETRY: Final = 30.0  # … which asks again after so many s, …
+LONGEST: Final = 60.0  # … and does a job itself that takes longer
 CONNECT: Final = 20.0  # s that a scheduler may take to answer
 ONE_THREAD: Final = {  # of a worker: as many processes as cores, and none that shares its core with itself
     "OMP_NUM_THREADS": "1",
@@ -125,6 +131,49 @@ def _after(modules: tuple[str, ...], work: Callable[..., Any], *task: Any) -> An
     """The task, in a worker that may have been started for another that died."""
     _load(modules)
     return work(*task)
+
+
+class _Elsewhere:
+    """A cluster that this process hands its work to, as long as it answers."""
+
+    def __init__(self) -> None:
+        self.client: Any = None
+        self.again = 0.0  # monotonic s before which it is not tried again
+
+
+_ELSEWHERE: Final = _Elsewhere()
+
+
+def elsewhere(scheduler: str, work: Callable[..., Any], *args: Any) -> Any:
+    """One piece of work on a cluster; here, where that does not answer. Raises what the work raises."""
+    found, now = _ELSEWHERE, time.monotonic()
+    if found.client is None and now >= found.again:
+        try:
+            logging.getLogger(WARN).setLevel(logging.CRITICAL)
+            found.client = _dask().Client(scheduler, timeout=PATIENCE, set_as_default=False)
+            log.info("re-fits run on %s", scheduler)
+        except (OSError, TimeoutError, ClusterError) as error:
+            found.again = now + RETRY
+            log.warning("re-fits run here: %s does not answer: %s", scheduler, error or "it took too long")
+    if found.client is not None:
+        future = found.client.submit(work, *args, pure=False)
+        try:
+            if future.exception(timeout=LONGEST) is None:
+                return future.result()
+            if future.status == "error" and not _of_the_cluster(future.exception()):
+                return future.result()  # raises what the work raised
+        except Exception as error:
+            if future.status == "error" and not _of_the_cluster(error):
+                raise
+        log.warning("re-fits run here: %s has lost a job", scheduler)
+        with contextlib.suppress(Exception):
+            found.client.close(timeout=1.0)
+        found.client, found.again = None, time.monotonic() + RETRY
+    return work(*args)
+
+
+def _of_the_cluster(error: BaseException) -> bool:
+    return type(error).__module__.partition(".")[0] in ("distributed", "asyncio", "tornado")
 
 
 _LOADED: Final[set[str]] = set()
