@@ -74,13 +74,8 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
     for key in data.keys() - (Config.model_fields.keys() - {"folder"}):
         known = sorted(Config.model_fields.keys() - {"folder"})
         problems.append(Problem(lines.of((key,)), key, unknown(key, known)))
-    single: tuple[tuple[str, Any], ...] = (
-        ("robot", Robot),
-        ("publish", Publish),
-        ("processes", Processes),
-        ("refit", RefitPlace),
-    )
-    for key, kind in single:
+    single: dict[str, Any] = {"robot": Robot, "publish": Publish, "processes": Processes, "refit": RefitPlace}
+    for key, kind in single.items():
         parts[key] = _validate(kind, data.get(key, {}), (key,), lines, folder, problems)
     parts["recorder"] = None  # only where it is asked for
     if "recorder" in data:

@@ -1,8 +1,8 @@
 """Where refits run: a worker process beside the core, so that the stream never waits for one.
 
 The worker is forked from the core before that has threads, with every kernel loaded; one that dies is replaced by a
-fresh interpreter. Where a cluster is configured the worker hands every job on to it, and does it itself while the cluster
-does not answer: the core knows nothing of that.
+fresh interpreter. Where a cluster is configured the worker hands every job on to it, and does it itself while that does
+not answer: the core knows nothing of it.
 """
 
 import multiprocessing
@@ -23,7 +23,7 @@ class Refits(Executor):
     """One worker; begins at once."""
 
     def __init__(self, nonlinear: int = 0, scheduler: str = "") -> None:
-        """nonlinear: the most nonlinear parameters of any joint; scheduler: of a cluster that the worker hands jobs to."""
+        """nonlinear: the most nonlinear parameters of any joint; scheduler: of a cluster."""
         from estimators.refit.job import warm  # its kernels are heavy, and a joint without η never needs them
 
         self._scheduler = scheduler

@@ -4,6 +4,7 @@ A task is a function of its arguments, so that a worker that dies loses nothing:
 place that knows Dask, which is installed only where it is asked for (jointwatch[fleet]).
 """
 
+import asyncio
 import contextlib
 import fcntl
 import importlib
@@ -158,11 +159,8 @@ def elsewhere(scheduler: str, work: Callable[..., Any], *args: Any) -> Any:
     if found.client is not None:
         future = found.client.submit(work, *args, pure=False)
         try:
-            if future.exception(timeout=LONGEST) is None:
-                return future.result()
-            if future.status == "error" and not _of_the_cluster(future.exception()):
-                return future.result()  # raises what the work raised
-        except Exception as error:
+            return future.result(timeout=LONGEST)
+        except (Exception, asyncio.CancelledError) as error:
             if future.status == "error" and not _of_the_cluster(error):
                 raise
         log.warning("re-fits run here: %s has lost a job", scheduler)
