@@ -15,6 +15,7 @@ from typing import Any
 import msgpack
 
 from daq.commands.codes import EXIT_USAGE, fail, refuse, tell_breaks
+from daq.commands.json_lines import finite
 from daq.config.load import load
 from daq.config.sections import Config
 from daq.config.words import ConfigError
@@ -110,16 +111,7 @@ def _repeat(options: argparse.Namespace, config: Config) -> int:
 def line(message: Message) -> str:
     """One JSON object; null for what is not known."""
     topic, body = message
-    return json.dumps({"topic": topic.decode()} | _finite(msgpack.unpackb(body)), ensure_ascii=False)
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(one) for key, one in value.items()}
-    return [_finite(one) for one in value] if isinstance(value, list) else value
+    return json.dumps({"topic": topic.decode()} | finite(msgpack.unpackb(body)), ensure_ascii=False)
 
 
 def tell(pipeline: Pipeline, counts: Counts, played: Played, wall: float, stream: Any) -> None:
