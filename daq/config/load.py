@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from daq.config.checks import cross_check, unusable
-from daq.config.sections import Config, Joint, Name, Processes, Publish, Record, Robot
+from daq.config.sections import Config, Joint, Name, Processes, Publish, Record, RefitPlace, Robot
 from daq.config.toml_lines import Lines
 from daq.config.words import ConfigError, Problem, in_words, path_in_file, unknown
 from drivers import AnyDriver
@@ -75,8 +75,8 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
     for key in data.keys() - (Config.model_fields.keys() - {"folder"}):
         known = sorted(Config.model_fields.keys() - {"folder"})
         problems.append(Problem(lines.of((key,)), key, unknown(key, known)))
-    single: tuple[tuple[str, Any], ...] = (("robot", Robot), ("publish", Publish), ("processes", Processes))
-    for key, kind in single:
+    single: dict[str, Any] = {"robot": Robot, "publish": Publish, "processes": Processes, "refit": RefitPlace}
+    for key, kind in single.items():
         parts[key] = _validate(kind, data.get(key, {}), (key,), lines, folder, problems)
     parts["recorder"] = None  # only where it is asked for
     if "recorder" in data:

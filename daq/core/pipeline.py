@@ -6,22 +6,23 @@ gives the same updates.
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daq.config.load import digest
-from daq.config.robot_model import load_model
 from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.core.align import Sorter
 from daq.core.joint_line import JointLine, Message, described
-from daq.core.robot_line import RobotLine
 from daq.state.baselines import Baseline
 from daq.stream.curve_points import pack
 from daq.stream.update import ROBOT, Introduction, Publication
 from estimators.quantities import Nanoseconds
+
+if TYPE_CHECKING:
+    from daq.core.robot_line import RobotLine
 
 
 class Pipeline:
@@ -50,10 +51,8 @@ class Pipeline:
         columns = {line.name: line.estimator.channels for line in self.lines}
         self._sorter = Sorter(routes(config), names, columns)
         introduced = {name: described(joint) for name, joint in config.joints.items()}
-        self.robot: RobotLine | None = None
-        if config.robot.model is not None:
-            publication = Publication(config.robot.name, ROBOT, boot, "")
-            self.robot = RobotLine(load_model(config.robot.model), config.joints, publication, interval)
+        self.robot = _robot_line(config, boot, interval)
+        if self.robot is not None:
             for line in self.lines:
                 line.follower = self.robot.note
         self._introduction = Introduction(config.robot.name, boot, digest(config), introduced)
@@ -97,3 +96,14 @@ class Pipeline:
     def introduce(self, time: int) -> Message:
         """Who this is. time: Unix ns."""
         return self._introduction.message(time / 1e9)
+
+
+def _robot_line(config: Config, boot: int, interval: int) -> "RobotLine | None":
+    """All joints as one robot, where its model is known."""
+    if config.robot.model is None:
+        return None
+    from daq.config.robot_model import load_model  # kernels that only a whole robot needs
+    from daq.core.robot_line import RobotLine
+
+    publication = Publication(config.robot.name, ROBOT, boot, "")
+    return RobotLine(load_model(config.robot.model), config.joints, publication, interval)

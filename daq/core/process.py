@@ -39,7 +39,7 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     stop = Stop()
     boot = int.from_bytes(os.urandom(6), "little")
     nonlinear = max((len(joint.model.build().nonlinear) for joint in config.joints.values()), default=0)
-    refits = Refits(nonlinear) if nonlinear else None
+    refits = Refits(nonlinear, config.refit.scheduler or "") if nonlinear else None
     latch = None if refits is None else Latch(refits)
     pipeline = Pipeline(config, boot, latch)
     transcript = None if config.recorder is None else Transcript(endpoint(runtime, "transcript"), boot)
