@@ -6,12 +6,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from hil_rig.experiments.truth.trial import Sampled, Trial
-from hil_rig.plants.base import Floats, Jump, encoder
+from hil_rig.plants.base import Jump, encoder
 from hil_rig.plants.joints.imperfect import Imperfect, ImperfectSettings
 from hil_rig.plants.joints.two_mass import TwoMassSettings
 from hil_rig.plants.trajectory import Trajectory
 
 RIGID: Final = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
+MEMORY: Final = RIGID | {"friction": {"kind": "prandtl_ishlinskii"}}
 NOISE: Final = 0.2  # N·m, standard deviation of the torque, white
 SECONDS: Final = 150.0
 
@@ -89,8 +90,8 @@ def elastic(
     for name, factor in (assumed or {}).items():
         model[name] *= factor
     fields = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
-    roles = {"position": "position", "torque": "torque", "link_position": "link_position", "joint_torque": "joint_torque"}
-    places = [(fields.index(plant.roles[role].signal), plant.roles[role].scale) for role in roles if role in plant.roles]
+    order = tuple(plant.roles)
+    places = [(fields.index(role.signal), role.scale) for role in plant.roles.values()]
     state = {"count": 0}
 
     def sample(count: int) -> Sampled:
@@ -105,7 +106,7 @@ def elastic(
     def truth() -> dict[str, float]:
         return {name: value for name, value in plant.truth().items() if name in names or identify != "elastic"}
 
-    return Trial(model, sample, truth, seconds)
+    return Trial(model, sample, truth, seconds, order=order)
 
 
 def payload(seed: int) -> Trial:
@@ -138,6 +139,8 @@ ROWS: Final[dict[str, Row]] = {
     "skew wrong by 2 ms": Row(False, lambda seed: rigid(seed, trial={"delays": {"position": 0.002}})),
     "LuGre": Row(False, lambda seed: rigid(seed, friction="lugre", judged=NOT_FRICTION)),
     "hysteresis": Row(False, lambda seed: rigid(seed, friction="stops", judged=NOT_FRICTION)),
+    "LuGre, with memory": Row(False, lambda seed: rigid(seed, friction="lugre", judged=NOT_FRICTION, model=MEMORY)),
+    "hysteresis, with memory": Row(True, lambda seed: rigid(seed, friction="stops", judged=NOT_FRICTION, model=MEMORY)),
     "ripple 2 a turn": Row(False, lambda seed: rigid(seed, ripple=1.5)),
     "ripple 50 a turn": Row(False, lambda seed: rigid(seed, ripple=1.5, ripples=50.0)),
     "backlash 1 mrad": Row(False, lambda seed: rigid(seed, backlash=0.5e-3)),
@@ -148,12 +151,3 @@ ROWS: Final[dict[str, Row]] = {
     "two_mass backlash": Row(False, lambda seed: elastic(seed, "elastic", gap=2e-4)),
 }
 
-
-def with_memory(trial: Trial) -> Trial:
-    """The same joint, told that its friction remembers."""
-    from dataclasses import replace
-
-    return replace(trial, model=dict(trial.model) | {"friction": {"kind": "prandtl_ishlinskii"}})
-
-
-Values = Floats

@@ -1,7 +1,8 @@
 """One joint with a known truth through the same alignment and estimator as a live one, faster than real time."""
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -41,6 +42,7 @@ class Trial:
     changes: tuple[float, ...] = ()  # s, when the truth jumps
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the joint, beside these
     stamped: bool = False  # the device's own time travels with each sample
+    order: tuple[str, ...] = ("position", "torque")  # roles of the sampled columns
     delays: Mapping[str, float] = field(default_factory=dict)  # s by which a channel is configured to be late
 
 
@@ -70,7 +72,9 @@ def run(trial: Trial) -> Outcome:
     started, judge, judged = np.inf, None, -1
     last: dict[str, tuple[float, float, float]] = {}
     for first in range(0, round(trial.seconds * trial.rate), CHUNK):
-        readings = _readings(trial.sample(CHUNK), trial.stamped, columns)
+        sampled = trial.sample(CHUNK)
+        order = [trial.order.index(role) for role in line.estimator.channels]
+        readings = _readings(sampled._replace(values=sampled.values[:, order]), trial.stamped, columns)
         line.estimator.absorb(*line.aligner.absorb(*readings))
         now = (first + CHUNK) / trial.rate
         changed = any(0.0 <= now - change < EXCUSED for change in trial.changes)
@@ -91,7 +95,8 @@ def run(trial: Trial) -> Outcome:
         }
         if estimate.status not in JUDGED:
             for reason in estimate.reasons[:1]:
-                reasons[reason.split(":")[0][:60]] = reasons.get(reason.split(":")[0][:60], 0) + 1
+                short = re.sub(r"[-+0-9.e±]+", "#", reason)[:110]
+                reasons[short] = reasons.get(short, 0) + 1
             continue
         trusted += 1
         scores.append(z)
@@ -151,7 +156,3 @@ def together(outcomes: list[Outcome]) -> dict[str, float]:
         else np.nan,
     }
 
-
-def reseeded(trial: Trial, **changes: Any) -> Trial:
-    """The same with other settings."""
-    return replace(trial, **changes)
