@@ -22,7 +22,7 @@ from estimators.rows import RATE, SMOOTH, SMOOTH_RATE, VALUE, Rows
 STOPS: Final = (0.001, 0.006, 0.04)  # rad (m)
 HARMONICS: Final = 4
 SLOW: Final = (0.03, 0.15)  # rad/s (m/s)
-LAG, SPEED, DIRECTION, MEMORY, ANGLE = "lag", "speed", "direction", "memory", "angle"
+LAG, SPEED, DIRECTION, MEMORY, ANGLE, NONE = "lag", "speed", "direction", "memory", "angle", ""
 
 
 class Witnessed:
@@ -35,7 +35,8 @@ class Witnessed:
         self.channels = (*model.channels, *(f"stop{i}" for i in range(stops + len(STOPS))))
         self._first = measured + stops
         self._effort = next(i for i, role in enumerate(model.channels) if role in ("torque", "force"))
-        groups = [LAG, *[SPEED] * 4, *[DIRECTION] * 2, *[MEMORY] * len(STOPS), *[ANGLE] * (2 * HARMONICS * rotary)]
+        remembers = [MEMORY if stops == 0 else NONE] * len(STOPS)  # else the model's own say what these would
+        groups = [LAG, *[SPEED] * 4, *[DIRECTION] * 2, *remembers, *[ANGLE] * (2 * HARMONICS * rotary)]
         self.groups: tuple[str, ...] = tuple(groups)
         self.own = len(model.parameters)
         self.parameters = (*model.parameters, *(model.parameters[0]._replace(name=f"witness{i}") for i in range(len(groups))))

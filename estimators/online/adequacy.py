@@ -58,7 +58,7 @@ class Adequacy:
         """groups: of each witness; correlation: c of white noise through the kernel; row: s between rows; memory: s."""
         self._parameters = parameters
         self._p = len(parameters)
-        places = [(name, self._p + i) for i, name in enumerate(groups)]
+        places = [(name, self._p + i) for i, name in enumerate(groups) if name]
         angles = [place for name, place in places if name == ANGLE]
         self._causes: list[tuple[str, list[int]]] = [(name, [place]) for name, place in places if name != ANGLE]
         self._causes += [(ANGLE, angles[i : i + 2]) for i in range(0, len(angles), 2)]  # sine and cosine

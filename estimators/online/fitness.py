@@ -26,6 +26,7 @@ from estimators.recursive.forgetting import ALARM
 from estimators.rows import Rows
 
 LAGS: Final = 0.3  # of a row's noise: what slow change may lag behind
+MARGIN: Final = 1.5  # times the bias that witnesses show: noise in them hides a part
 SHORTEST: Final = 12.0  # s of memory, at least two periods of the motion
 
 
@@ -104,7 +105,7 @@ class Fitness:
             share = verdict.weight / (verdict.weight + KNOWN)
             own = np.sqrt((1.0 - share) * own**2 + share * verdict.deviations**2)
             lag = verdict.slope * float(self._rls.state[at.MEMORY]) * self._row
-            extra = extra + verdict.bias**2 + lag**2
+            extra = extra + (MARGIN * verdict.bias) ** 2 + lag**2
         deviations[:p] = np.sqrt(own**2 + extra)
         coarse = ~np.isfinite(self._correction)
         deviations[:p][coarse] = np.inf

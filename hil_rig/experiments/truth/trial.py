@@ -18,6 +18,7 @@ from hil_rig.plants.base import Floats
 
 CHUNK: Final = 100  # samples handed over at once: 0.1 s at 1 kHz, after which the estimate is looked at
 BASELINE: Final = 30.0  # s of trusted estimates behind the start, after which drift is measured against what was found
+UNSEEN: Final = 1.0  # s behind a change of the truth that count among the lies, but not in the spread of z
 EXCUSED: Final = 20.0  # s behind a change of the truth in which an alarm is right
 FRAME: Final = 100_000  # ns from a sample to its frame's arrival, at least
 FIGURES: Final = ("valid", "lies", "worst", "rms", "beyond3", "alarms", "drifts", "unexplained")
@@ -93,14 +94,15 @@ def run(trial: Trial) -> Outcome:
             estimate.names[i]: (float(estimate.values[i]), float(estimate.deviations[i]), float(one))
             for i, one in zip(indices, wanted, strict=True)
         }
+        errors.append(estimate.error)
         if estimate.status not in JUDGED:
             for reason in estimate.reasons[:1]:
                 short = re.sub(r"[-+0-9.e±]+", "#", reason)[:110]
                 reasons[short] = reasons.get(short, 0) + 1
             continue
         trusted += 1
-        scores.append(z)
-        errors.append(estimate.error)
+        if not any(0.0 <= now - change < UNSEEN for change in trial.changes):
+            scores.append(z)
         largest = float(np.abs(z).max())
         lying += largest > 4.0
         if largest > worst:
