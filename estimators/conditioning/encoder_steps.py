@@ -1,8 +1,11 @@
 """What an encoder's steps do to rows: found from the readings, the kernel's width that they ask for, and what is left.
 
-A step Δ is white noise of variance Δ²/12 a sample (period T) where the joint moves on. Through a Hann kernel of half width H its
-second derivative has the variance Δ²/12 · T π⁴/(4 H⁵): 12 bits at 1 kHz and 20 ms 1.2 rad/s², at 100 ms 0.02. Such noise
-in a column pulls its parameter towards zero (errors in variables), so H is chosen for CALM, and never below what is set.
+A step Δ is white noise of variance Δ²/12 a sample (period T) where the joint moves on. Through a Hann kernel of half
+width H its
+second derivative has the variance Δ²/12 · T π⁴/(4 H⁵): 12 bits at 1 kHz and 20 ms 1.2 rad/s², at 100 ms 0.02. Such
+noise
+in a column pulls its parameter towards zero (errors in variables), so H is chosen for CALM, and never below what is
+set.
 """
 
 import math
@@ -19,6 +22,7 @@ WIDER: Final = 1.25  # times the width that is set, from which another one is wo
 WIDEST: Final = 0.15  # s
 ENOUGH: Final = 60  # steps seen
 WHOLE: Final = 0.95  # of the differences, that are whole steps
+NEARLY: Final = 0.05  # of a step
 FINEST: Final = 1e-9  # rad (m): less is rounding
 
 
@@ -45,8 +49,9 @@ class EncoderSteps:
             return False
         self.known = True
         moves = np.array(self._found[: 4 * ENOUGH])
-        step = float(moves.min())
-        whole = np.abs(moves / step - np.round(moves / step)) < 0.02 * np.maximum(1.0, moves / step * 1e-3)
+        apart = np.diff(np.sort(moves))  # a joint in motion may never have moved by a single one
+        step = float(min(moves.min(), apart[apart > FINEST].min(initial=np.inf)))
+        whole = np.abs(moves / step - np.round(moves / step)) < NEARLY
         self.step = step if whole.mean() >= WHOLE else 0.0
         return self.step > 0.0
 
@@ -60,7 +65,8 @@ def half_width(step: float, period: float, least: float) -> float:
 def noise_of(model: Model, taps: Floats, period: float, step: float) -> tuple[Floats, Floats]:
     """N (parameters, parameters) and n (parameters,): products of the noise of the first channel's steps in a row.
 
-    Of the columns of the first output, linear in value and derivatives of the position; what a law makes of them is not.
+    Of the columns of the first output, linear in value and derivatives of the position; what a law makes of them is
+    not.
     """
     value = np.pad(taps, 1)
     rate = np.zeros(len(taps) + 2)

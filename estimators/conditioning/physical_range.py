@@ -1,8 +1,11 @@
 """Values that no joint can have are taken out before anything is made of them, named and counted.
 
-Two ranges a channel: one of its unit (a position of 10⁵ rad, a torque of 10⁷ N·m is no measurement), and one of the start's
-own: beyond a thousand times the spread that the channel had in its first finite second it is not this joint's. What is out
-of range is NaN from then on, so every row with it in is dropped; it enters neither the start, nor the learner, nor the alarm.
+Two ranges a channel: one of its unit (a position of 10⁵ rad, a torque of 10⁷ N·m is no measurement), and one of the
+start's
+own: beyond a thousand times the spread that the channel had in its first finite second it is not this joint's. What
+is out
+of range is NaN from then on, so every row with it in is dropped; it enters neither the start, nor the learner, nor
+the alarm.
 """
 
 from collections.abc import Sequence

@@ -2,9 +2,10 @@
 
     s_i[k] = clip(s_i[k−1] + (q[k] − q[k−1])/r_i, −1, 1)
 
-of unit height; r_i: rad (m) at which it slips (Al-Bender, Lampaert, Swevers, IEEE Trans. Autom. Control 50:1883–1887, 2005:
-generalised Maxwell slip without its slip dynamics). A friction that is a sum of them is linear in its weights. They depend on
-the path alone: a missing row costs nothing but a reversal in it, which 2·r_i of motion heal.
+of unit height; r_i: rad (m) at which it slips (Al-Bender, Lampaert, Swevers, IEEE Trans. Autom. Control 50:1883–1887,
+2005:
+generalised Maxwell slip without its slip dynamics). A friction that is a sum of them is linear in its weights. They
+depend on the path alone: a missing row costs nothing but a reversal in it, which 2·r_i of motion heal.
 """
 
 from collections.abc import Sequence

@@ -1,13 +1,15 @@
 """Columns of what a rigid model leaves out, formed beside its own: by them a misfit shows, and by them it has a name.
 
     cause      columns                                                 what its weight would be
-    lag        Ṫ                                                       − s by which the torque is late against the position
+    lag        Ṫ                                                       − s by which the torque is late against the
+    position
     angle      sin nq, cos nq, n = 1 … 4 (rotary; those of the model left out)    a torque that repeats with the angle
     speed      q̇|q̇|, q̇³, sign(q̇)·exp(−|q̇|/v), v = 0.03 and 0.15      friction of another shape over speed
     direction  |q̇|, |q̇|q̇²                                             friction that differs between the directions
     memory     stops at 1, 6 and 40 mrad (mm), each less sign(q̇)       friction that remembers where it turned
 
-A weight that is significant says that the model is wrong, and how its parameters would move were it right (adequacy.py).
+A weight that is significant says that the model is wrong, and how its parameters would move were it right
+(adequacy.py).
 """
 
 from typing import Final
@@ -39,7 +41,10 @@ class Witnessed:
         groups = [LAG, *[SPEED] * 4, *[DIRECTION] * 2, *remembers, *[ANGLE] * (2 * HARMONICS * rotary)]
         self.groups: tuple[str, ...] = tuple(groups)
         self.own = len(model.parameters)
-        self.parameters = (*model.parameters, *(model.parameters[0]._replace(name=f"witness{i}") for i in range(len(groups))))
+        self.parameters = (
+            *model.parameters,
+            *(model.parameters[0]._replace(name=f"witness{i}") for i in range(len(groups))),
+        )
         self.nonlinear, self.outputs, self.start = model.nonlinear, model.outputs, model.start
         self.blocks, self.springs, self.joints, self.owners = model.blocks, model.springs, model.joints, model.owners
 

@@ -1,13 +1,16 @@
-"""Whether the model fits: what its parameters would move by were it right, and what an encoder's steps have done to them.
+"""Whether the model fits: what its parameters would move by were it right, and what an encoder's steps have done to
+them.
 
-Over the rows that teach, in blocks of a second, the products of [Φ W y] are kept, W the witnesses of what the model leaves out
-(models/witnesses.py), and faded as the learner's memory fades. Every block:
+Over the rows that teach, in blocks of a second, the products of [Φ W y] are kept, W the witnesses of what the model
+leaves out (models/witnesses.py), and faded as the learner's memory fades. Every block:
 
     misfit        witnesses, and the parameters' change over time, are taken in one after the other while one is
                   significant: χ² gained, over v·c, beyond k + 6·√2k + 12; c = 1 + 2Σρ of noise that passed the kernel
     bias          θ(Φ alone) − θ(Φ and what was taken in) at the present: added to the deviations, squared
-    correlation   deviations from the blocks' own scores, P(Σ u u′)P, with those of neighbours: what 1 + 2Σρ is for each of θ
-    steps         the noise of an encoder's steps in derivatives of position, N per row: least squares give (G + N)⁻¹(Gθ + n),
+    correlation   deviations from the blocks' own scores, P(Σ u u′)P, with those of neighbours: what 1 + 2Σρ is for
+    each of θ
+    steps         the noise of an encoder's steps in derivatives of position, N per row: least squares give (G +
+    N)⁻¹(Gθ + n),
                   so θ ← θ + G⁻¹(Nθ − n), and three quarters of that are added to the deviations, squared
 
 Newey & West, Econometrica 55:703–708, 1987; omitted variables: any econometrics; docs/decisions/016-adequacy.md.
@@ -157,7 +160,11 @@ class Adequacy:
             float(fade.sum() ** 2 / (fade**2).sum()),
             self._corrected(whole[:p, :p], scale[:p], rows, theta),
             share,
-            tuple(dict.fromkeys(self._words(name, found[[columns.index(c) for c in more]], more) for name, more in misfits)),
+            tuple(
+                dict.fromkeys(
+                    self._words(name, found[[columns.index(c) for c in more]], more) for name, more in misfits
+                )
+            ),
             bool(slow),
             slope,
             noise,
@@ -194,7 +201,7 @@ class Adequacy:
                 scores -= products[:, :p, column] * found[place]
             else:
                 scores -= t[:, None] * products[:, :p, column - width] * found[place]
-        scores *= (fade[:, None] / scale)
+        scores *= fade[:, None] / scale
         middle = scores.T @ scores
         cross = scores[1:].T @ scores[:-1]
         middle += 0.5 * (cross + cross.T)

@@ -1,7 +1,7 @@
 """What is published of one joint's parameters once it is known how well its model fits: see adequacy.py.
 
-Values are corrected for the encoder's steps, deviations hold what a misfit may have done, a status is VALID only where both are
-small, and reasons name the cause. Slow change shortens the learner's memory instead of raising alarms.
+Values are corrected for the encoder's steps, deviations hold what a misfit may have done, a status is VALID only
+where both are small, and reasons name the cause. Slow change shortens the learner's memory instead of raising alarms.
 """
 
 import math

@@ -12,11 +12,11 @@ from estimators.conditioning.conditioner import Conditioner
 from estimators.conditioning.dead_channels import Channels
 from estimators.conditioning.encoder_steps import EncoderSteps, half_width
 from estimators.conditioning.physical_range import PhysicalRange
-from estimators.conditioning.reversals import Reversals
 from estimators.conditioning.spikes import Spikes
 from estimators.conditioning.stops import Stops
 from estimators.models.friction.base import FrictionSettings
 from estimators.models.memory import thresholds
+from estimators.models.reversals import Reversals
 from estimators.models.witnesses import STOPS, witnessed
 from estimators.online import assembly
 from estimators.online.fitness import Fitness

@@ -1,8 +1,9 @@
 """Friction that remembers where it turned: τ = b·q̇ + Σ w_i s_i(q), s_i springs that slip at r_i.
 
-Reference: Al-Bender, Lampaert, Swevers, "The generalized Maxwell-slip model", IEEE Trans. Autom. Control 50:1883–1887, 2005,
-without its slip dynamics: Prandtl–Ishlinskii stops, linear in their weights. estimators/conditioning/stops.py follows them.
-One that slips at nearly nothing is the Coulomb friction of a law without memory.
+Reference: Al-Bender, Lampaert, Swevers, "The generalized Maxwell-slip model", IEEE Trans. Autom. Control
+50:1883–1887, 2005,
+without its slip dynamics: Prandtl–Ishlinskii stops, linear in their weights. estimators/conditioning/stops.py follows
+them. One that slips at nearly nothing is the Coulomb friction of a law without memory.
 """
 
 import math
@@ -51,5 +52,3 @@ def _fill(signals: Floats, position: int, first: int, _constants: Floats, _eta: 
         columns[row, 0] = signals[row, position, RATE]
         for i in range(columns.shape[1] - 1):
             columns[row, 1 + i] = signals[row, first + i, VALUE]
-
-

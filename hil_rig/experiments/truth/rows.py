@@ -39,7 +39,8 @@ def rigid(
     trial: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Trial:
-    """A rigid joint. late: s, of the torque; jitter: s, of the sampling, stamped; dropouts: share of frames that are lost;
+    """A rigid joint. late: s, of the torque; jitter: s, of the sampling, stamped; dropouts: share of frames that are
+    lost;
     backlash: rad between encoder and joint; wild: fields of ±1e30 for some seconds; judged: parameters with a truth."""
     rng = np.random.default_rng([seed, 14])
     motion = Trajectory(speed=rng.uniform(0.8, 1.2), period=rng.uniform(6.0, 9.0), dither=settings.pop("dither", 0.0))
@@ -150,4 +151,3 @@ ROWS: Final[dict[str, Row]] = {
     "two_mass inertia x3": Row(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 3.0})),
     "two_mass backlash": Row(False, lambda seed: elastic(seed, "elastic", gap=2e-4)),
 }
-

@@ -1,8 +1,8 @@
 """`jointwatch bench truth [--only ROW] [--seeds N] [--json]`: every row of trials as one table.
 
-Per row: share of the time behind the start in which the values are trusted (valid, or held), in which one of them is then
-more than 4 of its own deviations off (lies), the worst such |z|, rms z and the share of z beyond 3 (a standard normal: 1 and
-0.3 %), false alarms and false drifts a trial, and the share of the torque that the model leaves (rms).
+Per row: share of the time behind the start in which the values are trusted (valid, or held), in which one of them is
+then more than 4 of its own deviations off (lies), the worst such |z|, rms z and the share of z beyond 3 (a standard
+normal: 1 and 0.3 %), false alarms and false drifts a trial, and the share of the torque that the model leaves (rms).
 """
 
 import argparse
@@ -28,7 +28,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="jointwatch bench truth", description=__doc__)
     parser.add_argument("--only", action="append", metavar="ROW", help=f"one of: {', '.join(ROWS)}")
     parser.add_argument("--seeds", type=int, default=2, help="trials a row (10 for what is published)")
-    parser.add_argument("--first", type=int, default=0, help="the first seed: others than those that anything was set by")
+    parser.add_argument(
+        "--first", type=int, default=0, help="the first seed: others than those that anything was set by"
+    )
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--reasons", action="store_true", help="on stderr, why values were not trusted")
     options = parser.parse_args()

@@ -123,9 +123,7 @@ def run(trial: Trial) -> Outcome:
 def _joint(trial: Trial) -> Joint:
     settings = {"model": trial.model, "rate": trial.rate, **trial.settings}
     model = Joint.model_validate(settings | {"channels": {}}).model
-    channels = {
-        role: Channel(signal=f"wire.STATE.{role}", delay=trial.delays.get(role, 0.0)) for role in model.roles()
-    }
+    channels = {role: Channel(signal=f"wire.STATE.{role}", delay=trial.delays.get(role, 0.0)) for role in model.roles()}
     stamp = {"device_time": DeviceTime(signal="wire.STATE.time")} if trial.stamped else {}
     return Joint.model_validate(settings | stamp | {"channels": channels})
 
@@ -157,4 +155,3 @@ def together(outcomes: list[Outcome]) -> dict[str, float]:
         if any(np.isfinite(one.unexplained) for one in outcomes)
         else np.nan,
     }
-

@@ -3,8 +3,8 @@
     J q̈ = τ − Fv q̇ − F(q̇, history) − offset − A sin q − B cos q − R sin(n q)
 
 F is Coulomb friction that truly sticks; LuGre's bristles, F = σ0 z + σ1 ż with ż = q̇ − σ0 |q̇| z/g, g = Fc + (Fs − Fc)
-exp(−(q̇/v_s)²) (Canudas de Wit, Olsson, Åström, Lischinsky, IEEE Trans. Autom. Control 40:419–425, 1995, equations (1)–(3));
-or presliding hysteresis, springs in parallel that slip one after the other (Prandtl–Ishlinskii stops).
+exp(−(q̇/v_s)²) (Canudas de Wit, Olsson, Åström, Lischinsky, IEEE Trans. Autom. Control 40:419–425, 1995, equations
+(1)–(3)); or presliding hysteresis, springs in parallel that slip one after the other (Prandtl–Ishlinskii stops).
 Integration as in rigid.py.
 """
 

@@ -1,8 +1,11 @@
 """Rows that see a change of direction teach nothing to a law that only knows the direction's sign.
 
-Around a reversal a joint sticks, its bristles turn over, its teeth change sides: friction goes from −Fc to Fc as no law with a
-sign says, and at the row's own noise that is an error of a hundred standard deviations. Both directions are told by all other
-rows. Found by looking: the columns of a law that are 0, 1 or −1 at every speed; a row in which such a column is anything
+Around a reversal a joint sticks, its bristles turn over, its teeth change sides: friction goes from −Fc to Fc as no
+law with a
+sign says, and at the row's own noise that is an error of a hundred standard deviations. Both directions are told by
+all other
+rows. Found by looking: the columns of a law that are 0, 1 or −1 at every speed; a row in which such a column is
+anything
 between saw both. Such a row counts as standing still (rows.speed = 0). Where more than half of the rows that move see a
 reversal there is nothing else to learn from, and they teach.
 """
@@ -11,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.models.base import Model
+from estimators.models.base import Model, NonlinearPlace
 from estimators.models.friction.base import FrictionSettings
 from estimators.quantities import Floats
 from estimators.rows import Rows
@@ -24,14 +27,9 @@ class Reversals:
     """Marks rows of one model that see a reversal."""
 
     def __init__(self, model: Model) -> None:
-        self._columns = [(place.output, column) for place in model.blocks for column in _signs(place.law, place)]
+        self._columns = [(place.output, column) for place in model.blocks for column in _signs(place)]
         self.count = 0  # rows that were marked
         self._rows = 0
-
-    @property
-    def looks(self) -> bool:
-        """Whether the model's law has such a column at all."""
-        return bool(self._columns)
 
     def absorb(self, rows: Rows) -> Rows:
         """The same rows; those that see a reversal stand still."""
@@ -43,7 +41,7 @@ class Reversals:
             size = np.abs(rows.phi[:, output, column])
             mixed |= (size > MIXED) & (size < 1.0 - MIXED)
             still &= size <= MIXED
-        mixed |= still & (rows.speed[:, 0] == rows.speed[:, 0])
+        mixed |= still
         seen = self.count + np.cumsum(mixed & ~still)
         total = self._rows + np.cumsum(~still)
         leave = mixed & (seen <= MOST * np.maximum(total, 1.0))
@@ -53,12 +51,10 @@ class Reversals:
         return rows._replace(speed=np.where(leave[:, None], 0.0, rows.speed))
 
 
-def _signs(law: object, place: object) -> list[int]:
+def _signs(place: NonlinearPlace) -> list[int]:
     """Columns of phi that are 0, 1 or −1 at every speed and change with it."""
-    from estimators.models.base import NonlinearPlace
-
-    assert isinstance(law, FrictionSettings) and isinstance(place, NonlinearPlace)
-    built = law.law(place.axis)
+    assert isinstance(place.law, FrictionSettings)
+    built = place.law.law(place.axis)
     if built.nonlinear or built.stops:
         return []
     speeds: Floats = np.concatenate([-np.geomspace(1e-6, 10.0, 40), np.geomspace(1e-6, 10.0, 40)])
