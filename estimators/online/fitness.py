@@ -26,6 +26,7 @@ from estimators.recursive.forgetting import ALARM
 from estimators.rows import Rows
 
 LAGS: Final = 0.3  # of a row's noise: what slow change may lag behind
+FAR: Final = 12.0  # of rms and deviations
 MARGIN: Final = 1.5  # times the bias that witnesses show: noise in them hides a part
 SHORTEST: Final = 12.0  # s of memory, at least two periods of the motion
 
@@ -69,7 +70,7 @@ class Fitness:
             return
         if not self._settled and phases.phase is Phase.NORMAL and state[at.LAW] == ALARM:
             self._settled, self._memory = True, float(state[at.CONSTANT])
-        teaches = rows.speed[:, 0] >= self._standstill
+        teaches = (rows.speed[:, 0] >= self._standstill) & self._usual(rows)
         told = self._adequacy.absorb(rows, teaches, min(float(state[at.WEIGHT]) or 1.0, self._memory))
         verdict = self._adequacy.verdict
         if not told or verdict is None:
@@ -77,6 +78,15 @@ class Fitness:
         self._correction = verdict.correction
         if self._settled:
             self._remember(verdict.slope, verdict.noise, verdict.drifting)
+
+    def _usual(self, rows: Rows) -> NDArray[np.bool_]:
+        """Rows that the learner does not clip either: neither a column nor the error is far beyond what it has been."""
+        learner, p = self._phases.parts.learner, len(self._model.parameters)
+        size = learner.leverage * math.sqrt(self._rls.noise[0])
+        with np.errstate(invalid="ignore"):
+            error = np.abs(rows.y[:, 0] - rows.phi[:, 0, :p] @ self._rls.theta)
+            usual = (np.abs(rows.phi[:, 0, :p]) <= FAR * size).all(axis=1)
+        return np.asarray(usual & (error <= FAR * math.sqrt(self._rls.noise[0] * max(self._rls.variance(), 1e-300))))
 
     def _remember(self, slope: Floats, noise: float, drifting: bool) -> None:
         """The memory that slow change leaves: what it lags behind stays small in a row's noise."""

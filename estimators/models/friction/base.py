@@ -59,11 +59,22 @@ class FrictionLaw:
         signals[:, 0, VALUE] = signals[:, 0, SMOOTH] = position
         signals[:, 0, RATE] = signals[:, 0, SMOOTH_RATE] = velocity
         signals[:, 1, VALUE] = signals[:, 1, SMOOTH] = load
-        for i in range(len(self.stops)):  # that it has gone on long enough for every spring to slip
-            signals[:, 1 + i, VALUE] = np.sign(velocity)
+        for i, reach in enumerate(self.stops):
+            signals[:, 1 + i, VALUE] = _stop(position, velocity, reach)
         columns = np.empty((len(velocity), len(self.parameters)))
         self.fill(signals, 0, 1, np.asarray(eta, np.float64), columns)
         return columns
+
+
+def _stop(position: Floats, velocity: Floats, reach: float) -> Floats:
+    """A spring that slips at `reach` along a path (rows,); where there is none, one that has slipped long since."""
+    if np.ptp(position) == 0.0:
+        return np.sign(velocity)
+    deflection, found = 0.0, np.empty(len(position))
+    for row, moved in enumerate(np.diff(position, prepend=position[0])):
+        deflection = min(max(deflection + moved / reach, -1.0), 1.0)
+        found[row] = deflection
+    return found
 
 
 class FrictionSettings(BaseSettings):

@@ -7,7 +7,7 @@ them. One that slips at nearly nothing is the Coulomb friction of a law without 
 """
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -24,6 +24,7 @@ from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import RATE, VALUE
 
+EQUATION: Final = "Al-Bender 2005 (4), W_i"
 Threshold = Annotated[float, Field(gt=0, le=10)]
 
 
@@ -35,13 +36,11 @@ class PrandtlIshlinskiiSettings(FrictionSettings):
 
     def law(self, axis: Axis) -> FrictionLaw:
         """The law in the units of this axis."""
+        meaning = f"friction that builds up over so many {axis.length}: "
         springs = tuple(
-            Parameter(
-                f"stop{i}", axis.effort, -math.inf, math.inf, "Al-Bender 2005 (4), W_i", f"friction that builds up over {r:g} {axis.length}",
-                REVERSALS,
-            )
-            for i, r in enumerate(self.thresholds, 1)
-        )  # fmt: skip
+            Parameter(f"stop{i}", axis.effort, -math.inf, math.inf, EQUATION, f"{meaning}{reach:g}", REVERSALS)
+            for i, reach in enumerate(self.thresholds, 1)
+        )
         parameters = (viscous(axis, "EMPS IDM, Fv"), *springs)
         return FrictionLaw(parameters, (), NOTHING, numbers(), kernel=_fill, stops=self.thresholds)
 

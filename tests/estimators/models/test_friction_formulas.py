@@ -1,4 +1,4 @@
-"""Every friction law against its published formula, written here a second time: sign, shape and units of each column."""
+"""Friction laws against their published formulas, written here a second time: sign and shape of each column."""
 
 import math
 
@@ -64,6 +64,8 @@ def test_is_its_formula(settings: FrictionSettings, formula: object) -> None:
     q, v = rng.uniform(-2.0, 2.0, 60), np.append(rng.choice([-1.0, 1.0], 59) * np.geomspace(1e-3, 1.5, 59), 0.0)
     weights = rng.uniform(0.5, 2.0, len(law.parameters))
     named = dict(zip((one.name for one in law.parameters), weights, strict=True))
+    if law.stops:  # springs follow the path: see conditioning/test_stops.py; a place that stays says all have slipped
+        q[:] = 0.0
     torque = law.columns(q, v, np.ones(60), law.start) @ weights
     expected = [formula(named, *row) for row in zip(q, v, np.ones(60), strict=True)]  # type: ignore[operator]
     np.testing.assert_allclose(torque, expected, rtol=1e-9, atol=1e-12)
