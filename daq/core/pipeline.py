@@ -16,6 +16,7 @@ from daq.config.robot_model import load_model
 from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.core.align import Sorter
+from daq.core.gear_line import kept_as
 from daq.core.joint_line import JointLine, Message, described
 from daq.core.robot_line import RobotLine
 from daq.state.baselines import Baseline
@@ -75,6 +76,8 @@ class Pipeline:
         for line in self.lines:
             if line.name in states:
                 line.resume(states[line.name])
+            if line.gear is not None and kept_as(line.name) in states:
+                line.gear.resume(states[kept_as(line.name)])
         if self.robot is not None and ROBOT in states:
             self.robot.resume(states[ROBOT])
 

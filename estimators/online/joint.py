@@ -1,6 +1,6 @@
 """The identification of one joint: its model, its conditioning, and the phases around recursive least squares."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any, Final
@@ -26,7 +26,9 @@ class JointEstimator:
     def __init__(self, settings: Identification, period: float, executor: Executor | None = None) -> None:
         """period: s between raw rows. Raises ValueError when it is not a positive number."""
         model = settings.model.build()
-        self.channels = model.channels
+        self.channels = settings.roles()
+        self.follower: Callable[[Nanoseconds, Floats], None] | None = None  # of rows without wild samples
+        self._own = len(model.channels)
         self.conditioner = Conditioner(model, period, settings.conditioning)
         row, taps = self.conditioner.row_period, self.conditioner.taps
         law, start, standstill = settings.forgetting, settings.start, settings.standstill
@@ -37,8 +39,8 @@ class JointEstimator:
         else:
             self.phases = assembly.linear(model.parameters, model.owners, row, law, start, standstill)
         self._inspector = Inspector(model, self.conditioner.taps, self.conditioner.row_period)
-        self._channels = Channels(model.channels, period, standstill)
-        self._spikes = Spikes(model.channels, period)
+        self._channels = Channels(self.channels, period, standstill)
+        self._spikes = Spikes(self.channels, period)
         self._friction = model.blocks[0]
         self._effort = next(i for i, role in enumerate(model.channels) if role in ("torque", "force"))
         self._saturation = None if settings.saturation is None else NEAR * settings.saturation
@@ -56,7 +58,9 @@ class JointEstimator:
             if clipped.any():
                 self._saturated += int(np.count_nonzero(clipped))
                 values[clipped, self._effort] = np.nan
-        rows = self.conditioner.absorb(time, values)
+        if self.follower is not None:
+            self.follower(time, values)
+        rows = self.conditioner.absorb(time, np.ascontiguousarray(values[:, : self._own]))
         self.phases.absorb(rows)
         self._inspector.absorb(rows)
 
