@@ -8,7 +8,7 @@ import numpy as np
 
 from daq.config.sections import Joint
 from daq.state.baselines import Baseline
-from daq.stream.update import Publication
+from daq.stream.update import Map, Publication
 from estimators.base import Estimate
 from estimators.models.joints.lost_motion import LOST_MOTION, WEARS
 from estimators.online.lost_motion import LostMotion
@@ -45,21 +45,25 @@ class GearLine:
         ]
         if self._last // EVERY != self._slot:
             self._slot = self._last // EVERY
-            report, kept = self.watch.report(), self.watch.kept
-            told = {
-                "parameters": dict(zip(self.watch.names, report.values.tolist(), strict=True)),
-                "deviations": dict(zip(self.watch.names, report.deviations.tolist(), strict=True)),
-                "known": bool(np.isfinite(report.values[LOST_MOTION])),
-                "reasons": list(report.reasons),
-                "reversals": report.reversals,
-                "rarer": report.rarer,
-                "imitated": report.imitated,
-                "progress": report.progress,
-                "first": kept.reference[0],
-                "grown": kept.told,
-            }
-            messages.append(self._publication.lost_motion(told, (self._last + epoch) / 1e9))
+            messages.append(self._publication.lost_motion(self.told(self.watch), (self._last + epoch) / 1e9))
         return messages
+
+    @staticmethod
+    def told(watch: LostMotion) -> Map:
+        """What `lost_motion/<joint>` says."""
+        report, kept = watch.report(), watch.kept
+        return {
+            "parameters": dict(zip(watch.names, report.values.tolist(), strict=True)),
+            "deviations": dict(zip(watch.names, report.deviations.tolist(), strict=True)),
+            "known": bool(np.isfinite(report.values[LOST_MOTION])),
+            "reasons": list(report.reasons),
+            "reversals": report.reversals,
+            "rarer": report.rarer,
+            "imitated": report.imitated,
+            "progress": report.progress,
+            "first": kept.reference[0],
+            "grown": kept.told,
+        }
 
     def beside(self, estimate: Estimate, baseline: Baseline) -> Estimate:
         """The joint's estimate with what is known of its gear, as far as the baseline has it."""

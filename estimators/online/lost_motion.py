@@ -177,7 +177,7 @@ class LostMotion:
                 text = f"lost motion {_micro(lost)} ± {_micro(deviation)} µrad"
                 self._events.append(Event(now, "lost_motion_known", text))
             return
-        recent = self._judge(self.blocks.last(max(3, round(RECENT * self.blocks.blocks))))
+        recent = self._judge(self.blocks.last(max(LEAST, round(RECENT * self.blocks.blocks))))
         lost = float(recent.values[LOST_MOTION])
         if not math.isfinite(lost):
             return

@@ -11,7 +11,7 @@ from estimators.quantities import Floats
 
 LINK: Final = "link_position"
 RATIO: Final = 100.0  # of a gear of which nothing is said
-BAND: Final = 0.25  # of gravity and of what the link takes at SPEEDING: the sign of less is not believed
+BAND: Final = 0.1  # of gravity and of what the link takes at SPEEDING: the sign of less is not believed
 SPEEDING: Final = 2.0  # rad/s²
 
 
