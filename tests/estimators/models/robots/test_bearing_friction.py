@@ -39,7 +39,7 @@ def robot(of: Mechanism, gravity: list[float]) -> Robot:
     for link in links:
         placement = np.eye(4)
         placement[:3, 3] = link.origin
-        parent = names.index(link.parent) if link.parent is not None else -1
+        parent = names.index(link.parent) if link.parent else -1
         joints.append(Joint(link.name, Axis.ROTARY, parent, placement, np.array([0.0, 0.0, 1.0])))
     return Robot("tree", tuple(joints), of.parameters, np.array(gravity))
 
@@ -105,6 +105,7 @@ def test_the_model_file_gives_the_law_to_a_live_robot(oblique: Identification) -
     assert (peak < 0.5 * np.abs(plain).max(axis=0)).all(), "less than the friction that is explained"
 
 
+@pytest.mark.slow
 def test_columns_that_vertical_axes_make_alike_are_named() -> None:
     """Gravity alone presses along a vertical axis: its friction is Coulomb's."""
     found = identified([0.0, 0.0, -9.8], BearingSettings())
@@ -113,6 +114,18 @@ def test_columns_that_vertical_axes_make_alike_are_named() -> None:
     assert "coulomb" in named
 
 
+def test_stribeck_columns_are_the_others_under_a_peak() -> None:
+    law = BearingSettings(stribeck=0.1).law(Axis.ROTARY)
+    speed, loads = np.array([-0.3, 0.05, 0.2]), np.array([[1.0, 5.0, 3.0, 2.0]] * 3)
+    columns = law.columns(np.zeros(3), speed, loads, law.start)
+    sense, peak = np.sign(speed), np.exp(-((speed / 0.1) ** 2))
+    once = np.column_stack([sense, 5.0 * sense, 3.0 * sense, 2.0 * sense])
+    assert columns == pytest.approx(np.column_stack([speed, once, peak[:, None] * once]), rel=1e-12)
+    assert [one.name for one in law.parameters[5:]] == [f"{one.name}_stribeck" for one in law.parameters[1:5]]
+    assert all(one.low == 0.0 for one in law.parameters)
+
+
+@pytest.mark.slow
 def test_stribeck_columns_take_the_peak_at_low_speed() -> None:
     plain = identified(OBLIQUE, BearingSettings(coulomb=False), static=0.2)
     peaked = identified(OBLIQUE, BearingSettings(coulomb=False, stribeck=0.1), static=0.2)
