@@ -8,6 +8,7 @@ joint starts anew.
 import ast
 import hashlib
 import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,7 @@ import zmq
 
 import estimators
 from daq.config.sections import Config, Joint
+from daq.core.gear_line import kept_as
 from daq.core.pipeline import Pipeline
 from daq.processes.process import log
 from daq.state.checkpoint_file import EVERY, OLDEST, TOPIC, read
@@ -67,6 +69,7 @@ class Checkpoints:
     def __init__(self, config: Config, address: str, context: "zmq.Context[Socket]") -> None:
         """address: ipc:// where the writer hears."""
         self._keys = {name: key(joint) for name, joint in config.joints.items()}
+        self._keys |= {kept_as(name): self._keys[name] for name in config.joints}
         if config.robot.model is not None:
             self._keys[ROBOT] = hashlib.sha256(config.robot.model.read_bytes()).hexdigest()[:16]
         self._socket = open_publisher(context, address)
@@ -91,7 +94,8 @@ class Checkpoints:
         now = time.monotonic()
         if now < self._due:
             return
-        lines = [*((line.name, line.estimator.keep) for line in pipeline.lines)]
+        lines: list[tuple[str, Callable[[], Any]]] = [(line.name, line.estimator.keep) for line in pipeline.lines]
+        lines += [(kept_as(line.name), line.gear.keep) for line in pipeline.lines if line.gear is not None]
         if pipeline.robot is not None:
             lines.append((ROBOT, pipeline.robot.keep))
         self._due = now + EVERY / len(lines)

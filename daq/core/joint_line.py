@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 from daq.config.sections import Joint
 from daq.core.align import Aligner
 from daq.core.drift import EVERY, Drift
+from daq.core.gear_line import line_of
 from daq.state.baselines import JUDGED, Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
+from estimators.models.joints.lost_motion import PARAMETERS
 from estimators.online.joint import JointEstimator
+from estimators.online.two_encoders import gear_of
 from estimators.quantities import Floats, Nanoseconds
 
 Message = tuple[bytes, bytes]  # topic, msgpack map
@@ -42,6 +45,8 @@ class JointLine:
         self.name = name
         self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor)
         self.estimator = self._build()
+        self.gear = line_of(joint, self.estimator.channels, publication)
+        self._follow()
         self.aligner = Aligner(joint, self.estimator.channels)
         self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, taken off
         self.samples = 0
@@ -94,6 +99,7 @@ class JointLine:
             messages += self._events(epoch, arrival)
             if due:
                 messages += self._update(self.estimator.estimate(), int(ticks[end - 1]), arrival, epoch, now())
+                messages += self.gear.settle(epoch) if self.gear is not None else []
         self.due = arrival + self._wait(ticks)
         return messages
 
@@ -122,7 +128,13 @@ class JointLine:
             self.estimator.resume(state)
         except Exception:
             self.estimator = self._build()
+            self._follow()
             raise
+
+    def _follow(self) -> None:
+        """The gear gets what the estimator gets."""
+        if self.gear is not None:
+            self.estimator.follower = self.gear.absorb
 
     def rebase(self, baseline: Baseline) -> None:
         """What drift is measured against from the next update on."""
@@ -186,6 +198,8 @@ class JointLine:
         """Once a second, the joint against its baseline."""
         if estimate.status not in JUDGED or estimate.time // EVERY == self._looked:
             return []
+        if self.gear is not None:
+            estimate = self.gear.beside(estimate, baseline)
         friction = self.estimator.friction()
         fresh, self._looked = self._looked < 0 or friction != self._friction, estimate.time // EVERY
         self._friction = friction
@@ -222,6 +236,7 @@ class JointLine:
 def described(joint: Joint) -> Map:
     """What `meta` says of a joint."""
     model = joint.model.build()
+    gear = PARAMETERS if gear_of(joint, joint.rate) is not None else ()
     return {
         "model": joint.model.kind,
         "unit": joint.model.unit(),
@@ -235,6 +250,6 @@ def described(joint: Joint) -> Map:
                 "meaning": one.meaning,
                 "needs": one.needs,
             }
-            for one in (*model.parameters, *model.nonlinear)
+            for one in (*model.parameters, *model.nonlinear, *gear)
         },
     }

@@ -15,6 +15,7 @@ from daq.config.load import digest
 from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.core.align import Sorter
+from daq.core.gear_line import kept_as
 from daq.core.joint_line import JointLine, Message, described
 from daq.state.baselines import Baseline
 from daq.stream.curve_points import pack
@@ -90,6 +91,8 @@ class Pipeline:
         for line in self.lines:
             if line.name in states:
                 line.resume(states[line.name])
+            if line.gear is not None and kept_as(line.name) in states:
+                line.gear.resume(states[kept_as(line.name)])
         if self.robot is not None and ROBOT in states:
             self.robot.resume(states[ROBOT])
 
