@@ -19,7 +19,8 @@ lost, where e is the least of them, and everything held moves by as much; n is 8
 on this link. What is in time then is decided, up to the last such frame; those after it follow another loss, and are
 held on. Where a decided one is still late by more than U/2 (the link's jitter), the place of the loss is not sure. The
 clock's first setting is found in the same way: that of the earliest of 32 such frames, or of 8 that agree. Earlier than
-−P/2 or later than 1.5 s: the clock starts anew.
+−P/2 or later than 1.5 s: the clock starts anew; but where the counter says that the early one is the next sample, only
+queues have moved the clock ahead, and it is held back, P/2 a frame.
 
 A silence is a loss, a delay, or both, and only the end of the burst that follows it tells. As long as frames come
 faster than they were sampled, e still falls, and proves nothing: a new least e by more than P/2 is where the evidence
@@ -47,7 +48,7 @@ SETTLING_FRAMES: Final = 32
 AGREEMENT: Final = 0.1  # periods
 EVIDENCE_TIME: Final = 50e6  # ns
 RESTART_AFTER: Final = 1.5e9  # ns
-QUEUED: Final = 20e6  # ns of lateness that a queue, and no clock, explains while it falls
+QUEUED: Final = 20e6  # ns of lateness, and of its change, that a queue explains, and no clock
 LONGEST_LOSS: Final = 64  # ticks that are given as rows of NaN; more is a restart
 
 # a stream's state: integers, times in ns
@@ -80,13 +81,14 @@ LONGEST_LOSS: Final = 64  # ticks that are given as rows of NaN; more is a resta
     DRIFT,
     SLEW,
     WINDOW_LEAST,
+    WINDOW_MOST,
     GAP,
     GAP_UNIT,
     HEARD,
     AWAY,
     FALLEN,
     CLOCK_FLOATS,
-) = range(19)
+) = range(20)
 HELD_INSTANT, HELD_LATENESS, HELD_ARRIVAL, HELD_FLOATS = range(4)  # of a frame that is held as late
 
 IN_TIME, LATE, SETTLING = range(3)  # values of HELD
@@ -162,6 +164,11 @@ def place(
         floats[LEAST] = min(floats[LEAST], floats[LATENESS])
     instant = floats[INSTANT] + steps * advance
     late = arrival - instant
+    follows = modulo > 0 and counter >= 0 and integers[COUNTER] >= 0 and step == 1
+    if follows and late < -0.5 * period and integers[HELD] == IN_TIME:  # queues were taken for the device's clock
+        instant = max(arrival, floats[INSTANT] + 0.5 * advance)
+        late = max(-0.5 * period, arrival - instant)
+        floats[SLEW] = 0.0
     too_early = late < -0.5 * period and integers[HELD] != SETTLING
     held_up = integers[HELD] == SETTLING and floats[AWAY] > 0.0 and late > -floats[AWAY] - 0.5 * period
     if too_early or late > RESTART_AFTER or (step > LONGEST_LOSS + 1 and not held_up):
@@ -201,7 +208,9 @@ def place(
         own = held[integers[HOLDING]]
         own[HELD_INSTANT], own[HELD_LATENESS], own[HELD_ARRIVAL] = instant, late, arrival
         integers[HOLDING] += 1
-        if late < floats[FALLEN] - 0.5 * period and (integers[HELD] == LATE or floats[AWAY] > 0.0):
+        falls = late < floats[FALLEN] - 0.5 * period
+        again = late > floats[FALLEN] + 4.0 * period + QUEUED  # held up once more
+        if (falls or again) and (integers[HELD] == LATE or floats[AWAY] > 0.0):
             integers[EVIDENCE] = 0
             floats[FALLEN], floats[LEAST], floats[SINCE] = late, np.inf, arrival
         if _known(arrival, period, integers, floats):
@@ -252,15 +261,19 @@ def _start(
 def _gather(late: float, integers: NDArray[np.int64], floats: Floats) -> None:
     """One more frame of the window, whose lateness is decided."""
     integers[WINDOW_FRAMES] += 1
-    if QUEUED < late < floats[WINDOW_LEAST]:
-        integers[WINDOW_EVIDENCE] = 0
     floats[WINDOW_LEAST] = min(floats[WINDOW_LEAST], late)
+    floats[WINDOW_MOST] = max(floats[WINDOW_MOST], late)
 
 
 @inline
 def _learn(period: float, integers: NDArray[np.int64], floats: Floats) -> None:
     """Follow the window's least lateness; a window has eight frames that were not queued behind others."""
     if integers[WINDOW_FRAMES] >= WINDOW and integers[WINDOW_EVIDENCE] >= EVIDENCE_FRAMES:
+        queued = floats[WINDOW_LEAST] > QUEUED and floats[WINDOW_MOST] - floats[WINDOW_LEAST] > QUEUED
+        if queued:
+            floats[SLEW] = 0.0
+            _open_window(integers, floats)
+            return
         floats[SLEW] = PROPORTIONAL * floats[WINDOW_LEAST] / WINDOW
         drift = floats[DRIFT] + INTEGRAL * floats[WINDOW_LEAST] / (WINDOW * period)
         floats[DRIFT] = min(max(drift, -FASTEST_DRIFT), FASTEST_DRIFT)
@@ -270,7 +283,7 @@ def _learn(period: float, integers: NDArray[np.int64], floats: Floats) -> None:
 @inline
 def _open_window(integers: NDArray[np.int64], floats: Floats) -> None:
     integers[WINDOW_FRAMES] = integers[WINDOW_EVIDENCE] = 0
-    floats[WINDOW_LEAST] = np.inf
+    floats[WINDOW_LEAST], floats[WINDOW_MOST] = np.inf, -np.inf
 
 
 @inline

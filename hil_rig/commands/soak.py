@@ -35,7 +35,7 @@ LOOK_EVERY: Final = 10.0  # s
 STAND_EVERY: Final = 120.0  # s between two standstills of the wire …
 STAND: Final = 3.0  # … this long, s
 SETTLED: Final = 60.0  # s after which memory and descriptors should grow no more
-GONE: Final = ("lost", "out_of_order", "duplicate", "rejected")  # of a sample that is in no row
+NOT_USED: Final = ("out_of_order", "duplicate", "rejected")  # a sample that came, and is in no row
 GROWTH: Final = 60e6  # bytes, of all processes together; the page's history is 120 s long
 
 
@@ -154,8 +154,11 @@ def _through(bench: Bench, watcher: Watcher, seconds: float) -> dict[str, Any]:
         "phases": {name: joint.get("phase") for name, joint in state["joints"].items()},
         "lost": {name: joint.get("lost") for name, joint in state["joints"].items()},
         "not_sent": int(rig["refused"] + rig["faults"]["drop"]),  # frames; one a sample
-        "counted": sum(joint["lost"][cause] for joint in state["joints"].values() for cause in GONE),
-        "rig_behind": rig["latest"],
+        "counted": sum(joint["lost"]["lost"] for joint in state["joints"].values()),
+        "not_used": sum(joint["lost"][cause] for joint in state["joints"].values() for cause in NOT_USED),
+        "clock_restarts": max(joint["lost"]["restart"] for joint in state["joints"].values()),
+        "rig": {name: rig[name] for name in ("samples", "sent", "refused", "unheard", "late", "latest")},
+        "load": os.getloadavg()[2],
         "processes": state["processes"],
         "recorder": state["recorder"],
     }
@@ -196,6 +199,10 @@ def _words(told: dict[str, Any], good: bool) -> str:
         "standstills of the wire, 3 s each": told["standstills"],
         "samples not sent (dropped, or no room on the wire)": told["not_sent"],
         "counted as lost by the service": told["counted"],
+        "samples that came and were not used": told["not_used"],
+        "clocks set anew, most of any joint": told["clock_restarts"],
+        "samples that the rig sent late; its longest lag": f"{told['rig']['late']}, {told['rig']['latest']:.1f} s",
+        "load of the machine, 15 min": round(told["load"], 1),
         "updates missing, values that are none, core restarts": f"{told['sequence_gaps']}, {told['non_finite']}, "
         f"{told['core_restarts']}",
         "blocks the recorder lost": told["recorder"]["lost"],
