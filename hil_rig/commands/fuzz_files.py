@@ -1,6 +1,7 @@
 """Files of every kind that the service reads, damaged: recordings, logs of buses, DBC, robots, state."""
 
 import json
+import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,14 +23,8 @@ from daq.replay.repeat import Repetition
 from daq.replay.replay import Played, play
 from daq.replay.sources import Counts, readings_of
 from daq.state import baselines, checkpoint_file
-from daq.state.toml_text import toml_text
 from daq.stream.transcript import Batch, Block
 from drivers.reading import READING
-from estimators.models.robots.description import Joint, Robot
-from estimators.models.robots.identified import IdentifiedRobot
-from estimators.models.robots.inertia import standard
-from estimators.models.robots.whole_robot import WholeRobot
-from estimators.quantities import Axis
 
 DEEP: Final = 0.1  # of the files go through the pipeline, too; the others are read to their end
 ROBOT: Final = """[robot]
@@ -66,6 +61,71 @@ mass = 4.0
 inertia = [0.1, 0.1, 0.1, 0.0, 0.0, 0.0]
 lower = -2.0
 upper = 2.0
+"""
+MODEL: Final = """format = "jointwatch whole robot"
+version = 1
+
+[robot]
+name = "arm"
+gravity = [0.0, 0.0, -9.81]
+guessed = false
+couplings = []
+
+[learnt_from]
+rows = 1
+
+[joints.elbow]
+axis = "rotary"
+parent = -1
+placement = [
+  [1.0, 0.0, 0.0, 0.0],
+  [0.0, 1.0, 0.0, 0.0],
+  [0.0, 0.0, 1.0, 0.0],
+  [0.0, 0.0, 0.0, 1.0],
+]
+direction = [0.0, 1.0, 0.0]
+rotor = 0.0
+described = [3.0, 0.6, 0.0, 0.3, 0.05, 0.0, 0.18, -0.06, 0.0, 0.15]
+likeliest = [3.0, 0.6, 0.0, 0.3, 0.05, 0.0, 0.18, -0.06, 0.0, 0.15]
+physical = [3.0, 0.6, 0.0, 0.3, 0.05, 0.0, 0.18, -0.06, 0.0, 0.15]
+loading = [3.0, 0.6, 0.0, 0.3, 0.05, 0.0, 0.18, -0.06, 0.0, 0.15]
+variance = 1.0
+correlation = 1.0
+speed_seen = 3.0
+position_seen = [-1.0, 1.0]
+
+[joints.elbow.limits]
+
+[joints.elbow.friction]
+kind = "viscous_coulomb"
+viscous = true
+coulomb = true
+transition = 0.001
+
+[frames]
+
+[theta]
+names = ["b1", "b2", "b3", "viscous.elbow", "coulomb.elbow", "offset.elbow"]
+meanings = ["Iyy.elbow", "mx.elbow", "mz.elbow", "viscous.elbow", "coulomb.elbow", "offset.elbow"]
+values = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+deviations = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+covariance = [
+  [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+  [0.0, 1.0, 0.0, 0.0, 0.0, 0.0],
+  [0.0, 0.0, 1.0, 0.0, 0.0, 0.0],
+  [0.0, 0.0, 0.0, 1.0, 0.0, 0.0],
+  [0.0, 0.0, 0.0, 0.0, 1.0, 0.0],
+  [0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
+]
+prior = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+prior_covariance = [
+  [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+  [0.0, 1.0, 0.0, 0.0, 0.0, 0.0],
+  [0.0, 0.0, 1.0, 0.0, 0.0, 0.0],
+  [0.0, 0.0, 0.0, 1.0, 0.0, 0.0],
+  [0.0, 0.0, 0.0, 0.0, 1.0, 0.0],
+  [0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
+]
 """
 DBC: Final = """VERSION ""
 BU_: A
@@ -121,6 +181,7 @@ class Files:
         file.unlink(missing_ok=True)
         file.write_bytes(data)
         file.chmod(0o600)
+        os.utime(file, (1e9, 1e9))  # nobody is writing it: no reader waits for its end
         if suffix == ".mcap":
             return self._recording(file, deep)
         if suffix == ".dbc":
@@ -132,7 +193,7 @@ class Files:
         elif suffix == ".model":
             self._robot(file, deep)
         elif suffix in (".urdf", ".toml"):
-            WholeRobot(load_robot(file)[0])
+            load_robot(file)[0].tree()
         else:
             self._log(file, deep)
         return "read"
@@ -181,23 +242,12 @@ class Files:
         yield ".dbc", DBC.encode()
         (self._folder / "dbc.toml").write_text(_toml("x.dbc", ""))
         (self._folder / "robot.toml").write_text(_toml("arm.dbc", "").replace('[robot]\nname = "arm"\n', ROBOT))
-        yield ".model", toml_text(_arm().document()).encode()
+        yield ".model", MODEL.encode()
         yield ".urdf", URDF.encode()
         yield ".toml", DH.encode()
         yield ".checkpoint", msgpack.packb({"elbow": ["key", 1.0, {"x": [1.0, 2.0]}]})
         one = {"since": 1.0, "model": "rigid", "values": {"inertia": 1.0}, "deviations": {"inertia": 0.1}}
         yield ".json", json.dumps({"version": 1, "joints": {"elbow": [one]}}).encode()
-
-
-def _arm() -> IdentifiedRobot:
-    """A robot of one joint, as identify would write it."""
-    body = standard(3.0, np.array([0.2, 0.0, 0.1]), np.diag([0.02, 0.03, 0.03]))
-    robot = Robot("arm", (Joint("elbow", Axis.ROTARY, -1, np.eye(4), np.array([0.0, 1.0, 0.0])),), body.reshape(1, -1))
-    model, row, one = WholeRobot(robot), body.reshape(1, -1), np.ones(1)
-    theta, square = np.ones(model.size), np.eye(model.size)
-    return IdentifiedRobot(
-        robot, model.laws, theta, square, theta, square, one, one, 3 * one, -one, one, row, row, row, {"rows": 1}
-    )
 
 
 def _toml(dbc: str, more: str) -> str:

@@ -9,9 +9,7 @@ P = 1e-3
 AT = 3000  # samples before the stall
 
 
-def drained(
-    stall: int, kept: int, pace: float, chunk: int, jitter: float = 2e-4
-) -> tuple[np.ndarray, np.ndarray, int]:
+def drained(stall: int, kept: int, pace: float, chunk: int, jitter: float = 2e-4) -> tuple[np.ndarray, np.ndarray, int]:
     """Sample numbers, arrivals (s), and how many are missing: of a stall that long (samples) the first `kept` wait.
 
     The reader takes chunks, at `pace` times real time while there is a queue.
@@ -30,7 +28,9 @@ def drained(
 def counted(numbers: np.ndarray, arrival: np.ndarray, modulo: int) -> tuple[dict[str, int], np.ndarray]:
     columns = 2 if modulo else 1
     times = np.repeat((arrival * 1e9).astype(np.int64) + 10**9, columns)
-    values = np.column_stack([np.ones(len(numbers)), numbers % modulo])[:, :columns] if modulo else np.ones(len(numbers))
+    values = (
+        np.column_stack([np.ones(len(numbers)), numbers % modulo])[:, :columns] if modulo else np.ones(len(numbers))
+    )
     resampler = Resampler(P, 1, counter_modulo=modulo)
     ticks, _ = resampler.absorb(times, values.ravel(), np.tile(np.arange(columns, dtype=np.int32), len(numbers)))
     return resampler.counters(), ticks
