@@ -55,3 +55,27 @@ def test_ticks_keep_the_device_s_pace_through_a_queue() -> None:
     _, ticks = counted(numbers, arrival, 65536)
     assert len(ticks) == len(numbers)
     assert np.abs(np.diff(ticks) / 1e6 - 1.0).max() < 0.02
+
+
+def starved(seed: int, seconds: int = 30) -> np.ndarray:
+    """Arrivals (s) from a machine that is held up every fifth of a second and then sends what waits in chunks."""
+    dice = np.random.default_rng(seed)
+    arrival = np.arange(seconds * 1000) * P
+    begin = 0.0
+    while begin < seconds - 2:
+        begin += dice.exponential(0.2)
+        end = begin + dice.exponential(0.15)
+        late = np.flatnonzero((arrival >= begin) & (arrival < end))
+        arrival[late] = end + np.arange(len(late)) // 26 * 0.002
+        begin = end
+    return np.maximum.accumulate(arrival)
+
+
+@pytest.mark.parametrize("modulo", [0, 65536], ids=["no counter", "counter of 16 bits"])
+@pytest.mark.parametrize("seed", [0, 3, 4])
+def test_a_starved_machine_loses_nothing_and_moves_no_clock(seed: int, modulo: int) -> None:
+    arrival = starved(seed)
+    totals, ticks = counted(np.arange(len(arrival)), arrival, modulo)
+    assert not any(totals.values()), totals
+    assert len(ticks) == len(arrival)
+    assert np.abs(ticks / 1e9 - 1.0 - np.arange(len(ticks)) * P).max() < 5e-3
