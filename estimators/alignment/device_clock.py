@@ -143,7 +143,7 @@ def place(
             totals[DUPLICATES] += 1
             return DUPLICATE
         steps = gap / unit
-        step = max(1, int(np.round(steps))) if steps < LONGEST_LOSS + 2 else LONGEST_LOSS + 2
+        step = max(1, int(np.rint(steps))) if steps < LONGEST_LOSS + 2 else LONGEST_LOSS + 2
         backwards = 0 < modulo - gap <= modulo // 8
         ahead = unit > 1.0 and integers[HELD] != SETTLING and arrival < floats[INSTANT] + steps * advance - 0.5 * period
         if backwards or ahead:
@@ -179,11 +179,11 @@ def place(
         believed = late > -0.5 * steps * advance  # a counter that is ahead of all time is damaged
         _start(arrival, counter, period, integers, floats, totals)
         if not too_early and (believed or not counted):
-            totals[LOST] += max(0, int(np.round(steps)) - 1)
+            totals[LOST] += max(0, int(np.rint(steps)) - 1)
             floats[GAP] = floats[AWAY] = max(0.0, late - floats[SHIFT])
             floats[GAP_UNIT] = ticks
         return PLACED
-    totals[LOST] += max(0, int(np.round(steps)) - 1)
+    totals[LOST] += max(0, int(np.rint(steps)) - 1)
     if counter >= 0:
         integers[COUNTER] = counter
     elif modulo > 0 and integers[COUNTER] >= 0:  # one without its counter
@@ -316,7 +316,7 @@ def _undelayed(floats: Floats) -> float:
 def _count_gap(period: float, floats: Floats, totals: NDArray[np.int64]) -> None:
     """What a silence cost, once the first frame after it has its place."""
     if floats[GAP] > 0.0:
-        units = int(np.round((floats[GAP] + floats[SHIFT]) / (floats[GAP_UNIT] * period)))
+        units = int(np.rint((floats[GAP] + floats[SHIFT]) / (floats[GAP_UNIT] * period)))
         totals[LOST] += max(0, units * int(floats[GAP_UNIT]))
     floats[GAP] = 0.0
 
