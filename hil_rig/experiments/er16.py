@@ -19,15 +19,13 @@ from hil_rig.plants.base import Floats
 from hil_rig.plants.robots.er16 import (
     JOINTS,
     LIMITS,
-    POSITION,
     ROWS,
-    SPEED,
-    TORQUE,
     TORQUE_CONSTANT,
     Er16,
     Er16Settings,
 )
 from hil_rig.plants.robots.fourier import Fourier
+from hil_rig.plants.robots.rigid_arm import POSITION, SPEED, TORQUE
 
 PERIOD: Final = 20.0  # s
 RATE: Final = 100.0  # Hz, of the runs that are handed over

@@ -12,6 +12,7 @@ from hil_rig.plants.mechanisms.tree5 import Tree5Settings
 from hil_rig.plants.recording import RecordingSettings
 from hil_rig.plants.robots.double_encoder_robot import DoubleEncoderRobotSettings
 from hil_rig.plants.robots.er16 import Er16Settings
+from hil_rig.plants.robots.lwr4 import Lwr4Settings
 
 
 class Rig(NamedTuple):
@@ -34,5 +35,6 @@ RIGS: Final = {
         DoubleEncoderRobotSettings, 6, "an arm with harmonic drives and two encoders an axis, on two buses"
     ),
     "er16": Rig(Er16Settings, 3, "the first three axes of an ER-16 with the published parameters"),
+    "lwr4": Rig(Lwr4Settings, 7, "seven light axes that pull on each other, torque measured behind every gear"),
     "recording": Rig(RecordingSettings, 1, "a file of measurements, by default the EMPS drive"),
 }
