@@ -79,8 +79,8 @@ def _perform(
     options: argparse.Namespace, robot: Robot, wires: Sequence[Wire], faults: Faults, stop: Callable[[], bool]
 ) -> None:
     if options.config is not None:
-        where = (options.endpoint, options.page, options.model, options.record)
-        _write("--config", options.config, toml(options.name, options.wire, wires, robot, *where))
+        more = (options.endpoint, options.page, options.model, options.record)
+        _write("--config", options.config, toml(options.name, options.wire, wires, robot, *more))
     player = Player(robot, wires, faults, options.speed)
     _say(_hello(options, robot, wires))
     where = " and ".join(wire.device for wire in wires)
@@ -189,7 +189,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--wire", choices=WIRES, default="slcan")
     parser.add_argument("--link", type=Path, metavar="PATH", help="a lasting name for the terminal")
     parser.add_argument("--config", type=Path, metavar="PATH", help="write a configuration that listens to this rig")
-    parser.add_argument("--urdf", type=Path, metavar="PATH", help="write what the robot's maker says of it: about right")
+    parser.add_argument("--urdf", type=Path, metavar="PATH", help="write what its maker says of it: about right")
     parser.add_argument("--model", type=Path, metavar="MODEL", help="of the whole robot, for --config")
     parser.add_argument("--record", type=Path, metavar="FOLDER", help="of recordings, for --config")
     parser.add_argument("--endpoint", default="tcp://127.0.0.1:5556", help="of the updates, for --config")

@@ -40,7 +40,8 @@ class Pipeline:
         self.robot: RobotLine | None = None
         if config.robot.model is not None:
             publication = Publication(config.robot.name, ROBOT, boot, "")
-            self.robot = RobotLine(load_model(config.robot.model), config.joints, publication, interval)
+            learnt = load_model(config.robot.model)
+            self.robot = RobotLine(learnt, config.joints, publication, interval, config.robot.drift)
             for line in self.lines:
                 line.follower = self.robot.note
         self._introduction = Introduction(config.robot.name, boot, digest(config), introduced)
@@ -69,6 +70,8 @@ class Pipeline:
         for line in self.lines:
             if line.name in baselines:
                 line.rebase(Baseline.model_validate(baselines[line.name]))
+        if self.robot is not None and ROBOT in baselines:
+            self.robot.rebase(Baseline.model_validate(baselines[ROBOT]))
 
     def resume(self, states: Mapping[str, Any]) -> None:
         """Joints go on from what they kept; one that cannot starts anew, and raises NotTheSameError."""

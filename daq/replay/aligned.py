@@ -1,4 +1,4 @@
-"""The samples of our own recording as the service had them: every joint's channels on its device's clock, not on arrival.
+"""The samples of our own recording as the service had them: on their devices' clocks, not on arrival.
 
 A recording holds readings as they arrived: in bursts, late, out of order. For whatever is differentiated that is too
 coarse by far; the instants are those that alignment recovers.

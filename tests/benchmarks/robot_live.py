@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from daq.subscriber import Subscriber
 from hil_rig.live import Live
@@ -153,11 +153,12 @@ def carried(
     later = [one for one in masses if 5.0 <= one[0] - taken < CARRY]
     worst = max((abs(mass - CARRIED) for _, mass, _ in later), default=float("inf"))
     at_five = f"{later[0][1]:.2f} ± {later[0][2]:.2f} kg, {worst:.2f} off at most" if later else "none"
+    soon = bool(told) and told[0] <= 2.0
     return [
-        Row(f"payload of {CARRIED:g} kg", "told in <= 2 s", f"{told[0]:.2f} s" if told else "not", bool(told) and told[0] <= 2.0),
+        Row(f"payload of {CARRIED:g} kg", "told in <= 2 s", f"{told[0]:.2f} s" if told else "not told", soon),
         Row("  its mass, from 5 s on", "within 0.2 kg", at_five, worst <= 0.2),
         Row("  put down", "-", f"told after {gone[0]:.2f} s" if gone else "not told", bool(gone)),
-    ]  # fmt: skip
+    ]
 
 
 def rubbed(events: Sequence[tuple[float, str, str]], jumps: float) -> Row:

@@ -1,4 +1,4 @@
-"""What a maker's data sheet says of an arm, as a URDF: near the truth, as such files are, and never the truth itself."""
+"""What a maker's data sheet says of an arm, as a URDF: near the truth, as such files are, and never the truth."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -35,14 +35,14 @@ class DataSheet(NamedTuple):
         ca, sa, co, so = np.cos(alpha), np.sin(alpha), np.cos(offset), np.sin(offset)
         roll, pitch, yaw = np.arctan2(sa * co, ca), -np.arcsin(sa * so), np.arctan2(ca * so, co)
         j = node - 1
-        upper, velocity = self.limits.position[j], self.limits.velocity[j]
+        upper, velocity, effort = self.limits.position[j], self.limits.velocity[j], self.effort[j]
         return [
             f'  <joint name="joint{node}" type="revolute">',
             f'    <parent link="{f"link{j}" if j else "base"}"/>',
             f'    <child link="link{node}"/>',
             f'    <origin xyz="{a:.6g} {-sa * d:.6g} {ca * d:.6g}" rpy="{roll:.9g} {pitch:.9g} {yaw:.9g}"/>',
             '    <axis xyz="0 0 1"/>',
-            f'    <limit lower="{-upper:.6g}" upper="{upper:.6g}" velocity="{velocity:.6g}" effort="{self.effort[j]:g}"/>',
+            f'    <limit lower="{-upper:.6g}" upper="{upper:.6g}" velocity="{velocity:.6g}" effort="{effort:g}"/>',
             "  </joint>",
         ]
 
