@@ -66,8 +66,8 @@ TABLE: Final = (
     Metric("robot_residual_threshold", Gauge, ("joint",), "", "Beyond which it is told, N·m or N."),
     Metric("robot_contact", Gauge, ("joint",), "", "1 while the joint's residual is beyond its threshold."),
     Metric("robot_payload_carried", Gauge, (), "", "1 while a body is carried that the whole robot's model lacks."),
-    Metric("robot_payload_kilograms", Gauge, (), "", "Its mass, as far as it is known."),
-    Metric("robot_payload_deviation_kilograms", Gauge, (), "", "Standard deviation of that mass."),
+    Metric("robot_payload_mass", Gauge, (), "", "Its mass as far as it is known, kg."),
+    Metric("robot_payload_mass_deviation", Gauge, (), "", "Standard deviation of that mass, kg."),
     Metric("robot_blocks_total", Counter, (), "", "Seconds of motion that have taught the whole robot's model."),
     Metric("core_restarts_total", Counter, (), "", "Restarts of the core that the outlet saw."),
     Metric("process_up", Gauge, ("process",), "", "1 while the process runs and gives signs of life."),
@@ -219,8 +219,8 @@ class Metrics:
             self._get("robot_contact", joint).set(told["contact"])
         payload = update["payload"]
         self._get("robot_payload_carried").set(payload["carried"])
-        self._get("robot_payload_kilograms").set(payload["mass"])
-        self._get("robot_payload_deviation_kilograms").set(payload["mass_deviation"])
+        self._get("robot_payload_mass").set(payload["mass"])
+        self._get("robot_payload_mass_deviation").set(payload["mass_deviation"])
 
     def _friction(self, update: Mapping[str, Any]) -> None:
         self._total(update["learnt"], update["boot"], "robot_blocks_total")

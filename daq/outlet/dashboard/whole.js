@@ -110,19 +110,23 @@ class Residual {
 // Friction at two speeds, the numbers by which joints are compared over months.
 class FrictionTable {
   constructor() {
+    this.head = element("tr");
     this.body = element("tbody");
-    this.node = element("div", { class: "scroll" }, element("table", { "aria-label": "Friction of every joint at two speeds" },
-      element("thead", {}, element("tr", {}, ...["joint", "drift", "slow", "", "drift", "fast", ""].map((text) => element("th", { scope: "col" }, text)))), this.body));
+    this.node = element("div", { class: "scroll" }, element("table", { "aria-label": "Friction of every joint at two speeds" }, element("thead", {}, this.head), this.body));
   }
 
   words({ friction = {}, joints = {}, drift = {} }) {
-    const rows = Object.entries(friction).map(([name, { speeds, torques, deviations }]) => {
-      const unit = joints[name]?.unit ?? "", rate = unit === "N" ? "m/s" : "rad/s";
-      return [name, ...speeds.flatMap((speed, i) => [changed(drift, `${name}.${["slow", "fast"][i]}`), `${format.significant(torques[i], 3)} ± ${format.significant(deviations[i], 1)} ${unit}`, `at ${format.significant(speed, 2)} ${rate}`])];
-    });
-    const key = JSON.stringify(rows);
+    const units = [...new Set(Object.values(joints).map(({ unit }) => unit))];
+    const efforts = units.join(" or "), rates = units.map((unit) => (unit === "N" ? "m/s" : "rad/s")).join(" or ");
+    const titles = ["joint", ...["slow", "fast"].flatMap((word) => [`${word}, ${rates}`, efforts, ...(drift.since ? ["drift"] : [])])];
+    const rows = Object.entries(friction).map(([name, { speeds, torques, deviations }]) => [name, ...speeds.flatMap((speed, i) => [
+      format.significant(speed, 2), `${format.significant(torques[i], 3)} ± ${format.significant(deviations[i], 1)}`,
+      ...(drift.since ? [changed(drift, `${name}.${["slow", "fast"][i]}`)] : []),
+    ])]);
+    const key = JSON.stringify([titles, rows]);
     if (key === this.key) return;
     this.key = key;
+    this.head.replaceChildren(...titles.map((text) => element("th", { scope: "col" }, text)));
     this.body.replaceChildren(...rows.map(([name, ...cells]) => element("tr", {}, element("th", { scope: "row" }, name), ...cells.map((text) => element("td", {}, text)))));
   }
 }
@@ -172,8 +176,9 @@ export class WholeView {
     this.progress.firstChild.style.width = `${state.progress ?? 0}%`;
     write(this.progressText, starting ? `${(state.progress ?? 0).toFixed(0)} %` : "");
     const { carried, mass, mass_deviation: sigma, centre } = state.payload;
-    write(figures.mass.value, carried ? `${format.significant(mass, 3)} ± ${format.significant(sigma, 1)} kg` : "none");
-    write(figures.centre.value, carried && centre.every(Number.isFinite) ? `${centre.map((value) => (1000 * value).toFixed(0).replace("-", "−")).join(", ")} mm` : "–");
+    write(figures.mass.value, carried ? `${format.significant(mass, 3)} kg` : "none");
+    write(figures.mass.more, carried ? `± ${format.significant(sigma, 1)} kg` : "");
+    write(figures.centre.value, carried && centre.every(Number.isFinite) ? `${centre.map((value) => Math.round(1000 * value) || 0).join(", ").replaceAll("-", "−")} mm` : "–");
     const order = ranked(state), [name, told] = order[0] ?? [];
     write(figures.nearest.value, name ? name : "–");
     write(figures.nearest.more, name && size(told) !== null ? format.percent(size(told)) : "");
