@@ -64,7 +64,8 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
     found = identify(arm(), pieces(t, q, tau), [], ()).found
     peaks, deviations = live_residuals(found, [(t, q, tau)])
     save(replace(found, peaks=peaks, deviations=deviations), folder / "arm.model.toml")
-    text = '[robot]\nname = "arm"\nmodel = "arm.model.toml"\n[drivers.can0]\nkind = "can"\nchannel = "can0"\ninterface = "socketcan"\n'
+    text = '[robot]\nname = "arm"\nmodel = "arm.model.toml"\n[drivers.can0]\nkind = "can"\nchannel = "can0"\n'
+    text += 'interface = "socketcan"\n'
     for node, _ in enumerate(NAMES, 1):
         text += f'[[drivers.can0.frames]]\nname = "S{node}"\nid = {node}\n'
         text += 'signals.q = { start = 0, bits = 32, type = "float", unit = "rad" }\n'
@@ -87,7 +88,7 @@ def readings(seconds: float, seed: int = 2, begin: float = 0.0, friction: float 
     return table.reshape(-1)
 
 
-def play(pipeline: Pipeline, table: np.ndarray, size: int = 40) -> list[Message]:
+def play(pipeline: Pipeline, table: np.ndarray, size: int = 20) -> list[Message]:
     parts = np.split(table, range(size, len(table), size))
     return [message for part in parts for message in pipeline.absorb(part, 0, lambda: 0)]
 
@@ -137,8 +138,8 @@ def test_a_new_core_goes_on_where_the_old_one_was(played: tuple[Pipeline, list[M
     told = play(pipeline, readings(3.0, begin=40.0))
     assert {one["phase"] for one in of(told, b"robot")[60:]} == {"normal"}
     first = of(told, b"robot/parameters")[0]
-    assert first["parameters"] == of(played[1], b"robot/parameters")[-1]["parameters"]
-    assert first["learnt"] == of(played[1], b"robot/parameters")[-1]["learnt"]
+    assert list(first["parameters"].values()) == kept["theta"]
+    assert first["learnt"] == kept["learnt"] > 5
 
 
 def test_friction_is_compared_with_the_baseline_of_the_robot(
