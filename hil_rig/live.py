@@ -98,6 +98,12 @@ class Live:
         assert self._rig is not None
         self._rig.send_signal(signal.SIGSTOP if held else signal.SIGCONT)
 
+    def stop_rig(self) -> None:
+        """End the rig's play in order; `farewell` is what it said then."""
+        assert self._rig is not None
+        _stop(self._rig)
+        self._hear_farewell()
+
     def _start_rig(self) -> None:
         self._rig = subprocess.Popen(
             [sys.executable, "-m", "hil_rig", *self._rig_arguments, "--config", str(self.config)]
