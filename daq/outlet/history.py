@@ -106,7 +106,8 @@ class History:
             self._estimate(self._joint(name), update, now)
         elif family == "residual":
             joint = self._joint(name)
-            joint.label = joint.label._replace(unit=update["unit"])
+            if joint.label.unit != update["unit"]:
+                joint.label = joint.label._replace(unit=update["unit"])
             joint.residuals.append((update["timestamp"], update["measured"], update["predicted"]))
         elif family == "drift" and name == ROBOT:
             self._whole.drift = {key: update[key] for key in ("since", "drifted", "percent", "z")}
@@ -133,6 +134,14 @@ class History:
         """What came since the last tick."""
         events, self._fresh_events = self._fresh_events, []
         return self._message(now, events, whole=False)
+
+    def skip(self) -> None:
+        """In place of a tick while nobody looks: a page begins with a snapshot, which has it all."""
+        self._fresh_events = []
+        self._whole.skip()
+        for joint in self._joints.values():
+            for trace in (joint.estimates, joint.residuals, joint.points, joint.alarms):
+                trace.skip()
 
     def stale(self, now: float) -> str:
         """Why nothing that is known of the joints speaks of now: the core is away; empty when it is there."""
@@ -214,8 +223,9 @@ class History:
         if names != joint.names:
             joint.names, joint.estimates = names, Trace(3 + 2 * len(names), ESTIMATES)
             self.layout += 1
-        head = (update["timestamp"], update["error"], update["forgetting"])
-        joint.estimates.append((*head, *update["parameters"].values(), *update["deviations"].values()))
+        if joint.estimates.wants(update["timestamp"]):
+            head = (update["timestamp"], update["error"], update["forgetting"])
+            joint.estimates.append((*head, *update["parameters"].values(), *update["deviations"].values()))
         joint.state = {
             key: update[key]
             for key in ("timestamp", "phase", "health", "progress", "error", "forgetting", "latency", "boot", *SPECTRUM)

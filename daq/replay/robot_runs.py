@@ -11,7 +11,7 @@ import numpy as np
 
 from daq.recording.columns import Channels, Column, Columns, read
 from daq.recording.reader import SUFFIX, RecordingError
-from daq.recording.ros_bag import is_bag, read_bag
+from daq.recording.ros_bag import is_bag
 from daq.replay.aligned import aligned
 from drivers.base import nearest
 from estimators.alignment.channel_delay import Series
@@ -76,30 +76,9 @@ def read_runs(robot: Robot, files: Sequence[Path], columns: Columns | None) -> R
 
 
 def _channels(file: Path, columns: Columns | None) -> Channels:
-    if not is_bag(file):
-        ours = file.suffix.lower() == SUFFIX and columns is None
-        return aligned(file) if ours else read(file, columns)
-    bag = read_bag(file)
-    if columns is None:
-        return {
-            name: {field: Series(time, one) for field, one in fields.items()} for name, (time, fields) in bag.items()
-        }
-    found: Channels = {}
-    problems = []
-    for joint, roles in columns.joints.items():
-        found[joint] = {}
-        for role, column in roles.items():
-            name, _, field = column.column.rpartition(".")
-            if name not in bag or field not in bag[name][1]:
-                known = [f"{one}.{key}" for one, (_, fields) in bag.items() for key in fields]
-                problems.append(f'{file}: found no column "{column.column}", {nearest(column.column, known)}')
-                continue
-            unit = column.conversion("")
-            values = column.scale * (unit.factor * bag[name][1][field] + unit.offset) + column.offset
-            found[joint][role] = Series(bag[name][0], values)
-    if problems:
-        raise RecordingError("\n".join(problems))
-    return found
+    """Of our own recordings the instants are those that alignment recovers."""
+    ours = file.suffix.lower() == SUFFIX and columns is None and not is_bag(file)
+    return aligned(file) if ours else read(file, columns)
 
 
 def _standing(robot: Robot, lacking: list[str]) -> list[str]:

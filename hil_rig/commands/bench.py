@@ -1,4 +1,4 @@
-"""`jointwatch bench [NAME …] [-- OPTION …]`: run the benchmarks of a source checkout, one after the other."""
+"""`jointwatch bench [NAME …]`: run the benchmarks of a source checkout, one after the other."""
 
 import argparse
 import os
@@ -16,9 +16,6 @@ CPUINFO: Final = Path("/proc/cpuinfo")
 
 def main() -> int:
     """Exit 0 when every benchmark ran."""
-    words, own = sys.argv[1:], []
-    if "--" in words:  # what is behind it is the benchmarks' affair
-        words, own = words[: words.index("--")], words[words.index("--") + 1 :]
     names = sorted(path.stem for path in FOLDER.glob("*.py"))
     if not names:
         print(f"jointwatch bench: needs a source checkout; {FOLDER} is not there", file=sys.stderr)
@@ -27,7 +24,9 @@ def main() -> int:
     parser.add_argument("name", nargs="*", choices=[*names, []], help="all of them when none is named")
     parser.add_argument("--json", action="store_true", help="one JSON object per benchmark")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put what they print into their sections of a page")
-    options = parser.parse_args(words)
+    options, own = parser.parse_known_args()  # what a benchmark has of its own goes to it
+    if own and len(options.name) != 1:
+        parser.error(f"unrecognized arguments: {' '.join(own)} (of a single benchmark's own: name that one)")
     if options.json and options.write:
         parser.error("--write takes what is printed for people: leave --json out")
     code = 0

@@ -41,6 +41,7 @@ class FrictionLaw:
     start: Floats  # (nonlinear,) the η to begin with
     constants: Floats  # known numbers that the kernel wants
     kernel: Callable[[Floats, int, int, Floats, Floats, Floats], None]
+    stops: tuple[float, ...] = ()  # rad (m) at which each of its springs slips; `load` is then the first one's channel
 
     def fill(self, signals: Floats, position: int, load: int, eta: Floats, columns: Floats) -> None:
         """Write columns (rows, parameters) from signals (rows, channels, SIGNALS) and η (nonlinear,)."""
@@ -54,13 +55,26 @@ class FrictionLaw:
 
     def columns(self, position: Floats, velocity: Floats, load: Floats, eta: Floats) -> Floats:
         """The columns for a known motion, without any filter: arrays (rows,) in SI → (rows, parameters)."""
-        signals = np.zeros((len(velocity), 2, SIGNALS))
+        signals = np.zeros((len(velocity), 1 + max(1, len(self.stops)), SIGNALS))
         signals[:, 0, VALUE] = signals[:, 0, SMOOTH] = position
         signals[:, 0, RATE] = signals[:, 0, SMOOTH_RATE] = velocity
         signals[:, 1, VALUE] = signals[:, 1, SMOOTH] = load
+        for i, reach in enumerate(self.stops):
+            signals[:, 1 + i, VALUE] = _stop(position, velocity, reach)
         columns = np.empty((len(velocity), len(self.parameters)))
         self.fill(signals, 0, 1, np.asarray(eta, np.float64), columns)
         return columns
+
+
+def _stop(position: Floats, velocity: Floats, reach: float) -> Floats:
+    """A spring that slips at `reach` along a path (rows,); where there is none, one that has slipped long since."""
+    if np.ptp(position) == 0.0:
+        return np.sign(velocity)
+    deflection, found = 0.0, np.empty(len(position))
+    for row, moved in enumerate(np.diff(position, prepend=position[0])):
+        deflection = min(max(deflection + moved / reach, -1.0), 1.0)
+        found[row] = deflection
+    return found
 
 
 class FrictionSettings(BaseSettings):
