@@ -154,6 +154,7 @@ class History:
     def skip(self) -> None:
         """In place of a tick while nobody looks: a page begins with a snapshot, which has it all."""
         self._fresh_events = []
+        self._whole.skip()
         for joint in self._joints.values():
             for trace in (joint.estimates, joint.residuals, joint.points, joint.alarms):
                 trace.skip()

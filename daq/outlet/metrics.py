@@ -204,7 +204,9 @@ class Metrics:
         missing = self._continuity.follow(topic, update)
         if missing:
             self._get("updates_missed_total", update.get("joint", ROBOT)).inc(missing)
-        self._total(self._continuity.restarts, "outlet", "core_restarts_total")
+        if self._restarts != self._continuity.restarts:
+            self._get("core_restarts_total").inc(self._continuity.restarts - self._restarts)
+            self._restarts = self._continuity.restarts
 
     def _estimate(self, joint: str, update: Mapping[str, Any]) -> None:
         """Count it; gauges are set when somebody reads them, fifty times a second nobody does."""

@@ -15,8 +15,8 @@ from daq.state.checkpoint_file import FILE, Writer
 from daq.state.files import BaselineError, place, token_of
 from daq.stream.keys import Curve, KeyFileError, read_pair
 from daq.stream.sockets import EndpointError, Socket, open_publisher
-from estimators.online.two_encoders import gear_of
 from daq.stream.update import ROBOT
+from estimators.online.two_encoders import gear_of
 
 
 def _curve(config: Config) -> Curve | None:

@@ -51,6 +51,10 @@ class RobotHistory:
         told = {"friction": self._parameters.get("friction", {}), "learnt": self._parameters.get("learnt", 0)}
         return state | told | {"drift": self.drift}
 
+    def skip(self) -> None:
+        """In place of a message while nobody looks."""
+        self._trace.skip()
+
     def standing(self) -> Standing | None:
         """The friction torques that may drift; None before the first update."""
         friction = self._parameters.get("friction")

@@ -76,6 +76,7 @@ def read_runs(robot: Robot, files: Sequence[Path], columns: Columns | None) -> R
 
 
 def _channels(file: Path, columns: Columns | None) -> Channels:
+    """Of our own recordings the instants are those that alignment recovers."""
     ours = file.suffix.lower() == SUFFIX and columns is None and not is_bag(file)
     return aligned(file) if ours else read(file, columns)
 
