@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from daq.commands.codes import fail
+from daq.commands.json_lines import finite
 from daq.stream.keys import KeyFileError
 from daq.subscriber import RefusedError, Subscriber
 
@@ -35,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         with contextlib.suppress(KeyboardInterrupt), opened as subscriber:
             for topic, update in subscriber:
-                print(json.dumps(update) if options.json else _line(topic, update), flush=True)
+                print(_json(topic, update) if options.json else _line(topic, update), flush=True)
                 left = None if left is None else left - 1
                 if left == 0:
                     break
@@ -48,13 +49,18 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _json(topic: str, update: dict[str, object]) -> str:
+    """One object, with its topic; null for what is not known."""
+    return json.dumps({"topic": topic} | finite(update), ensure_ascii=False)
+
+
 def _line(topic: str, update: dict[str, object]) -> str:
     """One update for a person."""
     clock = time.strftime("%H:%M:%S", time.localtime(float(str(update["timestamp"]))))
     parameters, deviations = update.get("parameters"), update.get("deviations")
     if isinstance(parameters, dict) and isinstance(deviations, dict):
         values = "  ".join(f"{name} {value:.5g} ± {deviations[name]:.2g}" for name, value in parameters.items())
-        return f"{clock} {topic:24} {update['phase']:9} {values}"
+        return f"{clock} {topic:24} {update.get('phase', ''):9} {values}"
     if "joints" in update:
         return f"{clock} {topic:24} {update['robot']}, configuration {update['configuration']}"
     if "drifted" in update:

@@ -20,6 +20,9 @@ from daq.stream.update import Map
 from estimators.base import Phase, Status
 from estimators.models.curves import POINT, Curves
 from estimators.models.joints import JointModelSettings
+from estimators.models.joints.lost_motion import LOST_MOTION as PLACE
+from estimators.models.joints.lost_motion import PARAMETERS as OF_GEAR
+from estimators.models.joints.lost_motion import WEARS
 
 SPAN: Final = 120.0  # s
 ESTIMATES: Final = 10.0  # rows/s kept of estimates: what a screen can show
@@ -33,6 +36,11 @@ REDRAW: Final = 0.5  # s between two drawings of a law
 SLACK: Final = 0.9  # a row that comes this much of its interval after the last is taken: updates jitter
 EVENTS: Final = 200
 LATEST: Final = 50  # of them in /api/state
+LOST_MOTION: Final = OF_GEAR[PLACE].name
+GEAR: Final = (  # of lost_motion/<joint>, what the page shows
+    *("parameters", "deviations", "known", "reasons", "reversals", "rarer", "imitated", "progress", "first", "grown"),
+    "timestamp",
+)
 
 
 class JointLabel(NamedTuple):
@@ -43,14 +51,15 @@ class JointLabel(NamedTuple):
     parameters: Mapping[str, str]  # name → unit
     curves: Curves | None = None  # of its model
     meanings: Mapping[str, str] = {}  # name → what it is, in words
+    gear: bool = False  # whether the gear between its two encoders is watched
 
     @classmethod
-    def of(cls, name: str, settings: JointModelSettings) -> Self:
-        """That of a joint with this model."""
+    def of(cls, name: str, settings: JointModelSettings, gear: bool = False) -> Self:
+        """That of a joint with this model; gear: whether the one between its encoders is watched."""
         model = settings.build()
         known = (*model.parameters, *model.nonlinear)
         units, meanings = {one.name: one.unit for one in known}, {one.name: one.meaning for one in known}
-        return cls(name, settings.unit(), units, Curves(model), meanings)
+        return cls(name, settings.unit(), units, Curves(model), meanings, gear)
 
 
 class Standing(NamedTuple):
@@ -135,6 +144,8 @@ class JointHistory:
     excitation: list[float] = field(default_factory=list)
     usual: float = math.nan  # standard deviation of the residual at the start, N·m (N)
     drift: Map = field(default_factory=dict)  # the newest of drift/<joint>, see daq.schema
+    gear: Map = field(default_factory=dict)  # the newest of lost_motion/<joint>, see daq.schema
+    gears: Trace = field(default_factory=lambda: Trace(3, 1.0))  # time, lost motion, its deviation
     laws: Map = field(default_factory=dict)  # what was drawn last
     state: Map = field(default_factory=dict)
     totals: Map = field(default_factory=dict)  # samples, updates, lost by cause
@@ -178,6 +189,11 @@ class History:
             joint.residuals.append((update["timestamp"], update["measured"], update["predicted"]))
         elif family == "drift":
             self._joint(name).drift = {key: update[key] for key in ("since", "drifted", "baseline", "percent", "z")}
+        elif family == "lost_motion":
+            joint = self._joint(name)
+            joint.gear = {key: update[key] for key in GEAR if key in update}
+            number = (update[part].get(LOST_MOTION, math.nan) for part in ("parameters", "deviations"))
+            joint.gears.append((update["timestamp"], *number))
         elif family == "recorder":
             self._recorder = update
         elif family == "samples":
@@ -228,12 +244,14 @@ class History:
         row = joint.estimates.last() if joint else []
         if joint is None or not row:
             return None
-        values, deviations = row[3 : 3 + len(joint.names)], row[3 + len(joint.names) :]
-        health = joint.state["health"]
-        return Standing(
-            row[0], health["status"], health["reasons"], dict(zip(joint.names, values, strict=True)),
-            dict(zip(joint.names, deviations, strict=True)), joint.curves.fixed if joint.curves else None,
-        )  # fmt: skip
+        values = dict(zip(joint.names, row[3:], strict=False))
+        deviations = dict(zip(joint.names, row[3 + len(joint.names) :], strict=True))
+        for one in WEARS:  # of a gear that says nothing a baseline remembers nothing
+            found = [joint.gear.get(part, {}).get(one.name, math.nan) for part in ("parameters", "deviations")]
+            if all(map(math.isfinite, found)):
+                values[one.name], deviations[one.name] = found
+        health, fixed = joint.state["health"], joint.curves.fixed if joint.curves else None
+        return Standing(row[0], health["status"], health["reasons"], values, deviations, fixed)
 
     def latest(self, now: float) -> Map:
         """The newest values in words and numbers, for /api/state."""
@@ -256,6 +274,7 @@ class History:
                 **(dict(zip(("measured", "predicted"), torque[1:], strict=True)) if torque else {}),
                 "excitation": dict(zip(joint.names, joint.excitation, strict=False)),
                 "drift": joint.drift,
+                **({"lost_motion": joint.gear} if joint.label.gear else {}),
                 "alarm": joint.alarms.last()[1:] or None,
                 **joint.totals,
             }
@@ -338,12 +357,19 @@ def _state(joint: JointHistory, stale: str) -> Map:
 def _joint_message(joint: JointHistory, base: float, whole: bool, fresh: bool, stale: str) -> Map:
     told: Map = {"state": _state(joint, stale), "totals": joint.totals}
     if fresh:
-        told |= {"drift": joint.drift, "laws": joint.laws, "excitation": joint.excitation, "usual": joint.usual}
+        told |= {
+            "drift": joint.drift,
+            "gear": joint.gear,
+            "laws": joint.laws,
+            "excitation": joint.excitation,
+            "usual": joint.usual,
+        }
     traces = {
         "estimates": joint.estimates,
         "residuals": joint.residuals,
         "points": joint.points,
         "alarms": joint.alarms,
+        "gears": joint.gears,
     }
     told |= {name: trace.all(base) if whole else trace.fresh(base) for name, trace in traces.items()}
     if not whole:
@@ -353,6 +379,7 @@ def _joint_message(joint: JointHistory, base: float, whole: bool, fresh: bool, s
         "names": joint.names,
         "units": [joint.label.parameters.get(name, "") for name in joint.names],
         "meanings": [joint.label.meanings.get(name, "") for name in joint.names],
+        "geared": joint.label.gear,
         "elastic": joint.label.curves is not None and joint.label.curves.has_spring,
     }
 

@@ -61,6 +61,9 @@ TABLE: Final = (
     Metric("drift_ratio", Gauge, ("joint", "parameter"), "", "Change against the baseline, over its magnitude."),
     Metric("drift_z", Gauge, ("joint", "parameter"), "", "The change in its own standard deviations."),
     Metric("drifted", Gauge, ("joint", "parameter"), "", "1 while the parameter is beyond its limits of drift."),
+    Metric("lost_motion_known", Gauge, ("joint",), "", "1 while the motion says how much lost motion the gear has."),
+    Metric("lost_motion_reversals", Gauge, ("joint",), "", "Reversals of the gear's load in the window that says it."),
+    Metric("lost_motion_grown", Gauge, ("joint",), "", "1 while lost motion is beyond what it was at first."),
     Metric("baseline_timestamp_seconds", Gauge, ("joint",), "s", "Unix time at which the baseline was set."),
     Metric("core_restarts_total", Counter, (), "", "Restarts of the core that the outlet saw."),
     Metric("process_up", Gauge, ("process",), "", "1 while the process runs and gives signs of life."),
@@ -119,12 +122,14 @@ class Metrics:
     def absorb(self, topic: str, update: Mapping[str, Any]) -> None:
         """One update or internal status map."""
         family, _, name = topic.partition("/")
-        if family in ("estimate", "residual", "event", "drift"):
+        if family in ("estimate", "residual", "event", "drift", "lost_motion"):
             self._follow_sequence(topic, update)
         if family == "estimate":
             self._estimate(name, update)
         elif family == "drift":
             self._drift(name, update)
+        elif family == "lost_motion":
+            self._gear(name, update)
         elif family == "event":
             self._get("events_total", name, update["kind"]).inc()
         elif family == "status":
@@ -239,6 +244,15 @@ class Metrics:
             self._get("drift_ratio", joint, name).set(percent / 100)
             self._get("drift_z", joint, name).set(update["z"][name])
             self._get("drifted", joint, name).set(name in update["drifted"])
+
+    def _gear(self, joint: str, update: Mapping[str, Any]) -> None:
+        """Numbers as those of any parameter: NaN where there are none."""
+        for what, values in (("parameter_value", "parameters"), ("parameter_deviation", "deviations")):
+            for name, value in update[values].items():
+                self._get(what, joint, name).set(value)
+        self._get("lost_motion_known", joint).set(update["known"])
+        self._get("lost_motion_reversals", joint).set(update["reversals"])
+        self._get("lost_motion_grown", joint).set(update["grown"])
 
     def _status(self, update: Mapping[str, Any]) -> None:
         boot = update["boot"]

@@ -15,6 +15,7 @@ from daq.state.checkpoint_file import FILE, Writer
 from daq.state.files import BaselineError, place, token_of
 from daq.stream.keys import Curve, KeyFileError, read_pair
 from daq.stream.sockets import EndpointError, Socket, open_publisher
+from estimators.online.two_encoders import gear_of
 
 
 def _curve(config: Config) -> Curve | None:
@@ -41,7 +42,10 @@ def _request(config: Config, commissioning: Commissioning) -> BaselineRequest | 
 def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     """Serve until SIGTERM. Raises CannotStartError when an address cannot be served."""
     host, port = config.publish.address
-    labels = [JointLabel.of(name, joint.model) for name, joint in config.joints.items()]
+    labels = [
+        JointLabel.of(name, joint.model, gear_of(joint, joint.rate) is not None)
+        for name, joint in config.joints.items()
+    ]
     context: zmq.Context[Socket] = zmq.Context.instance()
     core = open_publisher(context, endpoint(runtime, "baselines"))
     Writer(context, endpoint(runtime, "checkpoints"), place(config, FILE)).start()

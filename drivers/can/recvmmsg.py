@@ -14,7 +14,6 @@ import errno
 import math
 import select
 import socket
-import sys
 from typing import Any, Final
 
 import numpy as np
@@ -25,7 +24,6 @@ from drivers.can.burst import Burst
 from drivers.jit import INTERPRETED, inline, kernel
 from drivers.layout.frame import REMOTE, Frames
 
-AVAILABLE: Final = sys.platform == "linux" and sys.maxsize > 2**32 and sys.byteorder == "little"
 MOST: Final = 4096  # frames in one go: a flooded bus must not keep its first frames waiting
 SO_TIMESTAMPNS: Final = 35
 SO_RXQ_OVFL: Final = 40

@@ -1,4 +1,4 @@
-"""`jointwatch bench [NAME …]`: run the benchmarks of a source checkout, one after the other; NAME with its options."""
+"""`jointwatch bench [NAME …]`: run the benchmarks of a source checkout, one after the other."""
 
 import argparse
 import os
@@ -24,9 +24,9 @@ def main() -> int:
     parser.add_argument("name", nargs="*", choices=[*names, []], help="all of them when none is named")
     parser.add_argument("--json", action="store_true", help="one JSON object per benchmark")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put what they print into their sections of a page")
-    options, own = parser.parse_known_args()
+    options, own = parser.parse_known_args()  # what a benchmark has of its own goes to it
     if own and len(options.name) != 1:
-        parser.error(f"{' '.join(own)}: name the one benchmark whose option that is")
+        parser.error(f"unrecognized arguments: {' '.join(own)} (of a single benchmark's own: name that one)")
     if options.json and options.write:
         parser.error("--write takes what is printed for people: leave --json out")
     code = 0

@@ -3,7 +3,7 @@
 import { judge } from "./condition.js";
 
 const KEPT = 125; // s of every trace
-const BREAK = { estimates: 1.5, residuals: 0.5, points: 1e9, alarms: 1.5 }; // s without a row after which the line is interrupted
+const BREAK = { estimates: 1.5, residuals: 0.5, points: 1e9, alarms: 1.5, gears: 3.5 }; // s without a row after which the line is interrupted
 const EVENTS = 200;
 const RATE_OVER = 6; // s
 
@@ -63,11 +63,13 @@ class Joint {
     this.residuals = new Trace(3, BREAK.residuals);
     this.points = new Trace(5, BREAK.points); // time, velocity, friction torque, twist, spring torque
     this.alarms = new Trace(2, BREAK.alarms); // time, CUSUM over its limit
+    this.gears = new Trace(3, BREAK.gears); // time, lost motion, its deviation
+    this.gear = {}; // the newest of lost_motion/<joint>; empty before the first
     this.laws = {}; // name → [[abscissa …], [torque …]]
     this.drift = {}; // since, drifted, baseline, percent, z; empty without a baseline
     this.excitation = [];
     this.usual = NaN; // standard deviation of the residual at the start
-    this.elastic = false;
+    this.elastic = this.geared = false;
     this.history = []; // [Unix s, totals]: for rates
     this.condition = { rank: 9, word: "", short: "", size: 0, lines: [], todo: "", since: null }; // see condition.js
     this.seen = null; // Unix s since which the page has seen it in this condition
@@ -143,9 +145,11 @@ export class Robot {
       joint.residuals.append(told.residuals, message.base);
       joint.points.append(told.points, message.base);
       joint.alarms.append(told.alarms, message.base);
+      joint.gears.append(told.gears, message.base);
       if (told.laws) {
         joint.laws = Object.fromEntries(Object.entries(told.laws).map(([law, rows]) => [law, columns(rows)]));
         joint.drift = told.drift;
+        joint.gear = told.gear;
         joint.excitation = told.excitation;
         joint.usual = told.usual;
       }
@@ -167,12 +171,12 @@ export class Robot {
     this.writable = message.writable;
     this.events = [];
     this.newest = null;
-    const shape = JSON.stringify(Object.entries(message.joints).map(([name, { names, units, unit, elastic }]) => [name, names, units, unit, elastic]).concat([[message.writable]]));
+    const shape = JSON.stringify(Object.entries(message.joints).map(([name, { names, units, unit, elastic, geared }]) => [name, names, units, unit, elastic, geared]).concat([[message.writable]]));
     if (shape !== this.shape) this.layout++;
     this.shape = shape;
     this.joints = new Map(Object.entries(message.joints).map(([name, told]) => {
       const joint = new Joint(name);
-      Object.assign(joint, { unit: told.unit, names: told.names, units: told.units, meanings: told.meanings, elastic: told.elastic });
+      Object.assign(joint, { unit: told.unit, names: told.names, units: told.units, meanings: told.meanings, elastic: told.elastic, geared: told.geared });
       joint.estimates = new Trace(3 + 2 * told.names.length, BREAK.estimates);
       return [name, joint];
     }));

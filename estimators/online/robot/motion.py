@@ -56,7 +56,7 @@ class RobotMotion:
         place, speed = quick[:, :n], rate[:, :n]
         load = quick[:, n:]
         if self.model.loaded:
-            load = self.model.torque(self._loading, place, speed, second[:, :n])
+            load = self.model.load(self._loading, place, speed, second[:, :n])
         found = self.model.others(place, speed, second[:, :n], load, self._reach)
         columns = np.column_stack([column for _, _, column in found])
         slow, rate, second = self._slow.absorb(np.column_stack([quick, columns]))

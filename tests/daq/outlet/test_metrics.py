@@ -72,6 +72,9 @@ def filled(make_estimate: Callable[..., Estimate]) -> Metrics:
     metrics.absorb("event/elbow", {"joint": "elbow", "kind": "alarm", "text": "", "seq": 0, "boot": 1})
     drift = {"since": 9.0, "percent": {"inertia": 12.0, "viscous": -3.0}, "z": {"inertia": 7.0, "viscous": -1.0}}
     metrics.absorb("drift/elbow", drift | {"drifted": ["inertia"], "joint": "elbow", "seq": 0, "boot": 1})
+    numbers = {"parameters": {"lost_motion": 15e-5}, "deviations": {"lost_motion": 2e-6}}
+    gear = {"known": True, "reversals": 12, "grown": False, "joint": "elbow", "seq": 0, "boot": 1}
+    metrics.absorb("lost_motion/elbow", numbers | gear)
     metrics.page(2, 5)
     metrics.malformed(1)
     return metrics
@@ -91,6 +94,9 @@ def test_an_estimate_is_told(make_estimate: Callable[..., Estimate]) -> None:
     assert values["parameter_deviation,elbow,viscous"] == 0.03
     assert values["parameter_info,elbow,viscous,N·m·s/rad"] == 1
     assert values["prediction_error_ratio,elbow"] == 0.011
+    assert values["parameter_value,elbow,lost_motion"] == 15e-5
+    assert (values["lost_motion_known,elbow"], values["lost_motion_reversals,elbow"]) == (1, 12)
+    assert values["lost_motion_grown,elbow"] == 0
     assert values["forgetting_factor,elbow"] == 0.9995
     assert (values["process_up,core"], values["process_restarts_total,core"]) == (1, 1)
     assert (values["page_clients"], values["page_skipped_total"]) == (2, 5)
