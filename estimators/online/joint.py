@@ -53,7 +53,7 @@ class JointEstimator:
         self._reversals = Reversals(model)
         self._stops = Stops((*remembered, *(STOPS if self._wide else ())))
         self._steps = EncoderSteps()
-        self._fitness = self._wide and Fitness(self._wide, self.conditioner, self.phases, standstill)
+        self._fitness = None if self._wide is None else Fitness(self._wide, self.conditioner, self.phases, standstill)
         self._friction = model.blocks[0]
         self._effort = next(i for i, role in enumerate(model.channels) if role in ("torque", "force"))
         self._saturation = None if settings.saturation is None else NEAR * settings.saturation
