@@ -113,10 +113,10 @@ class JointEstimator:
         fitness = own.pop("fitness", None)
         self.phases.resume(own)
         if self._fitness is not None and fitness is not None:
-            self._fitness.resume(fitness)
             if fitness["step"] > 0.0:
                 self._steps.known, self._steps.step = True, fitness["step"]
                 self._widen(fitness["step"])
+            self._fitness.resume(fitness)
 
     def _widen(self, step: float) -> None:
         """The encoder has steps: a kernel that they ask for, where none was asked for by name."""
