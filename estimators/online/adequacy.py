@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimators.models.witnesses import ANGLE, DIRECTION, HARMONICS, LAG, MEMORY, SPEED
 from estimators.quantities import Floats, Parameter
@@ -82,7 +83,7 @@ class Adequacy:
         self._blocks.clear()
         self._filled = 0
 
-    def absorb(self, rows: Rows, teaches: "np.typing.NDArray[np.bool_]", memory: float) -> bool:
+    def absorb(self, rows: Rows, teaches: NDArray[np.bool_], memory: float) -> bool:
         """Take rows with their witnesses; whether there is a new verdict. memory: rows, of the learner."""
         self._memory = memory
         told = False

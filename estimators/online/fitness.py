@@ -16,7 +16,7 @@ from estimators.base import Estimate, Phase, Status
 from estimators.conditioning.conditioner import Conditioner
 from estimators.conditioning.encoder_steps import noise_of
 from estimators.models.witnesses import Witnessed
-from estimators.online.adequacy import HARMLESS, KNOWN, REMAINDER, Adequacy
+from estimators.online.adequacy import HARMLESS, KNOWN, REMAINDER, Adequacy, Verdict
 from estimators.online.phases import Phases
 from estimators.online.report import IDLE
 from estimators.online.validity import GOOD, LOSE, SMALL
@@ -26,6 +26,7 @@ from estimators.recursive.forgetting import ALARM
 from estimators.rows import Rows
 
 LAGS: Final = 0.3  # of a row's noise: what slow change may lag behind
+ARRAYS: Final = (0, 1, 3, 7)  # of a verdict's fields
 FAR: Final = 12.0  # of rms and deviations
 MARGIN: Final = 1.5  # times the bias that witnesses show: noise in them hides a part
 SHORTEST: Final = 12.0  # s of memory, at least two periods of the motion
@@ -157,13 +158,19 @@ class Fitness:
 
     def keep(self) -> dict[str, Any]:
         """What another start needs beside the phases' own."""
-        return {"step": self.step, "correction": self._correction.tolist()}
+        verdict = self._adequacy.verdict
+        told = [one.tolist() if isinstance(one, np.ndarray) else one for one in verdict] if verdict else None
+        return {"step": self.step, "correction": self._correction.tolist(), "verdict": told}
 
     def resume(self, kept: Mapping[str, Any]) -> None:
         """Go on from that."""
         correction = np.array(kept["correction"], np.float64)
         if correction.shape == self._correction.shape:
             self._correction = correction
+            self._looked = (float(self._rls.state[at.ALARMS]), self._phases.kept.restarts)
+            if (told := kept["verdict"]) is not None:
+                fields = [np.array(one) if i in ARRAYS else one for i, one in enumerate(told)]
+                self._adequacy.verdict = Verdict(*fields)._replace(causes=tuple(told[5]))
 
 
 def autocorrelation(taps: Floats, decimation: int) -> float:

@@ -55,7 +55,7 @@ class JointEstimator:
         self._reversals = Reversals(model)
         self._stops = Stops((*remembered, *(STOPS if self._wide else ())))
         self._steps = EncoderSteps()
-        self._fitness = self._wide and Fitness(self._wide, self.conditioner, self.phases, standstill)
+        self._fitness = None if self._wide is None else Fitness(self._wide, self.conditioner, self.phases, standstill)
         self._friction = model.blocks[0]
         self._effort = next(i for i, role in enumerate(model.channels) if role in ("torque", "force"))
         self._saturation = None if settings.saturation is None else NEAR * settings.saturation
@@ -118,10 +118,10 @@ class JointEstimator:
         fitness = own.pop("fitness", None)
         self.phases.resume(own)
         if self._fitness is not None and fitness is not None:
-            self._fitness.resume(fitness)
             if fitness["step"] > 0.0:
                 self._steps.known, self._steps.step = True, fitness["step"]
                 self._widen(fitness["step"])
+            self._fitness.resume(fitness)
 
     def _widen(self, step: float) -> None:
         """The encoder has steps: a kernel that they ask for, where none was asked for by name."""

@@ -154,7 +154,7 @@ def test_its_nonlinear_parameters_are_found_on_its_own_data(
 
 
 def test_every_entry_is_written_and_rows_are_independent(law: FrictionLaw) -> None:
-    signals = np.random.default_rng(7).normal(size=(30, 2, SIGNALS))
+    signals = np.random.default_rng(7).normal(size=(30, 1 + max(1, len(law.stops)), SIGNALS))
     whole = np.full((30, len(law.parameters)), np.nan)
     law.fill(signals, 0, 1, law.start, whole)
     assert np.isfinite(whole).all()
@@ -166,7 +166,7 @@ def test_every_entry_is_written_and_rows_are_independent(law: FrictionLaw) -> No
 def test_a_rigid_joint_takes_it_in(settings: FrictionSettings, axis: Axis) -> None:
     law = settings.law(axis)
     model = RigidSettings(axis=axis, friction=settings, load=law.loaded()).build()
-    signals = np.random.default_rng(8).normal(size=(400, 3, SIGNALS)) * 0.3
+    signals = np.random.default_rng(8).normal(size=(400, 2 + max(1, len(law.stops)), SIGNALS)) * 0.3
     phi, y = np.full((400, 1, len(model.parameters)), np.nan), np.full((400, 1), np.nan)
     model.fill(signals, model.start, phi, y)
     alone = np.empty((400, len(law.parameters)))

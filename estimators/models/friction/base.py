@@ -46,6 +46,8 @@ class FrictionLaw:
 
     def fill(self, signals: Floats, position: int, load: int, eta: Floats, columns: Floats) -> None:
         """Write columns (rows, parameters) from signals (rows, channels, SIGNALS) and η (nonlinear,)."""
+        if self.stops and signals.shape[1] < load + len(self.stops):
+            raise ValueError(f"expected {len(self.stops)} channels of stops behind the measured ones, found fewer")
         self.kernel(signals, position, load, self.constants, eta, columns)
 
     def loaded(self) -> bool:

@@ -46,7 +46,7 @@ def rigid(
     motion = Trajectory(speed=rng.uniform(0.8, 1.2), period=rng.uniform(6.0, 9.0), dither=settings.pop("dither", 0.0))
     plant = Imperfect(ImperfectSettings(trajectory=motion, **settings), jumps)
     lag = round(late * plant.rate)
-    state = {"count": 0, "before": plant.exact(1 + lag), "side": 0.0}
+    state: dict[str, Any] = {"count": 0, "before": plant.exact(1 + lag), "side": 0.0}
 
     def sample(count: int) -> Sampled:
         exact = np.concatenate((state["before"], plant.exact(count)))

@@ -69,8 +69,11 @@ def run(trial: Trial) -> Outcome:
     line = JointLine("joint", joint, Publication("truth", "joint", 0, "N·m"), 20_000_000, None)
     columns = len(line.estimator.channels) + trial.stamped
     looks = trusted = lying = alarms = drifts = 0
-    worst, worst_name, scores, errors, reasons = 0.0, "", [], [], {}
-    started, judge, judged = np.inf, None, -1
+    worst, worst_name, started, judged = 0.0, "", np.inf, -1
+    scores: list[Floats] = []
+    errors: list[float] = []
+    reasons: dict[str, int] = {}
+    judge: Drift | None = None
     last: dict[str, tuple[float, float, float]] = {}
     for first in range(0, round(trial.seconds * trial.rate), CHUNK):
         sampled = trial.sample(CHUNK)
