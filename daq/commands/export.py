@@ -16,6 +16,7 @@ from daq.recording.reader import RecordingError, blocks, configuration, said
 from daq.stream.schema import WINDOW
 from daq.stream.transcript import Block
 from daq.stream.update import Map
+from estimators.models.joints.lost_motion import PARAMETERS
 
 ROWS: Final = 50_000  # written at once
 TEXTS: Final = frozenset(("joint", "phase", "status", "reasons", "unit", "kind", "text", "drifted", "channel"))
@@ -166,6 +167,11 @@ def _row(family: str, update: Map, names: Sequence[str]) -> Map:
         row |= {f"{name}.deviation": update["deviations"].get(name) for name in names}
     elif family == "residual":
         row |= {key: update.get(key) for key in ("measured", "predicted", "residual", "unit")}
+    elif family == "lost_motion":
+        row |= {"reasons": "; ".join(update["reasons"])}
+        row |= {key: float(update[key]) for key in ("known", "reversals", "rarer", "imitated", "progress", "grown")}
+        row |= {one.name: update["parameters"].get(one.name) for one in PARAMETERS}
+        row |= {f"{one.name}.deviation": update["deviations"].get(one.name) for one in PARAMETERS}
     elif family == "drift":
         row |= {"since": update["since"]}
         row |= {f"{name}.{key}": update[key].get(name) for name in names for key in ("baseline", "percent", "z")}

@@ -60,7 +60,7 @@ def _line(topic: str, update: dict[str, object]) -> str:
     parameters, deviations = update.get("parameters"), update.get("deviations")
     if isinstance(parameters, dict) and isinstance(deviations, dict):
         values = "  ".join(f"{name} {value:.5g} ± {deviations[name]:.2g}" for name, value in parameters.items())
-        return f"{clock} {topic:24} {update['phase']:9} {values}"
+        return f"{clock} {topic:24} {update.get('phase', ''):9} {values}"
     if "joints" in update:
         return f"{clock} {topic:24} {update['robot']}, configuration {update['configuration']}"
     if "drifted" in update:

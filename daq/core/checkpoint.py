@@ -7,7 +7,9 @@ joint starts anew.
 
 import ast
 import hashlib
+import math
 import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +19,7 @@ import zmq
 
 import estimators
 from daq.config.sections import Config, Joint
+from daq.core.gear_line import kept_as
 from daq.core.pipeline import Pipeline
 from daq.processes.process import log
 from daq.state.checkpoint_file import EVERY, OLDEST, TOPIC, read
@@ -67,6 +70,7 @@ class Checkpoints:
     def __init__(self, config: Config, address: str, context: "zmq.Context[Socket]") -> None:
         """address: ipc:// where the writer hears."""
         self._keys = {name: key(joint) for name, joint in config.joints.items()}
+        self._keys |= {kept_as(name): self._keys[name] for name in config.joints}
         if config.robot.model is not None:
             self._keys[ROBOT] = hashlib.sha256(config.robot.model.read_bytes()).hexdigest()[:16]
         self._socket = open_publisher(context, address)
@@ -77,7 +81,9 @@ class Checkpoints:
         """Let every joint go on whose state is good; what they went on from."""
         resumed = {}
         for name, (its_key, saved, state) in read(file).items():
-            if its_key != self._keys.get(name) or not 0 <= time.time() - saved <= OLDEST:
+            why = self._refusal(name, its_key, saved)
+            if why:
+                log.warning("%s starts anew: what %s holds of it %s", name, file, why)
                 continue
             try:
                 pipeline.resume({name: state})
@@ -86,12 +92,24 @@ class Checkpoints:
                 log.warning("%s starts anew: %s", name, error)
         return resumed
 
+    def _refusal(self, name: str, its_key: object, saved: object) -> str:
+        """Why a state is not used; empty where it may be."""
+        if name not in self._keys:
+            return "is of a joint that is not configured any more"
+        if its_key != self._keys[name]:
+            return "was kept by another version of the program, or with other settings"
+        age = time.time() - saved if isinstance(saved, (int, float)) else math.nan
+        if not 0 <= age <= OLDEST:
+            return f"is {age:.0f} s old, expected {OLDEST:g} s at most"
+        return ""
+
     def hand_out(self, pipeline: Pipeline) -> None:
         """The next joint's state, when it is due."""
         now = time.monotonic()
         if now < self._due:
             return
-        lines = [*((line.name, line.estimator.keep) for line in pipeline.lines)]
+        lines: list[tuple[str, Callable[[], Any]]] = [(line.name, line.estimator.keep) for line in pipeline.lines]
+        lines += [(kept_as(line.name), line.gear.keep) for line in pipeline.lines if line.gear is not None]
         if pipeline.robot is not None:
             lines.append((ROBOT, pipeline.robot.keep))
         self._due = now + EVERY / len(lines)

@@ -15,6 +15,7 @@ from daq.config.load import digest
 from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.core.align import Sorter
+from daq.core.gear_line import kept_as
 from daq.core.joint_line import JointLine, Message, described
 from daq.state.baselines import Baseline
 from daq.stream.curve_points import pack
@@ -84,12 +85,16 @@ class Pipeline:
         for line in self.lines:
             if line.name in baselines:
                 line.rebase(Baseline.model_validate(baselines[line.name]))
+        if self.robot is not None and ROBOT in baselines:
+            self.robot.rebase(Baseline.model_validate(baselines[ROBOT]))
 
     def resume(self, states: Mapping[str, Any]) -> None:
         """Joints go on from what they kept; one that cannot starts anew, and raises NotTheSameError."""
         for line in self.lines:
             if line.name in states:
                 line.resume(states[line.name])
+            if line.gear is not None and kept_as(line.name) in states:
+                line.gear.resume(states[kept_as(line.name)])
         if self.robot is not None and ROBOT in states:
             self.robot.resume(states[ROBOT])
 
@@ -106,4 +111,4 @@ def _robot_line(config: Config, boot: int, interval: int) -> "RobotLine | None":
     from daq.core.robot_line import RobotLine
 
     publication = Publication(config.robot.name, ROBOT, boot, "")
-    return RobotLine(load_model(config.robot.model), config.joints, publication, interval)
+    return RobotLine(load_model(config.robot.model), config.joints, publication, interval, config.robot.drift)

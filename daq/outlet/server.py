@@ -37,6 +37,7 @@ from daq.outlet.web_guard import Guard
 from daq.stream.keys import Curve
 from daq.stream.sockets import EndpointError, Forwarder, Socket, open_receiver
 from daq.stream.update import INTERNAL, VERSION
+from estimators.models.joints.lost_motion import PARAMETERS
 
 DASHBOARD: Final = Path(__file__).with_name("dashboard")
 TICK: Final = 0.05  # s between two messages to a page
@@ -66,7 +67,7 @@ class Outlet:
         self._sockets = (updates, status)
         self._refused = refused
         self._malformed = 0
-        self.metrics = Metrics({label.name: label.parameters for label in joints})
+        self.metrics = Metrics({label.name: _units(label) for label in joints})
         self.history = History(robot, joints)
         self.baseline: BaselineRequest | None = None
         self._pages: set[asyncio.Queue[bytes | None]] = set()
@@ -193,6 +194,12 @@ class Outlet:
     async def _state(self, _: Request) -> Response:
         body = json.dumps(_finite(self.history.latest(time.time())), allow_nan=False, ensure_ascii=False)
         return Response(body, media_type="application/json")
+
+
+def _units(label: JointLabel) -> dict[str, str]:
+    """Of every parameter that has metrics."""
+    gear = {one.name: one.unit for one in PARAMETERS} if label.gear else {}
+    return {**label.parameters, **gear}
 
 
 def serve(

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from daq.stream.update import EVENTS, VERSION
 from estimators.base import Phase, Status
+from estimators.models.joints.lost_motion import PARAMETERS
 
 Schema = dict[str, Any]
 
@@ -101,6 +102,22 @@ def _drift(names: Iterable[str]) -> Schema:
         "change": _numbers("estimate - baseline, in the parameter's unit", names),
         "percent": _numbers("change over |baseline|, per cent", names),
         "z": _numbers("change over its own standard deviation", names),
+    }
+
+
+def _lost_motion(_: Iterable[str]) -> Schema:
+    names = [one.name for one in PARAMETERS]
+    return JOINT | {
+        "parameters": _numbers("of the gear, in the units of meta; lost_motion is 2b, from side to side", names),
+        "deviations": _numbers("their standard deviations, from blocks of rows", names),
+        "known": {"type": "boolean", "description": "whether there is a number for lost_motion"},
+        "reasons": _texts("why there is none, in words"),
+        "reversals": {"type": "integer", "minimum": 0, "description": "of the load, in the window"},
+        "rarer": _number("share of the window's rows whose load has the rarer sign"),
+        "imitated": _number("R² of the load's sign by the other columns"),
+        "progress": _number("of the first window, per cent"),
+        "first": _number("lost_motion of the first window, rad: growth is measured against it"),
+        "grown": {"type": "boolean", "description": "it has grown since, beyond its limit and for certain"},
     }
 
 
@@ -216,6 +233,7 @@ TOPICS: Final[dict[str, tuple[str, Callable[[Iterable[str]], Schema], frozenset[
     "residual/": ("torque of a joint", _residual, frozenset(("measured", "predicted", "residual"))),
     "event/": ("something happened to a joint", _event, frozenset(WINDOW)),
     "drift/": ("a joint against its baseline", _drift, frozenset()),
+    "lost_motion/": ("the gear between two encoders", _lost_motion, frozenset(("first",))),
     "robot": ("the whole robot", _robot, frozenset()),
     "robot/parameters": ("parameters of the whole robot", _robot_parameters, frozenset()),
     "process/": ("whether a process of the service lives", _process, frozenset()),

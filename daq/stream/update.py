@@ -18,7 +18,10 @@ import msgpack
 from estimators.base import Estimate
 
 VERSION: Final = 1
-PUBLIC: Final = ("estimate/", "residual/", "event/", "drift/", "robot", "robot/parameters", "process/", "meta")
+PUBLIC: Final = (
+    *("estimate/", "residual/", "event/", "drift/", "lost_motion/"),
+    *("robot", "robot/parameters", "process/", "meta"),
+)
 ROBOT: Final = "robot"  # what speaks of the whole robot: event/robot; no joint may be called so
 # status/core: losses and totals; samples/<joint>: what the page draws beside;
 # recorder/status: what is recorded, or why not
@@ -45,6 +48,8 @@ EVENTS: Final = {
     "contact": "torque of some joints that the whole robot's model does not explain: a contact, or something changed",
     "payload": "the robot carries a body that its model does not know, or has put it down",
     "friction": "the friction of one joint of the whole robot's model has changed",
+    "lost_motion_known": "a first window of rows says how much the gear gives between loads of either side",
+    "lost_motion_grown": "the gear's lost motion has grown beyond what it was at first: wear",
 }
 
 Map = dict[str, Any]
@@ -106,6 +111,10 @@ class Publication:
     def drift(self, drift: Map, timestamp: float) -> tuple[bytes, bytes]:
         """`drift/<joint>`: a joint against its baseline, see daq.core.drift."""
         return f"drift/{self.joint}".encode(), msgpack.packb(self.head("drift", timestamp) | drift)
+
+    def lost_motion(self, told: Map, timestamp: float) -> tuple[bytes, bytes]:
+        """`lost_motion/<joint>`: the gear between two encoders, see daq.core.gear_line."""
+        return f"lost_motion/{self.joint}".encode(), msgpack.packb(self.head("lost_motion", timestamp) | told)
 
     def event(
         self, kind: str, text: str, timestamp: float, window: tuple[float, float] | None = None

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from estimators.models.friction import AnyFriction
 from estimators.models.robots.description import Robot
 from estimators.models.robots.identified import IdentifiedRobot
-from estimators.models.robots.whole_robot import WholeRobot
+from estimators.models.robots.whole_robot import RobotFriction, WholeRobot
 from estimators.offline.entropic import entropic
-from estimators.offline.law_choice import Verdict, choose
+from estimators.offline.law_choice import Verdict, choose, imposed
 from estimators.offline.least_squares import ordinary, reweighted, weighted
 from estimators.offline.robot_fit import Fit, fit, relative_error
 from estimators.offline.robot_motion import MotionError, Piece
@@ -81,13 +81,15 @@ def identify(
     tests: list[list[Piece]],
     laws: tuple[AnyFriction, ...] | None = None,
     say: Callable[[str], None] = lambda _: None,
+    law: RobotFriction | None = None,
 ) -> Identification:
     """Learn from `train` alone and judge on `tests`.
 
-    laws: to be tried beside the default, all of the catalogue if None. Raises MotionError where nothing moves.
+    laws: to be tried beside the default, all of the catalogue if None; law: that of every joint, whatever the data
+    would choose. Raises MotionError where nothing moves.
     """
     model = WholeRobot(robot)
-    choice = choose(model, train, laws, say)
+    choice = choose(model, train, laws, say) if law is None else imposed(model, train, law, say)
     if not choice.rows.moves.any():
         raise MotionError(["no joint moves in what is to be learnt from"])
     say("identifying")

@@ -18,7 +18,7 @@ from scipy.stats import t
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import FrictionLaw
 from estimators.models.robots.identified import REACH
-from estimators.models.robots.whole_robot import DEFAULT, WholeRobot
+from estimators.models.robots.whole_robot import DEFAULT, RobotFriction, WholeRobot
 from estimators.offline.robot_fit import fit, sums
 from estimators.offline.robot_motion import Piece
 from estimators.offline.robot_rows import RobotRows, build
@@ -28,6 +28,7 @@ BLOCKS: Final = 6
 GUARD: Final = 1.0  # s on either side of a block that do not teach; half a block where that is less
 DOUBT: Final = 0.05  # chance that any of the laws tried is taken though none is better
 SQUARES: Final = 0.5  # of the default's squared error, below which a law is worth it
+PASSES: Final = 4  # of links, load and friction in turn
 LATTICE: Final = 5  # values of each nonlinear parameter
 
 
@@ -43,7 +44,7 @@ class Verdict(NamedTuple):
 class Choice(NamedTuple):
     """The law of every joint, and how the others did."""
 
-    laws: tuple[AnyFriction, ...]
+    laws: tuple[RobotFriction, ...]
     verdicts: list[Verdict]
     predicted: Floats  # (rows, n) by what the other blocks teach; NaN where too little is left of them
     rows: RobotRows  # with the chosen law
@@ -90,6 +91,28 @@ def choose(
             gain = float(better.mean())
             best = Choice(laws, verdicts, other, columns, parameters)
     return best
+
+
+def imposed(model: WholeRobot, pieces: list[Piece], law: RobotFriction, say: Callable[[str], None]) -> Choice:
+    """One law for every joint, whatever the others would do; its verdict stands beside the default's.
+
+    What loads it follows from the links, and the links from what it leaves: they are found in turn, PASSES times.
+    """
+    plain = choose(model, pieces, (), say)
+    say(f"friction law: {law.kind}")
+    trial = WholeRobot(model.robot, (law,) * len(model.robot.joints))
+    parameters, rows = plain.loading, plain.rows
+    reach = REACH * np.abs(rows.dq).max(axis=0)
+    for _ in range(PASSES if trial.loaded else 1):
+        rows = build(trial, pieces, parameters, reach)
+        if not rows.moves.any():
+            return plain
+        parameters, loading = trial.standard(fit(trial, rows).theta[: trial.base]), parameters
+    blocks = _blocks(rows)
+    predicted, lost = _validated(trial, rows, blocks)
+    before = np.nansum((rows.y - plain.predicted) ** 2) / np.nansum(rows.y**2)
+    verdict = Verdict(law.kind, _error(rows, predicted), float(before - np.mean(lost)), float("nan"))
+    return Choice(trial.laws, [*plain.verdicts, verdict], predicted, rows, loading)
 
 
 def _blocks(rows: RobotRows) -> NDArray[np.int64]:

@@ -70,7 +70,7 @@ def _rows(model: WholeRobot, piece: Piece, number: int, parameters: Floats | Non
         X[chunk, :, : model.base] = model.rigid(q[chunk], dq[chunk], ddq[chunk])
     load = np.zeros_like(piece.tau)
     if model.loaded and parameters is not None:
-        load = model.torque(parameters, piece.q, piece.dq, piece.ddq)
+        load = model.load(parameters, piece.q, piece.dq, piece.ddq)
     for joint, term, column in model.others(piece.q, piece.dq, piece.ddq, load, reach):
         linear = column is piece.ddq[:, joint] or np.ptp(column) == 0.0
         X[:, joint, model.base + term] = piece.rows(column if linear else piece.filtered(column))

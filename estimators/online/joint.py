@@ -1,6 +1,6 @@
 """The identification of one joint: its model, its conditioning, and the phases around recursive least squares."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any, Final
@@ -33,7 +33,9 @@ class JointEstimator:
     def __init__(self, settings: Identification, period: float, executor: Executor | None = None) -> None:
         """period: s between raw rows. Raises ValueError when it is not a positive number."""
         self._model = model = settings.model.build()
-        self.channels = model.channels
+        self.channels = settings.roles()
+        self.follower: Callable[[Nanoseconds, Floats], None] | None = None  # of rows without wild samples
+        self._own = len(model.channels)
         remembered = thresholds(model)
         self._wide = witnessed(model, len(remembered))
         self._settings, self._period = settings.conditioning, period
@@ -47,9 +49,9 @@ class JointEstimator:
         else:
             self.phases = assembly.linear(model.parameters, model.owners, row, law, start, standstill)
         self._inspector = Inspector(model, self.conditioner.taps, self.conditioner.row_period)
-        self._channels = Channels(model.channels, period, standstill)
-        self._spikes = Spikes(model.channels, period)
-        self._range = PhysicalRange(model.channels, period)
+        self._channels = Channels(self.channels, period, standstill)
+        self._spikes = Spikes(self.channels, period)
+        self._range = PhysicalRange(self.channels, period)
         self._reversals = Reversals(model)
         self._stops = Stops((*remembered, *(STOPS if self._wide else ())))
         self._steps = EncoderSteps()
@@ -74,7 +76,10 @@ class JointEstimator:
             if clipped.any():
                 self._saturated += int(np.count_nonzero(clipped))
                 values[clipped, self._effort] = np.nan
-        wide = self._reversals.absorb(self.conditioner.absorb(time, self._stops.absorb(values)))
+        if self.follower is not None:
+            self.follower(time, values)
+        modelled = self._stops.absorb(np.ascontiguousarray(values[:, : self._own]))
+        wide = self._reversals.absorb(self.conditioner.absorb(time, modelled))
         own = len(self.phases.parts.parameters)
         rows = wide if self._fitness is None else wide._replace(phi=np.ascontiguousarray(wide.phi[:, :, :own]))
         self.phases.absorb(rows)

@@ -14,7 +14,9 @@ more than SIGNIFICANT standard deviations in CONFIRMED blocks one after the othe
 """
 
 import math
-from typing import Final, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +40,7 @@ from estimators.models.joints.lost_motion import (
     physical,
 )
 from estimators.numerics.jit import kernel
+from estimators.online import checkpoint
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.blocks import Blocks, spread
 
@@ -67,6 +70,18 @@ class Report(NamedTuple):
     rarer: float  # share of the rarer sign of the load in the window
     imitated: float  # R² of that sign by the other columns
     progress: float  # of the first window, per cent
+
+
+@dataclass(slots=True)
+class LostMotionKept:
+    """What LostMotion keeps beside its blocks."""
+
+    VERSION: ClassVar[int] = 1
+
+    tallies: Floats  # (blocks, 3): rows, rows of positive load, reversals of each block
+    reference: tuple[float, float] = (math.nan, math.nan)  # lost motion of the first whole window, its deviation
+    above: int = 0  # blocks one after the other beyond the limit
+    told: bool = False  # that it has grown
 
 
 class LostMotion:
@@ -102,27 +117,48 @@ class LostMotion:
         self.blocks = Blocks(COLUMNS, settings.blocks, rows)
         width = COLUMNS * COLUMNS + COLUMNS + 4 * (COLUMNS + 1)
         self.state = np.zeros(HEADER + width + CHANNELS * (2 * half + 1))
-        self.tallies = np.zeros((settings.blocks, 3))  # rows, rows of positive load, reversals of each block
-        self.reference = (math.nan, math.nan)  # lost motion of the first whole window and its deviation
-        self._above, self._told = 0, False
+        self.kept = LostMotionKept(np.zeros((settings.blocks, 3)))
+        self._last = 0  # ns, the last sample's
         self._events: list[Event] = []
         self._report: Report | None = None
 
     def absorb(self, time: Nanoseconds, values: Floats) -> None:
         """Learn from equidistant samples. time: (rows,) ns; values: (rows, channels) SI; a NaN leaves rows out."""
-        done = 0
+        if not len(time):
+            return
         values = np.ascontiguousarray(values)
+        step = self.period * 1e9
+        steps = np.diff(time, prepend=self._last or time[0] - round(step))
+        breaks = np.flatnonzero(np.abs(steps - step) > 0.5 * step)
+        self._last = int(time[-1])
+        for first, last in zip([0, *breaks], [*breaks, len(time)], strict=True):
+            if first in breaks:
+                self.state[[SEEN, GOOD, PHASE, SIGN]] = 0.0  # what the filters remember is of another time
+            self._learn(time[first:last], values[first:last])
+
+    def _learn(self, time: Nanoseconds, values: Floats) -> None:
+        """Rows without a break between them."""
+        done = 0
         while done < len(values):
             done += int(_absorb(self.state, self._constants, self._windows, values[done:], self._rows))
             if self.state[USED] >= self._rows:
                 self._finish(int(time[done - 1]))
+
+    def keep(self) -> dict[str, Any] | None:
+        """What another start of the program needs to go on from here; None while there is nothing to go on from."""
+        return checkpoint.keep({"lost_motion": self, "blocks": self.blocks}) if self.blocks.filled else None
+
+    def resume(self, kept: Mapping[str, Any]) -> None:
+        """Go on from what one with the same settings has kept. Raises NotTheSameError, then not to be used."""
+        checkpoint.resume({"lost_motion": self, "blocks": self.blocks}, kept)
+        self._report = None
 
     def _finish(self, now: int) -> None:
         """A block is whole."""
         state = self.state
         end = HEADER + COLUMNS * COLUMNS
         place = self.blocks.filled % self.blocks.blocks
-        self.tallies[place] = state[[USED, POSITIVE, TURNS]]
+        self.kept.tallies[place] = state[[USED, POSITIVE, TURNS]]
         self.blocks.add(state[HEADER:end].reshape(COLUMNS, COLUMNS), state[end : end + COLUMNS])
         state[HEADER : end + COLUMNS] = 0.0
         state[[USED, POSITIVE, TURNS]] = 0.0
@@ -132,27 +168,27 @@ class LostMotion:
 
     def _watch(self, now: int) -> None:
         """Growth of the last blocks against the first window; their own spread is that of the first window's blocks."""
-        first, deviation = self.reference
+        first, deviation = self.kept.reference
         if not math.isfinite(first):
             report = self.report()
             lost, deviation = float(report.values[LOST_MOTION]), float(report.deviations[LOST_MOTION])
             if math.isfinite(lost):
-                self.reference = (lost, deviation)
+                self.kept.reference = (lost, deviation)
                 text = f"lost motion {_micro(lost)} ± {_micro(deviation)} µrad"
                 self._events.append(Event(now, "lost_motion_known", text))
             return
-        recent = self._judge(self.blocks.last(max(3, round(RECENT * self.blocks.blocks))))
+        recent = self._judge(self.blocks.last(max(LEAST, round(RECENT * self.blocks.blocks))))
         lost = float(recent.values[LOST_MOTION])
         if not math.isfinite(lost):
             return
         limit = max(self.settings.growth * abs(first), SIGNIFICANT * deviation * math.sqrt(1.0 + 1.0 / RECENT))
-        self._above = self._above + 1 if lost - first > limit else 0
-        if self._above >= CONFIRMED and not self._told:
-            self._told = True
+        self.kept.above = self.kept.above + 1 if lost - first > limit else 0
+        if self.kept.above >= CONFIRMED and not self.kept.told:
+            self.kept.told = True
             text = f"lost motion has grown from {_micro(first)} µrad, the last rows say {_micro(lost)}"
             self._events.append(Event(now, "lost_motion_grown", text))
-        elif self._told and lost - first < 0.5 * limit:
-            self._told = False
+        elif self.kept.told and lost - first < 0.5 * limit:
+            self.kept.told = False
 
     def report(self) -> Report:
         """What the window says."""
@@ -169,7 +205,7 @@ class LostMotion:
 
     def _judge(self, which: NDArray[np.int64]) -> Report:
         """What these blocks say."""
-        used, positive, turns = self.tallies[which].sum(axis=0)
+        used, positive, turns = self.kept.tallies[which].sum(axis=0)
         share = min(positive, used - positive) / used if used else 0.0
         imitated = self.blocks.imitated(GAP, which)
         needed = REVERSALS * min(1.0, len(which) / self.blocks.blocks)

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from estimators.conditioning.conditioner import Conditioning
 from estimators.models.collinearity import collinear
 from estimators.models.joints import JointModelSettings
+from estimators.models.joints.lost_motion import GearSettings
 from estimators.quantities import Settings
 from estimators.recursive.forgetting import Alarm, Forgetting
 from estimators.refit.settings import Monitor
@@ -31,6 +32,33 @@ class Identification(Settings):
         allow_inf_nan=False,
         description="N·m (N) that the drive cannot exceed; near it nothing is learnt",
     )
+
+    lost_motion: GearSettings | None = Field(
+        default=None, description="of a gear with an encoder on either side; an elastic joint's is watched without it"
+    )
+
+    def roles(self) -> tuple[str, ...]:
+        """The channels that the joint must have: its model's, and a second encoder where the gear alone needs it."""
+        own = self.model.roles()
+        watched = self.lost_motion is not None and self.lost_motion.watch
+        return own + ("link_position",) * (watched and "link_position" not in own)
+
+    @model_validator(mode="after")
+    def _a_gear_that_is_known(self) -> Self:
+        wish = self.lost_motion
+        if wish is None or not wish.watch or "link_position" in self.model.roles():
+            return self
+        if "torque" not in self.model.roles():
+            raise ValueError("lost_motion needs a joint that turns: expected a model whose effort is a torque")
+        missing = [name for name in ("inertia_motor", "inertia_link") if getattr(wish, name) is None]
+        if missing:
+            raise ValueError(
+                f'lost_motion: expected {" and ".join(missing)}, which the model "{self.model.kind}" does not know, '
+                "found none"
+            )
+        if not (wish.band or wish.gravity or wish.inertia_link):
+            raise ValueError("lost_motion: expected band, gravity or inertia_link above 0: else nothing loads the gear")
+        return self
 
     @model_validator(mode="after")
     def _an_alarm_to_follow_up(self) -> Self:

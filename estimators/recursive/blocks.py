@@ -9,7 +9,8 @@ its own information (A_i = ΣφφT, c_i = Σφy); a window is their sum, and a d
 coefficient, NaN: neither a ridge nor a minimum norm invents a number.
 """
 
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,15 +28,29 @@ class Solution(NamedTuple):
     left_out: Floats  # (blocks, columns) without each block
 
 
+@dataclass(slots=True)
+class BlocksKept:
+    """What Blocks keep."""
+
+    VERSION: ClassVar[int] = 1
+
+    information: Floats  # (blocks, columns, columns)
+    moments: Floats  # (blocks, columns)
+    filled: int = 0  # blocks ever finished
+
+
 class Blocks:
     """The last blocks' information; the newest is still being filled."""
 
     def __init__(self, columns: int, blocks: int, rows: int) -> None:
         """rows: of a block."""
         self.columns, self.blocks, self.rows = columns, blocks, rows
-        self.information = np.zeros((blocks, columns, columns))
-        self.moments = np.zeros((blocks, columns))
-        self.filled = 0  # blocks ever finished
+        self.kept = BlocksKept(np.zeros((blocks, columns, columns)), np.zeros((blocks, columns)))
+
+    @property
+    def filled(self) -> int:
+        """Blocks ever finished."""
+        return self.kept.filled
 
     def full(self) -> bool:
         """Whether the window is whole."""
@@ -44,12 +59,12 @@ class Blocks:
     def add(self, information: Floats, moments: Floats) -> None:
         """A finished block. information: (columns, columns), moments: (columns,)."""
         place = self.filled % self.blocks
-        self.information[place], self.moments[place] = information, moments
-        self.filled += 1
+        self.kept.information[place], self.kept.moments[place] = information, moments
+        self.kept.filled += 1
 
     def forget(self) -> None:
         """Begin again."""
-        self.information[:], self.moments[:], self.filled = 0.0, 0.0, 0
+        self.kept.information[:], self.kept.moments[:], self.kept.filled = 0.0, 0.0, 0
 
     def last(self, count: int | None = None) -> NDArray[np.int64]:
         """Places of the last blocks, the newest last; None: of all that are remembered."""
@@ -60,12 +75,12 @@ class Blocks:
     def solve(self, which: NDArray[np.int64]) -> Solution:
         """The coefficients of a window; which: (n,) places of its blocks."""
         theta, left_out = np.full(self.columns, np.nan), np.full((len(which), self.columns), np.nan)
-        _jackknife(self.information[which], self.moments[which], theta, left_out)
+        _jackknife(self.kept.information[which], self.kept.moments[which], theta, left_out)
         return Solution(theta, left_out)
 
     def imitated(self, column: int, which: NDArray[np.int64]) -> float:
         """R² of a column on all others, about its mean (column 0 is the constant); 1 where nothing is left of it."""
-        A = self.information[which].sum(axis=0)
+        A = self.kept.information[which].sum(axis=0)
         others = np.array([one for one in range(self.columns) if one != column])
         order = np.append(others, column)
         about_mean = A[column, column] - A[0, column] ** 2 / max(A[0, 0], 1e-300)

@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
+from daq.core.gear_line import GearLine
 from daq.core.robot_line import parameters_body, robot_body, robot_head
 from daq.stream.schema import TOPICS, schema
 from daq.stream.update import INTERNAL, PUBLIC, VERSION, Introduction, Liveliness, Publication
 from estimators.base import UNKNOWN, Estimate, Phase, Spectrum, Status
+from estimators.models.joints.lost_motion import LostMotionSettings
+from estimators.online.lost_motion import LostMotion
 from estimators.online.robot.estimate import NO_PAYLOAD, Friction, RobotEstimate
 
 HEAD = {"timestamp": float, "v": int, "robot": str, "seq": int, "boot": int}
@@ -32,6 +35,7 @@ def estimate(error: float = 0.01, spectrum: Spectrum = SPECTRUM) -> Estimate:
     )  # fmt: skip
 
 
+GEAR = LostMotionSettings(inertia_motor=0.5, inertia_link=2.0, band=8.0)
 ROBOT = RobotEstimate(
     5, Phase.NORMAL, Status.VALID, (), np.ones(1), np.ones(1), np.ones(1), np.ones(1), (False,), NO_PAYLOAD, 100.0
 )
@@ -47,6 +51,7 @@ def every(publication: Publication) -> dict[str, tuple[bytes, bytes]]:
         "residual/": publication.residual(estimate(), 12.5),
         "event/": publication.event("alarm", "the residual left its band", 12.5, (10.25, 12.0)),
         "drift/": publication.drift(DRIFT, 12.5),
+        "lost_motion/": publication.lost_motion(GearLine.told(LostMotion(GEAR, 1e-3)), 12.5),
         "robot": whole(publication, "robot", robot_body(ROBOT, ("elbow",), ("N·m",))),
         "robot/parameters": whole(
             publication,

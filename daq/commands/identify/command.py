@@ -8,25 +8,29 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace as replace_fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import numpy as np
+from pydantic import TypeAdapter, ValidationError
 
 from daq.commands.codes import EXIT_RUNTIME, EXIT_USAGE, fail, refuse
 from daq.config.load import read_toml, validate
 from daq.config.words import ConfigError, Problem
 from daq.recording.columns import load_columns
 from daq.recording.reader import RecordingError
-from daq.recording.robot_runs import Run, read_runs
+from daq.replay.robot_runs import Run, read_runs
 from daq.state.files import BaselineError, replace
 from daq.state.robot_model import save
 from estimators.models.robots.description import Robot, RobotError
 from estimators.models.robots.dh_table import DhTable
 from estimators.models.robots.urdf import read_urdf
+from estimators.models.robots.whole_robot import FRICTION_LAWS, RobotFriction
 from estimators.offline.identification import Identification, Judged, identify
 from estimators.offline.live_residuals import live_residuals
 from estimators.offline.robot_motion import MotionError, Piece, pieces
 
+_LAW: Final[TypeAdapter[Any]] = TypeAdapter(RobotFriction)
+LAWS: Final = tuple(get_args(kind.model_fields["kind"].annotation)[0] for kind in FRICTION_LAWS)
 INTERRUPTED: Final = 130
 MANY: Final = 0.02  # of the rows, faster than the model's validity, from which it is said
 WORST: Final = 6  # directions that the motion does not tell, in print
@@ -50,6 +54,28 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bidirectional", action="store_true", help="friction from two recordings: a path, and the same path backwards"
     )
+    parser.add_argument(
+        "--friction",
+        choices=LAWS,
+        help="of every joint, instead of the best that cross-validation finds; bearing: made by the constraint forces",
+    )
+    parser.add_argument(
+        "--stribeck", type=float, metavar="RAD/S", help="with --friction bearing: the speed over which a peak fades"
+    )
+
+
+def law_of(options: argparse.Namespace) -> RobotFriction | None:
+    """The law that is asked for. Raises ValueError with one sentence."""
+    if options.stribeck is not None and options.friction != "bearing":
+        raise ValueError("--stribeck goes with --friction bearing")
+    if options.friction is None:
+        return None
+    chosen = {"kind": options.friction} | ({} if options.stribeck is None else {"stribeck": options.stribeck})
+    try:
+        law: RobotFriction = _LAW.validate_python(chosen)
+    except ValidationError as error:
+        raise ValueError(f"--stribeck: {error.errors()[0]['msg'].lower()}, found {options.stribeck:g}") from error
+    return law
 
 
 def run(options: argparse.Namespace) -> int:
@@ -60,6 +86,10 @@ def run(options: argparse.Namespace) -> int:
         if options.robot is None or not options.train:
             missing = "ROBOT and TRAIN" if options.robot is None else "at least one TRAIN"
             return fail(f"identify: expected {missing}, found none (--help)", EXIT_USAGE)
+        try:
+            law_of(options)
+        except ValueError as error:
+            return fail(f"identify: {error}", EXIT_USAGE)
         return _identify(options)
     except KeyboardInterrupt:
         return fail("interrupted: nothing was written", INTERRUPTED)
@@ -119,7 +149,7 @@ def _identify(options: argparse.Namespace) -> int:
     parts = _pieces([*train, *tests])
     learnt = [piece for part in parts[: len(train)] for piece in part]
     with np.errstate(all="ignore"):
-        found = identify(runs.robot, learnt, parts[len(train) :], None, _say)
+        found = identify(runs.robot, learnt, parts[len(train) :], None, _say, law_of(options))
     _say("")
     _doubts(found)
     source = {

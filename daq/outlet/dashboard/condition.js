@@ -20,6 +20,7 @@ const WEAK = /^(\w+) lacks excitation(?::.*?it needs (.*))?$/;
 
 // by what a parameter's name ends with, the first that fits: what a drift of it asks for
 const WEAR = [
+  [/^lost_motion$/, "Look at the gear: worn teeth, a loose coupling, lost preload?"],
   [/stiffness|cubic$/, "Look at coupling and gear: loose, worn or cracked?"],
   [/coulomb|viscous|stribeck|load|friction|cyclic|position/, "Colder or warmer than at its baseline? Else look at lubrication and bearings."],
   [/inertia|mass|gravity|sin$|cos$/, "Another tool or load than at the baseline?"],

@@ -2,38 +2,17 @@
 
 import { baselineButton } from "./baseline.js";
 import { frictionPanel, torsionPanel } from "./curves.js";
+import { GearSection } from "./gear.js";
 import { element, mark, write } from "./elements.js";
 import * as format from "./format.js";
 import { brief } from "./condition.js";
 import { EventLog, PhasePill, Quantity } from "./page.js";
-import { effortLimits, extent, inView, TimePlot } from "./plots.js";
+import { Panel } from "./panel.js";
+import { effortLimits, extent, inView } from "./plots.js";
 import { TimeLine } from "./timeline.js";
 import { effort, phase, readable } from "./words.js";
 
-const SYNC = "joint"; // one cursor through all plots
 const CURVES = 300; // ms between two drawings of the curves
-
-// A titled plot whose headline number turns into the value under the cursor.
-class Panel {
-  constructor(title, hint, options, headline = []) {
-    this.readout = element("span", { class: "readout" });
-    this.live = element("span", { class: "live" }, ...headline);
-    this.read = options.read;
-    this.plot = new TimePlot({ ...options, label: title, sync: SYNC, onCursor: (idx, data) => this.cursor(idx, data) });
-    this.node = element("article", { class: `panel ${options.kind ?? ""}` },
-      element("header", {}, element("h3", {}, title), this.live, this.readout),
-      element("p", { class: "caption" }, element("span", {}, hint),
-        ...(options.keys ?? []).map(([name, text]) => element("span", { class: `key ${name}` }, text))),
-      this.plot.node);
-  }
-
-  cursor(idx, data) {
-    const time = idx === null ? undefined : data[0][idx];
-    const shown = time !== undefined && data[1][idx] !== null;
-    mark(this.node, "cursor", String(shown));
-    if (shown) write(this.readout, `${(this.plot.end - time).toFixed(1)} s ago: ${this.read(idx, data)}`);
-  }
-}
 
 // What the motion has taught about every parameter: excited now, how certain, how far from the baseline.
 class Knowledge {
@@ -122,11 +101,12 @@ export class JointView {
     this.alarm.plot.levels = [[100, "bad"]];
     this.curves = [frictionPanel(joint), ...(joint.elastic ? [torsionPanel(joint)] : [])];
     this.knowledge = new Knowledge(joint, robot.writable);
+    this.gear = joint.geared ? new GearSection(joint) : null;
     this.drawn = 0;
     this.node = this.build(robot);
   }
 
-  get panels() { return [...this.parameters.map((row) => row.panel), this.torque, this.residual, this.error, this.alarm, this.forgetting]; }
+  get panels() { return [...this.parameters.map((row) => row.panel), this.torque, this.residual, this.error, this.alarm, this.forgetting, ...(this.gear ? [this.gear.panel] : [])]; }
 
   build(robot) {
     const tabs = element("nav", { class: "tabs", "aria-label": "Joints" }, element("a", { href: "#/", class: "all" }, "‹ All joints"));
@@ -149,6 +129,7 @@ export class JointView {
       element("div", { class: `grid pictures ${this.curves.length > 1 ? "three" : ""}` }, ...this.curves.map((panel) => panel.node), this.knowledge.node),
       element("h2", {}, "Parameters", element("small", {}, "estimate with its ±1 σ band")),
       this.parameterGrid(),
+      ...(this.gear ? [this.gear.node] : []),
       element("h2", {}, "How well the model explains the motion"),
       element("div", { class: "torques" }, this.torque.node, this.residual.node),
       element("div", { class: "grid last four" }, this.error.node, this.alarm.node, this.forgetting.node,
@@ -217,6 +198,7 @@ export class JointView {
     write(figures.lost.value, format.count(joint.totals.lost && format.total(joint.totals.lost)));
     write(figures.lost.more, format.causes(joint.totals.lost));
     this.knowledge.update(robot);
+    this.gear?.update();
     const alarm = joint.alarms.last(1);
     write(this.alarm.live.firstChild, alarm === null ? "–" : `${(100 * alarm).toFixed(0)} %`);
     write(this.error.live.firstChild, figures.error.value.textContent);
@@ -239,6 +221,7 @@ export class JointView {
       const [low, high] = extent(values), sigma = deviations.at(-1) ?? 0;
       panel.plot.draw(start, end, [times, upper, lower, values], low === null ? [null, null] : [low - 1.5 * sigma, high + 1.5 * sigma]);
     });
+    if (this.gear && seen(this.gear.panel)) this.gear.draw(start, end);
     if ([this.torque, this.residual].some(seen)) this.drawTorques(start, end);
     if ([this.error, this.alarm, this.forgetting].some(seen)) this.drawErrors(start, end);
     if (performance.now() - this.drawn > CURVES) {

@@ -3,11 +3,11 @@
 import { judge } from "./condition.js";
 
 const KEPT = 125; // s of every trace
-const BREAK = { estimates: 1.5, residuals: 0.5, points: 1e9, alarms: 1.5 }; // s without a row after which the line is interrupted
+const BREAK = { estimates: 1.5, residuals: 0.5, points: 1e9, alarms: 1.5, gears: 3.5, whole: 0.5 }; // s without a row after which the line is interrupted
 const EVENTS = 200;
 const RATE_OVER = 6; // s
 
-class Trace {
+export class Trace {
   constructor(columns, gap) {
     this.columns = Array.from({ length: columns }, () => []);
     this.gap = gap;
@@ -63,11 +63,13 @@ class Joint {
     this.residuals = new Trace(3, BREAK.residuals);
     this.points = new Trace(5, BREAK.points); // time, velocity, friction torque, twist, spring torque
     this.alarms = new Trace(2, BREAK.alarms); // time, CUSUM over its limit
+    this.gears = new Trace(3, BREAK.gears); // time, lost motion, its deviation
+    this.gear = {}; // the newest of lost_motion/<joint>; empty before the first
     this.laws = {}; // name → [[abscissa …], [torque …]]
     this.drift = {}; // since, drifted, baseline, percent, z; empty without a baseline
     this.excitation = [];
     this.usual = NaN; // standard deviation of the residual at the start
-    this.elastic = false;
+    this.elastic = this.geared = false;
     this.history = []; // [Unix s, totals]: for rates
     this.condition = { rank: 9, word: "", short: "", size: 0, lines: [], todo: "", since: null }; // see condition.js
     this.seen = null; // Unix s since which the page has seen it in this condition
@@ -118,6 +120,7 @@ export const rate = (history, read) => {
 export class Robot {
   constructor() {
     this.name = "";
+    this.whole = null; // {state, trace}: of the whole robot's model, where there is one; see whole.js
     this.joints = new Map();
     this.events = [];
     this.processes = {};
@@ -143,14 +146,20 @@ export class Robot {
       joint.residuals.append(told.residuals, message.base);
       joint.points.append(told.points, message.base);
       joint.alarms.append(told.alarms, message.base);
+      joint.gears.append(told.gears, message.base);
       if (told.laws) {
         joint.laws = Object.fromEntries(Object.entries(told.laws).map(([law, rows]) => [law, columns(rows)]));
         joint.drift = told.drift;
+        joint.gear = told.gear;
         joint.excitation = told.excitation;
         joint.usual = told.usual;
       }
       remember(joint.history, message.counted, told.totals);
       this.hear(told.state, message.now, local);
+    }
+    if (this.whole && message.whole.state) {
+      this.whole.state = message.whole.state;
+      this.whole.trace.append(message.whole.rows, message.base);
     }
     this.events = this.events.concat(message.events).slice(-EVENTS);
     this.recorder = message.recorder;
@@ -167,12 +176,14 @@ export class Robot {
     this.writable = message.writable;
     this.events = [];
     this.newest = null;
-    const shape = JSON.stringify(Object.entries(message.joints).map(([name, { names, units, unit, elastic }]) => [name, names, units, unit, elastic]).concat([[message.writable]]));
+    const whole = Object.keys(message.whole.state?.joints ?? {}).length;
+    this.whole = whole ? { state: message.whole.state, trace: new Trace(3 + whole, BREAK.whole) } : null;
+    const shape = JSON.stringify(Object.entries(message.joints).map(([name, { names, units, unit, elastic, geared }]) => [name, names, units, unit, elastic, geared]).concat([[message.writable, Object.keys(message.whole.state?.joints ?? {})]]));
     if (shape !== this.shape) this.layout++;
     this.shape = shape;
     this.joints = new Map(Object.entries(message.joints).map(([name, told]) => {
       const joint = new Joint(name);
-      Object.assign(joint, { unit: told.unit, names: told.names, units: told.units, meanings: told.meanings, elastic: told.elastic });
+      Object.assign(joint, { unit: told.unit, names: told.names, units: told.units, meanings: told.meanings, elastic: told.elastic, geared: told.geared });
       joint.estimates = new Trace(3 + 2 * told.names.length, BREAK.estimates);
       return [name, joint];
     }));

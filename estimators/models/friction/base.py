@@ -42,6 +42,7 @@ class FrictionLaw:
     constants: Floats  # known numbers that the kernel wants
     kernel: Callable[[Floats, int, int, Floats, Floats, Floats], None]
     stops: tuple[float, ...] = ()  # rad (m) at which each of its springs slips; `load` is then the first one's channel
+    loads: int = 1  # channels of what the joint carries, the first its torque (force)
 
     def fill(self, signals: Floats, position: int, load: int, eta: Floats, columns: Floats) -> None:
         """Write columns (rows, parameters) from signals (rows, channels, SIGNALS) and η (nonlinear,)."""
@@ -50,15 +51,20 @@ class FrictionLaw:
     def loaded(self) -> bool:
         """Whether a column follows the load: found by looking."""
         place, speed, load = (np.linspace(low, 2.0, 24) for low in (-2.0, -1.0, 0.5))
+        load = np.repeat(load[:, None], self.loads, axis=1)
         there = self.columns(place, speed, 2.0 * load, self.start)
         return bool((self.columns(place, speed, load, self.start) != there).any())
 
     def columns(self, position: Floats, velocity: Floats, load: Floats, eta: Floats) -> Floats:
-        """The columns for a known motion, without any filter: arrays (rows,) in SI → (rows, parameters)."""
-        signals = np.zeros((len(velocity), 1 + max(1, len(self.stops)), SIGNALS))
+        """The columns for a known motion, without any filter: arrays (rows,) in SI → (rows, parameters).
+
+        load: (rows,), or (rows, loads) where the law takes more than one.
+        """
+        signals = np.zeros((len(velocity), 1 + max(self.loads, len(self.stops)), SIGNALS))
         signals[:, 0, VALUE] = signals[:, 0, SMOOTH] = position
         signals[:, 0, RATE] = signals[:, 0, SMOOTH_RATE] = velocity
-        signals[:, 1, VALUE] = signals[:, 1, SMOOTH] = load
+        carried = load.reshape(len(velocity), -1)
+        signals[:, 1 : 1 + carried.shape[1], VALUE] = signals[:, 1 : 1 + carried.shape[1], SMOOTH] = carried
         for i, reach in enumerate(self.stops):
             signals[:, 1 + i, VALUE] = _stop(position, velocity, reach)
         columns = np.empty((len(velocity), len(self.parameters)))

@@ -21,20 +21,47 @@ from estimators.quantities import Floats, Parameter, Settings
 ONE, TORQUE, SPEED, FRICTION, COS2, SIN2, COS1, SIN1, GAP = range(9)  # columns; the gap's is the last
 COLUMNS: Final = 9
 ORIGIN: Final = "clearance, B"
+SIDES: Final = "loads on either side, away from where the motion turns"
 PARAMETERS: Final = (
-    Parameter("gear_stiffness", "N·m/rad", 0.0, math.inf, f"{ORIGIN}, K"),
-    Parameter("lost_motion", "rad", 0.0, 0.1, f"{ORIGIN}, 2b"),
-    Parameter("gear_friction", "N·m", 0.0, math.inf, f"{ORIGIN}, F_c"),
-    Parameter("gear_lag", "s", -0.1, 0.1, f"{ORIGIN}, λ"),
-    Parameter("gear_error_cos2", "rad", -0.1, 0.1, f"{ORIGIN}, c₂"),
-    Parameter("gear_error_sin2", "rad", -0.1, 0.1, f"{ORIGIN}, s₂"),
-    Parameter("gear_error_cos1", "rad", -0.1, 0.1, f"{ORIGIN}, c₁"),
-    Parameter("gear_error_sin1", "rad", -0.1, 0.1, f"{ORIGIN}, s₁"),
+    Parameter("gear_stiffness", "N·m/rad", 0.0, math.inf, f"{ORIGIN}, K", "torque per twist between the encoders"),
+    Parameter(
+        "lost_motion", "rad", 0.0, 0.1, f"{ORIGIN}, 2b", "what the gear gives when its load changes sides", SIDES
+    ),
+    Parameter("gear_friction", "N·m", 0.0, math.inf, f"{ORIGIN}, F_c", "dry friction of the motor's side"),
+    Parameter("gear_lag", "s", -0.1, 0.1, f"{ORIGIN}, λ", "skew of the encoders, less viscous friction over stiffness"),
+    *(
+        Parameter(f"gear_error_{part}{turn}", "rad", -0.1, 0.1, f"{ORIGIN}, {part[0]}", f"error {often} a motor's turn")
+        for turn, often in ((2, "twice"), (1, "once"))
+        for part in ("cos", "sin")
+    ),
 )
+WEARS: Final = PARAMETERS[:3]  # what a baseline remembers
 STIFFNESS, LOST_MOTION, COULOMB, LAG = range(4)  # of PARAMETERS
 
 
-class LostMotionSettings(Settings):
+class Watching(Settings):
+    """How lost motion is watched, whatever the joint."""
+
+    still: Annotated[float, Field(gt=0)] = 0.02  # rad/s below which the motor's direction is not known
+    cutoff: Annotated[float, Field(gt=0)] = 20.0  # Hz, of the low pass that every column passes
+    rows: Annotated[float, Field(gt=0)] = 100.0  # Hz
+    block: Annotated[float, Field(gt=0)] = 1.5  # s of used rows that make a block
+    blocks: Annotated[int, Field(ge=10, le=400)] = 40  # blocks remembered; as many estimates of what an error is
+    growth: Annotated[float, Field(gt=0)] = 0.25  # of the lost motion at first, that is told
+
+
+class GearSettings(Watching):
+    """`lost_motion` of a joint in the configuration; what its model knows need not be said."""
+
+    watch: bool = True
+    inertia_motor: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None  # kg·m², on the link side
+    inertia_link: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None  # kg·m²
+    gravity: Annotated[float, Field(allow_inf_nan=False)] | None = None  # N·m, signed, θ_l from the upright
+    ratio: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None  # N; without it the model's, else 100
+    band: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None  # N·m, more than the link's friction
+
+
+class LostMotionSettings(Watching):
     """What is known of the joint, and how its lost motion is watched."""
 
     inertia_motor: Annotated[float, Field(ge=0, allow_inf_nan=False)]  # kg·m², on the link side
@@ -43,12 +70,6 @@ class LostMotionSettings(Settings):
     load: bool = False  # the link's torque comes as a channel, from a model of the robot, instead of the two above
     ratio: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 100.0  # N
     band: Annotated[float, Field(gt=0, allow_inf_nan=False)]  # N·m of load below which its sign is not known
-    still: Annotated[float, Field(gt=0)] = 0.02  # rad/s below which the motor's direction is not known
-    cutoff: Annotated[float, Field(gt=0)] = 20.0  # Hz, of the low pass that every column passes
-    rows: Annotated[float, Field(gt=0)] = 100.0  # Hz
-    block: Annotated[float, Field(gt=0)] = 1.5  # s of used rows that make a block
-    blocks: Annotated[int, Field(ge=10, le=400)] = 40  # blocks remembered; as many estimates of what an error is
-    growth: Annotated[float, Field(gt=0)] = 0.25  # of the lost motion at first, that is told
 
     def channels(self) -> tuple[str, ...]:
         """Roles: both angles (rad) and the motor's torque (N·m), on the link side."""

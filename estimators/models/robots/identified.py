@@ -11,17 +11,16 @@ from typing import Any, Final
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from estimators.models.friction import AnyFriction
 from estimators.models.robots.description import Coupling, Frame, Joint, Limits, Robot
 from estimators.models.robots.springs import CounterbalanceSettings
-from estimators.models.robots.whole_robot import WholeRobot
+from estimators.models.robots.whole_robot import RobotFriction, WholeRobot
 from estimators.quantities import Axis, Floats
 
 FORMAT: Final = "jointwatch whole robot"
 VERSION: Final = 1
 REACH: Final = 1.1  # of the speed seen in teaching: beyond it a friction law is not used
 
-_FRICTION: Final[TypeAdapter[Any]] = TypeAdapter(AnyFriction)
+_FRICTION: Final[TypeAdapter[Any]] = TypeAdapter(RobotFriction)
 _SPRING: Final[TypeAdapter[Any]] = TypeAdapter(CounterbalanceSettings)
 
 
@@ -34,7 +33,7 @@ class IdentifiedRobot:
     """Everything that was learnt, and what it was learnt from; n joints, p = size of θ."""
 
     robot: Robot
-    laws: tuple[AnyFriction, ...]
+    laws: tuple[RobotFriction, ...]
     theta: Floats  # (p,)
     covariance: Floats  # (p, p)
     prior: Floats  # (p,)
@@ -64,7 +63,7 @@ class IdentifiedRobot:
         model = self.model()
         tau = model.torque(self.parameters, q, dq, ddq)
         if load is None:
-            load = model.torque(self.loading, q, dq, ddq) if model.loaded else tau
+            load = model.load(self.loading, q, dq, ddq) if model.loaded else tau
         for joint, term, column in model.others(q, dq, ddq, load, self.reach()):
             tau[:, joint] = tau[:, joint] + self.theta[model.base + term] * column
         return tau

@@ -6,14 +6,16 @@ b: base parameters of the links; φ, joint by joint: the coefficients of its fri
 
 import math
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple, get_args
 
 import numpy as np
+from pydantic import Field
 
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import FrictionLaw
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.robots.base_parameters import base_projection, meaning, standard_name
+from estimators.models.robots.bearing_friction import BearingSettings, carried
 from estimators.models.robots.description import Robot
 from estimators.models.robots.inertia import floored, metric
 from estimators.models.robots.newton_euler import WRENCH, newton_euler
@@ -21,6 +23,8 @@ from estimators.models.robots.regressor import regressor
 from estimators.models.robots.tree import PARAMETERS
 from estimators.quantities import Axis, Floats
 
+RobotFriction = Annotated[AnyFriction | BearingSettings, Field(discriminator="kind")]
+FRICTION_LAWS: Final = (*get_args(get_args(AnyFriction)[0]), BearingSettings)
 DEFAULT: Final = ViscousCoulombSettings(transition=0.001)
 SPREAD: Final = 0.5  # σ of a link's prior in the pullback metric
 GUESSED_SPREAD: Final = 3.0  # where the links were guessed
@@ -43,12 +47,13 @@ class Term(NamedTuple):
 class WholeRobot:
     """Columns of one robot with one friction law for each joint."""
 
-    def __init__(self, robot: Robot, laws: "tuple[AnyFriction, ...] | None" = None) -> None:
+    def __init__(self, robot: Robot, laws: "tuple[RobotFriction, ...] | None" = None) -> None:
         self.robot = robot
         self.tree = robot.tree()
-        self.laws: tuple[AnyFriction, ...] = laws or (DEFAULT,) * len(robot.joints)
+        self.laws: tuple[RobotFriction, ...] = laws or (DEFAULT,) * len(robot.joints)
         self.projection = base_projection(self.tree)
         self._friction = tuple(law.law(joint.axis) for law, joint in zip(self.laws, robot.joints, strict=True))
+        self._alike = all(law == self.laws[0] for law in self.laws) and self.laws[0].kind == DEFAULT.kind
         self.terms = tuple(self._terms())
         self.base = len(self.projection.columns)
         self.size = self.base + len(self.terms)
@@ -65,6 +70,17 @@ class WholeRobot:
         """Whether a friction law follows the rigid body's torque."""
         return any(law.loaded() for law in self._friction)
 
+    @property
+    def loads(self) -> int:
+        """Of a joint that its friction law takes, at most: one, its torque, or all that its bearing carries."""
+        return max(law.loads for law in self._friction)
+
+    def load(self, parameters: Floats, q: Floats, dq: Floats, ddq: Floats) -> Floats:
+        """What loads the friction, from standard parameters (n, 10): (rows, n), or (rows, n, loads)."""
+        if self.loads == 1:
+            return self.torque(parameters, q, dq, ddq)
+        return carried(self.tree, parameters, q, dq, ddq)
+
     def rigid(self, q: Floats, dq: Floats, ddq: Floats) -> Floats:
         """Y_b (rows, n, base)."""
         Y = np.empty((len(q), self.tree.size(), PARAMETERS * self.tree.size()))
@@ -75,21 +91,29 @@ class WholeRobot:
     def others(self, q: Floats, dq: Floats, ddq: Floats, load: Floats, reach: Floats) -> list[tuple[int, int, Floats]]:
         """What of F is not zero: (joint, index of the term, column (rows,)).
 
-        load: (rows, n) N·m (N); reach: (n,) rad/s (m/s), beyond which a law that is not linear in speed stays as it is.
+        load: (rows, n) N·m (N), or all that a joint carries as `load` gives it; reach: (n,) rad/s (m/s), beyond which a
+        law that is not linear in speed stays as it is.
         """
         found: list[tuple[int, int, Floats]] = []
+        every = load.reshape(*load.shape[:2], -1)
+        if self.loads > every.shape[2]:
+            every = np.concatenate([every, np.zeros((*load.shape[:2], self.loads - every.shape[2]))], axis=2)
         k = 0
+        together = self._columns_of_all(q, dq, every[:, :, 0]) if self._alike else None
         for j, law in enumerate(self._friction):
-            speed = dq[:, j] if self.laws[j].kind == DEFAULT.kind else np.clip(dq[:, j], -reach[j], reach[j])
-            columns = law.columns(q[:, j], speed, load[:, j], law.start)
+            if together is None:
+                speed = dq[:, j] if self.laws[j].kind == DEFAULT.kind else np.clip(dq[:, j], -reach[j], reach[j])
+                columns = law.columns(q[:, j], speed, every[:, j, : law.loads], law.start)
+            else:
+                columns = together[j]
             for column in (*columns.T, np.ones(len(q)), ddq[:, j])[: self.count_of(j)]:
                 found.append((j, k, np.ascontiguousarray(column)))
                 k += 1
         for one in self.robot.couplings:
             i, j = self.robot.names.index(one.first), self.robot.names.index(one.second)
-            together = dq[:, i] + one.ratio * dq[:, j]
+            both = dq[:, i] + one.ratio * dq[:, j]
             law = DEFAULT.law(Axis.ROTARY)
-            for column in law.columns(q[:, i], together, load[:, i], law.start).T:
+            for column in law.columns(q[:, i], both, every[:, i, :1], law.start).T:
                 found += [(i, k, column), (j, k, one.ratio * column)]
                 k += 1
         for name, spring in self.robot.counterbalances.items():
@@ -98,6 +122,12 @@ class WholeRobot:
                 found.append((j, k, column))
                 k += 1
         return found
+
+    def _columns_of_all(self, q: Floats, dq: Floats, load: Floats) -> Floats:
+        """Columns of the law that all joints share, (n, rows, parameters): one call instead of n."""
+        law = self._friction[0]
+        flat = (np.ascontiguousarray(one.T).ravel() for one in (q, dq, load))
+        return law.columns(*flat, law.start).reshape(q.shape[1], len(q), -1)
 
     def torque(self, parameters: Floats, q: Floats, dq: Floats, ddq: Floats) -> Floats:
         """Of the rigid body alone, from standard parameters (n, 10): (rows, n)."""

@@ -1,0 +1,46 @@
+"""Which joints have two encoders, and what is known of the gear between them: the settings of its watch."""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from estimators.models.joints.lost_motion import GearSettings, LostMotionSettings, Watching
+from estimators.models.joints.two_mass import TwoMassSettings
+from estimators.online.settings import Identification
+from estimators.quantities import Floats
+
+LINK: Final = "link_position"
+RATIO: Final = 100.0  # of a gear of which nothing is said
+BAND: Final = 0.1  # of gravity and of what the link takes at SPEEDING: the sign of less is not believed
+SPEEDING: Final = 2.0  # rad/s²
+
+
+class Gear(NamedTuple):
+    """A gear that is watched."""
+
+    settings: LostMotionSettings
+    roles: tuple[str, ...]  # of the joint's channels, in the order in which the watch takes them
+    scale: Floats  # (roles,) from the channel to the link's side
+
+
+def gear_of(joint: Identification, rate: float) -> Gear | None:
+    """None where there are not two encoders, or where nobody wants it. rate: Hz of the samples."""
+    wish, model = joint.lost_motion or GearSettings(), joint.model
+    elastic = isinstance(model, TwoMassSettings)
+    if not wish.watch or not (elastic or joint.lost_motion):
+        return None
+    if joint.lost_motion is None and rate < wish.rows:
+        return None
+    known = {"inertia_motor": 0.0, "inertia_link": 0.0, "gravity": 0.0, "ratio": RATIO}
+    gear, sensed = 1.0, False
+    if isinstance(model, TwoMassSettings):
+        gear, sensed = model.gear, model.spring_torque or model.link_torque == "measured"
+        known |= {"inertia_motor": gear**2 * model.inertia_motor, "inertia_link": model.inertia_link}
+        known |= {"gravity": model.gravity} | ({"ratio": gear} if gear > 1.0 else {})
+    said = {name: value for name in (*known, "band") if (value := getattr(wish, name)) is not None}
+    known |= said
+    known.setdefault("band", BAND * (abs(known["gravity"]) + SPEEDING * known["inertia_link"]))
+    how = {name: getattr(wish, name) for name in Watching.model_fields}
+    settings = LostMotionSettings.model_validate(known | how | {"load": sensed})
+    roles = ("position", LINK, "torque") + ("joint_torque",) * sensed
+    return Gear(settings, roles, np.array([1.0 / gear, 1.0, gear, 1.0])[: len(roles)])
