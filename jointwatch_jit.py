@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
 import numba
+from numba.core.caching import FunctionCache
+from numba.core.runtime.nrt import rtsys
 
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
@@ -69,9 +71,22 @@ def stamp(file: Path) -> str:
 def _dispatcher(function: Callable[..., Any]) -> Any:
     compiled: Any = numba.njit(nogil=True, error_model="numpy", fastmath=False)(function)
     if not INTERPRETED:
-        compiled.enable_caching()
+        compiled._cache = _Kept(function)  # type: ignore[no-untyped-call]
         compiled._cache._cache_file._source_stamp = stamp(Path(function.__code__.co_filename))
     return compiled
+
+
+class _Kept(FunctionCache):
+    """Kernels on disk, loaded without what only compiling needs.
+
+    numba first imports all that it can compile, and with it scipy.linalg: 0.5 s of processor time for every process. A
+    kernel's machine code needs no more than the allocator; compiling imports the rest by itself.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
 
 def _top(file: Path) -> Path:

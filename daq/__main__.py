@@ -1,7 +1,7 @@
 """The command line: which module is which command. stdout is data, stderr is logs; see daq/commands/codes.py.
 
-Only the module of the command that is asked for is imported: it has `arguments(parser)`, and `run(options)`, which
-returns the exit code.
+Only the module of the command that is asked for is imported: it has `run(options)`, which returns the exit code, and
+`arguments(parser)`, unless these stand in daq/commands/arguments.py.
 """
 
 import argparse
@@ -10,6 +10,8 @@ import os
 import sys
 from collections.abc import Sequence
 from typing import Final
+
+from daq.commands.arguments import ARGUMENTS
 
 # command → module, and what it does; what stands above daq in the order of imports (the rig, and what is composed with
 # it) is a program of its own
@@ -24,12 +26,14 @@ COMMANDS: Final = {
     "compile": ("hil_rig.commands.compile", "compile every kernel now: a first start is then as quick as any other"),
     "listen": ("daq.commands.listen", "print the live updates"),
     "replay": ("daq.commands.replay", "a recording through the same pipeline, offline"),
+    "columns": ("daq.commands.columns", "the table of a recording's columns, proposed from its header"),
     "decode": ("daq.commands.decode", "what a DBC makes of a log: counts, losses by cause, values"),
     "top": ("daq.commands.top", "the overview of a running service, in this terminal"),
     "export": ("daq.commands.export", "a recording as tables: estimates, residuals, drift, events, readings"),
     "report": ("daq.commands.report.command", "a recording as one page: parameters, drift, curves, losses, events"),
     "skew": ("daq.commands.skew", "how late each channel is, from a recording of motion; prints the lines to paste"),
     "identify": ("daq.commands.identify.command", "a whole robot's model from recordings: parameters, errors"),
+    "fleet": ("daq.commands.fleet.command", "many recordings at once: every robot and joint against its siblings"),
     "excite": ("daq.commands.excite", "a trajectory that tells most of a robot within its limits; what one is worth"),
     "doctor": ("daq.commands.doctor.command", "what is on the wires, what is lost and why; proposes a configuration"),
     "baseline": ("daq.commands.baseline", "what each joint was when it was commissioned: show it, or set it"),
@@ -54,13 +58,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, (module, text) in COMMANDS.items():
         command = commands.add_parser(name, help=text, description=text)
         if name == asked:
-            found = importlib.import_module(module)
-            found.arguments(command)
-            command.set_defaults(run=found.run)
+            (ARGUMENTS.get(name) or importlib.import_module(module).arguments)(command)
+            command.set_defaults(module=module)
     if completing:
         importlib.import_module("argcomplete").autocomplete(parser)
     options = parser.parse_args(words)
-    code: int = options.run(options)
+    code: int = importlib.import_module(options.module).run(options)
     return code
 
 

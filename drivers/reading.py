@@ -1,5 +1,6 @@
 """A Reading: one value of one channel at one instant, in SI units; a batch of them is one NumPy array."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -11,9 +12,18 @@ from numpy.typing import NDArray
 # frame it was: CAN FD, with its bit rate switched, from a node that was error passive.
 READING: Final = np.dtype([("time", "<i8"), ("value", "<f8"), ("channel", "<i4"), ("flags", "<u4")])
 OWN: Final = 1
+_PLAIN: Final = np.dtype((np.void, READING.itemsize))
 FD, BIT_RATE_SWITCH, ERROR_STATE = 2, 4, 8
 
 
 def empty() -> NDArray[np.void]:
     """A batch of no readings."""
     return np.zeros(0, READING)
+
+
+def joined(batches: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
+    """Batches one after the other; as plain bytes, since NumPy looks at every field of every batch otherwise."""
+    if len(batches) == 1:
+        return batches[0]
+    whole: NDArray[np.void] = np.concatenate([np.zeros(0, _PLAIN), *(one.view(_PLAIN) for one in batches)])
+    return whole.view(READING)

@@ -18,13 +18,14 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from hil_rig.configuration import toml
-from hil_rig.messages import NODES
+from hil_rig.messages import NODES, SERIAL_NODES
 from hil_rig.plants import RIGS
 from hil_rig.plants.base import Jump, Plant, PlantSettings, RigError
 from hil_rig.wire import WIRES
 from hil_rig.wire.base import Wire
 from hil_rig.wire.faults import KINDS, ONE_JOINT, Faults
-from hil_rig.wire.player import Player, Robot
+from hil_rig.wire.player import Player
+from hil_rig.wire.robot import Robot
 
 EXIT_RUNTIME: Final = 1
 EXIT_USAGE: Final = 2
@@ -47,6 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         robot = Robot(joints, faults, options.loop)
         if options.wire == "udp" and options.speed == float("inf"):
             raise RigError("--speed inf needs a wire that can say stop: slcan or serial")
+        if options.wire == "serial" and len(joints) > SERIAL_NODES:
+            raise RigError(f"--joints: expected at most {SERIAL_NODES} on a serial line, found {len(joints)}")
     except RigError as error:
         return _fail(error, EXIT_USAGE)
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.INFO, stream=sys.stderr)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from hil_rig.messages import COUNTER, Field, Message
 from hil_rig.plants.base import Plant
 from hil_rig.wire.base import Wire
-from hil_rig.wire.player import Robot
+from hil_rig.wire.robot import Robot
 
 DRIVER: Final = "wire"
 BAUDRATE: Final = 3_000_000

@@ -11,7 +11,8 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 COUNTER: Final = 65536  # modulo of the sample counter that every message carries
-NODES: Final = 15  # joints that have an id of their own
+NODES: Final = 112  # joints that have an id of their own on a CAN bus …
+SERIAL_NODES: Final = 15  # … and on a serial line
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +91,17 @@ class Frame(NamedTuple):
         return self._replace(fields=self.fields[:start] + marker + self.fields[start + len(marker) :])
 
 
-def frames(message: Message, values: Floats, first: int) -> list[Frame]:
-    """Frames of one message. values: (rows, fields) SI; first: number of the first row's sample."""
+def records(message: Message, values: Floats) -> NDArray[np.uint8]:
+    """The fields of one message as bytes, little-endian, (rows, bytes). values: (rows, fields) SI."""
     record = np.dtype([(field.name, f"<i{field.bits // 8}") for field in message.fields])
     raw = np.zeros(len(values), record)
     for column, field in enumerate(message.fields):
         raw[field.name] = field.raw(values[:, column])
-    data, size = raw.tobytes(), record.itemsize
+    return raw.view(np.uint8).reshape(len(values), record.itemsize)
+
+
+def frames(message: Message, values: Floats, first: int) -> list[Frame]:
+    """Frames of one message. values: (rows, fields) SI; first: number of the first row's sample."""
+    raw = records(message, values)
+    data, size = raw.tobytes(), raw.shape[1]
     return [Frame(message, (first + row) % COUNTER, data[size * row : size * (row + 1)]) for row in range(len(values))]

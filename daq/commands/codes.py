@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from daq.recording.reader import break_of
-
 EXIT_RUNTIME: Final = 1
 EXIT_USAGE: Final = 2
 EXIT_CONFIG: Final = 78
@@ -20,6 +18,8 @@ def fail(why: object, code: int = EXIT_RUNTIME) -> int:
 
 def tell_breaks(files: Iterable[Path]) -> None:
     """Say of recordings that break off where: what stands before counts. Raises RecordingError."""
+    from daq.recording.reader import break_of  # a second, which nothing else here needs
+
     for words in filter(None, map(break_of, files)):
         print(f"jointwatch: {words}; everything before that was read", file=sys.stderr)
 

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from daq.commands.codes import fail
+from daq.commands.json_lines import finite
 from daq.stream.keys import KeyFileError
 from daq.subscriber import RefusedError, Subscriber
 
@@ -35,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         with contextlib.suppress(KeyboardInterrupt), opened as subscriber:
             for topic, update in subscriber:
-                print(json.dumps(update) if options.json else _line(topic, update), flush=True)
+                print(_json(topic, update) if options.json else _line(topic, update), flush=True)
                 left = None if left is None else left - 1
                 if left == 0:
                     break
@@ -46,6 +47,11 @@ def run(options: argparse.Namespace) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def _json(topic: str, update: dict[str, object]) -> str:
+    """One object, with its topic; null for what is not known."""
+    return json.dumps({"topic": topic} | finite(update), ensure_ascii=False)
 
 
 def _line(topic: str, update: dict[str, object]) -> str:

@@ -9,43 +9,41 @@ import math
 import os
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import msgpack
 
-from daq.commands.codes import fail, refuse, tell_breaks
+from daq.commands.codes import EXIT_USAGE, fail, refuse, tell_breaks
+from daq.commands.json_lines import finite
 from daq.config.load import load
 from daq.config.sections import Config
 from daq.config.words import ConfigError
 from daq.core.joint_line import Message
 from daq.core.pipeline import Pipeline
-from daq.recording.columns import Columns, load_columns
+from daq.recording.columns import Columns, is_configuration, load_columns, read
 from daq.recording.reader import SUFFIX, RecordingError
+from daq.recording.ros_bag import is_bag
+from daq.replay.from_columns import configured
 from daq.replay.repeat import Repetition, compare
 from daq.replay.replay import BOOT, Played, play
 from daq.replay.sources import Counts, readings_of
 from drivers.base import DriverError
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
-    parser.add_argument("file", type=Path, help="our own .mcap; candump, ASC, BLF, …; .csv, .npz or .mat")
-    parser.add_argument("config", type=Path)
-    parser.add_argument("--check", action="store_true", help="of an .mcap: compare with what was said, bit for bit")
-    parser.add_argument("--columns", type=Path, help="table of a recording's columns (see docs/skew.md)")
-    parser.add_argument("--driver", help="the CAN driver that a log is of, where there are several")
-    parser.add_argument("--speed", type=float, metavar="N", help="times the recording's own; default: all there is")
-    parser.add_argument("--json", action="store_true", help="every update, one JSON object per line")
-
-
 def run(options: argparse.Namespace) -> int:
     """Play it, then tell the final estimates and every loss: on stdout, or with --json on stderr."""
     try:
+        if not is_configuration(options.config):  # a table of columns, which are all there is of these joints
+            if options.columns is not None:
+                return fail("replay: expected --columns beside a configuration, found it beside a table", EXIT_USAGE)
+            columns = load_columns(options.config)
+            return _play(options, configured(options.file, read(options.file, columns), columns), columns)
         config = load(options.config)
-        if options.file.suffix.lower() == SUFFIX:
+        if options.file.suffix.lower() == SUFFIX and not is_bag(options.file):
             return _repeat(options, config)
         return _play(options, config, None if options.columns is None else load_columns(options.columns))
+    except RecordingError as error:
+        return fail(error)
     except ConfigError as mistakes:
         return refuse(mistakes)
     except BrokenPipeError:
@@ -101,16 +99,7 @@ def _repeat(options: argparse.Namespace, config: Config) -> int:
 def line(message: Message) -> str:
     """One JSON object; null for what is not known."""
     topic, body = message
-    return json.dumps({"topic": topic.decode()} | _finite(msgpack.unpackb(body)), ensure_ascii=False)
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(one) for key, one in value.items()}
-    return [_finite(one) for one in value] if isinstance(value, list) else value
+    return json.dumps({"topic": topic.decode()} | finite(msgpack.unpackb(body)), ensure_ascii=False)
 
 
 def tell(pipeline: Pipeline, counts: Counts, played: Played, wall: float, stream: Any) -> None:

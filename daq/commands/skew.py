@@ -3,40 +3,16 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
-
-import numpy as np
 
 from daq.commands.codes import fail, refuse
 from daq.config.load import load
-from daq.config.routes import routes
-from daq.config.sections import Config, Joint
 from daq.config.words import ConfigError
-from daq.core.align import Aligner, Sorter
-from daq.recording.columns import Channels, is_configuration, load_columns, read
+from daq.recording.columns import is_configuration, load_columns, read
 from daq.recording.reader import RecordingError
-from daq.replay.sources import readings_of
+from daq.replay.delays import Finding, find, of_frames
 from drivers.base import DriverError
-from estimators.alignment.channel_delay import Relation, Series, SkewError, delay
-from estimators.quantities import Floats, Nanoseconds
-
-REFERENCE: Final = "position"
-_EFFORTS: Final = ("torque", "force", "effort", "current")
-_RELATIONS: Final = {"position": Relation.SAME, "velocity": Relation.RATE, "speed": Relation.RATE} | dict.fromkeys(
-    _EFFORTS, Relation.EFFORT
-)
-
-Finding = dict[str, Any]
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
-    parser.add_argument("recording", type=Path, help=".mat, .npz or .csv")
-    parser.add_argument("config", nargs="?", type=Path, help="table of its columns (see docs/skew.md)")
-    parser.add_argument("--longest", type=float, default=100.0, metavar="MS", help="ms, either way (100)")
-    parser.add_argument("--json", action="store_true")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -45,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         if options.config is not None and is_configuration(options.config):
             config = load(options.config)
-            channels = _aligned(options.recording, config)
+            channels = of_frames(options.recording, config)
             signals = {
                 (one, role): c.signal for one, joint in config.joints.items() for role, c in joint.channels.items()
             }
@@ -61,53 +37,6 @@ def run(options: argparse.Namespace) -> int:
     else:
         _tell(findings, options.recording, signals)
     return 0 if any("delay" in finding for finding in findings) else 1
-
-
-def find(channels: Channels, longest: float) -> Iterator[Finding]:
-    """What is known of the delay of every channel against its joint's position; longest: s."""
-    for joint, roles in channels.items():
-        reference = roles.get(REFERENCE)
-        if reference is None:
-            yield {"joint": joint, "channel": REFERENCE, "why": f'found no "{REFERENCE}" to compare with'}
-            continue
-        effort = next((roles[role] for role in roles if any(word in role for word in _EFFORTS)), None)
-        for role, channel in roles.items():
-            if role != REFERENCE:
-                yield {"joint": joint, "channel": role} | _compare(role, reference, channel, effort, longest)
-
-
-def _aligned(recording: Path, config: Config) -> Channels:
-    """The channels of a recording of frames, each on its own clock, as the service would have them without delays."""
-    columns = {name: list(joint.channels) for name, joint in config.joints.items()}
-    aligners = [Aligner(_undelayed(joint), columns[name]) for name, joint in config.joints.items()]
-    sorter = Sorter(routes(config), list(columns), columns)
-    parts: list[list[tuple[Nanoseconds, Floats]]] = [[] for _ in aligners]
-    for readings in readings_of(recording, config, {}):
-        for index, times, values, which in sorter.split(readings) if len(readings) else ():
-            parts[index].append(aligners[index].absorb(times, values, which))
-    found: Channels = {}
-    for (name, roles), mine in zip(columns.items(), parts, strict=True):
-        ticks = np.concatenate([np.zeros(0, np.int64), *(part[0] for part in mine)])
-        rows = np.concatenate([np.zeros((0, len(roles))), *(part[1] for part in mine)])
-        seconds = (ticks - ticks[:1].sum()) * 1e-9
-        found[name] = {role: Series(seconds, rows[:, column]) for column, role in enumerate(roles)}
-    return found
-
-
-def _undelayed(joint: Joint) -> Joint:
-    channels = {role: channel.model_copy(update={"delay": 0.0}) for role, channel in joint.channels.items()}
-    return joint.model_copy(update={"channels": channels})
-
-
-def _compare(role: str, reference: Series, channel: Series, effort: Series | None, longest: float) -> Finding:
-    relation = next((one for word, one in _RELATIONS.items() if word in role), None)
-    if relation is None:
-        return {"why": "neither a position, a velocity nor a torque: its delay does not show in motion"}
-    try:
-        found = delay(reference, channel, relation, effort, longest)
-    except SkewError as error:
-        return {"why": str(error)}
-    return {"against": REFERENCE, "relation": str(relation)} | found._asdict()
 
 
 def _tell(findings: list[Finding], recording: Path, signals: Mapping[tuple[str, str], str]) -> None:

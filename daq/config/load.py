@@ -3,6 +3,7 @@
 ConfigError            the file cannot be used: carries all problems, each with file:line, expected, found, nearest
 """
 
+import functools
 import hashlib
 import tomllib
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from pydantic import (
 )
 
 from daq.config.checks import cross_check, unusable
-from daq.config.sections import Config, Joint, Name, Processes, Publish, Record, Robot
+from daq.config.sections import Config, Joint, Name, Processes, Publish, Record, RefitPlace, Robot
 from daq.config.toml_lines import Lines
 from daq.config.words import ConfigError, Problem, in_words, path_in_file, unknown
 from drivers import AnyDriver
@@ -74,8 +75,8 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
     for key in data.keys() - (Config.model_fields.keys() - {"folder"}):
         known = sorted(Config.model_fields.keys() - {"folder"})
         problems.append(Problem(lines.of((key,)), key, unknown(key, known)))
-    single: tuple[tuple[str, Any], ...] = (("robot", Robot), ("publish", Publish), ("processes", Processes))
-    for key, kind in single:
+    single: dict[str, Any] = {"robot": Robot, "publish": Publish, "processes": Processes, "refit": RefitPlace}
+    for key, kind in single.items():
         parts[key] = _validate(kind, data.get(key, {}), (key,), lines, folder, problems)
     parts["recorder"] = None  # only where it is asked for
     if "recorder" in data:
@@ -126,16 +127,25 @@ def _check_robot(robot: Robot, joints: Mapping[str, Joint]) -> list[tuple[tuple[
 
 
 def _validate(kind: Any, value: Any, path: tuple[str, ...], lines: Lines, folder: Path, problems: list[Problem]) -> Any:
-    adapter: TypeAdapter[Any] = TypeAdapter(kind)
     try:
-        return adapter.validate_python(value, context={"folder": folder})
+        return _adapter(kind).validate_python(value, context={"folder": folder})
     except ValidationError as error:
-        schema = adapter.json_schema()
+        schema = _schema(kind)
         for mistake in error.errors(include_url=False):
             inside, names = path_in_file(schema, mistake["loc"])
             where = (*path, *inside)
             problems.append(Problem(lines.of(where), ".".join(map(str, where)), in_words(mistake, names)))
         return None
+
+
+@functools.cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+@functools.cache  # 30 ms each, and wanted for every wrong table
+def _schema(kind: Any) -> dict[str, Any]:
+    return _adapter(kind).json_schema()
 
 
 def _line_in(message: str) -> int:

@@ -210,6 +210,14 @@ class Processes(Section):
     )
 
 
+class RefitPlace(Section):
+    """Where re-fits run: in a process beside the core, or on a cluster."""
+
+    scheduler: Annotated[str, _matching(r"tcp://[^:/]+:\d+", "tcp://HOST:PORT")] | None = Field(
+        default=None, description="of a Dask cluster; while it does not answer, re-fits run beside the core"
+    )
+
+
 class Record(Section):
     """What is kept of every run, and how much of it."""
 
@@ -304,6 +312,7 @@ class Config(Section):
     publish: Publish = Publish()
     recorder: Record | None = None
     processes: Processes = Processes()
+    refit: RefitPlace = RefitPlace()
     drivers: dict[Name, AnyDriver]
     joints: dict[Name, Joint]
     folder: Path = Path()  # relative paths (a DBC) are relative to the file they stand in

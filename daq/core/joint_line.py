@@ -25,14 +25,23 @@ from estimators.quantities import Floats, Nanoseconds
 Message = tuple[bytes, bytes]  # topic, msgpack map
 
 STALE_EVERY = 500_000_000  # ns between two updates of a joint that has no data
+HELD = 20_000_000  # ns of readings that are worth to wait for, at most
+HELD_OF_STALE = 0.1  # … and of the silence that makes a channel stale
 
 
 class JointLine:
     """One joint: aligner, estimator, and when its next update is due."""
 
     def __init__(
-        self, name: str, joint: Joint, publication: Publication, interval: int, executor: Executor | None
+        self,
+        name: str,
+        joint: Joint,
+        publication: Publication,
+        interval: int,
+        executor: Executor | None,
+        offset: int = 0,
     ) -> None:
+        """interval: ns between two updates; offset: ns from where on intervals are counted."""
         self.name = name
         self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor)
         self.estimator = self._build()
@@ -43,8 +52,11 @@ class JointLine:
         self.samples = 0
         self.updates = 0
         self._publication = publication
-        self._interval = interval  # ns between two updates
+        self._interval, self._offset = interval, offset
         self._slot = -1
+        self.due = 0  # ns of arrival from which the next update can be made: what comes before may wait
+        self._period = round(1e9 / joint.rate)
+        self._held = min(HELD, round(HELD_OF_STALE * joint.stale * 1e9))
         self._stale = False
         self._missing: tuple[str, ...] = ()  # what does not come although it should, in words
         self._sources = [(role, joint.channels[role].signal) for role in self.estimator.channels]
@@ -62,9 +74,18 @@ class JointLine:
         self.follower: Callable[[str, Nanoseconds, Floats], None] | None = None  # who else wants the samples
 
     def absorb(
-        self, times: Nanoseconds, values: Floats, columns: NDArray[np.int32], epoch: int, now: Callable[[], int]
+        self,
+        times: Nanoseconds,
+        values: Floats,
+        columns: NDArray[np.int32],
+        epoch: int,
+        now: Callable[[], int],
+        late: bool = False,
     ) -> list[Message]:
-        """Align, estimate, publish where an interval ends. epoch: ns to add to get Unix time."""
+        """Align, estimate, publish where an interval ends; of a core that is late, only where the last one does.
+
+        epoch: ns to add to get Unix time.
+        """
         arrival = int(times[-1])
         self._last_arrival = arrival
         self._seen[columns] = times
@@ -73,12 +94,13 @@ class JointLine:
         self.samples += len(ticks)
         if self.follower is not None:
             self.follower(self.name, ticks, rows)
-        for start, end, due in self._cuts(ticks):
+        for start, end, due in self._cuts(ticks, late):
             self.estimator.absorb(ticks[start:end], rows[start:end])
             messages += self._events(epoch, arrival)
             if due:
                 messages += self._update(self.estimator.estimate(), int(ticks[end - 1]), arrival, epoch, now())
                 messages += self.gear.settle(epoch) if self.gear is not None else []
+        self.due = arrival + self._wait(ticks)
         return messages
 
     def watch(self, now: int, epoch: int) -> list[Message]:
@@ -133,16 +155,30 @@ class JointLine:
             if at in silent
         )
 
-    def _cuts(self, ticks: Nanoseconds) -> list[tuple[int, int, bool]]:
+    def _wait(self, ticks: Nanoseconds) -> int:
+        """ns from the last arrival to before that of the row that the next update is made of, and after all others."""
+        if not len(ticks):
+            return 0
+        ahead = (self._slot + 1) * self._interval + self._offset - int(ticks[-1])
+        others = -(-ahead // self._period) - 1
+        return min(self._held, others * self._period + self._period // 4) if others > 0 else 0
+
+    def _cuts(self, ticks: Nanoseconds, late: bool) -> list[tuple[int, int, bool]]:
         """Cut a batch where publishing intervals begin: (start, end, whether an update is due at end)."""
         if not len(ticks):
             return []
-        last = int(ticks[-1]) // self._interval
+        last = (int(ticks[-1]) - self._offset) // self._interval
         if last == self._slot:
             return [(0, len(ticks), False)]
-        slots = ticks // self._interval
-        fresh = ((np.diff(slots, prepend=self._slot) > 0).nonzero()[0] + 1).tolist()
+        slots = (ticks - self._offset) // self._interval
+        fresh = ((slots[1:] > slots[:-1]).nonzero()[0] + 2).tolist()
+        if slots[0] > self._slot:
+            fresh.insert(0, 1)
+        if late:
+            del fresh[:-1]
         self._slot = last
+        if not fresh:  # time went back
+            return [(0, len(ticks), False)]
         cuts = [(start, end, True) for start, end in zip([0, *fresh[:-1]], fresh, strict=True)]
         return [*cuts, (fresh[-1], len(ticks), False)] if fresh[-1] < len(ticks) else cuts
 

@@ -6,54 +6,69 @@ gives the same updates.
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from daq.config.load import digest
-from daq.config.robot_model import load_model
 from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.core.align import Sorter
 from daq.core.gear_line import kept_as
 from daq.core.joint_line import JointLine, Message, described
-from daq.core.robot_line import RobotLine
 from daq.state.baselines import Baseline
 from daq.stream.curve_points import pack
 from daq.stream.update import ROBOT, Introduction, Publication
+from estimators.quantities import Nanoseconds
+
+if TYPE_CHECKING:
+    from daq.core.robot_line import RobotLine
 
 
 class Pipeline:
     """All joints of one robot."""
 
-    def __init__(self, config: Config, boot: int, executor: Executor | None = None) -> None:
-        """executor: where refits run; inline when there is none, so that a replay is reproducible."""
+    def __init__(self, config: Config, boot: int, executor: Executor | None = None, spread: bool = True) -> None:
+        """executor: where refits run; inline when there is none, so that a replay is reproducible.
+
+        spread: whether the joints' updates are due one after the other; else (as in recordings of 0.1) all at once.
+        """
         interval = round(1e9 / config.publish.rate)
         self.lines = [
-            JointLine(name, joint, Publication(config.robot.name, name, boot, joint.model.unit()), interval, executor)
-            for name, joint in config.joints.items()
+            JointLine(
+                name,
+                joint,
+                Publication(config.robot.name, name, boot, joint.model.unit()),
+                interval,
+                executor,
+                offset=index * interval // len(config.joints) if spread else 0,
+            )
+            for index, (name, joint) in enumerate(config.joints.items())
         ]
+        # (joints,) ns of arrival from which the next update of each can be made: its readings before may wait
+        self.due: Nanoseconds = np.zeros(len(self.lines), np.int64)
         names = [line.name for line in self.lines]
         columns = {line.name: line.estimator.channels for line in self.lines}
         self._sorter = Sorter(routes(config), names, columns)
         introduced = {name: described(joint) for name, joint in config.joints.items()}
-        self.robot: RobotLine | None = None
-        if config.robot.model is not None:
-            publication = Publication(config.robot.name, ROBOT, boot, "")
-            self.robot = RobotLine(load_model(config.robot.model), config.joints, publication, interval)
+        self.robot = _robot_line(config, boot, interval)
+        if self.robot is not None:
             for line in self.lines:
                 line.follower = self.robot.note
         self._introduction = Introduction(config.robot.name, boot, digest(config), introduced)
 
-    def absorb(self, readings: NDArray[np.void], epoch: int, now: Callable[[], int]) -> list[Message]:
-        """A batch of Readings → the messages that it makes due.
+    def absorb(
+        self, readings: NDArray[np.void], epoch: int, now: Callable[[], int], late: bool = False
+    ) -> list[Message]:
+        """A batch of Readings → the messages that it makes due; of a core that is late, one of each joint at most.
 
         epoch: ns from CLOCK_MONOTONIC to Unix time; now: the monotonic clock (ns), asked only to state latencies.
         """
         messages: list[Message] = []
         for index, times, values, columns in self._sorter.split(readings):
-            messages += self.lines[index].absorb(times, values, columns, epoch, now)
+            messages += self.lines[index].absorb(times, values, columns, epoch, now, late)
+            self.due[index] = self.lines[index].due
         return messages if self.robot is None else messages + self.robot.settle(epoch)
 
     def inspect(self, epoch: int) -> list[Message]:
@@ -84,3 +99,14 @@ class Pipeline:
     def introduce(self, time: int) -> Message:
         """Who this is. time: Unix ns."""
         return self._introduction.message(time / 1e9)
+
+
+def _robot_line(config: Config, boot: int, interval: int) -> "RobotLine | None":
+    """All joints as one robot, where its model is known."""
+    if config.robot.model is None:
+        return None
+    from daq.config.robot_model import load_model  # kernels that only a whole robot needs
+    from daq.core.robot_line import RobotLine
+
+    publication = Publication(config.robot.name, ROBOT, boot, "")
+    return RobotLine(load_model(config.robot.model), config.joints, publication, interval)

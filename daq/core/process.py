@@ -9,12 +9,14 @@ from typing import Any, Final
 import msgpack
 import zmq
 
+from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.core.baseline_inbox import Rebasing
 from daq.core.checkpoint import Checkpoints
 from daq.core.pipeline import Pipeline
 from daq.core.refit_worker import Refits
 from daq.core.replayable_executor import Latch
+from daq.core.waiting_room import WaitingRoom
 from daq.processes.heartbeat import Life
 from daq.processes.process import Stop, endpoint, log
 from daq.state.checkpoint_file import FILE
@@ -23,9 +25,11 @@ from daq.stream.channel import Link, Receiver
 from daq.stream.sockets import open_publisher
 from daq.stream.transcript import Batch, Clock, Transcript
 
-STATUS_EVERY: Final = 0.5  # s between two reports of the totals
-INTRODUCE_EVERY: Final = 1.0  # s between two meta messages: an outlet that comes back has one soon
-INSPECT_EVERY: Final = 0.2  # s between two reports of what the page draws beside the estimates
+STATUS_EVERY: Final = 500_000_000  # ns between two reports of the totals
+INTRODUCE_EVERY: Final = 1_000_000_000  # ns between two meta messages: an outlet that comes back has one soon
+INSPECT_EVERY: Final = 200_000_000  # ns between two reports of what the page draws beside the estimates
+LOOK_EVERY: Final = 50_000_000  # ns between two looks at silence, refits and baselines when nothing is due
+LATE: Final = 100_000_000  # ns behind the readings, from which several updates of a joint become the last
 MUTE: Final = 1.5  # s without a word from a driver, which reports twice a second, after which it is not up
 WAIT: Final = 0.05  # s that one receive may wait, so that silence and a stop are seen soon
 
@@ -35,10 +39,13 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     stop = Stop()
     boot = int.from_bytes(os.urandom(6), "little")
     nonlinear = max((len(joint.model.build().nonlinear) for joint in config.joints.values()), default=0)
-    refits = Refits(nonlinear) if nonlinear else None
+    refits = Refits(nonlinear, config.refit.scheduler or "") if nonlinear else None
     latch = None if refits is None else Latch(refits)
     pipeline = Pipeline(config, boot, latch)
     transcript = None if config.recorder is None else Transcript(endpoint(runtime, "transcript"), boot)
+    table = routes(config)
+    places = {name: index for index, name in enumerate(config.joints)}
+    room = WaitingRoom([places[route.joint] for route in table], [route.driver for route in table])
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
     updates = open_publisher(context, endpoint(runtime, "updates"))
     status = open_publisher(context, endpoint(runtime, "status"))
@@ -50,35 +57,46 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     with Receiver(endpoint(runtime, "readings"), runtime / "readings.heard") as receiver:
         life.ready()
         log.info("identifying %s", ", ".join(line.name for line in pipeline.lines))
-        due = look = introduce = 0.0
-        while not stop.asked:
+        look = inspect = total = introduce = 0
+        going = True
+        while going:
+            going = not stop.asked
             life.beat()
-            readings = receiver.drain(WAIT)
-            epoch = time.time_ns() - time.monotonic_ns()
+            time.sleep(room.pause(time.monotonic_ns()))
+            room.add(receiver.drain(WAIT))
+            now = time.monotonic_ns()
+            readings = room.take(pipeline.due, now) if going else room.rest()
+            if going and not len(readings) and now < look:
+                continue
+            look = now + LOOK_EVERY
+            epoch = time.time_ns() - now
             latched = [] if latch is None else latch.latch()
             clock = Clock()
             rebased = rebasing.fresh()
             if rebased is not None:
                 pipeline.rebase(rebased)
-            messages = pipeline.absorb(readings, epoch, clock) if len(readings) else []
+            late = len(readings) > 0 and now - int(readings["time"][0]) > LATE
+            messages = pipeline.absorb(readings, epoch, clock, late) if len(readings) else []
+            room.expect(pipeline.due, now)
             watched = time.monotonic_ns()
             messages += pipeline.watch(watched, epoch)
-            if time.monotonic() >= introduce:
-                introduce = time.monotonic() + INTRODUCE_EVERY
+            if now >= introduce:
+                introduce = now + INTRODUCE_EVERY
                 messages.append(pipeline.introduce(time.time_ns()))
             for message in messages:
                 updates.send_multipart(message)
             checkpoints.hand_out(pipeline)
             if transcript is not None:
-                batch = Batch(len(readings), epoch, watched, clock.told, latched, rebased, resumed)
+                batch = Batch(len(readings), epoch, watched, clock.told, latched, rebased, resumed, late, spread=True)
                 transcript.note(readings, batch, messages)
                 resumed = None
-            if time.monotonic() >= look:
-                look = time.monotonic() + INSPECT_EVERY
+            receiver.keep(room.held())
+            if now >= inspect:
+                inspect = now + INSPECT_EVERY
                 for message in pipeline.inspect(epoch):
                     status.send_multipart(message)
-            if time.monotonic() >= due:
-                due = time.monotonic() + STATUS_EVERY
+            if now >= total:
+                total = now + STATUS_EVERY
                 status.send_multipart((b"status/core", msgpack.packb(_totals(pipeline, receiver, boot))))
     if transcript is not None:
         transcript.close()

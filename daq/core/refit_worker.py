@@ -1,7 +1,8 @@
 """Where refits run: a worker process beside the core, so that the stream never waits for one.
 
 The worker is forked from the core before that has threads, with every kernel loaded; one that dies is replaced by a
-fresh interpreter.
+fresh interpreter. Where a cluster is configured the worker hands every job on to it, and does it itself while that does
+not answer: the core knows nothing of it.
 """
 
 import multiprocessing
@@ -12,6 +13,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExec
 from typing import Any, Final
 
 from daq.processes.child import call_itself, die_with
+from daq.processes.cluster import elsewhere
 from daq.processes.process import log
 
 NICE: Final = 5  # a refit may wait, the core may not
@@ -20,15 +22,18 @@ NICE: Final = 5  # a refit may wait, the core may not
 class Refits(Executor):
     """One worker; begins at once."""
 
-    def __init__(self, nonlinear: int = 0) -> None:
-        """nonlinear: the most nonlinear parameters of any joint."""
+    def __init__(self, nonlinear: int = 0, scheduler: str = "") -> None:
+        """nonlinear: the most nonlinear parameters of any joint; scheduler: of a cluster."""
         from estimators.refit.job import warm  # its kernels are heavy, and a joint without η never needs them
 
+        self._scheduler = scheduler
         self._pool = _pool("fork")
         self._pool.submit(warm, nonlinear)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """As an Executor's."""
+        if self._scheduler:
+            args, fn = (self._scheduler, fn, *args), elsewhere
         try:
             return self._pool.submit(fn, *args, **kwargs)
         except BrokenExecutor:

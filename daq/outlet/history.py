@@ -81,21 +81,25 @@ class Trace:
         self._capacity = int(SPAN * rate)
         self._rows = np.empty((2 * self._capacity, columns))
         self._start = self._end = self._told = 0
+        self._last = 0.0  # time of the newest row
+
+    def wants(self, time: float) -> bool:
+        """Whether a row of this time (s) would be kept: it does not come too soon after the last."""
+        return self._end == self._start or not -1.0 < time - self._last < self._interval
 
     def append(self, row: Sequence[float]) -> None:
         """Keep the row unless it comes too soon after the last; a clock set back starts a new trace."""
-        if self._end > self._start:
-            step = row[0] - self._rows[self._end - 1, 0]
-            if -1.0 < step < self._interval:
-                return
-            if step <= -1.0:
-                self._start = self._told = self._end
+        if not self.wants(row[0]):
+            return
+        if self._end > self._start and row[0] - self._last <= -1.0:
+            self._start = self._told = self._end
         if self._end == len(self._rows):
             kept = self._end - self._start
             self._rows[:kept] = self._rows[self._start :].copy()
             self._told -= self._start
             self._start, self._end = 0, kept
         self._rows[self._end] = row
+        self._last = float(row[0])
         self._end += 1
         self._start = max(self._start, self._end - self._capacity)
         self._told = max(self._told, self._start)
@@ -109,6 +113,10 @@ class Trace:
         rows = self._rows[self._told : self._end]
         self._told = self._end
         return _packed(rows, base)
+
+    def skip(self) -> None:
+        """Nobody was told of the rows since the last call: no tick will carry them."""
+        self._told = self._end
 
     def largest(self) -> NDArray[np.float64] | None:
         """The largest magnitude in every column, NaN where there is none; None when there is no row."""
@@ -176,7 +184,8 @@ class History:
             self._estimate(self._joint(name), update, now)
         elif family == "residual":
             joint = self._joint(name)
-            joint.label = joint.label._replace(unit=update["unit"])
+            if joint.label.unit != update["unit"]:
+                joint.label = joint.label._replace(unit=update["unit"])
             joint.residuals.append((update["timestamp"], update["measured"], update["predicted"]))
         elif family == "drift":
             self._joint(name).drift = {key: update[key] for key in ("since", "drifted", "baseline", "percent", "z")}
@@ -204,6 +213,13 @@ class History:
         """What came since the last tick."""
         events, self._fresh_events = self._fresh_events, []
         return self._message(now, events, whole=False)
+
+    def skip(self) -> None:
+        """In place of a tick while nobody looks: a page begins with a snapshot, which has it all."""
+        self._fresh_events = []
+        for joint in self._joints.values():
+            for trace in (joint.estimates, joint.residuals, joint.points, joint.alarms):
+                trace.skip()
 
     def stale(self, now: float) -> str:
         """Why nothing that is known of the joints speaks of now: the core is away; empty when it is there."""
@@ -285,8 +301,9 @@ class History:
         if names != joint.names:
             joint.names, joint.estimates = names, Trace(3 + 2 * len(names), ESTIMATES)
             self.layout += 1
-        head = (update["timestamp"], update["error"], update["forgetting"])
-        joint.estimates.append((*head, *update["parameters"].values(), *update["deviations"].values()))
+        if joint.estimates.wants(update["timestamp"]):
+            head = (update["timestamp"], update["error"], update["forgetting"])
+            joint.estimates.append((*head, *update["parameters"].values(), *update["deviations"].values()))
         joint.state = {
             key: update[key]
             for key in ("timestamp", "phase", "health", "progress", "error", "forgetting", "latency", "boot", *SPECTRUM)

@@ -7,6 +7,7 @@ processes) and by the code (causes, phases, status).
 
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, NamedTuple
 
@@ -89,6 +90,10 @@ TRAFFIC: Final = {
     "restamped": "restamped_frames_total",
     "busy_us": "bus_busy_seconds_total",
 }
+# what an estimate tells the gauges
+GAUGED: Final = frozenset(
+    {"timestamp", "error", "forgetting", "progress", "parameters", "deviations", "phase", "health"}
+)
 BASE_UNITS: Final = {"busy_us": 1e-6}
 
 
@@ -104,6 +109,8 @@ class Metrics:
         self._totals: dict[tuple[str, ...], tuple[object, float]] = {}
         self._continuity = Continuity()
         self._joints: set[str] = set()  # of which there was an update
+        self._newest: dict[str, Mapping[str, Any]] = {}  # the last estimate of a joint, where no gauge tells it yet
+        self._restarts = 0  # of the core, as the counter tells them
         for joint, parameters in units.items():
             self._get("updates_missed_total", joint)
             for kind in EVENTS:  # from the start: of a counter that begins at its first event, nobody sees that event
@@ -137,6 +144,8 @@ class Metrics:
         """What is known only by its silence: processes as they are now, and joints of a core that is away."""
         for name, update in processes.items():
             self._process(name, update)
+        if core_away:
+            self._tell_newest()
         for joint in self._joints if core_away else ():
             self._phase(joint, Phase.FAULTED, Status.FAULTED)
 
@@ -155,6 +164,7 @@ class Metrics:
 
     def exposition(self, accept: str) -> tuple[bytes, str]:
         """Body and content type of a scrape that accepts these formats."""
+        self._tell_newest()
         encode, content_type = choose_encoder(accept)
         return encode(self._registry), content_type
 
@@ -182,11 +192,26 @@ class Metrics:
         missing = self._continuity.follow(topic, update)
         if missing:
             self._get("updates_missed_total", update["joint"]).inc(missing)
-        self._total(self._continuity.restarts, "outlet", "core_restarts_total")
+        if self._restarts != self._continuity.restarts:
+            self._get("core_restarts_total").inc(self._continuity.restarts - self._restarts)
+            self._restarts = self._continuity.restarts
 
     def _estimate(self, joint: str, update: Mapping[str, Any]) -> None:
-        self._get("update_timestamp_seconds", joint).set(update["timestamp"])
+        """Count it; gauges are set when somebody reads them, fifty times a second nobody does."""
+        if not update.keys() >= GAUGED:  # refused now, not at the next scrape
+            raise KeyError(*sorted(GAUGED - update.keys()))
         self._get("update_latency_seconds", joint).observe(update["latency"])
+        self._joints.add(joint)
+        self._newest[joint] = update
+
+    def _tell_newest(self) -> None:
+        while self._newest:
+            joint, update = self._newest.popitem()
+            with suppress(TypeError, ValueError):  # numbers that are none: one joint's gauges stay as they were
+                self._set_gauges(joint, update)
+
+    def _set_gauges(self, joint: str, update: Mapping[str, Any]) -> None:
+        self._get("update_timestamp_seconds", joint).set(update["timestamp"])
         self._get("prediction_error_ratio", joint).set(update["error"])
         self._get("forgetting_factor", joint).set(update["forgetting"])
         self._get("startup_progress_ratio", joint).set(update["progress"] / 100)
@@ -194,7 +219,6 @@ class Metrics:
             self._get("parameter_value", joint, name).set(value)
         for name, value in update["deviations"].items():
             self._get("parameter_deviation", joint, name).set(value)
-        self._joints.add(joint)
         self._phase(joint, update["phase"], update["health"]["status"])
 
     def _phase(self, joint: str, now: str, health: str) -> None:

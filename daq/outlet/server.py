@@ -125,10 +125,11 @@ class Outlet:
             self.metrics.malformed(self._malformed)
 
     def _tell(self) -> None:
-        tick = self.history.tick(time.time())
         same, self._layout = self._layout == self.history.layout, self.history.layout
         if not self._pages:
+            self.history.skip()
             return
+        tick = self.history.tick(time.time())
         message = msgpack.packb(tick) if same else None
         for queue in self._pages:
             if queue.full():

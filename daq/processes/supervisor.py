@@ -18,6 +18,7 @@ from typing import Final
 
 import zmq
 
+import drivers
 from daq.config.sections import Config
 from daq.processes.child import Child
 from daq.processes.heartbeat import Heartbeats, Life
@@ -107,6 +108,10 @@ class Service:
         """Start in order, then wait until everyone is ready; one that cannot start ends it all."""
         for process in self._processes:
             pkgutil.resolve_name(process.work)  # imported once, ahead of need: by us, and so by all that we fork
+        for driver in self._config.drivers.values():
+            drivers.load(driver)
+        if self._config.robot.model is not None:
+            pkgutil.resolve_name("daq.core.robot_line")
         if self._systemd.limit and self._systemd.limit < 2 * self._config.processes.hang:
             log.warning(
                 "systemd waits %g s for a sign of life; hang = %g s leaves it no time: give it WatchdogSec=%g",

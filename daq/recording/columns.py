@@ -6,8 +6,9 @@
     link_position = { column = "rec.act_pos_se_deg[0]", unit = "deg" }
 
 One table holds all joints of a robot, for as many recordings as there are. Without a table the columns must be called
-`time` and `JOINT.ROLE`, in SI. In a .mat file a dot leads into a structure, [i] picks one row or column (from 0),
-whichever is not time. Our own recordings need no table: their channels are the configuration's.
+`time` and `JOINT.ROLE`, in SI; those of a ROS 2 bag are, as JOINT.position, .velocity and .effort. In a .mat file a dot
+leads into a structure, [i] picks one row or column (from 0), whichever is not time. Our own recordings need no table:
+their channels are the configuration's.
 """
 
 import re
@@ -22,6 +23,7 @@ from daq.config.load import read_toml, validate
 from daq.config.routes import routes
 from daq.config.sections import Name, Section
 from daq.recording.reader import SUFFIX, RecordingError, blocks, configuration
+from daq.recording.ros_bag import is_bag, read_bag
 from drivers.base import nearest
 from drivers.reading import READING
 from drivers.units import Quantity, Scale
@@ -71,6 +73,8 @@ def load_columns(file: Path) -> Columns:
 
 def read(file: Path, columns: Columns | None) -> Channels:
     """The channels of a recording, each on times of its own. Raises RecordingError with every mistake found."""
+    if is_bag(file):
+        return _of_bag(file, columns)
     if file.suffix.lower() == SUFFIX:
         return _of_our_own(file, columns)
     table = _table(file)
@@ -128,6 +132,31 @@ def _of_our_own(file: Path, columns: Columns | None) -> Channels:
             mine = readings[readings["channel"] == index]
             values = _unwrapped(mine["value"], joint.channels[route.role].wrap)
             found[route.joint][route.role] = Series((mine["time"] - begin) * 1e-9, values)
+    return found
+
+
+def _of_bag(file: Path, columns: Columns | None) -> Channels:
+    """Joint states of a ROS 2 bag."""
+    bag = read_bag(file)
+    if columns is None:
+        return {
+            name: {field: Series(time, one) for field, one in fields.items()} for name, (time, fields) in bag.items()
+        }
+    found: Channels = {}
+    problems = []
+    for joint, roles in columns.joints.items():
+        found[joint] = {}
+        for role, column in roles.items():
+            name, _, field = column.column.rpartition(".")
+            if name not in bag or field not in bag[name][1]:
+                known = [f"{one}.{key}" for one, (_, fields) in bag.items() for key in fields]
+                problems.append(f'{file}: found no column "{column.column}", {nearest(column.column, known)}')
+                continue
+            unit = column.conversion("")
+            values = column.scale * (unit.factor * bag[name][1][field] + unit.offset) + column.offset
+            found[joint][role] = Series(bag[name][0], values)
+    if problems:
+        raise RecordingError("\n".join(problems))
     return found
 
 

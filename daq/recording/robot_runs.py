@@ -11,7 +11,6 @@ import numpy as np
 
 from daq.recording.columns import Channels, Column, Columns, read
 from daq.recording.reader import RecordingError
-from daq.recording.ros_bag import is_bag, read_bag
 from drivers.base import nearest
 from estimators.alignment.channel_delay import Series
 from estimators.models.robots.description import Joint, Robot
@@ -48,7 +47,7 @@ def read_runs(robot: Robot, files: Sequence[Path], columns: Columns | None) -> R
     found: list[tuple[Path, Channels]] = []
     for file in files:
         try:
-            found.append((file, _channels(file, columns)))
+            found.append((file, read(file, columns)))
         except RecordingError as mistakes:
             problems += str(mistakes).splitlines()
     names = robot.names
@@ -71,32 +70,6 @@ def read_runs(robot: Robot, files: Sequence[Path], columns: Columns | None) -> R
     if problems:
         raise RecordingError("\n".join(dict.fromkeys(problems)))
     return Runs(robot, runs, list(dict.fromkeys(warnings)))
-
-
-def _channels(file: Path, columns: Columns | None) -> Channels:
-    if not is_bag(file):
-        return read(file, columns)
-    bag = read_bag(file)
-    if columns is None:
-        return {
-            name: {field: Series(time, one) for field, one in fields.items()} for name, (time, fields) in bag.items()
-        }
-    found: Channels = {}
-    problems = []
-    for joint, roles in columns.joints.items():
-        found[joint] = {}
-        for role, column in roles.items():
-            name, _, field = column.column.rpartition(".")
-            if name not in bag or field not in bag[name][1]:
-                known = [f"{one}.{key}" for one, (_, fields) in bag.items() for key in fields]
-                problems.append(f'{file}: found no column "{column.column}", {nearest(column.column, known)}')
-                continue
-            unit = column.conversion("")
-            values = column.scale * (unit.factor * bag[name][1][field] + unit.offset) + column.offset
-            found[joint][role] = Series(bag[name][0], values)
-    if problems:
-        raise RecordingError("\n".join(problems))
-    return found
 
 
 def _standing(robot: Robot, lacking: list[str]) -> list[str]:

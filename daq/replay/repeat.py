@@ -48,7 +48,7 @@ class Repetition:
         self.gaps: list[str] = []  # what is missing: what follows is then not the same as it was
         self._same = (recorded.joints, recorded.publish.rate) == (self.config.joints, self.config.publish.rate)
         self._expected = (0, 0)  # boot and number of the block that comes next
-        self._begin(0)
+        self._begin(0, spread=True)
 
     def lead(self) -> Self:
         """Play what the first start of the core went through before these files, as far as it lies beside them.
@@ -79,16 +79,16 @@ class Repetition:
         """The one of now."""
         return self._pipeline
 
-    def _begin(self, boot: int) -> None:
+    def _begin(self, boot: int, spread: bool) -> None:
         """Another configuration asks for other refits: their results count at once."""
         self._latch = Latch(Inline())
-        self._pipeline = Pipeline(self.config, boot, self._latch if self._same else None)
+        self._pipeline = Pipeline(self.config, boot, self._latch if self._same else None, spread)
 
     def _repeat(self, block: Block) -> Iterator[Turn]:
         boot, number = self._expected
         if block.boot != boot:
             number = 0
-            self._begin(block.boot)
+            self._begin(block.boot, any(batch.spread for batch in block.batches))
         if block.number != number:
             self.gaps.append(f"blocks {number} to {block.number - 1} of a start of the core are missing")
         self._expected = (block.boot, block.number + 1)
@@ -109,7 +109,8 @@ class Repetition:
         messages = []
         if batch.length:
             clock = iter(batch.clock)
-            messages += self._pipeline.absorb(readings, batch.epoch, lambda: next(clock, batch.watched))
+            told = lambda: next(clock, batch.watched)  # noqa: E731
+            messages += self._pipeline.absorb(readings, batch.epoch, told, batch.late)
         return messages + self._pipeline.watch(batch.watched, batch.epoch)
 
 

@@ -15,6 +15,7 @@ from daq.config.routes import COUNTER, Route, routes, wanted
 from daq.config.sections import Config
 from daq.recording.columns import Columns, read
 from daq.recording.reader import RecordingError
+from daq.recording.ros_bag import is_bag
 from drivers.can.bus import CanBusSettings
 from drivers.decode.decoder import Decoder
 from drivers.files.can_log import LogFile
@@ -32,7 +33,8 @@ def readings_of(
     if columns is None and file.suffix.lower() == ".npz" and _is_readings(file):
         return _stored(file, config)
     described = any(isinstance(one, FileSettings) and one.columns for one in config.drivers.values())
-    if columns is not None or file.suffix.lower() in (".npz", ".mat") or (not described and _has_columns(file)):
+    columnar = file.suffix.lower() in (".npz", ".mat") or is_bag(file) or (not described and _has_columns(file))
+    if columns is not None or columnar:
         return _from_columns(file, config, columns)
     return _from_log(file, _drivers(file, config, driver), config, counts)
 

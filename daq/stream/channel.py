@@ -17,7 +17,7 @@ import numpy as np
 import zmq
 from numpy.typing import NDArray
 
-from drivers.reading import READING
+from drivers.reading import READING, joined
 
 # magic, kind, boot (drawn at every start of the driver), readings made before this batch
 HEADER: Final = struct.Struct("<4sIQQ")
@@ -91,9 +91,9 @@ class Ledger:
         boot, expected = self._known.get(name, (0, 0))
         return Link(boot=boot, next=expected, restarts=0 if boot else -1)
 
-    def keep(self, links: Mapping[str, Link]) -> None:
-        """Write how far it is now, where that is further."""
-        told = msgpack.packb({name: (link.boot, link.next) for name, link in links.items()})
+    def keep(self, links: Mapping[str, Link], held: Mapping[str, int]) -> None:
+        """Write how far it is now, where that is further. held: readings of each driver that went nowhere yet."""
+        told = msgpack.packb({name: (link.boot, link.next - held.get(name, 0)) for name, link in links.items()})
         if told != self._kept:
             self._kept = told
             os.pwrite(self._file, told, 0)
@@ -129,9 +129,12 @@ class Receiver:
         if not self._socket.poll(int(timeout * 1000)):
             return np.zeros(0, READING)
         batches = list(self._messages())
+        return joined(batches)
+
+    def keep(self, held: Mapping[str, int]) -> None:
+        """What was drained is done with, except what is held: how many readings of each driver."""
         if self._ledger is not None:
-            self._ledger.keep(self.links)
-        return batches[0] if len(batches) == 1 else np.concatenate([np.zeros(0, READING), *batches])
+            self._ledger.keep(self.links, held)
 
     def _messages(self) -> Iterator[NDArray[np.void]]:
         for _ in range(QUEUE):  # bounded: a flood must not keep the core from its other work

@@ -37,6 +37,8 @@ class Batch(NamedTuple):
     refits: Sequence[int]  # whose result counted from here on, see daq.core.replayable_executor
     baseline: Mapping[str, Any] | None  # the baseline that held from here on, where it changed
     resumed: Mapping[str, Any] | None = None  # joint → the state that it went on from, at the core's start
+    late: bool = False  # whether the core was behind, and of several updates of a joint said the last
+    spread: bool = False  # whether the joints' updates were due one after the other
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ file has a say in what is opened.
 import fcntl
 import logging
 import os
+import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -18,17 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.base import LinkError
-from drivers.can import slcan
 from drivers.can.arrival_time import on_monotonic
-from drivers.can.multicast import Multicast
-from drivers.can.recvmmsg import AVAILABLE
-from drivers.can.socketcan import SocketCan
 from drivers.drain import drain, link_error
 from drivers.layout.frame import ERROR, EXTENDED, REMOTE, Frames
 from drivers.reading import BIT_RATE_SWITCH, ERROR_STATE, FD, OWN
 
 logging.getLogger("can").setLevel(logging.CRITICAL)  # what it logs it also raises, and we say it in one sentence
 
+# whether recvmmsg can be used: Linux on 64-bit little-endian machines
+AVAILABLE: Final = sys.platform == "linux" and sys.maxsize > 2**32 and sys.byteorder == "little"
 MOST: Final = 4096  # frames in one go: a flooded bus must not keep its first frames waiting
 WIDTH: Final = 64
 
@@ -118,8 +117,10 @@ class Slcan:
     """An slcan adapter, its text read in bulk through the descriptor of the port that python-can opened."""
 
     def __init__(self, channel: str, options: Mapping[str, Any]) -> None:
+        from drivers.can.slcan import Parser  # kernels that no other adapter needs
+
         self._name = channel.partition("@")[0]
-        self._parser = slcan.Parser()
+        self._parser = Parser()
         self._bus: Any = None
         self._lock = _claim(self._name)
         try:
@@ -158,8 +159,12 @@ def open_adapter(
     Where options of python-can are given for it, python-can reads it.
     """
     if interface == "socketcan" and AVAILABLE and not options.keys() - {"fd"}:
+        from drivers.can.socketcan import SocketCan
+
         return SocketCan(channel, only, keep_own)
     if interface == "udp_multicast" and AVAILABLE:
+        from drivers.can.multicast import Multicast
+
         return Multicast(channel, options)
     return Slcan(channel, options) if interface == "slcan" else Messages(interface, channel, options)
 

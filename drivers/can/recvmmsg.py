@@ -2,7 +2,7 @@
 
 Linux on 64-bit little-endian machines; the structures are those of recvmmsg(2), cmsg(3) and linux/can.h. Any datagram
 socket will do whose datagrams are can_frame (16 bytes) or canfd_frame (72), which is how its speed is measured where
-there is no CAN.
+there is no CAN, or python-can's maps (packed_frame).
 
 Stamps come as CLOCK_REALTIME. Each is converted with the difference of the clocks as it is now; where that cannot be
 true (before the queue was last empty, or later than now), because somebody has set the clock, with the difference as
@@ -14,22 +14,23 @@ import errno
 import math
 import select
 import socket
-import sys
 from typing import Any, Final
 
 import numpy as np
 from numba import types
 
+from drivers.can import packed_frame
+from drivers.can.burst import Burst
 from drivers.jit import INTERPRETED, inline, kernel
 from drivers.layout.frame import REMOTE, Frames
 
-AVAILABLE: Final = sys.platform == "linux" and sys.maxsize > 2**32 and sys.byteorder == "little"
 MOST: Final = 4096  # frames in one go: a flooded bus must not keep its first frames waiting
 SO_TIMESTAMPNS: Final = 35
 SO_RXQ_OVFL: Final = 40
 _RECORDS: Final = 256  # in one system call; their buffers stay in the cache
 _CLASSIC: Final = 16
 _FLEXIBLE: Final = 72  # bytes of a record
+_PACKED: Final = 1024  # bytes that a map may have; python-can's have 170 to 270
 _OWN_FRAME: Final = 0x4  # MSG_DONTROUTE: sent by this host
 _CUT_OFF: Final = 0x20  # MSG_TRUNC
 _DONTWAIT: Final = 0x40
@@ -69,16 +70,21 @@ class Receiver:
     the frames that this host sent, `malformed` records that are none, `errors` error frames.
     """
 
-    def __init__(self, descriptor: int, keep_own: bool = True) -> None:
-        self._descriptor, self._keep_own = descriptor, keep_own
+    def __init__(self, descriptor: int, keep_own: bool = True, packed: bool = False) -> None:
+        """packed: the datagrams are python-can's maps, not the kernel's records."""
+        self._descriptor, self._keep_own, self._packed = descriptor, keep_own, packed
+        width = _PACKED if packed else _FLEXIBLE
+        self._burst = Burst()
         self._poll = select.poll()
         self._poll.register(descriptor, select.POLLIN)
-        self._records = np.zeros((_RECORDS, _FLEXIBLE // 8), np.uint64)
+        self._records = np.zeros((_RECORDS, width // 8), np.uint64)
+        self._bytes = self._records.view(np.uint8)
+        self._found = np.zeros(8, np.int64)
         self._control = np.zeros((_RECORDS, _CONTROL), np.int64)
         self._vectors = np.zeros((_RECORDS, 2), np.int64)
         self._headers = np.zeros((_RECORDS, 8), np.int64)
-        self._vectors[:, 0] = self._records.ctypes.data + _FLEXIBLE * np.arange(_RECORDS)
-        self._vectors[:, 1] = _FLEXIBLE
+        self._vectors[:, 0] = self._records.ctypes.data + width * np.arange(_RECORDS)
+        self._vectors[:, 1] = width
         self._headers[:, 2] = self._vectors.ctypes.data + 16 * np.arange(_RECORDS)
         self._headers[:, 3] = 1
         self._headers[:, 4] = self._control.ctypes.data + 8 * _CONTROL * np.arange(_RECORDS)
@@ -117,17 +123,22 @@ class Receiver:
 
     def receive(self, timeout: float) -> Frames:
         """Wait for the first frame, then take all that are there. Raises OSError."""
-        self._poll.poll(math.ceil(1000 * max(0.0, timeout)))
+        if self._poll.poll(math.ceil(1000 * max(0.0, timeout))):
+            self._burst.gather()
         found = _receive(
             self._descriptor,
+            self._packed,
+            self._found,
             self._headers,
             self._records,
+            self._bytes,
             self._control,
             self._clocks,
             self._state,
             self._keep_own,
             self._ids,
             self._words,
+            self._payload,
             self._lengths,
             self._times,
             self._flags,
@@ -215,9 +226,42 @@ def _time(stamp, difference, arrived, state):  # type: ignore[no-untyped-def]
     return min(time, arrived)
 
 
-@kernel("i8(i4, i8[:,::1], u8[:,::1], i8[:,::1], i8[::1], i8[::1], b1, u4[::1], u8[:,::1], i8[::1], i8[::1], u4[::1])")
+@inline
+def _record(record, size, cut_off, words, head):  # type: ignore[no-untyped-def]
+    """Read a record of the kernel; head: id with flags, and length. Returns whether it is one."""
+    ident = np.int64(record[0])
+    length = (ident >> 32) & 0xFF
+    if size not in (_CLASSIC, _FLEXIBLE) or length > size - 8 or cut_off:
+        return False
+    if ident & REMOTE:  # its length is what it asks for
+        length = np.int64(0)
+    for word in range((length + 7) // 8):
+        words[word] = record[1 + word]
+    head[0], head[1] = ident & 0xFFFFFFFF, length
+    return True
+
+
+@kernel(
+    "i8(i4, b1, i8[::1], i8[:,::1], u8[:,::1], u1[:,::1], i8[:,::1], i8[::1], i8[::1], b1, "
+    "u4[::1], u8[:,::1], u1[:,::1], i8[::1], i8[::1], u4[::1])"
+)
 def _receive(  # type: ignore[no-untyped-def]
-    descriptor, headers, records, control, clocks, state, keep_own, ids, words, lengths, times, flags
+    descriptor,
+    packed,
+    head,
+    headers,
+    records,
+    raw,
+    control,
+    clocks,
+    state,
+    keep_own,
+    ids,
+    words,
+    payload,
+    lengths,
+    times,
+    flags,
 ):
     """Take what is there, without waiting. Returns the number of frames, or −1 and the state's errno."""
     if state[_PENDING]:
@@ -245,9 +289,12 @@ def _receive(  # type: ignore[no-untyped-def]
         for one in range(taken):
             stamp = _control_messages(control[one], headers[one, 5], state)
             size = headers[one, 7] & 0xFFFFFFFF
-            head = np.int64(records[one, 0])
-            length = (head >> 32) & 0xFF
-            if size not in (_CLASSIC, _FLEXIBLE) or length > size - 8 or headers[one, 6] & _CUT_OFF:
+            cut_off = headers[one, 6] & _CUT_OFF
+            if packed:
+                good = cut_off == 0 and packed_frame.read(raw[one], size, payload[found], head)
+            else:
+                good = _record(records[one], size, cut_off, words[found], head)
+            if not good:
                 state[_MALFORMED] += 1
                 continue
             own = headers[one, 6] & _OWN_FRAME
@@ -255,13 +302,9 @@ def _receive(  # type: ignore[no-untyped-def]
                 state[_OWN] += 1
                 if not keep_own:
                     continue
-            ids[found] = head & 0xFFFFFFFF
-            state[_ERRORS] += (head >> 29) & 1
-            if head & REMOTE:  # its length is what it asks for
-                length = np.int64(0)
-            for word in range((length + 7) // 8):
-                words[found, word] = records[one, 1 + word]
-            lengths[found] = length
+            ids[found] = head[0]
+            state[_ERRORS] += (head[0] >> 29) & 1
+            lengths[found] = head[1]
             flags[found] = 1 if own else 0
             times[found] = arrived if stamp == 0 else _time(stamp, difference, arrived, state)
             found += 1

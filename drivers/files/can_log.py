@@ -10,7 +10,6 @@ import numpy as np
 
 from drivers.base import DriverError
 from drivers.can.adapter import from_messages
-from drivers.files import candump
 from drivers.layout.frame import Frames
 
 BLOCK: Final = 1 << 20  # bytes of text at a time
@@ -25,8 +24,10 @@ class LogFile:
 
     def __init__(self, path: Path, channel: str = "") -> None:
         """channel: the one that is wanted, all where empty."""
+        from drivers.files.candump import Parser  # kernels that only a log needs
+
         self._path, self._channel = path, channel
-        self._text = candump.Parser(channel)
+        self._text = Parser(channel)
         self._others = self._malformed = 0
 
     @property

@@ -15,7 +15,6 @@ from drivers.decode.decoder import Decoder
 from drivers.drain import drain, link_error
 from drivers.layout.frame import Layout
 from drivers.serial import packets
-from drivers.serial.deframer import Deframer
 from drivers.serial.packets import COBS, Framing, PacketSettings
 
 
@@ -62,6 +61,8 @@ class SerialPort:
 
     def _start(self) -> None:
         self._decoder = Decoder(self._layout, self._wanted)
+        from drivers.serial.deframer import Deframer  # kernels that only a serial line needs
+
         self._deframer = Deframer(self._layout.lengths, self._settings.framing)
 
     def __enter__(self) -> Self:

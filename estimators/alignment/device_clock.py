@@ -132,7 +132,7 @@ def place(
             totals[DUPLICATES] += 1
             return DUPLICATE
         steps = gap / unit
-        step = max(1, int(np.round(steps))) if steps < LONGEST_LOSS + 2 else LONGEST_LOSS + 2
+        step = max(1, int(np.rint(steps))) if steps < LONGEST_LOSS + 2 else LONGEST_LOSS + 2
         backwards = 0 < modulo - gap <= modulo // 8
         ahead = unit > 1.0 and integers[HELD] != SETTLING and arrival < floats[INSTANT] + steps * advance - 0.5 * period
         if backwards or ahead:
@@ -162,8 +162,8 @@ def place(
         believed = late > -0.5 * steps * advance  # a counter that is ahead of all time is damaged
         _start(arrival, counter, period, integers, floats, totals)
         if counted and believed and not too_early:
-            again = max(0.0, np.round(late * unit / (modulo * period)))  # times that the counter began again unseen
-            totals[LOST] += max(0, int(np.round(steps + again * modulo / unit)) - 1)
+            again = max(0.0, np.rint(late * unit / (modulo * period)))  # times that the counter began again unseen
+            totals[LOST] += max(0, int(np.rint(steps + again * modulo / unit)) - 1)
         elif not counted and not too_early:
             floats[GAP] = late
         return PLACED
@@ -282,7 +282,7 @@ def _known(arrival: float, period: float, integers: NDArray[np.int64], floats: F
 @inline
 def _count_gap(period: float, floats: Floats, totals: NDArray[np.int64]) -> None:
     """What a silence cost, once the first frame after it has its place."""
-    totals[LOST] += max(0, int(np.round((floats[GAP] + floats[SHIFT]) / period)))
+    totals[LOST] += max(0, int(np.rint((floats[GAP] + floats[SHIFT]) / period)))
     floats[GAP] = 0.0
 
 

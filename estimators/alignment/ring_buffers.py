@@ -183,7 +183,7 @@ def emit(patience: float, bridge: int, lines: Lines, out_ticks: Nanoseconds, out
         own[TAIL] += 1
         if state[STARTED] == 0 and ready and early:
             continue  # before the first value of some channel: nothing to align with
-        instant, last = int(np.round(tick)), state[LAST]
+        instant, last = int(np.rint(tick)), state[LAST]
         if state[STARTED] == 1 and instant <= last:
             state[DISORDERED] += 1
             continue

@@ -37,7 +37,7 @@ def unwrap(value: float, index: int, wrap: float, floats: Floats, totals: NDArra
         return value
     steps = min(max(index - floats[INDEX], 1.0), FARTHEST)
     expected = floats[ANCHOR] + steps * floats[STEP]
-    near: float = value - wrap * np.round((value - expected) / wrap)
+    near: float = value - wrap * np.rint((value - expected) / wrap)
     if abs(near - expected) <= NEAR * wrap:
         floats[STEP] = (near - floats[ANCHOR]) / steps
         floats[ANCHOR], floats[CANDIDATE], floats[INDEX] = near, np.nan, index

@@ -50,7 +50,7 @@ class Conditioner:
         self._model = model
         self._eta = np.array(model.start, np.float64)
         self._joints = np.array(model.joints, np.int64)
-        self._period = period
+        self.period = self._period = period
         self.taps = taps(settings.half_width / period)
         self._arguments = straight(self.taps) if model.springs else self.taps
         half = len(self.taps) // 2

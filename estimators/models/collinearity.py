@@ -5,6 +5,7 @@ from typing import Final
 import numpy as np
 
 from estimators.models.base import Model
+from estimators.models.memory import thresholds
 from estimators.rows import RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
 
 ROWS: Final = 400
@@ -15,12 +16,13 @@ SHARE: Final = 0.1  # of the largest weight, from which a column belongs to the 
 def collinear(model: Model) -> tuple[str, ...]:
     """Names of the first parameters found whose columns are a mixture of each other; () when there are none."""
     rng = np.random.default_rng(7)
-    signals = np.empty((ROWS, len(model.channels), SIGNALS))
-    signals[:, :, VALUE] = signals[:, :, SMOOTH] = rng.uniform(-3.0, 3.0, (ROWS, len(model.channels)))
+    channels = len(model.channels) + len(thresholds(model))
+    signals = np.empty((ROWS, channels, SIGNALS))
+    signals[:, :, VALUE] = signals[:, :, SMOOTH] = rng.uniform(-3.0, 3.0, (ROWS, channels))
     signals[:, :, RATE] = signals[:, :, SMOOTH_RATE] = (
         rng.choice([-1, 1], (ROWS, 1)) * np.geomspace(1e-3, 3.0, ROWS)[:, np.newaxis]
     )
-    signals[:, :, SECOND] = rng.uniform(-5.0, 5.0, (ROWS, len(model.channels)))
+    signals[:, :, SECOND] = rng.uniform(-5.0, 5.0, (ROWS, channels))
     names = [parameter.name for parameter in model.parameters]
     phi, y = np.zeros((ROWS, len(model.outputs), len(names))), np.zeros((ROWS, len(model.outputs)))
     model.fill(signals, model.start, phi, y)

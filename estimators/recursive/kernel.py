@@ -187,14 +187,16 @@ def learn(state: Floats, phi: Floats, y: Floats, rows: int, m: int, p: int) -> N
                 alpha = new
             inverse_lambda = 1.0
             q = e * e * inverse
+            whitened = e * e / noise
             sum_q += q
-            sum_e += e * e / noise
+            sum_e += whitened
             level = max(long[j], state[LEAST])
             if opened and short[j] > level:
                 level = short[j]
             if q > CLIP * level and not young:
                 e = math.copysign(math.sqrt(CLIP * level * alpha), e)
                 q = CLIP * level
+                whitened = e * e / noise
                 state[CLIPPED] += 1.0
             gain = e * inverse
             for i in range(p):
@@ -203,7 +205,7 @@ def learn(state: Floats, phi: Floats, y: Floats, rows: int, m: int, p: int) -> N
             long[j] += rate_long * ((q if young or q < limit else limit) - long[j])
             short[j] += rate_short * (q - short[j])
             sum_clipped += q
-            sum_clipped_e += e * e / noise
+            sum_clipped_e += whitened
             sum_z += alpha / noise - 1.0
             sum_y += target * target / noise
             present += 1

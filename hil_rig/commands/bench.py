@@ -24,13 +24,15 @@ def main() -> int:
     parser.add_argument("name", nargs="*", choices=[*names, []], help="all of them when none is named")
     parser.add_argument("--json", action="store_true", help="one JSON object per benchmark")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put what they print into their sections of a page")
-    options = parser.parse_args()
+    options, own = parser.parse_known_args()  # what a benchmark has of its own goes to it
+    if own and len(options.name) != 1:
+        parser.error(f"unrecognized arguments: {' '.join(own)} (of a single benchmark's own: name that one)")
     if options.json and options.write:
         parser.error("--write takes what is printed for people: leave --json out")
     code = 0
     for name in options.name or names:
         print(f"== {name}", file=sys.stderr, flush=True)
-        command = [sys.executable, str(FOLDER / f"{name}.py"), *(["--json"] if options.json else [])]
+        command = [sys.executable, str(FOLDER / f"{name}.py"), *(["--json"] if options.json else []), *own]
         if options.write is None:
             code |= subprocess.call(command)
             continue

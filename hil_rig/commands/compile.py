@@ -7,18 +7,28 @@ kernels it loads have been: nothing is compiled twice.
 
 import argparse
 import ast
+import contextlib
+import hashlib
 import importlib
 import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 PACKAGES: Final = ("drivers", "estimators", "hil_rig", "daq")
-# the processes of a running service and the rig; they load the rest where a joint has nonlinear parameters
-LIVE: Final = ("daq.core.process", "daq.processes.driver", "daq.outlet.process", "hil_rig.__main__")
+# the processes of a running service, and the demo's rig and wire; they load the rest where they are asked for it
+LIVE: Final = (
+    "daq.core.process",
+    "daq.processes.driver",
+    "daq.outlet.process",
+    "hil_rig.__main__",
+    "hil_rig.plants.joints.two_mass",
+    "drivers.can.slcan",
+)
 
 Job = frozenset[str]  # modules with kernels that load each other, all compiled by the import of one
 
@@ -50,6 +60,29 @@ def jobs(live: bool = False) -> dict[Job, set[Job]]:
         job: length[job] + max((length[other] for other in after if job in after[other]), default=0) for job in after
     }
     return {job: after[job] for job in sorted(after, key=lambda job: (-path[job], min(job)))}
+
+
+def ahead() -> None:
+    """At a first start: compile what a live joint needs, each kernel once, with its progress on stderr."""
+    mark = _mark()
+    if mark.exists():
+        return
+    wanted = jobs(live=True)
+    print(f"a first start: compiling {len(wanted)} groups of kernels, once", file=sys.stderr, flush=True)
+    if build(wanted) == 0:
+        with contextlib.suppress(OSError):  # then it is done again, in seconds
+            mark.parent.mkdir(parents=True, exist_ok=True)
+            mark.touch()
+
+
+def _mark() -> Path:
+    """The file that says that exactly these sources have been compiled for this Python and numba."""
+    digest = hashlib.blake2b(f"{sys.version} {version('numba')}".encode(), digest_size=12)
+    for package in PACKAGES:
+        for _, file in sorted(_modules(package)):
+            digest.update(str(file).encode() + file.read_bytes())
+    folder = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(folder, "jointwatch", f"live-{digest.hexdigest()}")
 
 
 def build(wanted: Mapping[Job, set[Job]]) -> int:

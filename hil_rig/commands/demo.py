@@ -7,6 +7,7 @@ import sys
 import time
 import webbrowser
 
+from hil_rig.commands.compile import ahead
 from hil_rig.live import Live, LiveError
 
 
@@ -22,6 +23,7 @@ def main() -> int:
     options = parser.parse_args()
     began = time.monotonic()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    ahead()
     print(f"starting the rig “{options.rig}” on {options.wire} and the service …", file=sys.stderr)
     try:
         with (

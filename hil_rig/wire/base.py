@@ -5,11 +5,12 @@ does not hold is refused and counted.
 """
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hil_rig.messages import Frame
+from hil_rig.messages import Frame, Message
 
 STRANGE_ID: Final = 0x7F5  # of a frame or packet that nobody knows
 STRANGE_PACKET: Final = 0xFE
@@ -59,6 +60,19 @@ class Wire(Protocol):
 
     def close(self) -> None:
         """Give the wire back, and remove what pointed at it."""
+        ...
+
+
+@runtime_checkable
+class PackedWire(Wire, Protocol):
+    """A wire that takes a whole sample's frames in one call, as rows of bytes that only differ in their data."""
+
+    def template(self, message: Message) -> tuple[bytes, int]:
+        """A frame of this message as it stands on the wire, and where its fields begin; the counter is behind them."""
+        ...
+
+    def send_packed(self, samples: NDArray[np.uint8], ends: Sequence[int]) -> None:
+        """Hand over the frames of some samples, (samples, bytes); ends: of the frames within a sample."""
         ...
 
 

@@ -88,6 +88,11 @@ class Faults:
         if any(kind == "crc" for kind, _ in self._chance):
             wire.miscounted(Frame(messages[0], 0, b"\0"))
 
+    @property
+    def spare_frames(self) -> bool:
+        """Whether no single frame is ever touched."""
+        return not self._chance
+
     def on_messages(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """Encoders that start again."""
         if self.wrap is None:

@@ -9,6 +9,7 @@ C is called as ours is, through a Python call per batch, but its time is taken f
 import argparse
 import ctypes
 import json
+import re
 import subprocess
 import tempfile
 import time
@@ -16,13 +17,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+import llvmlite.binding as llvm
+import numba
 import numpy as np
 
-from estimators.numerics.jit import kernel
 from estimators.quantities import Floats
 from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.recursive.forgetting import Alarm, Fixed, Threshold
-from estimators.recursive.kernel import absorb, learn
+from estimators.recursive.kernel import absorb
 
 P: Final = 10
 M: Final = 2
@@ -30,15 +32,10 @@ ROWS: Final = 1000
 PERIOD: Final = 1e-3
 LAMBDA: Final = 1.0 - 1.0 / 60_001.0
 THRESHOLD: Final = Threshold(1e-4, 3.0, 60.0)
+FLAGS: Final = ("-O3",)
 BATCHES: Final = (1, 8, 32, 1000)
 
 Chunk = Callable[[], object]
-
-
-@kernel("void(f8[::1], f8[::1])")
-def absorb_one(state: Floats, row: Floats) -> None:
-    """Learn from one row, Φ and behind it y, flat: the fewest arguments that a call can have."""
-    learn(state, row[: M * P], row[M * P :], 1, M, P)
 
 
 def data() -> tuple[Floats, Floats]:
@@ -64,26 +61,21 @@ def ours(phi: Floats, y: Floats, full: bool, batch: int) -> Chunk:
         for part_phi, part_y in parts:
             absorb(state, part_phi, part_y)
 
-    single = list(np.concatenate([phi.reshape(ROWS, -1), y], axis=1))
-
-    def one_by_one() -> None:
-        for row in single:
-            absorb_one(state, row)
-
-    return one_by_one if batch == 1 else chunk
+    return chunk
 
 
 def reference(folder: Path) -> ctypes.CDLL:
     """rls_reference.c compiled with gcc -O3."""
     library = folder / "rls_reference.so"
     source = Path(__file__).with_name("rls_reference.c")
-    subprocess.run(["gcc", "-O3", "-shared", "-fPIC", "-o", str(library), str(source), "-lm"], check=True)
+    subprocess.run(["gcc", *FLAGS, "-shared", "-fPIC", "-o", str(library), str(source), "-lm"], check=True)
     return ctypes.CDLL(str(library))
 
 
 def c_state() -> tuple[Floats, Floats]:
     """Scalars and arrays of the C reference before the first row: what ours has after begin() and settle()."""
-    state = np.zeros(7 * P + P * P + 3 * M)
+    state = np.zeros(5 * P + P * P + 3 * M)
+    state[5 * P + P * P : 5 * P + P * P + M] = 1.0
     state[P : 2 * P] = 50.0
     state[2 * P + P * P : 3 * P + P * P] = 100.0
     scalars = np.zeros(27)
@@ -184,6 +176,25 @@ def figures() -> list[dict[str, Any]]:
     return [{"name": name, "ns": ns, "to_bare_c": ns / bare, "to_same_c": ns / full} for name, ns in result.items()]
 
 
+def processor() -> str:
+    """What it runs on."""
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    name = next((line.partition(": ")[2] for line in lines if line.startswith("model name")), "unknown processor")
+    family, model = (
+        next((line.partition(": ")[2] for line in lines if re.match(rf"{key}\s*:", line)), "?")
+        for key in ("cpu family", "model")
+    )
+    return f"{name} (family {family}, model {model}), seen by LLVM as {llvm.get_host_cpu_name()}"
+
+
+def compilers() -> str:
+    """What compiled C, and what compiled ours."""
+    gcc = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    options = " ".join(FLAGS)
+    version = ".".join(map(str, llvm.llvm_version_info))
+    return f"C: {gcc} {options}; ours: numba {numba.__version__}, LLVM {version}"
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -192,6 +203,7 @@ def main() -> None:
     if parser.parse_args().json:
         print(json.dumps(rows))
         return
+    print(f"{processor()}; {compilers()}")
     print(f"{'':32}{'ns/sample':>10}{'× bare C':>10}{'× C default step':>18}")
     for row in rows:
         print(f"{row['name']:32}{row['ns']:10.0f}{row['to_bare_c']:10.2f}{row['to_same_c']:18.2f}")

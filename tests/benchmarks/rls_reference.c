@@ -1,8 +1,9 @@
-/* The reference that tests/benchmarks/rls.py measures against: the same recursions as estimators/rls.py in plain C.
+/* The reference that tests/benchmarks/rls.py measures against: the same recursions as estimators/recursive/kernel.py in plain C.
  *
  * bare():    UD measurement updates with a fixed lambda, nothing else, in textbook loops.
  * full():    the default step: refusal of non-finite rows, clip, residual variances, CUSUM, growing memory, pseudo-observations.
- * State:     theta[p] d[p] u[p*p], then for bare() 3p of scratch, for full() bound[p] visited[p] k[p] long[m] short[m].
+ * State:     theta[p] d[p] u[p*p], then for bare() 3p of scratch, for full() bound[p] visited[p] k[p]
+ *            r[m] long[m] short[m].
  */
 #include <math.h>
 #include <stddef.h>
@@ -56,10 +57,11 @@ void bare(double *state, const double *phi, const double *y, long rows, long m, 
     }
 }
 
-/* From here on, loops and order of operations are those of estimators/rls.py: one division a column, f and U together. */
-static double observe_fused(double *d, double *u, const double *h, double *k, long p, double shrink, double *inverse_alpha)
+/* From here on, loops and order of operations are those of estimators/recursive/kernel.py: one division a column, f and U together. */
+static double observe_fused(double *d, double *u, const double *h, double *k, long p, double shrink, double noise,
+                            double *inverse_alpha)
 {
-    double alpha = 1.0, inverse = 1.0;
+    double alpha = noise, inverse = 1.0 / noise;
     for (long j = 0; j < p; j++) {
         double *column = u + j * p, f = h[j];
         for (long i = 0; i < j; i++)
@@ -143,7 +145,7 @@ static double next_lambda(struct scalars *s, double q)
 void full(struct scalars *s, double *state, const double *phi, const double *y, long rows, long m, long p)
 {
     double *theta = state, *d = theta + p, *u = d + p, *bound = u + p * p, *visited = bound + p, *k = visited + p;
-    double *longs = k + p, *shorts = longs + m;
+    double *noises = k + p, *longs = noises + m, *shorts = longs + m;
     for (long row = 0; row < rows; row++) {
         double shrink = 1.0 / s->lambda, count = s->rows + 1.0, rate = 1.0 / count;
         double rate_long = s->rate_long > rate ? s->rate_long : rate;
@@ -162,11 +164,11 @@ void full(struct scalars *s, double *state, const double *phi, const double *y, 
                 s->masked += 1.0;
                 continue;
             }
-            double alpha = observe_fused(d, u, h, k, p, shrink, &inverse), q = e * e * inverse;
+            double noise = noises[j], alpha = observe_fused(d, u, h, k, p, shrink, noise, &inverse), q = e * e * inverse;
             double level = longs[j] > s->least ? longs[j] : s->least;
             shrink = 1.0;
             sum_q += q;
-            sum_e += e * e;
+            sum_e += e * e / noise;
             if (opened && shorts[j] > level)
                 level = shorts[j];
             if (q > 25.0 * level && !young) {
@@ -179,7 +181,7 @@ void full(struct scalars *s, double *state, const double *phi, const double *y, 
                 theta[i] += k[i] * gain;
             longs[j] += rate_long * ((young || q < limit ? q : limit) - longs[j]);
             shorts[j] += rate_short * (q - shorts[j]);
-            sum_y += target * target;
+            sum_y += target * target / noise;
             present++;
         }
         if (present == 0) {

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from scipy.interpolate import CubicSpline
 
-from daq.commands.skew import find
 from daq.recording.columns import Channels, load_columns, read
+from daq.replay.delays import find
 
 ROOT: Final = Path(__file__).parents[2]
 DATA: Final = ROOT.parent / "shared" / "data" / "kr300"

@@ -6,8 +6,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,8 @@ from daq.config.routes import wanted
 from drivers.base import TRAFFIC
 from hil_rig.plants import RIGS
 from hil_rig.wire import WIRES
+
+Play = Callable[..., tuple[Any, dict[str, Any]]]
 
 pytestmark = pytest.mark.compiled  # the plants must keep up with the clock
 
@@ -42,67 +43,65 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@contextmanager
-def playing(name: str, file: Path, *more: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
-    words = [name, *(["--file", str(file)] if name == "recording" else []), *more]
-    rig = subprocess.Popen([sys.executable, "-m", "hil_rig", *words], stdout=subprocess.PIPE, text=True)
-    try:
-        assert rig.stdout is not None
-        yield rig, json.loads(rig.stdout.readline())
-    finally:
-        rig.kill()
-        rig.communicate()
+@pytest.fixture
+def play(start_program: Callable[..., Any], file: Path) -> Play:
+    """play(name, *arguments): a rig that has said what it is, and that."""
+
+    def start(name: str, *more: str) -> tuple[Any, dict[str, Any]]:
+        rig = start_program("hil_rig", name, *(["--file", file] if name == "recording" else []), *more)
+        return rig, json.loads(rig.stdout.readline())
+
+    return start
 
 
-def test_it_plays_what_its_configuration_listens_to(name: str, wire: str, file: Path, tmp_path: Path) -> None:
+def test_it_plays_what_its_configuration_listens_to(name: str, wire: str, play: Play, tmp_path: Path) -> None:
     config, link = tmp_path / "rig.toml", tmp_path / "robot"
     where = [] if wire == "udp" else ["--link", str(link)]
-    with playing(name, file, "--wire", wire, "--config", str(config), *where) as (rig, hello):
-        assert {"rig": name, "wire": wire, "config": str(config)}.items() <= hello.items()
-        assert link.is_symlink() == bool(where)
-        assert hello["device"] == (str(link) if where else hello["device"])
-        settings = load(config)
-        assert list(settings.joints) == list(hello["truth"]) == [f"joint{n + 1}" for n in range(RIGS[name].joints)]
-        for joint, truth in hello["truth"].items():
-            named = {parameter.name for parameter in settings.joints[joint].model.build().parameters}
-            assert truth.keys() == (named if truth else set()), "the truth in the estimator's own names"
-            assert settings.joints[joint].rate == hello["rate"]
-        channels = wanted(settings, "wire")
-        batches = []
-        with settings.drivers["wire"].open(channels) as driver:
-            deadline = time.monotonic() + 20
-            while sum(map(len, batches)) < 300 * len(channels):
-                assert time.monotonic() < deadline, "no frames"
-                batches.append(driver.read(0.5))
-            counts = driver.counters()
-        assert counts["frames"] > 0
-        assert not [cause for cause, count in counts.items() if count and cause not in TRAFFIC], "nothing lost"
-        readings = np.concatenate(batches)
-        for channel in channels:
-            mine = readings[readings["channel"] == channel.channel]
-            assert np.isfinite(mine["value"]).all()
-            if channel.signal.endswith(("counter", "sequence")):
-                steps = np.diff(mine["value"])
-                assert (steps >= 1).all()
-                assert wire == "udp" or (steps == 1).all(), "only datagrams can get lost, before a reader that is kept"
-            else:
-                assert np.ptp(mine["value"]) > 0
-        rig.send_signal(signal.SIGTERM)
-        out, _ = rig.communicate(timeout=10)
-        assert rig.returncode == 0
-        farewell = json.loads(out)
-        assert farewell["truth"] == hello["truth"]
-        assert farewell["samples"] >= 299
-        assert not link.is_symlink()
+    rig, hello = play(name, "--wire", wire, "--config", str(config), *where)
+    assert {"rig": name, "wire": wire, "config": str(config)}.items() <= hello.items()
+    assert link.is_symlink() == bool(where)
+    assert hello["device"] == (str(link) if where else hello["device"])
+    settings = load(config)
+    assert list(settings.joints) == list(hello["truth"]) == [f"joint{n + 1}" for n in range(RIGS[name].joints)]
+    for joint, truth in hello["truth"].items():
+        named = {parameter.name for parameter in settings.joints[joint].model.build().parameters}
+        assert truth.keys() == (named if truth else set()), "the truth in the estimator's own names"
+        assert settings.joints[joint].rate == hello["rate"]
+    channels = wanted(settings, "wire")
+    batches = []
+    with settings.drivers["wire"].open(channels) as driver:
+        deadline = time.monotonic() + 20
+        while sum(map(len, batches)) < 300 * len(channels):
+            assert time.monotonic() < deadline, "no frames"
+            batches.append(driver.read(0.5))
+        counts = driver.counters()
+    assert counts["frames"] > 0
+    assert not [cause for cause, count in counts.items() if count and cause not in TRAFFIC], "nothing lost"
+    readings = np.concatenate(batches)
+    for channel in channels:
+        mine = readings[readings["channel"] == channel.channel]
+        assert np.isfinite(mine["value"]).all()
+        if channel.signal.endswith(("counter", "sequence")):
+            steps = np.diff(mine["value"])
+            assert (steps >= 1).all()
+            assert wire == "udp" or (steps == 1).all(), "only datagrams can get lost, before a reader that is kept"
+        else:
+            assert np.ptp(mine["value"]) > 0
+    rig.send_signal(signal.SIGTERM)
+    out, _ = rig.communicate()
+    assert rig.returncode == 0
+    farewell = json.loads(out)
+    assert farewell["truth"] == hello["truth"]
+    assert farewell["samples"] >= 299
+    assert not link.is_symlink()
 
 
-def test_the_configuration_is_toml_that_says_where_it_came_from(name: str, file: Path, tmp_path: Path) -> None:
+def test_the_configuration_is_toml_that_says_where_it_came_from(name: str, play: Play, tmp_path: Path) -> None:
     config = tmp_path / "rig.toml"
     publish = {"endpoint": "tcp://127.0.0.1:7001", "page": "http://127.0.0.1:7002"}
     words = ["--endpoint", publish["endpoint"], "--page", publish["page"], "--config", str(config)]
-    with playing(name, file, *words, "--duration", "0.2") as (rig, hello):
-        rig.communicate(timeout=10)
-        assert rig.returncode == 0, "--duration ends it, reader or none"
+    rig, hello = play(name, *words, "--duration", "0.2")
+    assert rig.wait() == 0, "--duration ends it, reader or none"
     text = config.read_text()
     assert text.startswith(f"# Written by the rig {name}")
     read = tomllib.loads(text)

@@ -21,12 +21,12 @@ ROOT = Path(__file__).parents[2]
 FAKE_OUTLET = ROOT / "tests" / "support" / "fake_outlet.py"
 
 
-def until(condition: Callable[[], object], timeout: float = 15.0) -> None:
+def until(condition: Callable[[], object], timeout: float = 60.0) -> None:
     """Wait for a condition, however loaded the machine is; fails after the timeout."""
     deadline = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
+        time.sleep(0.02)  # between two looks
 
 
 def an_estimate(phase: Phase = Phase.NORMAL, reasons: tuple[str, ...] = (), inertia: float = 0.5) -> Estimate:
@@ -56,7 +56,7 @@ class FakeCore:
 
     def wait_alone(self) -> None:
         """Until the publisher knows that its outlet is gone: what it sends from then on waits for the next one."""
-        assert self._partings.poll(10_000)
+        assert self._partings.poll(60_000)
         self._partings.recv_multipart()
 
     def close(self) -> None:
@@ -78,7 +78,7 @@ class OutletProcess:
     def stop(self, number: int = signal.SIGTERM) -> int:
         self.child.send_signal(number)
         try:
-            return self.child.wait(10)
+            return self.child.wait(60)
         finally:
             self.child.kill()
             for pipe in (self.child.stdout, self.child.stderr):

@@ -66,7 +66,7 @@ def subscribed(socket: zmq.Socket[bytes], topics: int = 1) -> None:
 
 def test_it_iterates_topics_and_maps(publisher: tuple[zmq.Socket[bytes], str]) -> None:
     socket, endpoint = publisher
-    with Subscriber(endpoint, ("estimate/", "event/"), timeout=10) as updates:
+    with Subscriber(endpoint, ("estimate/", "event/"), timeout=60) as updates:
         subscribed(socket, 2)
         socket.send_multipart((b"estimate/a", update(0, joint="a")))
         socket.send_multipart((b"residual/a", update(0)))
@@ -77,7 +77,7 @@ def test_it_iterates_topics_and_maps(publisher: tuple[zmq.Socket[bytes], str]) -
 
 def test_losses_are_reported(publisher: tuple[zmq.Socket[bytes], str]) -> None:
     socket, endpoint = publisher
-    with Subscriber(endpoint, timeout=10) as updates:
+    with Subscriber(endpoint, timeout=60) as updates:
         subscribed(socket)
         for seq in (0, 1, 5):
             socket.send_multipart((b"estimate/a", update(seq)))
@@ -91,7 +91,7 @@ def test_rubbish_is_counted_and_passed_over(publisher: tuple[zmq.Socket[bytes], 
         (b"only one frame",), (b"a", b"b", b"c"), (b"a", b"\xc1"), (b"a", b"\xdb\xff\xff"), (b"a", b"\x80"),
         (b"a", msgpack.packb([1])), (b"a", msgpack.packb({"seq": "x", "boot": 1})), (b"\xff\xfe", update(0)),
     )  # fmt: skip
-    with Subscriber(endpoint, timeout=10) as updates:
+    with Subscriber(endpoint, timeout=60) as updates:
         subscribed(socket)
         for frames in rubbish:
             socket.send_multipart(frames)

@@ -79,7 +79,7 @@ def test_plotjuggler_finds_every_curve(live: Live) -> None:
     wanted = curves(ElementTree.fromstring("\n".join(lines)))
     assert len(wanted) > 7
     found: set[str] = set()
-    with Subscriber(live.endpoint, timeout=20) as updates:
+    with Subscriber(live.endpoint, timeout=60) as updates:
         for topic, update in updates:
             assert isinstance(update["timestamp"], float), "every message has one, in seconds"
             found |= set(series(topic, update))

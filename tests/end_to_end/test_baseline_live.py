@@ -22,7 +22,7 @@ def baseline(config: Path, *words: str) -> "subprocess.CompletedProcess[str]":
 
 
 def statuses(live: Live) -> set[str]:
-    with urllib.request.urlopen(f"{live.page}/api/state", timeout=10) as answer:
+    with urllib.request.urlopen(f"{live.page}/api/state", timeout=60) as answer:
         joints = json.load(answer)["joints"].values()
     return {joint.get("health", {}).get("status", "") for joint in joints}
 
@@ -53,7 +53,7 @@ def test_a_joint_is_commissioned_while_it_runs() -> None:
         assert (topic, drift["drifted"]) == (f"drift/{joints[0]}", [])
         assert before - 5 < drift["since"] < time.time()
         assert all(abs(z) < 5 for z in drift["z"].values())
-        page = urllib.request.urlopen(f"{live.page}/metrics", timeout=10).read().decode()
+        page = urllib.request.urlopen(f"{live.page}/metrics", timeout=60).read().decode()
         assert f'jointwatch_drifted{{joint="{joints[0]}",parameter="inertia"}} 0.0' in page
         unknown = baseline(live.config, "--set", "nobody")
         assert (unknown.returncode, unknown.stderr) == (1, "jointwatch: There is no joint 'nobody'.\n")

@@ -36,7 +36,7 @@ def test_the_emps_recording_gives_the_published_parameters(wire: str) -> None:
 def test_rubbish_on_the_wire_is_counted_and_the_truth_comes_out_all_the_same() -> None:
     faults = ("garbage=0.003", "truncate=0.003", "unknown=0.003", "drop=0.003", "nan=0.003")
     rig = ["rigid", "--wire", "slcan"] + [word for fault in faults for word in ("--fault", fault)]
-    with Live(rig) as live, Subscriber(live.endpoint, ("estimate/",), timeout=10.0) as subscriber:
+    with Live(rig) as live, Subscriber(live.endpoint, ("estimate/",), timeout=60) as subscriber:
         (joint,) = live.truth
         for _, update in subscriber:
             if update["phase"] == "normal":

@@ -6,7 +6,7 @@ import struct
 import numpy as np
 import pytest
 
-from hil_rig.messages import COUNTER, NODES, Field, Message, frames
+from hil_rig.messages import COUNTER, NODES, SERIAL_NODES, Field, Message, frames
 from hil_rig.plants import RIGS
 
 POSITION = Field("position", 32, "counts", counts_per_rev=4096)
@@ -45,8 +45,10 @@ def test_no_two_messages_of_a_robot_share_an_id_or_a_name() -> None:
     messages = [
         message.of_node(node, NODES) for node in range(1, NODES + 1) for message in settings.build(node, 0, []).messages
     ]
-    for ids in ({one.can_id for one in messages}, {one.packet_id for one in messages}, {one.name for one in messages}):
+    serial = [one for one in messages if one.node <= SERIAL_NODES]
+    for ids in ({one.can_id for one in messages}, {one.name for one in messages}):
         assert len(ids) == len(messages)
+    assert len({one.packet_id for one in serial}) == len(serial)
     assert max(one.can_id for one in messages) < 0x7F0
-    assert max(one.packet_id for one in messages) < 0xFE
+    assert max(one.packet_id for one in serial) < 0xFE
     assert all(sum(field.bits for field in one.fields) <= 48 for one in messages), "and the counter makes 64"

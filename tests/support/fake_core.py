@@ -209,7 +209,7 @@ def main() -> None:
     joints = tuple(many[: options.joints])
     publications = [Publication("demo-arm", joint.name, boot, joint.unit) for joint in joints]
     lives = Liveliness("demo-arm", boot + 1)
-    time.sleep(0.3)
+    time.sleep(0.3)  # a publisher throws away what it says before the outlet has subscribed; later parts come anyway
     start = time.time() - options.past
     samples = 0
     end = {joint.name: -1.0 for joint in joints}

@@ -8,7 +8,6 @@ import json
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -57,20 +56,6 @@ CAUSES: Final[Mapping[str, tuple[str, str]]] = {
     "out_of_range": ("values outside the layout's limits", "scale, sign and byte order; or the DBC's limits are wrong"),
     "non_finite": ("floats that are no number", "byte order and start bit"),
 }
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
-    parser.add_argument("config", nargs="?", type=Path)
-    parser.add_argument("--interface", default="socketcan", help='of python-can: "socketcan", "slcan", …')
-    parser.add_argument("--channel", help="a bus to listen to: can0, /dev/ttyACM0, …")
-    parser.add_argument("--bitrate", type=int, metavar="N", help="bit/s")
-    parser.add_argument("--port", help="a serial line to listen to")
-    parser.add_argument("--baudrate", type=int, default=115200, metavar="N")
-    parser.add_argument("--seconds", type=float, default=3.0, metavar="S", help="to listen (3)")
-    parser.add_argument("--explain", action="store_true", help="say why, and every remedy")
-    parser.add_argument("--data-bitrate", type=int, metavar="N", help="bit/s of CAN FD's data")
-    parser.add_argument("--json", action="store_true")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -121,7 +121,7 @@ def load_robot(file: Path) -> tuple[Robot, list[str]]:
 
 
 def _propose(options: argparse.Namespace) -> int:
-    from daq.commands.identify.proposal import propose
+    from daq.recording.proposal import propose
 
     names: tuple[str, ...] = ()
     files = [options.columns, *([options.robot] if options.robot is not None else []), *options.train]

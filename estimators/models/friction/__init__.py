@@ -10,6 +10,7 @@ from estimators.models.friction.cyclic import CyclicSettings
 from estimators.models.friction.directional import DirectionalSettings
 from estimators.models.friction.load_dependent import LoadDependentSettings
 from estimators.models.friction.position_dependent import PositionDependentSettings
+from estimators.models.friction.prandtl_ishlinskii import PrandtlIshlinskiiSettings
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 
@@ -21,6 +22,7 @@ AnyFriction = Annotated[
     | DirectionalSettings
     | PositionDependentSettings
     | CyclicSettings
-    | LoadDependentSettings,
+    | LoadDependentSettings
+    | PrandtlIshlinskiiSettings,
     Field(discriminator="kind"),
 ]

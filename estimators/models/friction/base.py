@@ -42,6 +42,7 @@ class FrictionLaw:
     constants: Floats  # known numbers that the kernel wants
     kernel: Callable[[Floats, int, int, Floats, Floats, Floats], None]
     loads: int = 1  # channels of what the joint carries, the first its torque (force)
+    stops: tuple[float, ...] = ()  # rad (m) at which each of its springs slips; `load` is then the first one's channel
 
     def fill(self, signals: Floats, position: int, load: int, eta: Floats, columns: Floats) -> None:
         """Write columns (rows, parameters) from signals (rows, channels, SIGNALS) and η (nonlinear,)."""
@@ -59,13 +60,27 @@ class FrictionLaw:
 
         load: (rows,), or (rows, loads) where the law takes more than one.
         """
-        signals = np.zeros((len(velocity), 1 + self.loads, SIGNALS))
+        signals = np.zeros((len(velocity), 1 + max(self.loads, len(self.stops)), SIGNALS))
         signals[:, 0, VALUE] = signals[:, 0, SMOOTH] = position
         signals[:, 0, RATE] = signals[:, 0, SMOOTH_RATE] = velocity
-        signals[:, 1:, VALUE] = signals[:, 1:, SMOOTH] = load.reshape(len(velocity), -1)
+        carried = signals[:, 1 : 1 + self.loads]
+        carried[:, :, VALUE] = carried[:, :, SMOOTH] = load.reshape(len(velocity), -1)
+        for i, reach in enumerate(self.stops):
+            signals[:, 1 + i, VALUE] = _stop(position, velocity, reach)
         columns = np.empty((len(velocity), len(self.parameters)))
         self.fill(signals, 0, 1, np.asarray(eta, np.float64), columns)
         return columns
+
+
+def _stop(position: Floats, velocity: Floats, reach: float) -> Floats:
+    """A spring that slips at `reach` along a path (rows,); where there is none, one that has slipped long since."""
+    if np.ptp(position) == 0.0:
+        return np.sign(velocity)
+    deflection, found = 0.0, np.empty(len(position))
+    for row, moved in enumerate(np.diff(position, prepend=position[0])):
+        deflection = min(max(deflection + moved / reach, -1.0), 1.0)
+        found[row] = deflection
+    return found
 
 
 class FrictionSettings(BaseSettings):

@@ -60,6 +60,8 @@ class FrictionOnly:
         self._inertia, self._joint = settings.inertia, settings.joint_torque
         place = tuple(range(len(self._law.parameters)))
         self._load = JOINT if settings.joint_torque else EFFORT
+        if self._law.stops:
+            self._load = len(self.channels)
         self.blocks: tuple[NonlinearPlace, ...] = (
             NonlinearPlace(settings.friction, axis, POSITION, self._load, (1.0, 1.0), 0, place, 1.0),
         )

@@ -82,7 +82,7 @@ class Rigid:
         first = int(settings.inertia)
         self._friction = slice(first, first + len(self._law.parameters))
         place = tuple(range(len(self.parameters))[self._friction])
-        self._load = LOAD if settings.load else EFFORT
+        self._load = LOAD if settings.load else len(self.channels) if self._law.stops else EFFORT
         self.blocks: tuple[NonlinearPlace, ...] = (
             NonlinearPlace(settings.friction, axis, POSITION, self._load, (1.0, 1.0), 0, place, 1.0),
         )

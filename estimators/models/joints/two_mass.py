@@ -59,6 +59,13 @@ class TwoMassSettings(ModelSettings):
         return self
 
     @model_validator(mode="after")
+    def _friction_without_memory(self) -> Self:
+        for law in (self.motor_friction, self.link_friction):
+            if law.law(Axis.ROTARY).stops:
+                raise ValueError(f'friction of kind "{law.kind}" remembers, which an elastic joint cannot follow yet')
+        return self
+
+    @model_validator(mode="after")
     def _one_sensor(self) -> Self:
         if self.spring_torque and self.link_torque == "measured":
             raise ValueError('expected one joint torque: spring_torque, or link_torque = "measured"')

@@ -17,6 +17,7 @@ from hil_rig.plants.jit import kernel
 from hil_rig.plants.trajectory import Trajectory, reference
 
 SUBSTEPS: Final = 20  # per sample
+ARM: Final = 7  # joints; those beyond are another arm of the same size
 COLUMNS: Final = ("position", "velocity", "acceleration", "torque")  # of `exact`
 POSITION, BETWEEN, ACCELERATION, TIME = range(4)  # state; BETWEEN: velocity half a step ago
 
@@ -39,11 +40,14 @@ class RigidSettings(PlantSettings):
     torque_noise: float = Setting(default=0.2, ge=0, description="N·m, standard deviation, white")
 
     def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "Rigid":
-        """Every further joint of an arm is smaller, and a little slower in its rhythm."""
+        """Every further joint of an arm is smaller; every one has a rhythm of its own, a little slower."""
         names = ("inertia", "viscous", "coulomb", "offset", "gravity_sin", "gravity_cos")
-        size = 0.75 ** (node - 1)
+        arm, place = divmod(node - 1, ARM)
+        size = 0.75**place
         values = {name: size * float(getattr(self, name)) for name in names}
-        trajectory = self.trajectory.model_copy(update={"period": self.trajectory.period * (1 + 0.1 * (node - 1))})
+        trajectory = self.trajectory.model_copy(
+            update={"period": self.trajectory.period * (1 + 0.1 * place + 0.01 * arm)}
+        )
         smaller = {"stiffness": size * self.stiffness, "damping": size * self.damping}
         smaller |= {"torque_noise": size * self.torque_noise}
         return Rigid(self.model_copy(update=values | smaller | {"trajectory": trajectory}), node, seed, jumps)

@@ -12,7 +12,6 @@ from typing import Final
 
 import numpy as np
 from pydantic import Field
-from scipy.optimize import brentq
 
 from hil_rig.plants.base import Floats, Settings
 
@@ -41,6 +40,8 @@ REGIMES: Final = ((1.0, 6.0, 1.03 * 1.425, 0.425), (6.0, 110.0, 1.40 * 1.263, 0.
 
 def fractal_stiffness(steel: Steel, depths: Floats, halved: bool = False) -> Floats:
     """K_m, N/m, at depths δ (points,) m. halved: the critical area as printed, half of the one derived."""
+    from scipy.optimize import brentq  # half a second of every start, for one contact law
+
     ra = 1e6 * steel.roughness
     D, G = 1.54 / ra**0.045 + 1.0, 10.0 ** (-5.26 / ra**0.045)
     modulus = steel.young / (2.0 * (1.0 - steel.poisson**2))

@@ -11,6 +11,7 @@ from daq.config.load import load
 from daq.config.sections import Config
 from daq.core.joint_line import Message
 from daq.core.pipeline import Pipeline
+from daq.core.waiting_room import WaitingRoom
 from daq.stream.update import EVENTS
 from drivers.reading import READING
 
@@ -85,6 +86,62 @@ def test_updates_do_not_depend_on_how_readings_are_batched(config: Config, size:
     whole = without_arrival(play(config, [table]))
     cut = without_arrival(play(config, [table[i : i + size] for i in range(0, len(table), size)]))
     assert repr(cut) == repr(whole)
+
+
+def two_joints(config: Config) -> Config:
+    """The template's joint twice, on the same bus."""
+    elbow = config.joints["elbow"]
+    return config.model_copy(update={"joints": {"elbow": elbow, "wrist": elbow.model_copy()}})
+
+
+def of_two(seconds: float) -> np.ndarray:
+    """Readings of both, a frame of each every millisecond: (ms, 6)."""
+    one = readings(seconds).reshape(-1, 3)
+    other = one.copy()
+    other["channel"] += 3
+    other["time"] += 50_000
+    return np.concatenate([one, other], axis=1)
+
+
+def test_what_waits_until_its_update_is_due_says_the_same(config: Config) -> None:
+    both, table = two_joints(config), of_two(12.0)
+    straight = play(both, [table.reshape(-1)])
+    pipeline, room = Pipeline(both, boot=1), WaitingRoom([0] * 3 + [1] * 3, ["bus"] * 6)
+    waited, turns = [], 0
+    for frame in table:
+        room.add(frame)
+        released = room.take(pipeline.due, int(frame["time"][-1]))
+        if len(released):
+            waited += pipeline.absorb(released, 0, lambda: 0)
+            room.expect(pipeline.due, int(frame["time"][-1]))
+            turns += 1
+    waited += pipeline.absorb(room.rest(), 0, lambda: 0)
+    for topic in (b"estimate/elbow", b"estimate/wrist", b"residual/wrist", b"event/wrist"):
+        expected, found = (
+            [one | {"arrival": 0, "latency": 0} for one in maps(said, topic)] for said in (straight, waited)
+        )
+        assert repr(found) == repr(expected)
+    assert turns < 0.15 * len(table)  # two joints × 50 updates/s, of a thousand frames each
+
+
+def test_updates_of_the_joints_are_due_one_after_the_other(config: Config) -> None:
+    messages = play(two_joints(config), [of_two(4.0).reshape(-1)])
+    first, second = (maps(messages, topic) for topic in (b"estimate/elbow", b"estimate/wrist"))
+    assert abs(len(first) - len(second)) <= 1
+    due = [
+        round(update["arrival"] * 1000) % 20
+        for update in maps(play(two_joints(config), list(of_two(4.0))), b"estimate/wrist")
+    ]
+    assert set(due[50:]) == {10}
+
+
+def test_a_core_that_is_late_gives_up_updates_and_no_sample(config: Config) -> None:
+    pipeline, table = Pipeline(config, boot=1), readings(6.0).reshape(-1, 1000, 3)
+    for part in table[:4]:
+        pipeline.absorb(part.reshape(-1), 0, lambda: 0)
+    assert len(maps(pipeline.absorb(table[4].reshape(-1), 0, lambda: 0, late=True), b"estimate/elbow")) == 1
+    assert len(maps(pipeline.absorb(table[5].reshape(-1), 0, lambda: 0), b"estimate/elbow")) == 50
+    assert pipeline.lines[0].samples == 6000
 
 
 def test_not_a_number_never_reaches_the_parameters(config: Config) -> None:

@@ -12,7 +12,7 @@ GOOD = {"Authorization": "Bearer correct-horse", "Content-Type": "application/js
 
 
 def post(page: str, body: str, method: str = "POST", **headers: str) -> tuple[int, str]:
-    line = http.client.HTTPConnection(urlsplit(page).netloc, timeout=10)
+    line = http.client.HTTPConnection(urlsplit(page).netloc, timeout=60)
     try:
         line.request(method, "/api/baseline", body, {name.replace("_", "-"): value for name, value in headers.items()})
         answer = line.getresponse()

@@ -99,7 +99,7 @@ def test_the_outlet_keeps_what_it_read_last(tmp_path: Path, caplog: pytest.LogCa
     async def look_until_heard() -> Baselines:
         for _ in range(400):
             await commissioning._look()
-            if core.poll(50):
+            if core.poll(50):  # between two looks: a publisher's first words may be lost
                 return parse(core.recv_multipart()[1], file)
         raise AssertionError("nothing was told")
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -43,18 +43,17 @@ def answers(port: int, timeout: float = 30.0) -> bool:
         return bool(answer.status == 200)
 
 
-def test_sixty_idle_connections_lock_nobody_out(scarce: tuple[subprocess.Popen[str], int, str, Path]) -> None:
+def test_sixty_idle_connections_lock_nobody_out(
+    scarce: tuple[subprocess.Popen[str], int, str, Path], wait: Callable[..., None]
+) -> None:
     child, port, _, log = scarce
-    idle = [socket.create_connection(("127.0.0.1", port), timeout=5) for _ in range(60)]
+    idle = [socket.create_connection(("127.0.0.1", port), timeout=60) for _ in range(60)]
     try:
         assert answers(port), "while they are there"
         for one in idle[::2]:
             one.sendall(b"GET / HTTP/1.1\r\nHost: ") if one.fileno() >= 0 else None
         assert answers(port)
-        time.sleep(5.5)
-        idle[-1].setblocking(False)
-        held = len(os.listdir(f"/proc/{child.pid}/fd"))  # noqa: PTH208
-        assert held < 60, "they had their time"
+        wait(lambda: len(os.listdir(f"/proc/{child.pid}/fd")) < 60)  # noqa: PTH208 (they have their time, no longer)
         assert answers(port)
     finally:
         for one in idle:
@@ -68,16 +67,16 @@ def test_idle_connections_to_the_stream_are_shut_and_the_page_answers_again(
     scarce: tuple[subprocess.Popen[str], int, str, Path],
 ) -> None:
     child, port, endpoint, log = scarce
-    idle = [socket.create_connection(("127.0.0.1", int(endpoint.rsplit(":", 1)[1])), timeout=5) for _ in range(60)]
+    idle = [socket.create_connection(("127.0.0.1", int(endpoint.rsplit(":", 1)[1])), timeout=60) for _ in range(60)]
     try:
-        deadline = time.monotonic() + 12
+        deadline = time.monotonic() + 60
         while True:  # ZeroMQ waits 5 s for a handshake
             try:
                 if answers(port, 2.0):
                     break
             except OSError:
                 assert time.monotonic() < deadline
-                time.sleep(0.2)
+                time.sleep(0.2)  # between two questions
     finally:
         for one in idle:
             one.close()
@@ -86,29 +85,30 @@ def test_idle_connections_to_the_stream_are_shut_and_the_page_answers_again(
 
 
 def test_a_subscriber_of_a_hundred_thousand_topics_delays_nobody(outlet, core, wait) -> None:  # type: ignore[no-untyped-def]
-    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-    good, greedy = context.socket(zmq.SUB), context.socket(zmq.SUB)
-    for one in (good, greedy):
-        one.setsockopt(zmq.LINGER, 0)
-        one.setsockopt(zmq.SNDHWM, 0)
-        one.connect(outlet.endpoint)
-    good.setsockopt(zmq.SUBSCRIBE, b"estimate/")
-    wait(lambda: core.estimate() or good.poll(20))
-    before = _resident(outlet.child.pid)
-    for number in range(100_000):
-        greedy.setsockopt(zmq.SUBSCRIBE, b"estimate/elbow%d" % number)
-    worst, last, end = 0.0, time.monotonic(), time.monotonic() + 4
-    while time.monotonic() < end:
-        core.estimate()
-        if good.poll(20):
-            good.recv_multipart()
-            worst, last = max(worst, time.monotonic() - last), time.monotonic()
-    greedy.close()
-    assert worst < 1.0
-    assert _resident(outlet.child.pid) - before < 100e6
-    good.close()
-    context.term()
-    assert urllib.request.urlopen(outlet.page, timeout=5).status == 200
+    with zmq.Context() as context, context.socket(zmq.SUB) as good, context.socket(zmq.SUB) as greedy:
+        for one in (good, greedy):
+            one.setsockopt(zmq.LINGER, 0)
+            one.setsockopt(zmq.SNDHWM, 0)
+            one.connect(outlet.endpoint)
+
+        def longest(seconds: float) -> float:
+            """Between two updates, s."""
+            worst, last, end = 0.0, time.monotonic(), time.monotonic() + seconds
+            while time.monotonic() < end:
+                core.estimate()
+                if good.poll(20):
+                    good.recv_multipart()
+                    worst, last = max(worst, time.monotonic() - last), time.monotonic()
+            return worst
+
+        good.setsockopt(zmq.SUBSCRIBE, b"estimate/")
+        wait(lambda: core.estimate() or good.poll(20))
+        usual, before = longest(1.0), _resident(outlet.child.pid)
+        for number in range(100_000):
+            greedy.setsockopt(zmq.SUBSCRIBE, b"estimate/elbow%d" % number)
+        assert longest(4.0) < max(1.0, 5.0 * usual), "the second factor is a loaded machine's own"
+        assert _resident(outlet.child.pid) - before < 100e6
+    assert urllib.request.urlopen(outlet.page, timeout=60).status == 200
 
 
 def _resident(pid: int) -> float:
@@ -134,7 +134,7 @@ def test_the_page_is_served_over_tls(restart, tmp_path: Path, certificate: tuple
     outlet = restart(tmp_path, more=["--tls", *map(str, certificate)])
     assert outlet.page.startswith("https://127.0.0.1:")
     trusted = ssl.create_default_context(cafile=certificate[0])
-    with urllib.request.urlopen(outlet.page, timeout=5, context=trusted) as answer:
+    with urllib.request.urlopen(outlet.page, timeout=60, context=trusted) as answer:
         assert answer.status == 200
     with pytest.raises(ConnectionError):
-        urllib.request.urlopen(outlet.page.replace("https", "http"), timeout=5)
+        urllib.request.urlopen(outlet.page.replace("https", "http"), timeout=60)

@@ -27,7 +27,7 @@ FAKE_OUTLET = ROOT / "tests" / "support" / "fake_outlet.py"
 
 def ask(page: str, path: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], bytes]:
     """Send a request exactly as written; a path is not normalised."""
-    line = http.client.HTTPConnection(urlsplit(page).netloc, timeout=10)
+    line = http.client.HTTPConnection(urlsplit(page).netloc, timeout=60)
     try:
         line.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
         answer = line.getresponse()
@@ -41,7 +41,7 @@ def live(page: str, **more: Any) -> ClientConnection:
 
 
 def receive(line: ClientConnection) -> Any:
-    return msgpack.unpackb(line.recv(timeout=10))
+    return msgpack.unpackb(line.recv(timeout=60))
 
 
 def phase_of(outlet: Any, joint: str = "elbow") -> str | None:
@@ -107,7 +107,7 @@ def test_a_page_from_elsewhere_gets_no_live_stream(shared: Any) -> None:
 
 def test_a_rebound_name_gets_no_live_stream(shared: Any) -> None:
     address = urlsplit(shared.page)
-    with socket.create_connection((address.hostname, address.port), timeout=10) as raw:
+    with socket.create_connection((address.hostname, address.port), timeout=60) as raw:
         raw.sendall(
             b"GET /live HTTP/1.1\r\nHost: evil.example\r\nOrigin: http://evil.example\r\nUpgrade: websocket\r\n"
             b"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
@@ -201,7 +201,7 @@ def test_what_the_core_says_while_the_outlet_is_dead_is_not_lost(
     wait(lambda: phase_of(second, "base") == "normal")
     wait(lambda: b'update_latency_seconds_count{joint="base"} 100.0' in ask(second.page, "/metrics")[2])
     wait(lambda: known(second, core))
-    with Subscriber(second.endpoint, timeout=10) as updates:
+    with Subscriber(second.endpoint, timeout=60) as updates:
         wait(lambda: core.estimate() or updates._socket.poll(20))
         next(updates)
 
@@ -240,7 +240,7 @@ def test_a_real_prometheus_scrapes_it(tmp_path: Path, outlet: Any, core: Any, wa
 
     def query(expression: str) -> list[Any]:
         try:
-            with urllib.request.urlopen(f"http://{address}/api/v1/query?query={expression}", timeout=5) as answer:
+            with urllib.request.urlopen(f"http://{address}/api/v1/query?query={expression}", timeout=60) as answer:
                 found: list[Any] = json.load(answer)["data"]["result"]
                 return found
         except OSError:  # not up yet

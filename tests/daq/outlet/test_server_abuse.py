@@ -15,7 +15,7 @@ def say(page: str, *parts: bytes) -> bytes:
     """Send bytes as they are; all that comes back until the other side closes, or is silent for 3 s."""
     address = urlsplit(page)
     heard = b""
-    with socket.create_connection((address.hostname, address.port), timeout=10) as raw:
+    with socket.create_connection((address.hostname, address.port), timeout=60) as raw:
         with contextlib.suppress(OSError):  # it may hang up in the middle
             for part in parts:
                 raw.sendall(part)
@@ -34,7 +34,7 @@ def served(page: str) -> bool:
 
 def drain(line: ClientConnection) -> None:
     while True:
-        line.recv(timeout=10)
+        line.recv(timeout=60)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_body_nobody_asked_for_is_not_kept(shared: Any) -> None:
 
 def test_those_who_never_finish_their_request_hold_up_nobody(shared: Any) -> None:
     address = urlsplit(shared.page)
-    idle = [socket.create_connection((address.hostname, address.port), timeout=10) for _ in range(100)]
+    idle = [socket.create_connection((address.hostname, address.port), timeout=60) for _ in range(100)]
     try:
         for one in idle:
             one.sendall(b"GET / HTTP/1.1\r\nHost: ")
@@ -84,7 +84,7 @@ def test_those_who_never_finish_their_request_hold_up_nobody(shared: Any) -> Non
 
 def test_a_page_that_talks_too_much_is_shut(shared: Any) -> None:
     with connect(f"ws://{urlsplit(shared.page).netloc}/live", compression=None, max_size=None) as line:
-        line.recv(timeout=10)
+        line.recv(timeout=60)
         with contextlib.suppress(ConnectionClosed):  # it may hang up in the middle
             line.send(os.urandom(100_000))
         with pytest.raises(ConnectionClosed, match="1009"):

@@ -55,13 +55,13 @@ def free(address: str) -> bool:
 
 
 def metric(live: Live, line: str) -> float:
-    text = urllib.request.urlopen(f"{live.page}/metrics", timeout=5).read().decode()
+    text = urllib.request.urlopen(f"{live.page}/metrics", timeout=60).read().decode()
     found = re.search(rf"^jointwatch_{re.escape(line)} (\S+)$", text, re.MULTILINE)
     return float(found[1]) if found else float("nan")
 
 
 def state(live: Live) -> dict:  # type: ignore[type-arg]
-    return json.load(urllib.request.urlopen(f"{live.page}/api/state", timeout=5))  # type: ignore[no-any-return]
+    return json.load(urllib.request.urlopen(f"{live.page}/api/state", timeout=60))  # type: ignore[no-any-return]
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def live() -> Iterator[Live]:
 def test_a_core_that_hangs_is_not_up_its_joint_is_stale_and_it_is_started_anew(live: Live) -> None:
     assert live.service is not None
     core = children(live.service.pid)["core"]
-    with Subscriber(live.endpoint, ("process/core",), timeout=10) as stream:
+    with Subscriber(live.endpoint, ("process/core",), timeout=60) as stream:
         os.kill(core, signal.SIGSTOP)
         stopped = time.monotonic()
         for _, update in stream:

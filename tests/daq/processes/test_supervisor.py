@@ -116,7 +116,7 @@ def test_a_killed_driver_is_back_within_a_second_and_its_gap_is_counted(live: Li
     assert live.service is not None
     processes = children(live.service.pid)
     assert processes.keys() == {"outlet", "core", "wire"}
-    with Subscriber(live.endpoint, ("estimate/",), timeout=10.0) as subscriber:
+    with Subscriber(live.endpoint, ("estimate/",), timeout=60) as subscriber:
         updates = iter(subscriber)
         for _ in range(20):
             next(updates)
@@ -125,13 +125,13 @@ def test_a_killed_driver_is_back_within_a_second_and_its_gap_is_counted(live: Li
         for _, update in updates:
             if update["arrival"] > killed + 0.05 and update["health"]["status"] != "faulted":
                 break
-            assert time.time() - killed < 10
+            assert time.time() - killed < 60
         assert update["arrival"] - killed < 1.0
     after = children(live.service.pid)
     assert {name for name in processes if processes[name] != after[name]} == {"wire"}, "the others must never notice"
-    deadline = time.time() + 5
+    deadline = time.time() + 60
     while lost(live) == 0 and time.time() < deadline:
-        time.sleep(0.2)
+        time.sleep(0.2)  # between two looks
     assert lost(live) > 0
 
 
@@ -150,7 +150,7 @@ def test_a_killed_core_or_outlet_is_restarted_alone(live: Live, name: str) -> No
     assert live.service is not None
     before = children(live.service.pid)
     os.kill(before[name], signal.SIGKILL)
-    deadline = time.time() + 20
+    deadline = time.time() + 60
     while time.time() < deadline:
         after = children(live.service.pid)
         if after.get(name, before[name]) != before[name]:
@@ -160,7 +160,7 @@ def test_a_killed_core_or_outlet_is_restarted_alone(live: Live, name: str) -> No
     assert {key for key in before if before[key] != after[key]} == {name}
     from daq.subscriber import Subscriber
 
-    with Subscriber(live.endpoint, ("estimate/",), timeout=20.0) as subscriber:
+    with Subscriber(live.endpoint, ("estimate/",), timeout=60) as subscriber:
         assert next(iter(subscriber))
 
 

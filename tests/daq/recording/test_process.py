@@ -274,7 +274,7 @@ def recording(live: Live, folder: Path, wait: Callable[..., None]) -> Live:
 
 
 def state(live: Live) -> dict[str, dict[str, object]]:
-    with urllib.request.urlopen(f"{live.page}/api/state", timeout=10) as response:
+    with urllib.request.urlopen(f"{live.page}/api/state", timeout=60) as response:
         found: dict[str, dict[str, object]] = json.load(response)
     return found
 
@@ -293,7 +293,7 @@ def pid_of(live: Live, name: str, wait: Callable[..., None]) -> int:
 
 
 def metric(live: Live, name: str) -> float:
-    with urllib.request.urlopen(f"{live.page}/metrics", timeout=10) as response:
+    with urllib.request.urlopen(f"{live.page}/metrics", timeout=60) as response:
         text = response.read().decode()
     return next(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line.startswith(f"{name} "))
 
@@ -342,7 +342,7 @@ def test_a_recorder_that_stands_still_delays_nobody(recording: Live, wait: Calla
     pid, lost = pid_of(live, "recorder", wait), metric(live, "jointwatch_recorder_blocks_lost_total")
     os.kill(pid, signal.SIGSTOP)
     try:
-        with Subscriber(live.endpoint, ("estimate/",), timeout=20.0) as subscriber:
+        with Subscriber(live.endpoint, ("estimate/",), timeout=60) as subscriber:
             for _ in range(300):
                 next(subscriber)
             assert not subscriber.gaps

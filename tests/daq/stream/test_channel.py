@@ -104,6 +104,7 @@ def test_a_core_after_a_killed_one_counts_what_is_missing_and_not_the_past(addre
         for start in range(0, 5000, 100):
             sender.send(batch(start, 100))
         gather(receiver, 5000)
+        receiver.keep({})
     with Receiver(address, tmp_path / "heard") as receiver:
         sender._made += 7  # lost in between
         made, heard = 5007, 0

@@ -37,7 +37,7 @@ def locked(tmp_path: Path) -> Iterator[Locked]:
 def test_a_key_that_the_service_does_not_know(locked: Locked) -> None:
     stranger = locked.keys.parent / "elsewhere" / "stranger.key_secret"
     with (
-        Subscriber(locked.endpoint, timeout=20, key=stranger, server_key=locked.keys / "server.key") as updates,
+        Subscriber(locked.endpoint, timeout=60, key=stranger, server_key=locked.keys / "server.key") as updates,
         pytest.raises(RefusedError, match=r"does not know our key: put its public half \(\.key\) among"),
     ):
         next(updates)
@@ -46,7 +46,7 @@ def test_a_key_that_the_service_does_not_know(locked: Locked) -> None:
 def test_a_server_key_of_another_server(locked: Locked) -> None:
     other = locked.keys.parent / "elsewhere" / "server.key"
     with (
-        Subscriber(locked.endpoint, timeout=20, key=locked.keys / "friend.key_secret", server_key=other) as updates,
+        Subscriber(locked.endpoint, timeout=60, key=locked.keys / "friend.key_secret", server_key=other) as updates,
         pytest.raises(RefusedError, match=r"server_key is not its .key"),
     ):
         next(updates)
@@ -54,7 +54,7 @@ def test_a_server_key_of_another_server(locked: Locked) -> None:
 
 def test_no_key_at_all_and_the_command_says_so(locked: Locked) -> None:
     with (
-        Subscriber(locked.endpoint, timeout=20) as updates,
+        Subscriber(locked.endpoint, timeout=60) as updates,
         pytest.raises(RefusedError, match=r"is locked: it takes a key and the server's .key"),
     ):
         next(updates)

@@ -26,7 +26,7 @@ def reach(core: Any, subscriber: Subscriber) -> None:
 
 
 def test_public_topics_go_out_and_internal_ones_never_do(tmp_path: Path, core: Any) -> None:
-    with Forwarder(f"ipc://{tmp_path}/u", ANY) as forwarder, Subscriber(forwarder.endpoint, timeout=10) as everything:
+    with Forwarder(f"ipc://{tmp_path}/u", ANY) as forwarder, Subscriber(forwarder.endpoint, timeout=60) as everything:
         reach(core, everything)
         for topic in (b"status/core", b"samples/core", b"secret"):
             core.updates.send_multipart((topic, b"\x80"))
@@ -46,7 +46,7 @@ def test_a_tap_sees_what_goes_out(tmp_path: Path, core: Any, wait: Callable[...,
 
 
 def test_an_outlet_that_comes_back_finds_what_was_published_meanwhile(tmp_path: Path, core: Any) -> None:
-    with Forwarder(f"ipc://{tmp_path}/u", ANY) as forwarder, Subscriber(forwarder.endpoint, timeout=10) as before:
+    with Forwarder(f"ipc://{tmp_path}/u", ANY) as forwarder, Subscriber(forwarder.endpoint, timeout=60) as before:
         reach(core, before)
     core.wait_alone()
     first = core.publications["elbow"].sequence["estimate"]
@@ -64,7 +64,7 @@ def test_an_outlet_that_comes_back_finds_what_was_published_meanwhile(tmp_path: 
 
 
 def test_a_core_that_comes_back_is_heard_again(tmp_path: Path, make_core: Callable[..., Any]) -> None:
-    with Forwarder(f"ipc://{tmp_path}/u", ANY) as forwarder, Subscriber(forwarder.endpoint, timeout=10) as subscriber:
+    with Forwarder(f"ipc://{tmp_path}/u", ANY) as forwarder, Subscriber(forwarder.endpoint, timeout=60) as subscriber:
         for boot in (1, 2):
             core = make_core(tmp_path, boot)
             reach(core, subscriber)
@@ -76,8 +76,8 @@ def test_a_core_that_comes_back_is_heard_again(tmp_path: Path, make_core: Callab
 def test_a_subscriber_that_does_not_read_stops_nobody(tmp_path: Path, core: Any) -> None:
     with (
         Forwarder(f"ipc://{tmp_path}/u", ANY) as forwarder,
-        Subscriber(forwarder.endpoint, timeout=10) as idle,
-        Subscriber(forwarder.endpoint, ("estimate/",), timeout=10) as reader,
+        Subscriber(forwarder.endpoint, timeout=60) as idle,
+        Subscriber(forwarder.endpoint, ("estimate/",), timeout=60) as reader,
     ):
         reach(core, idle)
         reach(core, reader)
@@ -98,7 +98,7 @@ def test_a_tcp_port_in_use_is_one_clear_line(tmp_path: Path) -> None:
 
 def test_a_second_service_takes_nothing_from_the_first(tmp_path: Path, core: Any) -> None:
     inside = f"ipc://{tmp_path}/u"
-    with Forwarder(inside, ANY) as first, Subscriber(first.endpoint, timeout=10) as subscriber:
+    with Forwarder(inside, ANY) as first, Subscriber(first.endpoint, timeout=60) as subscriber:
         reach(core, subscriber)
         with pytest.raises(EndpointError):
             Forwarder(inside, first.endpoint)

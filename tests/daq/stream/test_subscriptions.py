@@ -50,19 +50,19 @@ def test_a_late_joiner_has_everything_although_nothing_new_is_said(
         core.updates.send_multipart(Introduction("robot", core.boot, "0", {}).message(1.0))
         wait(lambda: tap.recv_multipart()[0] == b"meta")
         for _ in range(3):  # each newcomer anew
-            with Subscriber(forwarder.endpoint, timeout=5) as late:
+            with Subscriber(forwarder.endpoint, timeout=60) as late:
                 topics = {next(late)[0] for _ in range(5)}
             assert topics == {"estimate/elbow", "residual/elbow", "estimate/base", "residual/base", "meta"}
-        with Subscriber(forwarder.endpoint, ("estimate/base",), timeout=5) as one:
+        with Subscriber(forwarder.endpoint, ("estimate/base",), timeout=60) as one:
             assert next(one)[0] == "estimate/base"
 
 
 def test_those_who_were_there_first_see_nothing_twice(tmp_path: Path, core: Any, wait: Callable[..., None]) -> None:
-    with Forwarder(f"ipc://{tmp_path}/u", ANY) as forwarder, Subscriber(forwarder.endpoint, timeout=5) as first:
+    with Forwarder(f"ipc://{tmp_path}/u", ANY) as forwarder, Subscriber(forwarder.endpoint, timeout=60) as first:
         wait(lambda: core.estimate() or first._socket.poll(20))
         seen = []
         for _ in range(5):
-            with Subscriber(forwarder.endpoint, timeout=5) as late:
+            with Subscriber(forwarder.endpoint, timeout=60) as late:
                 next(late)
         last = core.publications["elbow"].sequence["estimate"]
         core.estimate()
@@ -88,7 +88,7 @@ def test_a_stalled_subscriber_delays_nobody(tmp_path: Path, core: Any) -> None:
     """40 MB for one that takes nothing; another has each message before the next one is sent."""
     with (
         Forwarder(f"ipc://{tmp_path}/u", ANY) as forwarder,
-        Subscriber(forwarder.endpoint, ("event/",), timeout=5) as reader,
+        Subscriber(forwarder.endpoint, ("event/",), timeout=60) as reader,
         zmq.Context() as context,
         context.socket(zmq.SUB) as stalled,
     ):
@@ -134,7 +134,7 @@ def test_only_a_listed_key_is_let_in_and_the_others_are_counted(
         tap = forwarder.tap()
         wait(lambda: core.estimate() or tap.poll(20))
         listed, stranger, server = keys / "laptop.key_secret", keys / "stranger.key_secret", keys / "server.key"
-        with Subscriber(forwarder.endpoint, timeout=5, key=listed, server_key=server) as known:
+        with Subscriber(forwarder.endpoint, timeout=60, key=listed, server_key=server) as known:
             assert next(known)[1]["robot"] == "robot"
         assert forwarder.refused == 0
         for arguments in ({"key": stranger, "server_key": server}, {"key": listed, "server_key": stranger}, {}):
@@ -144,7 +144,7 @@ def test_only_a_listed_key_is_let_in_and_the_others_are_counted(
                     next(refused)
                 wait(lambda before=before: forwarder.refused > before)
         (keys / "stranger.key").rename(keys / "clients" / "stranger.key")  # allowed from now on, without a restart
-        with Subscriber(forwarder.endpoint, timeout=5, key=stranger, server_key=server) as known:
+        with Subscriber(forwarder.endpoint, timeout=60, key=stranger, server_key=server) as known:
             assert next(known)
 
 

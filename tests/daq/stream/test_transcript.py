@@ -1,9 +1,11 @@
 """Blocks of readings: the same bits after packing, whatever they are; refits count between batches only."""
 
+import itertools
 import struct
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import msgpack
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 import zmq
 
+import daq.stream.transcript as transcript_module
 from daq.core.replayable_executor import Latch
 from daq.stream.transcript import QUEUE, Batch, Block, Transcript, pack, received, unpack
 from drivers.reading import READING
@@ -53,7 +56,9 @@ def test_what_is_no_block_is_said(damage: bytes) -> None:
         unpack(damage)
 
 
-def test_blocks_arrive_whole_numbered_and_in_order(tmp_path: Any) -> None:
+def test_blocks_arrive_whole_numbered_and_in_order(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = itertools.count()
+    monkeypatch.setattr(transcript_module, "time", SimpleNamespace(monotonic=lambda: 1.0 + 0.004 * next(turns)))
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     with context.socket(zmq.PULL) as recorder:
         recorder.bind(f"ipc://{tmp_path}/t")
@@ -61,14 +66,14 @@ def test_blocks_arrive_whole_numbered_and_in_order(tmp_path: Any) -> None:
         parts = [readings(3, seed) for seed in range(30)]
         for part in parts:
             transcript.note(part, TURN._replace(length=3), [(b"estimate/a", msgpack.packb({"n": 1}))])
-            time.sleep(0.004)
         transcript.close()
         blocks = []
-        while recorder.poll(500):
+        for _ in range(transcript.sent):
+            assert recorder.poll(60_000)
             blocks.append(received(recorder.recv()))
     context.term()
     assert [block.number for block in blocks] == list(range(len(blocks)))
-    assert 2 < len(blocks) < 20
+    assert len(blocks) == 4, "30 turns of 4 ms: at once, after 40 and 80 ms, and the rest at the end"
     assert b"".join(block.readings.tobytes() for block in blocks) == b"".join(part.tobytes() for part in parts)
     assert sum(len(block.batches) for block in blocks) == sum(len(block.messages) for block in blocks) == 30
 

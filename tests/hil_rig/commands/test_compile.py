@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hil_rig.commands.compile import LIVE, build, jobs
+from hil_rig.commands.compile import LIVE, ahead, build, jobs
 
 ROOT = Path(__file__).parents[3]
 COMPILATIONS = """
@@ -73,3 +73,16 @@ def test_the_live_path_without_nonlinear_parameters_needs_no_more_than_its_part(
 def test_a_module_that_cannot_be_imported_is_said(capfd: pytest.CaptureFixture[str]) -> None:
     assert build({frozenset({"estimators.nowhere"}): set()}) == 1
     assert "estimators.nowhere: ModuleNotFoundError" in capfd.readouterr().err
+
+
+def test_a_first_start_compiles_once_and_tells_how_far_it_is(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("hil_rig.commands.compile.jobs", lambda live: {frozenset({"hil_rig.messages"}): set()})
+    ahead()
+    told = capfd.readouterr().err
+    assert "compiling 1 groups" in told
+    assert "1 of 1  hil_rig.messages" in told
+    ahead()
+    assert capfd.readouterr().err == ""

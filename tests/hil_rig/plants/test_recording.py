@@ -10,7 +10,7 @@ import scipy.io
 from hil_rig.plants.base import Jump, RigError
 from hil_rig.plants.recording import EMPS, RecordingSettings
 from hil_rig.wire.faults import Faults
-from hil_rig.wire.player import Robot
+from hil_rig.wire.robot import Robot
 
 T = np.arange(50) / 200
 Q = np.sin(T)

@@ -1,0 +1,1 @@
+"""Many recordings of many robots: what each says, and who is odd among its siblings."""

@@ -1,0 +1,164 @@
+"""What one recording says of its joints: identification, re-fits and skew, as plain numbers; a pure function of it."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgpack
+
+from daq.config.sections import Config
+from daq.core.joint_line import JointLine
+from daq.core.pipeline import Pipeline
+from daq.fleet.addresses import Address, at_hand
+from daq.recording.columns import Channels, Columns, read
+from daq.recording.reader import SUFFIX, RecordingError, blocks, break_of, configuration
+from daq.recording.ros_bag import is_bag
+from daq.replay.delays import aligned, find, of_frames
+from daq.replay.from_columns import configured
+from daq.replay.replay import BOOT, Played, play
+from daq.replay.sources import Batch, readings_of
+from drivers.base import DriverError
+
+DELAY: Final = "delay."  # before the role of a channel whose skew was measured
+LONGEST: Final = 0.1  # s that a channel may be late
+COLUMNAR: Final = (".csv", ".npz", ".mat")
+
+
+class Plan(NamedTuple):
+    """What is done to every recording; recordings of our own bring their configuration along."""
+
+    config: Config | None
+    columns: Columns | None
+    skew: bool
+
+
+class Quantity(NamedTuple):
+    """One number that a recording says of a joint: a parameter, or how late a channel is."""
+
+    name: str
+    unit: str
+    value: float
+    deviation: float
+
+
+class JointFound(NamedTuple):
+    """One joint at the end of a recording."""
+
+    joint: str
+    model: str
+    phase: str
+    status: str
+    reasons: str
+    samples: int
+    lost: int
+    error: float  # rms(prediction error) / rms(measured), lately
+    alarms: int
+    refits: int  # accepted
+    refused: int  # re-fits that were not
+    quantities: tuple[Quantity, ...]
+
+
+class Found(NamedTuple):
+    """One recording; `problem` says why it has no joints, or where it breaks off."""
+
+    address: str
+    robot: str
+    began: float  # Unix s; NaN where the recording does not say
+    seconds: float
+    joints: tuple[JointFound, ...]
+    problem: str
+
+
+def examine(address: Address, plan: Plan) -> Found:
+    """Never raises for what is wrong with the recording."""
+    try:
+        with at_hand(address.text) as file:
+            return _examine(file, address, plan)
+    except (RecordingError, DriverError) as error:
+        return failed(address, str(error).replace("\n", "; "))
+
+
+def failed(address: Address, why: str) -> Found:
+    """A recording of which nothing is known."""
+    return Found(address.text, address.robot, math.nan, 0.0, (), why)
+
+
+def _examine(file: Path, address: Address, plan: Plan) -> Found:
+    ours = file.suffix.lower() == SUFFIX and not is_bag(file)
+    config = plan.config or _configuration(file, address, plan, ours)
+    began, played, counts = math.nan, Played(), Counter[tuple[str, str]]()
+    pipeline = Pipeline(config, BOOT)
+    if ours:
+        first = next(blocks(file), None)
+        began = math.nan if first is None else (int(first.readings["time"][:1].sum()) + first.batches[0].epoch) * 1e-9
+    source = _ours(file) if ours else readings_of(file, config, {}, None, plan.columns)
+    for topic, body in play(pipeline, source, played):
+        if topic.startswith(b"event/"):
+            counts[topic.decode().partition("/")[2], msgpack.unpackb(body)["kind"]] += 1
+    delays = _delays(file, config, plan, ours) if plan.skew else {}
+    joints = tuple(_joint(line, config, counts, delays.get(line.name, ())) for line in pipeline.lines)
+    robot = config.robot.name if ours else address.robot
+    seconds = (played.last - played.first) * 1e-9
+    problem = break_of(file) if ours else "" if played.readings else "none of its frames carries a configured signal"
+    return Found(address.text, robot, began, seconds, joints if played.readings else (), problem)
+
+
+def _configuration(file: Path, address: Address, plan: Plan, ours: bool) -> Config:
+    """Of the recording itself, or of rigid joints where columns are all there is."""
+    if ours:
+        return configuration(file)
+    if plan.columns is None and file.suffix.lower() not in COLUMNAR and not is_bag(file):
+        raise RecordingError(f"{address.text}: needs --config: a log of frames does not say what is in it")
+    return configured(file, read(file, plan.columns), plan.columns)
+
+
+def _ours(file: Path) -> Iterator[Batch]:
+    return (block.readings for block in blocks(file) if len(block.readings))
+
+
+def _joint(
+    line: JointLine, config: Config, counts: Counter[tuple[str, str]], delays: tuple[Quantity, ...]
+) -> JointFound:
+    estimate = line.estimator.estimate()
+    model = config.joints[line.name].model
+    built = model.build()
+    units = {one.name: one.unit for one in (*built.parameters, *built.nonlinear)}
+    told = zip(estimate.names, estimate.values.tolist(), estimate.deviations.tolist(), strict=True)
+    return JointFound(
+        line.name,
+        str(model.kind),
+        str(estimate.phase),
+        str(estimate.status),
+        "; ".join(estimate.reasons),
+        line.samples,
+        sum(line.aligner.lost().values()),
+        estimate.error,
+        counts[line.name, "alarm"],
+        counts[line.name, "refit_accepted"],
+        counts[line.name, "refit_rejected"],
+        (*(Quantity(name, units.get(name, ""), value, deviation) for name, value, deviation in told), *delays),
+    )
+
+
+def _delays(file: Path, config: Config, plan: Plan, ours: bool) -> dict[str, tuple[Quantity, ...]]:
+    """Joint → how late its channels are."""
+    channels: Channels
+    if ours:
+        channels = aligned(_ours(file), config)
+    elif plan.columns is not None or file.suffix.lower() in COLUMNAR or is_bag(file):
+        channels = read(file, plan.columns)
+    else:
+        channels = of_frames(file, config)
+    asked = {
+        name: {role: one for role, one in channels[name].items() if role in joint.channels}
+        for name, joint in config.joints.items()
+        if name in channels
+    }
+    found: dict[str, tuple[Quantity, ...]] = {}
+    for one in find(asked, LONGEST):
+        if "delay" in one:
+            mine = Quantity(DELAY + one["channel"], "s", one["delay"], one["deviation"])
+            found[one["joint"]] = (*found.get(one["joint"], ()), mine)
+    return found

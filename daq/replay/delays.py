@@ -1,0 +1,75 @@
+"""How late each channel of a recording's joints is against its joint's position, whatever kind the recording is of."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from daq.config.routes import routes
+from daq.config.sections import Config, Joint
+from daq.core.align import Aligner, Sorter
+from daq.recording.columns import Channels
+from daq.replay.sources import Batch, readings_of
+from estimators.alignment.channel_delay import Relation, Series, SkewError, delay
+from estimators.quantities import Floats, Nanoseconds
+
+REFERENCE: Final = "position"
+_EFFORTS: Final = ("torque", "force", "effort", "current")
+_RELATIONS: Final = {"position": Relation.SAME, "velocity": Relation.RATE, "speed": Relation.RATE} | dict.fromkeys(
+    _EFFORTS, Relation.EFFORT
+)
+
+Finding = dict[str, Any]
+
+
+def find(channels: Channels, longest: float) -> Iterator[Finding]:
+    """What is known of the delay of every channel against its joint's position; longest: s."""
+    for joint, roles in channels.items():
+        reference = roles.get(REFERENCE)
+        if reference is None:
+            yield {"joint": joint, "channel": REFERENCE, "why": f'found no "{REFERENCE}" to compare with'}
+            continue
+        effort = next((roles[role] for role in roles if any(word in role for word in _EFFORTS)), None)
+        for role, channel in roles.items():
+            if role != REFERENCE:
+                yield {"joint": joint, "channel": role} | _compare(role, reference, channel, effort, longest)
+
+
+def of_frames(recording: Path, config: Config) -> Channels:
+    """The channels of a recording of frames, as `aligned` has them. Raises RecordingError, DriverError."""
+    return aligned(readings_of(recording, config, {}), config)
+
+
+def aligned(parts_of_readings: Iterable[Batch], config: Config) -> Channels:
+    """The channels of joints, each on its own clock, as the service would have them without delays."""
+    columns = {name: list(joint.channels) for name, joint in config.joints.items()}
+    aligners = [Aligner(_undelayed(joint), columns[name]) for name, joint in config.joints.items()]
+    sorter = Sorter(routes(config), list(columns), columns)
+    parts: list[list[tuple[Nanoseconds, Floats]]] = [[] for _ in aligners]
+    for readings in parts_of_readings:
+        for index, times, values, which in sorter.split(readings) if len(readings) else ():
+            parts[index].append(aligners[index].absorb(times, values, which))
+    found: Channels = {}
+    for (name, roles), mine in zip(columns.items(), parts, strict=True):
+        ticks = np.concatenate([np.zeros(0, np.int64), *(part[0] for part in mine)])
+        rows = np.concatenate([np.zeros((0, len(roles))), *(part[1] for part in mine)])
+        seconds = (ticks - ticks[:1].sum()) * 1e-9
+        found[name] = {role: Series(seconds, rows[:, column]) for column, role in enumerate(roles)}
+    return found
+
+
+def _undelayed(joint: Joint) -> Joint:
+    channels = {role: channel.model_copy(update={"delay": 0.0}) for role, channel in joint.channels.items()}
+    return joint.model_copy(update={"channels": channels})
+
+
+def _compare(role: str, reference: Series, channel: Series, effort: Series | None, longest: float) -> Finding:
+    relation = next((one for word, one in _RELATIONS.items() if word in role), None)
+    if relation is None:
+        return {"why": "neither a position, a velocity nor a torque: its delay does not show in motion"}
+    try:
+        found = delay(reference, channel, relation, effort, longest)
+    except SkewError as error:
+        return {"why": str(error)}
+    return {"against": REFERENCE, "relation": str(relation)} | found._asdict()

@@ -1,0 +1,54 @@
+"""The configuration of joints of which columns are all there is: rigid ones, with a joint's usual terms."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from daq.config.sections import Config
+from daq.recording.columns import Channels, Columns
+from daq.recording.reader import RecordingError
+from estimators.alignment.channel_delay import Series
+
+EFFORTS: Final = ("torque", "force")  # one of them; the second is of a joint that slides
+DRIVER: Final = "recording"
+
+
+def configured(file: Path, channels: Channels, columns: Columns | None) -> Config:
+    """Every joint with a position and a torque (or force); what else a table has is left. Raises RecordingError."""
+    joints: dict[str, Any] = {}
+    problems = []
+    for name, roles in channels.items():
+        effort = next((one for one in EFFORTS if one in roles), None)
+        if "position" not in roles or effort is None:
+            problems.append(f"{file}: joint {name}: expected position and torque (or force), found {_listed(roles)}")
+            continue
+        slides = effort == "force" or (columns is not None and _unit(columns, name) == "m")
+        weight = {"axis": "prismatic"} if slides else {"gravity_sin": True, "gravity_cos": True}
+        expected = "force" if slides else "torque"
+        if effort != expected:
+            problems.append(f"{file}: joint {name} slides: call its {effort} {expected}")
+            continue
+        used = {role: {"signal": f"{DRIVER}.{name}.{role}"} for role in ("position", effort)}
+        joints[name] = {"rate": _rate(file, roles["position"]), "model": {"kind": "rigid"} | weight, "channels": used}
+    if problems:
+        raise RecordingError("\n".join(problems))
+    return Config.model_validate({"drivers": {}, "joints": joints, "robot": {"name": "recording"}})
+
+
+def _rate(file: Path, series: Series) -> float:
+    """Hz, to what a clock can be meant to be."""
+    steps = np.diff(series.time)
+    step = float(np.median(steps)) if len(steps) else 0.0
+    if step <= 0.0:
+        raise RecordingError(f"{file}: expected times that rise")
+    rate = 1.0 / step
+    return float(round(rate)) if abs(rate - round(rate)) < 0.01 * rate else rate
+
+
+def _unit(columns: Columns, joint: str) -> str:
+    return columns.joints[joint]["position"].conversion("").unit
+
+
+def _listed(roles: dict[str, Series]) -> str:
+    return ", ".join(roles) or "nothing"

@@ -1,0 +1,165 @@
+"""A frame as python-can puts it into a datagram: a msgpack map of its attributes, read without Python.
+
+Any order of the keys, any other keys beside them (https://github.com/msgpack/msgpack/blob/master/spec.md).
+"""
+
+from typing import Final
+
+import numpy as np
+
+from drivers.jit import inline
+from drivers.layout.frame import ERROR, EXTENDED, REMOTE
+
+_WIDTH: Final = 64
+
+
+def _words(text: str) -> "np.ndarray[tuple[int], np.dtype[np.uint8]]":
+    return np.frombuffer(text.encode(), np.uint8).copy()
+
+
+_ID, _DATA = _words("arbitration_id"), _words("data")
+_EXTENDED, _REMOTE, _ERROR = _words("is_extended_id"), _words("is_remote_frame"), _words("is_error_frame")
+# kinds of objects
+_BAD, _NUMBER, _TEXT, _BYTES, _OTHER = range(5)
+_LONGEST: Final = 1 << 20  # objects or bytes that a length may promise: more is none, and would overflow
+
+
+@inline
+def _big(data, at, size):  # type: ignore[no-untyped-def]
+    """An unsigned number of so many bytes, the first the most significant."""
+    value = np.int64(0)
+    for place in range(at, at + size):
+        value = (value << 8) | data[place]
+    return value
+
+
+@inline
+def _object(data, at, end, found):  # type: ignore[no-untyped-def]
+    """Read an object's head. found: its kind, number or first byte, bytes, how many objects are inside it.
+
+    Returns where the next object begins; beyond the end where the datagram is cut.
+    """
+    found[0], found[1], found[2], found[3] = _OTHER, 0, 0, 0
+    head = np.int64(data[at])
+    at += 1
+    size = np.int64(0)  # bytes of a length or number that follows
+    if head <= 0x7F:
+        found[0], found[1] = _NUMBER, head
+        return at
+    if head <= 0x8F:
+        found[3] = 2 * (head & 0x0F)
+        return at
+    if head <= 0x9F:
+        found[3] = head & 0x0F
+        return at
+    if head <= 0xBF:
+        found[0], found[1], found[2] = _TEXT, at, head & 0x1F
+        return at + found[2]
+    if head == 0xC1:
+        found[0] = _BAD
+        return at
+    if head == 0xC2 or head == 0xC3:
+        found[0], found[1] = _NUMBER, head - 0xC2
+        return at
+    if head == 0xC0 or head >= 0xE0:  # nil, negative numbers
+        return at
+    if 0xC4 <= head <= 0xC6:
+        size = 1 << (head - 0xC4)
+    elif 0xC7 <= head <= 0xC9:
+        size = 1 << (head - 0xC7)
+    elif head == 0xCA or head == 0xCB:  # floating-point numbers
+        return at + (4 if head == 0xCA else 8)
+    elif 0xCC <= head <= 0xCF:
+        size = 1 << (head - 0xCC)
+    elif 0xD0 <= head <= 0xD3:  # signed numbers: an id is none
+        return at + (1 << (head - 0xD0))
+    elif 0xD4 <= head <= 0xD8:
+        return at + 1 + (1 << (head - 0xD4))
+    elif 0xD9 <= head <= 0xDB:
+        size = 1 << (head - 0xD9)
+    else:  # arrays and maps of 16 and 32 bits
+        size = 2 if head == 0xDC or head == 0xDE else 4
+    if at + size > end:
+        return end + 1
+    value = _big(data, at, size)
+    at += size
+    if 0xCC <= head <= 0xCF:
+        found[0], found[1] = _NUMBER, value
+        return at
+    if value > _LONGEST:
+        return end + 1
+    if head >= 0xDC:
+        found[3] = value if head <= 0xDD else 2 * value
+        return at
+    if 0xC7 <= head <= 0xC9:
+        return at + 1 + value
+    found[0], found[1], found[2] = _BYTES if head <= 0xC6 else _TEXT, at, value
+    return at + value
+
+
+@inline
+def _is(data, start, size, word):  # type: ignore[no-untyped-def]
+    same = size == len(word)
+    for place in range(size if same else 0):
+        same &= data[start + place] == word[place]
+    return same
+
+
+@inline
+def read(data, end, payload, found):  # type: ignore[no-untyped-def]
+    """The frame in a datagram's bytes [0, end): its data go to payload, its id with flags and length to found[:2].
+
+    found: (8,) int64, scratch too. Returns whether it is one: attributes missing or out of range are none.
+    """
+    if end == 0:
+        return False
+    at = _object(data, 0, end, found)
+    head = np.int64(data[0])
+    if at > end or not (0x80 <= head <= 0x8F or head == 0xDE or head == 0xDF):
+        return False
+    ident = start = extended = remote = error = np.int64(-1)
+    length = np.int64(0)
+    for _ in range(found[3] // 2):
+        if at >= end:
+            return False
+        at = _object(data, at, end, found)
+        if at >= end or found[0] == _BAD:
+            return False
+        word, size = found[1], found[2]
+        named = found[0] == _TEXT
+        left = found[3] + 1  # objects of the key that are still to come, and of the value
+        kind = number = bytes_ = np.int64(0)
+        while left > 0:
+            if at >= end:
+                return False
+            at = _object(data, at, end, found)
+            if at > end or found[0] == _BAD:
+                return False
+            left += found[3] - 1
+            kind, number, bytes_ = found[0], found[1], found[2]
+        if not named:
+            continue
+        if _is(data, word, size, _ID):
+            ident = number if kind == _NUMBER else np.int64(-1)
+        elif _is(data, word, size, _DATA):
+            start, length = (number, bytes_) if kind == _BYTES else (np.int64(-1), np.int64(0))
+        elif _is(data, word, size, _EXTENDED):
+            extended = number if kind == _NUMBER else np.int64(-1)
+        elif _is(data, word, size, _REMOTE):
+            remote = number if kind == _NUMBER else np.int64(-1)
+        elif _is(data, word, size, _ERROR):
+            error = number if kind == _NUMBER else np.int64(-1)
+    highest = 1 << 29 if extended == 1 else 1 << 11
+    if at != end or start < 0 or length > _WIDTH or not 0 <= ident < highest:
+        return False
+    if not (0 <= extended <= 1 and 0 <= remote <= 1 and 0 <= error <= 1):
+        return False
+    for place in range(_WIDTH):
+        payload[place] = 0
+    if remote == 1:  # its length is what it asks for
+        length = np.int64(0)
+    for place in range(length):
+        payload[place] = data[start + place]
+    found[0] = ident | EXTENDED * extended | REMOTE * remote | ERROR * error
+    found[1] = length
+    return True

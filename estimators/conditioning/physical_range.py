@@ -1,0 +1,84 @@
+"""Values that no joint can have are taken out before anything is made of them, named and counted.
+
+Two ranges a channel: one of its unit (a position of 10⁵ rad, a torque of 10⁷ N·m is no measurement), and one of the
+start's
+own: beyond a thousand times the spread that the channel had in its first finite second it is not this joint's. What
+is out
+of range is NaN from then on, so every row with it in is dropped; it enters neither the start, nor the learner, nor
+the alarm.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from estimators.quantities import Floats
+
+LENGTH: Final = 1e5  # rad (m)
+EFFORT: Final = 1e7  # N·m (N)
+SPREADS: Final = 1000.0  # times the spread of the first samples
+FIRST: Final = 1.0  # s of finite samples that give the spread
+RECENT: Final = 2.0  # s for which it is told
+
+
+class PhysicalRange:
+    """Of every channel of one joint."""
+
+    def __init__(self, channels: Sequence[str], period: float) -> None:
+        """period: s between raw rows."""
+        self._names = channels
+        self._hard = np.array([LENGTH if name.endswith("position") else EFFORT for name in channels])
+        self._room = [not name.endswith("position") for name in channels]  # a position may go on for ever
+        self._period = period
+        self._need = max(2, round(FIRST / period))
+        self._low = np.full(len(channels), np.inf)
+        self._high = np.full(len(channels), -np.inf)
+        self._seen = np.zeros(len(channels), np.int64)
+        self._limit = self._hard.copy()
+        self._middle = np.zeros(len(channels))
+        self._left = np.zeros(len(channels), np.int64)  # rows for which a channel is still named
+        self.count = 0  # values refused
+
+    def absorb(self, values: Floats) -> Floats:
+        """values (rows, channels), those beyond as NaN; the same array where there are none."""
+        with np.errstate(invalid="ignore"):
+            beyond = np.abs(values) > self._hard
+        for channel in range(values.shape[1]):
+            known = np.isfinite(self._limit[channel]) and self._seen[channel] >= self._need
+            column = values[:, channel]
+            if self._room[channel] and known and self._limit[channel] < self._hard[channel]:
+                with np.errstate(invalid="ignore"):
+                    beyond[:, channel] |= np.abs(column - self._middle[channel]) > self._limit[channel]
+            elif self._seen[channel] < self._need:
+                self._gather(channel, column[np.isfinite(column) & ~beyond[:, channel]])
+        hit = beyond.any(axis=0)
+        self._left = np.where(hit, round(RECENT / self._period), np.maximum(self._left - len(values), 0))
+        if not hit.any():
+            return values
+        self.count += int(np.count_nonzero(beyond))
+        return np.where(beyond, np.nan, values)
+
+    def _gather(self, channel: int, column: Floats) -> None:
+        """The spread of a channel's first samples; those that are in the unit's range only."""
+        column = column[: self._need - self._seen[channel]]
+        if not len(column):
+            return
+        self._seen[channel] += len(column)
+        self._low[channel] = min(self._low[channel], float(column.min()))
+        self._high[channel] = max(self._high[channel], float(column.max()))
+        if self._seen[channel] >= self._need:
+            low, high = self._low[channel], self._high[channel]
+            self._middle[channel] = 0.5 * (low + high)
+            spread = max(high - low, 0.1 * max(abs(low), abs(high)))
+            if spread > 0.0:
+                self._limit[channel] = min(SPREADS * spread, self._hard[channel])
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Channels that have had such values lately, in words."""
+        return tuple(
+            f"{name} had values that no joint has: they are left out"
+            for name, left in zip(self._names, self._left, strict=True)
+            if left > 0
+        )

@@ -1,0 +1,13 @@
+"""What a model's friction remembers: at which deflections its springs slip, each a channel behind the measured ones."""
+
+from estimators.models.base import Model
+from estimators.models.friction.base import FrictionSettings
+
+
+def thresholds(model: Model) -> tuple[float, ...]:
+    """Of all laws of a model, rad (m), in the order of their channels."""
+    found: list[float] = []
+    for place in model.blocks:
+        assert isinstance(place.law, FrictionSettings)
+        found += place.law.law(place.axis).stops
+    return tuple(found)

@@ -1,0 +1,53 @@
+"""Which of many robots' values is odd: a robust z against its siblings, and the threshold above which it is.
+
+Centre and spread are those of all siblings, so that up to half of them may be odd: the median and Qₙ (Rousseeuw, Croux
+1993, with their factors for few values). A value that is told worse than the others may lie further off: its z takes
+
+    spread² = max(Qₙ, median σ)² + max(0, σ² − (median σ)²)
+
+The threshold is Student's quantile for a chance of ERROR that any of all comparisons on a page is accused though
+nothing is odd (Bonferroni), with 0.82 (n − 1) degrees of freedom, 0.82 being the efficiency of Qₙ for normal values.
+"""
+
+from typing import Final
+
+import numpy as np
+from scipy.stats import t as student
+
+from estimators.quantities import Floats
+
+ERROR: Final = 0.05  # chance that a page accuses anybody though nobody is odd
+FEWEST: Final = 5  # siblings that can be compared at all
+_QN: Final = 2.2219  # 1 / (√2 Φ⁻¹(5/8))
+_FEW: Final = (0.399, 0.994, 0.512, 0.844, 0.611, 0.857, 0.669, 0.872)  # factors for 2 … 9 values
+_EFFICIENCY: Final = 0.82
+
+
+def against_siblings(values: Floats, deviations: Floats) -> Floats:
+    """(robots,) z; NaN where a value is missing or too few are known. values, deviations: (robots,), NaN where none."""
+    known = np.isfinite(values)
+    z = np.full(len(values), np.nan)
+    if known.sum() < FEWEST:
+        return z
+    mine = values[known]
+    told = np.where(np.isfinite(deviations[known]), deviations[known], 0.0)
+    usual = float(np.median(told))
+    spread = np.hypot(max(qn(mine), usual), np.sqrt(np.maximum(told**2 - usual**2, 0.0)))
+    least = np.abs(np.median(mine)) * np.finfo(np.float64).eps  # values that are equal but for rounding are equal
+    z[known] = np.where(spread > least, (mine - np.median(mine)) / np.maximum(spread, least or 1.0), 0.0)
+    return z
+
+
+def threshold(robots: int, comparisons: int) -> float:
+    """|z| above which one of so many robots is odd, when so many z are looked at."""
+    return float(student.isf(ERROR / (2 * max(comparisons, 1)), _EFFICIENCY * max(robots - 1, 1)))
+
+
+def qn(values: Floats) -> float:
+    """The first quartile of the distances between any two, as a standard deviation; values: (n ≥ 2,)."""
+    n = len(values)
+    distances = np.abs(values[:, None] - values[None, :])[np.triu_indices(n, 1)]
+    half = n // 2 + 1
+    quartile = np.partition(distances, half * (half - 1) // 2 - 1)[half * (half - 1) // 2 - 1]
+    factor = _FEW[n - 2] if n <= 9 else n / (n + 1.4) if n % 2 else n / (n + 3.8)
+    return float(_QN * factor * quartile)

@@ -1,0 +1,153 @@
+"""The rows of `jointwatch bench truth`: joints that are what they are said to be, and joints that are not."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from hil_rig.experiments.truth.trial import Sampled, Trial
+from hil_rig.plants.base import Jump, encoder
+from hil_rig.plants.joints.imperfect import Imperfect, ImperfectSettings
+from hil_rig.plants.joints.two_mass import TwoMassSettings
+from hil_rig.plants.trajectory import Trajectory
+
+RIGID: Final = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
+MEMORY: Final = RIGID | {"friction": {"kind": "prandtl_ishlinskii"}}
+NOISE: Final = 0.2  # N·m, standard deviation of the torque, white
+SECONDS: Final = 150.0
+
+
+class Row(NamedTuple):
+    """One kind of joint."""
+
+    right: bool  # whether the model is right
+    make: Callable[[int], Trial]  # by the seed
+
+
+def rigid(
+    seed: int,
+    bits: int = 20,
+    late: float = 0.0,
+    jitter: float = 0.0,
+    dropouts: float = 0.0,
+    backlash: float = 0.0,
+    wild: bool = False,
+    jumps: tuple[Jump, ...] = (),
+    seconds: float = SECONDS,
+    model: Mapping[str, Any] = RIGID,
+    judged: tuple[str, ...] = (),
+    trial: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Trial:
+    """A rigid joint. late: s, of the torque; jitter: s, of the sampling, stamped; dropouts: share of frames that are
+    lost;
+    backlash: rad between encoder and joint; wild: fields of ±1e30 for some seconds; judged: parameters with a truth."""
+    rng = np.random.default_rng([seed, 14])
+    motion = Trajectory(speed=rng.uniform(0.8, 1.2), period=rng.uniform(6.0, 9.0), dither=settings.pop("dither", 0.0))
+    plant = Imperfect(ImperfectSettings(trajectory=motion, **settings), jumps)
+    lag = round(late * plant.rate)
+    state = {"count": 0, "before": plant.exact(1 + lag), "side": 0.0}
+
+    def sample(count: int) -> Sampled:
+        exact = np.concatenate((state["before"], plant.exact(count)))
+        state["before"] = exact[-(1 + lag) :]
+        torque, now = exact[1 : 1 + count, 3] if lag else exact[lag + 1 :, 3], exact[lag + 1 :]
+        ticks = (state["count"] + np.arange(count)) / plant.rate
+        off = rng.uniform(-jitter, jitter, count) if jitter else np.zeros(count)
+        place = now[:, 0] + now[:, 1] * off + 0.5 * now[:, 2] * off**2
+        if backlash:
+            for i in range(count):
+                state["side"] = min(max(state["side"], place[i] - backlash), place[i] + backlash)
+                place[i] = state["side"]
+        values = np.column_stack((encoder(place, bits), torque + NOISE * rng.standard_normal(count)))
+        if dropouts:
+            values[rng.random(count) < dropouts] = np.nan
+            if (state["count"] // count) % 300 == 299:  # half a second, every half minute
+                state["gap"] = 5
+            if state.get("gap", 0) > 0:
+                state["gap"] -= 1
+                values[:] = np.nan
+        if wild and 40.0 <= ticks[0] < 43.0:
+            values[:, int(ticks[0]) % 2] = rng.choice([-1e30, 1e30], count)
+        state["count"] += count
+        return Sampled(values, ticks + off)
+
+    def truth() -> dict[str, float]:
+        found = plant.truth()
+        return {name: found[name] for name in judged} if judged else found
+
+    return Trial(model, sample, truth, seconds, stamped=jitter > 0, **(trial or {}))
+
+
+def elastic(
+    seed: int, identify: str, assumed: Mapping[str, float] | None = None, seconds: float = SECONDS, **settings: Any
+) -> Trial:
+    """An elastic joint. identify: as the rig's; assumed: known constants, times these."""
+    rng = np.random.default_rng([seed, 15])
+    motion = Trajectory(speed=rng.uniform(0.8, 1.2), period=rng.uniform(6.0, 9.0))
+    one = TwoMassSettings.model_validate({"identify": identify, "trajectory": motion, **settings})
+    plant = one.build(1, seed, [])
+    model = dict(plant.model)
+    for name, factor in (assumed or {}).items():
+        model[name] *= factor
+    fields = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
+    order = tuple(plant.roles)
+    places = [(fields.index(role.signal), role.scale) for role in plant.roles.values()]
+    state = {"count": 0}
+
+    def sample(count: int) -> Sampled:
+        found = plant.rows(count)
+        values = np.column_stack([scale * found[:, place] for place, scale in places])
+        ticks = (state["count"] + np.arange(count)) / plant.rate
+        state["count"] += count
+        return Sampled(values, ticks)
+
+    names = ("stiffness", "motor_viscous", "motor_coulomb", "coulomb", "viscous", "stribeck", "link_viscous")
+
+    def truth() -> dict[str, float]:
+        return {name: value for name, value in plant.truth().items() if name in names or identify != "elastic"}
+
+    return Trial(model, sample, truth, seconds, order=order)
+
+
+def payload(seed: int) -> Trial:
+    """At 80 s inertia and gravity grow by 30 %."""
+    return rigid(seed, jumps=(Jump(80.0, "payload", 1.3),), trial={"changes": (80.0,)})
+
+
+def friction_jump(seed: int) -> Trial:
+    """At 80 s Coulomb and viscous friction grow by half."""
+    both = (Jump(80.0, "coulomb", 1.5), Jump(80.0, "viscous", 1.5))
+    return rigid(seed, jumps=both, trial={"changes": (80.0,)})
+
+
+NOT_FRICTION: Final = ("inertia", "viscous", "offset", "gravity_sin", "gravity_cos")
+ROWS: Final[dict[str, Row]] = {
+    "rigid": Row(True, rigid),
+    "rigid shaken": Row(True, lambda seed: rigid(seed, dither=1.0)),
+    "encoder 16 bits": Row(True, lambda seed: rigid(seed, bits=16)),
+    "encoder 14 bits": Row(True, lambda seed: rigid(seed, bits=14)),
+    "encoder 12 bits": Row(True, lambda seed: rigid(seed, bits=12)),
+    "dropouts": Row(True, lambda seed: rigid(seed, dropouts=0.02)),
+    "jitter 0.3 ms stamped": Row(True, lambda seed: rigid(seed, jitter=0.3e-3)),
+    "payload": Row(True, payload),
+    "friction jump": Row(True, friction_jump),
+    "warming": Row(True, lambda seed: rigid(seed, warming=0.4, seconds=1800.0)),
+    "rest 10 min": Row(True, lambda seed: rigid(seed, rest=(60.0, 660.0), seconds=720.0)),
+    "fields of 1e30": Row(True, lambda seed: rigid(seed, wild=True, seconds=300.0)),
+    "torque 4 ms late": Row(False, lambda seed: rigid(seed, late=0.004)),
+    "torque 4 ms late, told": Row(True, lambda seed: rigid(seed, late=0.004, trial={"delays": {"torque": 0.004}})),
+    "skew wrong by 2 ms": Row(False, lambda seed: rigid(seed, trial={"delays": {"position": 0.002}})),
+    "LuGre": Row(False, lambda seed: rigid(seed, friction="lugre", judged=NOT_FRICTION)),
+    "hysteresis": Row(False, lambda seed: rigid(seed, friction="stops", judged=NOT_FRICTION)),
+    "LuGre, with memory": Row(False, lambda seed: rigid(seed, friction="lugre", judged=NOT_FRICTION, model=MEMORY)),
+    "hysteresis, with memory": Row(True, lambda seed: rigid(seed, friction="stops", judged=NOT_FRICTION, model=MEMORY)),
+    "ripple 2 a turn": Row(False, lambda seed: rigid(seed, ripple=1.5)),
+    "ripple 50 a turn": Row(False, lambda seed: rigid(seed, ripple=1.5, ripples=50.0)),
+    "backlash 1 mrad": Row(False, lambda seed: rigid(seed, backlash=0.5e-3)),
+    "friction only": Row(True, lambda seed: elastic(seed, "friction")),
+    "two_mass": Row(True, lambda seed: elastic(seed, "elastic")),
+    "two_mass inertia /3": Row(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 1 / 3})),
+    "two_mass inertia x3": Row(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 3.0})),
+    "two_mass backlash": Row(False, lambda seed: elastic(seed, "elastic", gap=2e-4)),
+}

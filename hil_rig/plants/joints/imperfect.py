@@ -1,0 +1,133 @@
+"""A rigid joint with what textbooks leave out: friction with memory, ripple, warming, a load that is taken up, rest.
+
+    J q̈ = τ − Fv q̇ − F(q̇, history) − offset − A sin q − B cos q − R sin(n q)
+
+F is Coulomb friction that truly sticks; LuGre's bristles, F = σ0 z + σ1 ż with ż = q̇ − σ0 |q̇| z/g, g = Fc + (Fs − Fc)
+exp(−(q̇/v_s)²) (Canudas de Wit, Olsson, Åström, Lischinsky, IEEE Trans. Autom. Control 40:419–425, 1995, equations
+(1)–(3)); or presliding hysteresis, springs in parallel that slip one after the other (Prandtl–Ishlinskii stops).
+Integration as in rigid.py.
+"""
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import numpy as np
+from pydantic import Field
+
+from hil_rig.plants.base import Floats, Jump, Parameters, Settings
+from hil_rig.plants.jit import kernel
+from hil_rig.plants.trajectory import Trajectory, reference
+
+SUBSTEPS: Final = 20  # per sample
+COLUMNS: Final = ("position", "velocity", "acceleration", "torque")  # of `exact`
+KINDS: Final = ("sticks", "lugre", "stops")
+STOPS: Final = ((0.4, 0.0015), (0.35, 0.008), (0.25, 0.04))  # share of Fc, rad at which each slips
+PLACE, BETWEEN, ACCELERATION, TIME, BRISTLE = range(5)  # state, then one deflection a stop
+
+
+class ImperfectSettings(Settings):
+    """A joint of a middle-sized arm; units: kg·m², N·m·s/rad, N·m."""
+
+    inertia: float = 2.0
+    viscous: float = 8.0
+    coulomb: float = 5.0
+    offset: float = -1.5
+    gravity_sin: float = 12.0
+    gravity_cos: float = 3.0
+    friction: Literal["sticks", "lugre", "stops"] = "sticks"
+    bristle: float = Field(default=1000.0, gt=0, description="σ0, N·m/rad")
+    bristle_damping: float = Field(default=5.0, ge=0, description="σ1, N·m·s/rad")
+    breakaway: float = Field(default=6.5, gt=0, description="Fs, N·m")
+    stribeck: float = Field(default=0.05, gt=0, description="v_s, rad/s")
+    ripple: float = Field(default=0.0, description="R, N·m")
+    ripples: float = Field(default=2.0, gt=0, description="n, a turn")
+    warming: float = Field(default=0.0, ge=0, lt=1, description="share of Coulomb friction that is lost …")
+    warm: float = Field(default=1800.0, gt=0, description="… until then, s, at a constant rate")
+    rest: tuple[float, float] = Field(default=(1e9, 1e9), description="s, from the turn behind the first to the second")
+    trajectory: Trajectory = Trajectory()
+    stiffness: float = Field(default=4000.0, gt=0, description="N·m/rad, of the controller")
+    damping: float = Field(default=200.0, ge=0, description="N·m·s/rad, of the controller")
+
+
+class Imperfect:
+    """One such joint in motion, sampled at 1 kHz."""
+
+    rate = 1000.0
+
+    def __init__(self, settings: ImperfectSettings, jumps: Sequence[Jump] = ()) -> None:
+        names = ("inertia", "viscous", "coulomb", "offset", "gravity_sin", "gravity_cos")
+        values = {name: float(getattr(settings, name)) for name in names}
+        self._parameters = Parameters(values, self.rate, jumps, {"payload": ("inertia", "gravity_sin")})
+        self._settings = settings
+        one = settings
+        bristles = (one.bristle, one.bristle_damping, one.breakaway / one.coulomb, one.stribeck)
+        slow = one.warming / one.warm
+        half = one.trajectory.period / 2.0
+        rest = [half * np.ceil(end / half) for end in one.rest]
+        self._constants = np.array(
+            [one.stiffness, one.damping, KINDS.index(one.friction), *bristles, one.ripple, one.ripples, slow, one.warm]
+            + rest
+        )
+        self._trajectory = settings.trajectory.constants()
+        self._state = np.zeros(5 + len(STOPS))
+        self._state[PLACE] = settings.trajectory.lowest()
+        self._stops = np.array(STOPS)
+
+    def exact(self, count: int) -> Floats:
+        """The next samples without sensors, (count, COLUMNS) in SI."""
+        out = np.empty((count, len(COLUMNS)))
+        step, start = 1 / (self.rate * SUBSTEPS), 0
+        while start < count:
+            stretch = self._parameters.next_stretch(count - start)
+            part = out[start : start + stretch]
+            _run(self._parameters.values, self._constants, self._trajectory, self._stops, step, self._state, part)
+            start += stretch
+        return out
+
+    def truth(self) -> dict[str, float]:
+        """What a rigid model should find now."""
+        now, one = self._parameters.as_dict(), self._settings
+        seconds = self._state[TIME] / (self.rate * SUBSTEPS)
+        now["coulomb"] *= 1.0 - one.warming * min(seconds / one.warm, 1.0)
+        return now
+
+
+@kernel("void(f8[::1], f8[::1], f8[::1], f8[:, ::1], f8, f8[::1], f8[:, ::1])")
+def _run(
+    parameters: Floats, constants: Floats, trajectory: Floats, stops: Floats, step: float, state: Floats, out: Floats
+) -> None:
+    J, Fv, Fc, offset, A, B = parameters
+    kp, kd, kind, s0, s1, breakaway, vs, ripple, ripples, slow, warm, rest, moving = constants
+    for row in range(len(out)):
+        for substep in range(SUBSTEPS):
+            q, between, t = state[PLACE], state[BETWEEN], state[TIME] * step
+            v = between + step / 2 * state[ACCELERATION]
+            wanted, speed = reference(trajectory, t if t < rest else rest + max(t - moving, 0.0))
+            torque = kp * (wanted - q) + kd * (speed - v)
+            coulomb = Fc * (1.0 - slow * min(t, warm))
+            other = Fv * v + offset + A * np.sin(q) + B * np.cos(q) + ripple * np.sin(ripples * q)
+            dry = 0.0
+            if kind == 1:
+                z, g = state[BRISTLE], coulomb * (1.0 + (breakaway - 1.0) * np.exp(-((v / vs) ** 2)))
+                rate = v - s0 * abs(v) / g * z
+                dry = s0 * z + s1 * rate
+                state[BRISTLE] = z + step * rate
+            elif kind == 2:
+                for i in range(len(stops)):
+                    d = state[BRISTLE + 1 + i] + step * v
+                    d = min(max(d, -stops[i, 1]), stops[i, 1])
+                    state[BRISTLE + 1 + i] = d
+                    dry += coulomb * stops[i, 0] * d / stops[i, 1]
+            free = between + step / J * (torque - other - dry)
+            after = free
+            if kind == 0:
+                after -= np.sign(free) * min(abs(free), step / J * coulomb)
+            state[ACCELERATION] = (after - between) / step
+            if substep == 0:
+                out[row, 0] = q
+                out[row, 1] = (between + after) / 2
+                out[row, 2] = state[ACCELERATION]
+                out[row, 3] = torque
+            state[PLACE] = q + step * after
+            state[BETWEEN] = after
+            state[TIME] += 1.0  # in steps: exact for centuries

@@ -1,0 +1,311 @@
+"""How cost and latency grow with the number of joints, against a floor; and what an overload does.
+
+    python tests/benchmarks/scale.py [--joints 1,7,14,28,56] [--rate 1000] [--seconds 10] [--json] [--plot FILE]
+
+Rig (rigid joints on one multicast bus), service with recorder, and this subscriber run on the same two cores. Latency
+is from the arrival of the newest frame that went into an update to its being unpacked here. Shares are of one core.
+The floor is measured right after, on the same rig: a process that receives the same driver's messages and publishes as
+many updates of the same size, with nothing in between. Overload: the core gets a third of the processor time that it
+took (it is stopped and continued), then all of it again; told are what was lost, how many updates there were, and how
+long it took until latencies were as before.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgpack
+import numpy as np
+import zmq
+from latency import cpu, losses
+
+from daq.config.load import load
+from daq.processes import driver
+from daq.processes.heartbeat import alone
+from daq.processes.process import endpoint
+from daq.subscriber import Subscriber
+from hil_rig.live import Live
+
+PROCESSES: Final = ("core", "driver", "outlet", "rig", "recorder")
+KEYS: Final = ("p50", "p99", "core", "driver", "outlet", "rig", "floor", "lost")
+UPDATES: Final = 50.0  # of a joint, 1/s
+PAIR: Final = ("estimate", "residual")
+TURN: Final = 0.05  # s of one stop and go in an overload
+LONGEST: Final = 60.0  # s waited for a recovery
+
+Result = dict[str, Any]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--joints", default="1,7,14,28,56", type=lambda text: [int(one) for one in text.split(",")])
+    parser.add_argument("--rate", type=float, default=1000.0, help="Hz of every joint")
+    parser.add_argument("--seconds", type=float, default=10.0, help="of each point")
+    parser.add_argument("--warm-up", type=float, default=5.0, help="s left out; joints start within 10 to 20 s")
+    parser.add_argument("--overload", type=float, metavar="S", help="only this: so long, at the first of --joints")
+    parser.add_argument("--plot", type=Path, help="write a picture, too (.png, .svg)")
+    options = parser.parse_args()
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
+    if options.overload is not None:
+        found = overload(options.joints[0], options.rate, options.overload, options.warm_up)
+        print(json.dumps(found) if options.json else told_overload(found))
+        return 0
+    points = {
+        joints: measure(joints, options.rate, options.seconds, options.warm_up) for joints in sorted(options.joints)
+    }
+    if options.plot is not None:
+        draw(points, options.rate, options.plot)
+    if options.json:
+        print(json.dumps({"joints": {str(n): {key: one[key] for key in KEYS} for n, one in points.items()}}))
+        return 0
+    print(f"{options.rate:g} Hz, {options.seconds:g} s a point")
+    print(table(points))
+    if options.rate == parser.get_default("rate") and 7 in points:
+        print("\n4000 Hz")
+        print(table({7: measure(7, 4000.0, options.seconds, options.warm_up)}))
+        print()
+        print(told_overload(overload(7, options.rate, options.seconds, options.warm_up)))
+    return 0
+
+
+class Run:
+    """A rig and the service beside it, and this process's subscription."""
+
+    def __init__(self, joints: int, rate: float) -> None:
+        self.joints = joints
+        self._folder = tempfile.TemporaryDirectory(prefix="jointwatch-scale-")
+        rig = ["rigid", "--joints", str(joints), "--wire", "udp", "--set", f"rate={rate:g}"]
+        self.live = Live(rig, more=f'\n[recorder]\nfolder = "{self._folder.name}"\nreserve = 0\n')
+
+    def __enter__(self) -> "Run":
+        self.live.__enter__()
+        self.subscriber = Subscriber(self.live.endpoint, ("estimate/",), timeout=30.0)
+        self.subscriber.__enter__()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.subscriber.__exit__(None, None, None)
+        self.live.__exit__(None, None, None)
+        self._folder.cleanup()
+
+    def pids(self) -> dict[str, int]:
+        with urllib.request.urlopen(f"{self.live.page}/api/state") as answer:
+            found = json.loads(answer.read())["processes"]
+        known = {"driver" if name == "wire" else name: one["pid"] for name, one in found.items()}
+        return {name: known[name] for name in PROCESSES if name in known} | {"rig": self.live.rig_pid}
+
+    def lost(self) -> int:
+        return sum(self.subscriber.gaps.values()) + losses(f"{self.live.page}/metrics")
+
+    def listen(self, seconds: float, until: Callable[[float], bool] = lambda _: False) -> tuple[list[float], Any]:
+        """Latencies of what came within these seconds, or until one of them says so; and the last update."""
+        latencies: list[float] = []
+        update: Any = None
+        end = time.time() + seconds
+        for _, update in self.subscriber:
+            now = time.time()
+            latencies.append(now - update["arrival"])
+            if now > end or until(latencies[-1]):
+                break
+        return latencies, update
+
+    def residual(self) -> Any:
+        with Subscriber(self.live.endpoint, ("residual/",), timeout=30.0) as one:
+            return next(iter(one))[1]
+
+
+def measure(joints: int, rate: float, seconds: float, warm_up: float) -> Result:
+    """One point."""
+    with Run(joints, rate) as run:
+        run.listen(warm_up)
+        pids, lost = run.pids(), run.lost()
+        before, began = {name: cpu(pid) for name, pid in pids.items()}, time.monotonic()
+        latencies, update = run.listen(seconds)
+        took = time.monotonic() - began
+        result: Result = {name: (cpu(pid) - before[name]) / took for name, pid in pids.items()}
+        result["p50"], result["p99"] = np.quantile(latencies, [0.5, 0.99]).tolist()
+        result["updates"] = len(latencies) / took / joints
+        result["lost"] = run.lost() - lost
+        sizes = [len(msgpack.packb(one)) for one in (update, run.residual())]
+        service = run.live.service
+        assert service is not None
+        service.send_signal(signal.SIGTERM)
+        service.wait(30)
+        result["floor"] = floor(run.live.config, joints, sizes, seconds)
+    return result
+
+
+def floor(config: Path, joints: int, sizes: list[int], seconds: float) -> float:
+    """Share of a core of a process that only receives and publishes, on the rig that still plays."""
+    spawn = multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory(prefix="jointwatch-floor-") as folder:
+        sink: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.SUB)
+        sink.bind(endpoint(Path(folder), "updates"))
+        sink.subscribe(b"")
+        loop = spawn.Process(target=receive_and_publish, args=(folder, joints, sizes), daemon=True)
+        wire = spawn.Process(target=drive, args=(config, folder), daemon=True)
+        loop.start()
+        wire.start()
+        try:
+            assert sink.poll(60_000), "the floor publishes"
+            drain(sink, 2.0)
+            assert loop.pid is not None
+            before, began = cpu(loop.pid), time.monotonic()
+            drain(sink, seconds)
+            return (cpu(loop.pid) - before) / (time.monotonic() - began)
+        finally:
+            for process in (loop, wire):
+                process.kill()
+                process.join()
+            sink.close(0)
+
+
+def drain(sink: "zmq.Socket[bytes]", seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        if sink.poll(int(1000 * left) + 1):
+            sink.recv_multipart()
+
+
+def drive(config: Path, folder: str) -> None:
+    """The service's own driver process, of a service without a core."""
+    settings = load(config)
+    driver.run(next(iter(settings.drivers)), settings, Path(folder), alone())
+
+
+def receive_and_publish(folder: str, joints: int, sizes: list[int]) -> None:
+    """The floor: what comes is received, what is due is sent."""
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
+    readings, updates = context.socket(zmq.PULL), context.socket(zmq.PUB)
+    readings.setsockopt(zmq.RCVHWM, 20_000)
+    readings.bind(endpoint(Path(folder), "readings"))
+    updates.connect(endpoint(Path(folder), "updates"))
+    messages = [
+        (f"{kind}/joint{node}".encode(), bytes(size))
+        for node in range(joints)
+        for kind, size in zip(PAIR, sizes, strict=True)
+    ]
+    due, heard = time.monotonic(), False
+    while True:
+        readings.poll(50)
+        while True:
+            try:
+                readings.recv_multipart(zmq.NOBLOCK)
+                heard = True
+            except zmq.Again:
+                break
+        now = time.monotonic()
+        if heard and now >= due:
+            due = max(due + 1 / UPDATES, now)
+            for message in messages:
+                updates.send_multipart(message)
+
+
+def overload(joints: int, rate: float, seconds: float, warm_up: float) -> Result:
+    """A third of the processor time that it takes, for these seconds, then all of it again."""
+    with Run(joints, rate) as run:
+        run.listen(warm_up)
+        core = run.pids()["core"]
+        before, began = cpu(core), time.monotonic()
+        usual, _ = run.listen(5.0)
+        share = (cpu(core) - before) / (time.monotonic() - began)
+        calm = float(np.quantile(usual, 0.99))
+        lost = run.lost()
+        over = threading.Event()
+        brake = threading.Thread(target=hold_back, args=(core, share / 3, over))
+        brake.start()
+        try:
+            late, _ = run.listen(seconds)
+        finally:
+            over.set()
+            brake.join()
+        released = time.monotonic()
+        streak = [0]
+
+        def calm_again(latency: float) -> bool:
+            streak[0] = streak[0] + 1 if latency <= 2 * calm else 0
+            return streak[0] >= joints * UPDATES / 2  # half a second of updates
+
+        run.listen(LONGEST, calm_again)
+        back = time.monotonic() - released
+        after = run.lost()
+        run.listen(3.0)
+        return {
+            "joints": joints,
+            "core": share,
+            "p99 before": calm,
+            "worst": max(late),
+            "updates": len(late) / seconds / joints,
+            "lost": after - lost,
+            "lost after": run.lost() - after,
+            "recovered": back,
+        }
+
+
+def hold_back(pid: int, share: float, over: threading.Event) -> None:
+    """Let a process run this share of the time only."""
+    while not over.is_set():
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(TURN * (1 - share))
+        os.kill(pid, signal.SIGCONT)
+        time.sleep(TURN * share)
+
+
+def table(points: Mapping[int, Result]) -> str:
+    """For people."""
+    lines = [f"{'joints':>6} {'p50':>9} {'p99':>9}  " + " ".join(f"{name:>8}" for name in (*PROCESSES, "floor"))]
+    lines[0] += f" {'core/floor':>11} {'updates/s':>10} {'lost':>6}"
+    for joints, one in points.items():
+        shares = " ".join(f"{one[name]:8.1%}" for name in (*PROCESSES, "floor"))
+        lines.append(
+            f"{joints:6} {1e3 * one['p50']:6.2f} ms {1e3 * one['p99']:6.2f} ms  {shares}"
+            f" {one['core'] / one['floor']:11.2f} {one['updates']:10.1f} {one['lost']:6}"
+        )
+    return "\n".join(lines)
+
+
+def told_overload(one: Result) -> str:
+    """For people."""
+    return (
+        f"overload, {one['joints']} joints: the core takes {one['core']:.0%} of a core and gets a third of it:\n"
+        f"{one['updates']:.1f} updates/s a joint, the latest after {one['worst']:.2f} s, {one['lost']} lost;\n"
+        f"then back to its latencies (twice the p99 of before, {1e3 * one['p99 before']:.1f} ms) "
+        f"after {one['recovered']:.1f} s, {one['lost after']} lost since"
+    )
+
+
+def draw(points: Mapping[int, Result], rate: float, path: Path) -> None:
+    """Shares and latencies over the number of joints."""
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from matplotlib import pyplot
+
+    drawing, (shares, latencies) = pyplot.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    joints = list(points)
+    for name in (*PROCESSES, "floor"):
+        style = "k--" if name == "floor" else "o-"
+        shares.plot(joints, [100 * one[name] for one in points.values()], style, label=name)
+    for name in ("p50", "p99"):
+        latencies.plot(joints, [1e3 * one[name] for one in points.values()], "o-", label=name)
+    shares.set(xlabel=f"joints at {rate:g} Hz", ylabel="% of a core", ylim=(0, None))
+    latencies.set(xlabel=f"joints at {rate:g} Hz", ylabel="frame → subscriber, ms", yscale="log")
+    for axes in (shares, latencies):
+        axes.legend()
+        axes.grid(alpha=0.3)
+    drawing.savefig(path, dpi=120)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

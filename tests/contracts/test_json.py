@@ -1,0 +1,123 @@
+"""Every command that has --json is run with it, and what it prints is JSON; a new one without an example fails."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+import msgpack
+import numpy as np
+import pytest
+import zmq
+
+from daq.__main__ import COMMANDS
+from hil_rig.commands.reproduce import LIVE, OFFLINE
+from hil_rig.live import free_port
+
+ROOT = Path(__file__).parents[2]
+OPTION: Final = re.compile(r"\"--json\"")
+
+URDF = (
+    '<robot name="one"><link name="base"/><link name="arm"><inertial><origin xyz="0.1 0 0"/><mass value="2"/>'
+    '<inertia ixx="0.02" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    '<joint name="elbow" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>'
+    '<limit lower="-3" upper="3" velocity="4" effort="90"/></joint></robot>'
+)
+LINES: Final = ("replay",)  # one object a line
+
+
+def motion() -> np.ndarray:
+    """Time, position, torque of one joint."""
+    t = np.arange(0.0, 16.0, 2e-3)
+    w = 2 * np.pi * np.array([[0.5], [1.3]])
+    a = np.array([[0.5], [0.3]])
+    q, v, acc = (a * np.sin(w * t)).sum(0), (a * w * np.cos(w * t)).sum(0), (-a * w**2 * np.sin(w * t)).sum(0)
+    return np.column_stack([t, q, 0.2 * acc + 1.0 * v + 0.7 * np.sign(v) + 2.0 * np.sin(q)])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("json")
+    for name in ("a.csv", "b.csv"):
+        head = "time,elbow.position,elbow.torque"
+        np.savetxt(folder / name, motion(), delimiter=",", header=head, comments="")
+    (folder / "one.urdf").write_text(URDF)
+    columns = '[joints.elbow]\nposition = { column = "elbow.position" }\ntorque = { column = "elbow.torque" }\n'
+    (folder / "columns.toml").write_text('time = "time"\n' + columns)
+    return folder
+
+
+EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
+    "replay": ("a.csv", "columns.toml"),
+    "skew": ("a.csv",),
+    "identify": ("one.urdf", "a.csv"),
+    "fleet": ("identify", "a.csv", "--workers", "0", "--no-skew"),
+}
+ELSEWHERE: Final = {  # where it needs a service or a source tree of its own, the test that runs it
+    "listen": "tests/contracts/test_json.py",
+    "bench": "tests/hil_rig/commands/test_bench.py",
+    "reproduce": "tests/contracts/test_json.py",
+    "doctor": "tests/daq/commands/test_doctor.py",
+    "decode": "tests/daq/commands/test_decode.py",
+    "excite": "tests/daq/commands/test_excite.py",
+}
+
+
+def source(command: str) -> str:
+    module = COMMANDS[command][0]
+    path = ROOT.joinpath(*module.split("."))
+    return (path / "__main__.py" if path.is_dir() else path.with_suffix(".py")).read_text(encoding="utf-8")
+
+
+WITH = sorted(command for command in COMMANDS if OPTION.search(source(command)))
+
+
+def test_every_command_with_json_is_run_with_it() -> None:
+    assert [command for command in WITH if command not in EXAMPLES and command not in ELSEWHERE] == []
+    for command, place in ELSEWHERE.items():
+        assert "--json" in (ROOT / place).read_text(encoding="utf-8"), command
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("command", sorted(EXAMPLES.keys() - ELSEWHERE.keys()))
+def test_what_is_printed_is_json(command: str, folder: Path) -> None:
+    words = [sys.executable, "-m", "daq", command, *EXAMPLES[command], "--json"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 0, done.stderr
+    for text in done.stdout.splitlines() if command in LINES else [done.stdout]:
+        json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*LIVE, *OFFLINE])
+def test_every_reproduction_prints_json(name: str) -> None:
+    words = [sys.executable, "-m", "daq", "reproduce", name, "--json"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+    json.loads(done.stdout)
+
+
+def test_listen_prints_json_even_of_what_is_not_known() -> None:
+    endpoint = f"tcp://127.0.0.1:{free_port()}"
+    words = [sys.executable, "-m", "daq", "listen", "--endpoint", endpoint, "--json", "--count", "1"]
+    update = {"timestamp": 1.0, "seq": 0, "boot": 1, "joint": "elbow", "error": float("nan")}
+    with (
+        zmq.Context() as context,
+        context.socket(zmq.PUB) as publisher,
+        subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True) as listening,
+    ):
+        publisher.bind(endpoint)
+        end = time.monotonic() + 60
+        while listening.poll() is None and time.monotonic() < end:
+            publisher.send_multipart((b"estimate/elbow", msgpack.packb(update)))
+            time.sleep(0.05)
+        listening.kill()
+        assert listening.stdout is not None
+        told = json.loads(listening.stdout.read(), parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+    assert told == update | {"topic": "estimate/elbow", "error": None}

@@ -1,0 +1,34 @@
+"""Re-fits of a live service on a cluster, and beside the core while that does not answer."""
+
+import os
+import time
+
+import pytest
+
+from daq.core.refit_worker import Refits
+from daq.processes import cluster
+
+
+def test_without_an_answer_the_work_is_done_here(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(cluster, "PATIENCE", 0.3)
+    monkeypatch.setattr(cluster._ELSEWHERE, "client", None)
+    monkeypatch.setattr(cluster._ELSEWHERE, "again", 0.0)
+    assert cluster.elsewhere("tcp://127.0.0.1:9", os.getpid) == os.getpid()
+    began = time.monotonic()
+    assert cluster.elsewhere("tcp://127.0.0.1:9", abs, -3) == 3  # not asked again so soon
+    assert time.monotonic() - began < 0.2
+
+
+def test_jobs_are_done_by_a_worker_of_the_cluster() -> None:
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as workers:
+        refits = Refits(0, workers.scheduler_address)
+        try:
+            there = refits.submit(os.getpid).result(60)
+            assert there in [nanny.pid for nanny in workers.workers.values()]
+            with pytest.raises(ZeroDivisionError):
+                refits.submit(divmod, 1, 0).result(60)
+        finally:
+            refits.shutdown()

@@ -1,0 +1,50 @@
+"""Values that no joint has, and those that it may well have."""
+
+import numpy as np
+import pytest
+
+from estimators.conditioning.physical_range import PhysicalRange
+
+CHANNELS = ("position", "torque")
+
+
+def usual(count: int, seed: int = 0) -> np.ndarray:
+    """Position and torque of a joint."""
+    rng = np.random.default_rng(seed)
+    return np.column_stack([np.cumsum(rng.normal(0.0, 1e-3, count)), rng.normal(0.0, 5.0, count)])
+
+
+@pytest.mark.parametrize(("channel", "value"), [(0, 1e30), (0, -1e30), (1, 1e30), (1, -1e30), (1, 5e5)])
+def test_nonsense_is_left_out_named_and_counted(channel: int, value: float) -> None:
+    ranges = PhysicalRange(CHANNELS, 1e-3)
+    ranges.absorb(usual(2000))
+    assert ranges.faults == ()
+    wrong = usual(300, 1)
+    wrong[:, channel] = value
+    found = ranges.absorb(wrong)
+    assert np.isnan(found[:, channel]).all()
+    assert np.isfinite(found[:, 1 - channel]).all()
+    assert ranges.count == 300
+    assert ranges.faults == (f"{CHANNELS[channel]} had values that no joint has: they are left out",)
+    for _ in range(30):
+        ranges.absorb(usual(100))
+    assert ranges.faults == ()
+
+
+def test_what_a_joint_may_have_passes_as_it_is() -> None:
+    ranges = PhysicalRange(CHANNELS, 1e-3)
+    values = usual(3000)
+    values[2000:, 1] *= 50.0  # a collision
+    values[2500:, 0] += 3000.0  # many turns
+    assert ranges.absorb(values) is values
+    assert ranges.count == 0
+
+
+def test_nonsense_from_the_first_sample_on_does_not_become_the_usual() -> None:
+    ranges = PhysicalRange(CHANNELS, 1e-3)
+    wrong = usual(500)
+    wrong[:, 1] = 1e30
+    assert np.isnan(ranges.absorb(wrong)[:, 1]).all()
+    ranges.absorb(usual(1500))
+    wrong[:, 1] = 1e6
+    assert np.isnan(ranges.absorb(wrong)[:, 1]).all()

@@ -1,0 +1,39 @@
+"""Stops against springs and sliders written out one by one."""
+
+import numpy as np
+import pytest
+
+from estimators.conditioning.stops import Stops
+
+pytestmark = pytest.mark.interpreted
+
+
+def test_follows_the_path_as_a_spring_with_a_slider_does() -> None:
+    t = np.arange(4000) * 1e-3
+    q = 0.02 * np.sin(2.0 * t) + 0.004 * np.sin(11.0 * t)
+    found = Stops((0.003, 0.02)).absorb(np.column_stack([q, np.zeros(4000)]))
+    for column, reach in ((2, 0.003), (3, 0.02)):
+        slider, wanted = q[0], []
+        for place in q:  # the slider is dragged along where the spring is at its end
+            slider = min(max(slider, place - reach), place + reach)
+            wanted.append((place - slider) / reach)
+        np.testing.assert_allclose(found[:, column], wanted, atol=1e-9)
+    np.testing.assert_array_equal(found[:, 0], q)
+
+
+def test_a_gap_hides_nothing_but_what_lies_in_it() -> None:
+    q = np.concatenate([np.linspace(0.0, 0.1, 100), np.linspace(0.1, -0.1, 300)])
+    holes = q.copy()
+    holes[95:140:2] = np.nan
+    whole = Stops((0.01,)).absorb(q[:, None])[:, 1]
+    found = Stops((0.01,)).absorb(holes[:, None])[:, 1]
+    assert np.isnan(found[np.isnan(holes)]).all()
+    np.testing.assert_allclose(found[200:], whole[200:])
+
+
+def test_how_rows_are_cut_does_not_matter() -> None:
+    q = np.cumsum(np.random.default_rng(0).normal(0.0, 1e-3, (500, 1)), axis=0)
+    one, other = Stops((0.001, 0.01)), Stops((0.001, 0.01))
+    together = one.absorb(q)
+    apart = np.concatenate([other.absorb(q[i : i + 13]) for i in range(0, 500, 13)])
+    np.testing.assert_array_equal(together, apart)

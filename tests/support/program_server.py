@@ -1,0 +1,64 @@
+"""Starts programs of ours as `python -m NAME` would, each forked from this process, which has imported them.
+
+    python tests/support/program_server.py SOCKET
+
+One connection a program: {"module", "arguments"} with the descriptors of its stdin, stdout and stderr; answered with
+its number, and when it has ended with its exit code, one line each. Ends with its own stdin.
+"""
+
+import importlib
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import sys
+from typing import Any
+
+PREPARED = ("hil_rig.__main__", "daq.__main__", "daq.config.load")
+
+
+def serve(path: str) -> dict[str, Any]:
+    """Fork for whoever asks; returns in the child, with what it is to be."""
+    running: dict[int, tuple[int, socket.socket]] = {}  # descriptor of a process → its number, its connection
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        print("ready", flush=True)
+        while True:
+            readable, _, _ = select.select([listener, 0, *running], [], [])
+            for ended in running.keys() & {one for one in readable if isinstance(one, int)}:
+                number, connection = running.pop(ended)
+                os.close(ended)
+                with connection:
+                    connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]))
+            if 0 in readable:  # whoever started us is gone
+                sys.exit()
+            if listener not in readable:
+                continue
+            connection, _ = listener.accept()
+            text, descriptors, _, _ = socket.recv_fds(connection, 1 << 16, 3)
+            number = os.fork()
+            if number == 0:
+                for place, descriptor in enumerate(descriptors):
+                    os.dup2(descriptor, place)
+                for mine in (connection, *(one for _, one in running.values())):
+                    mine.close()
+                for descriptor in (*descriptors, *running):
+                    os.close(descriptor)
+                wanted: dict[str, Any] = json.loads(text)
+                return wanted
+            for descriptor in descriptors:
+                os.close(descriptor)
+            running[os.pidfd_open(number)] = number, connection
+            connection.sendall(b"%d\n" % number)
+
+
+if __name__ == "__main__":
+    for name in PREPARED:
+        importlib.import_module(name)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    wanted = serve(sys.argv[1])
+    sys.argv[1:] = wanted["arguments"]
+    runpy.run_module(wanted["module"], run_name="__main__", alter_sys=True)
