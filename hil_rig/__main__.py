@@ -43,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.name is None:
         parser.error(f"expected the name of a rig: {', '.join(RIGS)}")
     try:
+        if options.urdf is not None:
+            _write("--urdf", options.urdf, RIGS[options.name].settings().data_sheet())
         joints = _joints(options)
         faults = Faults(options.fault, options.seed)
         robot = Robot(joints, faults, options.loop)
@@ -80,11 +82,8 @@ def _perform(
     options: argparse.Namespace, robot: Robot, wires: Sequence[Wire], faults: Faults, stop: Callable[[], bool]
 ) -> None:
     if options.config is not None:
-        text = toml(options.name, options.wire, wires, robot, options.endpoint, options.page)
-        try:
-            options.config.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise RigError(f"--config {options.config}: {error.strerror}") from error
+        more = (options.endpoint, options.page, options.model, options.record)
+        _write("--config", options.config, toml(options.name, options.wire, wires, robot, *more))
     player = Player(robot, wires, faults, options.speed)
     _say(_hello(options, robot, wires))
     where = " and ".join(wire.device for wire in wires)
@@ -116,6 +115,13 @@ def _hello(options: argparse.Namespace, robot: Robot, wires: Sequence[Wire]) -> 
         "jumps": [jump._asdict() for jump in [*options.jump, *(one for many in options.events for one in many)]],
     }
     return hello | ({"port": wire.port} if hasattr(wire, "port") else {})
+
+
+def _write(option: str, file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise RigError(f"{option} {file}: {error.strerror}") from error
 
 
 def _truth(joints: Mapping[str, Plant]) -> dict[str, dict[str, float]]:
@@ -186,6 +192,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--wire", choices=WIRES, default="slcan")
     parser.add_argument("--link", type=Path, metavar="PATH", help="a lasting name for the terminal")
     parser.add_argument("--config", type=Path, metavar="PATH", help="write a configuration that listens to this rig")
+    parser.add_argument("--urdf", type=Path, metavar="PATH", help="write what its maker says of it: about right")
+    parser.add_argument("--model", type=Path, metavar="MODEL", help="of the whole robot, for --config")
+    parser.add_argument("--record", type=Path, metavar="FOLDER", help="of recordings, for --config")
     parser.add_argument("--endpoint", default="tcp://127.0.0.1:5556", help="of the updates, for --config")
     parser.add_argument("--page", default="http://127.0.0.1:8080", help="of the dashboard, for --config")
     parser.add_argument("--speed", type=_positive, default=1.0, help="× real time; inf: as fast as the wire takes it")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from hil_rig.messages import COUNTER, Field, Message
@@ -14,17 +15,32 @@ BAUDRATE: Final = 3_000_000
 BITRATE: Final = 1_000_000
 
 
-def toml(rig: str, kind: str, wires: Sequence[Wire], robot: Robot, endpoint: str, page: str) -> str:
-    """The file's text. kind: name of the wires, one a bus; endpoint, page: where the service publishes."""
+def toml(
+    rig: str,
+    kind: str,
+    wires: Sequence[Wire],
+    robot: Robot,
+    endpoint: str,
+    page: str,
+    model: Path | None = None,
+    record: Path | None = None,
+) -> str:
+    """The file's text. kind: name of the wires, one a bus; endpoint, page: where the service publishes.
+
+    model: of the whole robot, where one has been identified; record: folder of recordings.
+    """
     lines = [
         f"# Written by the rig {rig} on {kind}: listens to exactly what it plays.",
         "[robot]",
         f"name = {_value(rig)}",
+        *([] if model is None else [f"model = {_value(str(model.resolve()))}"]),
         "",
         "[publish]",
         f"endpoint = {_value(endpoint)}",
         f"page = {_value(page)}",
     ]
+    if record is not None:
+        lines += ["", "[recorder]", f"folder = {_value(str(record.resolve()))}"]
     for bus, wire in enumerate(wires):
         lines += ["", f"[drivers.{_name(bus)}]", *_driver(kind, wire)]
         for message in (one for messages in robot.messages.values() for one in messages if one.bus == bus):

@@ -86,10 +86,23 @@ class Live:
         self._hear_farewell()
         return code
 
+    def end_rig(self, timeout: float) -> dict[str, Any]:
+        """Let the rig stop playing; what it says of what it sent. Raises LiveError after timeout (s)."""
+        assert self._rig is not None
+        self._rig.send_signal(signal.SIGTERM)
+        self.wait_for_rig(timeout)
+        return self.farewell
+
     def hold_rig(self, held: bool) -> None:
         """Stop the rig's frames as a pulled cable would, or let them go on."""
         assert self._rig is not None
         self._rig.send_signal(signal.SIGSTOP if held else signal.SIGCONT)
+
+    def stop_rig(self) -> None:
+        """End the rig's play in order; `farewell` is what it said then."""
+        assert self._rig is not None
+        _stop(self._rig)
+        self._hear_farewell()
 
     def _start_rig(self) -> None:
         self._rig = subprocess.Popen(

@@ -15,6 +15,7 @@ from daq.config.sections import Config
 from daq.config.words import ConfigError
 from daq.state.baselines import Baselines, read
 from daq.state.files import BaselineError, place, token_of
+from daq.stream.update import ROBOT
 
 TIMEOUT: Final = 10.0  # s
 
@@ -63,13 +64,16 @@ def _trusted(config: Config) -> ssl.SSLContext | None:
 
 
 def _show(config: Config, baselines: Baselines) -> None:
+    units: dict[str, dict[str, str]] = {} if config.robot.model is None else {ROBOT: {}}
     for name, joint in config.joints.items():
+        model = joint.model.build()
+        units[name] = {one.name: one.unit for one in (*model.parameters, *model.nonlinear)}
+    for name, known in units.items():
         every = baselines.joints.get(name, [])
         if not every:
             print(f"{name}: no baseline")
             continue
-        units = {one.name: one.unit for one in (*joint.model.build().parameters, *joint.model.build().nonlinear)}
         past = f", {len(every) - 1} before it" if len(every) > 1 else ""
         print(f"{name}: set {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(every[0].since))}{past}")
         for parameter, value in every[0].values.items():
-            print(f"  {parameter:20} {value:12.6g} ± {every[0].deviations[parameter]:<9.2g} {units.get(parameter, '')}")
+            print(f"  {parameter:20} {value:12.6g} ± {every[0].deviations[parameter]:<9.2g} {known.get(parameter, '')}")

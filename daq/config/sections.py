@@ -65,6 +65,8 @@ class Robot(Section):
         default=None, description="the whole robot, written by `jointwatch identify`: residuals, contact, payload"
     )
 
+    drift: DriftSettings = DriftSettings()
+
     @field_validator("state", "model")
     @classmethod
     def _in_folder(cls, path: Path | None, info: ValidationInfo) -> Path | None:

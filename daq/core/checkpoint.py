@@ -7,6 +7,7 @@ joint starts anew.
 
 import ast
 import hashlib
+import math
 import time
 from collections.abc import Callable
 from functools import cache
@@ -80,7 +81,9 @@ class Checkpoints:
         """Let every joint go on whose state is good; what they went on from."""
         resumed = {}
         for name, (its_key, saved, state) in read(file).items():
-            if its_key != self._keys.get(name) or not 0 <= time.time() - saved <= OLDEST:
+            why = self._refusal(name, its_key, saved)
+            if why:
+                log.warning("%s starts anew: what %s holds of it %s", name, file, why)
                 continue
             try:
                 pipeline.resume({name: state})
@@ -88,6 +91,17 @@ class Checkpoints:
             except (NotTheSameError, KeyError, TypeError, ValueError) as error:
                 log.warning("%s starts anew: %s", name, error)
         return resumed
+
+    def _refusal(self, name: str, its_key: object, saved: object) -> str:
+        """Why a state is not used; empty where it may be."""
+        if name not in self._keys:
+            return "is of a joint that is not configured any more"
+        if its_key != self._keys[name]:
+            return "was kept by another version of the program, or with other settings"
+        age = time.time() - saved if isinstance(saved, (int, float)) else math.nan
+        if not 0 <= age <= OLDEST:
+            return f"is {age:.0f} s old, expected {OLDEST:g} s at most"
+        return ""
 
     def hand_out(self, pipeline: Pipeline) -> None:
         """The next joint's state, when it is due."""

@@ -8,15 +8,16 @@ long. A baseline that cannot be told from zero has no percentage, and z decides 
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from daq.config.drift_limits import DriftSettings
-from daq.state.baselines import Baseline
-from daq.stream.update import Map
+from daq.state.baselines import JUDGED, Baseline
+from daq.stream.update import Map, Publication
 from estimators.base import Estimate
 from estimators.quantities import Floats
 
@@ -80,6 +81,56 @@ class Drift:
         if name in self.drifted:
             return Change("drift", f"{name} has drifted: {words}")
         return Change("recovered", f"{name} is within its limits again: {words}")
+
+
+class Comparison:
+    """What is published once a second of one joint, or of the robot, against the baseline that it has, if any."""
+
+    def __init__(self, model: str, settings: DriftSettings, publication: Publication) -> None:
+        """model: kind of it, which a baseline must share."""
+        self._model, self._settings, self._publication = model, settings, publication
+        self._baseline: Baseline | None = None  # what is to be compared with, told or not
+        self._drift: Drift | None = None
+        self._friction: Map = {}  # the law that was in use when it was compared last
+        self._looked = -1  # s of the rows' clock
+
+    def rebase(self, baseline: Baseline) -> None:
+        """What drift is measured against from the next look on."""
+        if baseline != self._baseline:
+            self._baseline, self._drift, self._looked = baseline, None, -1
+
+    def look(
+        self,
+        estimate: Estimate,
+        friction: Callable[[], Map],
+        timestamp: float,
+        beside: Callable[[Estimate, Baseline], Estimate] | None = None,
+    ) -> list[tuple[bytes, bytes]]:
+        """The messages that an estimate makes due.
+
+        friction: the law in use; timestamp: Unix s of the estimate; beside: puts beside it what else is known.
+        """
+        if self._baseline is None or estimate.status not in JUDGED or estimate.time // EVERY == self._looked:
+            return []
+        if beside is not None:
+            estimate = beside(estimate, self._baseline)
+        law = friction()
+        fresh, self._looked = self._looked < 0 or law != self._friction, estimate.time // EVERY
+        self._friction = law
+        messages = []
+        if fresh:
+            drift = Drift(self._settings, self._baseline)
+            self._drift = drift if drift.fits(self._model, law, estimate.names) else None
+            since = datetime.fromtimestamp(self._baseline.since, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+            text = f"drift is measured against that of {since}"
+            if self._drift is None:
+                text = "it is of another model or friction law: set it anew"
+            messages.append(self._publication.event("baseline", text, timestamp))
+        if self._drift is not None:
+            told, changes = self._drift.look(estimate)
+            messages.append(self._publication.drift(told, timestamp))
+            messages += [self._publication.event(change.kind, change.text, timestamp) for change in changes]
+        return messages
 
 
 def compare(values: Floats, deviations: Floats, before: Floats, uncertain: Floats) -> tuple[Floats, Floats, Floats]:

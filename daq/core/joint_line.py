@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -12,9 +11,9 @@ from numpy.typing import NDArray
 
 from daq.config.sections import Joint
 from daq.core.align import Aligner
-from daq.core.drift import EVERY, Drift
+from daq.core.drift import Comparison
 from daq.core.gear_line import line_of
-from daq.state.baselines import JUDGED, Baseline
+from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
 from estimators.models.joints.lost_motion import PARAMETERS
@@ -66,11 +65,7 @@ class JointLine:
         self._heard_until = 0  # ns, before which no channel can be silent for too long
         self._last_arrival = 0  # ns
         self._last_update = 0  # ns
-        self._model, self._limits = joint.model.kind, joint.drift
-        self._drift: Drift | None = None
-        self._baseline: Baseline | None = None  # what is to be compared with, told or not
-        self._friction: Map = {}  # the law that was in use when it was compared last
-        self._looked = -1  # s of the rows' clock
+        self._comparison = Comparison(joint.model.kind, joint.drift, publication)
         self.follower: Callable[[str, Nanoseconds, Floats], None] | None = None  # who else wants the samples
 
     def absorb(
@@ -138,8 +133,7 @@ class JointLine:
 
     def rebase(self, baseline: Baseline) -> None:
         """What drift is measured against from the next update on."""
-        if baseline != self._baseline:
-            self._baseline, self._drift, self._looked = baseline, None, -1
+        self._comparison.rebase(baseline)
 
     def _silent(self, now: int) -> tuple[str, ...]:
         """Every channel from which nothing comes, in words."""
@@ -191,32 +185,10 @@ class JointLine:
         return [
             self._publication.estimate(estimate, timestamp, (arrival + epoch) / 1e9, (now - arrival) / 1e9),
             self._publication.residual(estimate, timestamp),
-            *(self._compare(self._baseline, estimate, timestamp) if self._baseline else ()),
+            *self._comparison.look(
+                estimate, self.estimator.friction, timestamp, None if self.gear is None else self.gear.beside
+            ),
         ]
-
-    def _compare(self, baseline: Baseline, estimate: Estimate, timestamp: float) -> list[Message]:
-        """Once a second, the joint against its baseline."""
-        if estimate.status not in JUDGED or estimate.time // EVERY == self._looked:
-            return []
-        if self.gear is not None:
-            estimate = self.gear.beside(estimate, baseline)
-        friction = self.estimator.friction()
-        fresh, self._looked = self._looked < 0 or friction != self._friction, estimate.time // EVERY
-        self._friction = friction
-        messages = []
-        if fresh:
-            drift = Drift(self._limits, baseline)
-            self._drift = drift if drift.fits(self._model, friction, estimate.names) else None
-            since = datetime.fromtimestamp(baseline.since, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-            text = f"drift is measured against that of {since}"
-            if self._drift is None:
-                text = "it is of another model or friction law: set it anew"
-            messages.append(self._publication.event("baseline", text, timestamp))
-        if self._drift is not None:
-            told, changes = self._drift.look(estimate)
-            messages.append(self._publication.drift(told, timestamp))
-            messages += [self._publication.event(change.kind, change.text, timestamp) for change in changes]
-        return messages
 
     def _events(self, epoch: int, arrival: int) -> list[Message]:
         """What the estimator has to say; it was resumed when its first rows came, not when the core before ended."""

@@ -85,6 +85,8 @@ class Pipeline:
         for line in self.lines:
             if line.name in baselines:
                 line.rebase(Baseline.model_validate(baselines[line.name]))
+        if self.robot is not None and ROBOT in baselines:
+            self.robot.rebase(Baseline.model_validate(baselines[ROBOT]))
 
     def resume(self, states: Mapping[str, Any]) -> None:
         """Joints go on from what they kept; one that cannot starts anew, and raises NotTheSameError."""
@@ -109,4 +111,4 @@ def _robot_line(config: Config, boot: int, interval: int) -> "RobotLine | None":
     from daq.core.robot_line import RobotLine
 
     publication = Publication(config.robot.name, ROBOT, boot, "")
-    return RobotLine(load_model(config.robot.model), config.joints, publication, interval)
+    return RobotLine(load_model(config.robot.model), config.joints, publication, interval, config.robot.drift)

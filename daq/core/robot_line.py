@@ -1,16 +1,21 @@
 """The way of the whole robot: rows of all joints on one clock, residual torque, payload and parameters published."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
 import msgpack
 import numpy as np
 
+from daq.config.drift_limits import DriftSettings
 from daq.config.robot_model import torque_role
 from daq.config.sections import Joint
+from daq.core.drift import Comparison
+from daq.state.baselines import Baseline, friction_names, friction_speeds
 from daq.stream.update import ROBOT, Map, Publication
 from estimators.alignment.common_clock import CommonClock
+from estimators.base import Estimate
 from estimators.models.robots.identified import IdentifiedRobot
 from estimators.online.robot.estimate import Friction, RobotEstimate
 from estimators.online.robot.estimator import RobotEstimator
@@ -26,7 +31,14 @@ BREAK: Final = 0.1  # s that a jump of the clock counts as missing rows, at most
 class RobotLine:
     """All joints of the model together, beside their own estimators."""
 
-    def __init__(self, learnt: IdentifiedRobot, joints: Mapping[str, Joint], publication: Publication, interval: int):
+    def __init__(
+        self,
+        learnt: IdentifiedRobot,
+        joints: Mapping[str, Joint],
+        publication: Publication,
+        interval: int,
+        drift: DriftSettings,
+    ) -> None:
         """joints: of the configuration, all of the model's among them; interval: ns between two updates."""
         self.name = ROBOT
         self._learnt = learnt
@@ -46,6 +58,7 @@ class RobotLine:
         self._publication = publication
         self._interval = interval
         self._slot, self._told = -1, -1
+        self._comparison = Comparison(ROBOT, drift, publication)
         self._effort = [joint.axis.effort for joint in learnt.robot.joints]
 
     def note(self, joint: str, ticks: Nanoseconds, rows: Floats) -> None:
@@ -82,6 +95,7 @@ class RobotLine:
         if self._last_tick // PARAMETERS_EVERY != self._told:
             self._told = self._last_tick // PARAMETERS_EVERY
             messages.append(self._parameters(epoch))
+            messages += self._comparison.look(*self._standing(), (self._last_tick + epoch) / 1e9)
         return messages
 
     def keep(self) -> Map | None:
@@ -99,9 +113,23 @@ class RobotLine:
             self.estimator = RobotEstimator(self._learnt, self._period)
             raise
 
+    def rebase(self, baseline: Baseline) -> None:
+        """What drift is measured against from the next look on."""
+        self._comparison.rebase(baseline)
+
     def counters(self) -> dict[str, int]:
         """Totals by cause."""
         return {"learnt": self.estimator.learnt, "faults": self.estimator.faults, "dropped": self._clock.dropped}
+
+    def _standing(self) -> tuple[Estimate, Callable[[], Map]]:
+        """Friction torques as parameters that may drift, and the speeds at which they are."""
+        found, friction = self.estimator.estimate(), self.estimator.friction()
+        names = friction_names(self._names)
+        estimate = Estimate(
+            found.time, found.phase, found.status, found.reasons, names, friction.torque.ravel(),
+            friction.deviations.ravel(), math.nan, 1.0, math.nan, math.nan, found.progress,
+        )  # fmt: skip
+        return estimate, lambda: friction_speeds(dict(zip(self._names, friction.speeds.tolist(), strict=True)))
 
     def _update(self, epoch: int) -> Message:
         found = self.estimator.estimate()

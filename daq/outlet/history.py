@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from daq.outlet.robot_history import RobotHistory
+from daq.outlet.standing import Standing
+from daq.outlet.trace import Trace
 from daq.stream.curve_points import points
 from daq.stream.schema import SPECTRUM, WINDOW
-from daq.stream.update import Map
+from daq.stream.update import ROBOT, Map
 from estimators.base import Phase, Status
 from estimators.models.curves import POINT, Curves
 from estimators.models.joints import JointModelSettings
@@ -24,7 +26,6 @@ from estimators.models.joints.lost_motion import LOST_MOTION as PLACE
 from estimators.models.joints.lost_motion import PARAMETERS as OF_GEAR
 from estimators.models.joints.lost_motion import WEARS
 
-SPAN: Final = 120.0  # s
 ESTIMATES: Final = 10.0  # rows/s kept of estimates: what a screen can show
 RESIDUALS: Final = 50.0  # rows/s kept of torques: ten points in the shortest period that a joint's motion shows
 POINTS: Final = 25.0  # rows/s kept of points of curves: a cloud of 3000
@@ -33,7 +34,6 @@ GRID: Final = np.sinh(np.linspace(-4.0, 4.0, 81)) / np.sinh(4.0)  # of a drawn l
 MUTE: Final = 3.0  # s without a word from the recorder after which it is taken for stuck
 SILENT: Final = 1.8  # s without a word from core or supervisor after which their last words do not count
 REDRAW: Final = 0.5  # s between two drawings of a law
-SLACK: Final = 0.9  # a row that comes this much of its interval after the last is taken: updates jitter
 EVENTS: Final = 200
 LATEST: Final = 50  # of them in /api/state
 LOST_MOTION: Final = OF_GEAR[PLACE].name
@@ -60,74 +60,6 @@ class JointLabel(NamedTuple):
         known = (*model.parameters, *model.nonlinear)
         units, meanings = {one.name: one.unit for one in known}, {one.name: one.meaning for one in known}
         return cls(name, settings.unit(), units, Curves(model), meanings, gear)
-
-
-class Standing(NamedTuple):
-    """What is known of a joint at one instant."""
-
-    time: float  # Unix s
-    status: str
-    reasons: Sequence[str]  # why the status is not valid, in words
-    values: dict[str, float]
-    deviations: dict[str, float]
-    friction: Map | None  # the law in use
-
-
-class Trace:
-    """The newest rows of some columns (the first is time, s), oldest first."""
-
-    def __init__(self, columns: int, rate: float) -> None:
-        self._interval = SLACK / rate
-        self._capacity = int(SPAN * rate)
-        self._rows = np.empty((2 * self._capacity, columns))
-        self._start = self._end = self._told = 0
-        self._last = 0.0  # time of the newest row
-
-    def wants(self, time: float) -> bool:
-        """Whether a row of this time (s) would be kept: it does not come too soon after the last."""
-        return self._end == self._start or not -1.0 < time - self._last < self._interval
-
-    def append(self, row: Sequence[float]) -> None:
-        """Keep the row unless it comes too soon after the last; a clock set back starts a new trace."""
-        if not self.wants(row[0]):
-            return
-        if self._end > self._start and row[0] - self._last <= -1.0:
-            self._start = self._told = self._end
-        if self._end == len(self._rows):
-            kept = self._end - self._start
-            self._rows[:kept] = self._rows[self._start :].copy()
-            self._told -= self._start
-            self._start, self._end = 0, kept
-        self._rows[self._end] = row
-        self._last = float(row[0])
-        self._end += 1
-        self._start = max(self._start, self._end - self._capacity)
-        self._told = max(self._told, self._start)
-
-    def all(self, base: float) -> bytes:
-        """Every row, for a snapshot."""
-        return _packed(self._rows[self._start : self._end], base)
-
-    def fresh(self, base: float) -> bytes:
-        """The rows since the last call, for a tick."""
-        rows = self._rows[self._told : self._end]
-        self._told = self._end
-        return _packed(rows, base)
-
-    def skip(self) -> None:
-        """Nobody was told of the rows since the last call: no tick will carry them."""
-        self._told = self._end
-
-    def largest(self) -> NDArray[np.float64] | None:
-        """The largest magnitude in every column, NaN where there is none; None when there is no row."""
-        if self._end == self._start:
-            return None
-        rows = np.abs(self._rows[self._start : self._end])
-        return np.where(np.isnan(rows).all(axis=0), np.nan, np.fmax.reduce(rows, axis=0))
-
-    def last(self) -> list[float]:
-        """The newest row; empty when there is none."""
-        return self._rows[self._end - 1].tolist() if self._end > self._start else []
 
 
 @dataclass(slots=True)
@@ -166,6 +98,7 @@ class History:
         self._core_heard = 0.0  # … and of the core's
         self._drivers: Map = {}
         self._recorder: Map = {}  # empty when nothing is recorded
+        self._whole = RobotHistory()
         self._counted = 0.0  # Unix s at which the totals were as they are
         self._drawn = 0.0  # Unix s at which the laws were drawn last
         self.layout = 0  # changes with joints and parameters: a page then needs a snapshot
@@ -187,6 +120,8 @@ class History:
             if joint.label.unit != update["unit"]:
                 joint.label = joint.label._replace(unit=update["unit"])
             joint.residuals.append((update["timestamp"], update["measured"], update["predicted"]))
+        elif family == "drift" and name == ROBOT:
+            self._whole.drift = {key: update[key] for key in ("since", "drifted", "percent", "z")}
         elif family == "drift":
             self._joint(name).drift = {key: update[key] for key in ("since", "drifted", "baseline", "percent", "z")}
         elif family == "lost_motion":
@@ -194,6 +129,8 @@ class History:
             joint.gear = {key: update[key] for key in GEAR if key in update}
             number = (update[part].get(LOST_MOTION, math.nan) for part in ("parameters", "deviations"))
             joint.gears.append((update["timestamp"], *number))
+        elif family == "robot":
+            self.layout += self._whole.absorb(name, update, now)
         elif family == "recorder":
             self._recorder = update
         elif family == "samples":
@@ -203,7 +140,7 @@ class History:
             self._events.append(event)
             self._fresh_events.append(event)
             if event["kind"] == "baseline":  # another one from here on, or none
-                self._joint(name).drift = {}
+                (self._whole if name == ROBOT else self._joint(name)).drift = {}
 
     def snapshot(self, now: float) -> Map:
         """Everything that is kept."""
@@ -217,6 +154,7 @@ class History:
     def skip(self) -> None:
         """In place of a tick while nobody looks: a page begins with a snapshot, which has it all."""
         self._fresh_events = []
+        self._whole.skip()
         for joint in self._joints.values():
             for trace in (joint.estimates, joint.residuals, joint.points, joint.alarms):
                 trace.skip()
@@ -239,7 +177,9 @@ class History:
         return self._processes | {"supervisor": known | {"up": False, "cause": cause, "age": silence}}
 
     def standing(self, name: str) -> Standing | None:
-        """What a joint is now; None before its first update, and while the core is away."""
+        """What a joint, or the robot, is now; None before its first update, and while the core is away."""
+        if name == ROBOT:
+            return None if self.stale(time.time()) else self._whole.standing()
         joint = self._joints.get(name) if not self.stale(time.time()) else None
         row = joint.estimates.last() if joint else []
         if joint is None or not row:
@@ -282,6 +222,7 @@ class History:
             "robot": self.robot,
             "now": now,
             "joints": joints,
+            "whole": self._whole.latest(stale),
             "processes": self.processes(now),
             "drivers": self._drivers,
             "recorder": self._recording(now),
@@ -341,6 +282,7 @@ class History:
             "drivers": self._drivers,
             "counted": self._counted,
             "recorder": self._recording(now),
+            "whole": self._whole.message(now, self.stale(now), whole),
             "joints": {
                 name: _joint_message(joint, now, whole, fresh, self.stale(now)) for name, joint in self._joints.items()
             },
@@ -402,9 +344,3 @@ def _laws(joint: JointHistory) -> Map:
         if curves.has_spring:
             laws[f"spring{kind}"] = np.column_stack([reach[3] * GRID, curves.spring(values, reach[3] * GRID)])
     return {name: law.astype("<f4").tobytes() for name, law in laws.items() if np.isfinite(law).all()}
-
-
-def _packed(rows: NDArray[np.float64], base: float) -> bytes:
-    relative = rows.astype("<f4")
-    relative[:, 0] = rows[:, 0] - base
-    return relative.tobytes()

@@ -14,7 +14,8 @@ from typing import Any, Final, NamedTuple
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.exposition import choose_encoder
 
-from daq.stream.update import EVENTS
+from daq.state.baselines import friction_names
+from daq.stream.update import EVENTS, ROBOT
 from daq.subscriber import Continuity
 from estimators.base import Phase, Status
 
@@ -65,6 +66,13 @@ TABLE: Final = (
     Metric("lost_motion_reversals", Gauge, ("joint",), "", "Reversals of the gear's load in the window that says it."),
     Metric("lost_motion_grown", Gauge, ("joint",), "", "1 while lost motion is beyond what it was at first."),
     Metric("baseline_timestamp_seconds", Gauge, ("joint",), "s", "Unix time at which the baseline was set."),
+    Metric("robot_residual", Gauge, ("joint",), "", "Torque that the whole robot's model does not explain, N·m or N."),
+    Metric("robot_residual_threshold", Gauge, ("joint",), "", "Beyond which it is told, N·m or N."),
+    Metric("robot_contact", Gauge, ("joint",), "", "1 while the joint's residual is beyond its threshold."),
+    Metric("robot_payload_carried", Gauge, (), "", "1 while a body is carried that the whole robot's model lacks."),
+    Metric("robot_payload_mass", Gauge, (), "", "Its mass as far as it is known, kg."),
+    Metric("robot_payload_mass_deviation", Gauge, (), "", "Standard deviation of that mass, kg."),
+    Metric("robot_blocks_total", Counter, (), "", "Seconds of motion that have taught the whole robot's model."),
     Metric("core_restarts_total", Counter, (), "", "Restarts of the core that the outlet saw."),
     Metric("process_up", Gauge, ("process",), "", "1 while the process runs and gives signs of life."),
     Metric("process_silence_seconds", Gauge, ("process",), "s", "Since the last sign of life of the process."),
@@ -122,10 +130,14 @@ class Metrics:
     def absorb(self, topic: str, update: Mapping[str, Any]) -> None:
         """One update or internal status map."""
         family, _, name = topic.partition("/")
-        if family in ("estimate", "residual", "event", "drift", "lost_motion"):
+        if family in ("estimate", "residual", "event", "drift", "robot", "lost_motion"):
             self._follow_sequence(topic, update)
         if family == "estimate":
             self._estimate(name, update)
+        elif topic == "robot":
+            self._whole(update)
+        elif topic == "robot/parameters":
+            self._friction(update)
         elif family == "drift":
             self._drift(name, update)
         elif family == "lost_motion":
@@ -191,7 +203,7 @@ class Metrics:
     def _follow_sequence(self, topic: str, update: Mapping[str, Any]) -> None:
         missing = self._continuity.follow(topic, update)
         if missing:
-            self._get("updates_missed_total", update["joint"]).inc(missing)
+            self._get("updates_missed_total", update.get("joint", ROBOT)).inc(missing)
         if self._restarts != self._continuity.restarts:
             self._get("core_restarts_total").inc(self._continuity.restarts - self._restarts)
             self._restarts = self._continuity.restarts
@@ -220,6 +232,31 @@ class Metrics:
         for name, value in update["deviations"].items():
             self._get("parameter_deviation", joint, name).set(value)
         self._phase(joint, update["phase"], update["health"]["status"])
+
+    def _whole(self, update: Mapping[str, Any]) -> None:
+        """The whole robot is one more among the joints where it has the same to say."""
+        if ROBOT not in self._joints:
+            self._joints.add(ROBOT)
+            for kind in EVENTS:
+                self._get("events_total", ROBOT, kind)
+        self._get("update_timestamp_seconds", ROBOT).set(update["timestamp"])
+        self._get("startup_progress_ratio", ROBOT).set(update["progress"] / 100)
+        self._phase(ROBOT, update["phase"], update["health"]["status"])
+        for joint, told in update["joints"].items():
+            self._get("robot_residual", joint).set(told["residual"])
+            self._get("robot_residual_threshold", joint).set(told["threshold"])
+            self._get("robot_contact", joint).set(told["contact"])
+        payload = update["payload"]
+        self._get("robot_payload_carried").set(payload["carried"])
+        self._get("robot_payload_mass").set(payload["mass"])
+        self._get("robot_payload_mass_deviation").set(payload["mass_deviation"])
+
+    def _friction(self, update: Mapping[str, Any]) -> None:
+        self._total(update["learnt"], update["boot"], "robot_blocks_total")
+        for joint, one in update["friction"].items():
+            for name, value, deviation in zip(friction_names([joint]), one["torques"], one["deviations"], strict=True):
+                self._get("parameter_value", ROBOT, name).set(value)
+                self._get("parameter_deviation", ROBOT, name).set(deviation)
 
     def _phase(self, joint: str, now: str, health: str) -> None:
         for phase in Phase:

@@ -15,6 +15,7 @@ from daq.state.checkpoint_file import FILE, Writer
 from daq.state.files import BaselineError, place, token_of
 from daq.stream.keys import Curve, KeyFileError, read_pair
 from daq.stream.sockets import EndpointError, Socket, open_publisher
+from daq.stream.update import ROBOT
 from estimators.online.two_encoders import gear_of
 
 
@@ -36,7 +37,13 @@ def _request(config: Config, commissioning: Commissioning) -> BaselineRequest | 
         log.warning("the page cannot set baselines: %s", error)
         return None
     log.info("the token that allows to set baselines is in %s", where)
-    return BaselineRequest(token, frozenset(config.joints), commissioning.set)
+    return BaselineRequest(token, frozenset(_models(config)), commissioning.set)
+
+
+def _models(config: Config) -> dict[str, str]:
+    """What may have a baseline → kind of its model."""
+    models: dict[str, str] = {name: joint.model.kind for name, joint in config.joints.items()}
+    return models if config.robot.model is None else models | {ROBOT: ROBOT}
 
 
 def run(_: str, config: Config, runtime: Path, life: Life) -> None:
@@ -49,8 +56,7 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     context: zmq.Context[Socket] = zmq.Context.instance()
     core = open_publisher(context, endpoint(runtime, "baselines"))
     Writer(context, endpoint(runtime, "checkpoints"), place(config, FILE)).start()
-    models = {name: joint.model.kind for name, joint in config.joints.items()}
-    commissioning = Commissioning(place(config, "baseline.json"), models, core)
+    commissioning = Commissioning(place(config, "baseline.json"), _models(config), core)
     try:
         serve(
             endpoint(runtime, "updates"),

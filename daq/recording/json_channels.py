@@ -53,7 +53,8 @@ class JsonChannels:
                 return
             self._introduced = introduced
         spoken = round(update["timestamp"] * 1e9)
-        self._put(topic, topic.partition("/")[0], update["seq"], spoken, said, update)
+        family = topic if topic in TOPICS else topic.partition("/")[0]
+        self._put(topic, family, update["seq"], spoken, said, update)
         if topic.startswith("event/"):
             self._put("log", "log", update["seq"], spoken, said, _log(update, spoken))
 
@@ -81,7 +82,7 @@ def _described(family: str) -> tuple[str, bytes]:
     if family == "log":
         return "foxglove.Log", packed(LOG)
     text = CLOCK if family == "clock" else schema(family if family in TOPICS else f"{family}/")
-    return f"jointwatch.{family}", packed(text)
+    return f"jointwatch.{family.replace('/', '.')}", packed(text)
 
 
 def _log(event: Map, spoken: int) -> Map:

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Self
 
 import zstandard
 from mcap.data_stream import RecordBuilder
@@ -34,7 +34,7 @@ from mcap.records import (
     Statistics,
 )
 
-MAGIC: Final = b"\x89MCAP0\r\n"
+from drivers.files.mcap_records import MAGIC
 
 
 class McapFile:
@@ -46,7 +46,7 @@ class McapFile:
         self._end = 0  # of the data, where the next write begins
         self._closing = b""  # what stands behind it
         self._pending = bytearray(MAGIC)  # records that stand outside of chunks
-        self._pending += _bytes(Header(profile="", library=library))
+        self._pending += packed(Header(profile="", library=library))
         self._chunk = bytearray()
         self._places: dict[int, list[tuple[int, int]]] = {}  # channel → (log time, place in the chunk)
         self._times: list[int] = []  # log times in the chunk
@@ -83,7 +83,7 @@ class McapFile:
 
     def metadata(self, name: str, values: Mapping[str, str]) -> None:
         """Something about the whole file."""
-        record = _bytes(Metadata(name=name, metadata=dict(values)))
+        record = packed(Metadata(name=name, metadata=dict(values)))
         self._metadata.append(MetadataIndex(offset=self._next, length=len(record), name=name))
         self._pending += record
 
@@ -91,7 +91,7 @@ class McapFile:
         """A JSON Schema; its id."""
         schema = Schema(id=len(self._schemas) + 1, name=name, encoding="jsonschema", data=text)
         self._schemas.append(schema)
-        self._pending += _bytes(schema)
+        self._pending += packed(schema)
         return schema.id
 
     def channel(self, topic: str, schema: int) -> int:
@@ -102,21 +102,21 @@ class McapFile:
                 id=len(self._channels) + 1, topic=topic, message_encoding="json", metadata={}, schema_id=schema
             )
             self._channels[topic] = known
-            self._pending += _bytes(known)
+            self._pending += packed(known)
         return known.id
 
     def message(self, channel: int, sequence: int, log_time: int, publish_time: int, data: bytes) -> None:
         """A message of a channel; times: Unix ns."""
         self._places.setdefault(channel, []).append((log_time, len(self._chunk)))
         self._times.append(log_time)
-        self._chunk += _bytes(Message(channel, log_time, data, publish_time, sequence & 0xFFFFFFFF))
+        self._chunk += packed(Message(channel, log_time, data, publish_time, sequence & 0xFFFFFFFF))
 
     def attachment(self, name: str, kind: str, time: int, data: bytes) -> None:
         """Something that no viewer takes for a message; kind: media type; time: Unix ns."""
-        record = _bytes(Attachment(create_time=time, log_time=time, name=name, media_type=kind, data=data))
+        record = packed(Attachment(create_time=time, log_time=time, name=name, media_type=kind, data=data))
         index = AttachmentIndex(self._next, len(record), time, time, len(data), name, kind)
         self._attachments += 1
-        self._attachment_index += _bytes(index)
+        self._attachment_index += packed(index)
         self._pending += record
 
     def write(self) -> None:
@@ -129,7 +129,7 @@ class McapFile:
         chunk, index = self._packed(self._end + len(data))
         if index is not None:
             self._chunks += 1
-            self._chunk_index += _bytes(index)
+            self._chunk_index += packed(index)
         self._put(data + chunk, indexed=False)
 
     def sync(self) -> None:
@@ -151,16 +151,16 @@ class McapFile:
 
     def _put(self, data: bytes, indexed: bool) -> None:
         before, self._end = self._end, self._end + len(data)
-        closing = self._summary(indexed)
+        behind = self._summary(indexed)
         try:
-            _write(self._file, data + closing, before)
+            write_at(self._file, data + behind, before)
         except OSError:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, before)
-                _write(self._file, self._closing, before)  # there was room for it
+                write_at(self._file, self._closing, before)  # there was room for it
             self._release()
             raise
-        self._closing = closing
+        self._closing = behind
 
     def _release(self) -> None:
         os.close(self._file)
@@ -170,12 +170,12 @@ class McapFile:
         """The chunk and its message indexes, standing at start."""
         if not self._chunk:
             return b"", None
-        raw, packed = bytes(self._chunk), zstandard.compress(bytes(self._chunk))
+        raw, small = bytes(self._chunk), zstandard.compress(bytes(self._chunk))
         first, last = min(self._times), max(self._times)
-        chunk = _bytes(
+        chunk = packed(
             Chunk(
                 compression="zstd",
-                data=packed,
+                data=small,
                 message_start_time=first,
                 message_end_time=last,
                 uncompressed_crc=zlib.crc32(raw),
@@ -185,7 +185,7 @@ class McapFile:
         indexes, offsets = b"", {}
         for channel, places in self._places.items():
             offsets[channel] = start + len(chunk) + len(indexes)
-            indexes += _bytes(MessageIndex(channel_id=channel, records=places))
+            indexes += packed(MessageIndex(channel_id=channel, records=places))
             self._counts[channel] = self._counts.get(channel, 0) + len(places)
         self._first, self._last = min(self._first or first, first), max(self._last, last)
         self._chunk.clear()
@@ -194,7 +194,7 @@ class McapFile:
             chunk_length=len(chunk),
             chunk_start_offset=start,
             compression="zstd",
-            compressed_size=len(packed),
+            compressed_size=len(small),
             message_end_time=last,
             message_index_length=len(indexes),
             message_index_offsets=offsets,
@@ -217,24 +217,30 @@ class McapFile:
             schema_count=len(self._schemas),
         )
         records: list[McapRecord] = [*self._schemas, *self._channels.values(), *self._metadata, statistics]
-        summary = b"".join(map(_bytes, records))
+        summary = b"".join(map(packed, records))
         if indexed:
             summary += self._chunk_index + self._attachment_index
-        end = _bytes(DataEnd(data_section_crc=0))
-        start = self._end + len(end)
-        # the checksum covers the footer up to itself
-        footer = _bytes(Footer(summary_start=start, summary_offset_start=0, summary_crc=0))[:-4]
-        footer += zlib.crc32(summary + footer).to_bytes(4, "little")
-        return end + summary + footer + MAGIC
+        return closing(self._end, summary)
 
 
-def _bytes(record: McapRecord) -> bytes:
+def closing(end: int, summary: bytes) -> bytes:
+    """What stands behind data that end there."""
+    finish = packed(DataEnd(data_section_crc=0))
+    # the checksum covers the footer up to itself
+    footer = packed(Footer(summary_start=end + len(finish), summary_offset_start=0, summary_crc=0))[:-4]
+    footer += zlib.crc32(summary + footer).to_bytes(4, "little")
+    return finish + summary + footer + MAGIC
+
+
+def packed(record: McapRecord) -> bytes:
+    """As it stands in the file."""
     builder = RecordBuilder()
     record.write(builder)
     return bytes(builder.end())  # type: ignore[no-untyped-call]
 
 
-def _write(file: int, data: bytes, offset: int) -> None:
+def write_at(file: int, data: bytes, offset: int) -> None:
+    """All of it. Raises OSError."""
     view = memoryview(data)
     while view:
         written = os.pwrite(file, view, offset)

@@ -19,9 +19,10 @@ from daq.config.load import digest
 from daq.config.sections import Config
 from daq.processes.heartbeat import Life
 from daq.processes.process import Stop, endpoint, log
-from daq.recording.folder import Shelf
+from daq.recording.folder import Shelf, recordings
 from daq.recording.json_channels import JsonChannels
 from daq.recording.mcap_file import McapFile
+from daq.recording.mcap_index import index_again
 from daq.stream import transcript
 from daq.stream.sockets import open_publisher
 from daq.stream.transcript import BLOCKS, Block, received
@@ -99,6 +100,7 @@ class Recorder:
         self._sync = 0.0  # monotonic s of the next wait for the disk
         self._channels: JsonChannels | None = None  # of the file
         self._cause = ""
+        self._looked = False  # at what the recorder before has left
         self._bytes = self._blocks = self._lost = 0
         self._written = 0.0  # Unix s of the last block that is in a file
 
@@ -165,6 +167,7 @@ class Recorder:
     def _begin(self) -> None:
         if time.monotonic() < self._again:
             return
+        self._finish_last()
         path = self._shelf.new()
         if not self._shelf.make_room(None):
             self._fail(self._shelf.full())
@@ -176,6 +179,19 @@ class Recorder:
         self._began = self._room = time.monotonic()
         self._clock = self._sync = 0.0
         log.info("recording into %s", file.path)
+
+    def _finish_last(self) -> None:
+        """Index what a recorder that was killed left, once."""
+        last = [] if self._looked else recordings(self._shelf.folder, self._config.robot.name)[-1:]
+        self._looked = True
+        for file in last:
+            try:
+                count = index_again(file)
+            except (OSError, ValueError) as error:
+                log.warning("%s stays without an index: %s", file, error)
+            else:
+                if count:
+                    log.info("%s: its recorder was killed; its %d parts have an index now", file, count)
 
     def _write(self, file: McapFile, channels: JsonChannels, block: Block) -> None:
         before = file.size

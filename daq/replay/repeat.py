@@ -22,7 +22,7 @@ from daq.recording.json_channels import finite
 from daq.recording.reader import RecordingError, before, blocks, break_of, configuration, said
 from daq.replay.replay import Played
 from daq.stream.transcript import Batch, Block
-from daq.stream.update import Map
+from daq.stream.update import ROBOT, Map
 from estimators.refit.inline import Inline
 
 
@@ -132,7 +132,8 @@ def compare(repetition: Repetition) -> int:
     """How many updates are the same as they were, to the bit. Raises RecordingError at the first that is not."""
     nothing: tuple[str, Map] = ("nothing", {})
     where = ", ".join(map(str, repetition.files))
-    recorded = ((one.topic, one.update) for file in repetition.files for one in said(file) if "/" in one.topic)
+    every = (one for file in repetition.files for one in said(file))
+    recorded = ((one.topic, one.update) for one in every if "/" in one.topic or one.topic == ROBOT)
     repeated = ((topic.decode(), finite(msgpack.unpackb(body))) for topic, body in repetition.lead().messages())
     same = 0
     for then, now in itertools.zip_longest(recorded, repeated, fillvalue=nothing):

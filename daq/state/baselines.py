@@ -3,7 +3,7 @@
 A baseline that is replaced stays in the file behind the new one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -44,6 +44,16 @@ class Baselines(Settings):
         """The same with these in front."""
         joints = {name: [one, *self.joints.get(name, [])][:KEPT] for name, one in found.items()}
         return Baselines(joints=self.joints | joints)
+
+
+def friction_names(joints: Iterable[str]) -> tuple[str, ...]:
+    """What of the whole robot is compared: each joint's friction torque at a slow and at a fast speed."""
+    return tuple(f"{joint}.{speed}" for joint in joints for speed in ("slow", "fast"))
+
+
+def friction_speeds(speeds: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+    """What stands for the law in the robot's baseline: joint → the two speeds, rad/s (m/s)."""
+    return {"speeds": {joint: list(both) for joint, both in speeds.items()}}
 
 
 def parse(data: bytes, file: Path) -> Baselines:

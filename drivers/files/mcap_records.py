@@ -69,7 +69,7 @@ def _checksum(attachment: bytes) -> int:
 
 def _bodies(stream: BinaryIO, strict: bool) -> Iterator[tuple[int, bytes]]:
     """Every record before the end of the data: opcode and content."""
-    end = _settled(stream.fileno())
+    end = settled(stream.fileno())
     limit = os.fstat(stream.fileno()).st_size if end is None else end
     begin = stream.read(min(len(MAGIC), limit))
     if not MAGIC.startswith(begin):
@@ -94,7 +94,7 @@ def _known(opcode: int) -> bool:
     return 0 < opcode <= Opcode.DATA_END or opcode >= OWN
 
 
-def _settled(file: int) -> int | None:
+def settled(file: int) -> int | None:
     """Where the data end for good; None if that cannot be known: the file broke off."""
     seen, since = None, time.monotonic()
     while (end := _end(file)) is None:

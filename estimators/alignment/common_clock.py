@@ -2,6 +2,10 @@
 
 Values are interpolated linearly onto the first one's ticks, never across a gap of more than 1.5 periods. A tick leaves
 when every joint has a row at or after it, or when some joint is `patience` ahead of it: what is missing is NaN.
+
+A device samples evenly; what its recovered clock says of that wavers when frames come in bursts, and joint by joint
+otherwise: as speed, that would be torque. So each joint's instants are steadied first: a period apart, or apart by as
+much as the clock leaps, and drawn to what the clock says within STEADY seconds.
 """
 
 from collections.abc import Sequence
@@ -14,6 +18,9 @@ from estimators.numerics.jit import kernel
 from estimators.quantities import Floats, Nanoseconds
 
 GAP: Final = 1.5  # periods across which nothing is interpolated
+STEADY: Final = 10.0  # s
+APART: Final = 0.2e9  # ns that steadied instants may be from what the clock says
+LEAP: Final = 0.5  # periods off a period, from which the clock does not waver but leaps
 ROOM: Final = 4096  # rows of one joint that may wait
 # what waits of a joint: where its ring begins and how many rows are in it
 FIRST, COUNT, WAITING = range(3)
@@ -30,11 +37,15 @@ class CommonClock:
         self._ticks = np.zeros((n, ROOM), np.int64)
         self._values = np.zeros((n, ROOM, columns))
         self._rings = np.zeros((n, WAITING), np.int64)
+        self._steady = np.full((n, 2), np.nan)  # the last row's instant, as steadied and as the clock said, ns
         self.dropped = 0  # rows that found no room
 
     def absorb(self, joint: int, ticks: Nanoseconds, values: Floats) -> None:
         """Rows of one joint: ticks (rows,) ns ascending, values (rows, columns)."""
-        self.dropped += int(_push(joint, ticks, values, self._ticks, self._values, self._rings))
+        self.dropped += int(_push(joint, ticks, values, self._periods, self._steady, *self._kept()))
+
+    def _kept(self) -> tuple[Nanoseconds, Floats, NDArray[np.int64]]:
+        return self._ticks, self._values, self._rings
 
     def release(self) -> tuple[Nanoseconds, Floats]:
         """The ticks that are due, (rows,) ns, and their values, (rows, joints, columns)."""
@@ -45,12 +56,21 @@ class CommonClock:
 
 
 @kernel(
-    "i8(i8, Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), i8[:, ::1], f8[:, :, ::1], i8[:, ::1])"
+    "i8(i8, Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), f8[::1], f8[:, ::1],"
+    " i8[:, ::1], f8[:, :, ::1], i8[:, ::1])"
 )
 def _push(
-    joint: int, ticks: Nanoseconds, values: Floats, waiting: NDArray[np.int64], held: Floats, rings: NDArray[np.int64]
+    joint: int,
+    ticks: Nanoseconds,
+    values: Floats,
+    periods: Floats,
+    steady: Floats,
+    waiting: NDArray[np.int64],
+    held: Floats,
+    rings: NDArray[np.int64],
 ) -> int:
-    ring = rings[joint]
+    ring, period = rings[joint], periods[joint]
+    gain = period / (STEADY * 1e9)
     room = waiting.shape[1]
     dropped = 0
     for row in range(len(ticks)):
@@ -59,7 +79,13 @@ def _push(
             ring[COUNT] -= 1
             dropped += 1
         at = (ring[FIRST] + ring[COUNT]) % room
-        waiting[joint, at] = ticks[row]
+        step = ticks[row] - steady[joint, 1]
+        instant = steady[joint, 0] + (period if abs(step - period) < LEAP * period else step)
+        instant += gain * (ticks[row] - instant)
+        if not abs(ticks[row] - instant) < APART:  # nor is the first one
+            instant = float(ticks[row])
+        steady[joint, 0], steady[joint, 1] = instant, ticks[row]
+        waiting[joint, at] = round(instant)
         for column in range(values.shape[1]):
             held[joint, at, column] = values[row, column]
         ring[COUNT] += 1

@@ -19,9 +19,14 @@ lost, where e is the least of them, and everything held moves by as much; n is 8
 on this link. What is in time then is decided, up to the last such frame; those after it follow another loss, and are
 held on. Where a decided one is still late by more than U/2 (the link's jitter), the place of the loss is not sure. The
 clock's first setting is found in the same way: that of the earliest of 32 such frames, or of 8 that agree. Earlier than
-−P/2 or later than 1.5 s: the clock starts anew. What a silence cost is then counted where it is known: at once by the
-device's counter, which may have begun again several times, else once the new setting is found, as its distance from
-where the next frame was expected.
+−P/2 or later than 1.5 s: the clock starts anew; but where the counter says that the early one is the next sample, only
+queues have moved the clock ahead, and it is held back, P/2 a frame.
+
+A silence is a loss, a delay, or both, and only the end of the burst that follows it tells. As long as frames come
+faster than they were sampled, e still falls, and proves nothing: a new least e by more than P/2 is where the evidence
+begins. Then the new setting's distance from where the next frame was expected is what was lost (whole turns of the
+counter, where there is one; it tells the rest itself, also of what is missing in the middle of the burst). Frames that
+do not fit in what may be held while the burst lasts are placed as if nothing had been lost.
 """
 
 from typing import Final
@@ -43,6 +48,7 @@ SETTLING_FRAMES: Final = 32
 AGREEMENT: Final = 0.1  # periods
 EVIDENCE_TIME: Final = 50e6  # ns
 RESTART_AFTER: Final = 1.5e9  # ns
+QUEUED: Final = 20e6  # ns of lateness, and of its change, that a queue explains, and no clock
 LONGEST_LOSS: Final = 64  # ticks that are given as rows of NaN; more is a restart
 
 # a stream's state: integers, times in ns
@@ -75,10 +81,14 @@ LONGEST_LOSS: Final = 64  # ticks that are given as rows of NaN; more is a resta
     DRIFT,
     SLEW,
     WINDOW_LEAST,
+    WINDOW_MOST,
     GAP,
+    GAP_UNIT,
     HEARD,
+    AWAY,
+    FALLEN,
     CLOCK_FLOATS,
-) = range(16)
+) = range(20)
 HELD_INSTANT, HELD_LATENESS, HELD_ARRIVAL, HELD_FLOATS = range(4)  # of a frame that is held as late
 
 IN_TIME, LATE, SETTLING = range(3)  # values of HELD
@@ -121,6 +131,7 @@ def place(
     if integers[FRAMES] == 0:
         _start(arrival, counter, period, integers, floats, totals)
         return PLACED
+    ticks = max(1, int(modulo / unit))  # that pass unseen
     step, steps = 1, 1.0
     advance = period * (1.0 + floats[DRIFT]) + floats[SLEW]
     if modulo > 0 and counter >= 0 and integers[COUNTER] >= 0:
@@ -144,7 +155,7 @@ def place(
             totals[RESTARTS] += 1  # two in a row: the device itself began again
             silence = arrival - floats[INSTANT] - 2.0 * advance  # the first of the two is counted already
             _start(arrival, counter, period, integers, floats, totals)
-            floats[GAP] = max(0.0, silence)
+            floats[GAP], floats[GAP_UNIT] = max(0.0, silence), 1.0
             return PLACED
     integers[BACKWARDS] = -1
     if arrival - floats[ARRIVED] >= 0.5 * period:  # the frame before was the last of its burst
@@ -153,21 +164,26 @@ def place(
         floats[LEAST] = min(floats[LEAST], floats[LATENESS])
     instant = floats[INSTANT] + steps * advance
     late = arrival - instant
+    follows = modulo > 0 and counter >= 0 and integers[COUNTER] >= 0 and step == 1
+    if follows and late < -0.5 * period and integers[HELD] == IN_TIME:  # queues were taken for the device's clock
+        instant = max(arrival, floats[INSTANT] + 0.5 * advance)
+        late = max(-0.5 * period, arrival - instant)
+        floats[SLEW] = 0.0
     too_early = late < -0.5 * period and integers[HELD] != SETTLING
-    if too_early or late > RESTART_AFTER or step > LONGEST_LOSS + 1:
+    held_up = integers[HELD] == SETTLING and floats[AWAY] > 0.0 and late > -floats[AWAY] - 0.5 * period
+    if too_early or late > RESTART_AFTER or (step > LONGEST_LOSS + 1 and not held_up):
         totals[RESTARTS] += 1
         if too_early:  # perhaps a delay was taken for a loss
             integers[MOST] = min(max(2 * integers[MOST], EVIDENCE_FRAMES), 100)
         counted = modulo > 0 and counter >= 0 and integers[COUNTER] >= 0
         believed = late > -0.5 * steps * advance  # a counter that is ahead of all time is damaged
         _start(arrival, counter, period, integers, floats, totals)
-        if counted and believed and not too_early:
-            again = max(0.0, np.rint(late * unit / (modulo * period)))  # times that the counter began again unseen
-            totals[LOST] += max(0, int(np.rint(steps + again * modulo / unit)) - 1)
-        elif not counted and not too_early:
-            floats[GAP] = late
+        if not too_early and (believed or not counted):
+            totals[LOST] += max(0, int(np.rint(steps)) - 1)
+            floats[GAP] = floats[AWAY] = max(0.0, late - floats[SHIFT])
+            floats[GAP_UNIT] = ticks
         return PLACED
-    totals[LOST] += step - 1
+    totals[LOST] += max(0, int(np.rint(steps)) - 1)
     if counter >= 0:
         integers[COUNTER] = counter
     elif modulo > 0 and integers[COUNTER] >= 0:  # one without its counter
@@ -178,7 +194,6 @@ def place(
     floats[LATENESS] = late
     floats[EARLIEST] = min(floats[EARLIEST], late)
     floats[LATEST] = max(floats[LATEST], late)
-    ticks = max(1, int(modulo / unit))  # that pass unseen
     suspicious = late >= SUSPICIOUS * ticks * period
     if integers[HELD] == IN_TIME and suspicious:
         _hold(LATE, arrival, integers, floats)
@@ -193,14 +208,19 @@ def place(
         own = held[integers[HOLDING]]
         own[HELD_INSTANT], own[HELD_LATENESS], own[HELD_ARRIVAL] = instant, late, arrival
         integers[HOLDING] += 1
+        falls = late < floats[FALLEN] - 0.5 * period
+        again = late > floats[FALLEN] + 4.0 * period + QUEUED  # held up once more
+        if (falls or again) and (integers[HELD] == LATE or floats[AWAY] > 0.0):
+            integers[EVIDENCE] = 0
+            floats[FALLEN], floats[LEAST], floats[SINCE] = late, np.inf, arrival
         if _known(arrival, period, integers, floats):
             if integers[HELD] == LATE:
                 _divide(period, ticks, integers, floats, held, totals)
             else:
-                _settle(period, integers, floats, totals)
+                _settle(floats[EARLIEST], period, integers, floats, totals)
         elif integers[HOLDING] >= room:
             if integers[HELD] == SETTLING:
-                _settle(period, integers, floats, totals)
+                _settle(_undelayed(floats), period, integers, floats, totals)
             integers[HELD] = IN_TIME
     floats[INSTANT] = instant + floats[SHIFT]
     if integers[HELD] == IN_TIME:
@@ -220,8 +240,9 @@ def _start(
     totals: NDArray[np.int64],
 ) -> None:
     if integers[FRAMES] > 0 and integers[HELD] == SETTLING:
-        floats[SHIFT] = floats[EARLIEST]
+        floats[SHIFT] = _undelayed(floats)
         _count_gap(period, floats, totals)
+    floats[AWAY] = 0.0
     integers[FRAMES] = 1
     integers[COUNTER] = counter
     integers[BACKWARDS] = -1
@@ -241,12 +262,18 @@ def _gather(late: float, integers: NDArray[np.int64], floats: Floats) -> None:
     """One more frame of the window, whose lateness is decided."""
     integers[WINDOW_FRAMES] += 1
     floats[WINDOW_LEAST] = min(floats[WINDOW_LEAST], late)
+    floats[WINDOW_MOST] = max(floats[WINDOW_MOST], late)
 
 
 @inline
 def _learn(period: float, integers: NDArray[np.int64], floats: Floats) -> None:
     """Follow the window's least lateness; a window has eight frames that were not queued behind others."""
     if integers[WINDOW_FRAMES] >= WINDOW and integers[WINDOW_EVIDENCE] >= EVIDENCE_FRAMES:
+        queued = floats[WINDOW_LEAST] > QUEUED and floats[WINDOW_MOST] - floats[WINDOW_LEAST] > QUEUED
+        if queued:
+            floats[SLEW] = 0.0
+            _open_window(integers, floats)
+            return
         floats[SLEW] = PROPORTIONAL * floats[WINDOW_LEAST] / WINDOW
         drift = floats[DRIFT] + INTEGRAL * floats[WINDOW_LEAST] / (WINDOW * period)
         floats[DRIFT] = min(max(drift, -FASTEST_DRIFT), FASTEST_DRIFT)
@@ -256,7 +283,7 @@ def _learn(period: float, integers: NDArray[np.int64], floats: Floats) -> None:
 @inline
 def _open_window(integers: NDArray[np.int64], floats: Floats) -> None:
     integers[WINDOW_FRAMES] = integers[WINDOW_EVIDENCE] = 0
-    floats[WINDOW_LEAST] = np.inf
+    floats[WINDOW_LEAST], floats[WINDOW_MOST] = np.inf, -np.inf
 
 
 @inline
@@ -264,7 +291,7 @@ def _hold(why: int, arrival: float, integers: NDArray[np.int64], floats: Floats)
     integers[HELD] = why
     integers[HOLDING] = 0
     integers[EVIDENCE] = 0
-    floats[EARLIEST] = floats[LATEST] = floats[LATENESS]
+    floats[EARLIEST] = floats[LATEST] = floats[FALLEN] = floats[LATENESS]
     floats[LEAST] = np.inf
     floats[SINCE] = arrival
 
@@ -280,17 +307,28 @@ def _known(arrival: float, period: float, integers: NDArray[np.int64], floats: F
 
 
 @inline
+def _undelayed(floats: Floats) -> float:
+    """The setting as if a silence before it had cost nothing; without one, that of the earliest frame."""
+    return float(min(floats[EARLIEST], -floats[AWAY]) if floats[AWAY] > 0.0 else floats[EARLIEST])
+
+
+@inline
 def _count_gap(period: float, floats: Floats, totals: NDArray[np.int64]) -> None:
     """What a silence cost, once the first frame after it has its place."""
-    totals[LOST] += max(0, int(np.rint((floats[GAP] + floats[SHIFT]) / period)))
+    if floats[GAP] > 0.0:
+        units = int(np.rint((floats[GAP] + floats[SHIFT]) / (floats[GAP_UNIT] * period)))
+        totals[LOST] += max(0, units * int(floats[GAP_UNIT]))
     floats[GAP] = 0.0
 
 
 @inline
-def _settle(period: float, integers: NDArray[np.int64], floats: Floats, totals: NDArray[np.int64]) -> None:
+def _settle(
+    shift: float, period: float, integers: NDArray[np.int64], floats: Floats, totals: NDArray[np.int64]
+) -> None:
     """The clock's first setting."""
-    floats[SHIFT] = floats[EARLIEST]
+    floats[SHIFT] = shift
     _count_gap(period, floats, totals)
+    floats[AWAY] = 0.0
     floats[LATENESS] -= floats[SHIFT]
     floats[SLEW] = 0.0
     integers[HELD] = IN_TIME

@@ -78,8 +78,8 @@ class JointEstimator:
                 values[clipped, self._effort] = np.nan
         if self.follower is not None:
             self.follower(time, values)
-        values = np.ascontiguousarray(values[:, : self._own])
-        wide = self._reversals.absorb(self.conditioner.absorb(time, self._stops.absorb(values)))
+        modelled = self._stops.absorb(np.ascontiguousarray(values[:, : self._own]))
+        wide = self._reversals.absorb(self.conditioner.absorb(time, modelled))
         own = len(self.phases.parts.parameters)
         rows = wide if self._fitness is None else wide._replace(phi=np.ascontiguousarray(wide.phi[:, :, :own]))
         self.phases.absorb(rows)

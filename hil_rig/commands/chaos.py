@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -16,7 +17,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -248,6 +249,76 @@ def cut_recording(bench: Bench) -> Outcome:
     return Outcome("exported up to the break, which is said", good, None)
 
 
+def full_disk(bench: Bench) -> Outcome:
+    """No byte more goes into the recorder's files (a limit of the kernel's, on that process alone); then again."""
+    recorder = bench.children()["recorder"]
+    soft, hard = resource.prlimit(recorder, resource.RLIMIT_FSIZE)
+    resource.prlimit(recorder, resource.RLIMIT_FSIZE, (1, hard))
+    try:
+        said = bench.until(lambda: bench.metric("recorder_up") == 0, 10)
+        counted = bench.until(lambda: bench.metric("recorder_blocks_lost_total") > 0, 10)
+        flows = bench.flows()
+    finally:
+        resource.prlimit(recorder, resource.RLIMIT_FSIZE, (soft, hard))
+    took = bench.until(lambda: bench.metric("recorder_up") == 1, 20)
+    same = bench.children()["recorder"] == recorder
+    good = said < 2 and counted < 3 and flows and same and took < 5
+    return Outcome(f"said after {said:.1f} s, updates go on, records again, not restarted", good, took)
+
+
+def silent_wire(bench: Bench) -> Outcome:
+    """Nothing comes for 5 s, then all that the wire could hold."""
+    faulted = r'phase\{joint="joint1",phase="faulted"\}'
+    before = bench.children()
+    bench.live.hold_rig(True)
+    try:
+        said = bench.until(lambda: bench.metric(faulted) == 1, 10)
+        time.sleep(max(0.0, 5.0 - said))
+    finally:
+        bench.live.hold_rig(False)
+    took = bench.until(lambda: bench.metric(faulted) == 0, 20)
+    good = said < 3 and took < 5 and bench.flows() and bench.children() == before
+    return Outcome(f"joints faulted after {said:.1f} s, back, nobody restarted", good, took)
+
+
+def dead_wire(bench: Bench) -> Outcome:
+    """kill -9 of the device: the port hangs up, and stays so."""
+    before = bench.children()
+    os.kill(bench.live.rig_pid, signal.SIGKILL)
+    said = bench.until(lambda: bench.metric(r'driver_up\{driver="wire"\}') == 0, 10)
+    time.sleep(3.0)
+    same = bench.children() == before
+    return Outcome(f"driver_up = 0 after {said:.1f} s, page answers, nobody restarted", said < 2 and same, None)
+
+
+def killed_refit(bench: Bench) -> Outcome:
+    """kill -9 of the worker in which the nonlinear parameters are searched."""
+    core = bench.children()["core"]
+    worker = next((pid for pid in _children(core) if "refits" in _name(pid)), 0)
+    if not worker:
+        return Outcome("no worker found", False)
+    os.kill(worker, signal.SIGKILL)
+    with Subscriber(bench.live.endpoint, ("estimate/",), timeout=60) as stream:
+        last, worst, phase = time.monotonic(), 0.0, ""
+        end = last + 60.0
+        while last < end and phase != "normal":
+            phase = next(stream)[1]["phase"]
+            now = time.monotonic()
+            worst, last = max(worst, now - last), now
+    good = phase == "normal" and bench.children()["core"] == core
+    return Outcome(f"the joint starts all the same ({phase}), longest pause of the stream {worst:.2f} s", good, None)
+
+
+def _children(pid: int) -> list[int]:
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _name(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    return ""
+
+
 def killed_supervisor(bench: Bench) -> Outcome:
     """kill -9; the last of all."""
     children = bench.children()
@@ -284,19 +355,31 @@ FAULTS: Final = (
     Fault("a subscriber that never reads", "nothing missing elsewhere", stalled_subscriber),
     Fault("noise on both ports", "page and stream answer", garbage),
     Fault("a recording cut in the middle", "everything before is exported, the break is said", cut_recording),
+    Fault("the disk is full, and then not", "said within 2 s, counted, stream goes on, back within 5 s", full_disk),
+    Fault("the wire is silent for 5 s", "joints faulted within 3 s, back within 5 s", silent_wire),
+    Fault("kill -9 of the device (a dead link)", "said within 2 s, nobody ended", dead_wire),
     Fault("kill -9 of the supervisor", "no orphan and no port held after 2 s", killed_supervisor),
 )
 
 
+# of an elastic joint that searches its friction, and of nothing else
+REFITS: Final = (Fault("kill -9 of the refit worker", "stream goes on, the search is done anew", killed_refit),)
+
+
 def rows() -> Iterator[tuple[Fault, Outcome]]:
-    """Every fault, one after the other, of one service."""
+    """Every fault, one after the other: of one service, then of one with an elastic joint."""
+    yield from _rows(["rigid", "--joints", "2", "--wire", "slcan"], FAULTS)
+    yield from _rows(["two_mass", "--wire", "slcan"], REFITS)
+
+
+def _rows(rig: list[str], faults: Sequence[Fault]) -> Iterator[tuple[Fault, Outcome]]:
     with tempfile.TemporaryDirectory() as folder:
         records = Path(folder) / "records"
         more = f'\n[processes]\nhang = {HANG:g}\n[recorder]\nfolder = "{records}"\nreserve = 0\n'
-        with Live(["rigid", "--joints", "2", "--wire", "slcan"], more=more) as live:
+        with Live(rig, more=more) as live:
             bench = Bench(live, records)
             bench.flows(60)
-            for fault in FAULTS:
+            for fault in faults:
                 before = bench.lost()
                 try:
                     outcome = fault.run(bench)

@@ -1,7 +1,8 @@
 """`python -m hil_rig.commands.soak --hours H`: seven joints for hours, all that happens in hours, and what is left.
 
-Frames drop all the time, the wire stands still every few minutes, one subscriber reads, one stalls, a page is open, the
-recorder is on. At the end: memory, descriptors, the trace of each covariance, gaps in sequence, values that are none.
+Frames drop all the time, the wire stands still every two minutes, one subscriber reads, one stalls, a page is open, the
+recorder is on. At the end: memory, descriptors, the trace of each covariance, gaps in sequence, values that are none;
+and whether the service has counted as lost exactly what the rig did not send.
 """
 
 import argparse
@@ -24,14 +25,17 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from daq.subscriber import Subscriber
+from hil_rig.commands.bench import machine, with_section
 from hil_rig.commands.chaos import Bench
 from hil_rig.live import Live
 
+PAGE: Final = Path(__file__).parents[2] / "docs" / "soak.md"
 RIG: Final = ("rigid", "--joints", "7", "--wire", "slcan", "--fault", "drop=0.0005", "--fault", "nan=0.0001")
 LOOK_EVERY: Final = 10.0  # s
 STAND_EVERY: Final = 120.0  # s between two standstills of the wire …
 STAND: Final = 3.0  # … this long, s
 SETTLED: Final = 60.0  # s after which memory and descriptors should grow no more
+NOT_USED: Final = ("out_of_order", "duplicate", "rejected")  # a sample that came, and is in no row
 GROWTH: Final = 60e6  # bytes, of all processes together; the page's history is 120 s long
 
 
@@ -132,6 +136,8 @@ def _through(bench: Bench, watcher: Watcher, seconds: float) -> dict[str, Any]:
             os.kill(bench.live.rig_pid, signal.SIGCONT)
     time.sleep(5.0)
     last = used(bench.children())
+    rig = bench.live.end_rig(30.0)
+    time.sleep(3.0)
     state = json.load(urllib.request.urlopen(f"{bench.live.page}/api/state", timeout=10))
     return {
         "hours": round((time.monotonic() - begin) / 3600, 3),
@@ -147,6 +153,13 @@ def _through(bench: Bench, watcher: Watcher, seconds: float) -> dict[str, Any]:
         "largest_trace": {name: watcher.largest[name] for name in sorted(watcher.largest)},
         "phases": {name: joint.get("phase") for name, joint in state["joints"].items()},
         "lost": {name: joint.get("lost") for name, joint in state["joints"].items()},
+        "not_sent": int(rig["refused"] + rig["faults"]["drop"]),  # frames; one a sample
+        "counted": sum(joint["lost"]["lost"] for joint in state["joints"].values()),
+        "not_used": sum(joint["lost"][cause] for joint in state["joints"].values() for cause in NOT_USED),
+        "clock_restarts": max(joint["lost"]["restart"] for joint in state["joints"].values()),
+        "rig": {name: rig[name] for name in ("samples", "sent", "refused", "unheard", "late", "latest")},
+        "load": os.getloadavg()[2],
+        "processes": state["processes"],
         "recorder": state["recorder"],
     }
 
@@ -157,6 +170,7 @@ def _good(told: dict[str, Any]) -> bool:
     return bool(
         told["sequence_gaps"] == told["non_finite"] == told["core_restarts"] == told["recorder"]["lost"] == 0
         and told["same_processes"]
+        and told["counted"] == told["not_sent"]
         and grown < GROWTH
         and opened <= 4
         and all(math.isfinite(trace) for trace in told["trace"].values())
@@ -168,9 +182,39 @@ def main() -> int:
     """Run it; the exit code is 1 where something is left that should not be."""
     parser = argparse.ArgumentParser(description="seven joints for hours")
     parser.add_argument("--hours", type=float, default=1.0)
-    told, good = soak(3600 * parser.parse_args().hours)
+    parser.add_argument("--write", action="store_true", help=f"the figures into {PAGE}")
+    options = parser.parse_args()
+    told, good = soak(3600 * options.hours)
     print(json.dumps(told | {"good": good}, indent=1))
+    if options.write:
+        page = PAGE.read_text(encoding="utf-8") if PAGE.exists() else "# Soak\n"
+        PAGE.write_text(with_section(page, "soak", _words(told, good), machine()), encoding="utf-8")
     return not good
+
+
+def _words(told: dict[str, Any], good: bool) -> str:
+    """A line for each figure."""
+    lines = {
+        "hours, updates read": f"{told['hours']}, {told['updates']}",
+        "standstills of the wire, 3 s each": told["standstills"],
+        "samples not sent (dropped, or no room on the wire)": told["not_sent"],
+        "counted as lost by the service": told["counted"],
+        "samples that came and were not used": told["not_used"],
+        "clocks set anew, most of any joint": told["clock_restarts"],
+        "samples that the rig sent late; its longest lag": f"{told['rig']['late']}, {told['rig']['latest']:.1f} s",
+        "load of the machine, 15 min": round(told["load"], 1),
+        "updates missing, values that are none, core restarts": f"{told['sequence_gaps']}, {told['non_finite']}, "
+        f"{told['core_restarts']}",
+        "blocks the recorder lost": told["recorder"]["lost"],
+        "processes the same as at the start": told["same_processes"],
+        "largest and last sum of variances of a joint": f"{max(told['largest_trace'].values()):.2g}, "
+        f"{max(told['trace'].values()):.2g}",
+        "good": good,
+    }
+    for name, (before, after) in told["memory_mb"].items():
+        first, last = told["descriptors"][name]
+        lines[f"{name}: own memory, descriptors"] = f"{before} -> {after} MB, {first} -> {last}"
+    return "\n".join(f"{name:60} {value}" for name, value in lines.items())
 
 
 if __name__ == "__main__":

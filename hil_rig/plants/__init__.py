@@ -42,5 +42,10 @@ RIGS: Final = {
         "an arm with harmonic drives and two encoders an axis, on two buses",
     ),
     "er16": Rig("robots.er16:Er16Settings", 3, "the first three axes of an ER-16 with the published parameters"),
+    "lwr4": Rig(
+        "robots.lwr4:Lwr4Settings",
+        7,
+        "seven light axes that pull on each other, torque measured behind every gear",
+    ),
     "recording": Rig("recording:RecordingSettings", 1, "a file of measurements, by default the EMPS drive"),
 }

@@ -77,6 +77,10 @@ class PlantSettings(Settings):
         """Joint number `node` (from 1) of a robot. Raises RigError."""
         raise NotImplementedError
 
+    def data_sheet(self) -> str:
+        """What the robot's maker says of it, a URDF. Raises RigError."""
+        raise RigError("expected a rig whose maker gives out a URDF (lwr4), or none: of this one nobody has it")
+
     def robot(self, joints: int, seed: int, jumps: Sequence[Jump]) -> dict[str, Plant]:
         """Joints that do not feel each other, joint1, joint2, … Raises RigError."""
         names = [f"joint{node}" for node in range(1, joints + 1)]

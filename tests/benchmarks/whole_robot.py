@@ -22,7 +22,7 @@ import numpy as np
 
 from daq.commands.identify.command import load_robot
 from daq.recording.columns import load_columns
-from daq.recording.robot_runs import Run, read_runs
+from daq.replay.robot_runs import Run, read_runs
 from estimators.models.robots.description import Robot
 from estimators.models.robots.inertia import pseudo_inertia
 from estimators.models.robots.newton_euler import newton_euler

@@ -135,7 +135,7 @@ def scraped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             [sys.executable, fakes / "fake_outlet.py", *sockets, "tcp://127.0.0.1:0", "--port", page.split(":")[1]],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={"PYTHONPATH": str(ROOT)},
         ),
-        subprocess.Popen([sys.executable, fakes / "fake_core.py", *sockets], env={"PYTHONPATH": str(ROOT)}),
+        subprocess.Popen([sys.executable, fakes / "fake_core.py", *sockets, "--whole"], env={"PYTHONPATH": str(ROOT)}),
         subprocess.Popen(
             [program, f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
              f"--web.listen-address={address}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

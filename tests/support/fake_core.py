@@ -15,9 +15,10 @@ import msgpack
 import numpy as np
 import zmq
 
+from daq.core.robot_line import parameters_body, robot_body, robot_head
 from daq.stream.curve_points import pack
 from daq.stream.sockets import open_publisher
-from daq.stream.update import Liveliness, Publication
+from daq.stream.update import ROBOT, Liveliness, Publication
 from estimators.base import Estimate, Phase, Spectrum, Status
 from estimators.models.curves import Curves
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
@@ -26,6 +27,7 @@ from estimators.models.joints import JointModelSettings
 from estimators.models.joints.rigid import RigidSettings
 from estimators.models.joints.two_mass import TwoMassSettings
 from estimators.online.inspection import Inspection
+from estimators.online.robot.estimate import Friction, Payload, RobotEstimate
 from estimators.quantities import Axis
 
 GEAR = {
@@ -201,6 +203,9 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=50.0)
     parser.add_argument("--past", type=float, default=0.0, help="s of the past to publish at once")
     parser.add_argument("--joints", type=int, default=7)
+    parser.add_argument(
+        "--whole", action="store_true", help="a model of the whole robot, too: 2 kg carried, one touched"
+    )
     options = parser.parse_args()
     context = zmq.Context()
     updates, status = open_publisher(context, options.updates), open_publisher(context, options.status)
@@ -213,6 +218,7 @@ def main() -> None:
     start = time.time() - options.past
     samples = 0
     end = {joint.name: -1.0 for joint in joints}
+    sequence: dict[str, int] = {}
     step = 0
     while True:
         age = step / options.rate
@@ -244,6 +250,9 @@ def main() -> None:
                 updates.send_multipart(publication.drift(joint.drift(start - 9e6, estimate), stamp))
             if step % max(1, int(options.rate / 5)) == 0 and end[joint.name] < 0:
                 status.send_multipart(pack(joint.name, joint.inspect(age, start), 0))
+        if options.whole:
+            for message in whole(Publication("demo-arm", ROBOT, boot, "", sequence), joints, age, now):
+                updates.send_multipart(message)
         samples += 20
         if step % int(options.rate) == 0:
             _report(status, joints, boot, samples, step, now)
@@ -251,6 +260,25 @@ def main() -> None:
                 told = lives.process(name, now, True, 2 * (name == "can1"), 4711, "", 0.05, 10.0)
                 updates.send_multipart(told)
         step += 1
+
+
+def whole(publication: Publication, joints: tuple[Joint, ...], age: float, now: float) -> list[tuple[bytes, bytes]]:
+    """What a robot line tells: the second joint is touched for two of every ten seconds, two kilograms are carried."""
+    n, names = len(joints), [joint.name for joint in joints]
+    touched = np.array([j == 1 and age % 10.0 < 2.0 for j in range(n)])
+    residual = 0.3 * np.sin(np.arange(n) + 3.0 * age) + 2.0 * touched
+    found = RobotEstimate(
+        int(age * 1e9), Phase.TRANSIENT if touched.any() else Phase.NORMAL, Status.VALID, (), 5.0 + residual,
+        np.full(n, 5.0), np.full(n, 0.2), np.full(n, 1.0), tuple(touched.tolist()),
+        Payload(2.01, 0.03, np.array([0.01, 0.0, 0.08]), np.full(3, 0.004), True), 100.0,
+    )  # fmt: skip
+    head = robot_head(publication, "robot", now)
+    told = [(b"robot", msgpack.packb(head | robot_body(found, names, [joint.unit for joint in joints])))]
+    speeds = np.tile((0.1, 0.8), (n, 1))
+    friction = Friction(speeds, 2.0 + speeds, np.full((n, 2), 0.04))
+    body = parameters_body(("mass.base",), np.array([3.0]), np.array([0.1]), names, friction)
+    head = robot_head(publication, "robot/parameters", now)
+    return [*told, (b"robot/parameters", msgpack.packb(head | body | {"learnt": int(age)}))]
 
 
 def _report(status: zmq.Socket, joints: tuple[Joint, ...], boot: int, samples: int, updates: int, now: float) -> None:

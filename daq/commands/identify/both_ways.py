@@ -9,7 +9,7 @@ import numpy as np
 
 from daq.commands.codes import EXIT_USAGE, fail
 from daq.recording.columns import load_columns
-from daq.recording.robot_runs import read_runs
+from daq.replay.robot_runs import read_runs
 from estimators.models.robots.description import Robot
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.bidirectional import Extracted, extract

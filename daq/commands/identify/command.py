@@ -18,7 +18,7 @@ from daq.config.load import read_toml, validate
 from daq.config.words import ConfigError, Problem
 from daq.recording.columns import load_columns
 from daq.recording.reader import RecordingError
-from daq.recording.robot_runs import Run, read_runs
+from daq.replay.robot_runs import Run, read_runs
 from daq.state.files import BaselineError, replace
 from daq.state.robot_model import save
 from estimators.models.robots.description import Robot, RobotError

@@ -6,6 +6,7 @@ import { duration } from "./format.js";
 import { JointView } from "./joint.js";
 import { Overview } from "./overview.js";
 import { Robot } from "./robot.js";
+import { WholeView } from "./whole.js";
 import { connect } from "./wire.js";
 import { PHASES } from "./words.js";
 
@@ -26,13 +27,15 @@ function remember(key, value) {
 
 function show() {
   view?.destroy();
-  const acquiring = location.hash === "#/acquisition";
-  const only = robot.joints.size === 1 && !acquiring ? [...robot.joints.values()][0] : null; // nothing to compare it with
+  const acquiring = location.hash === "#/acquisition", whole = location.hash === "#/robot" && robot.whole !== null;
+  const only = robot.joints.size === 1 && !acquiring && !whole ? [...robot.joints.values()][0] : null; // nothing to compare it with
   const name = decodeURIComponent(location.hash.match(/^#\/joint\/(.+)$/)?.[1] ?? "");
   const joint = robot.joints.get(name) ?? only;
   view = null;
-  if (robot.joints.size) view = joint ? new JointView(robot, joint) : acquiring ? new AcquisitionView() : new Overview(robot);
-  place("to-joints").ariaCurrent = acquiring ? null : "page";
+  if (robot.joints.size) view = joint ? new JointView(robot, joint) : whole ? new WholeView(robot) : acquiring ? new AcquisitionView() : new Overview(robot);
+  place("to-joints").ariaCurrent = acquiring || whole ? null : "page";
+  place("to-robot").hidden = robot.whole === null;
+  place("to-robot").ariaCurrent = whole ? "page" : null;
   place("to-acquisition").ariaCurrent = acquiring ? "page" : null;
   view ??= { pace: 1, node: element("p", { class: "note" }, "Waiting for the service…"), words() {}, draw() {}, destroy() {} };
   place("view").replaceChildren(view.node);
@@ -105,6 +108,7 @@ addEventListener("keydown", (event) => {
   const names = [...robot.joints.keys()], at = names.indexOf(decodeURIComponent(location.hash.slice(8)));
   if (event.key === "Escape") location.hash = "#/";
   if (event.key === "a") location.hash = "#/acquisition";
+  if (event.key === "r" && robot.whole) location.hash = "#/robot";
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
   if (step && at >= 0) location.hash = `#/joint/${encodeURIComponent(names[(at + step + names.length) % names.length])}`;
 });

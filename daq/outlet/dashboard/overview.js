@@ -6,6 +6,7 @@ import { worstFirst, trouble } from "./condition.js";
 import { EventLog, PhasePill, Quantity } from "./page.js";
 import { effortLimits, inView, Sparkline, TimePlot, watch } from "./plots.js";
 import { StatusStrip } from "./status.js";
+import { WholeBanner } from "./whole.js";
 import { effort, readable } from "./words.js";
 
 const SHOWN = 6; // parameters on a card; the rest stand on the joint's own page
@@ -100,9 +101,10 @@ export class Overview {
     this.strip = new StatusStrip([...robot.joints.values()]);
     this.cards = [...robot.joints.values()].map((joint) => new Card(joint));
     this.service = new ServiceCard();
+    this.whole = new WholeBanner();
     this.pace = 8; // drawings a second
     this.node = element("section", { class: "overview", "aria-label": "All joints" },
-      this.strip.node,
+      this.strip.node, this.whole.node,
       element("div", { class: "cards" }, ...this.cards.map((card) => card.node), this.service.node));
   }
 
@@ -110,6 +112,7 @@ export class Overview {
     this.strip.words(robot, now, stale);
     this.cards.forEach((card) => card.words(now));
     this.service.words(robot);
+    this.whole.words(robot);
     // those that want a look come first, the others keep their places
     const troubled = worstFirst(robot.joints.values()).filter(trouble);
     this.cards.forEach((card, i) => { card.node.style.order = trouble(card.joint) ? troubled.indexOf(card.joint) - troubled.length : i; });

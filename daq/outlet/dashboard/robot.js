@@ -3,11 +3,11 @@
 import { judge } from "./condition.js";
 
 const KEPT = 125; // s of every trace
-const BREAK = { estimates: 1.5, residuals: 0.5, points: 1e9, alarms: 1.5, gears: 3.5 }; // s without a row after which the line is interrupted
+const BREAK = { estimates: 1.5, residuals: 0.5, points: 1e9, alarms: 1.5, gears: 3.5, whole: 0.5 }; // s without a row after which the line is interrupted
 const EVENTS = 200;
 const RATE_OVER = 6; // s
 
-class Trace {
+export class Trace {
   constructor(columns, gap) {
     this.columns = Array.from({ length: columns }, () => []);
     this.gap = gap;
@@ -120,6 +120,7 @@ export const rate = (history, read) => {
 export class Robot {
   constructor() {
     this.name = "";
+    this.whole = null; // {state, trace}: of the whole robot's model, where there is one; see whole.js
     this.joints = new Map();
     this.events = [];
     this.processes = {};
@@ -156,6 +157,10 @@ export class Robot {
       remember(joint.history, message.counted, told.totals);
       this.hear(told.state, message.now, local);
     }
+    if (this.whole && message.whole.state) {
+      this.whole.state = message.whole.state;
+      this.whole.trace.append(message.whole.rows, message.base);
+    }
     this.events = this.events.concat(message.events).slice(-EVENTS);
     this.recorder = message.recorder;
     this.processes = message.processes;
@@ -171,7 +176,9 @@ export class Robot {
     this.writable = message.writable;
     this.events = [];
     this.newest = null;
-    const shape = JSON.stringify(Object.entries(message.joints).map(([name, { names, units, unit, elastic, geared }]) => [name, names, units, unit, elastic, geared]).concat([[message.writable]]));
+    const whole = Object.keys(message.whole.state?.joints ?? {}).length;
+    this.whole = whole ? { state: message.whole.state, trace: new Trace(3 + whole, BREAK.whole) } : null;
+    const shape = JSON.stringify(Object.entries(message.joints).map(([name, { names, units, unit, elastic, geared }]) => [name, names, units, unit, elastic, geared]).concat([[message.writable, Object.keys(message.whole.state?.joints ?? {})]]));
     if (shape !== this.shape) this.layout++;
     this.shape = shape;
     this.joints = new Map(Object.entries(message.joints).map(([name, told]) => {

@@ -41,8 +41,8 @@ class FrictionLaw:
     start: Floats  # (nonlinear,) the η to begin with
     constants: Floats  # known numbers that the kernel wants
     kernel: Callable[[Floats, int, int, Floats, Floats, Floats], None]
-    loads: int = 1  # channels of what the joint carries, the first its torque (force)
     stops: tuple[float, ...] = ()  # rad (m) at which each of its springs slips; `load` is then the first one's channel
+    loads: int = 1  # channels of what the joint carries, the first its torque (force)
 
     def fill(self, signals: Floats, position: int, load: int, eta: Floats, columns: Floats) -> None:
         """Write columns (rows, parameters) from signals (rows, channels, SIGNALS) and η (nonlinear,)."""
@@ -63,8 +63,8 @@ class FrictionLaw:
         signals = np.zeros((len(velocity), 1 + max(self.loads, len(self.stops)), SIGNALS))
         signals[:, 0, VALUE] = signals[:, 0, SMOOTH] = position
         signals[:, 0, RATE] = signals[:, 0, SMOOTH_RATE] = velocity
-        carried = signals[:, 1 : 1 + self.loads]
-        carried[:, :, VALUE] = carried[:, :, SMOOTH] = load.reshape(len(velocity), -1)
+        carried = load.reshape(len(velocity), -1)
+        signals[:, 1 : 1 + carried.shape[1], VALUE] = signals[:, 1 : 1 + carried.shape[1], SMOOTH] = carried
         for i, reach in enumerate(self.stops):
             signals[:, 1 + i, VALUE] = _stop(position, velocity, reach)
         columns = np.empty((len(velocity), len(self.parameters)))

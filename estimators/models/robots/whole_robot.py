@@ -53,6 +53,7 @@ class WholeRobot:
         self.laws: tuple[RobotFriction, ...] = laws or (DEFAULT,) * len(robot.joints)
         self.projection = base_projection(self.tree)
         self._friction = tuple(law.law(joint.axis) for law, joint in zip(self.laws, robot.joints, strict=True))
+        self._alike = all(law == self.laws[0] for law in self.laws) and self.laws[0].kind == DEFAULT.kind
         self.terms = tuple(self._terms())
         self.base = len(self.projection.columns)
         self.size = self.base + len(self.terms)
@@ -98,17 +99,21 @@ class WholeRobot:
         if self.loads > every.shape[2]:
             every = np.concatenate([every, np.zeros((*load.shape[:2], self.loads - every.shape[2]))], axis=2)
         k = 0
+        together = self._columns_of_all(q, dq, every[:, :, 0]) if self._alike else None
         for j, law in enumerate(self._friction):
-            speed = dq[:, j] if self.laws[j].kind == DEFAULT.kind else np.clip(dq[:, j], -reach[j], reach[j])
-            columns = law.columns(q[:, j], speed, every[:, j, : law.loads], law.start)
+            if together is None:
+                speed = dq[:, j] if self.laws[j].kind == DEFAULT.kind else np.clip(dq[:, j], -reach[j], reach[j])
+                columns = law.columns(q[:, j], speed, every[:, j, : law.loads], law.start)
+            else:
+                columns = together[j]
             for column in (*columns.T, np.ones(len(q)), ddq[:, j])[: self.count_of(j)]:
                 found.append((j, k, np.ascontiguousarray(column)))
                 k += 1
         for one in self.robot.couplings:
             i, j = self.robot.names.index(one.first), self.robot.names.index(one.second)
-            together = dq[:, i] + one.ratio * dq[:, j]
+            both = dq[:, i] + one.ratio * dq[:, j]
             law = DEFAULT.law(Axis.ROTARY)
-            for column in law.columns(q[:, i], together, every[:, i, :1], law.start).T:
+            for column in law.columns(q[:, i], both, every[:, i, :1], law.start).T:
                 found += [(i, k, column), (j, k, one.ratio * column)]
                 k += 1
         for name, spring in self.robot.counterbalances.items():
@@ -117,6 +122,12 @@ class WholeRobot:
                 found.append((j, k, column))
                 k += 1
         return found
+
+    def _columns_of_all(self, q: Floats, dq: Floats, load: Floats) -> Floats:
+        """Columns of the law that all joints share, (n, rows, parameters): one call instead of n."""
+        law = self._friction[0]
+        flat = (np.ascontiguousarray(one.T).ravel() for one in (q, dq, load))
+        return law.columns(*flat, law.start).reshape(q.shape[1], len(q), -1)
 
     def torque(self, parameters: Floats, q: Floats, dq: Floats, ddq: Floats) -> Floats:
         """Of the rigid body alone, from standard parameters (n, 10): (rows, n)."""

@@ -246,6 +246,10 @@ class RobotEstimator:
         else:
             law, terms = self.model.law_of(verdict.cause), self._causes.friction_terms(verdict.cause)
             before = self._learner.theta[self.model.base + terms]
+            after = before + verdict.change[: len(terms)]
+            spread = np.sqrt(np.diag(verdict.covariance))[: len(terms)]
+            if (after < -DOUBTFUL * spread).any():  # what drives a joint is no friction of it: somebody pushes on
+                return
             words = ", ".join(
                 f"{one.name} {old:.3g} → about {old + new:.3g} {one.unit}"
                 for one, old, new in zip(law.parameters, before, verdict.change[: len(terms)], strict=True)

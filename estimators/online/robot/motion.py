@@ -75,11 +75,9 @@ class RobotMotion:
 
     def friction(self, chunk: Chunk, coefficients: Floats) -> Floats:
         """Torque of all terms that are not the rigid body's: (rows, n)."""
-        torque = np.zeros(chunk.q.shape)
-        weighted = chunk.columns * coefficients[self.places[:, 1]]
-        for joint in range(chunk.q.shape[1]):
-            torque[:, joint] = weighted[:, self.places[:, 0] == joint].sum(axis=1)
-        return torque
+        weights = np.zeros((len(self.places), chunk.q.shape[1]))
+        weights[np.arange(len(self.places)), self.places[:, 0]] = coefficients[self.places[:, 1]]
+        return np.asarray(chunk.columns @ weights)
 
     def _bridged(self, values: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         """Values without gaps, and which rows may be used; a long gap starts the low-passes anew."""

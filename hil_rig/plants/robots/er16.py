@@ -3,8 +3,7 @@
     τ = Φ(q, q̇, q̈) θ + f0 + fc tanh(q̇/ε) + fv q̇ + fa atan(fb q̇)
 
 Ding et al., J. Robotics 2018, 8219123, Table 3. θ are fifteen base parameters: taken as standard parameters, all others
-zero, they make the same torque. The geometry is not published: d1 = 0.5, a1 = 0.15, a2 = 0.6 m. Ten semi-implicit
-steps a sample; the controller holds its torque for a sample.
+zero, they make the same torque. The geometry is not published: d1 = 0.5, a1 = 0.15, a2 = 0.6 m.
 """
 
 from collections.abc import Sequence
@@ -14,25 +13,12 @@ import numpy as np
 from pydantic import Field as Setting
 
 from hil_rig.messages import Field, Message
-from hil_rig.plants.base import Floats, Jump, Plant, PlantSettings, RigError, Role, encoder
-from hil_rig.plants.jit import kernel
-from hil_rig.plants.robots.arm import Arm, Axis, exactly
-from hil_rig.plants.robots.dynamics import (
-    GRAVITY,
-    LINK,
-    geometry,
-    inverse,
-    inverse_dynamics,
-    mass_matrices,
-    masses,
-    place,
-    scratch,
-    solve,
-)
-from hil_rig.plants.robots.fourier import Fourier, Limits, reference
+from hil_rig.plants.base import Floats, Jump, Plant, PlantSettings, Role
+from hil_rig.plants.robots.arm import Axis, exactly
+from hil_rig.plants.robots.dynamics import LINK
+from hil_rig.plants.robots.fourier import Fourier, Limits
+from hil_rig.plants.robots.rigid_arm import TORQUE, RigidArm
 
-SUBSTEPS: Final = 10  # per sample
-SMOOTH: Final = 5e-3  # ε, rad/s
 JOINTS: Final = 3
 ROWS: Final = np.array([(0.0, 0.0, 0.5, 0.0), (-np.pi / 2, 0.15, 0.0, 0.0), (0.0, 0.6, 0.0, 0.0)])  # α, a, d, offset
 FIRST: Final = 51.3846  # Izz1
@@ -57,7 +43,6 @@ FRICTION: Final = {
     "bend_rate": (6.9975, 19.7363, 5.0),  # fb, s/rad
     "push": (0.0, 0.0, 0.0),  # N·m
 }
-GROUPS: Final = {"linear": ("offset", "coulomb", "viscous", "bend"), "friction": ("coulomb", "viscous", "bend")}
 LIMITS: Final = Limits(
     np.radians((90.0, 60.0, 60.0)),
     np.radians((60.0, 50.0, 60.0)),
@@ -65,8 +50,6 @@ LIMITS: Final = Limits(
 )
 NOISE: Final = np.array((3.0, 8.0, 4.0))  # N·m
 TORQUE_CONSTANT: Final = np.array((60.0, 80.0, 50.0))  # N·m/A at the joint
-# of `exact`, each per joint
-POSITION, SPEED, TORQUE, DRAG = range(4)
 
 
 class Er16Settings(PlantSettings):
@@ -89,26 +72,14 @@ class Er16Settings(PlantSettings):
         return {f"joint{node}": arm.axis(node) for node in range(1, JOINTS + 1)}
 
 
-class Er16(Arm):
-    """The arm in motion; `exact` gives (count, joints, 4): POSITION (rad), SPEED (rad/s), TORQUE, DRAG (N·m)."""
+class Er16(RigidArm):
+    """The arm in motion."""
 
     def __init__(self, settings: Er16Settings, seed: int, jumps: Sequence[Jump]) -> None:
-        values = [{key: float(of[j]) for key, of in FRICTION.items()} for j in range(JOINTS)]
-        super().__init__(settings.rate, values, links(), jumps, GROUPS)
-        self.geometry = geometry(ROWS)
+        series = settings.trajectory.series(LIMITS)
+        super().__init__(ROWS, links(), FRICTION, series, settings.rate, settings.bandwidth, jumps)
         self._settings = settings
-        self._series = settings.trajectory.series(LIMITS)
         self._rng = np.random.default_rng([seed, 0xE16])
-        self._state = np.zeros((JOINTS, 3))  # position, velocity, the integral's torque
-        self._state[:, 0] = self._series.at(np.zeros(1))[0]
-        weight, none = np.empty((1, JOINTS)), np.zeros((1, JOINTS))
-        inverse_dynamics(self.geometry, links(), GRAVITY, self._state[:, 0].reshape(1, -1).copy(), none, none, weight)
-        self._state[:, 2] = weight
-        self._time = np.zeros(1)
-        M = np.empty((1, JOINTS, JOINTS))
-        mass_matrices(self.geometry, links(), np.zeros((1, JOINTS)), M)
-        wide, inertia = settings.bandwidth, np.diag(M[0])
-        self._gains = np.ascontiguousarray(np.outer(inertia, (2.0 * wide**2, 2.0 * wide, 0.5 * wide**3)))
 
     def axis(self, node: int) -> Axis:
         """Position and current."""
@@ -122,22 +93,11 @@ class Er16(Arm):
         }
         return Axis(self, node, (Message("STATE", fields),), roles)
 
-    def simulate(self, values: Floats, links: Floats, count: int) -> Floats:
-        """As the class says."""
-        out = np.empty((count, JOINTS, 4))
-        step = 1 / (self.rate * SUBSTEPS)
-        drag, amplitude = np.ascontiguousarray(values), self._series.amplitude
-        motion = (amplitude, self._series.omega)
-        _run(self.geometry, links, drag, self._gains, step, *motion, self._time, self._state, out)
-        if not np.isfinite(out[-1]).all():
-            raise RigError("the arm flew apart: its controller does not hold what it was told to carry or to do")
-        return out
-
     def measured(self, exact: Floats) -> Floats:
         """Position (rad), motor current (A)."""
         noise = self._settings.noise * NOISE * self._rng.standard_normal(exact.shape[:2])
         current = (exact[:, :, TORQUE] + noise) / TORQUE_CONSTANT
-        return np.stack((encoder(exact[:, :, POSITION], self._settings.encoder_bits), current), axis=2)
+        return np.stack((self.encoded(exact, self._settings.encoder_bits), current), axis=2)
 
 
 def links() -> Floats:
@@ -146,47 +106,3 @@ def links() -> Floats:
     found[0, 5] = FIRST
     found[1], found[2] = SECOND, THIRD
     return found
-
-
-@kernel("void(f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], f8, f8[:, ::1], f8, f8[::1], f8[:, ::1], f8[:, :, ::1])")
-def _run(
-    arm: Floats,
-    links: Floats,
-    drag: Floats,
-    gains: Floats,
-    step: float,
-    amplitude: Floats,
-    omega: float,
-    time: Floats,
-    state: Floats,
-    out: Floats,
-) -> None:
-    n = len(arm)
-    room = scratch(n)
-    q, dq, ddq, still = np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
-    torque, friction, bias = np.empty(n), np.empty(n), np.empty(n)
-    for row in range(len(out)):
-        reference(amplitude, omega, time[0] * step, q, dq, ddq)
-        for j in range(n):
-            error = q[j] - state[j, 0]
-            state[j, 2] += gains[j, 2] * error * step * SUBSTEPS
-            torque[j] = state[j, 2] + gains[j, 0] * error + gains[j, 1] * (dq[j] - state[j, 1])
-        for substep in range(SUBSTEPS):
-            for j in range(n):
-                q[j], dq[j] = state[j, 0], state[j, 1]
-                offset, dry, viscous, bend, sharp = drag[j, 0], drag[j, 1], drag[j, 2], drag[j, 3], drag[j, 4]
-                dry = offset + dry * np.tanh(dq[j] / SMOOTH)
-                friction[j] = dry + viscous * dq[j] + bend * np.arctan(sharp * dq[j])
-            place(arm, q, room)
-            inverse(links, dq, still, GRAVITY, room, bias)
-            masses(links, room)
-            for j in range(n):
-                bias[j] = torque[j] + drag[j, 5] - friction[j] - bias[j]
-            solve(room.mass, bias)
-            for j in range(n):
-                if substep == 0:
-                    out[row, j, POSITION], out[row, j, SPEED] = state[j, 0], state[j, 1]
-                    out[row, j, TORQUE], out[row, j, DRAG] = torque[j], friction[j]
-                state[j, 1] += step * bias[j]
-                state[j, 0] += step * state[j, 1]
-            time[0] += 1.0  # in steps

@@ -120,6 +120,49 @@ def test_what_does_not_belong_starts_anew(
     assert not resumed(file), "others may have written it"
 
 
+@pytest.mark.parametrize(
+    ("its_key", "age", "words"),
+    [
+        ("of before", 1.0, "another version of the program, or with other settings"),
+        (None, 700.0, "is 700 s old, expected 600 s at most"),
+        (None, -60.0, "is -60 s old"),
+    ],
+)
+def test_a_state_that_is_not_used_is_refused_in_words(
+    config: Config, settled: Pipeline, wired: tuple[Checkpoints, Path], tmp_path: Path, its_key: str | None, age: float,
+    words: str, caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    file = written(tmp_path / "c", its_key or key(config.joints["elbow"]), settled.lines[0].estimator.keep(), age)
+    caplog.clear()
+    assert wired[0].resume(Pipeline(config, boot=2), file) == {}
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line.startswith(f"elbow starts anew: what {file} holds of it ")
+    assert words in line
+
+
+@pytest.mark.parametrize(
+    "content", [{"elbow": {"state": 1}}, {"version": 0, "joints": {}}, ["elbow"], {"elbow": ["k", "long ago", {}]}]
+)
+def test_a_file_of_an_older_layout_is_refused_in_words(
+    config: Config, wired: tuple[Checkpoints, Path], tmp_path: Path, content: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "c"
+    file.write_bytes(msgpack.packb(content))
+    file.chmod(0o600)
+    caplog.clear()
+    assert wired[0].resume(Pipeline(config, boot=2), file) == {}
+    assert [str(file) in record.getMessage() for record in caplog.records] == [True]
+
+
+def test_resumed_is_said_when_it_was_decided_not_when_the_core_before_ended(config: Config, settled: Pipeline) -> None:
+    pipeline = Pipeline(config, boot=2)
+    pipeline.resume({"elbow": settled.lines[0].estimator.keep()})
+    said = run(pipeline, readings(1.2, begin=40.0))
+    (event,) = [body for topic, body in said if topic == b"event/elbow"]
+    assert event["kind"] == "resumed"
+    assert START / 1e9 + 40.0 <= event["timestamp"] <= START / 1e9 + 41.2, "the state is of 16 s after the start"
+
+
 def test_the_key_changes_with_any_setting_of_the_joint(config: Config) -> None:
     joint = config.joints["elbow"]
     other = joint.model_copy(update={"rate": 500.0})

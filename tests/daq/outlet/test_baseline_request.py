@@ -40,6 +40,8 @@ def test_with_the_token_it_is_done(outlet: Any) -> None:
         ("{}", GOOD | {"Host": "elsewhere.example"}, 421, "not known"),
         ("{", GOOD, 400, "joint"),
         ("[]", GOOD, 400, "joint"),
+        ("[" * 1000, GOOD, 400, "joint"),
+        ('{"joint":' * 110, GOOD, 400, "joint"),
         ('{"joint": ["base"]}', GOOD, 404, "no joint"),
         ('{"joint": "../base"}', GOOD, 404, "no joint"),
         ('{"joint": "' + "x" * 2000 + '"}', GOOD, 413, "1000"),

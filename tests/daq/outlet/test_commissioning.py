@@ -65,6 +65,7 @@ def test_a_baseline_is_set_and_the_core_hears_of_it(tmp_path: Path) -> None:
     [
         ("learning", ("viscous is not certain",), 0.1, "viscous is not certain"),
         ("faulted", ("no data for 2 s",), 0.1, "no data for 2 s"),
+        ("starting", (), 0.1, "it is starting$"),
         ("valid", (), float("inf"), "not all of them are known"),
     ],
 )

@@ -6,7 +6,8 @@ import msgpack
 import numpy as np
 import pytest
 
-from daq.outlet.history import ESTIMATES, EVENTS, RESIDUALS, SPAN, History, JointLabel, Trace
+from daq.outlet.history import ESTIMATES, EVENTS, RESIDUALS, History, JointLabel
+from daq.outlet.trace import SPAN, Trace
 from daq.stream.curve_points import pack
 from daq.stream.update import Publication
 from estimators.base import Estimate, Phase, Status

@@ -6,13 +6,16 @@ import subprocess
 from collections.abc import Callable
 
 import msgpack
+import numpy as np
 import pytest
 from prometheus_client import Counter, Histogram
 from prometheus_client.parser import text_string_to_metric_families
 
+from daq.core.robot_line import parameters_body, robot_body
 from daq.outlet.metrics import TABLE, Metric, Metrics
 from daq.stream.update import Publication
-from estimators.base import Estimate, Phase
+from estimators.base import Estimate, Phase, Status
+from estimators.online.robot.estimate import Friction, Payload, RobotEstimate
 
 UNITS = {"elbow": {"inertia": "kg·m²", "viscous": "N·m·s/rad"}}
 LABELS = {"joint", "cause", "driver", "parameter", "unit", "phase", "status", "process", "kind", "version", "python"}
@@ -64,6 +67,23 @@ def absorb_estimate(metrics: Metrics, estimate: Estimate, publication: Publicati
     metrics.absorb(topic.decode(), msgpack.unpackb(payload))
 
 
+def the_whole_robot() -> list[tuple[str, dict[str, object]]]:
+    """The shoulder is touched and 2 kg are carried."""
+    payload = Payload(2.01, 0.03, np.array([0.01, 0.0, 0.08]), np.full(3, 0.004), True)
+    state = (Phase.TRANSIENT, Status.VALID, ())
+    torque = (np.array([5.0, 9.0]), np.array([5.5, 6.0]), np.full(2, 0.2), np.full(2, 1.0), (False, True))
+    found = RobotEstimate(0, *state, *torque, payload, 100.0)
+    head = {"timestamp": 9.0, "seq": 0, "boot": 1}
+    friction = Friction(np.full((2, 2), 0.5), np.array([[1.0, 2.0], [3.0, 4.0]]), np.full((2, 2), 0.1))
+    names = ("elbow", "shoulder")
+    told = head | parameters_body(("mass",), np.array([3.0]), np.array([0.1]), names, friction)
+    return [
+        ("robot", head | robot_body(found, names, ("N·m", "N·m"))),
+        ("robot/parameters", told | {"learnt": 7}),
+        ("event/robot", head | {"joint": "robot", "kind": "contact", "text": ""}),
+    ]
+
+
 def filled(make_estimate: Callable[..., Estimate]) -> Metrics:
     metrics = Metrics(UNITS)
     absorb_estimate(metrics, make_estimate())
@@ -75,6 +95,8 @@ def filled(make_estimate: Callable[..., Estimate]) -> Metrics:
     numbers = {"parameters": {"lost_motion": 15e-5}, "deviations": {"lost_motion": 2e-6}}
     gear = {"known": True, "reversals": 12, "grown": False, "joint": "elbow", "seq": 0, "boot": 1}
     metrics.absorb("lost_motion/elbow", numbers | gear)
+    for topic, update in the_whole_robot():
+        metrics.absorb(topic, update)
     metrics.page(2, 5)
     metrics.malformed(1)
     return metrics
@@ -86,6 +108,19 @@ def test_every_metric_of_the_table_is_fed(make_estimate: Callable[..., Estimate]
     for metric in TABLE:
         suffix = "_count" if metric.kind is Histogram else ""
         assert re.search(rf"^jointwatch_{metric.name}{suffix}[{{ ]", text, re.MULTILINE), metric.name
+
+
+def test_the_whole_robot_is_told(make_estimate: Callable[..., Estimate]) -> None:
+    metrics = filled(make_estimate)
+    values = scrape(metrics)
+    assert (values["robot_residual,shoulder"], values["robot_residual_threshold,shoulder"]) == (3.0, 1.0)
+    assert (values["robot_contact,elbow"], values["robot_contact,shoulder"]) == (0, 1)
+    assert (values["robot_payload_carried"], values["robot_payload_mass"]) == (1, 2.01)
+    assert (values["parameter_value,robot,shoulder.slow"], values["parameter_value,robot,shoulder.fast"]) == (3.0, 4.0)
+    assert (values["events_total,robot,contact"], values["events_total,robot,payload"]) == (1, 0)
+    assert (values["robot_blocks_total"], values["health,robot,valid"]) == (7, 1)
+    metrics.stale({}, core_away=True)
+    assert scrape(metrics)["health,robot,faulted"] == 1
 
 
 def test_an_estimate_is_told(make_estimate: Callable[..., Estimate]) -> None:
@@ -120,8 +155,13 @@ def test_exactly_one_phase_and_one_status_hold(make_estimate: Callable[..., Esti
     metrics = filled(make_estimate)
     absorb_estimate(metrics, make_estimate(Phase.FAULTED))
     values = scrape(metrics)
-    assert [key for key, value in values.items() if key.startswith("phase,") and value] == ["phase,elbow,faulted"]
-    assert [key for key, value in values.items() if key.startswith("health,") and value] == ["health,elbow,faulted"]
+    assert [key for key, value in values.items() if key.startswith("phase,") and value] == [
+        "phase,elbow,faulted",
+        "phase,robot,transient",
+    ]
+    assert [key for key, value in values.items() if key.startswith("health,elbow") and value] == [
+        "health,elbow,faulted"
+    ]
 
 
 def test_totals_go_on_when_the_core_starts_over() -> None:

@@ -11,6 +11,7 @@ from mcap.records import Attachment, MessageIndex
 from mcap.stream_reader import StreamReader
 
 from daq.recording.mcap_file import McapFile
+from daq.recording.mcap_index import index_again
 
 SCHEMA = json.dumps({"type": "object", "properties": {"x": {"type": "number"}}}).encode()
 
@@ -94,6 +95,41 @@ def test_the_official_reader_finds_every_attachment_and_the_metadata_by_the_summ
         assert [one.name for one in reader.iter_attachments()] == [f"block {7 * turn}" for turn in range(30)]
         assert [one.data for one in reader.iter_attachments()] == [bytes(range(256))] * 30
         assert [(one.name, one.metadata) for one in reader.iter_metadata()] == [("configuration", {"a": "b"})]
+
+
+def test_a_file_whose_writer_was_killed_gets_its_index(tmp_path: Path) -> None:
+    path = tmp_path / "x.mcap"
+    file = McapFile(path, "test")
+    file.metadata("configuration", {"a": "b"})
+    for turn in range(30):
+        fill(file, 7 * turn, 7)
+        file.write()
+    with path.open("rb") as stream:
+        assert list(make_reader(stream).iter_attachments()) == [], "killed here"
+    assert index_again(path) == 60
+    with path.open("rb") as stream:
+        reader = make_reader(stream, validate_crcs=True)
+        assert [one.name for one in reader.iter_attachments()] == [f"block {7 * turn}" for turn in range(30)]
+        assert [(one.name, one.metadata) for one in reader.iter_metadata()] == [("configuration", {"a": "b"})]
+        found = [message.log_time for _, _, message in reader.iter_messages(topics="topic/1", starting_at=1030)]
+    assert found == [time for time in range(1030, 1210) if (time - 1000) % 3 == 1]
+    assert read(path, SeekingReader) == read(path, NonSeekingReader) == expected(210)
+    assert index_again(path) == 0, "it has one"
+    killed = path.read_bytes()
+    file.close()
+    assert path.read_bytes() == killed, "as if it had been closed"
+
+
+def test_what_is_damaged_or_broken_off_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "x.mcap"
+    file = McapFile(path, "test")
+    fill(file, 0, 7)
+    file.write()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-20])
+    assert index_again(path) == 0
+    assert path.read_bytes() == whole[:-20]
+    file.close()
 
 
 def test_half_of_it_found_by_time(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 from daq.__main__ import main
 from daq.recording.folder import recordings
 from daq.recording.reader import RecordingError, before, blocks, said
+from daq.replay.aligned import aligned
 from estimators.refit.job import warm
 from hil_rig.live import Live
 
@@ -137,3 +138,14 @@ def test_refits_count_when_they_did(tmp_path: Path, replay: Callable[..., Done])
     assert sum(len(batch.refits) for block in blocks(file) for batch in block.batches)
     done = replay(file, config, "--check")
     assert done.code == 0, done.err
+
+
+def test_samples_of_a_recording_stand_on_the_devices_clock_and_not_on_arrival(files: list[Path]) -> None:
+    series = aligned(files[0])["joint2"]["position"]
+    known = np.isfinite(series.values)
+    assert known.mean() > 0.9
+    steps = np.diff(series.time[known])
+    arrivals = np.concatenate([block.readings["time"] for block in blocks(files[0])]) * 1e-9
+    assert np.median(steps) == pytest.approx(1e-3, rel=0.1)
+    assert np.percentile(steps, 95) - np.percentile(steps, 5) < 0.5e-3
+    assert np.median(np.diff(arrivals)) < 0.5e-3, "two joints of three channels each come in one burst"

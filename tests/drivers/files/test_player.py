@@ -163,6 +163,21 @@ def test_a_truncated_recording_is_played_as_far_as_it_goes(tmp_path: Path) -> No
     assert said.startswith(f"{file}: ")
 
 
+@pytest.mark.parametrize("identifier", ["20000001x", "FFFFFFFFx", "FFFFFFFFFFFFFFFFFFFx", "181FFFFFFFFFFFFFFFF"])
+def test_an_identifier_that_no_bus_has_is_counted_or_said(tmp_path: Path, identifier: str) -> None:
+    """Of 29 bits at most; what came before is played."""
+    file = tmp_path / "recording.asc"
+    with can.Logger(str(file)) as logger:
+        for message in messages(10):
+            logger(message)
+    lines = file.read_text().splitlines()
+    frame = next(line for line in lines if " 181 " in f"{line} ")
+    file.write_text("\n".join([*lines[:-1], frame.replace("181", identifier, 1), lines[-1]]))
+    readings, counts, said = played(settings(file))
+    assert readings["value"].tolist() == [n for n in range(10) if n % 4]
+    assert counts.get("malformed") == 1 or "breaks off after" in said
+
+
 def test_a_missing_file_is_said_on_opening(tmp_path: Path) -> None:
     with pytest.raises(LinkError, match=r"none\.log: there is no such file"), settings(tmp_path / "none.log").open([]):
         pass

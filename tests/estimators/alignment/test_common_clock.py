@@ -69,3 +69,25 @@ def test_cuts_of_batches_change_nothing(seed: int) -> None:
     cut = run(CommonClock([1e-3] * 3, 1, patience=10.0), parts)
     assert np.array_equal(whole[0], cut[0])
     assert np.array_equal(whole[1], cut[1], equal_nan=True)
+
+
+def test_clocks_that_waver_do_not_pull_the_joints_apart() -> None:
+    """Both devices sample evenly; one's recovered clock falls behind by half a millisecond and catches up."""
+    clock, rows = CommonClock([1e-3, 1e-3], 1), 3000
+    even, values = joint(0, rows)
+    wavering = even + np.round(0.5 * MS * np.clip(np.sin(np.arange(rows) / 40.0), 0.0, 1.0)).astype(np.int64)
+    _, found = run(clock, [(1, wavering, values), (0, even, values)])
+    apart = found[:, 1, 0] - found[:, 0, 0]
+    assert np.isfinite(apart[:-10]).all()
+    speed = np.diff(apart[:-10])  # of what both measure alike: what the pairing alone makes of it
+    assert np.abs(speed).max() < 1e-3
+    assert np.abs(np.diff(wavering - even)).max() / MS > 1e-2, "that much it would be without"
+
+
+def test_a_leap_of_all_clocks_is_taken_as_one() -> None:
+    clock = CommonClock([1e-3, 1e-3], 1)
+    ticks, values = joint(0, 400)
+    ticks[200:] += 700 * MS
+    released, rows = run(clock, [(1, ticks, values), (0, ticks, values)])
+    assert np.array_equal(released, ticks[: len(released)])
+    assert np.allclose(rows[:, 0], rows[:, 1], rtol=0, atol=1e-12)

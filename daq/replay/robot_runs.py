@@ -10,10 +10,13 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from daq.recording.columns import Channels, Column, Columns, read
-from daq.recording.reader import RecordingError
+from daq.recording.reader import SUFFIX, RecordingError
+from daq.recording.ros_bag import is_bag
+from daq.replay.aligned import aligned
 from drivers.base import nearest
 from estimators.alignment.channel_delay import Series
 from estimators.models.robots.description import Joint, Robot
+from estimators.offline.robot_motion import GAP, GAP_SECONDS
 from estimators.quantities import Axis, Floats
 
 EFFORTS: Final = ("torque", "force", "effort", "current")  # roles that say what a joint's drive gives
@@ -47,7 +50,7 @@ def read_runs(robot: Robot, files: Sequence[Path], columns: Columns | None) -> R
     found: list[tuple[Path, Channels]] = []
     for file in files:
         try:
-            found.append((file, read(file, columns)))
+            found.append((file, _channels(file, columns)))
         except RecordingError as mistakes:
             problems += str(mistakes).splitlines()
     names = robot.names
@@ -70,6 +73,12 @@ def read_runs(robot: Robot, files: Sequence[Path], columns: Columns | None) -> R
     if problems:
         raise RecordingError("\n".join(dict.fromkeys(problems)))
     return Runs(robot, runs, list(dict.fromkeys(warnings)))
+
+
+def _channels(file: Path, columns: Columns | None) -> Channels:
+    """Of our own recordings the instants are those that alignment recovers."""
+    ours = file.suffix.lower() == SUFFIX and columns is None and not is_bag(file)
+    return aligned(file) if ours else read(file, columns)
 
 
 def _standing(robot: Robot, lacking: list[str]) -> list[str]:
@@ -144,9 +153,12 @@ def _on(time: Floats, series: Series) -> Floats:
     known = np.isfinite(series.values)
     if known.sum() < 2:
         return np.full(len(time), np.nan)
-    values = np.interp(time, series.time[known], series.values[known])
-    values[(time < series.time[0]) | (time > series.time[-1])] = np.nan
-    return np.asarray(values)
+    there, values = series.time[known], series.values[known]
+    after = np.searchsorted(there, time).clip(1, len(there) - 1)
+    gap = there[after] - there[after - 1] > max(GAP * float(np.median(np.diff(there))), GAP_SECONDS)
+    outside = (time < there[0]) | (time > there[-1])
+    exact = (there[after] == time) | (there[after - 1] == time)
+    return np.where(outside | (gap & ~exact), np.nan, np.interp(time, there, values))
 
 
 def _plausible(robot: Robot, run: Run) -> tuple[list[str], list[str]]:

@@ -1,0 +1,196 @@
+// The whole robot: which joint's torque its model does not explain, how near each is to its threshold, and what it carries.
+
+import { element, mark, write } from "./elements.js";
+import * as format from "./format.js";
+import { EventLog, PhasePill } from "./page.js";
+import { inView, TimePlot } from "./plots.js";
+import { effort } from "./words.js";
+
+const NAME = "robot"; // what events of the whole robot are called by
+const FIRST = 3; // columns of the trace before the residuals: time, mass, its deviation
+const TODO = {
+  contact: "Look what touches it or what is caught there. If nothing is, its friction, a cable or the tool has changed.",
+  payload: "Nothing to do; the model does not learn meanwhile. If nothing is carried, the tool differs from the model's.",
+  drifting: "Wear, lubrication or temperature: compare with the sister joints, and with a warm robot.",
+  starting: "Let the robot move: thresholds come from undisturbed motion.",
+  faulted: "Nothing of this counts until updates come again.",
+  waiting: "Does every joint of the model send its position and torque?",
+};
+
+// of one friction torque against the baseline, where there is one
+function changed({ percent = {}, drifted = [] }, name) {
+  return percent[name] === undefined ? "" : `${drifted.includes(name) ? "◆ " : ""}${format.change(percent[name] / 100)}`;
+}
+
+const size = (told) => (told.threshold > 0 ? Math.abs(told.residual) / told.threshold : null);
+const torque = (value, unit) => `${format.significant(value, 2)} ${unit}`;
+
+// the joints, those beyond their threshold first, the nearest to it first
+export function ranked(state) {
+  return Object.entries(state.joints ?? {}).sort(([, a], [, b]) => b.contact - a.contact || (size(b) ?? 0) - (size(a) ?? 0));
+}
+
+// what to say of it: key as of a joint's phase, text, what to do
+export function standing(state) {
+  const worst = ranked(state), touched = worst.filter(([, told]) => told.contact);
+  const key = state.phase ?? "waiting", { carried, mass, mass_deviation: sigma } = state.payload ?? {};
+  if (key === "faulted" || key === "waiting") return { key, text: (state.health?.reasons ?? []).join("; ") || "No row with every joint in it yet", todo: TODO[key] };
+  if (touched.length) {
+    const words = touched.map(([name, told]) => `${name}: ${torque(told.residual, told.unit)} unexplained, threshold ${torque(told.threshold, told.unit)}`);
+    return { key: "transient", text: words.join("; "), todo: TODO.contact };
+  }
+  if (key === "starting") return { key, text: "The model of the whole robot is starting", todo: TODO.starting };
+  if (carried) return { key: "held", text: `A payload of ${format.significant(mass, 3)} ± ${format.significant(sigma, 1)} kg is carried`, todo: TODO.payload };
+  const drifted = state.drift?.drifted ?? [];
+  if (drifted.length) {
+    const words = drifted.map((one) => `friction of ${one.replace(/\.(slow|fast)$/, " when $1")} ${format.change((state.drift.percent[one] ?? NaN) / 100)}`);
+    return { key: "drifting", text: words.join("; "), todo: TODO.drifting };
+  }
+  const [name, told] = worst[0] ?? [];
+  const near = name && size(told) !== null ? `nearest to its threshold: ${name}, ${format.percent(size(told))}` : "";
+  return { key, text: "One model explains the torque of every joint", todo: near };
+}
+
+// One line of the overview; it opens the view.
+export class WholeBanner {
+  constructor() {
+    this.text = element("p", { class: "what" });
+    this.todo = element("p", { class: "todo" });
+    this.pill = new PhasePill();
+    this.node = element("article", { class: "headline all whole" }, element("div", { class: "words" },
+      element("header", {}, element("a", { class: "which", href: "#/robot" }, "Whole robot"), this.pill.node), this.text, this.todo));
+  }
+
+  words(robot) {
+    this.node.hidden = !robot.whole;
+    if (!robot.whole) return;
+    const { key, text, todo } = standing(robot.whole.state);
+    mark(this.node, "phase", key);
+    this.pill.update(key);
+    write(this.text, text);
+    write(this.todo, todo);
+  }
+}
+
+// One joint's residual between its thresholds.
+class Residual {
+  constructor(name, unit, column) {
+    Object.assign(this, { name, column });
+    this.value = element("span", { class: "value" });
+    this.of = element("span", { class: "unit" });
+    this.bar = element("i");
+    this.meter = element("span", { class: "meter", role: "meter", "aria-valuemin": 0, "aria-valuemax": 100 }, this.bar);
+    this.plot = new TimePlot({ label: `Residual of ${name} and its thresholds`, ticks: 3, sync: "whole", lines: [{ label: "residual", colour: "residual", width: 1.3 }] });
+    this.node = element("article", { class: "panel residual", "data-joint": name },
+      element("header", {}, element("h3", {}, element("a", { href: `#/joint/${encodeURIComponent(name)}` }, name)),
+        element("span", { class: "live" }, this.value, this.of)),
+      this.meter, this.plot.node);
+    this.plot.node.setAttribute("title", `${unit}: measured − predicted; dashed: thresholds`);
+  }
+
+  words(told, place) {
+    const share = size(told), percent = Math.min(100, 100 * (share ?? 0)).toFixed(0);
+    mark(this.node, "contact", String(told.contact));
+    write(this.value, torque(told.residual, told.unit));
+    write(this.of, share === null ? "no threshold yet" : `of ${torque(told.threshold, told.unit)}`);
+    this.bar.style.width = `${percent}%`;
+    this.meter.setAttribute("aria-valuenow", percent);
+    this.node.style.order = told.contact ? place - 100 : 0; // the others keep their places
+    this.threshold = told.threshold;
+    this.plot.levels = share === null ? [] : [[told.threshold, "bad"], [-told.threshold, "bad"]];
+  }
+
+  draw(start, end, trace) {
+    if (!inView(this.plot.node)) return;
+    const data = trace.since(start, this.column), most = Math.max(1.3 * (this.threshold || 0), ...data[1].map((value) => Math.abs(value ?? 0)));
+    this.plot.draw(start, end, data, [-most, most]);
+  }
+}
+
+// Friction at two speeds, the numbers by which joints are compared over months.
+class FrictionTable {
+  constructor() {
+    this.head = element("tr");
+    this.body = element("tbody");
+    this.node = element("div", { class: "scroll" }, element("table", { "aria-label": "Friction of every joint at two speeds" }, element("thead", {}, this.head), this.body));
+  }
+
+  words({ friction = {}, joints = {}, drift = {} }) {
+    const units = [...new Set(Object.values(joints).map(({ unit }) => unit))];
+    const efforts = units.join(" or "), rates = units.map((unit) => (unit === "N" ? "m/s" : "rad/s")).join(" or ");
+    const titles = ["joint", ...["slow", "fast"].flatMap((word) => [`${word}, ${rates}`, efforts, ...(drift.since ? ["drift"] : [])])];
+    const rows = Object.entries(friction).map(([name, { speeds, torques, deviations }]) => [name, ...speeds.flatMap((speed, i) => [
+      format.significant(speed, 2), `${format.significant(torques[i], 3)} ± ${format.significant(deviations[i], 1)}`,
+      ...(drift.since ? [changed(drift, `${name}.${["slow", "fast"][i]}`)] : []),
+    ])]);
+    const key = JSON.stringify([titles, rows]);
+    if (key === this.key) return;
+    this.key = key;
+    this.head.replaceChildren(...titles.map((text) => element("th", { scope: "col" }, text)));
+    this.body.replaceChildren(...rows.map(([name, ...cells]) => element("tr", {}, element("th", { scope: "row" }, name), ...cells.map((text) => element("td", {}, text)))));
+  }
+}
+
+export class WholeView {
+  constructor(robot) {
+    this.robot = robot;
+    const joints = Object.entries(robot.whole.state.joints);
+    this.pace = 12;
+    this.pill = new PhasePill();
+    this.text = element("p", { class: "explanation" });
+    this.todo = element("p", { class: "todo" });
+    this.progress = element("div", { class: "progress" }, element("i"));
+    this.progressText = element("span", { class: "progress-text" });
+    this.figures = Object.fromEntries([
+      ["mass", "payload", "mass that the last link carries beyond the model, ± one standard deviation"],
+      ["centre", "its centre", "in the last link's frame"],
+      ["nearest", "nearest to its threshold", ""],
+      ["learnt", "learnt from", "seconds of motion that have taught the model since the start"],
+    ].map(([key, label, hint]) => [key, { label, hint, value: element("b"), more: element("small") }]));
+    this.residuals = joints.map(([name, told], i) => new Residual(name, told.unit, FIRST + i));
+    this.friction = new FrictionTable();
+    this.events = new EventLog(60, false);
+    const figures = element("dl", { class: "figures" }, ...Object.values(this.figures).map(({ label, hint, value, more }) =>
+      element("div", { title: hint }, element("dt", {}, label), element("dd", {}, value, more))));
+    const unit = joints[0]?.[1].unit ?? "N·m";
+    this.node = element("section", { class: "joint whole", "aria-label": "Whole robot" },
+      element("header", { class: "head" },
+        element("div", { class: "title" }, element("h1", {}, "Whole robot"), this.pill.node),
+        element("div", { class: "health" }, this.text, this.todo, element("div", { class: "startup" }, this.progress, this.progressText)),
+        figures),
+      element("h2", {}, "Residual torque", element("small", {}, `${effort(unit).toLowerCase()} measured − predicted by the whole robot's model; dashed: thresholds`)),
+      element("div", { class: "grid residuals" }, ...this.residuals.map((one) => one.node)),
+      element("div", { class: "pair last" },
+        element("article", { class: "panel part" }, element("header", {}, element("h3", {}, "Friction")), this.friction.node),
+        element("article", { class: "panel log" }, element("header", {}, element("h3", {}, "Events")), this.events.node)));
+  }
+
+  words(robot) {
+    const { state } = robot.whole, { figures } = this, { key, text, todo } = standing(state);
+    mark(this.node, "phase", key);
+    this.pill.update(key);
+    write(this.text, text);
+    write(this.todo, todo);
+    const starting = state.phase === "starting";
+    mark(this.progress.parentNode, "on", String(starting));
+    this.progress.firstChild.style.width = `${state.progress ?? 0}%`;
+    write(this.progressText, starting ? `${(state.progress ?? 0).toFixed(0)} %` : "");
+    const { carried, mass, mass_deviation: sigma, centre } = state.payload;
+    write(figures.mass.value, carried ? `${format.significant(mass, 3)} kg` : "none");
+    write(figures.mass.more, carried ? `± ${format.significant(sigma, 1)} kg` : "");
+    write(figures.centre.value, carried && centre.every(Number.isFinite) ? `${centre.map((value) => Math.round(1000 * value) || 0).join(", ").replaceAll("-", "−")} mm` : "–");
+    const order = ranked(state), [name, told] = order[0] ?? [];
+    write(figures.nearest.value, name ? name : "–");
+    write(figures.nearest.more, name && size(told) !== null ? format.percent(size(told)) : "");
+    write(figures.learnt.value, format.duration(state.learnt));
+    this.residuals.forEach((one) => one.words(state.joints[one.name], order.findIndex(([other]) => other === one.name)));
+    this.friction.words(state);
+    const events = robot.events.filter((event) => event.joint === NAME);
+    this.events.update(events);
+    this.residuals.forEach((one) => { one.plot.events = events; });
+  }
+
+  draw(start, end) { this.residuals.forEach((one) => one.draw(start, end, this.robot.whole.trace)); }
+
+  destroy() { this.residuals.forEach((one) => one.plot.destroy()); }
+}

@@ -1,0 +1,77 @@
+"""The last minutes of the whole robot: residual torques and payload, decimated and bounded, and the newest."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from daq.outlet.standing import Standing
+from daq.outlet.trace import Trace
+from daq.state.baselines import friction_names, friction_speeds
+from estimators.base import Phase, Status
+
+Map = dict[str, Any]
+
+RATE: Final = 25.0  # rows/s kept: a push of a tenth of a second is seen
+PAYLOAD: Final = 3  # columns before the residuals: time, mass, its deviation
+
+
+class RobotHistory:
+    """Nothing until the first update: there may be no model of the whole robot."""
+
+    def __init__(self) -> None:
+        self._state: Map = {}
+        self._parameters: Map = {}
+        self._trace = Trace(PAYLOAD, RATE)
+        self._names: tuple[str, ...] = ()
+        self.drift: Map = {}  # the newest of drift/robot
+
+    def absorb(self, name: str, update: Mapping[str, Any], now: float) -> bool:
+        """An update of `robot` (name "") or `robot/parameters`; whether joints are other ones than before."""
+        if name == "parameters":
+            self._parameters = {key: update[key] for key in ("parameters", "deviations", "friction", "learnt")}
+            return False
+        names = tuple(update["joints"])
+        fresh = names != self._names
+        if fresh:
+            self._names, self._trace = names, Trace(PAYLOAD + len(names), RATE)
+        payload = update["payload"]
+        residuals = (one["residual"] for one in update["joints"].values())
+        self._trace.append((update["timestamp"], payload["mass"], payload["mass_deviation"], *residuals))
+        kept = ("timestamp", "phase", "health", "progress", "joints", "payload")
+        self._state = {key: update[key] for key in kept} | {"received": now}
+        return fresh
+
+    def latest(self, stale: str) -> Map:
+        """The newest of everything, in words and numbers; empty without a model. stale: why nothing of it counts."""
+        if not self._state:
+            return {}
+        state = self._state
+        if stale:
+            faulted = {"status": str(Status.FAULTED), "reasons": [stale]}
+            state = state | {"phase": str(Phase.FAULTED), "health": faulted}
+        told = {"friction": self._parameters.get("friction", {}), "learnt": self._parameters.get("learnt", 0)}
+        return state | told | {"drift": self.drift}
+
+    def skip(self) -> None:
+        """In place of a message while nobody looks."""
+        self._trace.skip()
+
+    def standing(self) -> Standing | None:
+        """The friction torques that may drift; None before the first update."""
+        friction = self._parameters.get("friction")
+        if not self._state or not friction:
+            return None
+        health, names = self._state["health"], friction_names(friction)
+        values, deviations = (
+            dict(zip(names, (value for one in friction.values() for value in one[key]), strict=True))
+            for key in ("torques", "deviations")
+        )
+        speeds = friction_speeds({joint: one["speeds"] for joint, one in friction.items()})
+        time = self._state["timestamp"]
+        return Standing(time, health["status"], health["reasons"], values, deviations, speeds)
+
+    def message(self, base: float, stale: str, whole: bool) -> Map:
+        """For a page: the newest, and rows of the trace: all of them, or those since the last message."""
+        if not self._state:
+            return {}
+        rows: Callable[[float], bytes] = self._trace.all if whole else self._trace.fresh
+        return {"state": self.latest(stale), "rows": rows(base)}

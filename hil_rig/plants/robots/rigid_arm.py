@@ -1,0 +1,136 @@
+"""An arm of rigid links: PID control, friction that may bend in an arctangent, somebody who leans on it.
+
+    M(q) q̈ + h(q, q̇) = τ − τ_f + push          τ = u − J q̈          τ_f = f0 + fc tanh(q̇/ε) + fv q̇ + fa atan(fb q̇)
+
+u is the controller's, held for a sample; τ, what acts behind the rotors J, is logged as it begins to act. Ten
+semi-implicit steps a sample.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from hil_rig.plants.base import Floats, Jump, RigError, encoder
+from hil_rig.plants.jit import kernel
+from hil_rig.plants.robots.arm import Arm
+from hil_rig.plants.robots.dynamics import (
+    GRAVITY,
+    geometry,
+    inverse,
+    inverse_dynamics,
+    mass_matrices,
+    masses,
+    place,
+    scratch,
+    solve,
+)
+from hil_rig.plants.robots.fourier import Series, reference
+
+SUBSTEPS: Final = 10  # per sample
+SMOOTH: Final = 5e-3  # ε, rad/s
+FRICTION: Final = ("offset", "coulomb", "viscous", "bend", "bend_rate", "push")  # f0, fc, fv, fa, fb, push: in order
+GROUPS: Final = {"linear": ("offset", "coulomb", "viscous", "bend"), "friction": ("coulomb", "viscous", "bend")}
+# of `exact`, each per joint
+POSITION, SPEED, TORQUE, DRAG = range(4)
+
+
+class RigidArm(Arm):
+    """The arm in motion; `exact` gives (count, joints, 4): POSITION (rad), SPEED (rad/s), TORQUE, DRAG (N·m)."""
+
+    def __init__(
+        self,
+        rows: Floats,
+        links: Floats,
+        friction: Mapping[str, Sequence[float]],
+        series: Series,
+        rate: float,
+        bandwidth: float,
+        jumps: Sequence[Jump],
+        rotors: Floats | None = None,
+    ) -> None:
+        """rows: (n, 4) α, a, d, offset; links: (n, LINK); friction: FRICTION of each joint; bandwidth: rad/s.
+
+        rotors: (n,) J at the joint, kg·m², before the torque sensor; none where torque is the drive's.
+        """
+        n = len(rows)
+        values = [{key: float(friction[key][j]) for key in FRICTION} for j in range(n)]
+        super().__init__(rate, values, links, jumps, GROUPS)
+        self.geometry = geometry(rows)
+        self._series = series
+        self._state = np.zeros((n, 3))  # position, velocity, the integral's torque
+        self._state[:, 0] = series.at(np.zeros(1))[0]
+        weight, none = np.empty((1, n)), np.zeros((1, n))
+        inverse_dynamics(self.geometry, links, GRAVITY, self._state[:, 0].reshape(1, -1).copy(), none, none, weight)
+        self._state[:, 2] = weight
+        self._rotors = np.zeros(n) if rotors is None else rotors
+        self._time = np.zeros(1)
+        M = np.empty((1, n, n))
+        mass_matrices(self.geometry, links, np.zeros((1, n)), M)
+        self._gains = np.ascontiguousarray(
+            np.outer(np.diag(M[0]) + self._rotors, (2.0 * bandwidth**2, 2.0 * bandwidth, 0.5 * bandwidth**3))
+        )
+
+    def simulate(self, values: Floats, links: Floats, count: int) -> Floats:
+        """As the class says."""
+        out = np.empty((count, self.joints, 4))
+        step = 1 / (self.rate * SUBSTEPS)
+        drag, amplitude = np.ascontiguousarray(values), self._series.amplitude
+        motion = (amplitude, self._series.omega)
+        _run(self.geometry, links, drag, self._gains, self._rotors, step, *motion, self._time, self._state, out)
+        if not np.isfinite(out[-1]).all():
+            raise RigError("the arm flew apart: its controller does not hold what it was told to carry or to do")
+        return out
+
+    def encoded(self, exact: Floats, bits: int) -> Floats:
+        """Positions (count, joints) as encoders of 2^bits steps a turn tell them, rad."""
+        return encoder(exact[:, :, POSITION], bits)
+
+
+@kernel(
+    "void(f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[::1], f8, f8[:, ::1], f8, f8[::1], f8[:, ::1],"
+    " f8[:, :, ::1])"
+)
+def _run(
+    arm: Floats,
+    links: Floats,
+    drag: Floats,
+    gains: Floats,
+    rotors: Floats,
+    step: float,
+    amplitude: Floats,
+    omega: float,
+    time: Floats,
+    state: Floats,
+    out: Floats,
+) -> None:
+    n = len(arm)
+    room = scratch(n)
+    q, dq, ddq, still = np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
+    torque, friction, bias = np.empty(n), np.empty(n), np.empty(n)
+    for row in range(len(out)):
+        reference(amplitude, omega, time[0] * step, q, dq, ddq)
+        for j in range(n):
+            error = q[j] - state[j, 0]
+            state[j, 2] += gains[j, 2] * error * step * SUBSTEPS
+            torque[j] = state[j, 2] + gains[j, 0] * error + gains[j, 1] * (dq[j] - state[j, 1])
+        for substep in range(SUBSTEPS):
+            for j in range(n):
+                q[j], dq[j] = state[j, 0], state[j, 1]
+                offset, dry, viscous, bend, sharp = drag[j, 0], drag[j, 1], drag[j, 2], drag[j, 3], drag[j, 4]
+                dry = offset + dry * np.tanh(dq[j] / SMOOTH)
+                friction[j] = dry + viscous * dq[j] + bend * np.arctan(sharp * dq[j])
+            place(arm, q, room)
+            inverse(links, dq, still, GRAVITY, room, bias)
+            masses(links, room)
+            for j in range(n):
+                room.mass[j, j] += rotors[j]
+                bias[j] = torque[j] + drag[j, 5] - friction[j] - bias[j]
+            solve(room.mass, bias)
+            for j in range(n):
+                if substep == 0:
+                    out[row, j, POSITION], out[row, j, SPEED] = state[j, 0], state[j, 1]
+                    out[row, j, TORQUE], out[row, j, DRAG] = torque[j] - rotors[j] * bias[j], friction[j]
+                state[j, 1] += step * bias[j]
+                state[j, 0] += step * state[j, 1]
+            time[0] += 1.0  # in steps

@@ -1,0 +1,172 @@
+"""A whole robot through the pipeline: cut anyhow the same, resumed, and compared with its baseline."""
+
+from dataclasses import replace
+from typing import Any
+
+import msgpack
+import numpy as np
+import pytest
+
+from daq.config.load import load
+from daq.config.sections import Config
+from daq.core.joint_line import Message
+from daq.core.pipeline import Pipeline
+from daq.state.baselines import friction_names, friction_speeds
+from daq.state.robot_model import save
+from drivers.reading import READING
+from estimators.models.robots.description import Joint, Robot, pose
+from estimators.models.robots.inertia import standard
+from estimators.models.robots.regressor import regressor
+from estimators.offline.identification import identify
+from estimators.offline.live_residuals import live_residuals
+from estimators.offline.robot_motion import pieces
+from estimators.quantities import Axis, Floats
+
+pytestmark = pytest.mark.compiled
+
+RATE = 250  # Hz
+START = 1_000_000_000  # ns
+COULOMB, VISCOUS = np.array([4.0, 3.0]), np.array([2.0, 1.0])
+NAMES = ("shoulder", "elbow")
+
+
+def arm() -> Robot:
+    turned = pose((-np.pi / 2, 0.0, 0.0), (0.0, 0.0, 0.4))
+    z = np.array([0.0, 0.0, 1.0])
+    joints = (Joint(NAMES[0], Axis.ROTARY, -1, np.eye(4), z), Joint(NAMES[1], Axis.ROTARY, 0, turned, z))
+    bodies = [standard(8.0, np.array([0, 0, 0.2]), np.diag([0.2, 0.2, 0.05]))]
+    bodies.append(standard(3.0, np.array([0.2, 0.02, 0.0]), np.diag([0.01, 0.04, 0.04])))
+    return Robot("arm", joints, np.array(bodies))
+
+
+def measured(seconds: float, seed: int, friction: float = 1.0) -> tuple[Floats, Floats, Floats]:
+    """Time, positions, torques."""
+    random = np.random.default_rng(seed)
+    t = np.arange(0.0, seconds, 1.0 / RATE)
+    q, dq, ddq = np.zeros((3, len(t), 2))
+    for j in range(2):
+        for frequency, phase in zip(random.uniform(0.15, 0.5, 4), random.uniform(0, 6.28, 4), strict=True):
+            w = 2 * np.pi * frequency
+            q[:, j] += 0.3 * np.sin(w * t + phase)
+            dq[:, j] += 0.3 * w * np.cos(w * t + phase)
+            ddq[:, j] -= 0.3 * w**2 * np.sin(w * t + phase)
+    Y = np.empty((len(t), 2, 20))
+    regressor(*arm().tree(), q, dq, ddq, Y)
+    tau = Y @ arm().parameters.ravel() + friction * (COULOMB * np.tanh(dq / 0.01) + VISCOUS * dq)
+    return t, q + 2e-6 * random.normal(size=q.shape), tau + 0.1 * random.normal(size=tau.shape)
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
+    """Two joints on one bus, and the robot's model, identified from another motion."""
+    folder = tmp_path_factory.mktemp("robot")
+    t, q, tau = measured(20.0, 1)
+    found = identify(arm(), pieces(t, q, tau), [], ()).found
+    peaks, deviations = live_residuals(found, [(t, q, tau)])
+    save(replace(found, peaks=peaks, deviations=deviations), folder / "arm.model.toml")
+    text = '[robot]\nname = "arm"\nmodel = "arm.model.toml"\n[drivers.can0]\nkind = "can"\nchannel = "can0"\n'
+    text += 'interface = "socketcan"\n'
+    for node, _ in enumerate(NAMES, 1):
+        text += f'[[drivers.can0.frames]]\nname = "S{node}"\nid = {node}\n'
+        text += 'signals.q = { start = 0, bits = 32, type = "float", unit = "rad" }\n'
+        text += 'signals.tau = { start = 32, bits = 32, type = "float", unit = "N·m" }\n'
+    for node, name in enumerate(NAMES, 1):
+        text += f'[joints.{name}]\nrate = {RATE}\nmodel = {{ kind = "rigid", gravity_sin = true }}\n'
+        text += (
+            f'channels = {{ position = {{ signal = "can0.S{node}.q" }}, torque = {{ signal = "can0.S{node}.tau" }} }}\n'
+        )
+    (folder / "arm.toml").write_text(text)
+    return load(folder / "arm.toml")
+
+
+def readings(seconds: float, seed: int = 2, begin: float = 0.0, friction: float = 1.0) -> np.ndarray:
+    t, q, tau = measured(seconds, seed, friction)
+    table = np.zeros((len(t), 4), READING)
+    table["time"] = START + np.round((begin + t) * 1e9).astype(np.int64)[:, None]
+    table["channel"] = np.arange(4)
+    table["value"] = np.column_stack([q[:, 0], tau[:, 0], q[:, 1], tau[:, 1]])
+    return table.reshape(-1)
+
+
+def play(pipeline: Pipeline, table: np.ndarray, size: int = 20) -> list[Message]:
+    parts = np.split(table, range(size, len(table), size))
+    return [message for part in parts for message in pipeline.absorb(part, 0, lambda: 0)]
+
+
+def of(messages: list[Message], topic: bytes) -> list[dict[str, Any]]:
+    return [msgpack.unpackb(body) for name, body in messages if name == topic]
+
+
+@pytest.fixture(scope="module")
+def played(config: Config) -> tuple[Pipeline, list[Message]]:
+    pipeline = Pipeline(config, boot=1)
+    return pipeline, play(pipeline, readings(18.0))
+
+
+def test_the_residual_of_every_joint_is_told_at_the_configured_rate(
+    played: tuple[Pipeline, list[Message]], config: Config
+) -> None:
+    told = of(played[1], b"robot")
+    assert len(told) == pytest.approx(18.0 * config.publish.rate, rel=0.05)
+    assert {one["phase"] for one in told[-100:]} == {"normal"}
+    for name in NAMES:
+        late = np.array([one["joints"][name]["residual"] for one in told[-200:]])
+        assert 0.0 < np.sqrt(np.mean(late**2)) < 0.5 * told[-1]["joints"][name]["threshold"]
+        assert not any(one["joints"][name]["contact"] for one in told)
+    assert [one["kind"] for one in of(played[1], b"event/robot")] == ["started"]
+
+
+def test_a_repetition_is_the_same_to_the_bit(played: tuple[Pipeline, list[Message]], config: Config) -> None:
+    again = play(Pipeline(config, boot=1), readings(18.0))
+    assert [body for _, body in again] == [body for _, body in played[1]]
+
+
+def test_what_is_learnt_does_not_depend_on_how_readings_are_cut(
+    played: tuple[Pipeline, list[Message]], config: Config
+) -> None:
+    other = of(play(Pipeline(config, boot=1), readings(18.0), 400), b"robot/parameters")[-1]
+    found = of(played[1], b"robot/parameters")[-1]
+    assert abs(other["timestamp"] - found["timestamp"]) < 0.2
+    assert found["learnt"] == other["learnt"] > 5
+    assert found["parameters"] == other["parameters"]
+
+
+def test_a_new_core_goes_on_where_the_old_one_was(played: tuple[Pipeline, list[Message]], config: Config) -> None:
+    kept = played[0].robot.keep()  # type: ignore[union-attr]
+    assert kept is not None
+    pipeline = Pipeline(config, boot=2)
+    pipeline.resume({"robot": msgpack.unpackb(msgpack.packb(kept))})
+    told = play(pipeline, readings(3.0, begin=40.0))
+    assert {one["phase"] for one in of(told, b"robot")[60:]} == {"normal"}
+    first = of(told, b"robot/parameters")[0]
+    assert list(first["parameters"].values()) == kept["theta"]
+    assert first["learnt"] == kept["learnt"] > 5
+
+
+def test_friction_is_compared_with_the_baseline_of_the_robot(
+    played: tuple[Pipeline, list[Message]], config: Config
+) -> None:
+    friction = of(played[1], b"robot/parameters")[-1]["friction"]
+    values = dict(zip(friction_names(NAMES), (v for one in friction.values() for v in one["torques"]), strict=True))
+    baseline = {
+        "since": 86_400.0,
+        "model": "robot",
+        "friction": friction_speeds({name: one["speeds"] for name, one in friction.items()}),
+        "values": values | {"elbow.slow": values["elbow.slow"] / 1.5},
+        "deviations": dict.fromkeys(values, 0.02),
+    }
+    pipeline = Pipeline(config, boot=1)
+    pipeline.rebase({"robot": baseline})
+    told = play(pipeline, readings(24.0))
+    drifts = of(told, b"drift/robot")
+    assert drifts[-1]["drifted"] == ["elbow.slow"]
+    assert drifts[-1]["percent"]["elbow.slow"] == pytest.approx(50.0, abs=10.0)
+    kinds = [(one["kind"], one["text"].split(":")[0]) for one in of(told, b"event/robot")]
+    assert ("drift", "elbow.slow has drifted") in kinds
+    other = Pipeline(config, boot=1)
+    other.rebase({"robot": baseline | {"friction": {"speeds": {}}}})
+    told = play(other, readings(16.0))
+    assert not of(told, b"drift/robot")
+    assert [one["text"] for one in of(told, b"event/robot") if one["kind"] == "baseline"] == [
+        "it is of another model or friction law: set it anew"
+    ]
