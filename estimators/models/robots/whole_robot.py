@@ -126,8 +126,8 @@ class WholeRobot:
     def _columns_of_all(self, q: Floats, dq: Floats, load: Floats) -> Floats:
         """Columns of the law that all joints share, (n, rows, parameters): one call instead of n."""
         law = self._friction[0]
-        flat = (np.ascontiguousarray(one.T).ravel() for one in (q, dq, load))
-        return law.columns(*flat, law.start).reshape(q.shape[1], len(q), -1)
+        place, speed, torque = (np.ascontiguousarray(one.T).ravel() for one in (q, dq, load))
+        return law.columns(place, speed, torque, law.start).reshape(q.shape[1], len(q), -1)
 
     def torque(self, parameters: Floats, q: Floats, dq: Floats, ddq: Floats) -> Floats:
         """Of the rigid body alone, from standard parameters (n, 10): (rows, n)."""
