@@ -78,7 +78,7 @@ def _object(data, at, end, found):  # type: ignore[no-untyped-def]
     elif 0xD9 <= head <= 0xDB:
         size = 1 << (head - 0xD9)
     else:  # arrays and maps of 16 and 32 bits
-        size = 2 if head == 0xDC or head == 0xDE else 4
+        size = np.int64(2 if head == 0xDC or head == 0xDE else 4)
     if at + size > end:
         return end + 1
     value = _big(data, at, size)

@@ -169,7 +169,7 @@ class Fitness:
             self._correction = correction
             self._looked = (float(self._rls.state[at.ALARMS]), self._phases.kept.restarts)
             if (told := kept["verdict"]) is not None:
-                fields = [np.array(one) if i in ARRAYS else one for i, one in enumerate(told)]
+                fields: list[Any] = [np.array(one) if i in ARRAYS else one for i, one in enumerate(told)]
                 self._adequacy.verdict = Verdict(*fields)._replace(causes=tuple(told[5]))
 
 
