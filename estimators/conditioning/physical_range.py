@@ -1,11 +1,9 @@
 """Values that no joint can have are taken out before anything is made of them, named and counted.
 
 Two ranges a channel: one of its unit (a position of 10⁵ rad, a torque of 10⁷ N·m is no measurement), and one of the
-start's
-own: beyond a thousand times the spread that the channel had in its first finite second it is not this joint's. What
-is out
-of range is NaN from then on, so every row with it in is dropped; it enters neither the start, nor the learner, nor
-the alarm.
+start's own: beyond a thousand times the spread that the channel had in its first finite second it is not this joint's.
+What is out of range is NaN from then on, so every row with it in is dropped; it enters neither the start, nor the
+learner, nor the alarm. Results do not depend on how rows are cut into batches.
 """
 
 from collections.abc import Sequence
@@ -42,6 +40,10 @@ class PhysicalRange:
 
     def absorb(self, values: Floats) -> Floats:
         """values (rows, channels), those beyond as NaN; the same array where there are none."""
+        wanted = self._need - self._seen
+        first = int(wanted[wanted > 0].min(initial=len(values)))
+        if first < len(values):  # the row with which a spread is known may stand in the middle
+            return np.concatenate([self.absorb(values[:first]), self.absorb(values[first:])])
         with np.errstate(invalid="ignore"):
             beyond = np.abs(values) > self._hard
         for channel in range(values.shape[1]):

@@ -23,7 +23,6 @@ from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
 
 LINEAR_PERIODS: Final = 2.0  # motion periods that a start takes at least
-MOVES: Final = 1e-300  # rad/s (m/s): rows that are called still (reversals.py) teach nothing
 SEARCHED_PERIODS: Final = 1.5  # … where it ends with a search
 
 
@@ -42,7 +41,7 @@ def linear(
     learner, log = Learner(len(parameters), len(owners), row, forgetting), EventLog()
     gate, validity, motion = Gate(standstill, row, owners), Validity(parameters), Motion(row, start, LINEAR_PERIODS)
     history = RowHistory(round(LOOK_BACK / row), whole=False)
-    loop = NormalLoop(learner, gate, validity, history, motion, log, _as_they_are, MOVES)
+    loop = NormalLoop(learner, gate, validity, history, motion, log, _as_they_are)
     begin = LinearStart(tuple(parameters), learner, validity, motion, loop.block)
     return Phases(Parts(tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, PlainMonitor()))
 

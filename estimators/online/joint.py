@@ -10,16 +10,12 @@ import numpy as np
 from estimators.base import Estimate, Event, Phase, Status
 from estimators.conditioning.conditioner import Conditioner
 from estimators.conditioning.dead_channels import Channels
-from estimators.conditioning.encoder_steps import EncoderSteps, half_width
 from estimators.conditioning.physical_range import PhysicalRange
 from estimators.conditioning.spikes import Spikes
 from estimators.conditioning.stops import Stops
 from estimators.models.friction.base import FrictionSettings
 from estimators.models.memory import thresholds
-from estimators.models.reversals import Reversals
-from estimators.models.witnesses import STOPS, witnessed
 from estimators.online import assembly
-from estimators.online.fitness import Fitness
 from estimators.online.inspection import Inspection, Inspector
 from estimators.online.settings import Identification
 from estimators.quantities import Floats, Nanoseconds
@@ -32,14 +28,11 @@ class JointEstimator:
 
     def __init__(self, settings: Identification, period: float, executor: Executor | None = None) -> None:
         """period: s between raw rows. Raises ValueError when it is not a positive number."""
-        self._model = model = settings.model.build()
+        model = settings.model.build()
         self.channels = settings.roles()
         self.follower: Callable[[Nanoseconds, Floats], None] | None = None  # of rows without wild samples
         self._own = len(model.channels)
-        remembered = thresholds(model)
-        self._wide = witnessed(model, len(remembered))
-        self._settings, self._period = settings.conditioning, period
-        self.conditioner = Conditioner(self._wide or model, period, settings.conditioning)
+        self.conditioner = Conditioner(model, period, settings.conditioning)
         row, taps = self.conditioner.row_period, self.conditioner.taps
         law, start, standstill = settings.forgetting, settings.start, settings.standstill
         if model.nonlinear:
@@ -52,10 +45,7 @@ class JointEstimator:
         self._channels = Channels(self.channels, period, standstill)
         self._spikes = Spikes(self.channels, period)
         self._range = PhysicalRange(self.channels, period)
-        self._reversals = Reversals(model)
-        self._stops = Stops((*remembered, *(STOPS if self._wide else ())))
-        self._steps = EncoderSteps()
-        self._fitness = None if self._wide is None else Fitness(self._wide, self.conditioner, self.phases, standstill)
+        self._stops = Stops(thresholds(model))
         self._friction = model.blocks[0]
         self._effort = next(i for i, role in enumerate(model.channels) if role in ("torque", "force"))
         self._saturation = None if settings.saturation is None else NEAR * settings.saturation
@@ -68,8 +58,6 @@ class JointEstimator:
         """
         self._channels.absorb(values)
         values = self._range.absorb(values)
-        if self._fitness is not None and self._steps.absorb(values[:, 0]):
-            self._widen(self._steps.step)
         time, values = self._spikes.absorb(time, values)
         if self._saturation is not None:
             clipped = np.abs(values[:, self._effort]) >= self._saturation
@@ -78,20 +66,13 @@ class JointEstimator:
                 values[clipped, self._effort] = np.nan
         if self.follower is not None:
             self.follower(time, values)
-        modelled = self._stops.absorb(np.ascontiguousarray(values[:, : self._own]))
-        wide = self._reversals.absorb(self.conditioner.absorb(time, modelled))
-        own = len(self.phases.parts.parameters)
-        rows = wide if self._fitness is None else wide._replace(phi=np.ascontiguousarray(wide.phi[:, :, :own]))
+        rows = self.conditioner.absorb(time, self._stops.absorb(np.ascontiguousarray(values[:, : self._own])))
         self.phases.absorb(rows)
         self._inspector.absorb(rows)
-        if self._fitness is not None and len(wide.time):
-            self._fitness.absorb(wide)
 
     def estimate(self) -> Estimate:
         """Report; never learns."""
         estimate = self.phases.estimate()
-        if self._fitness is not None:
-            estimate = self._fitness.told(estimate)
         early = estimate.phase in (Phase.WAITING, Phase.STARTING)
         faults = (self._channels.faults if early else self._channels.certain) + self._range.faults
         if not faults:
@@ -107,33 +88,11 @@ class JointEstimator:
 
     def keep(self) -> dict[str, Any] | None:
         """What another start of the program needs to go on from here; None while there is nothing to go on from."""
-        kept = self.phases.keep()
-        if kept is not None and self._fitness is not None:
-            kept["fitness"] = self._fitness.keep()
-        return kept
+        return self.phases.keep()
 
     def resume(self, kept: Mapping[str, Any]) -> None:
         """Go on from what one with the same settings has kept. Raises NotTheSameError, then not to be used."""
-        own = dict(kept)
-        fitness = own.pop("fitness", None)
-        self.phases.resume(own)
-        if self._fitness is not None and fitness is not None:
-            if fitness["step"] > 0.0:
-                self._steps.known, self._steps.step = True, fitness["step"]
-                self._widen(fitness["step"])
-            self._fitness.resume(fitness)
-
-    def _widen(self, step: float) -> None:
-        """The encoder has steps: a kernel that they ask for, where none was asked for by name."""
-        if self._fitness is None:
-            return
-        wanted = half_width(step, self._period, self._settings.half_width)
-        if wanted > self._settings.half_width and "half_width" not in self._settings.model_fields_set:
-            other = self._settings.model_copy(update={"half_width": wanted})
-            self.conditioner = Conditioner(self._wide or self._model, self._period, other)
-            if self.phases.phase in (Phase.WAITING, Phase.STARTING):
-                self.phases.begin_anew()
-        self._fitness.fit(self.conditioner, step)
+        self.phases.resume(kept)
 
     def counters(self) -> dict[str, int]:
         """Totals of conditioning (see Conditioner) and phases (see Phases); samples wild, and at saturation."""

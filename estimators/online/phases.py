@@ -163,12 +163,6 @@ class Phases:
             self.kept.phase = Phase.NORMAL
             parts.log.say("started", verdict.text, verdict.window)
 
-    def begin_anew(self) -> None:
-        """Forget what a start has gathered: the rows that come are of another kernel."""
-        self.kept.phase, self.kept.spectrum = Phase.WAITING, UNKNOWN
-        self.parts.start.restart()
-        self.parts.motion.restart()
-
     def _restart(self, cause: str) -> None:
         parts = self.parts
         self.kept.phase, self.kept.spectrum = Phase.FAULTED, UNKNOWN

@@ -65,7 +65,8 @@ class FrictionLaw:
         signals = np.zeros((len(velocity), 1 + max(self.loads, len(self.stops)), SIGNALS))
         signals[:, 0, VALUE] = signals[:, 0, SMOOTH] = position
         signals[:, 0, RATE] = signals[:, 0, SMOOTH_RATE] = velocity
-        carried = load.reshape(len(velocity), -1)
+        carried = np.atleast_1d(load)
+        carried = carried.reshape(len(carried), -1)
         signals[:, 1 : 1 + carried.shape[1], VALUE] = signals[:, 1 : 1 + carried.shape[1], SMOOTH] = carried
         for i, reach in enumerate(self.stops):
             signals[:, 1 + i, VALUE] = _stop(position, velocity, reach)
