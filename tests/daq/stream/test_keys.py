@@ -95,6 +95,7 @@ def test_schemas_are_printed() -> None:
         "residual",
         "event",
         "drift",
+        "lost_motion",
         "robot",
         "robot/parameters",
         "process",
