@@ -308,7 +308,7 @@ def test_a_service_that_cannot_record_runs_and_says_so(live: Live, folder: Path,
         page = browser.new_page()
         page.set_default_timeout(30_000)
         page.goto(f"{live.page}/#/acquisition")
-        page.get_by_text(re.compile(f"^Not recording: {folder}: File exists")).wait_for()
+        page.get_by_text(re.compile(f"^Not recording: {folder}: Not a directory")).wait_for()
         folder.unlink()
         page.get_by_text(re.compile("^Recording into rigid-")).wait_for()
         browser.close()
