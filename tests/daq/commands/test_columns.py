@@ -43,7 +43,7 @@ def test_the_lines_of_the_page_word_for_word(arm: Path) -> None:
         assert done.returncode == 0, done.stderr
     for n in range(1, 8):
         assert re.search(rf"joint{n}: normal, valid", done.stdout), done.stdout
-    inertia = [float(one) for one in re.findall(r"inertia +(\S+)", done.stdout)]
+    inertia = [float(one) for one in re.findall(r"inertia +([-+.\d]\S*)", done.stdout)]
     assert inertia == pytest.approx([2.0 * 0.75**n for n in range(7)], rel=0.1)
 
 

@@ -36,8 +36,22 @@ def test_what_a_joint_may_have_passes_as_it_is() -> None:
     values = usual(3000)
     values[2000:, 1] *= 50.0  # a collision
     values[2500:, 0] += 3000.0  # many turns
+    assert np.array_equal(ranges.absorb(values), values)
     assert ranges.absorb(values) is values
     assert ranges.count == 0
+
+
+@pytest.mark.parametrize("size", [1, 7, 999])
+def test_what_is_left_out_does_not_depend_on_how_rows_are_cut(size: int) -> None:
+    values = usual(2500)
+    values[1000:1100, 1] *= 3e4  # from the very row on before which the usual is known
+    values[::3, 0] = np.nan
+    whole, parts = PhysicalRange(CHANNELS, 1e-3), PhysicalRange(CHANNELS, 1e-3)
+    expected = whole.absorb(values)
+    found = np.concatenate([parts.absorb(values[i : i + size]) for i in range(0, len(values), size)])
+    assert np.array_equal(found, expected, equal_nan=True)
+    assert (parts.count, parts.faults) == (whole.count, whole.faults)
+    assert whole.count > 0
 
 
 def test_nonsense_from_the_first_sample_on_does_not_become_the_usual() -> None:
