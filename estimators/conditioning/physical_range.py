@@ -35,29 +35,30 @@ class PhysicalRange:
         self._seen = np.zeros(len(channels), np.int64)
         self._limit = self._hard.copy()
         self._middle = np.zeros(len(channels))
+        self._usual = False  # whether the spread of every channel is known
         self._left = np.zeros(len(channels), np.int64)  # rows for which a channel is still named
         self.count = 0  # values refused
 
     def absorb(self, values: Floats) -> Floats:
         """values (rows, channels), those beyond as NaN; the same array where there are none."""
-        wanted = self._need - self._seen
-        first = int(wanted[wanted > 0].min(initial=len(values)))
-        if first < len(values):  # the row with which a spread is known may stand in the middle
-            return np.concatenate([self.absorb(values[:first]), self.absorb(values[first:])])
+        if not self._usual:
+            wanted = self._need - self._seen
+            first = int(wanted[wanted > 0].min(initial=len(values)))
+            if first < len(values):  # the row with which a spread is known may stand in the middle
+                return np.concatenate([self.absorb(values[:first]), self.absorb(values[first:])])
         with np.errstate(invalid="ignore"):
-            beyond = np.abs(values) > self._hard
-        for channel in range(values.shape[1]):
-            known = np.isfinite(self._limit[channel]) and self._seen[channel] >= self._need
-            column = values[:, channel]
-            if self._room[channel] and known and self._limit[channel] < self._hard[channel]:
-                with np.errstate(invalid="ignore"):
-                    beyond[:, channel] |= np.abs(column - self._middle[channel]) > self._limit[channel]
-            elif self._seen[channel] < self._need:
-                self._gather(channel, column[np.isfinite(column) & ~beyond[:, channel]])
+            beyond = (np.abs(values) > self._hard) | (np.abs(values - self._middle) > self._limit)
+        if not self._usual:
+            for channel in np.flatnonzero(self._seen < self._need):
+                column = values[:, channel]
+                self._gather(int(channel), column[np.isfinite(column) & ~beyond[:, channel]])
+            self._usual = bool((self._seen >= self._need).all())
         hit = beyond.any(axis=0)
-        self._left = np.where(hit, round(RECENT / self._period), np.maximum(self._left - len(values), 0))
         if not hit.any():
+            if self._left.any():
+                self._left = np.maximum(self._left - len(values), 0)
             return values
+        self._left = np.where(hit, round(RECENT / self._period), np.maximum(self._left - len(values), 0))
         self.count += int(np.count_nonzero(beyond))
         return np.where(beyond, np.nan, values)
 
@@ -69,12 +70,11 @@ class PhysicalRange:
         self._seen[channel] += len(column)
         self._low[channel] = min(self._low[channel], float(column.min()))
         self._high[channel] = max(self._high[channel], float(column.max()))
-        if self._seen[channel] >= self._need:
+        if self._room[channel] and self._seen[channel] >= self._need:
             low, high = self._low[channel], self._high[channel]
-            self._middle[channel] = 0.5 * (low + high)
             spread = max(high - low, 0.1 * max(abs(low), abs(high)))
-            if spread > 0.0:
-                self._limit[channel] = min(SPREADS * spread, self._hard[channel])
+            if 0.0 < SPREADS * spread < self._hard[channel]:
+                self._middle[channel], self._limit[channel] = 0.5 * (low + high), SPREADS * spread
 
     @property
     def faults(self) -> tuple[str, ...]:
