@@ -4,11 +4,14 @@ A recording holds readings as they arrived: in bursts, late, out of order. For w
 coarse by far; the instants are those that alignment recovers.
 """
 
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from daq.config.routes import routes
+from daq.config.sections import Config
 from daq.core.align import Aligner, Sorter
 from daq.recording.columns import Channels
 from daq.recording.reader import blocks, configuration
@@ -20,17 +23,29 @@ def aligned(file: Path) -> Channels:
     """Joint → role → samples at equidistant ticks, s since the first. Raises RecordingError."""
     config = configuration(file)
     roles = {name: joint.model.roles() for name, joint in config.joints.items()}
+    found = samples((block.readings for block in blocks(file)), config, roles)
+    first = min((int(ticks[0]) for ticks, _ in found.values() if len(ticks)), default=0)
+    channels: Channels = {}
+    for name, (ticks, rows) in found.items():
+        time = (ticks - first) * 1e-9
+        channels[name] = {role: Series(time, rows[:, column]) for column, role in enumerate(roles[name])}
+    return channels
+
+
+def samples(
+    batches: Iterable[NDArray[np.void]], config: Config, roles: Mapping[str, Sequence[str]]
+) -> dict[str, tuple[Nanoseconds, Floats]]:
+    """Joint → ticks (rows,) ns and rows (rows, roles) of all batches of Readings. Raises what the batches raise."""
     aligners = [Aligner(joint, roles[name]) for name, joint in config.joints.items()]
     sorter = Sorter(routes(config), list(config.joints), roles)
-    found: list[list[tuple[Nanoseconds, Floats]]] = [[] for _ in aligners]
-    for block in (one for one in blocks(file) if len(one.readings)):
-        for index, times, values, columns in sorter.split(block.readings):
-            found[index].append(aligners[index].absorb(times, values, columns))
-    first = min((int(ticks[0]) for parts in found for ticks, _ in parts if len(ticks)), default=0)
-    channels: Channels = {}
-    for (name, own), parts in zip(roles.items(), found, strict=True):
-        ticks = np.concatenate([np.zeros(0, np.int64), *(one for one, _ in parts)])
-        rows = np.concatenate([np.zeros((0, len(own))), *(one for _, one in parts)])
-        time = (ticks - first) * 1e-9
-        channels[name] = {role: Series(time, rows[:, column]) for column, role in enumerate(own)}
-    return channels
+    parts: list[list[tuple[Nanoseconds, Floats]]] = [[] for _ in aligners]
+    for readings in batches:
+        for index, times, values, columns in sorter.split(readings) if len(readings) else ():
+            parts[index].append(aligners[index].absorb(times, values, columns))
+    return {
+        name: (
+            np.concatenate([np.zeros(0, np.int64), *(ticks for ticks, _ in mine)]),
+            np.concatenate([np.zeros((0, len(roles[name]))), *(rows for _, rows in mine)]),
+        )
+        for name, mine in zip(config.joints, parts, strict=True)
+    }

@@ -4,15 +4,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
-from daq.config.routes import routes
 from daq.config.sections import Config, Joint
-from daq.core.align import Aligner, Sorter
 from daq.recording.columns import Channels
+from daq.replay.aligned import samples
 from daq.replay.sources import Batch, readings_of
 from estimators.alignment.channel_delay import Relation, Series, SkewError, delay
-from estimators.quantities import Floats, Nanoseconds
 
 REFERENCE: Final = "position"
 _EFFORTS: Final = ("torque", "force", "effort", "current")
@@ -43,20 +39,14 @@ def of_frames(recording: Path, config: Config) -> Channels:
 
 def aligned(parts_of_readings: Iterable[Batch], config: Config) -> Channels:
     """The channels of joints, each on its own clock, as the service would have them without delays."""
-    columns = {name: list(joint.channels) for name, joint in config.joints.items()}
-    aligners = [Aligner(_undelayed(joint), columns[name]) for name, joint in config.joints.items()]
-    sorter = Sorter(routes(config), list(columns), columns)
-    parts: list[list[tuple[Nanoseconds, Floats]]] = [[] for _ in aligners]
-    for readings in parts_of_readings:
-        for index, times, values, which in sorter.split(readings) if len(readings) else ():
-            parts[index].append(aligners[index].absorb(times, values, which))
-    found: Channels = {}
-    for (name, roles), mine in zip(columns.items(), parts, strict=True):
-        ticks = np.concatenate([np.zeros(0, np.int64), *(part[0] for part in mine)])
-        rows = np.concatenate([np.zeros((0, len(roles))), *(part[1] for part in mine)])
-        seconds = (ticks - ticks[:1].sum()) * 1e-9
-        found[name] = {role: Series(seconds, rows[:, column]) for column, role in enumerate(roles)}
-    return found
+    roles = {name: list(joint.channels) for name, joint in config.joints.items()}
+    undelayed = config.model_copy(update={"joints": {name: _undelayed(one) for name, one in config.joints.items()}})
+    return {
+        name: {
+            role: Series((ticks - ticks[:1].sum()) * 1e-9, rows[:, column]) for column, role in enumerate(roles[name])
+        }
+        for name, (ticks, rows) in samples(parts_of_readings, undelayed, roles).items()
+    }
 
 
 def _undelayed(joint: Joint) -> Joint:
