@@ -27,7 +27,7 @@ def aligned(file: Path) -> Channels:
     first = min((int(ticks[0]) for ticks, _ in found.values() if len(ticks)), default=0)
     channels: Channels = {}
     for name, (ticks, rows) in found.items():
-        time = (ticks - first) * 1e-9
+        time = np.asarray((ticks - first) * 1e-9, np.float64)
         channels[name] = {role: Series(time, rows[:, column]) for column, role in enumerate(roles[name])}
     return channels
 
