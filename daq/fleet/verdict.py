@@ -11,7 +11,8 @@ from daq.fleet.examine import Found, JointFound, Quantity
 from estimators.offline.siblings import FEWEST, against_siblings, threshold
 from estimators.quantities import Floats
 
-KNOWN: Final = ("valid", "held")  # of a joint's status, in which its values count
+KNOWN: Final = ("valid", "held")  # of a joint's status, in which every value counts; in learning those with a σ
+LEARNING: Final = "learning"
 MEDIAN: Final = 1.2533  # deviation of a median of normal values over that of their mean
 
 
@@ -75,9 +76,15 @@ def judge(found: Iterable[Found]) -> list[Judged]:
 
 
 def _known(joints: Iterable[JointFound]) -> Iterable[tuple[JointFound, Quantity]]:
+    """What a recording says of each joint.
+
+    One that is still learning at the end has told most of it: how well, its σ says. To leave it out would leave out
+    the robot that is odd because it moves less, as one does whose friction is high.
+    """
     for joint in joints:
         for one in joint.quantities:
-            if math.isfinite(one.value) and joint.status in KNOWN:
+            told = joint.status == LEARNING and math.isfinite(one.deviation)
+            if math.isfinite(one.value) and (joint.status in KNOWN or told):
                 yield joint, one
 
 

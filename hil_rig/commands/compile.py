@@ -8,6 +8,7 @@ kernels it loads have been: nothing is compiled twice.
 import argparse
 import ast
 import contextlib
+import functools
 import hashlib
 import importlib
 import os
@@ -55,11 +56,17 @@ def jobs(live: bool = False) -> dict[Job, set[Job]]:
         compiling &= set().union(*(loads[name] for name in LIVE))
     found = {name: frozenset(other for other in compiling & loads[name] if name in loads[other]) for name in compiling}
     after = {job: {found[other] for name in job for other in compiling & loads[name]} - {job} for job in found.values()}
-    length = {job: sum(files[name].stat().st_size for name in job) for job in after}
-    path = {
-        job: length[job] + max((length[other] for other in after if job in after[other]), default=0) for job in after
+    called = {name for name, tree in trees.items() if any(_decorated(one, "inline") for one in tree.body)} - compiling
+    length = {  # what takes its time: its own sources, and those of functions that are compiled with their caller
+        job: sum(files[name].stat().st_size for name in job | (called & set().union(*(loads[one] for one in job))))
+        for job in after
     }
-    return {job: after[job] for job in sorted(after, key=lambda job: (-path[job], min(job)))}
+
+    @functools.cache
+    def path(job: Job) -> int:
+        return length[job] + max((path(other) for other in after if job in after[other]), default=0)
+
+    return {job: after[job] for job in sorted(after, key=lambda job: (-path(job), min(job)))}
 
 
 def ahead() -> None:
@@ -98,11 +105,12 @@ def build(wanted: Mapping[Job, set[Job]]) -> int:
             waiting.remove(job)
             running[_forked(job)] = job, time.monotonic()
             continue
-        pid, status = os.wait()
+        pid, status, used = os.wait4(-1, 0)
         job, began = running.pop(pid)
         done.add(job)
         failed |= status != 0
-        took = f"{time.monotonic() - began:.1f} s" if status == 0 else "failed"
+        clock, own = time.monotonic() - began, used.ru_utime + used.ru_stime
+        took = f"{clock:.1f} s, {own:.1f} s of processor time" if status == 0 else "failed"
         print(f"{len(done):3} of {len(wanted)}  {min(job)} {took}", file=sys.stderr, flush=True)
     return int(failed)
 
@@ -159,10 +167,15 @@ def _reached(name: str, graph: Mapping[str, set[str]]) -> set[str]:
 
 
 def _is_kernel(node: ast.stmt) -> bool:
-    return isinstance(node, ast.FunctionDef) and any(
-        isinstance(one, ast.Call) and isinstance(one.func, ast.Name) and one.func.id == "kernel"
-        for one in node.decorator_list
-    )
+    return _decorated(node, "kernel")
+
+
+def _decorated(node: ast.stmt, name: str) -> bool:
+    """Whether a function carries @name or @name(…)."""
+    if not isinstance(node, ast.FunctionDef):
+        return False
+    used = (one.func if isinstance(one, ast.Call) else one for one in node.decorator_list)
+    return any(isinstance(one, ast.Name) and one.id == name for one in used)
 
 
 if __name__ == "__main__":

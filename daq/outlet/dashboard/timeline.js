@@ -58,7 +58,7 @@ export class TimeLine {
     const track = element("div", { class: "track" });
     for (const { key, from, to } of bars(joint, events, now)) {
       if (to < now - span) continue;
-      const bar = element("i", { class: "bar", "data-phase": key });
+      const bar = element("i", { class: "lasting", "data-phase": key });
       bar.style.left = place(from);
       bar.style.right = `calc(100% - ${place(to)})`;
       track.append(bar);

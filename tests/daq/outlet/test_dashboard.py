@@ -178,16 +178,18 @@ def test_the_first_screen_says_which_joint_how_bad_since_when_and_what_to_do(
 def test_what_happened_stands_on_one_line_of_time(seven: str, open_page: Callable[..., Page]) -> None:
     page = open_page(seven)
     lane = page.locator(".timeline .lane", has_text="wrist_pitch")
-    expect(lane.locator('.bar[data-phase="faulted"]')).to_have_count(1, timeout=SOON)
+    expect(lane.locator('.lasting[data-phase="faulted"]')).to_have_count(1, timeout=SOON)
     expect(lane.locator('.event[data-tone="bad"]')).to_have_attribute("title", re.compile("fault: no data for 1.0 s$"))
     bar, track = page.evaluate(
         """() => {
           const lane = [...document.querySelectorAll(".timeline .lane")].find((e) => e.textContent === "wrist_pitch");
-          return [".bar", ".track"].map((name) => lane.querySelector(name).getBoundingClientRect().toJSON());
+          return [".lasting", ".track"].map((name) => lane.querySelector(name).getBoundingClientRect().toJSON());
         }"""
     )
     assert bar["right"] == pytest.approx(track["right"], abs=3), "it lasts until now"
     assert track["left"] < bar["left"] < track["right"]
+    assert track["top"] <= bar["top"], "a bar has no padding, else one that has just begun runs over the edge"
+    assert bar["height"] < 0.6 * track["height"]
     assert page.locator(".timeline .lane", has_text="elbow").count() == 0, "nothing has happened to it"
 
 
