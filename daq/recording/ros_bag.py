@@ -2,28 +2,38 @@
 
 sensor_msgs/msg/JointState in CDR, read by hand: encapsulation (4 bytes, the second says which end comes first), then
 stamp (s, ns), frame_id, names, positions, velocities, efforts; a sequence is its length and its elements, each on a
-multiple of its size from the end of the encapsulation.
+multiple of its size from the end of the encapsulation. What ros2_control publishes of itself (control_msgs) is read by
+the definition that the bag has, since its fields are others from release to release; it counts where a bag has no joint
+state with efforts.
 """
 
+import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from mcap.records import Channel, Message, Schema
 
 from daq.recording.reader import RecordingError
+from daq.recording.ros_messages import Definition
 from drivers.files.mcap_records import records
 from estimators.quantities import Floats
 
-JOINT_STATE: Final = ("sensor_msgs/msg/JointState", "sensor_msgs/JointState")
+JOINT_STATE: Final = "sensor_msgs/JointState"
+DYNAMIC: Final = "control_msgs/DynamicJointState"  # of the broadcaster of joint states: whatever a drive measures
+CONTROLLER: Final = "control_msgs/JointTrajectoryControllerState"  # what a controller of trajectories was given back
+KINDS: Final = (JOINT_STATE, DYNAMIC, CONTROLLER)  # the first that has efforts counts, else the first
 FIELDS: Final = ("position", "velocity", "effort")
+
+Rows = dict[str, list[tuple[float, ...]]]  # joint → time, s, and its fields
+JointState = tuple[float, list[str], list[tuple[float, ...]]]  # stamp, s, names, and each field of all
 _MOST: Final = 10_000  # joints of one message, above which it is damaged
 
 
 def is_bag(path: Path) -> bool:
-    """Whether this is a ROS 2 bag: an .mcap with joint states, or a folder of such."""
+    """Whether this is a ROS 2 bag: an .mcap with joint states of any kind, or a folder of such."""
     files = _files(path)
     try:
         return bool(files) and any(_joint_states(file, first=True) for file in files)
@@ -33,14 +43,16 @@ def is_bag(path: Path) -> bool:
 
 def read_bag(path: Path) -> dict[str, tuple[Floats, dict[str, Floats]]]:
     """Joint → its times (rows,) in s since the first message, and its columns (rows,). Raises RecordingError."""
-    rows: dict[str, list[tuple[float, ...]]] = {}
+    kinds: dict[str, Rows] = {kind: {} for kind in KINDS}
     for file in _files(path):
-        for time, names, fields in _joint_states(file):
+        for kind, time, names, fields in _joint_states(file):
             for i, name in enumerate(names):
                 values = (field[i] if i < len(field) else float("nan") for field in fields)
-                rows.setdefault(name, []).append((time, *values))
-    if not rows:
-        raise RecordingError(f"{path}: found no sensor_msgs/msg/JointState in it")
+                kinds[kind].setdefault(name, []).append((time, *values))
+    found_of = [rows for rows in kinds.values() if rows]
+    if not found_of:
+        raise RecordingError(f"{path}: found no {', no '.join(KINDS)} in it")
+    rows = next((one for one in found_of if _has_efforts(one)), found_of[0])
     first = min(times[0][0] for times in rows.values())
     found = {}
     for name, parts in rows.items():
@@ -51,18 +63,19 @@ def read_bag(path: Path) -> dict[str, tuple[Floats, dict[str, Floats]]]:
     return found
 
 
+def _has_efforts(rows: Rows) -> bool:
+    return any(math.isfinite(row[1 + FIELDS.index("effort")]) for one in rows.values() for row in one)
+
+
 def _files(path: Path) -> list[Path]:
     if path.is_dir():
         return sorted(path.glob("*.mcap"))
     return [path] if path.suffix.lower() == ".mcap" else []
 
 
-JointState = tuple[float, list[str], list[tuple[float, ...]]]
-
-
-def _joint_states(file: Path, first: bool = False) -> list[JointState]:
-    """Every joint state: time in s, names and the three fields; a broken file's, up to its last whole record."""
-    found: list[JointState] = []
+def _joint_states(file: Path, first: bool = False) -> list[tuple[str, *JointState]]:
+    """Every joint state: kind, time in s, names, the three fields; a broken file's, up to its last whole record."""
+    found: list[tuple[str, *JointState]] = []
     try:
         for one in _messages(file):
             found.append(one)
@@ -75,19 +88,48 @@ def _joint_states(file: Path, first: bool = False) -> list[JointState]:
     return found
 
 
-def _messages(file: Path) -> Iterator[JointState]:
-    schemas: set[int] = set()
-    channels: set[int] = set()
+def _messages(file: Path) -> Iterator[tuple[str, *JointState]]:
+    schemas: dict[int, tuple[str, Callable[[bytes], JointState]]] = {}
+    channels: dict[int, tuple[str, Callable[[bytes], JointState]]] = {}
     for record in records(file):
-        if isinstance(record, Schema) and record.name in JOINT_STATE:
-            schemas.add(record.id)
+        if isinstance(record, Schema) and (kind := record.name.replace("/msg/", "/")) in KINDS:
+            schemas[record.id] = kind, decode if kind == JOINT_STATE else _decoder(kind, record.data.decode())
         elif isinstance(record, Channel) and record.schema_id in schemas:
             if record.message_encoding != "cdr":
                 raise ValueError(f"{record.topic} is encoded as {record.message_encoding}, expected cdr")
-            channels.add(record.id)
+            channels[record.id] = schemas[record.schema_id]
         elif isinstance(record, Message) and record.channel_id in channels:
-            stamp, names, fields = decode(record.data)
-            yield stamp if stamp > 0 else record.log_time * 1e-9, names, fields
+            kind, read = channels[record.channel_id]
+            stamp, names, fields = read(record.data)
+            yield kind, stamp if stamp > 0 else record.log_time * 1e-9, names, fields
+
+
+def _decoder(kind: str, text: str) -> Callable[[bytes], JointState]:
+    """Of a message of control_msgs, by its definition. Raises ValueError."""
+    definition = Definition(text)
+    fields = _dynamic if kind == DYNAMIC else _controller
+
+    def read(data: bytes) -> JointState:
+        message = definition.decode(data)
+        try:
+            stamp = message["header"]["stamp"]
+            return stamp["sec"] + stamp["nanosec"] * 1e-9, list(message["joint_names"]), fields(message)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"a {kind} without {error}") from error
+
+    return read
+
+
+def _dynamic(message: dict[str, Any]) -> list[tuple[float, ...]]:
+    """Each joint has interfaces of its own, by name."""
+    own = [dict(zip(one["interface_names"], one["values"], strict=False)) for one in message["interface_values"]]
+    return [tuple(one.get(field, math.nan) for one in own) for field in FIELDS]
+
+
+def _controller(message: dict[str, Any]) -> list[tuple[float, ...]]:
+    """What came back: `feedback`, or `actual` as releases before Iron have it."""
+    point = message["feedback"] if "feedback" in message else message["actual"]
+    return [point["positions"], point["velocities"], point["effort"]]
 
 
 def decode(data: bytes) -> JointState:

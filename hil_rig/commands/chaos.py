@@ -398,6 +398,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="break the running service in every known way")
     parser.add_argument("--write", action="store_true", help=f"the table into {TABLE}")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # rig and service end with us
     lines, bad = [], 0
     for fault, outcome in rows():
         took = "" if outcome.recovery is None else f"{outcome.recovery:.2f} s"

@@ -3,6 +3,8 @@
 Frames drop all the time, the wire stands still every two minutes, one subscriber reads, one stalls, a page is open, the
 recorder is on. At the end: memory, descriptors, the trace of each covariance, gaps in sequence, values that are none;
 and whether the service has counted as lost exactly what the rig did not send.
+
+SIGTERM or Ctrl-C ends it before its hours are over: rig and service are stopped in order, the figures are those so far.
 """
 
 import argparse
@@ -121,12 +123,14 @@ def soak(seconds: float) -> tuple[dict[str, Any], bool]:
 
 
 def _through(bench: Bench, watcher: Watcher, seconds: float) -> dict[str, Any]:
+    over = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):  # the second one does not wait for figures
+        signal.signal(number, lambda *_: sys.exit(1) if over.is_set() else over.set())
     begin, stand = time.monotonic(), time.monotonic() + STAND_EVERY / 2
     first: dict[str, tuple[float, int]] = {}
     pids = bench.children()
     stood = 0
-    while time.monotonic() - begin < seconds:
-        time.sleep(LOOK_EVERY)
+    while time.monotonic() - begin < seconds and not over.wait(LOOK_EVERY):
         if not first and time.monotonic() - begin > min(SETTLED, seconds / 3):
             first = used(pids)
         if time.monotonic() > stand and bench.live.rig_pid:
@@ -184,6 +188,7 @@ def main() -> int:
     parser.add_argument("--hours", type=float, default=1.0)
     parser.add_argument("--write", action="store_true", help=f"the figures into {PAGE}")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # rig and service end with us
     told, good = soak(3600 * options.hours)
     print(json.dumps(told | {"good": good}, indent=1))
     if options.write:

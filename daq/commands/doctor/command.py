@@ -214,6 +214,7 @@ def _driver(name: str, config: Config, seconds: float, data: dict[str, Any]) -> 
     settings = config.drivers[name]
     channel = getattr(settings, "channel", None) or getattr(settings, "port", "")
     yield from _place(getattr(settings, "interface", ""), str(channel))
+    yield from _left_out(name, settings)
     asked = _all_signals(settings)
     try:
         readings, counts = _read(settings, asked, seconds)
@@ -235,6 +236,12 @@ def _driver(name: str, config: Config, seconds: float, data: dict[str, Any]) -> 
         moves = "moves" if values["high"] > values["low"] else "stands"
         said = f"{moves}, {values['low']:.6g} to {values['high']:.6g}, {values['rate']:.4g} Hz"
         yield Finding(GOOD, f"{name}.{signal}", said)
+
+
+def _left_out(name: str, settings: AnyDriver) -> Iterator[Finding]:
+    """Messages of a DBC that are not sound: why each is not, since its frames count among those nobody knows."""
+    for message, why in getattr(getattr(settings, "layout", None), "unsound", {}).items():
+        yield Finding(NOTE, f"{name}.{message}", f"left out: {why}", "put it right in the DBC, if it is needed")
 
 
 def _all_signals(settings: AnyDriver) -> list[Wanted]:

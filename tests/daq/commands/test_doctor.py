@@ -115,6 +115,40 @@ def test_a_configured_bus_is_judged_by_what_its_joints_need(tmp_path: Path, caps
     assert "bus.STATE.position: moves, -0." in err
 
 
+def test_each_unsound_message_of_a_dbc_is_named_with_its_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its faults are those of public databases: what overlaps, does not fit, stands on two ids, or stands twice."""
+    messages = {
+        "BO_ 1 GOOD: 8 X": ['q : 0|8@1+ (1,0) [0|0] "deg" X', 'tau : 8|8@1+ (1,0) [0|0] "Nm" X'],
+        "BO_ 2 OVERLAP: 8 X": ['a : 0|8@1+ (1,0) [0|0] "" X', 'b : 7|8@1+ (1,0) [0|0] "" X'],
+        "BO_ 3 SHORT: 1 X": ['a : 4|8@1+ (1,0) [0|0] "" X'],
+        "BO_ 4 TWICE: 1 X": ['a : 0|8@1+ (1,0) [0|0] "" X'],
+        "BO_ 5 TWICE: 1 X": ['a : 0|8@1+ (1,0) [0|0] "" X'],
+    }
+    lines = [line for message, signals in messages.items() for line in (message, *(f" SG_ {one}" for one in signals))]
+    (tmp_path / "arm.dbc").write_text("\n".join(['VERSION ""', "BU_: X", *lines, ""]))
+    text = """
+[drivers.bus]
+kind = "can"
+interface = "virtual"
+channel = "nobody"
+dbc = "arm.dbc"
+[joints.knee]
+rate = 1000
+model = { kind = "rigid" }
+channels.position = { signal = "bus.GOOD.q" }
+channels.torque = { signal = "bus.GOOD.tau" }
+"""
+    (tmp_path / "c.toml").write_text(text)
+    assert main(["doctor", str(tmp_path / "c.toml"), "--seconds", "0.2"]) == 1
+    err = capsys.readouterr().err
+    assert "bus.OVERLAP: left out: The signals b and a are overlapping in message OVERLAP" in err
+    assert "bus.SHORT: left out: The signal a does not fit in message SHORT" in err
+    assert "bus.TWICE: left out: the name stands on 2 ids: say TWICE@0x4, TWICE@0x5" in err
+    assert "bus.GOOD: left out" not in err
+
+
 def test_an_unknown_serial_line_is_described_and_a_configuration_proposed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

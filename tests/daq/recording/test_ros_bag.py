@@ -1,0 +1,165 @@
+"""Bags of ROS 2 whose joint states are those of ros2_control, written by the official library for such messages."""
+
+import struct
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from mcap.reader import make_reader
+from mcap_ros2.writer import Writer
+
+from daq.__main__ import main
+from daq.recording.reader import RecordingError
+from daq.recording.ros_bag import is_bag, read_bag
+from daq.recording.ros_messages import Definition
+
+BETWEEN = "=" * 80
+HEADER = f"""{BETWEEN}
+MSG: std_msgs/Header
+builtin_interfaces/Time stamp
+string frame_id
+{BETWEEN}
+MSG: builtin_interfaces/Time
+int32 sec
+uint32 nanosec
+"""
+DYNAMIC = f"""# Provides the current state of robot's joints.
+std_msgs/Header header
+string[] joint_names
+InterfaceValue[] interface_values
+{HEADER}{BETWEEN}
+MSG: control_msgs/InterfaceValue
+string[] interface_names # lists
+float64[] values
+"""
+POINT = f"""{BETWEEN}
+MSG: trajectory_msgs/JointTrajectoryPoint
+float64[] positions
+float64[] velocities
+float64[] accelerations
+float64[] effort
+builtin_interfaces/Duration time_from_start
+{BETWEEN}
+MSG: builtin_interfaces/Duration
+int32 sec
+uint32 nanosec
+"""
+BEFORE_IRON = f"""std_msgs/Header header
+string[] joint_names
+trajectory_msgs/JointTrajectoryPoint desired
+trajectory_msgs/JointTrajectoryPoint actual
+trajectory_msgs/JointTrajectoryPoint error  # Redundant, but useful
+{HEADER}{POINT}"""
+SINCE_IRON = f"""uint8 NONE=0
+std_msgs/Header header
+string[] joint_names
+trajectory_msgs/JointTrajectoryPoint reference
+trajectory_msgs/JointTrajectoryPoint feedback
+trajectory_msgs/JointTrajectoryPoint error
+trajectory_msgs/JointTrajectoryPoint output
+string<=64[<=8] multi_dof_joint_names
+float64 speed_scaling_factor 1.0
+bool[2] limits
+{HEADER}{POINT}"""
+JOINTS = ("hip", "knee")
+TIMES = np.arange(40) * 0.002
+POSITION = np.stack([np.sin(9.0 * TIMES), np.cos(7.0 * TIMES)])
+EFFORT = np.stack([3.0 + TIMES, -2.0 - TIMES])
+
+
+def some(**fields: Any) -> SimpleNamespace:
+    return SimpleNamespace(**fields)
+
+
+def header(k: int) -> SimpleNamespace:
+    nanoseconds = 500_000_000 + round(1e9 * TIMES[k])
+    return some(stamp=some(sec=1_700_000_000, nanosec=nanoseconds), frame_id="base" + "x" * (k % 5))
+
+
+def dynamic(k: int) -> SimpleNamespace:
+    values = [some(interface_names=["effort", "position"], values=[EFFORT[i, k], POSITION[i, k]]) for i in range(2)]
+    return some(header=header(k), joint_names=list(JOINTS), interface_values=values)
+
+
+def point(positions: list[float], effort: list[float]) -> SimpleNamespace:
+    nothing = some(sec=0, nanosec=0)
+    return some(positions=positions, velocities=[], accelerations=[], effort=effort, time_from_start=nothing)
+
+
+def controller(k: int, names: tuple[str, ...]) -> SimpleNamespace:
+    mine, other = point(list(POSITION[:, k]), list(EFFORT[:, k])), point([9.0, 9.0], [])
+    others = dict.fromkeys((*names, "error"), other)
+    told = {"multi_dof_joint_names": ["a"], "speed_scaling_factor": 1.0, "limits": [True, False]}
+    return some(header=header(k), joint_names=list(JOINTS), **{**others, names[-1]: mine}, **told, output=other)
+
+
+def joint_state(k: int) -> SimpleNamespace:
+    return some(header=header(k), name=list(JOINTS), position=list(POSITION[:, k]), velocity=[], effort=[])
+
+
+STATE = f"std_msgs/Header header\nstring[] name\nfloat64[] position\nfloat64[] velocity\nfloat64[] effort\n{HEADER}"
+
+
+def bag(file: Path, *topics: tuple[str, str, Any]) -> Path:
+    """topics: type, definition, message of a number."""
+    with file.open("wb") as stream:
+        writer = Writer(stream)
+        for kind, text, message in topics:
+            schema = writer.register_msgdef(kind, text)
+            for k in range(len(TIMES)):
+                at = 1_700_000_000_000_000_000 + round(1e9 * TIMES[k])
+                writer.write_message(f"/{kind}", schema, message(k), log_time=at, publish_time=at)
+        writer.finish()
+    return file
+
+
+KINDS = [
+    ("control_msgs/msg/DynamicJointState", DYNAMIC, dynamic),
+    ("control_msgs/msg/JointTrajectoryControllerState", BEFORE_IRON, lambda k: controller(k, ("desired", "actual"))),
+    ("control_msgs/msg/JointTrajectoryControllerState", SINCE_IRON, lambda k: controller(k, ("reference", "feedback"))),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=["dynamic", "before_iron", "since_iron"])
+@pytest.mark.parametrize("beside", [False, True])
+def test_what_ros2_control_says_is_read_where_no_joint_state_has_efforts(
+    kind: tuple[str, str, Any], beside: bool, tmp_path: Path
+) -> None:
+    others = [("sensor_msgs/msg/JointState", STATE, joint_state)] if beside else []
+    file = bag(tmp_path / "robot.mcap", *others, kind)
+    assert is_bag(file)
+    found = read_bag(file)
+    assert list(found) == list(JOINTS)
+    for i, (time, fields) in enumerate(found.values()):
+        np.testing.assert_allclose(time, TIMES, atol=3e-7)  # a stamp in s holds 0.2 µs today
+        assert list(fields) == ["position", "effort"]
+        assert fields["position"].tolist() == POSITION[i].tolist()
+        assert fields["effort"].tolist() == EFFORT[i].tolist()
+
+
+def test_a_table_of_its_columns_is_proposed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["columns", str(bag(tmp_path / "robot.mcap", KINDS[0]))]) == 0
+    said = capsys.readouterr().out
+    assert 'torque = { column = "hip.effort" }' in said
+    assert 'position = { column = "knee.position" }' in said
+
+
+def test_a_message_that_is_cut_anywhere_is_no_crash_and_a_definition_without_its_types_is_said(tmp_path: Path) -> None:
+    file = bag(tmp_path / "robot.mcap", KINDS[2])
+    with pytest.raises(RecordingError, match="found no sensor_msgs/JointState, no control_msgs/DynamicJointState"):
+        read_bag(bag(tmp_path / "other.mcap", ("std_msgs/msg/String", "string data", lambda k: some(data="x"))))
+    definition = Definition(SINCE_IRON)
+    whole = next(message for message in raw(file))
+    assert definition.decode(whole)["limits"] == (True, False)
+    for length in range(len(whole)):
+        with pytest.raises((ValueError, struct.error)):
+            definition.decode(whole[:length])
+    with pytest.raises(ValueError, match="without its type InterfaceValue"):
+        Definition(DYNAMIC.replace("MSG: control_msgs/InterfaceValue", "MSG: control_msgs/Other"))
+
+
+def raw(file: Path) -> list[bytes]:
+    with file.open("rb") as stream:
+        return [message.data for _, _, message in make_reader(stream).iter_messages()]
