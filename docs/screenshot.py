@@ -1,13 +1,15 @@
 """Take every picture of the page: python docs/screenshot.py (needs Debian's chromium and the test environment).
 
 A rig of seven joints and the service run as they do in the field; the third joint's friction grows at JUMP s, then the
-rig is held still, then the service is stopped. Every state is taken at three sizes, into docs/page/STATE-SIZE.jpg;
-of an elastic joint docs/page.png is taken.
+rig is held still and let go, then the service is stopped. Every state is taken at three sizes, into
+docs/page/STATE-SIZE.jpg; of an elastic joint docs/page.png is taken, and of a fleet, one of which is odd and one of
+which drifts, docs/page/fleet-SIZE.jpg.
 """
 
 import json
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Callable
@@ -16,6 +18,7 @@ from typing import Any, Final
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from hil_rig.experiments.fleet import Fleet, record
 from hil_rig.live import Live
 
 FLAGS: Final = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run")
@@ -53,6 +56,7 @@ def main() -> None:
             _until(live, lambda joints: all(one["phase"] == "faulted" for one in joints.values()))
             _take(pages, "faulted", 3.0)
             live.hold_rig(False)
+            _until(live, lambda joints: all(one["phase"] == "normal" for one in joints.values()))
             assert live.service is not None
             live.service.terminate()
             _take(pages, "stale", 6.0)
@@ -62,7 +66,18 @@ def main() -> None:
             )
             time.sleep(45.0)
             page.screenshot(path=FOLDER / "page.png")
+        _take_fleet(browser)
         browser.close()
+
+
+def _take_fleet(browser: Browser) -> None:
+    """The page of `jointwatch fleet identify`: recordings of twelve robots, two of each."""
+    with tempfile.TemporaryDirectory() as folder:
+        list(record(Fleet(robots=12, recordings=2, seconds=20.0), Path(folder)))
+        file = Path(folder, "fleet.html")
+        words = ["fleet", "identify", folder, "--workers", "0", "--page", str(file)]
+        subprocess.run([sys.executable, "-m", "daq", *words], check=True)
+        _take({name: _open(browser, file.as_uri(), screen) for name, screen in SIZES.items()}, "fleet", 0.5)
 
 
 def _open(browser: Browser, address: str, screen: dict[str, Any]) -> Page:

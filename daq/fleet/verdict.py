@@ -55,6 +55,16 @@ def in_order(found: Iterable[Found]) -> list[Found]:
     return sorted(found, key=lambda one: (one.robot, one.began if math.isfinite(one.began) else 0.0, one.address))
 
 
+def unsettled(found: Iterable[Found]) -> list[tuple[Found, str, str]]:
+    """Recording, joint and why, of joints that were not valid at its end."""
+    return [
+        (one, joint.joint, joint.reasons or joint.status)
+        for one in in_order(found)
+        for joint in one.joints
+        if joint.status not in KNOWN
+    ]
+
+
 def judge(found: Iterable[Found]) -> list[Judged]:
     """Every quantity of every robot's joint, by joint, quantity and robot."""
     runs: dict[tuple[str, str, str, str], dict[str, list[Quantity]]] = {}

@@ -19,7 +19,7 @@ from daq.config.words import ConfigError
 from daq.fleet.addresses import find
 from daq.fleet.examine import Found, Plan
 from daq.fleet.parquet import write
-from daq.fleet.verdict import Judged, in_order, judge
+from daq.fleet.verdict import Judged, in_order, judge, unsettled
 from daq.fleet.work import MODULES, here, on
 from daq.processes.cluster import Cluster, ClusterError
 from daq.recording.columns import load_columns
@@ -142,6 +142,11 @@ def _tell(found: list[Found], judged: list[Judged]) -> None:
         print(words(one))
     if len(out) > PRINTED:
         print(f"and {len(out) - PRINTED} more")
+    loose = unsettled(found)
+    for one_found, joint, why in loose[:PRINTED]:
+        print(f"{one_found.robot} {joint} was not valid at the end of {one_found.address}: {why}")
+    if len(loose) > PRINTED:
+        print(f"and {len(loose) - PRINTED} more were not valid at the end")
     for broken in [one for one in found if one.problem][:PRINTED]:
         print(f"jointwatch: {broken.problem}", file=sys.stderr)
 

@@ -10,10 +10,11 @@ import numpy as np
 from daq.commands.report.document import STYLE
 from daq.commands.report.words import date, readable
 from daq.fleet.examine import Found
-from daq.fleet.verdict import Judged
+from daq.fleet.verdict import Judged, unsettled
 
-WIDTH, HEIGHT, EDGE = 520, 46, 8  # of a strip of points
+WIDTH, HEIGHT, EDGE = 520, 54, 8  # of a strip of points
 FAR: Final = 2.0  # times the threshold, from which a point is drawn at the edge
+NAMED: Final = 3  # robots in the headline; more are counted
 LISTED: Final = 40  # that stand out; the Parquet file has all
 OWN: Final = """
 .board { display: grid; grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); gap: 0.4rem; }
@@ -25,13 +26,14 @@ OWN: Final = """
 .who span { font-size: 0.85rem; }
 .strip circle { fill: var(--law); fill-opacity: 0.45; } .strip circle.odd { fill: var(--bad); fill-opacity: 1; }
 .strip circle.drifts { fill: var(--warn); fill-opacity: 1; } .strip rect { fill: var(--grid); }
-.strip path { stroke: #b9c3cb; } .strip text { font-size: 11px; }
+.strip path { stroke: #b9c3cb; } .strip text { font-size: 17px; } .scroll { overflow-x: auto; }
 """
 
 
 def document(found: Sequence[Found], judged: Sequence[Judged]) -> str:
     """The whole page."""
-    parts = [_head(found, judged), _out(judged), _board(found, judged), _strips(judged), _recordings(found)]
+    parts = [_head(found, judged), _out(judged), _board(found, judged), _strips(judged), _unsettled(found)]
+    parts.append(_recordings(found))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>A fleet · jointwatch</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -60,8 +62,14 @@ def _verdict(judged: Sequence[Judged]) -> str:
     drifting = {one.robot for one in judged if one.drifts}
     if not odd | drifting:
         return "Nobody stands out"
-    parts = [(len(odd), "odd"), (len(drifting), "drifting")]
-    return ", ".join(f"{count} robot{'s' if count > 1 else ''} {word}" for count, word in parts if count)
+    if len(odd | drifting) > NAMED:
+        parts = [(len(odd), "odd"), (len(drifting), "drifting")]
+        return ", ".join(f"{count} robot{'s' if count > 1 else ''} {word}" for count, word in parts if count)
+    words = {
+        robot: " and ".join(word for word, those in (("odd", odd), ("drifting", drifting)) if robot in those)
+        for robot in sorted(odd | drifting, key=lambda robot: -max(one.worst for one in judged if one.robot == robot))
+    }
+    return escape(", ".join(f"{robot} is {word}" for robot, word in words.items()))
 
 
 def _out(judged: Sequence[Judged]) -> str:
@@ -77,7 +85,7 @@ def _out(judged: Sequence[Judged]) -> str:
             f"{_number(one.value)} ± {one.deviation:.2g} {escape(one.unit)}",
             _number(one.median),
             _z(one.z, one.threshold),
-            _number(one.change) if math.isfinite(one.change) else "–",
+            f"{one.change:+.4g}".replace("-", "−") if math.isfinite(one.change) else "–",
             _z(one.change_z, one.threshold),
         )
         for one in out[:LISTED]
@@ -161,6 +169,14 @@ def _strip(rows: Sequence[Judged]) -> str:
     )
 
 
+def _unsettled(found: Sequence[Found]) -> str:
+    """Joints that were not valid at the end of a recording: what they say counts with its σ, or not at all."""
+    rows = [(escape(one.robot), escape(name), escape(one.address), escape(why)) for one, name, why in unsettled(found)]
+    more = f"<p>and {len(rows) - LISTED} more.</p>" if len(rows) > LISTED else ""
+    table = _table(("robot", "joint", "recording", "why"), rows[:LISTED])
+    return f"<section><h2>Not valid at the end</h2>{table}{more}</section>\n" if rows else ""
+
+
 def _recordings(found: Sequence[Found]) -> str:
     broken = [one for one in found if one.problem]
     if not broken:
@@ -178,4 +194,4 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     titles = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     cells = ("".join(f"<td>{cell}</td>" for cell in row[1:]) for row in rows)
     body = "".join(f'<tr><th scope="row">{row[0]}</th>{rest}</tr>' for row, rest in zip(rows, cells, strict=True))
-    return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="scroll"><table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table></div>'

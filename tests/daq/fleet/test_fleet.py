@@ -14,7 +14,7 @@ from daq.__main__ import main
 from daq.commands.fleet.page import document
 from daq.fleet.addresses import find
 from daq.fleet.examine import Found, JointFound, Plan, Quantity
-from daq.fleet.verdict import judge
+from daq.fleet.verdict import judge, unsettled
 from daq.fleet.work import MODULES, here, on
 from daq.processes.cluster import Cluster
 from daq.recording.reader import RecordingError
@@ -73,10 +73,45 @@ def test_the_odd_one_and_the_one_that_drifts_are_told_and_no_other() -> None:
     assert [one.robot for one in judged if one.odd] == ["r03"]
     assert [one.robot for one in judged if one.drifts] == ["r07"]
     page = document(fleet(values), judged)
-    assert "1 robot odd, 1 robot drifting" in page
+    assert "<h1>r07 is drifting, r03 is odd</h1>" in page
     assert page.count("<circle") == 24
     assert "src=" not in page
     assert "<link" not in page
+
+
+def test_one_that_still_learns_is_compared_by_what_it_has_told_and_named() -> None:
+    """High friction makes a robot move less, so that it learns longer: to wait for it would be not to see it."""
+    found = fleet(5.0 + 0.1 * np.random.default_rng(4).standard_normal((24, 1)) + np.zeros((24, 2)))
+
+    def learning(robot: str, *, value: float, deviation: float) -> None:
+        for k, run in enumerate(found):
+            if run.robot == robot:
+                told = (Quantity("coulomb", "N·m", value, deviation),)
+                joint = run.joints[0]._replace(status="learning", reasons="offset lacks excitation", quantities=told)
+                found[k] = run._replace(joints=(joint,))
+
+    learning("r03", value=8.0, deviation=0.1)
+    learning("r05", value=8.0, deviation=3.0)  # told so badly that it says nothing
+    learning("r06", value=80.0, deviation=np.nan)  # told nothing
+    judged = judge(found)
+    assert [one.robot for one in judged if one.odd] == ["r03"]
+    assert {one.robot for one in judged} == {run.robot for run in found} - {"r06"}
+    assert [(run.robot, why) for run, _, why in unsettled(found)][::2] == [
+        (robot, "offset lacks excitation") for robot in ("r03", "r05", "r06")
+    ]
+    assert "<h2>Not valid at the end</h2>" in document(found, judged)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [31, 32, 33])
+def test_the_planted_ones_are_told_on_every_seed_and_no_other(seed: int, tmp_path: Path) -> None:
+    """3 % of spread, robot 2 with 1.6 times the friction, robot 5 with half as much more at its last recording."""
+    list(record(Fleet(robots=12, recordings=2, seed=seed), tmp_path))
+    judged = judge(here(find([str(tmp_path)]), Plan(None, None, skew=False)))
+    assert ("robot002", "coulomb") in {(one.robot, one.quantity) for one in judged if one.odd}
+    assert {(one.robot, one.quantity) for one in judged if one.drifts} == {("robot005", "viscous")}
+    others = {(one.robot, one.quantity) for one in judged if one.odd} - {("robot002", "coulomb")}
+    assert others <= {("robot005", "viscous")}  # which is odd by then, too
 
 
 def test_a_drift_of_all_is_nobodys() -> None:
