@@ -24,7 +24,7 @@ from hil_rig.live import Live
 FLAGS: Final = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run")
 FOLDER: Final = Path(__file__).parent
 JUMP: Final = 110.0  # s
-SEVEN: Final = ["rigid", "--joints", "7", "--wire", "udp", "--jump", f"{JUMP:g}:joint3.coulomb=1.6"]
+SEVEN: Final = ["rigid", "--joints", "7", "--wire", "udp", "--jump", f"{JUMP:g}:joint3.viscous=1.5"]
 ELASTIC: Final = ["two_mass", "--wire", "slcan"]
 SIZES: Final[dict[str, dict[str, Any]]] = {
     "desk": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"},
@@ -42,7 +42,7 @@ def main() -> None:
         with Live(SEVEN) as live:
             pages = {name: _open(browser, live.page, screen) for name, screen in SIZES.items()}
             _until(live, lambda joints: any(one["phase"] == "starting" for one in joints.values()))
-            _take(pages, "starting", 4.0)
+            _take(pages, "starting", 1.0)
             _until(live, lambda joints: all(one["health"]["status"] == "valid" for one in joints.values()))
             baseline = [sys.executable, "-m", "daq", "baseline", str(live.config), "--set"]
             subprocess.run(baseline, check=False, stdout=subprocess.DEVNULL)

@@ -20,10 +20,17 @@ class RuntimeFolder:
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
         self._lock = _open(self.path / LOCK, os.O_CREAT)
         fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self._held = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        fcntl.flock(self._held, fcntl.LOCK_SH)  # systemd-tmpfiles takes nothing out of a folder that is locked
+
+    def stands(self) -> bool:
+        """Whether it is still there: others clean /tmp in their own ways."""
+        return (self.path / LOCK).exists()
 
     def remove(self) -> None:
         """Nothing stays."""
         shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self._held)
         os.close(self._lock)
 
 

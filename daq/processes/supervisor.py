@@ -152,8 +152,22 @@ class Service:
             elif process.child is not None:
                 self._bury(process, process.child.code or 0, now)
             if process.child is None and now >= process.again:
+                if not self._folder.stands():
+                    self._move()
                 process.restarts += 1
                 self._start(process)
+
+    def _move(self) -> None:
+        """Somebody has removed our sockets: who met there still talks, but nobody new finds them. All start anew."""
+        log.warning("%s was removed, and the sockets in it: every process starts anew", self.runtime)
+        self._folder.remove()
+        self._folder = RuntimeFolder()
+        self.runtime = self._folder.path
+        self._publisher.close()
+        self._publisher = open_publisher(zmq.Context.instance(), endpoint(self.runtime, "updates"))
+        for process in self._processes:
+            if process.child is not None:
+                process.child.send(signal.SIGTERM)
 
     def _listen(self, process: Process, now: float) -> None:
         """A process that gives no sign of life is said to hang, then ended."""

@@ -28,7 +28,7 @@ from websockets.exceptions import ConnectionClosed
 
 from daq.subscriber import Subscriber
 from hil_rig.commands.bench import machine, with_section
-from hil_rig.commands.chaos import Bench
+from hil_rig.commands.chaos_bench import Bench
 from hil_rig.live import Live
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "soak.md"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from daq.subscriber import Subscriber
 from hil_rig.live import Live, free_port
 
 RUN = [sys.executable, "-m", "daq", "run"]
@@ -162,6 +163,24 @@ def test_a_killed_core_or_outlet_is_restarted_alone(live: Live, name: str) -> No
 
     with Subscriber(live.endpoint, ("estimate/",), timeout=60) as subscriber:
         assert next(iter(subscriber))
+
+
+def test_a_core_that_dies_after_somebody_has_emptied_tmp_is_back_all_the_same(live: Live) -> None:
+    """Its sockets' folder is gone: whoever lives goes on, and all meet in another folder once one has to start anew."""
+    assert live.service is not None
+    links = (path.readlink() for path in Path(f"/proc/{live.service.pid}/fd").iterdir())
+    [folder] = {path.parent for path in links if path.name == "running"}
+    shutil.rmtree(folder)
+    before = children(live.service.pid)
+    with Subscriber(live.endpoint, ("estimate/",), timeout=60.0) as stream:
+        assert next(stream)[1]["joint"] == "joint1", "nobody has noticed yet"
+        os.kill(before["core"], signal.SIGKILL)
+        killed = time.time()
+        assert any(update["timestamp"] > killed + 0.5 for _, update in stream)
+    after = children(live.service.pid)
+    assert set(after) == set(before)
+    assert not set(after.values()) & set(before.values())
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
