@@ -25,6 +25,7 @@ FLAGS: Final = ("--no-sandbox", "--disable-gpu", "--disable-background-networkin
 FOLDER: Final = Path(__file__).parent
 JUMP: Final = 110.0  # s
 SEVEN: Final = ["rigid", "--joints", "7", "--wire", "udp", "--jump", f"{JUMP:g}:joint3.viscous=1.5"]
+SLOW: Final = ["rigid", "--joints", "7", "--wire", "udp", "--set", "trajectory.period=60"]  # starts for long
 ELASTIC: Final = ["two_mass", "--wire", "slcan"]
 SIZES: Final[dict[str, dict[str, Any]]] = {
     "desk": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"},
@@ -39,10 +40,14 @@ def main() -> None:
     (FOLDER / "page").mkdir(exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=list(FLAGS))
-        with Live(SEVEN) as live:
+        with Live(SLOW) as live:
             pages = {name: _open(browser, live.page, screen) for name, screen in SIZES.items()}
             _until(live, lambda joints: any(one["phase"] == "starting" for one in joints.values()))
-            _take(pages, "starting", 1.0)
+            _take(pages, "starting", 2.0)
+            for page in pages.values():
+                page.close()
+        with Live(SEVEN) as live:
+            pages = {name: _open(browser, live.page, screen) for name, screen in SIZES.items()}
             _until(live, lambda joints: all(one["health"]["status"] == "valid" for one in joints.values()))
             baseline = [sys.executable, "-m", "daq", "baseline", str(live.config), "--set"]
             subprocess.run(baseline, check=False, stdout=subprocess.DEVNULL)

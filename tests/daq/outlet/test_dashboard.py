@@ -175,6 +175,27 @@ def test_the_first_screen_says_which_joint_how_bad_since_when_and_what_to_do(
     )
 
 
+@pytest.mark.parametrize(("width", "height"), SCREENS)
+def test_what_is_old_leaves_a_single_headline_its_width(
+    seven: str, open_page: Callable[..., Page], width: int, height: int
+) -> None:
+    """"What stands here is old" above a drift with its picture: the words beside that must not stand one by one."""
+    page = open_page(seven, width, height)
+    expect(page.locator(".headline:not(.all)").first).to_be_visible(timeout=SOON)
+    whole, mine, words = page.evaluate(
+        """() => {
+          const [all, first, ...others] = document.querySelectorAll(".headlines .headline");
+          all.hidden = first.hidden = false;
+          for (const one of others) one.hidden = true;
+          first.dataset.curve = "true";
+          const parts = [first.parentNode, first, first.querySelector(".words")];
+          return parts.map((one) => one.getBoundingClientRect().width);
+        }"""
+    )
+    assert mine == pytest.approx(whole, abs=2)
+    assert words > min(300, 0.5 * whole)
+
+
 def test_what_happened_stands_on_one_line_of_time(seven: str, open_page: Callable[..., Page]) -> None:
     page = open_page(seven)
     lane = page.locator(".timeline .lane", has_text="wrist_pitch")
