@@ -65,6 +65,8 @@ def main() -> None:
             assert live.service is not None
             live.service.terminate()
             _take(pages, "stale", 6.0)
+            for page in pages.values():
+                page.close()
         with Live(ELASTIC) as live:
             page = _open(
                 browser, f"{live.page}/#/joint/joint1", SIZES["desk"] | {"viewport": {"width": 1280, "height": 1000}}

@@ -68,7 +68,7 @@ function kindOf(joint) {
 // [short text for a chip, how bad as a number, lines for a headline, what to do]
 const TELL = {
   faulted: (joint) => [brief(joint.reasons)[0] ?? "", 1, brief(joint.reasons), first(FAULTS, joint.reasons.join("; "), "Do not use its values; jointwatch doctor looks closer.")],
-  transient: (joint) => ["changed", 1, brief(joint.reasons), "Wait: the last good values stand. If it does not end: a collision, another load, a slipping brake?"],
+  transient: (joint) => ["changed", 1, [...brief(joint.reasons), `prediction error ${format.percent(joint.state.error)}`], "Wait: the last good values stand. If it does not end: a collision, another load, a slipping brake?"],
   drifting: (joint) => {
     const found = drifts(joint), worst = found[0];
     const texts = found.map((one) => `${readable(one.name)} ${format.drift(one).replace(" %", "\u00a0%")}`);
