@@ -60,9 +60,11 @@ class Continuity:
 class Subscriber:
     """The stream of one service, as an iterator of (topic, map); reconnects by itself.
 
-        with Subscriber(topics=("estimate/",), timeout=5) as updates:
-            for topic, update in updates:
-                print(update["joint"], update["parameters"])
+    ```python
+    with Subscriber(topics=("estimate/",), timeout=5) as updates:
+        for topic, update in updates:
+            print(update["joint"], update["parameters"])
+    ```
     """
 
     def __init__(
