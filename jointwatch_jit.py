@@ -71,7 +71,7 @@ def stamp(file: Path) -> str:
 def _dispatcher(function: Callable[..., Any]) -> Any:
     compiled: Any = numba.njit(nogil=True, error_model="numpy", fastmath=False)(function)
     if not INTERPRETED:
-        compiled._cache = _Kept(function)  # type: ignore[no-untyped-call]
+        compiled._cache = _Kept(function)
     return compiled
 
 
