@@ -118,6 +118,6 @@ def _check_roles(name: str, joint: Joint) -> Iterator[tuple[tuple[str, ...], str
         if joint.device_time.wrap < least:
             text = f"expected at least {least:g} s at {joint.rate:g} Hz, found {joint.device_time.wrap:g}"
             yield ("joints", name, "device_time", "wrap"), text
-    if joint.reference not in joint.channels:
+    if joint.channels and joint.reference not in joint.channels:  # without any, the model says what it needs
         message = unknown(joint.reference, sorted(joint.channels), "reference channel")
         yield ("joints", name, "reference"), message

@@ -110,6 +110,15 @@ def test_the_wheel_speeds_of_a_car_are_no_joint(tmp_path: Path) -> None:
     assert "of this driver MORE.motor_position or knee_encoder.position or " in found[0]
 
 
+def test_a_joint_without_channels_is_told_which_it_needs_and_no_more(tmp_path: Path) -> None:
+    file = written(tmp_path)
+    file.write_text(file.read_text().partition("[joints.knee.channels]")[0] + "channels = {}\n")
+    assert mistakes(file) == [
+        f'joints.knee.channels: the model "rigid" needs the channel "{role}", found none'
+        for role in ("position", "torque")
+    ]
+
+
 def test_a_slide_is_in_metres_and_newtons(tmp_path: Path) -> None:
     slide, force = '{ signal = "bus.MORE.slide" }', '{ signal = "bus.MORE.force" }'
     assert mistakes(written(tmp_path, slide, force, "prismatic", "force")) == []

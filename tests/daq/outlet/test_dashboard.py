@@ -179,7 +179,7 @@ def test_the_first_screen_says_which_joint_how_bad_since_when_and_what_to_do(
 def test_what_is_old_leaves_a_single_headline_its_width(
     seven: str, open_page: Callable[..., Page], width: int, height: int
 ) -> None:
-    """"What stands here is old" above a drift with its picture: the words beside that must not stand one by one."""
+    """ "What stands here is old" above a drift with its picture: the words beside that must not stand one by one."""
     page = open_page(seven, width, height)
     expect(page.locator(".headline:not(.all)").first).to_be_visible(timeout=SOON)
     whole, mine, words = page.evaluate(
