@@ -114,7 +114,7 @@ def test_a_joint_without_channels_is_told_which_it_needs_and_no_more(tmp_path: P
     file = written(tmp_path)
     file.write_text(file.read_text().partition("[joints.knee.channels]")[0] + "channels = {}\n")
     assert mistakes(file) == [
-        f'joints.knee.channels: the model "rigid" needs the channel "{role}", found none'
+        f'20: joints.knee.channels: the model "rigid" needs the channel "{role}", found none'
         for role in ("position", "torque")
     ]
 
