@@ -54,7 +54,7 @@ def test_every_kernel_belongs_to_one_job() -> None:
 def test_the_longest_begins_before_all_that_nothing_waits_for() -> None:
     """Else it ends alone: 18 of the 52 s of processor time that a live joint's kernels take are the resampler's."""
     order = [min(job) for job in jobs(live=True)]
-    alone = ("estimators.conditioning.spikes", "drivers.decode.extract", "estimators.online.lost_motion")
+    alone = ("estimators.conditioning.spikes", "drivers.decode.extract")
     assert order.index("estimators.alignment.resampler") < min(order.index(one) for one in alone)
 
 
