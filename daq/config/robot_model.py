@@ -8,6 +8,7 @@ from daq.config.sections import Joint, Robot
 from daq.config.words import ConfigError, Problem, unknown
 from daq.stream.update import ROBOT
 from estimators.models.robots.identified import IdentifiedRobot, ModelError, read
+from estimators.online.settings import LINK
 
 TORQUES = ("torque", "force")  # roles of what drives a joint
 
@@ -47,6 +48,9 @@ def check_model(robot: Robot, joints: Mapping[str, Joint]) -> Iterator[tuple[tup
         joint = joints[name]
         if joint.reference != "position":
             yield ("joints", name, "reference"), 'expected "position", whose clock the whole robot runs on'
+        if learnt.model().twists[learnt.robot.names.index(name)] is not None and LINK not in joint.channels:
+            text = f"expected {LINK}, the second encoder that {robot.model} was learnt with, found none"
+            yield ("joints", name, "channels"), text
         if joint.model.unit() != one.axis.effort:
             text = f"expected an axis whose torque is in {one.axis.effort}, as in {robot.model}"
             yield ("joints", name, "model"), f"{text}, found {joint.model.unit()}"

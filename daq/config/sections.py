@@ -20,7 +20,7 @@ from pydantic import (
 from daq.config.drift_limits import DriftSettings
 from daq.stream.keys import KeyFileError, read_pair
 from drivers import AnyDriver
-from estimators.online.settings import Identification
+from estimators.online.settings import LINK, Identification
 
 
 def _matching(pattern: str, expected: str) -> AfterValidator:
@@ -305,6 +305,11 @@ class Joint(Identification):
         default=1.0, ge=0.01, le=3600, description="s without samples after which the joint is called faulted"
     )
     drift: DriftSettings = DriftSettings()
+
+    def roles(self) -> tuple[str, ...]:
+        """The channels of a sample: what the joint's own estimation needs, and a second encoder where there is one."""
+        own = super().roles()
+        return own + (LINK,) * (LINK in self.channels and LINK not in own)
 
 
 class Config(Section):

@@ -17,6 +17,7 @@ from drivers.base import nearest
 from estimators.alignment.channel_delay import Series
 from estimators.models.robots.description import Joint, Robot
 from estimators.offline.robot_motion import GAP, GAP_SECONDS
+from estimators.online.settings import LINK
 from estimators.quantities import Axis, Floats
 
 EFFORTS: Final = ("torque", "force", "effort", "current")  # roles that say what a joint's drive gives
@@ -31,6 +32,7 @@ class Run(NamedTuple):
     time: Floats  # (rows,) s
     q: Floats  # (rows, n) rad (m)
     tau: Floats  # (rows, n) N·m (N)
+    link: Floats  # (rows, n) of second encoders, as q; NaN where a joint has none
 
 
 class Runs(NamedTuple):
@@ -61,12 +63,14 @@ def read_runs(robot: Robot, files: Sequence[Path], columns: Columns | None) -> R
             warnings.append(f"{file}: found no columns of {', '.join(fingers)}: taken to stand at zero")
             names = tuple(name for name in names if name not in fingers)
     robot = robot if names == robot.names else robot.selected(names)
+    seconds, doubts = _seconds(robot, found)
+    warnings += doubts
     runs = []
     for file, channels in found:
         mine, doubts = _whole(robot, file, channels)
         problems += mine
         if not mine:
-            runs.append(_run(robot, file, channels))
+            runs.append(_run(robot, file, channels, seconds))
             wrong, odd = _plausible(robot, runs[-1])
             problems += wrong
             warnings += doubts + odd
@@ -104,7 +108,7 @@ def _units(robot: Robot, columns: Columns) -> list[str]:
     found = []
     for joint in robot.joints:
         for role, column in columns.joints.get(joint.name, {}).items():
-            expected = {"position": (joint.axis.length,)} | {
+            expected = {"position": (joint.axis.length,), LINK: (joint.axis.length,)} | {
                 effort: (joint.axis.effort, "A") if effort == "current" else (joint.axis.effort,) for effort in EFFORTS
             }
             unit = _unit(column)
@@ -139,12 +143,37 @@ def _whole(robot: Robot, file: Path, channels: Channels) -> tuple[list[str], lis
     return problems, [f"{file}: columns of {', '.join(unknown)} are not of {robot.name}: not used"] if unknown else []
 
 
-def _run(robot: Robot, file: Path, channels: Channels) -> Run:
-    """On the times of the first joint's position."""
+def _seconds(robot: Robot, found: Sequence[tuple[Path, Channels]]) -> tuple[list[str], list[str]]:
+    """Joints whose second encoder is in every recording, and which have one in some only."""
+    having = {name: [file for file, channels in found if _has_second(channels.get(name, {}))] for name in robot.names}
+    partly = [
+        f"joint {name}: found {LINK} in {len(files)} of {len(found)} recordings: not used"
+        for name, files in having.items()
+        if 0 < len(files) < len(found)
+    ]
+    return [name for name, files in having.items() if len(files) == len(found) > 0], partly
+
+
+def _has_second(roles: dict[str, Series]) -> bool:
+    """Whether it says more than nothing: some write zeros where no encoder is."""
+    return LINK in roles and bool(_range(roles[LINK].values) > 0.0)
+
+
+def _range(values: Floats) -> float:
+    known = values[np.isfinite(values)]
+    return float(np.ptp(known)) if len(known) else 0.0
+
+
+def _run(robot: Robot, file: Path, channels: Channels, seconds: Sequence[str]) -> Run:
+    """On the times of the first joint's position; seconds: joints with a second encoder."""
     time = channels[robot.names[0]]["position"].time
     q = np.column_stack([_on(time, channels[name]["position"]) for name in robot.names])
     tau = np.column_stack([_on(time, channels[name][_effort(channels[name]) or ""]) for name in robot.names])
-    return Run(file, time, q, tau)
+    link = np.full_like(q, np.nan)
+    for j, name in enumerate(robot.names):
+        if name in seconds:
+            link[:, j] = _on(time, channels[name][LINK])
+    return Run(file, time, q, tau, link)
 
 
 def _on(time: Floats, series: Series) -> Floats:

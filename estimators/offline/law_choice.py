@@ -79,7 +79,7 @@ def choose(
     for law in tried:
         say(f"friction law: {law.kind}")
         laws = tuple(_searched(law, model, rows, rigid, load, j) for j in range(rows.y.shape[1]))
-        trial = WholeRobot(model.robot, laws)
+        trial = WholeRobot(model.robot, laws, model.twists)
         reach = REACH * np.abs(rows.dq).max(axis=0)
         columns = build(trial, pieces, parameters, reach)
         other, lost = _validated(trial, columns, blocks)
@@ -100,7 +100,7 @@ def imposed(model: WholeRobot, pieces: list[Piece], law: RobotFriction, say: Cal
     """
     plain = choose(model, pieces, (), say)
     say(f"friction law: {law.kind}")
-    trial = WholeRobot(model.robot, (law,) * len(model.robot.joints))
+    trial = WholeRobot(model.robot, (law,) * len(model.robot.joints), model.twists)
     parameters, rows = plain.loading, plain.rows
     reach = REACH * np.abs(rows.dq).max(axis=0)
     for _ in range(PASSES if trial.loaded else 1):

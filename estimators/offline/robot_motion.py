@@ -43,6 +43,7 @@ class Piece(NamedTuple):
     tau: Floats
     at: Floats  # (rows,) where the rows sit, in samples
     time: Floats  # (rows,) s, on the recording's clock
+    twist: Floats  # (samples, n) first encoder − second, filtered; 0 where there is no second
 
     def rows(self, values: Floats) -> Floats:
         """Filtered values (samples, …) at the rows' instants."""
@@ -57,14 +58,16 @@ class Piece(NamedTuple):
         return _low_pass(values, self.rate)
 
 
-def pieces(time: Floats, q: Floats, tau: Floats, words: str = "") -> list[Piece]:
+def pieces(time: Floats, q: Floats, tau: Floats, words: str = "", link: Floats | None = None) -> list[Piece]:
     """The pieces of one recording: time (samples,) s, q (samples, n) rad or m, tau (samples, n) N·m or N.
 
-    Raises MotionError where time does not advance, nothing moves, or nothing long enough is left; `words` goes before.
+    link: (samples, n) of second encoders, all NaN where there is none. Raises MotionError where time does not advance,
+    nothing moves, or nothing long enough is left; `words` goes before.
     """
     problems = []
-    finite = np.isfinite(time) & np.isfinite(q).all(axis=1) & np.isfinite(tau).all(axis=1)
-    time, q, tau = time[finite], q[finite], tau[finite]
+    twist = np.zeros_like(q) if link is None else np.where(np.isnan(link).all(axis=0), 0.0, q - link)
+    finite = np.isfinite(time) & np.isfinite(np.hstack([q, tau, twist])).all(axis=1)
+    time, q, tau, twist = time[finite], q[finite], tau[finite], twist[finite]
     if len(time) < 2:
         raise MotionError([f"{words}found {len(time)} samples with every channel in them"])
     steps = np.diff(time)
@@ -77,7 +80,7 @@ def pieces(time: Floats, q: Floats, tau: Floats, words: str = "") -> list[Piece]
     if problems:
         raise MotionError(problems)
     fresh = np.concatenate([[True], steps > 0])
-    time, q, tau = time[fresh], q[fresh], tau[fresh]
+    time, q, tau, twist = time[fresh], q[fresh], tau[fresh], twist[fresh]
     steps = np.diff(time)
     step = float(np.median(steps))
     if 1.0 / step < LOWEST_RATE:
@@ -89,27 +92,29 @@ def pieces(time: Floats, q: Floats, tau: Floats, words: str = "") -> list[Piece]
     cuts = np.flatnonzero(steps > max(GAP * step, GAP_SECONDS)) + 1
     parts = np.split(np.arange(len(time)), cuts)
     long = [part for part in parts if len(part) > 1 and time[part[-1]] - time[part[0]] >= SHORTEST]
-    found = [_piece(time[part], q[part], tau[part]) for part in long]
+    found = [_piece(time[part], q[part], tau[part], twist[part]) for part in long]
     if not found:
         raise MotionError([f"{words}found no {SHORTEST:g} s without a gap of {max(GAP * step, GAP_SECONDS):.3g} s"])
     return found
 
 
-def _piece(time: Floats, q: Floats, tau: Floats) -> Piece:
+def _piece(time: Floats, q: Floats, tau: Floats, twist: Floats) -> Piece:
     """On an even grid, filtered."""
     seconds = time[-1] - time[0]
     rate = (len(time) - 1) / seconds
     grid = np.linspace(time[0], time[-1], len(time))
     if np.abs(grid - time).max() > 1e-6 / rate:
-        q, tau = (_even(time, one, grid) for one in (q, tau))
+        q, tau, twist = (_even(time, one, grid) for one in (q, tau, twist))
     q, tau = _low_pass(q, rate), _low_pass(tau, rate)
+    twist = _low_pass(twist, rate) if twist.any() else twist
     spline = CubicSpline(np.arange(len(grid)), q)
     at = np.arange(np.ceil(EDGE * rate), len(grid) - 1 - EDGE * rate, max(rate / RATE, 1.0))
     nearest = np.round(at)
     if np.abs(at - nearest).max() < 0.05:  # samples of the recording themselves
         at = np.minimum(nearest, len(grid) - 1.0)
     knots = np.arange(len(grid), dtype=np.float64)
-    return Piece(rate, q, spline(knots, 1) * rate, spline(knots, 2) * rate**2, tau, at, time[0] + at / rate)
+    dq, ddq = spline(knots, 1) * rate, spline(knots, 2) * rate**2
+    return Piece(rate, q, dq, ddq, tau, at, time[0] + at / rate, twist)
 
 
 def _even(time: Floats, values: Floats, grid: Floats) -> Floats:
