@@ -71,7 +71,6 @@ class RobotEstimator:
         self._Y: list[Floats] = []
         self._r: list[Floats] = []  # against the model without payload
         self._u: list[Floats] = []  # against the model with it
-        self._known: list[Floats] = []  # of either, what the learnt compensation took: θ learns without it
         self._speed: list[float] = []
         self._disturbed = False  # in the current block
         self._moved_rows, self._moves = 0, False
@@ -212,7 +211,7 @@ class RobotEstimator:
                 if self._compensation.joints:
                     counts = self._watch.moving & ~self._watch.beyond
                     self._compensation.absorb(unexplained[at] + used[at], known[at], counts)
-                self._row(chunk, at, chunk.tau[at] - predicted[at] - used[at], unexplained[at], used[at])
+                self._row(chunk, at, chunk.tau[at] - predicted[at] - used[at], unexplained[at])
 
     def _judge(self, chunk: Chunk, unexplained: Floats) -> None:
         self._watch.notice(chunk.dq)
@@ -234,13 +233,12 @@ class RobotEstimator:
         if over.any():
             self._say("recovered", f"{', '.join(names[over])}: the model explains the torque again")
 
-    def _row(self, chunk: Chunk, at: int, r: Floats, u: Floats, used: Floats) -> None:
+    def _row(self, chunk: Chunk, at: int, r: Floats, u: Floats) -> None:
         """One regression row at 50 Hz."""
         X, Y = self._motion.row(chunk, at)
         still = ~self._watch.moving  # friction at rest is any torque: such a joint teaches nothing
         X[still], Y[still], r[still], u[still] = 0.0, 0.0, 0.0, 0.0
-        rows: tuple[tuple[list[Floats], Floats], ...]
-        rows = (self._X, X), (self._Y, Y), (self._r, r), (self._u, u), (self._known, np.where(still, 0.0, used))
+        rows: tuple[tuple[list[Floats], Floats], ...] = ((self._X, X), (self._Y, Y), (self._r, r), (self._u, u))
         for kept, row in rows:
             kept.append(row)
         self._speed.append(float(np.abs(chunk.dq[at]).max()))
@@ -300,7 +298,7 @@ class RobotEstimator:
         usable = self._teaches and not self._disturbed and not self._causes.payload.carried
         if not usable or max(self._speed) <= AT_REST:
             return
-        X, r = np.array(self._X), np.array(self._r) + np.array(self._known)
+        X, r = np.array(self._X), np.array(self._r)
         self._pending.append((X, r + X @ self._learner.theta, r))
         if len(self._pending) <= AFTER:
             return
