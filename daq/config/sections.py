@@ -323,3 +323,4 @@ class Config(Section):
     drivers: dict[Name, AnyDriver]
     joints: dict[Name, Joint]
     folder: Path = Path()  # relative paths (a DBC) are relative to the file they stand in
+    robot_model: str = ""  # what stood in the file of the whole robot's model when this was read: all processes use it

@@ -59,12 +59,13 @@ class Learned(NamedTuple):
 def read(document: Mapping[str, Any]) -> Learned:
     """What `document` gave. Raises KeyError, TypeError, ValueError."""
     kind: Kind = document["kind"]
-    family = {"mixture": GaussianMixtureRegression, "bases": RadialBases}[kind]
-    values = {
+    fields = {"mixture": GaussianMixtureRegression._fields, "bases": RadialBases._fields}[kind]
+    values: dict[str, Any] = {
         name: np.array(document[name], np.float64) if isinstance(document[name], list) else document[name]
-        for name in family._fields
+        for name in fields
     }
-    found = Learned(kind, family(**values), *(np.array(document[name], np.float64) for name in ("lower", "upper")))
+    model = GaussianMixtureRegression(**values) if kind == "mixture" else RadialBases(**values)
+    found = Learned(kind, model, *(np.array(document[name], np.float64) for name in ("lower", "upper")))
     if not all(np.isfinite(one).all() for one in (*values.values(), found.lower, found.upper)):
         raise ValueError("found a learnt compensation that is not finite")
     if not np.isfinite(found.predict(0.5 * (found.lower + found.upper)[np.newaxis])).all():

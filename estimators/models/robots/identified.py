@@ -200,9 +200,10 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
         _table(joints, "physical", 10),
         _table(joints, "loading", 10),
         dict(document["learnt_from"]),
-        *(_column(joints, key) if _all_have(joints, key) else None for key in ("residual_peak", "residual_rms")),
-        twists,
-        learned,
+        _column(joints, "residual_peak") if _all_have(joints, "residual_peak") else None,
+        _column(joints, "residual_rms") if _all_have(joints, "residual_rms") else None,
+        twists=twists,
+        learned=learned,
     )
     if not all(np.isfinite(one).all() and one.stiffness > 0 for one in twists if one is not None):
         raise ModelError("found the twist of a gear that no spring has")

@@ -40,7 +40,7 @@ def arm() -> Robot:
 
 
 def measured(seed: int, seconds: float, hidden: float = 0.0, turns: float = np.inf) -> tuple[Floats, ...]:
-    """Time, motor, torque, link; hidden: N·m at the elbow, that only the twist tells, the other way around from `turns` s on."""
+    """Time, motor, torque, link; hidden: N·m at the elbow the twist tells of, after `turns` s the other way around."""
     random = np.random.default_rng(seed)
     t = np.arange(0.0, seconds, 1.0 / RATE)
     q, dq, ddq = np.zeros((3, len(t), 2))
