@@ -4,6 +4,7 @@ From columns with a table (.csv, .npz, .mat), from our own recordings, or from R
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -63,6 +64,7 @@ def read_runs(robot: Robot, files: Sequence[Path], columns: Columns | None) -> R
             warnings.append(f"{file}: found no columns of {', '.join(fingers)}: taken to stand at zero")
             names = tuple(name for name in names if name not in fingers)
     robot = robot if names == robot.names else robot.selected(names)
+    robot = _driven(robot, [channels for _, channels in found])
     seconds, doubts = _seconds(robot, found)
     warnings += doubts
     runs = []
@@ -97,6 +99,13 @@ def _standing(robot: Robot, lacking: list[str]) -> list[str]:
         if robot.joints[i].axis is Axis.PRISMATIC and all(robot.names[k] in lacking for k in carried):
             found.append(name)
     return found
+
+
+def _driven(robot: Robot, found: Sequence[Channels]) -> Robot:
+    """Where what was recorded is motor current."""
+    driven = [all(_effort(one.get(name, {})) == "current" for one in found) for name in robot.names]
+    joints = tuple(replace(joint, by_current=one) for joint, one in zip(robot.joints, driven, strict=True))
+    return replace(robot, joints=joints) if found else robot
 
 
 def _effort(roles: dict[str, Series]) -> str | None:

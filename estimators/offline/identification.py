@@ -13,7 +13,7 @@ from estimators.models.robots.identified import IdentifiedRobot
 from estimators.models.robots.whole_robot import RobotFriction, WholeRobot
 from estimators.offline.entropic import entropic
 from estimators.offline.gear_twists import compensated, gear_twists, learn
-from estimators.offline.law_choice import Verdict, choose, imposed
+from estimators.offline.law_choice import Verdict, choose, imposed, with_rotors
 from estimators.offline.least_squares import ordinary, reweighted, weighted
 from estimators.offline.robot_fit import Fit, fit, relative_error
 from estimators.offline.robot_motion import MotionError, Piece
@@ -103,6 +103,7 @@ def identify(
     would choose; compensation: what is learnt of the residual from the gears' twist. Raises MotionError where nothing
     moves, or where there is no second encoder to learn from, and MixtureError.
     """
+    robot = with_rotors(robot, train, say)
     twists, doubts = gear_twists(WholeRobot(robot), train)
     if compensation is not None and not any(twists):
         text = "expected a joint with two encoders, whose twist a compensation can be learnt from, found none"

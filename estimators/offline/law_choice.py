@@ -9,6 +9,7 @@ first, joint by joint, with the links as the default found them.
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, NamedTuple, get_args
 
 import numpy as np
@@ -17,8 +18,10 @@ from scipy.stats import t
 
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import FrictionLaw
+from estimators.models.robots.description import Robot
 from estimators.models.robots.identified import REACH
-from estimators.models.robots.whole_robot import DEFAULT, RobotFriction, WholeRobot
+from estimators.models.robots.newton_euler import mass_matrix
+from estimators.models.robots.whole_robot import DEFAULT, NOMINAL, RobotFriction, WholeRobot
 from estimators.offline.robot_fit import fit, sums
 from estimators.offline.robot_motion import Piece
 from estimators.offline.robot_rows import RobotRows, build
@@ -49,6 +52,41 @@ class Choice(NamedTuple):
     predicted: Floats  # (rows, n) by what the other blocks teach; NaN where too little is left of them
     rows: RobotRows  # with the chosen law
     loading: Floats  # (n, 10) standard parameters of the rigid body that loads the friction
+
+
+def with_rotors(robot: Robot, pieces: list[Piece], say: Callable[[str], None]) -> Robot:
+    """Where torque is motor current and nobody gave the rotor's inertia, it is learnt if cross-validation wants it.
+
+    Its prior: zero, with half of the inertia that the described links have about the joint, on average over the motion.
+    """
+    unknown = [j for j, joint in enumerate(robot.joints) if joint.by_current and joint.rotor == 0.0]
+    if not unknown:
+        return robot
+    say("rotors")
+    links = _inertia(robot, np.concatenate([piece.rows(piece.q) for piece in pieces]))
+    joints = [
+        replace(joint, unknown_rotor=NOMINAL * float(links[j])) if j in unknown else joint
+        for j, joint in enumerate(robot.joints)
+    ]
+    free = replace(robot, joints=tuple(joints))
+    losses = []
+    for model in (WholeRobot(robot), WholeRobot(free)):
+        rows = build(model, pieces)
+        losses.append(_validated(model, rows, _blocks(rows))[1] if rows.moves.any() else np.zeros(0))
+    without, lost = losses
+    if len(without) < 3 or len(lost) != len(without):
+        return robot
+    better = without - lost
+    deviation = float(better.std(ddof=1) / np.sqrt(len(better)))
+    enough = max(float(t.ppf(1.0 - DOUBT, len(better) - 1)) * deviation, (1.0 - SQUARES) * float(without.mean()))
+    return free if better.mean() > enough else robot
+
+
+def _inertia(robot: Robot, q: Floats) -> Floats:
+    """Of all that each joint moves, on average over positions (rows, n): (n,) kg·m² (kg)."""
+    M = np.empty((*q.shape, q.shape[1]))
+    mass_matrix(*robot.tree(), np.ascontiguousarray(q), np.ascontiguousarray(robot.parameters), M)
+    return np.asarray(M.diagonal(axis1=1, axis2=2).mean(axis=0))
 
 
 def candidates() -> tuple[AnyFriction, ...]:

@@ -117,6 +117,8 @@ class IdentifiedRobot:
             "direction": joint.direction.tolist(),
             "limits": limits,
             "rotor": joint.rotor,
+            **({"by_current": True} if joint.by_current else {}),
+            **({"unknown_rotor": joint.unknown_rotor} if joint.unknown_rotor > 0 else {}),
             "described": self.robot.parameters[i].tolist(),
             "likeliest": self.parameters[i].tolist(),
             "physical": self.physical[i].tolist(),
@@ -158,6 +160,8 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
                 np.array(one["direction"], np.float64).reshape(3),
                 Limits(**one["limits"]),
                 one["rotor"],
+                one.get("by_current", False),
+                one.get("unknown_rotor", 0.0),
             )
             for name, one in joints.items()
         ),

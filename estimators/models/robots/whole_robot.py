@@ -219,7 +219,8 @@ class WholeRobot:
         return len(self._friction[j].parameters) + 1 + self._rotor(j) + (self.twists[j] is not None)
 
     def _rotor(self, j: int) -> bool:
-        return self.robot.joints[j].rotor > 0
+        joint = self.robot.joints[j]
+        return joint.rotor > 0 or joint.unknown_rotor > 0
 
     def _terms(self) -> list[Term]:
         robot = self.robot
@@ -229,8 +230,8 @@ class WholeRobot:
                 Term(f"{one.name}.{joint.name}", one.unit, (j,), one.low, 0.0, math.nan, 1.0) for one in law.parameters
             ]
             found.append(Term(f"offset.{joint.name}", joint.axis.effort, (j,), -math.inf, 0.0, math.nan, OFFSET))
-            if joint.rotor > 0:
-                spread = NOMINAL * joint.rotor
+            if self._rotor(j):
+                spread = joint.unknown_rotor or NOMINAL * joint.rotor
                 found.append(Term(f"rotor.{joint.name}", joint.axis.inertia, (j,), 0.0, joint.rotor, spread, 1.0))
             if self.twists[j] is not None:
                 unit = f"{joint.axis.effort}/{joint.axis.length}"

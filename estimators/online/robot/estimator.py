@@ -57,7 +57,7 @@ class RobotEstimator:
         self._compensation = Compensation(model, learnt.learned)
         self._motion = RobotMotion(model, self._reach, learnt.loading, period, bool(self._compensation.joints))
         self._twisted = bool(model.twisted)
-        motor_side = any(joint.rotor > 0 for joint in learnt.robot.joints)
+        motor_side = any(joint.motor_side for joint in learnt.robot.joints)
         self._causes = Causes(model, np.sqrt(np.diag(learnt.prior_covariance)), learnt.correlation, motor_side)
         self._learner = self._learner_of(learnt)
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
