@@ -16,13 +16,15 @@ from daq.recording.ros_bag import is_bag
 from daq.replay.aligned import aligned
 from drivers.base import nearest
 from estimators.alignment.channel_delay import Series
+from estimators.conditioning.spikes import AROUND, Spikes
 from estimators.models.robots.description import Joint, Robot
-from estimators.offline.robot_motion import GAP, GAP_SECONDS
+from estimators.offline.robot_motion import GAP, GAP_SECONDS, clock_problems
 from estimators.online.settings import LINK
 from estimators.quantities import Axis, Floats
 
 EFFORTS: Final = ("torque", "force", "effort", "current")  # roles that say what a joint's drive gives
 TURNS: Final = 100.0  # rad, that a joint without limits may turn in a recording
+WRAPPED: Final = 0.5  # rad, by which a step of an encoder that starts again may differ from a turn
 BEYOND: Final = 2.0  # times the range of its limits, that a joint with limits may move
 
 
@@ -72,7 +74,9 @@ def read_runs(robot: Robot, files: Sequence[Path], columns: Columns | None) -> R
         mine, doubts = _whole(robot, file, channels)
         problems += mine
         if not mine:
-            runs.append(_run(robot, file, channels, seconds))
+            run, left_out = _tamed(robot, _run(robot, file, channels, seconds))
+            runs.append(run)
+            warnings += left_out
             wrong, odd = _plausible(robot, runs[-1])
             problems += wrong
             warnings += doubts + odd
@@ -199,9 +203,28 @@ def _on(time: Floats, series: Series) -> Floats:
     return np.where(outside | (gap & ~exact), np.nan, np.interp(time, there, values))
 
 
+def _tamed(robot: Robot, run: Run) -> tuple[Run, list[str]]:
+    """Without single wild samples, as a service takes them out; which joints had some."""
+    steps = np.diff(run.time)
+    steps = steps[steps > 0]
+    if len(run.time) < AROUND or not len(steps):
+        return run, []
+    period, ticks = float(np.median(steps)), np.round(run.time * 1e9).astype(np.int64)
+    q, tau, words = run.q.copy(), run.tau.copy(), []
+    for j, joint in enumerate(robot.joints):
+        judge = Spikes(("position", "torque"), period)
+        _, values = judge.absorb(ticks, np.column_stack([q[:, j], tau[:, j]]))
+        q[: len(values), j], tau[: len(values), j] = values.T
+        if judge.count:
+            words.append(f"{run.file}: joint {joint.name}: {judge.count} wild samples are left out")
+    return run._replace(q=q, tau=tau), words
+
+
 def _plausible(robot: Robot, run: Run) -> tuple[list[str], list[str]]:
-    """Positions and torques that speak of another unit."""
-    problems, odd = [], []
+    """Times that are none; positions and torques that speak of another unit."""
+    whole = np.isfinite(np.hstack([run.time[:, np.newaxis], run.q, run.tau])).all(axis=1)
+    problems = [f"{run.file}: {text}" for text in clock_problems(run.time[whole])]
+    odd = []
     for j, joint in enumerate(robot.joints):
         q, tau = run.q[np.isfinite(run.q[:, j]), j], run.tau[np.isfinite(run.tau[:, j]), j]
         if not len(q) or not len(tau):
@@ -211,7 +234,13 @@ def _plausible(robot: Robot, run: Run) -> tuple[list[str], list[str]]:
         unit = joint.axis.length
         span, room = float(np.ptp(q)), joint.limits.upper - joint.limits.lower
         most = BEYOND * room if np.isfinite(room) else TURNS
-        if span > most:
+        jumps = np.abs(np.abs(np.diff(q)) - 2.0 * np.pi) < WRAPPED if joint.axis is Axis.ROTARY else np.zeros(0)
+        if jumps.any():
+            problems.append(
+                f"{run.file}: joint {joint.name}: its position jumps by a whole turn {int(jumps.sum())} times: give "
+                "its column wrap = 6.283185307179586"
+            )
+        elif span > most:
             problems.append(
                 f"{run.file}: joint {joint.name} moves by {span:.3g} {unit}, more than its {_room(joint, room)} allow: "
                 f"is its position in another unit ({'deg' if unit == 'rad' else 'mm'})?"

@@ -49,7 +49,7 @@ class Judged(NamedTuple):
         """(n,) %."""
         wrong = np.nanmean((self.rows.y - self.predicted) ** 2, axis=0)
         size = np.nanmean(np.where(np.isfinite(self.predicted), self.rows.y, np.nan) ** 2, axis=0)
-        return np.asarray(100.0 * np.sqrt(wrong / np.maximum(size, 1e-300)))
+        return np.asarray(100.0 * np.sqrt(wrong / np.where(size > 0.0, size, np.nan)))
 
 
 class Identification(NamedTuple):
@@ -110,8 +110,6 @@ def identify(
         raise MotionError([*doubts, text])
     model = WholeRobot(robot, twists=twists)
     choice = choose(model, train, laws, say) if law is None else imposed(model, train, law, say)
-    if not choice.rows.moves.any():
-        raise MotionError(["no joint moves in what is to be learnt from"])
     say("identifying")
     model, rows = (model if choice.laws == model.laws else WholeRobot(robot, choice.laws, twists)), choice.rows
     found = fit(model, rows)

@@ -23,7 +23,7 @@ from estimators.models.robots.identified import REACH
 from estimators.models.robots.newton_euler import mass_matrix
 from estimators.models.robots.whole_robot import DEFAULT, NOMINAL, RobotFriction, WholeRobot
 from estimators.offline.robot_fit import fit, sums
-from estimators.offline.robot_motion import Piece
+from estimators.offline.robot_motion import MotionError, Piece
 from estimators.offline.robot_rows import RobotRows, build
 from estimators.quantities import Floats
 
@@ -98,9 +98,13 @@ def candidates() -> tuple[AnyFriction, ...]:
 def choose(
     model: WholeRobot, pieces: list[Piece], others: tuple[AnyFriction, ...] | None, say: Callable[[str], None]
 ) -> Choice:
-    """Cross-validate; others: laws to try beside the default, all of the catalogue if None."""
+    """Cross-validate; others: laws to try beside the default, all of the catalogue if None. Raises MotionError."""
     say("friction law: default")
     rows = build(model, pieces)
+    if not rows.moves.any():
+        raise MotionError(["no joint moves in what is to be learnt from"])
+    if not np.ptp(rows.y, axis=0).any():
+        raise MotionError(["no joint has a torque that changes in what is to be learnt from"])
     found = fit(model, rows)
     blocks = _blocks(rows)
     predicted, losses = _validated(model, rows, blocks)

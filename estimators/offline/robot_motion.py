@@ -19,6 +19,7 @@ CUTOFF: Final = 8.0  # Hz
 ORDER: Final = 4
 RATE: Final = 50.0  # Hz, of rows
 LOWEST_RATE: Final = 2.5 * CUTOFF  # Hz, of a recording: below it the low-pass cannot be made
+FASTEST: Final = 1e-6  # s between two samples, at least
 GAP: Final = 5.0  # median steps, and at least GAP_SECONDS, after which a recording is cut
 GAP_SECONDS: Final = 0.1
 EDGE: Final = 0.3  # s at either end of a piece that give no rows
@@ -64,31 +65,16 @@ def pieces(time: Floats, q: Floats, tau: Floats, words: str = "", link: Floats |
     link: (samples, n) of second encoders, all NaN where there is none. Raises MotionError where time does not advance,
     nothing moves, or nothing long enough is left; `words` goes before.
     """
-    problems = []
     twist = np.zeros_like(q) if link is None else np.where(np.isnan(link).all(axis=0), 0.0, q - link)
     finite = np.isfinite(time) & np.isfinite(np.hstack([q, tau, twist])).all(axis=1)
     time, q, tau, twist = time[finite], q[finite], tau[finite], twist[finite]
-    if len(time) < 2:
-        raise MotionError([f"{words}found {len(time)} samples with every channel in them"])
-    steps = np.diff(time)
-    back = int((steps < 0).sum())
-    if back:
-        problems.append(f"{words}time runs backwards {back} times, first after {time[np.argmax(steps < 0)]:.6g} s")
-    still = int((steps == 0).sum())
-    if still > 0.5 * len(steps):
-        problems.append(f"{words}time stands still: {still} of {len(steps)} samples have the time of the one before")
+    problems = clock_problems(time)
     if problems:
-        raise MotionError(problems)
-    fresh = np.concatenate([[True], steps > 0])
+        raise MotionError([f"{words}{problem}" for problem in problems])
+    fresh = np.concatenate([[True], np.diff(time) > 0])
     time, q, tau, twist = time[fresh], q[fresh], tau[fresh], twist[fresh]
     steps = np.diff(time)
     step = float(np.median(steps))
-    if 1.0 / step < LOWEST_RATE:
-        raise MotionError(
-            [f"{words}expected at least {LOWEST_RATE:g} samples a second, found {1.0 / step:.3g}: is the time in s?"]
-        )
-    if step < 1e-6:
-        raise MotionError([f"{words}found {1.0 / step:.3g} samples a second: is the time in s?"])
     cuts = np.flatnonzero(steps > max(GAP * step, GAP_SECONDS)) + 1
     parts = np.split(np.arange(len(time)), cuts)
     long = [part for part in parts if len(part) > 1 and time[part[-1]] - time[part[0]] >= SHORTEST]
@@ -96,6 +82,27 @@ def pieces(time: Floats, q: Floats, tau: Floats, words: str = "", link: Floats |
     if not found:
         raise MotionError([f"{words}found no {SHORTEST:g} s without a gap of {max(GAP * step, GAP_SECONDS):.3g} s"])
     return found
+
+
+def clock_problems(time: Floats) -> list[str]:
+    """Why the times (samples,) s of samples that are whole cannot be those of a motion, in words."""
+    if len(time) < 2:
+        return [f"found {len(time)} samples with every channel in them"]
+    problems = []
+    steps = np.diff(time)
+    back, still = int((steps < 0).sum()), int((steps == 0).sum())
+    if back:
+        problems.append(f"time runs backwards {back} times, first after {time[np.argmax(steps < 0)]:.6g} s")
+    if still > 0.5 * len(steps):
+        problems.append(f"time stands still: {still} of {len(steps)} samples have the time of the one before")
+    step = float(np.median(steps[steps > 0])) if (steps > 0).any() else np.nan
+    if 1.0 / step < LOWEST_RATE:
+        problems.append(
+            f"expected at least {LOWEST_RATE:g} samples a second, found {1.0 / step:.3g}: is the time in s?"
+        )
+    elif step < FASTEST:
+        problems.append(f"found {1.0 / step:.3g} samples a second: is the time in s?")
+    return problems
 
 
 def _piece(time: Floats, q: Floats, tau: Floats, twist: Floats) -> Piece:

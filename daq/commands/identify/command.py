@@ -30,6 +30,7 @@ from estimators.models.robots.whole_robot import FRICTION_LAWS, RobotFriction
 from estimators.offline.identification import Identification, Judged, identify
 from estimators.offline.live_residuals import Recorded, live_residuals
 from estimators.offline.robot_motion import MotionError, Piece, pieces
+from estimators.offline.robot_rows import AT_REST
 
 _LAW: Final[TypeAdapter[Any]] = TypeAdapter(RobotFriction)
 LAWS: Final = tuple(get_args(kind.model_fields["kind"].annotation)[0] for kind in FRICTION_LAWS)
@@ -219,6 +220,13 @@ def _doubts(found: Identification) -> None:
     for number, test in enumerate(found.tests):
         share = test.outside.mean(axis=0)
         for j in np.flatnonzero(share > MANY):
+            if found.found.speed[j] < AT_REST:
+                print(
+                    f"jointwatch: test {number + 1}: joint {names[j]} moves, and did not in what was learnt from: its "
+                    "friction is not known",
+                    file=sys.stderr,
+                )
+                continue
             print(
                 f"jointwatch: test {number + 1}: joint {names[j]} is faster than 1.1 times the "
                 f"{found.found.speed[j]:.3g} {found.found.robot.joints[j].axis.length}/s it was learnt at in "
