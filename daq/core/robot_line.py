@@ -55,7 +55,7 @@ class RobotLine:
             second = (LINK if name in twisted else "position",) if twisted else ()
             roles = ("position", torque_role(joints[name]), *second)
             self._columns[name] = [joints[name].roles().index(role) for role in roles]
-        self._waiting: list[tuple[int, Nanoseconds, Floats]] = []
+        self._waiting: list[list[tuple[Nanoseconds, Floats]]] = [[] for _ in self._names]
         self._first = 0  # rows of the first joint that wait
         self._last_tick = 0
         self._publication = publication
@@ -69,7 +69,7 @@ class RobotLine:
         index = self._places.get(joint)
         if index is None or not len(ticks):
             return
-        self._waiting.append((index, ticks, rows[:, self._columns[joint]]))
+        self._waiting[index].append((ticks, rows[:, self._columns[joint]]))
         if index == 0:
             self._first += len(ticks)
 
@@ -78,12 +78,11 @@ class RobotLine:
         if self._first * self._period < SETTLED:
             return []
         self._first = 0
-        for index in range(len(self._names)):
-            parts = [(ticks, values) for joint, ticks, values in self._waiting if joint == index]
+        for index, parts in enumerate(self._waiting):
             if parts:
                 ticks, values = (np.concatenate(part) for part in zip(*parts, strict=True))
                 self._clock.absorb(index, ticks, values)
-        self._waiting.clear()
+                parts.clear()
         ticks, rows = self._clock.release()
         messages: list[Message] = []
         for tick, row in _equidistant(ticks, rows, self._last_tick, self._period):

@@ -161,6 +161,38 @@ class WholeRobot:
                 k += 1
         return found
 
+    def table(self, q: Floats, dq: Floats, ddq: Floats, load: Floats, reach: Floats, twist: Floats | None) -> Floats:
+        """The columns of `others`, in their order: (rows, columns)."""
+        if not self._plain:
+            return np.array([column for _, _, column in self.others(q, dq, ddq, load, reach, twist)]).T
+        law, ones, rotors, turning = self._order
+        found = np.empty((len(self.terms), len(q)))
+        found[law] = self._columns_of_all(q, dq, load.reshape(*load.shape[:2], -1)[:, :, 0]).transpose(0, 2, 1)
+        found[ones] = 1.0
+        found[rotors] = ddq.T[turning]
+        return found.T
+
+    @cached_property
+    def _plain(self) -> bool:
+        """Whether each term has one column, and one law makes those of all joints."""
+        robot = self.robot
+        return self._alike and not (self.twisted or robot.couplings or robot.counterbalances)
+
+    @cached_property
+    def _order(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Where a plain table has the law's columns (n, parameters), the ones, the rotors, and the joints of these."""
+        count, first, law, ones, rotors, turning = len(self._friction[0].parameters), 0, [], [], [], []
+        for j in range(len(self._friction)):
+            law.append(range(first, first + count))
+            ones.append(first + count)
+            if self._rotor(j):
+                rotors.append(first + count + 1)
+                turning.append(j)
+            first += self.count_of(j)
+        found = (np.array(one, np.int64) for one in (law, ones, rotors, turning))
+        one, two, three, four = found
+        return one, two, three, four
+
     def _columns_of_all(self, q: Floats, dq: Floats, load: Floats) -> Floats:
         """Columns of the law that all joints share, (n, rows, parameters): one call instead of n."""
         law = self._friction[0]

@@ -71,8 +71,7 @@ class RobotMotion:
             twist[:, twisted] = quick[:, 2 * n :]
         if self.model.loaded:
             load = self.model.load(self._loading, place, speed, second[:, :n])
-        found = self.model.others(place, speed, second[:, :n], load, self._reach, twist)
-        columns = np.array([column for _, _, column in found]).T
+        columns = self.model.table(place, speed, second[:, :n], load, self._reach, twist)
         first = 2 * n + self._followed
         slow, rate, second = self._slow.absorb(np.concatenate([quick[:, :first], columns], axis=1))
         q, dq, ddq = (np.ascontiguousarray(one) for one in (slow[:, :n], rate[:, :n], second[:, :n]))
