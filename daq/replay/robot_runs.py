@@ -18,7 +18,7 @@ from drivers.base import nearest
 from estimators.alignment.channel_delay import Series
 from estimators.conditioning.spikes import AROUND, Spikes
 from estimators.models.robots.description import Joint, Robot
-from estimators.offline.robot_motion import GAP, GAP_SECONDS, clock_problems
+from estimators.offline.robot.motion import GAP, GAP_SECONDS, clock_problems
 from estimators.online.settings import LINK
 from estimators.quantities import Axis, Floats
 

@@ -21,9 +21,9 @@ from estimators.models.compensation.mixture import GaussianMixtureRegression
 from estimators.models.robots.description import Robot
 from estimators.models.robots.gear_twist import friction as by_twist
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.offline.bidirectional import extract, rigid_columns
 from estimators.offline.least_squares import ordinary, solve, weighted
-from estimators.offline.robot_motion import Piece, pieces
+from estimators.offline.robot.bidirectional import extract, rigid_columns
+from estimators.offline.robot.motion import Piece, pieces
 from estimators.quantities import Floats
 
 TRANSITION: Final = 0.01  # rad/s
@@ -156,7 +156,7 @@ def main() -> int:
 def _robot(file: Path) -> Robot:
     import tomllib
 
-    from estimators.models.robots.dh_table import DhTable
+    from estimators.models.robots.files.dh_table import DhTable
 
     return DhTable.model_validate(tomllib.loads(file.read_text(encoding="utf-8"))).robot()
 

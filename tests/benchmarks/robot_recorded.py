@@ -26,11 +26,11 @@ import numpy as np
 from daq.commands.identify.command import load_robot
 from daq.recording.columns import load_columns
 from daq.replay.robot_runs import Run, read_runs
-from estimators.models.robots.identified import IdentifiedRobot
+from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.inertia import standard
-from estimators.offline.identification import identify
-from estimators.offline.live_residuals import Recorded, live_residuals
-from estimators.offline.robot_motion import EDGE, pieces
+from estimators.offline.robot.identification import identify
+from estimators.offline.robot.live_residuals import Recorded, live_residuals
+from estimators.offline.robot.motion import EDGE, pieces
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.quantities import Floats
 

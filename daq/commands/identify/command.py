@@ -24,13 +24,13 @@ from daq.state.robot_model import save
 from estimators.models.compensation.learned import KINDS
 from estimators.models.compensation.mixture import MixtureError
 from estimators.models.robots.description import Robot, RobotError
-from estimators.models.robots.dh_table import DhTable
-from estimators.models.robots.urdf import read_urdf
+from estimators.models.robots.files.dh_table import DhTable
+from estimators.models.robots.files.urdf import read_urdf
 from estimators.models.robots.whole_robot import FRICTION_LAWS, RobotFriction
-from estimators.offline.identification import Identification, Judged, identify
-from estimators.offline.live_residuals import Recorded, live_residuals
-from estimators.offline.robot_motion import MotionError, Piece, pieces
-from estimators.offline.robot_rows import AT_REST
+from estimators.offline.robot.identification import Identification, Judged, identify
+from estimators.offline.robot.live_residuals import Recorded, live_residuals
+from estimators.offline.robot.motion import MotionError, Piece, pieces
+from estimators.offline.robot.rows import AT_REST
 
 _LAW: Final[TypeAdapter[Any]] = TypeAdapter(RobotFriction)
 LAWS: Final = tuple(get_args(kind.model_fields["kind"].annotation)[0] for kind in FRICTION_LAWS)

@@ -8,13 +8,13 @@ import pytest
 
 from estimators.base import Event
 from estimators.models.robots.description import Joint, Robot, pose
-from estimators.models.robots.identified import IdentifiedRobot, read
+from estimators.models.robots.files.identified import IdentifiedRobot, read
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.newton_euler import newton_euler
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.offline.gear_twists import gear_twists
-from estimators.offline.identification import Identification, identify
-from estimators.offline.robot_motion import MotionError, Piece, pieces
+from estimators.offline.robot.gear_twists import gear_twists
+from estimators.offline.robot.identification import Identification, identify
+from estimators.offline.robot.motion import MotionError, Piece, pieces
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.quantities import Axis, Floats
 

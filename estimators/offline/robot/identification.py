@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 from estimators.models.compensation.learned import Kind
 from estimators.models.friction import AnyFriction
 from estimators.models.robots.description import Robot
-from estimators.models.robots.identified import IdentifiedRobot
+from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.whole_robot import RobotFriction, WholeRobot
-from estimators.offline.entropic import entropic
-from estimators.offline.gear_twists import compensated, gear_twists, learn
-from estimators.offline.law_choice import Verdict, choose, imposed, with_rotors
 from estimators.offline.least_squares import ordinary, reweighted, weighted
-from estimators.offline.robot_fit import Fit, fit, relative_error
-from estimators.offline.robot_motion import MotionError, Piece
-from estimators.offline.robot_rows import RobotRows, build, joined
-from estimators.offline.untold import Untold, untold
+from estimators.offline.robot.entropic import entropic
+from estimators.offline.robot.fit import Fit, fit, relative_error
+from estimators.offline.robot.gear_twists import compensated, gear_twists, learn
+from estimators.offline.robot.law_choice import Verdict, choose, imposed, with_rotors
+from estimators.offline.robot.motion import MotionError, Piece
+from estimators.offline.robot.rows import RobotRows, build, joined
+from estimators.offline.robot.untold import Untold, untold
 from estimators.quantities import Floats
 
 

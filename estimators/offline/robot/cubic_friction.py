@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from estimators.models.friction.directional import LOWEST, DirectionalSettings
-from estimators.models.robots.identified import REACH
-from estimators.offline.robot_fit import constrained
+from estimators.models.robots.files.identified import REACH
+from estimators.offline.robot.fit import constrained
 from estimators.quantities import Axis, Floats
 
 RIDGE: Final = 1e-3  # of the columns' mean square

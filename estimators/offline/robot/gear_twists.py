@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from estimators.models.compensation.learned import Kind, Learned, inputs
 from estimators.models.robots.gear_twist import GearTwist
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.offline.robot_fit import fit
-from estimators.offline.robot_motion import Piece
-from estimators.offline.robot_rows import build, correlation
+from estimators.offline.robot.fit import fit
+from estimators.offline.robot.motion import Piece
+from estimators.offline.robot.rows import build, correlation
 from estimators.quantities import Floats
 
 FOLLOWS: Final = 0.1  # of the position's deviation, that the twist's is at most: else it is no second encoder

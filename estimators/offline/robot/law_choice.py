@@ -19,12 +19,12 @@ from scipy.stats import t
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import FrictionLaw
 from estimators.models.robots.description import Robot
-from estimators.models.robots.identified import REACH
+from estimators.models.robots.files.identified import REACH
 from estimators.models.robots.newton_euler import mass_matrix
 from estimators.models.robots.whole_robot import DEFAULT, NOMINAL, RobotFriction, WholeRobot
-from estimators.offline.robot_fit import fit, sums
-from estimators.offline.robot_motion import MotionError, Piece
-from estimators.offline.robot_rows import RobotRows, build
+from estimators.offline.robot.fit import fit, sums
+from estimators.offline.robot.motion import MotionError, Piece
+from estimators.offline.robot.rows import RobotRows, build
 from estimators.quantities import Floats
 
 BLOCKS: Final = 6
