@@ -9,7 +9,12 @@ from typing import Final
 def replay(parser: argparse.ArgumentParser) -> None:
     """Of `jointwatch replay`."""
     parser.add_argument("file", type=Path, help="our own .mcap; candump, ASC, BLF, …; .csv, .npz or .mat")
-    parser.add_argument("config", type=Path, help="or the table of columns, where they are all there is")
+    parser.add_argument(
+        "config",
+        nargs="?",
+        type=Path,
+        help="or the table of columns, where they are all there is; our own .mcap holds the one that was running",
+    )
     parser.add_argument("--check", action="store_true", help="of an .mcap: compare with what was said, bit for bit")
     parser.add_argument("--columns", type=Path, help="table of a recording's columns (see docs/skew.md)")
     parser.add_argument("--driver", help="the CAN driver that a log is of, where there are several")

@@ -16,10 +16,11 @@ def run(options: argparse.Namespace) -> int:
     """Print it."""
     names = {family.rstrip("/"): family for family in TOPICS}
     if options.what == "config":
+        from daq.config.load import OURS
         from daq.config.sections import Config
 
         found = Config.model_json_schema(by_alias=True)
-        found["properties"].pop("folder", None)
+        found["properties"] = {name: one for name, one in found["properties"].items() if name not in OURS}
     elif options.what is None:
         found = {name: schema(family) for name, family in names.items()}
     elif options.what in names:

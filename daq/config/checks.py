@@ -100,7 +100,7 @@ def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _check_roles(name: str, joint: Joint) -> Iterator[tuple[tuple[str, ...], str]]:
-    needed = set(joint.model.roles())
+    needed = set(joint.roles())
     for role in sorted(joint.channels.keys() - needed):
         yield ("joints", name, "channels", role), unknown(role, sorted(needed), "channel")
     for role in sorted(needed - joint.channels.keys()):

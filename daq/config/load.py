@@ -23,6 +23,7 @@ from daq.config.words import ConfigError, Problem, in_words, path_in_file, unkno
 from drivers import AnyDriver
 
 LARGEST: Final = 1_000_000  # bytes of a configuration
+OURS: Final = {"folder", "robot_model"}  # what is in a configuration and not in its file
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -72,8 +73,8 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
     problems: list[Problem] = []
     folder = file.resolve().parent
     parts: dict[str, Any] = {"folder": folder}
-    for key in data.keys() - (Config.model_fields.keys() - {"folder"}):
-        known = sorted(Config.model_fields.keys() - {"folder"})
+    for key in data.keys() - (Config.model_fields.keys() - OURS):
+        known = sorted(Config.model_fields.keys() - OURS)
         problems.append(Problem(lines.of((key,)), key, unknown(key, known)))
     single: dict[str, Any] = {"robot": Robot, "publish": Publish, "processes": Processes, "refit": RefitPlace}
     for key, kind in single.items():
@@ -95,7 +96,8 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
                 parts[key][name] = part
     wrong = [*cross_check(data, parts)]
     if parts["robot"] is not None and parts["joints"].keys() == _names(data.get("joints")):
-        wrong += _check_robot(parts["robot"], parts["joints"])
+        parts["robot_model"], mistakes = _check_robot(parts["robot"], parts["joints"])
+        wrong += mistakes
     for path, message in wrong:
         problems.append(Problem(lines.of(path), ".".join(map(str, path)), message))
     if problems:
@@ -105,7 +107,9 @@ def check(data: Mapping[str, Any], file: Path, lines: Lines) -> Config:
 
 def digest(config: Config) -> str:
     """Sixteen hexadecimal digits that change with any setting."""
-    text = config.model_dump_json(by_alias=True, exclude={"folder"})
+    text = config.model_dump_json(
+        by_alias=True, exclude={"folder"} | ({"robot_model"} if not config.robot_model else set())
+    )
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -118,12 +122,13 @@ def _names(section: Any) -> set[str]:
     return set(section) if isinstance(section, dict) else set()
 
 
-def _check_robot(robot: Robot, joints: Mapping[str, Joint]) -> list[tuple[tuple[str, ...], str]]:
+def _check_robot(robot: Robot, joints: Mapping[str, Joint]) -> tuple[str, list[tuple[tuple[str, ...], str]]]:
+    """The text of the whole robot's model, where there is one, and what does not fit."""
     if robot.model is None:
-        return []
+        return "", []
     from daq.config.robot_model import check_model  # a second of kernels that only a whole robot needs
 
-    return [*check_model(robot, joints)]
+    return check_model(robot.model, joints)
 
 
 def _validate(kind: Any, value: Any, path: tuple[str, ...], lines: Lines, folder: Path, problems: list[Problem]) -> Any:

@@ -20,7 +20,7 @@ from pydantic import (
 from daq.config.drift_limits import DriftSettings
 from daq.stream.keys import KeyFileError, read_pair
 from drivers import AnyDriver
-from estimators.online.settings import Identification
+from estimators.online.settings import LINK, Identification
 
 
 def _matching(pattern: str, expected: str) -> AfterValidator:
@@ -306,6 +306,11 @@ class Joint(Identification):
     )
     drift: DriftSettings = DriftSettings()
 
+    def roles(self) -> tuple[str, ...]:
+        """The channels of a sample: what the joint's own estimation needs, and a second encoder where there is one."""
+        own = super().roles()
+        return own + (LINK,) * (LINK in self.channels and LINK not in own)
+
 
 class Config(Section):
     """The whole configuration, frozen."""
@@ -318,3 +323,4 @@ class Config(Section):
     drivers: dict[Name, AnyDriver]
     joints: dict[Name, Joint]
     folder: Path = Path()  # relative paths (a DBC) are relative to the file they stand in
+    robot_model: str = ""  # what stood in the file of the whole robot's model when this was read: all processes use it

@@ -72,7 +72,7 @@ class Checkpoints:
         self._keys = {name: key(joint) for name, joint in config.joints.items()}
         self._keys |= {kept_as(name): self._keys[name] for name in config.joints}
         if config.robot.model is not None:
-            self._keys[ROBOT] = hashlib.sha256(config.robot.model.read_bytes()).hexdigest()[:16]
+            self._keys[ROBOT] = hashlib.sha256(config.robot_model.encode()).hexdigest()[:16]
         self._socket = open_publisher(context, address)
         self._turn = 0
         self._due = 0.0

@@ -107,8 +107,9 @@ def _robot_line(config: Config, boot: int, interval: int) -> "RobotLine | None":
     """All joints as one robot, where its model is known."""
     if config.robot.model is None:
         return None
-    from daq.config.robot_model import load_model  # kernels that only a whole robot needs
+    from daq.config.robot_model import model_of  # kernels that only a whole robot needs
     from daq.core.robot_line import RobotLine
 
     publication = Publication(config.robot.name, ROBOT, boot, "")
-    return RobotLine(load_model(config.robot.model), config.joints, publication, interval, config.robot.drift)
+    learnt = model_of(config)
+    return None if learnt is None else RobotLine(learnt, config.joints, publication, interval, config.robot.drift)

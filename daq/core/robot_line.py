@@ -19,6 +19,7 @@ from estimators.base import Estimate
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.online.robot.estimate import Friction, RobotEstimate
 from estimators.online.robot.estimator import RobotEstimator
+from estimators.online.settings import LINK
 from estimators.quantities import Floats, Nanoseconds
 
 Message = tuple[bytes, bytes]
@@ -46,13 +47,15 @@ class RobotLine:
         self._rates = [joints[name].rate for name in self._names]
         self._period = 1.0 / self._rates[0]
         self.estimator = RobotEstimator(learnt, self._period)
-        self._clock = CommonClock([1.0 / rate for rate in self._rates], columns=2)
+        twisted = [self._names[j] for j in learnt.model().twisted]
+        self._clock = CommonClock([1.0 / rate for rate in self._rates], columns=3 if twisted else 2)
         self._places = {name: index for index, name in enumerate(self._names)}
-        self._columns = {
-            name: [joints[name].model.roles().index(role) for role in ("position", torque_role(joints[name]))]
-            for name in self._names
-        }
-        self._waiting: list[tuple[int, Nanoseconds, Floats]] = []
+        self._columns = {}
+        for name in self._names:
+            second = (LINK if name in twisted else "position",) if twisted else ()
+            roles = ("position", torque_role(joints[name]), *second)
+            self._columns[name] = [joints[name].roles().index(role) for role in roles]
+        self._waiting: list[list[tuple[Nanoseconds, Floats]]] = [[] for _ in self._names]
         self._first = 0  # rows of the first joint that wait
         self._last_tick = 0
         self._publication = publication
@@ -66,7 +69,7 @@ class RobotLine:
         index = self._places.get(joint)
         if index is None or not len(ticks):
             return
-        self._waiting.append((index, ticks, rows[:, self._columns[joint]]))
+        self._waiting[index].append((ticks, rows[:, self._columns[joint]]))
         if index == 0:
             self._first += len(ticks)
 
@@ -75,16 +78,15 @@ class RobotLine:
         if self._first * self._period < SETTLED:
             return []
         self._first = 0
-        for index in range(len(self._names)):
-            parts = [(ticks, values) for joint, ticks, values in self._waiting if joint == index]
+        for index, parts in enumerate(self._waiting):
             if parts:
                 ticks, values = (np.concatenate(part) for part in zip(*parts, strict=True))
                 self._clock.absorb(index, ticks, values)
-        self._waiting.clear()
+                parts.clear()
         ticks, rows = self._clock.release()
         messages: list[Message] = []
         for tick, row in _equidistant(ticks, rows, self._last_tick, self._period):
-            self.estimator.absorb(tick, row[:, :, 0], row[:, :, 1])
+            self.estimator.absorb(tick, *(row[:, :, column] for column in range(row.shape[2])))
         if len(ticks):
             self._last_tick = int(ticks[-1])
         told = self.estimator.events()
@@ -140,7 +142,10 @@ class RobotLine:
         head = robot_head(self._publication, "robot/parameters", (self._last_tick + epoch) / 1e9)
         values, deviations = self.estimator.parameters()
         body = parameters_body(self.estimator.model.names, values, deviations, self._names, self.estimator.friction())
-        return b"robot/parameters", msgpack.packb(head | body | {"learnt": self.estimator.learnt})
+        known = self.estimator.compensations().items()
+        compensation = {name: {"on": on, "ratio": ratio} for name, (on, ratio) in known}
+        more = {"learnt": self.estimator.learnt, "compensation": compensation}
+        return b"robot/parameters", msgpack.packb(head | body | more)
 
 
 def robot_head(publication: Publication, topic: str, timestamp: float) -> Map:
@@ -165,6 +170,7 @@ def robot_body(found: RobotEstimate, names: Sequence[str], efforts: Sequence[str
                 "deviation": float(found.deviations[j]),
                 "threshold": float(found.thresholds[j]),
                 "contact": found.contact[j],
+                "compensation": float(found.compensation[j]),
                 "unit": efforts[j],
             }
             for j, name in enumerate(names)

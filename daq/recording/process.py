@@ -214,5 +214,8 @@ class Recorder:
 
 def _told(config: Config) -> str:
     """The configuration as JSON, without what belongs to this machine alone: where its keys lie."""
-    told = config.model_dump(mode="json", by_alias=True, exclude={"folder": True, "publish": {"curve"}})
+    without: dict[str, bool | set[str]] = {"folder": True, "publish": {"curve"}}
+    if not config.robot_model:
+        without["robot_model"] = True
+    told = config.model_dump(mode="json", by_alias=True, exclude=without)
     return json.dumps(told, ensure_ascii=False)

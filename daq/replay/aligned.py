@@ -22,7 +22,7 @@ from estimators.quantities import Floats, Nanoseconds
 def aligned(file: Path) -> Channels:
     """Joint → role → samples at equidistant ticks, s since the first. Raises RecordingError."""
     config = configuration(file)
-    roles = {name: joint.model.roles() for name, joint in config.joints.items()}
+    roles = {name: joint.roles() for name, joint in config.joints.items()}
     found = samples((block.readings for block in blocks(file)), config, roles)
     first = min((int(ticks[0]) for ticks, _ in found.values() if len(ticks)), default=0)
     channels: Channels = {}

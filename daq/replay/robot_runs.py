@@ -4,6 +4,7 @@ From columns with a table (.csv, .npz, .mat), from our own recordings, or from R
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -15,12 +16,15 @@ from daq.recording.ros_bag import is_bag
 from daq.replay.aligned import aligned
 from drivers.base import nearest
 from estimators.alignment.channel_delay import Series
+from estimators.conditioning.spikes import AROUND, Spikes
 from estimators.models.robots.description import Joint, Robot
-from estimators.offline.robot.motion import GAP, GAP_SECONDS
+from estimators.offline.robot.motion import GAP, GAP_SECONDS, clock_problems
+from estimators.online.settings import LINK
 from estimators.quantities import Axis, Floats
 
 EFFORTS: Final = ("torque", "force", "effort", "current")  # roles that say what a joint's drive gives
 TURNS: Final = 100.0  # rad, that a joint without limits may turn in a recording
+WRAPPED: Final = 0.5  # rad, by which a step of an encoder that starts again may differ from a turn
 BEYOND: Final = 2.0  # times the range of its limits, that a joint with limits may move
 
 
@@ -31,6 +35,7 @@ class Run(NamedTuple):
     time: Floats  # (rows,) s
     q: Floats  # (rows, n) rad (m)
     tau: Floats  # (rows, n) N·m (N)
+    link: Floats  # (rows, n) of second encoders, as q; NaN where a joint has none
 
 
 class Runs(NamedTuple):
@@ -61,12 +66,17 @@ def read_runs(robot: Robot, files: Sequence[Path], columns: Columns | None) -> R
             warnings.append(f"{file}: found no columns of {', '.join(fingers)}: taken to stand at zero")
             names = tuple(name for name in names if name not in fingers)
     robot = robot if names == robot.names else robot.selected(names)
+    robot = _driven(robot, [channels for _, channels in found])
+    seconds, doubts = _seconds(robot, found)
+    warnings += doubts
     runs = []
     for file, channels in found:
         mine, doubts = _whole(robot, file, channels)
         problems += mine
         if not mine:
-            runs.append(_run(robot, file, channels))
+            run, left_out = _tamed(robot, _run(robot, file, channels, seconds))
+            runs.append(run)
+            warnings += left_out
             wrong, odd = _plausible(robot, runs[-1])
             problems += wrong
             warnings += doubts + odd
@@ -95,6 +105,13 @@ def _standing(robot: Robot, lacking: list[str]) -> list[str]:
     return found
 
 
+def _driven(robot: Robot, found: Sequence[Channels]) -> Robot:
+    """Where what was recorded is motor current."""
+    driven = [all(_effort(one.get(name, {})) == "current" for one in found) for name in robot.names]
+    joints = tuple(replace(joint, by_current=one) for joint, one in zip(robot.joints, driven, strict=True))
+    return replace(robot, joints=joints) if found else robot
+
+
 def _effort(roles: dict[str, Series]) -> str | None:
     return next((role for role in EFFORTS if role in roles), None)
 
@@ -104,7 +121,7 @@ def _units(robot: Robot, columns: Columns) -> list[str]:
     found = []
     for joint in robot.joints:
         for role, column in columns.joints.get(joint.name, {}).items():
-            expected = {"position": (joint.axis.length,)} | {
+            expected = {"position": (joint.axis.length,), LINK: (joint.axis.length,)} | {
                 effort: (joint.axis.effort, "A") if effort == "current" else (joint.axis.effort,) for effort in EFFORTS
             }
             unit = _unit(column)
@@ -139,12 +156,37 @@ def _whole(robot: Robot, file: Path, channels: Channels) -> tuple[list[str], lis
     return problems, [f"{file}: columns of {', '.join(unknown)} are not of {robot.name}: not used"] if unknown else []
 
 
-def _run(robot: Robot, file: Path, channels: Channels) -> Run:
-    """On the times of the first joint's position."""
+def _seconds(robot: Robot, found: Sequence[tuple[Path, Channels]]) -> tuple[list[str], list[str]]:
+    """Joints whose second encoder is in every recording, and which have one in some only."""
+    having = {name: [file for file, channels in found if _has_second(channels.get(name, {}))] for name in robot.names}
+    partly = [
+        f"joint {name}: found {LINK} in {len(files)} of {len(found)} recordings: not used"
+        for name, files in having.items()
+        if 0 < len(files) < len(found)
+    ]
+    return [name for name, files in having.items() if len(files) == len(found) > 0], partly
+
+
+def _has_second(roles: dict[str, Series]) -> bool:
+    """Whether it says more than nothing: some write zeros where no encoder is."""
+    return LINK in roles and bool(_range(roles[LINK].values) > 0.0)
+
+
+def _range(values: Floats) -> float:
+    known = values[np.isfinite(values)]
+    return float(np.ptp(known)) if len(known) else 0.0
+
+
+def _run(robot: Robot, file: Path, channels: Channels, seconds: Sequence[str]) -> Run:
+    """On the times of the first joint's position; seconds: joints with a second encoder."""
     time = channels[robot.names[0]]["position"].time
     q = np.column_stack([_on(time, channels[name]["position"]) for name in robot.names])
     tau = np.column_stack([_on(time, channels[name][_effort(channels[name]) or ""]) for name in robot.names])
-    return Run(file, time, q, tau)
+    link = np.full_like(q, np.nan)
+    for j, name in enumerate(robot.names):
+        if name in seconds:
+            link[:, j] = _on(time, channels[name][LINK])
+    return Run(file, time, q, tau, link)
 
 
 def _on(time: Floats, series: Series) -> Floats:
@@ -161,9 +203,28 @@ def _on(time: Floats, series: Series) -> Floats:
     return np.where(outside | (gap & ~exact), np.nan, np.interp(time, there, values))
 
 
+def _tamed(robot: Robot, run: Run) -> tuple[Run, list[str]]:
+    """Without single wild samples, as a service takes them out; which joints had some."""
+    steps = np.diff(run.time)
+    steps = steps[steps > 0]
+    if len(run.time) < AROUND or not len(steps):
+        return run, []
+    period, ticks = float(np.median(steps)), np.round(run.time * 1e9).astype(np.int64)
+    q, tau, words = run.q.copy(), run.tau.copy(), []
+    for j, joint in enumerate(robot.joints):
+        judge = Spikes(("position", "torque"), period)
+        _, values = judge.absorb(ticks, np.column_stack([q[:, j], tau[:, j]]))
+        q[: len(values), j], tau[: len(values), j] = values.T
+        if judge.count:
+            words.append(f"{run.file}: joint {joint.name}: {judge.count} wild samples are left out")
+    return run._replace(q=q, tau=tau), words
+
+
 def _plausible(robot: Robot, run: Run) -> tuple[list[str], list[str]]:
-    """Positions and torques that speak of another unit."""
-    problems, odd = [], []
+    """Times that are none; positions and torques that speak of another unit."""
+    whole = np.isfinite(np.hstack([run.time[:, np.newaxis], run.q, run.tau])).all(axis=1)
+    problems = [f"{run.file}: {text}" for text in clock_problems(run.time[whole])]
+    odd = []
     for j, joint in enumerate(robot.joints):
         q, tau = run.q[np.isfinite(run.q[:, j]), j], run.tau[np.isfinite(run.tau[:, j]), j]
         if not len(q) or not len(tau):
@@ -173,7 +234,13 @@ def _plausible(robot: Robot, run: Run) -> tuple[list[str], list[str]]:
         unit = joint.axis.length
         span, room = float(np.ptp(q)), joint.limits.upper - joint.limits.lower
         most = BEYOND * room if np.isfinite(room) else TURNS
-        if span > most:
+        jumps = np.abs(np.abs(np.diff(q)) - 2.0 * np.pi) < WRAPPED if joint.axis is Axis.ROTARY else np.zeros(0)
+        if jumps.any():
+            problems.append(
+                f"{run.file}: joint {joint.name}: its position jumps by a whole turn {int(jumps.sum())} times: give "
+                "its column wrap = 6.283185307179586"
+            )
+        elif span > most:
             problems.append(
                 f"{run.file}: joint {joint.name} moves by {span:.3g} {unit}, more than its {_room(joint, room)} allow: "
                 f"is its position in another unit ({'deg' if unit == 'rad' else 'mm'})?"

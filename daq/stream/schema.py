@@ -172,6 +172,7 @@ def _robot(_: Iterable[str]) -> Schema:
             "deviation": _number("of the residual where nothing was wrong"),
             "threshold": _number("of its magnitude, beyond which it is a contact or a change"),
             "contact": {"type": "boolean", "description": "it is beyond"},
+            "compensation": _number("of predicted, what a learnt compensation gives; missing while none is used"),
             "unit": _text("N·m or N"),
         },
         ("contact", "unit"),
@@ -213,6 +214,18 @@ def _robot_parameters(_: Iterable[str]) -> Schema:
         "deviations": _numbers("their standard deviations", ()),
         "friction": {"type": "object", "description": "by joint", "additionalProperties": friction},
         "learnt": {"type": "integer", "description": "seconds of motion that have taught since the start"},
+        "compensation": {
+            "type": "object",
+            "description": "by joint that has a learnt one",
+            "additionalProperties": _object(
+                "whether it is used",
+                {
+                    "on": {"type": "boolean", "description": "it is used"},
+                    "ratio": _number("rms of the residual with it over that without, last 10 s of motion"),
+                },
+                ("on",),
+            ),
+        },
     }
 
 

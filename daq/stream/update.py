@@ -46,6 +46,7 @@ EVENTS: Final = {
     "moving": "the joint moves again",
     "baseline": "what drift is measured against from here on",
     "contact": "torque of some joints that the whole robot's model does not explain: a contact, or something changed",
+    "compensation": "what was learnt of a joint's residual is used from here on, or no longer",
     "payload": "the robot carries a body that its model does not know, or has put it down",
     "friction": "the friction of one joint of the whole robot's model has changed",
     "lost_motion_known": "a first window of rows says how much the gear gives between loads of either side",

@@ -15,12 +15,13 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from estimators.models.compensation.bases import RadialBases
+from estimators.models.compensation.learned import inputs
+from estimators.models.compensation.mixture import GaussianMixtureRegression
 from estimators.models.robots.description import Robot
+from estimators.models.robots.gear_twist import friction as by_twist
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.least_squares import ordinary, solve, weighted
-from estimators.offline.residual.base import inputs, structural
-from estimators.offline.residual.gmr import GaussianMixtureRegression
-from estimators.offline.residual.rbf import RadialBases
 from estimators.offline.robot.bidirectional import extract, rigid_columns
 from estimators.offline.robot.motion import Piece, pieces
 from estimators.quantities import Floats
@@ -51,7 +52,7 @@ def read(model: WholeRobot, file: Path) -> Rows:
     twist = piece.filtered(motor - link)
     rate = np.gradient(twist, axis=0) * piece.rate
     bent = np.tanh(piece.dq / TRANSITION)
-    load = structural(twist, piece.dq)
+    load = by_twist(twist, piece.dq)
     up = (1.0 + bent) / 2.0
     q, dq, ddq = (piece.rows(one) for one in (piece.q, piece.dq, piece.ddq))
     rigid = rigid_columns(model, q, dq, ddq)

@@ -1,6 +1,6 @@
 """How one joint is identified: settings only, and what must fit together in them."""
 
-from typing import Self
+from typing import Final, Self
 
 from pydantic import Field, model_validator
 
@@ -11,6 +11,8 @@ from estimators.models.joints.lost_motion import GearSettings
 from estimators.quantities import Settings
 from estimators.recursive.forgetting import Alarm, Forgetting
 from estimators.refit.settings import Monitor
+
+LINK: Final = "link_position"  # of a second encoder, behind the gear
 
 
 class Identification(Settings):
@@ -41,12 +43,12 @@ class Identification(Settings):
         """The channels that the joint must have: its model's, and a second encoder where the gear alone needs it."""
         own = self.model.roles()
         watched = self.lost_motion is not None and self.lost_motion.watch
-        return own + ("link_position",) * (watched and "link_position" not in own)
+        return own + (LINK,) * (watched and LINK not in own)
 
     @model_validator(mode="after")
     def _a_gear_that_is_known(self) -> Self:
         wish = self.lost_motion
-        if wish is None or not wish.watch or "link_position" in self.model.roles():
+        if wish is None or not wish.watch or LINK in self.model.roles():
             return self
         if "torque" not in self.model.roles():
             raise ValueError("lost_motion needs a joint that turns: expected a model whose effort is a torque")

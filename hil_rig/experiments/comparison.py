@@ -1,6 +1,7 @@
 """Published figures, what was asked, and ours: rows, a table for people, JSON for programs, the exit code."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -22,13 +23,17 @@ class Figure(NamedTuple):
     @property
     def ok(self) -> bool:
         """Whether it is inside the limit (a NaN is not)."""
-        return self.ours >= self.limit if self.at_least else self.ours <= self.limit
+        return bool(self.ours >= self.limit if self.at_least else self.ours <= self.limit)
 
 
 def as_json(rows: Sequence[Figure]) -> str:
-    """One object: rows of {name, unit, paper, limit, at_least, ours, ok}, and ok for all."""
-    keys = [row._asdict() | {"ok": row.ok} for row in rows]
-    return json.dumps({"rows": keys, "ok": all(row.ok for row in rows)})
+    """One object: rows of {name, unit, paper, limit, at_least, ours, ok}, and ok for all; null: no limit, no number."""
+    keys = [row._asdict() | {"limit": _finite(row.limit), "ours": _finite(row.ours), "ok": row.ok} for row in rows]
+    return json.dumps({"rows": keys, "ok": all(row.ok for row in rows)}, allow_nan=False)
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
 
 
 def as_table(rows: Sequence[Figure]) -> str:

@@ -82,7 +82,7 @@ def cases() -> Iterator[Case]:
             robot, found = whole(folder / "gen3.urdf", [folder / "opti_traj_testing1.csv"], "kinova_gen3", column)
             cut = int(SPLIT * len(found[0].time))
             parts = [
-                Run(one.file, one.time[half], one.q[half], one.tau[half])
+                Run(one.file, one.time[half], one.q[half], one.tau[half], one.link[half])
                 for one in found
                 for half in (slice(cut), slice(cut, None))
             ]

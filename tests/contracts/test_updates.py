@@ -37,7 +37,18 @@ def estimate(error: float = 0.01, spectrum: Spectrum = SPECTRUM) -> Estimate:
 
 GEAR = LostMotionSettings(inertia_motor=0.5, inertia_link=2.0, band=8.0)
 ROBOT = RobotEstimate(
-    5, Phase.NORMAL, Status.VALID, (), np.ones(1), np.ones(1), np.ones(1), np.ones(1), (False,), NO_PAYLOAD, 100.0
+    5,
+    Phase.NORMAL,
+    Status.VALID,
+    (),
+    np.ones(1),
+    np.ones(1),
+    np.ones(1),
+    np.ones(1),
+    (False,),
+    NO_PAYLOAD,
+    100.0,
+    np.ones(1),
 )
 
 
@@ -56,7 +67,8 @@ def every(publication: Publication) -> dict[str, tuple[bytes, bytes]]:
         "robot/parameters": whole(
             publication,
             "robot/parameters",
-            parameters_body(("b1",), np.ones(1), np.ones(1), ("elbow",), Friction(*np.ones((3, 1, 2)))) | {"learnt": 3},
+            parameters_body(("b1",), np.ones(1), np.ones(1), ("elbow",), Friction(*np.ones((3, 1, 2))))
+            | {"learnt": 3, "compensation": {"elbow": {"on": True, "ratio": 0.9}}},
         ),
         "process/": Liveliness("r", 7).process("elbow", 12.5, False, 2, 41, "killed by SIGKILL", 0.1, 10.0),
         "meta": introduction().message(12.5),

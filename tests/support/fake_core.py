@@ -271,6 +271,7 @@ def whole(publication: Publication, joints: tuple[Joint, ...], age: float, now: 
         int(age * 1e9), Phase.TRANSIENT if touched.any() else Phase.NORMAL, Status.VALID, (), 5.0 + residual,
         np.full(n, 5.0), np.full(n, 0.2), np.full(n, 1.0), tuple(touched.tolist()),
         Payload(2.01, 0.03, np.array([0.01, 0.0, 0.08]), np.full(3, 0.004), True), 100.0,
+        np.where(np.arange(n) == 0, 0.4, np.nan),
     )  # fmt: skip
     head = robot_head(publication, "robot", now)
     told = [(b"robot", msgpack.packb(head | robot_body(found, names, [joint.unit for joint in joints])))]
@@ -278,7 +279,8 @@ def whole(publication: Publication, joints: tuple[Joint, ...], age: float, now: 
     friction = Friction(speeds, 2.0 + speeds, np.full((n, 2), 0.04))
     body = parameters_body(("mass.base",), np.array([3.0]), np.array([0.1]), names, friction)
     head = robot_head(publication, "robot/parameters", now)
-    return [*told, (b"robot/parameters", msgpack.packb(head | body | {"learnt": int(age)}))]
+    more = {"learnt": int(age), "compensation": {names[0]: {"on": True, "ratio": 0.8}}}
+    return [*told, (b"robot/parameters", msgpack.packb(head | body | more))]
 
 
 def _report(status: zmq.Socket, joints: tuple[Joint, ...], boot: int, samples: int, updates: int, now: float) -> None:

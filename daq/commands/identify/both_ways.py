@@ -13,6 +13,7 @@ from daq.replay.robot_runs import read_runs
 from estimators.models.robots.description import Robot
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.robot.bidirectional import Extracted, extract
+from estimators.offline.robot.cubic_friction import CubicFriction, cubic_friction
 from estimators.offline.robot.motion import pieces
 
 
@@ -48,8 +49,13 @@ def _curve(found: Extracted, j: int) -> list[tuple[float, float, float]]:
     return curve
 
 
+def _cubic(found: Extracted, robot: Robot, j: int) -> CubicFriction | None:
+    known = np.isfinite(found.friction[:, j])
+    return cubic_friction(found.dq[known, j], found.friction[known, j], robot.joints[j].axis)
+
+
 def _document(found: Extracted, robot: Robot) -> dict[str, Any]:
-    joints = {}
+    joints: dict[str, dict[str, Any]] = {}
     for j, name in enumerate(robot.names):
         known = np.isfinite(found.friction[:, j])
         rms = float(np.sqrt(np.mean(found.friction[known, j] ** 2))) if known.any() else None
@@ -58,6 +64,10 @@ def _document(found: Extracted, robot: Robot) -> dict[str, Any]:
             {"speed": speed, "friction": torque, "deviation": spread} for speed, torque, spread in _curve(found, j)
         ]
         joints[name] = {"rms": rms, "valid_to": valid, "curve": curve}
+        cubic = _cubic(found, robot, j)
+        if cubic is not None:
+            coefficients = dict(zip(cubic.names, cubic.coefficients.tolist(), strict=True))
+            joints[name]["cubic"] = {"threshold": cubic.threshold, "left": cubic.left, "coefficients": coefficients}
     return {"paths_differ": found.differ, "joints": joints}
 
 
@@ -67,3 +77,10 @@ def _tell(found: Extracted, robot: Robot) -> None:
         print(f"{name}: friction by speed, valid to {1.1 * np.abs(found.dq[:, j]).max():.3g} {joint.axis.length}/s")
         for speed, torque, deviation in _curve(found, j):
             print(f"  {speed:+9.4f} {joint.axis.length}/s  {torque:+9.4f} ± {deviation:.2g} {joint.axis.effort}")
+        cubic = _cubic(found, robot, j)
+        if cubic is not None:
+            each = zip(cubic.names, cubic.coefficients, cubic.units, strict=True)
+            told = ", ".join(f"{word} {value:.4g} {unit}" for word, value, unit in each)
+            print(
+                f"  as a cubic: {told}, threshold {cubic.threshold:.3g} {joint.axis.length}/s; leaves {cubic.left:.3g}"
+            )

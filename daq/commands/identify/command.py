@@ -21,17 +21,21 @@ from daq.recording.reader import RecordingError
 from daq.replay.robot_runs import Run, read_runs
 from daq.state.files import BaselineError, replace
 from daq.state.robot_model import save
+from estimators.models.compensation.learned import KINDS
+from estimators.models.compensation.mixture import MixtureError
 from estimators.models.robots.description import Robot, RobotError
 from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.files.urdf import read_urdf
 from estimators.models.robots.whole_robot import FRICTION_LAWS, RobotFriction
 from estimators.offline.robot.identification import Identification, Judged, identify
-from estimators.offline.robot.live_residuals import live_residuals
+from estimators.offline.robot.live_residuals import Recorded, live_residuals
 from estimators.offline.robot.motion import MotionError, Piece, pieces
+from estimators.offline.robot.rows import AT_REST
 
 _LAW: Final[TypeAdapter[Any]] = TypeAdapter(RobotFriction)
 LAWS: Final = tuple(get_args(kind.model_fields["kind"].annotation)[0] for kind in FRICTION_LAWS)
 INTERRUPTED: Final = 130
+LEARNED_FROM: Final = 3  # recordings at least
 MANY: Final = 0.02  # of the rows, faster than the model's validity, from which it is said
 WORST: Final = 6  # directions that the motion does not tell, in print
 
@@ -58,6 +62,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--friction",
         choices=LAWS,
         help="of every joint, instead of the best that cross-validation finds; bearing: made by the constraint forces",
+    )
+    parser.add_argument(
+        "--compensation",
+        choices=KINDS,
+        help="learn what is left over from the gears' twist (joints with two encoders, at least three recordings); "
+        "a service uses it only while it helps",
     )
     parser.add_argument(
         "--stribeck", type=float, metavar="RAD/S", help="with --friction bearing: the speed over which a peak fades"
@@ -99,7 +109,7 @@ def run(options: argparse.Namespace) -> int:
         for line in str(mistakes).splitlines():
             fail(line)
         return EXIT_RUNTIME
-    except (MotionError, BaselineError) as error:
+    except (MotionError, MixtureError, BaselineError) as error:
         for line in str(error).splitlines():
             fail(line)
         return EXIT_RUNTIME
@@ -149,9 +159,15 @@ def _identify(options: argparse.Namespace) -> int:
     parts = _pieces([*train, *tests])
     learnt = [piece for part in parts[: len(train)] for piece in part]
     with np.errstate(all="ignore"):
-        found = identify(runs.robot, learnt, parts[len(train) :], None, _say, law_of(options))
+        found = identify(runs.robot, learnt, parts[len(train) :], None, _say, law_of(options), options.compensation)
     _say("")
     _doubts(found)
+    if options.compensation is not None and len(train) < LEARNED_FROM:
+        print(
+            f"jointwatch: a compensation that was learnt from fewer than {LEARNED_FROM} recordings has made others "
+            f"worse by up to a half; found {len(train)}",
+            file=sys.stderr,
+        )
     source = {
         "files": [file.name for file in options.train],
         "tested_on": [file.name for file in options.test],
@@ -164,7 +180,7 @@ def _identify(options: argparse.Namespace) -> int:
     found.found.source.update(source)
     if options.out is not None:
         _say("residuals of a live service")
-        peaks, deviations = live_residuals(found.found, [(one.time, one.q, one.tau) for one in train])
+        peaks, deviations = live_residuals(found.found, [Recorded(*one[1:]) for one in train])
         found = found._replace(found=replace_fields(found.found, peaks=peaks, deviations=deviations))
         _say("")
     if options.out is not None:
@@ -188,7 +204,7 @@ def _pieces(runs: Sequence[Run]) -> list[list[Piece]]:
     problems, found = [], []
     for one in runs:
         try:
-            found.append(pieces(one.time, one.q, one.tau, f"{one.file}: "))
+            found.append(pieces(one.time, one.q, one.tau, f"{one.file}: ", one.link))
         except MotionError as mistakes:
             problems += mistakes.problems
     if problems:
@@ -199,9 +215,18 @@ def _pieces(runs: Sequence[Run]) -> list[list[Piece]]:
 def _doubts(found: Identification) -> None:
     """What the reader of the figures must know."""
     names = found.found.robot.names
+    for text in found.doubts:
+        print(f"jointwatch: {text}", file=sys.stderr)
     for number, test in enumerate(found.tests):
         share = test.outside.mean(axis=0)
         for j in np.flatnonzero(share > MANY):
+            if found.found.speed[j] < AT_REST:
+                print(
+                    f"jointwatch: test {number + 1}: joint {names[j]} moves, and did not in what was learnt from: its "
+                    "friction is not known",
+                    file=sys.stderr,
+                )
+                continue
             print(
                 f"jointwatch: test {number + 1}: joint {names[j]} is faster than 1.1 times the "
                 f"{found.found.speed[j]:.3g} {found.found.robot.joints[j].axis.length}/s it was learnt at in "
@@ -232,6 +257,16 @@ def summary(found: Identification) -> dict[str, Any]:
     if found.test is not None:
         result["test"] = _judged(found, found.test)
     model = found.found.model()
+    if found.compensated:
+        result["compensation"] = {"train": _judged(found, found.compensated[0])}
+        if found.test_compensated is not None:
+            result["compensation"]["test"] = _judged(found, found.test_compensated)
+    gears = zip(robot.joints, found.found.twists, strict=True)
+    result["gears"] = {
+        joint.name: gear._asdict() | {"unit": f"{joint.axis.effort}/{joint.axis.length}"}
+        for joint, gear in gears
+        if gear is not None
+    }
     result["comparison"] = found.rivals
     result["laws"] = [one._asdict() for one in found.verdicts]
     result["base_parameters"] = model.base
@@ -296,6 +331,10 @@ def _tell(found: Identification) -> None:
     print(f"error on rows not learnt from ({kind}): {judged.error:.2f} %, learnt rows {found.train.error:.2f} %")
     if judged.outside.any():
         print(f"inside the model's validity: {judged.inside:.2f} % ({100 * judged.outside.mean():.1f} % are outside)")
+    if found.compensated:
+        left = found.test_compensated or found.compensated[0]
+        of = "the learnt rows" if found.test_compensated is None else "the test"
+        print(f"with what was learnt from the gears' twist: {left.error:.2f} % of {of}")
     others = ", ".join(f"{name} {one.get('test', one['train']):.2f} %" for name, one in found.rivals.items())
     print(f"least squares without a prior{'' if found.test is not None else ', on the learnt rows'}: {others}")
     print(f"\n{'joint':16} {'rmse':>9} {'error':>8}  friction, with σ")
@@ -307,6 +346,12 @@ def _tell(found: Identification) -> None:
             f"{terms[k].name.split('.')[0]} {fit.theta[base + k]:.4g} ± {fit.deviation[base + k]:.2g}" for k in mine
         )
         print(f"{joint.name:16} {judged.rmse[j]:9.3g} {judged.relative[j]:6.2f} %  {told}")
+    for joint, gear in zip(robot.joints, found.found.twists, strict=True):
+        if gear is not None:
+            print(
+                f"{joint.name:16} gear {gear.stiffness:.3g} {joint.axis.effort}/{joint.axis.length}, second encoder "
+                f"{gear.zero:+.3g} {joint.axis.length} apart and {1e3 * gear.lag:+.2f} ms late"
+            )
     learnt = int(fit.learnt[:base].sum())
     print(f"\nof {base} base parameters the motion taught {learnt}; it does not tell:")
     with contextlib.suppress(BrokenPipeError):

@@ -33,13 +33,18 @@ from drivers.base import DriverError
 def run(options: argparse.Namespace) -> int:
     """Play it, then tell the final estimates and every loss: on stdout, or with --json on stderr."""
     try:
+        ours = options.file.suffix.lower() == SUFFIX and not is_bag(options.file)
+        if options.config is None:
+            if ours:
+                return _repeat(options, None)
+            return fail("replay: expected CONFIG beside what is no recording of ours, found none (--help)", EXIT_USAGE)
         if not is_configuration(options.config):  # a table of columns, which are all there is of these joints
             if options.columns is not None:
                 return fail("replay: expected --columns beside a configuration, found it beside a table", EXIT_USAGE)
             columns = load_columns(options.config)
             return _play(options, configured(options.file, read(options.file, columns), columns), columns)
         config = load(options.config)
-        if options.file.suffix.lower() == SUFFIX and not is_bag(options.file):
+        if ours:
             return _repeat(options, config)
         return _play(options, config, None if options.columns is None else load_columns(options.columns))
     except RecordingError as error:
@@ -71,7 +76,7 @@ def _play(options: argparse.Namespace, config: Config, columns: Columns | None) 
     return fail(failed) if failed else 0
 
 
-def _repeat(options: argparse.Namespace, config: Config) -> int:
+def _repeat(options: argparse.Namespace, config: Config | None) -> int:
     """Of our own: turn by turn."""
     begin = time.monotonic()
     try:

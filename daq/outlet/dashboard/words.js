@@ -30,6 +30,7 @@ const EVENTS = {
   moving: "The joint moves again.",
   baseline: "What drift is measured against from here on.",
   contact: "Torque of some joints that the whole robot's model does not explain: a contact, or something has changed.",
+  compensation: "What was learnt of a joint's residual is used from here on, or no longer.",
   payload: "The robot carries a body that its model does not know, or has put it down.",
   friction: "The friction of one joint of the whole robot's model has changed.",
   lost_motion_known: "A first window of rows says how much the gear gives between loads of either side.",
@@ -37,7 +38,7 @@ const EVENTS = {
 };
 
 // what an event looks like on a time axis: shape and colour both say it
-const TONES = { bad: ["alarm", "faulted", "fault", "stale", "gap"], warn: ["transient", "drift", "contact", "payload", "friction", "lost_motion_grown", "refit_rejected", "held"], busy: ["refit_started", "refit", "refit_accepted", "law", "baseline"] };
+const TONES = { bad: ["alarm", "faulted", "fault", "stale", "gap"], warn: ["transient", "drift", "contact", "payload", "friction", "lost_motion_grown", "refit_rejected", "held"], busy: ["refit_started", "refit", "refit_accepted", "law", "baseline", "compensation"] };
 export const toneOf = (kind) => Object.keys(TONES).find((tone) => TONES[tone].includes(kind)) ?? "good";
 
 export const happened = (kind) => EVENTS[kind] ?? "";

@@ -1,6 +1,6 @@
 """A robot: joints in a tree, what its links weigh, where its tools sit, and what stands beside the rigid body."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -40,6 +40,13 @@ class Joint:
     direction: Floats  # (3,) unit vector in the joint's own frame
     limits: Limits = field(default_factory=Limits)
     rotor: float = 0.0  # inertia of the rotor on the joint's side J·N², kg·m² (kg); 0: torque is measured behind it
+    by_current: bool = False  # the torque is a motor current's
+    unknown_rotor: float = 0.0  # as `rotor`, one deviation of an inertia that nobody gave; 0: it is not learnt
+
+    @property
+    def motor_side(self) -> bool:
+        """Whether the torque is the motor's."""
+        return self.rotor > 0 or self.by_current
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +105,7 @@ class Robot:
             pose = pose @ joint.placement
             if i in keep:
                 carrier[i] = (len(joints), np.eye(4))
-                joints.append(Joint(joint.name, joint.axis, above, pose, joint.direction, joint.limits, joint.rotor))
+                joints.append(replace(joint, parent=above, placement=pose))
             else:
                 carrier[i] = (above, pose)
             link, at = carrier[i]

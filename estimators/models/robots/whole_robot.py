@@ -1,7 +1,8 @@
 """A robot's equation of motion, linear in what is learnt: τ = Y_b(q, q̇, q̈) b + F(q, q̇, q̈, load) φ.
 
 b: base parameters of the links; φ, joint by joint: the coefficients of its friction law, an offset, the rotor's inertia
-(where the torque is the motor's), then couplings and counterbalances. Order of θ: b, φ.
+(where the torque is the motor's), friction by the twist of its gear (where there are two encoders), then couplings and
+counterbalances. Order of θ: b, φ.
 """
 
 import math
@@ -9,6 +10,7 @@ from functools import cached_property
 from typing import Annotated, Final, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from estimators.models.friction import AnyFriction
@@ -17,6 +19,7 @@ from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.robots.base_parameters import base_projection, meaning, standard_name
 from estimators.models.robots.bearing_friction import BearingSettings, carried
 from estimators.models.robots.description import Robot
+from estimators.models.robots.gear_twist import GearTwist, friction
 from estimators.models.robots.inertia import floored, metric
 from estimators.models.robots.newton_euler import WRENCH, newton_euler
 from estimators.models.robots.regressor import regressor
@@ -47,8 +50,15 @@ class Term(NamedTuple):
 class WholeRobot:
     """Columns of one robot with one friction law for each joint."""
 
-    def __init__(self, robot: Robot, laws: "tuple[RobotFriction, ...] | None" = None) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        laws: "tuple[RobotFriction, ...] | None" = None,
+        twists: "tuple[GearTwist | None, ...] | None" = None,
+    ) -> None:
+        """twists: of each joint's gear, None where there is no second encoder."""
         self.robot = robot
+        self.twists = twists or (None,) * len(robot.joints)
         self.tree = robot.tree()
         self.laws: tuple[RobotFriction, ...] = laws or (DEFAULT,) * len(robot.joints)
         self.projection = base_projection(self.tree)
@@ -88,11 +98,34 @@ class WholeRobot:
         regressor(*self.tree, q, dq, ddq, Y)
         return np.ascontiguousarray(Y[:, :, self.projection.columns])
 
-    def others(self, q: Floats, dq: Floats, ddq: Floats, load: Floats, reach: Floats) -> list[tuple[int, int, Floats]]:
+    def behind_gears(self) -> NDArray[np.bool_]:
+        """Which of θ act on the links, so that the gears carry them: base parameters and counterbalances, (size,)."""
+        springs = sum(len(one.names()) for one in self.robot.counterbalances.values())
+        found = np.zeros(self.size, np.bool_)
+        found[: self.base], found[self.size - springs :] = True, True
+        return found
+
+    @property
+    def twisted(self) -> list[int]:
+        """Joints whose friction by twist has a column."""
+        return [j for j, one in enumerate(self.twists) if one is not None]
+
+    def twist(self, torque: Floats, dq: Floats) -> Floats:
+        """Difference of the encoders (rows, n) rad (m) under the rigid body's torque (rows, n): 0 without a second."""
+        found = np.zeros_like(dq)
+        for j, one in enumerate(self.twists):
+            if one is not None:
+                found[:, j] = torque[:, j] / one.stiffness + one.zero + one.lag * dq[:, j]
+        return found
+
+    def others(
+        self, q: Floats, dq: Floats, ddq: Floats, load: Floats, reach: Floats, twist: Floats | None = None
+    ) -> list[tuple[int, int, Floats]]:
         """What of F is not zero: (joint, index of the term, column (rows,)).
 
         load: (rows, n) N·m (N), or all that a joint carries as `load` gives it; reach: (n,) rad/s (m/s), beyond which a
-        law that is not linear in speed stays as it is.
+        law that is not linear in speed stays as it is; twist: (rows, n) difference of the encoders, rad (m), needed
+        where the model has `twisted` joints.
         """
         found: list[tuple[int, int, Floats]] = []
         every = load.reshape(*load.shape[:2], -1)
@@ -106,7 +139,12 @@ class WholeRobot:
                 columns = law.columns(q[:, j], speed, every[:, j, : law.loads], law.start)
             else:
                 columns = together[j]
-            for column in (*columns.T, np.ones(len(q)), ddq[:, j])[: self.count_of(j)]:
+            extra = [np.ones(len(q)), *([ddq[:, j]] if self._rotor(j) else [])]
+            gear = self.twists[j]
+            if gear is not None:
+                assert twist is not None, "a joint with two encoders needs their difference"
+                extra.append(friction(gear.of(twist[:, j], dq[:, j]), dq[:, j]))
+            for column in (*columns.T, *extra):
                 found.append((j, k, np.ascontiguousarray(column)))
                 k += 1
         for one in self.robot.couplings:
@@ -122,6 +160,38 @@ class WholeRobot:
                 found.append((j, k, column))
                 k += 1
         return found
+
+    def table(self, q: Floats, dq: Floats, ddq: Floats, load: Floats, reach: Floats, twist: Floats | None) -> Floats:
+        """The columns of `others`, in their order: (rows, columns)."""
+        if not self._plain:
+            return np.array([column for _, _, column in self.others(q, dq, ddq, load, reach, twist)]).T
+        law, ones, rotors, turning = self._order
+        found = np.empty((len(self.terms), len(q)))
+        found[law] = self._columns_of_all(q, dq, load.reshape(*load.shape[:2], -1)[:, :, 0]).transpose(0, 2, 1)
+        found[ones] = 1.0
+        found[rotors] = ddq.T[turning]
+        return found.T
+
+    @cached_property
+    def _plain(self) -> bool:
+        """Whether each term has one column, and one law makes those of all joints."""
+        robot = self.robot
+        return self._alike and not (self.twisted or robot.couplings or robot.counterbalances)
+
+    @cached_property
+    def _order(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Where a plain table has the law's columns (n, parameters), the ones, the rotors, and the joints of these."""
+        count, first, law, ones, rotors, turning = len(self._friction[0].parameters), 0, [], [], [], []
+        for j in range(len(self._friction)):
+            law.append(range(first, first + count))
+            ones.append(first + count)
+            if self._rotor(j):
+                rotors.append(first + count + 1)
+                turning.append(j)
+            first += self.count_of(j)
+        found = (np.array(one, np.int64) for one in (law, ones, rotors, turning))
+        one, two, three, four = found
+        return one, two, three, four
 
     def _columns_of_all(self, q: Floats, dq: Floats, load: Floats) -> Floats:
         """Columns of the law that all joints share, (n, rows, parameters): one call instead of n."""
@@ -177,11 +247,12 @@ class WholeRobot:
         return self._friction[j]
 
     def count_of(self, j: int) -> int:
-        """How many terms are joint j's own: its law's, the offset, the rotor."""
-        return len(self._friction[j].parameters) + 1 + self._rotor(j)
+        """How many terms are joint j's own: its law's, the offset, the rotor, friction by twist."""
+        return len(self._friction[j].parameters) + 1 + self._rotor(j) + (self.twists[j] is not None)
 
     def _rotor(self, j: int) -> bool:
-        return self.robot.joints[j].rotor > 0
+        joint = self.robot.joints[j]
+        return joint.rotor > 0 or joint.unknown_rotor > 0
 
     def _terms(self) -> list[Term]:
         robot = self.robot
@@ -191,9 +262,12 @@ class WholeRobot:
                 Term(f"{one.name}.{joint.name}", one.unit, (j,), one.low, 0.0, math.nan, 1.0) for one in law.parameters
             ]
             found.append(Term(f"offset.{joint.name}", joint.axis.effort, (j,), -math.inf, 0.0, math.nan, OFFSET))
-            if joint.rotor > 0:
-                spread = NOMINAL * joint.rotor
+            if self._rotor(j):
+                spread = joint.unknown_rotor or NOMINAL * joint.rotor
                 found.append(Term(f"rotor.{joint.name}", joint.axis.inertia, (j,), 0.0, joint.rotor, spread, 1.0))
+            if self.twists[j] is not None:
+                unit = f"{joint.axis.effort}/{joint.axis.length}"
+                found.append(Term(f"twist.{joint.name}", unit, (j,), 0.0, 0.0, math.nan, 1.0))
         for pair in robot.couplings:
             places = (robot.names.index(pair.first), robot.names.index(pair.second))
             for kept in DEFAULT.law(Axis.ROTARY).parameters:

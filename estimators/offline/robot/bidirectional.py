@@ -78,7 +78,7 @@ def extract(model: WholeRobot, forward: Piece, backward: Piece) -> Extracted:
 def rigid_columns(model: WholeRobot, q: Floats, dq: Floats, ddq: Floats) -> Floats:
     """Base regressor and, where torque is the motor's, the rotors': those independent of it."""
     Y = model.rigid(q, dq, ddq)
-    rotors = [j for j, joint in enumerate(model.robot.joints) if joint.rotor > 0]
+    rotors = [j for j, joint in enumerate(model.robot.joints) if joint.rotor > 0 or joint.unknown_rotor > 0]
     for j in rotors:
         column = np.zeros((*dq.shape, 1))
         column[:, j, 0] = ddq[:, j]

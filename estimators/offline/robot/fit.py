@@ -23,6 +23,7 @@ FIRST: Final = 0.1  # of the rms torque: the residual before the first pass
 LONGEST: Final = 100  # rows (2 s) after which residuals count as independent
 INDEPENDENT: Final = 0.05  # autocorrelation below which they do
 FEWEST: Final = 6  # blocks of that length whose scores tell a spread
+CONSTANT: Final = 1e-9  # of a torque, by which one that never changes does after the low-pass
 LEARNT: Final = 0.5  # of its prior's deviation: below it the data taught a parameter
 
 
@@ -51,7 +52,8 @@ class Fit(NamedTuple):
 def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "Sums | None" = None) -> Fit:
     """By the recipe, from the rows in which the robot moves.
 
-    white: c_j = 1, for comparison only; known: the sums of these rows, where somebody has them.
+    A joint whose torque never changes teaches nothing. white: c_j = 1, for comparison only; known: the sums of these
+    rows, where somebody has them.
     """
     rows = rows.part(rows.moves)
     mean, covariance = prior_of(model, rows)
@@ -59,11 +61,12 @@ def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "Sums | 
     signed = np.array([*(0,) * model.base, *(int(term.low >= 0.0) for term in model.terms)], np.int64)
     inverse: Floats = np.asarray(np.linalg.inv(covariance))
     count = max(len(rows.y), 1)
+    silent = np.ptp(rows.y, axis=0) <= CONSTANT * np.abs(rows.y).max(axis=0)  # no sensor says exactly the same
     variance = np.maximum(FIRST**2 * squares / count, 1e-12)
     independent, theta = np.ones(len(squares)), mean
     information, held = inverse, np.zeros(model.size, np.bool_)
     for _ in range(PASSES):
-        weights = 1.0 / (variance * independent)
+        weights = np.where(silent, 0.0, 1.0 / (variance * independent))
         information = np.einsum("j,jpq->pq", weights, K) + inverse
         theta, held = constrained(information, weights @ c + inverse @ mean, signed)
         residual = rows.y - rows.predicted(theta)
@@ -77,7 +80,7 @@ def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "Sums | 
     spread[held, held] = np.diag(full)[held]  # at its bound, yet known no better than this
     wider = np.ones(model.size)
     if not white:
-        wider = _honesty(rows, theta, 1.0 / (variance * independent), spread, inverse)
+        wider = _honesty(rows, theta, np.where(silent, 0.0, 1.0 / (variance * independent)), spread, inverse)
         wider = np.minimum(wider, np.maximum(np.sqrt(np.diag(covariance) / np.diag(spread)), 1.0))
     return Fit(theta, spread * wider * wider[:, None], mean, covariance, variance, independent, held)
 

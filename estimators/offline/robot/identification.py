@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from estimators.models.compensation.learned import Kind
 from estimators.models.friction import AnyFriction
 from estimators.models.robots.description import Robot
 from estimators.models.robots.files.identified import IdentifiedRobot
@@ -13,7 +14,8 @@ from estimators.models.robots.whole_robot import RobotFriction, WholeRobot
 from estimators.offline.least_squares import ordinary, reweighted, weighted
 from estimators.offline.robot.entropic import entropic
 from estimators.offline.robot.fit import Fit, fit, relative_error
-from estimators.offline.robot.law_choice import Verdict, choose, imposed
+from estimators.offline.robot.gear_twists import compensated, gear_twists, learn
+from estimators.offline.robot.law_choice import Verdict, choose, imposed, with_rotors
 from estimators.offline.robot.motion import MotionError, Piece
 from estimators.offline.robot.rows import RobotRows, build, joined
 from estimators.offline.robot.untold import Untold, untold
@@ -47,7 +49,7 @@ class Judged(NamedTuple):
         """(n,) %."""
         wrong = np.nanmean((self.rows.y - self.predicted) ** 2, axis=0)
         size = np.nanmean(np.where(np.isfinite(self.predicted), self.rows.y, np.nan) ** 2, axis=0)
-        return np.asarray(100.0 * np.sqrt(wrong / np.maximum(size, 1e-300)))
+        return np.asarray(100.0 * np.sqrt(wrong / np.where(size > 0.0, size, np.nan)))
 
 
 class Identification(NamedTuple):
@@ -62,17 +64,28 @@ class Identification(NamedTuple):
     law: str
     rivals: dict[str, dict[str, float]]  # method → {"train": %, "test": %}
     untold: list[Untold]
+    doubts: list[str]  # of second encoders, in words
+    compensated: list[Judged]  # train, then every test, with what was learnt of the residual; empty where nothing was
 
     @property
     def test(self) -> Judged | None:
         """All tests as one."""
-        if not self.tests:
-            return None
-        return Judged(
-            joined([one.rows for one in self.tests]),
-            np.concatenate([one.predicted for one in self.tests]),
-            np.concatenate([one.outside for one in self.tests]),
-        )
+        return _together(self.tests)
+
+    @property
+    def test_compensated(self) -> Judged | None:
+        """The same with what was learnt of the residual."""
+        return _together(self.compensated[1:])
+
+
+def _together(tests: list[Judged]) -> Judged | None:
+    if not tests:
+        return None
+    return Judged(
+        joined([one.rows for one in tests]),
+        np.concatenate([one.predicted for one in tests]),
+        np.concatenate([one.outside for one in tests]),
+    )
 
 
 def identify(
@@ -82,20 +95,25 @@ def identify(
     laws: tuple[AnyFriction, ...] | None = None,
     say: Callable[[str], None] = lambda _: None,
     law: RobotFriction | None = None,
+    compensation: Kind | None = None,
 ) -> Identification:
     """Learn from `train` alone and judge on `tests`.
 
     laws: to be tried beside the default, all of the catalogue if None; law: that of every joint, whatever the data
-    would choose. Raises MotionError where nothing moves.
+    would choose; compensation: what is learnt of the residual from the gears' twist. Raises MotionError where nothing
+    moves, or where there is no second encoder to learn from, and MixtureError.
     """
-    model = WholeRobot(robot)
+    robot = with_rotors(robot, train, say)
+    twists, doubts = gear_twists(WholeRobot(robot), train)
+    if compensation is not None and not any(twists):
+        text = "expected a joint with two encoders, whose twist a compensation can be learnt from, found none"
+        raise MotionError([*doubts, text])
+    model = WholeRobot(robot, twists=twists)
     choice = choose(model, train, laws, say) if law is None else imposed(model, train, law, say)
-    if not choice.rows.moves.any():
-        raise MotionError(["no joint moves in what is to be learnt from"])
     say("identifying")
-    model, rows = (model if choice.laws == model.laws else WholeRobot(robot, choice.laws)), choice.rows
+    model, rows = (model if choice.laws == model.laws else WholeRobot(robot, choice.laws, twists)), choice.rows
     found = fit(model, rows)
-    speed = np.abs(rows.dq).max(axis=0)
+    predicted, speed = rows.predicted(found.theta), np.abs(rows.dq).max(axis=0)
     say("physical links")
     physical = entropic(model, rows, found)
     learnt = IdentifiedRobot(
@@ -114,6 +132,8 @@ def identify(
         physical.parameters,
         choice.loading,
         {},
+        twists=twists,
+        learned=() if compensation is None else learn(compensation, model, train, rows.y - predicted, rows.moves),
     )
     reach = learnt.reach()
     judged = []
@@ -122,17 +142,21 @@ def identify(
         held = build(model, test, choice.loading, reach)
         judged.append(Judged(held, held.predicted(found.theta), np.abs(held.dq) > reach))
     within = np.zeros(rows.y.shape, np.bool_)
+    taught = Judged(rows, predicted, within)
+    both = zip([taught, *judged], [train, *tests], strict=True) if learnt.learned else ()
     say("least squares for comparison")
     return Identification(
         learnt,
         found,
-        Judged(rows, rows.predicted(found.theta), within),
+        taught,
         Judged(rows, choice.predicted, within),
         judged,
         choice.verdicts,
         model.laws[0].kind,
         _rivals(rows, [one.rows for one in judged]),
         untold(found.covariance, found.prior_covariance, model.short),
+        doubts,
+        [one._replace(predicted=compensated(learnt.learned, model, run, one.predicted)) for one, run in both],
     )
 
 

@@ -9,6 +9,7 @@ first, joint by joint, with the links as the default found them.
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, NamedTuple, get_args
 
 import numpy as np
@@ -17,10 +18,12 @@ from scipy.stats import t
 
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import FrictionLaw
+from estimators.models.robots.description import Robot
 from estimators.models.robots.files.identified import REACH
-from estimators.models.robots.whole_robot import DEFAULT, RobotFriction, WholeRobot
+from estimators.models.robots.newton_euler import mass_matrix
+from estimators.models.robots.whole_robot import DEFAULT, NOMINAL, RobotFriction, WholeRobot
 from estimators.offline.robot.fit import fit, sums
-from estimators.offline.robot.motion import Piece
+from estimators.offline.robot.motion import MotionError, Piece
 from estimators.offline.robot.rows import RobotRows, build
 from estimators.quantities import Floats
 
@@ -51,6 +54,41 @@ class Choice(NamedTuple):
     loading: Floats  # (n, 10) standard parameters of the rigid body that loads the friction
 
 
+def with_rotors(robot: Robot, pieces: list[Piece], say: Callable[[str], None]) -> Robot:
+    """Where torque is motor current and nobody gave the rotor's inertia, it is learnt if cross-validation wants it.
+
+    Its prior: zero, with half of the inertia that the described links have about the joint, on average over the motion.
+    """
+    unknown = [j for j, joint in enumerate(robot.joints) if joint.by_current and joint.rotor == 0.0]
+    if not unknown:
+        return robot
+    say("rotors")
+    links = _inertia(robot, np.concatenate([piece.rows(piece.q) for piece in pieces]))
+    joints = [
+        replace(joint, unknown_rotor=NOMINAL * float(links[j])) if j in unknown else joint
+        for j, joint in enumerate(robot.joints)
+    ]
+    free = replace(robot, joints=tuple(joints))
+    losses = []
+    for model in (WholeRobot(robot), WholeRobot(free)):
+        rows = build(model, pieces)
+        losses.append(_validated(model, rows, _blocks(rows))[1] if rows.moves.any() else np.zeros(0))
+    without, lost = losses
+    if len(without) < 3 or len(lost) != len(without):
+        return robot
+    better = without - lost
+    deviation = float(better.std(ddof=1) / np.sqrt(len(better)))
+    enough = max(float(t.ppf(1.0 - DOUBT, len(better) - 1)) * deviation, (1.0 - SQUARES) * float(without.mean()))
+    return free if better.mean() > enough else robot
+
+
+def _inertia(robot: Robot, q: Floats) -> Floats:
+    """Of all that each joint moves, on average over positions (rows, n): (n,) kg·m² (kg)."""
+    M = np.empty((*q.shape, q.shape[1]))
+    mass_matrix(*robot.tree(), np.ascontiguousarray(q), np.ascontiguousarray(robot.parameters), M)
+    return np.asarray(M.diagonal(axis1=1, axis2=2).mean(axis=0))
+
+
 def candidates() -> tuple[AnyFriction, ...]:
     """Every law of the catalogue as it is by default, but for the default itself."""
     union = get_args(get_args(AnyFriction)[0])
@@ -60,9 +98,13 @@ def candidates() -> tuple[AnyFriction, ...]:
 def choose(
     model: WholeRobot, pieces: list[Piece], others: tuple[AnyFriction, ...] | None, say: Callable[[str], None]
 ) -> Choice:
-    """Cross-validate; others: laws to try beside the default, all of the catalogue if None."""
+    """Cross-validate; others: laws to try beside the default, all of the catalogue if None. Raises MotionError."""
     say("friction law: default")
     rows = build(model, pieces)
+    if not rows.moves.any():
+        raise MotionError(["no joint moves in what is to be learnt from"])
+    if not np.ptp(rows.y, axis=0).any():
+        raise MotionError(["no joint has a torque that changes in what is to be learnt from"])
     found = fit(model, rows)
     blocks = _blocks(rows)
     predicted, losses = _validated(model, rows, blocks)
@@ -79,7 +121,7 @@ def choose(
     for law in tried:
         say(f"friction law: {law.kind}")
         laws = tuple(_searched(law, model, rows, rigid, load, j) for j in range(rows.y.shape[1]))
-        trial = WholeRobot(model.robot, laws)
+        trial = WholeRobot(model.robot, laws, model.twists)
         reach = REACH * np.abs(rows.dq).max(axis=0)
         columns = build(trial, pieces, parameters, reach)
         other, lost = _validated(trial, columns, blocks)
@@ -100,7 +142,7 @@ def imposed(model: WholeRobot, pieces: list[Piece], law: RobotFriction, say: Cal
     """
     plain = choose(model, pieces, (), say)
     say(f"friction law: {law.kind}")
-    trial = WholeRobot(model.robot, (law,) * len(model.robot.joints))
+    trial = WholeRobot(model.robot, (law,) * len(model.robot.joints), model.twists)
     parameters, rows = plain.loading, plain.rows
     reach = REACH * np.abs(rows.dq).max(axis=0)
     for _ in range(PASSES if trial.loaded else 1):

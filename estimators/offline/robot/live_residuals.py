@@ -1,7 +1,7 @@
 """What a live service would have seen of the recordings it was identified from: where its thresholds begin."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -12,25 +12,31 @@ from estimators.quantities import Floats
 GAP: Final = 5.0  # steps without a sample, beyond which values are missing
 
 
-def live_residuals(
-    learnt: IdentifiedRobot, recordings: Sequence[tuple[Floats, Floats, Floats]]
-) -> tuple[Floats, Floats]:
-    """Largest residual and its root mean square under the live low-pass, (n,) each in N·m (N).
+class Recorded(NamedTuple):
+    """One recording."""
 
-    recordings: time (samples,) s ascending, q (samples, n) rad (m), tau (samples, n) N·m (N). ValueError if at rest.
-    """
+    time: Floats  # (samples,) s ascending
+    q: Floats  # (samples, n) rad (m)
+    tau: Floats  # (samples, n) N·m (N)
+    link: Floats | None = None  # (samples, n) of second encoders
+
+
+def live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded]) -> tuple[Floats, Floats]:
+    """Largest residual and its root mean square under the live low-pass, (n,) each, N·m (N). ValueError if at rest."""
     peaks, squares, found = np.zeros(len(learnt.robot.joints)), np.zeros(len(learnt.robot.joints)), 0
-    for time, q, tau in recordings:
-        whole = np.isfinite(time) & np.isfinite(q).all(axis=1) & np.isfinite(tau).all(axis=1)
+    twisted = learnt.model().twisted
+    for time, q, tau, link in recordings:
+        second = np.zeros_like(q) if link is None else link
+        whole = np.isfinite(time) & np.isfinite(np.hstack([q, tau, second[:, twisted]])).all(axis=1)
         whole &= np.concatenate([[True], np.diff(time) > 0.0])
-        time, q, tau = time[whole], q[whole], tau[whole]
+        time, q, tau, second = time[whole], q[whole], tau[whole], second[whole]
         if len(time) < 2:
             continue
         period = float(np.median(np.diff(time)))
         ticks = np.arange(time[0], time[-1], period)
         after = np.searchsorted(time, ticks, side="right").clip(1, len(time) - 1)
         missing = time[after] - time[after - 1] > GAP * period
-        even = [np.column_stack([np.interp(ticks, time, one) for one in values.T]) for values in (q, tau)]
+        even = [np.column_stack([np.interp(ticks, time, one) for one in values.T]) for values in (q, tau, second)]
         for values in even:
             values[missing] = np.nan
         estimator = RobotEstimator(learnt, period, start=np.inf, teaches=False)

@@ -19,6 +19,7 @@ CUTOFF: Final = 8.0  # Hz
 ORDER: Final = 4
 RATE: Final = 50.0  # Hz, of rows
 LOWEST_RATE: Final = 2.5 * CUTOFF  # Hz, of a recording: below it the low-pass cannot be made
+FASTEST: Final = 1e-6  # s between two samples, at least
 GAP: Final = 5.0  # median steps, and at least GAP_SECONDS, after which a recording is cut
 GAP_SECONDS: Final = 0.1
 EDGE: Final = 0.3  # s at either end of a piece that give no rows
@@ -43,6 +44,7 @@ class Piece(NamedTuple):
     tau: Floats
     at: Floats  # (rows,) where the rows sit, in samples
     time: Floats  # (rows,) s, on the recording's clock
+    twist: Floats  # (samples, n) first encoder − second, filtered; 0 where there is no second
 
     def rows(self, values: Floats) -> Floats:
         """Filtered values (samples, …) at the rows' instants."""
@@ -57,59 +59,69 @@ class Piece(NamedTuple):
         return _low_pass(values, self.rate)
 
 
-def pieces(time: Floats, q: Floats, tau: Floats, words: str = "") -> list[Piece]:
+def pieces(time: Floats, q: Floats, tau: Floats, words: str = "", link: Floats | None = None) -> list[Piece]:
     """The pieces of one recording: time (samples,) s, q (samples, n) rad or m, tau (samples, n) N·m or N.
 
-    Raises MotionError where time does not advance, nothing moves, or nothing long enough is left; `words` goes before.
+    link: (samples, n) of second encoders, all NaN where there is none. Raises MotionError where time does not advance,
+    nothing moves, or nothing long enough is left; `words` goes before.
     """
-    problems = []
-    finite = np.isfinite(time) & np.isfinite(q).all(axis=1) & np.isfinite(tau).all(axis=1)
-    time, q, tau = time[finite], q[finite], tau[finite]
-    if len(time) < 2:
-        raise MotionError([f"{words}found {len(time)} samples with every channel in them"])
-    steps = np.diff(time)
-    back = int((steps < 0).sum())
-    if back:
-        problems.append(f"{words}time runs backwards {back} times, first after {time[np.argmax(steps < 0)]:.6g} s")
-    still = int((steps == 0).sum())
-    if still > 0.5 * len(steps):
-        problems.append(f"{words}time stands still: {still} of {len(steps)} samples have the time of the one before")
+    twist = np.zeros_like(q) if link is None else np.where(np.isnan(link).all(axis=0), 0.0, q - link)
+    finite = np.isfinite(time) & np.isfinite(np.hstack([q, tau, twist])).all(axis=1)
+    time, q, tau, twist = time[finite], q[finite], tau[finite], twist[finite]
+    problems = clock_problems(time)
     if problems:
-        raise MotionError(problems)
-    fresh = np.concatenate([[True], steps > 0])
-    time, q, tau = time[fresh], q[fresh], tau[fresh]
+        raise MotionError([f"{words}{problem}" for problem in problems])
+    fresh = np.concatenate([[True], np.diff(time) > 0])
+    time, q, tau, twist = time[fresh], q[fresh], tau[fresh], twist[fresh]
     steps = np.diff(time)
     step = float(np.median(steps))
-    if 1.0 / step < LOWEST_RATE:
-        raise MotionError(
-            [f"{words}expected at least {LOWEST_RATE:g} samples a second, found {1.0 / step:.3g}: is the time in s?"]
-        )
-    if step < 1e-6:
-        raise MotionError([f"{words}found {1.0 / step:.3g} samples a second: is the time in s?"])
     cuts = np.flatnonzero(steps > max(GAP * step, GAP_SECONDS)) + 1
     parts = np.split(np.arange(len(time)), cuts)
     long = [part for part in parts if len(part) > 1 and time[part[-1]] - time[part[0]] >= SHORTEST]
-    found = [_piece(time[part], q[part], tau[part]) for part in long]
+    found = [_piece(time[part], q[part], tau[part], twist[part]) for part in long]
     if not found:
         raise MotionError([f"{words}found no {SHORTEST:g} s without a gap of {max(GAP * step, GAP_SECONDS):.3g} s"])
     return found
 
 
-def _piece(time: Floats, q: Floats, tau: Floats) -> Piece:
+def clock_problems(time: Floats) -> list[str]:
+    """Why the times (samples,) s of samples that are whole cannot be those of a motion, in words."""
+    if len(time) < 2:
+        return [f"found {len(time)} samples with every channel in them"]
+    problems = []
+    steps = np.diff(time)
+    back, still = int((steps < 0).sum()), int((steps == 0).sum())
+    if back:
+        problems.append(f"time runs backwards {back} times, first after {time[np.argmax(steps < 0)]:.6g} s")
+    if still > 0.5 * len(steps):
+        problems.append(f"time stands still: {still} of {len(steps)} samples have the time of the one before")
+    step = float(np.median(steps[steps > 0])) if (steps > 0).any() else np.nan
+    if 1.0 / step < LOWEST_RATE:
+        problems.append(
+            f"expected at least {LOWEST_RATE:g} samples a second, found {1.0 / step:.3g}: is the time in s?"
+        )
+    elif step < FASTEST:
+        problems.append(f"found {1.0 / step:.3g} samples a second: is the time in s?")
+    return problems
+
+
+def _piece(time: Floats, q: Floats, tau: Floats, twist: Floats) -> Piece:
     """On an even grid, filtered."""
     seconds = time[-1] - time[0]
     rate = (len(time) - 1) / seconds
     grid = np.linspace(time[0], time[-1], len(time))
     if np.abs(grid - time).max() > 1e-6 / rate:
-        q, tau = (_even(time, one, grid) for one in (q, tau))
+        q, tau, twist = (_even(time, one, grid) for one in (q, tau, twist))
     q, tau = _low_pass(q, rate), _low_pass(tau, rate)
+    twist = _low_pass(twist, rate) if twist.any() else twist
     spline = CubicSpline(np.arange(len(grid)), q)
     at = np.arange(np.ceil(EDGE * rate), len(grid) - 1 - EDGE * rate, max(rate / RATE, 1.0))
     nearest = np.round(at)
     if np.abs(at - nearest).max() < 0.05:  # samples of the recording themselves
         at = np.minimum(nearest, len(grid) - 1.0)
     knots = np.arange(len(grid), dtype=np.float64)
-    return Piece(rate, q, spline(knots, 1) * rate, spline(knots, 2) * rate**2, tau, at, time[0] + at / rate)
+    dq, ddq = spline(knots, 1) * rate, spline(knots, 2) * rate**2
+    return Piece(rate, q, dq, ddq, tau, at, time[0] + at / rate, twist)
 
 
 def _even(time: Floats, values: Floats, grid: Floats) -> Floats:

@@ -71,7 +71,7 @@ def _rows(model: WholeRobot, piece: Piece, number: int, parameters: Floats | Non
     load = np.zeros_like(piece.tau)
     if model.loaded and parameters is not None:
         load = model.load(parameters, piece.q, piece.dq, piece.ddq)
-    for joint, term, column in model.others(piece.q, piece.dq, piece.ddq, load, reach):
+    for joint, term, column in model.others(piece.q, piece.dq, piece.ddq, load, reach, piece.twist):
         linear = column is piece.ddq[:, joint] or np.ptp(column) == 0.0
         X[:, joint, model.base + term] = piece.rows(column if linear else piece.filtered(column))
     return RobotRows(X, y, dq, q, np.full(len(q), number), piece.time, _moves(dq))

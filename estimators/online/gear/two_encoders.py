@@ -6,10 +6,9 @@ import numpy as np
 
 from estimators.models.joints.lost_motion import GearSettings, LostMotionSettings, Watching
 from estimators.models.joints.two_mass import TwoMassSettings
-from estimators.online.settings import Identification
+from estimators.online.settings import LINK, Identification
 from estimators.quantities import Floats
 
-LINK: Final = "link_position"
 RATIO: Final = 100.0  # of a gear of which nothing is said
 BAND: Final = 0.1  # of gravity and of what the link takes at SPEEDING: the sign of less is not believed
 SPEEDING: Final = 2.0  # rad/s²

@@ -47,6 +47,7 @@ class RobotEstimate:
     contact: tuple[bool, ...]  # joints whose residual is beyond theirs
     payload: Payload
     progress: float  # of the start, per cent
+    compensation: Floats  # (n,) of `predicted`, what a learnt compensation gives; NaN where none is used
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +61,4 @@ class Kept:
     thresholds: Floats  # (n,)
     deviations: Floats  # (n,)
     learnt: int  # blocks
+    compensation: Floats  # (looks, 2, joints with a learnt compensation), see compensation.py

@@ -2,7 +2,8 @@
 
     every 10 ms   residual torque against the model and its threshold (contact.py)
     50 Hz         regression rows: base parameters, friction, the last link's ten parameters (motion.py)
-    0.5 s         what explains the residual: a payload, or the friction of one joint? (causes.py)
+    0.5 s         what explains the residual: a payload, or the friction of one joint? (causes.py); does what was learnt
+                  of the residual, where that was asked for, still help? (compensation.py)
     1 s           Bayesian update towards the prior; it teaches three seconds later, if nothing happened meanwhile
 
 All decisions fall at fixed row counts, so results do not depend on how rows are cut into batches.
@@ -19,6 +20,7 @@ from estimators.base import Event, Phase, Status
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.tree import PARAMETERS
 from estimators.online.robot.causes import GONE, PAYLOAD, Causes, Verdict
+from estimators.online.robot.compensation import Compensation
 from estimators.online.robot.contact import SLOW, ContactWatch
 from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstimate
 from estimators.online.robot.motion import CHUNK, Chunk, RobotMotion
@@ -52,15 +54,18 @@ class RobotEstimator:
         self._start_rows = start * ROWS
         self._correlation, self._variance = learnt.correlation, learnt.variance.copy()
         self._reach = learnt.reach()
-        self._motion = RobotMotion(model, self._reach, learnt.loading, period)
-        motor_side = any(joint.rotor > 0 for joint in learnt.robot.joints)
+        self._compensation = Compensation(model, learnt.learned)
+        self._motion = RobotMotion(model, self._reach, learnt.loading, period, bool(self._compensation.joints))
+        self._twisted = bool(model.twisted)
+        motor_side = any(joint.motor_side for joint in learnt.robot.joints)
         self._causes = Causes(model, np.sqrt(np.diag(learnt.prior_covariance)), learnt.correlation, motor_side)
         self._learner = self._learner_of(learnt)
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
         self._watch = ContactWatch(learnt.peaks, deviations, self._chunk * period)
         self._starting = True
         self._pending: deque[tuple[Floats, Floats, Floats]] = deque()  # X, y, r of blocks that have not taught yet
-        self._rest: tuple[Nanoseconds, Floats, Floats] = (np.zeros(0, np.int64), np.zeros((0, n)), np.zeros((0, n)))
+        nothing = np.zeros((0, n))
+        self._rest: tuple[Nanoseconds, Floats, Floats, Floats] = (np.zeros(0, np.int64), nothing, nothing, nothing)
         self._samples = 0
         self._X: list[Floats] = []
         self._Y: list[Floats] = []
@@ -70,23 +75,26 @@ class RobotEstimator:
         self._disturbed = False  # in the current block
         self._moved_rows, self._moves = 0, False
         self._time = 0
-        self._measured, self._predicted = np.full(n, np.nan), np.full(n, np.nan)
+        self._measured, self._predicted, self._compensated = np.full((3, n), np.nan)
         self._events: list[Event] = []
         self.learnt, self.faults = 0, 0  # blocks that have taught, and that could not
         self._adopt()
 
-    def absorb(self, time: Nanoseconds, q: Floats, tau: Floats) -> None:
+    def absorb(self, time: Nanoseconds, q: Floats, tau: Floats, link: Floats | None = None) -> None:
         """Equidistant rows; NaN where a value is missing.
 
-        time: (rows,) ns, q: (rows, n) rad (m), tau: (rows, n) N·m (N).
+        time: (rows,) ns, q: (rows, n) rad (m), tau: (rows, n) N·m (N), link: (rows, n) of second encoders, needed where
+        the model has `twisted` joints.
         """
+        link = q if link is None else link
         if len(self._rest[0]):
-            time, q, tau = (np.concatenate(pair) for pair in zip(self._rest, (time, q, tau), strict=True))
+            both = zip(self._rest, (time, q, tau, link), strict=True)
+            time, q, tau, link = (np.concatenate(pair) for pair in both)
         whole = len(time) // self._chunk * self._chunk
         for first in range(0, whole, self._chunk):
             part = slice(first, first + self._chunk)
-            self._absorb(time[part], self._motion.absorb(q[part], tau[part]))
-        self._rest = (time[whole:].copy(), q[whole:].copy(), tau[whole:].copy())
+            self._absorb(time[part], self._motion.absorb(q[part], tau[part], link[part] if self._twisted else None))
+        self._rest = (time[whole:].copy(), q[whole:].copy(), tau[whole:].copy(), link[whole:].copy())
 
     def estimate(self) -> RobotEstimate:
         """Report; never learns."""
@@ -95,6 +103,7 @@ class RobotEstimator:
         return RobotEstimate(
             self._time, phase, status, reasons, self._measured, self._predicted, self._watch.deviations,
             self._watch.thresholds, tuple(self._watch.beyond.tolist()), self._causes.payload, progress,
+            self._compensated,
         )  # fmt: skip
 
     def parameters(self) -> tuple[Floats, Floats]:
@@ -118,6 +127,11 @@ class RobotEstimator:
             spread[j] = np.sqrt(np.einsum("ka,ab,kb->k", columns, P[np.ix_(place, place)], columns))
         return torque, spread
 
+    def compensations(self) -> dict[str, tuple[bool, float]]:
+        """Joint → whether what was learnt of its residual is used, and the rms of what is left over that without."""
+        names, found = self.model.robot.names, self._compensation
+        return {names[j]: (bool(found.on[j]), found.ratio(j)) for j in found.joints}
+
     def start_residuals(self) -> tuple[Floats, Floats]:
         """Of the start so far: largest residual and its root mean square, (n,) each. ValueError without motion."""
         return self._watch.gathered()
@@ -133,7 +147,7 @@ class RobotEstimator:
             return None
         return Kept(
             VERSION, self._learner.theta, self._learner.covariance, self._variance, self._watch.thresholds,
-            self._watch.deviations, self.learnt,
+            self._watch.deviations, self.learnt, self._compensation.keep(),
         )  # fmt: skip
 
     def resume(self, kept: Mapping[str, Any]) -> None:
@@ -148,6 +162,7 @@ class RobotEstimator:
             raise ValueError("what was kept of the robot is of another model or version: it starts anew")
         if not all(np.isfinite(one).all() for one in found.values()):
             raise ValueError("what was kept of the robot is damaged: it starts anew")
+        self._compensation.resume(np.array(kept.get("compensation", np.zeros_like(self._compensation.keep()) - 1.0)))
         self._learner.begin(found["theta"], found["covariance"])
         self._variance = found["variance"]
         self._watch.thresholds, self._watch.deviations = found["thresholds"], found["deviations"]
@@ -178,16 +193,25 @@ class RobotEstimator:
             body = np.zeros((self._n, PARAMETERS))
             body[-1] = self._causes.carried
             payload = self.model.torque(body, chunk.q, chunk.dq, chunk.ddq)
-        unexplained = chunk.tau - predicted - payload
+        known = np.zeros_like(predicted)  # by the learnt compensation; what of it is used
+        used = known
+        if self._compensation.joints:
+            known = self._compensation.torque(chunk.twist, chunk.rate, chunk.dq, chunk.ddq)
+            used = np.where(self._compensation.on, known, 0.0)
+            self._compensated = np.where(self._compensation.on, known[-1], np.nan)
+        unexplained = chunk.tau - predicted - payload - used
         self._time = int(time[-1])
-        self._measured, self._predicted = chunk.tau[-1], (predicted + payload)[-1]
+        self._measured, self._predicted = chunk.tau[-1], (predicted + payload + used)[-1]
         if chunk.usable.all():
             self._judge(chunk, unexplained)
         first = -self._samples % self._stride
         self._samples += len(time)
         for at in range(first, len(time), self._stride):
             if chunk.usable[at]:
-                self._row(chunk, at, chunk.tau[at] - predicted[at], unexplained[at])
+                if self._compensation.joints:
+                    counts = self._watch.moving & ~self._watch.beyond
+                    self._compensation.absorb(unexplained[at] + used[at], known[at], counts)
+                self._row(chunk, at, chunk.tau[at] - predicted[at] - used[at], unexplained[at])
 
     def _judge(self, chunk: Chunk, unexplained: Floats) -> None:
         self._watch.notice(chunk.dq)
@@ -233,6 +257,10 @@ class RobotEstimator:
         X, Y, r, u = (np.array(rows[-LOOK:]) for rows in (self._X, self._Y, self._r, self._u))
         self._moves = max(self._speed[-LOOK:]) > AT_REST
         self._causes.look(X, Y, r, u, 1.0 / (self._variance * self._correlation))
+        for one in self._compensation.look():
+            name, unit = self.model.robot.names[one.joint], self.model.robot.joints[one.joint].axis.effort
+            text = f"{name}: what was learnt of its residual is {'' if one.on else 'no longer '}used: it leaves "
+            self._say("compensation", f"{text}{one.compensated:.3g} {unit} rms, without it {one.without:.3g}")
         verdict = self._causes.verdict() if self._watch.ready else None
         if verdict is not None:
             self._pending.clear()

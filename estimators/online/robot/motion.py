@@ -31,37 +31,54 @@ class Chunk(NamedTuple):
     tau: Floats
     columns: Floats  # (rows, columns): of friction, offsets, rotors, couplings, see RobotMotion.places
     usable: NDArray[np.bool_]  # (rows,) every value was there, and the low-passes have settled
+    twist: Floats  # (rows, n) difference of a gear's encoders, 0 where there is one only; no rows unless followed
+    rate: Floats  # (rows, n) of it
 
 
 class RobotMotion:
     """Turns rows of positions and torques into chunks."""
 
-    def __init__(self, model: WholeRobot, reach: Floats, loading: Floats, period: float) -> None:
-        """reach: (n,) rad/s (m/s) at most in a friction law; loading: (n, 10) whose torque loads it; period: s."""
+    def __init__(
+        self, model: WholeRobot, reach: Floats, loading: Floats, period: float, follow_twist: bool = False
+    ) -> None:
+        """reach: (n,) rad/s (m/s) at most in a friction law; loading: (n, 10) whose torque loads it; period: s.
+
+        follow_twist: chunks tell of the gears' twist, too.
+        """
         n = model.tree.size()
+        self._twisted = model.twisted
+        m = len(self._twisted)
+        self._followed = m if follow_twist else 0
         self.model, self._reach, self._loading, self._period = model, reach, loading, period
         still = np.zeros((1, n))
-        found = model.others(still, still, still, still, reach)
+        found = model.others(still, still, still, still, reach, still)
         self.places = np.array([(joint, term) for joint, term, _ in found], np.int64).reshape(-1, 2)
-        self._quick = CausalLowPass(2 * n, QUICK, period)
-        self._slow = CausalLowPass(2 * n + len(found), SLOW, period)
-        self._last = np.full(2 * n, np.nan)
+        self._quick = CausalLowPass(2 * n + m, QUICK, period)
+        self._slow = CausalLowPass(2 * n + self._followed + len(found), SLOW, period)
+        self._last = np.full(2 * n + m, np.nan)
         self._settled, self._missing, self._restarted = 0, 0, False
 
-    def absorb(self, q: Floats, tau: Floats) -> Chunk:
-        """One chunk of rows (rows, n) each; NaN where a value is missing."""
-        n = q.shape[1]
-        values, usable = self._bridged(np.column_stack([q, tau]))
+    def absorb(self, q: Floats, tau: Floats, link: Floats | None = None) -> Chunk:
+        """One chunk of rows (rows, n) each; NaN where a value is missing. link: second encoders, if any."""
+        n, twisted, twist = q.shape[1], self._twisted, None
+        parts = [q, tau] if link is None else [q, tau, (q - link)[:, twisted]]
+        values, usable = self._bridged(np.concatenate(parts, axis=1))
         quick, rate, second = self._quick.absorb(values)
         place, speed = quick[:, :n], rate[:, :n]
-        load = quick[:, n:]
+        load = quick[:, n : 2 * n]
+        if twisted:
+            twist = np.zeros_like(place)
+            twist[:, twisted] = quick[:, 2 * n :]
         if self.model.loaded:
             load = self.model.load(self._loading, place, speed, second[:, :n])
-        found = self.model.others(place, speed, second[:, :n], load, self._reach)
-        columns = np.column_stack([column for _, _, column in found])
-        slow, rate, second = self._slow.absorb(np.column_stack([quick, columns]))
+        columns = self.model.table(place, speed, second[:, :n], load, self._reach, twist)
+        first = 2 * n + self._followed
+        slow, rate, second = self._slow.absorb(np.concatenate([quick[:, :first], columns], axis=1))
         q, dq, ddq = (np.ascontiguousarray(one) for one in (slow[:, :n], rate[:, :n], second[:, :n]))
-        return Chunk(q, dq, ddq, slow[:, n : 2 * n], slow[:, 2 * n :], usable)
+        twists = np.zeros((2, len(q) if self._followed else 0, n))
+        if self._followed:
+            twists[:, :, twisted] = slow[:, 2 * n : first], rate[:, 2 * n : first]
+        return Chunk(q, dq, ddq, slow[:, n : 2 * n], slow[:, first:], usable, *twists)
 
     def row(self, chunk: Chunk, at: int) -> tuple[Floats, Floats]:
         """Regression row of one instant: X (n, p), and the full regressor's part of the last link (n, 10)."""

@@ -142,6 +142,7 @@ class DoubleEncoderRobot(Arm):
         messages = (Message("MOTOR", motor), Message("LINK", link, rank=1, bus=1))
         constant = float(TORQUE_CONSTANT[node - 1])
         roles = {"position": Role("MOTOR.position"), "torque": Role("MOTOR.current", constant)}
+        roles["link_position"] = Role("LINK.position")
         return Axis(self, node, messages, roles)
 
     def simulate(self, values: Floats, links: Floats, count: int) -> Floats:

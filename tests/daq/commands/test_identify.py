@@ -233,6 +233,126 @@ def test_several_mistakes_are_said_at_once(urdf: Path, tmp_path: Path, capsys: p
     assert "found A" in told
 
 
+def plain(file: Path, data: Motion, *more: Floats, names: str = "") -> Path:
+    """Columns by their names, in SI."""
+    time, q, tau = data
+    head = "time,shoulder.position,elbow.position,shoulder.torque,elbow.torque" + names
+    np.savetxt(file, np.column_stack([time, q, tau, *more]), delimiter=",", header=head, comments="", fmt="%.9g")
+    return file
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: object) -> list[str]:
+    assert main(["identify", *map(str, words)]) == 1
+    return [line for line in capsys.readouterr().err.splitlines() if line.startswith("jointwatch: ")]
+
+
+def test_clocks_and_positions_that_are_none_are_all_said_at_once(
+    urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    time, q, tau = motion(urdf, 0)
+    back, turned = time.copy(), q.copy()
+    back[800:] -= 1.0
+    turned[:, 1] = np.mod(20.0 * q[:, 1], 2.0 * np.pi)
+    files = (
+        plain(tmp_path / "back.csv", (back, q, tau)),
+        plain(tmp_path / "still.csv", (0.0 * time, np.rad2deg(q), tau)),
+        plain(tmp_path / "ms.csv", (1e3 * time, q, tau)),
+        plain(tmp_path / "turns.csv", (time, turned, tau)),
+        tmp_path / "none.csv",
+    )
+    told = refused(capsys, urdf, *files)
+    for wanted in (
+        "back.csv: time runs backwards 1 times",
+        "still.csv: time stands still",
+        "still.csv: joint shoulder moves by",
+        "ms.csv: expected at least 20 samples a second, found 0.1: is the time in s?",
+        "turns.csv: joint elbow: its position jumps by a whole turn",
+        "none.csv: No such file",
+    ):
+        assert sum(wanted in line for line in told) == 1, (wanted, told)
+
+
+def test_what_teaches_nothing_is_said(urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    time, q, tau = motion(urdf, 0)
+    still = plain(tmp_path / "still.csv", (time, 0.0 * q + 0.3, tau))
+    assert refused(capsys, urdf, still)[-1].endswith("no joint moves in what is to be learnt from")
+    silent = plain(tmp_path / "silent.csv", (time, q, 0.0 * tau))
+    assert "no joint has a torque that changes" in refused(capsys, urdf, silent)[-1]
+    train, one = plain(tmp_path / "train.csv", (time, q, tau)), tau.copy()
+    one[:, 1] = 0.0
+    learnt = found(capsys, urdf, plain(tmp_path / "half.csv", (time, q, one)), "--test", train)
+    assert learnt["test"]["joints"]["shoulder"]["error"] < 5.0, "the elbow's zeros teach nothing"
+    zero = found(capsys, urdf, train, "--test", silent)["test"]
+    assert zero["error"] is None
+    assert zero["joints"]["elbow"]["error"] is None
+
+
+def test_gaps_nan_duplicates_and_wild_samples_do_not_matter(
+    urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    time, q, tau = motion(urdf, 0)
+    random = np.random.default_rng(3)
+    q[random.random(q.shape) < 0.005] = np.nan
+    tau[random.random(tau.shape) < 0.005] = np.nan
+    keep = np.flatnonzero(~((time > 5.0) & (time < 6.5)) & (random.random(len(time)) > 0.02))
+    keep = np.sort(np.concatenate([keep, random.choice(keep, 100)]))
+    time, q, tau = time[keep], q[keep], tau[keep]
+    train, test = plain(tmp_path / "train.csv", (time, q, tau)), plain(tmp_path / "test.csv", motion(urdf, 1))
+    assert found(capsys, urdf, train, "--test", test)["test"]["error"] < 2.0
+    time, q, tau = motion(urdf, 0)
+    time = np.arange(len(time)) / RATE
+    q[700, 0], tau[900, 1] = 40.0, 1e6
+    assert main(["identify", str(urdf), str(plain(tmp_path / "wild.csv", (time, q, tau)))]) == 0
+    told = capsys.readouterr().err
+    assert "joint shoulder: 1 wild samples are left out" in told
+    assert "joint elbow: 1 wild samples are left out" in told
+
+
+def test_a_joint_that_never_moved_is_named_where_it_moves(
+    urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    time, q, tau = motion(urdf, 0)
+    q[:, 1] = 0.2
+    train, test = plain(tmp_path / "a.csv", (time, q, tau)), plain(tmp_path / "b.csv", motion(urdf, 1))
+    assert main(["identify", str(urdf), str(train), "--test", str(test)]) == 0
+    assert "joint elbow moves, and did not in what was learnt from" in capsys.readouterr().err
+
+
+def test_rotors_are_learnt_where_torque_is_motor_current(
+    urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the URDF cannot say: 2 and 1 kg·m² behind the gears."""
+    files = []
+    for k in range(2):
+        time, q, tau = motion(urdf, k)
+        ddq = np.gradient(np.gradient(q, time, axis=0), time, axis=0)
+        files.append(plain(tmp_path / f"{k}.csv", (time, q, tau + ddq * np.array([2.0, 1.0]))))
+    other = [file.with_name(f"current{file.name}") for file in files]
+    for file, one in zip(files, other, strict=True):
+        one.write_text(file.read_text().replace("torque", "current"))
+    plainly, driven = (found(capsys, urdf, one, "--test", two) for one, two in (files, other))
+    assert driven["test"]["error"] < 0.5 * plainly["test"]["error"]
+    assert "rotor.elbow" in driven["parameters"]
+    assert "rotor.elbow" not in plainly["parameters"]
+
+
+def test_a_second_encoder_gives_its_gear_and_friction_by_twist(
+    urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    time, q, tau = motion(urdf, 0)
+    link = (q - tau / 5e3)[:, 1]
+    both = plain(tmp_path / "both.csv", (time, q, tau), link, names=",elbow.link_position")
+    told = found(capsys, urdf, both)
+    assert list(told["gears"]) == ["elbow"]
+    assert told["gears"]["elbow"]["stiffness"] == pytest.approx(5e3, rel=0.3)  # friction twists it here, too
+    assert "twist.elbow" in told["parameters"]
+    one = plain(tmp_path / "one.csv", motion(urdf, 1))
+    assert main(["identify", str(urdf), str(both), "--test", str(one)]) == 0
+    assert "joint elbow: found link_position in 1 of 2 recordings: not used" in capsys.readouterr().err
+    told = refused(capsys, urdf, one, "--compensation", "bases")
+    assert any("expected a joint with two encoders" in line for line in told)
+
+
 def test_wrong_descriptions_are_configuration_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recording = tmp_path / "run.csv"
     recording.write_text("time,a.position\n0,1\n")

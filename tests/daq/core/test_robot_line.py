@@ -18,7 +18,7 @@ from estimators.models.robots.description import Joint, Robot, pose
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.regressor import regressor
 from estimators.offline.robot.identification import identify
-from estimators.offline.robot.live_residuals import live_residuals
+from estimators.offline.robot.live_residuals import Recorded, live_residuals
 from estimators.offline.robot.motion import pieces
 from estimators.quantities import Axis, Floats
 
@@ -62,7 +62,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
     folder = tmp_path_factory.mktemp("robot")
     t, q, tau = measured(20.0, 1)
     found = identify(arm(), pieces(t, q, tau), [], ()).found
-    peaks, deviations = live_residuals(found, [(t, q, tau)])
+    peaks, deviations = live_residuals(found, [Recorded(t, q, tau)])
     save(replace(found, peaks=peaks, deviations=deviations), folder / "arm.model.toml")
     text = '[robot]\nname = "arm"\nmodel = "arm.model.toml"\n[drivers.can0]\nkind = "can"\nchannel = "can0"\n'
     text += 'interface = "socketcan"\n'

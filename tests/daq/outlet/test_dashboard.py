@@ -82,9 +82,8 @@ def open_page(browser: Browser, troubles: list[str]) -> Iterator[Callable[..., P
     assert not troubles
 
 
-@pytest.fixture(scope="module")
-def seven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an outlet that seven joints of every kind have fed for a minute."""
+def fed(folder: Path, *words: str) -> Iterator[str]:
+    """The address of an outlet that a core with seven joints of every kind feeds."""
     from importlib.util import module_from_spec, spec_from_file_location
 
     spec = spec_from_file_location("outlet_conftest", ROOT / "tests/daq/conftest.py")
@@ -93,16 +92,27 @@ def seven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     conftest = module_from_spec(spec)
     sys.modules["outlet_conftest"] = conftest
     spec.loader.exec_module(conftest)
-    folder = tmp_path_factory.mktemp("seven")
     outlet = conftest.start_outlet(folder)
     child = subprocess.Popen(
-        [sys.executable, ROOT / "tests/support/fake_core.py", f"ipc://{folder}/u", f"ipc://{folder}/s", "--past", "40"],
+        [sys.executable, ROOT / "tests/support/fake_core.py", f"ipc://{folder}/u", f"ipc://{folder}/s", *words],
         env=os.environ | {"PYTHONPATH": str(ROOT)},
     )
     yield outlet.page
     child.terminate()
     child.wait(10)
     assert outlet.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def seven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Its joints have moved for a minute."""
+    yield from fed(tmp_path_factory.mktemp("seven"), "--past", "40")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """There is a model of the whole robot; the second joint is touched now and then, two kilograms are carried."""
+    yield from fed(tmp_path_factory.mktemp("whole"), "--whole")
 
 
 def painted(page: Page, selector: str) -> int:
@@ -489,6 +499,31 @@ def test_a_phone_never_scrolls_sideways(seven: str, open_page: Callable[..., Pag
         f"{parts}.filter((e) => e.getBoundingClientRect().right > innerWidth - 8 || e.scrollWidth > e.clientWidth + 1)"
     )
     assert page.evaluate(f"{outside}.map((e) => e.textContent)") == []
+
+
+@pytest.mark.parametrize("width", [1440, 360])
+def test_the_whole_robot_says_what_touches_it_what_it_carries_and_what_is_compensated(
+    whole: str, open_page: Callable[..., Page], width: int
+) -> None:
+    page = open_page(f"{whole}/#/robot", width, 900)
+    expect(page.locator(".whole h1")).to_have_text("Whole robot")
+    expect(page.locator("#connection")).to_have_text("Live")
+    panels = page.locator(".panel.residual")
+    expect(panels).to_have_count(7)
+    expect(panels.first.locator(".learnt")).to_have_text("compensated by 0.40 N·m, as learnt")
+    expect(panels.nth(2).locator(".unit")).to_have_text("of 1.0 N·m")
+    expect(panels.nth(2).locator(".learnt")).to_be_hidden()
+    expect(page.locator("dl.figures")).to_contain_text("2.01 kg± 0.03 kg")
+    touched = page.locator('.panel.residual[data-contact="true"]')
+    expect(touched).to_have_count(1)
+    expect(touched).to_have_attribute("data-joint", panels.nth(1).get_attribute("data-joint") or "")
+    expect(page.locator(".explanation")).to_contain_text("unexplained, threshold 1.0 N·m")
+    boxes = [panels.nth(place).bounding_box() for place in range(2)]
+    assert boxes[0] is not None
+    assert boxes[1] is not None
+    assert (boxes[1]["y"], boxes[1]["x"]) < (boxes[0]["y"], boxes[0]["x"]), "what is touched comes first"
+    expect(page.locator("table[aria-label^=Friction] tbody tr")).to_have_count(7)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 def test_light_and_dark(seven: str, open_page: Callable[..., Page]) -> None:

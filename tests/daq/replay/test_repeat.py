@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import time
 import urllib.request
@@ -103,6 +104,51 @@ def test_another_configuration_gives_other_updates(files: list[Path], replay: Ca
     done = replay(files[0], other, "--check")
     assert done.code == 1
     assert "equal updates, expected " in done.err
+
+
+def described() -> str:
+    """A robot of the rig's two joints, an upright swing each, that pull on each other."""
+    link = '<link name="{0}"><inertial><origin xyz="0.2 0 0"/><mass value="{1}"/>'
+    link += '<inertia ixx="0.02" iyy="0.05" izz="0.05" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    joint = (
+        '<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/><origin xyz="{3} 0 0" rpy="{4} 0 0"/>'
+    )
+    joint += '<axis xyz="0 0 1"/><limit lower="-3" upper="3"/></joint>'
+    parts = [link.format("base", 1), link.format("one", 4), link.format("two", 2)]
+    parts += [joint.format("joint1", "base", "one", 0, 1.5708), joint.format("joint2", "one", "two", 0.4, 0)]
+    return f'<robot name="pair">{"".join(parts)}</robot>'
+
+
+def topics_of(folder: Path) -> list[str]:
+    """Of what was said in its files so far: who reads across a write may see it torn."""
+    with contextlib.suppress(RecordingError):
+        return [one.topic for file in recordings(folder, "rigid") for one in said(file)]
+    return []
+
+
+def test_a_whole_robot_is_repeated_from_its_recording_alone(tmp_path: Path, replay: Callable[..., Done]) -> None:
+    """Neither configuration nor model lie beside it."""
+    begun, folder = tmp_path / "begun", tmp_path / "records"
+    begun.mkdir()
+    time_ = np.arange(600) / 100.0
+    angle = 2.0 * np.pi * 0.4 * time_
+    columns = [time_, np.sin(angle), 3.0 * np.cos(angle), np.cos(1.3 * angle), np.sin(1.3 * angle)]
+    (begun / "pair.urdf").write_text(described())
+    head = "time,joint1.position,joint1.torque,joint2.position,joint2.torque"
+    np.savetxt(begun / "run.csv", np.column_stack(columns), delimiter=",", header=head, comments="")
+    model = begun / "pair.model.toml"
+    assert main(["identify", *map(str, (begun / "pair.urdf", begun / "run.csv")), "--out", str(model)]) == 0
+    words = ["rigid", "--joints", "2", "--wire", "udp", "--model", str(model)]
+    with Live(words, more=recorder(folder, 3600.0)) as live:
+        until(lambda: topics_of(folder).count("robot") > 10)
+        live.config.unlink()
+    shutil.rmtree(begun)
+    [file] = recordings(folder, "rigid")
+    done = replay(file, "--check")
+    assert done.code == 0, done.err
+    topics = topics_of(folder)
+    told = done.out.splitlines()[-1]  # after what identify said
+    assert int(told.split()[0]) == sum("/" in topic or topic == "robot" for topic in topics)
 
 
 def test_what_is_no_recording_is_said(files: list[Path], tmp_path: Path, replay: Callable[..., Done]) -> None:

@@ -6,8 +6,9 @@ import pytest
 from estimators.models.robots.files.dh_table import DhTable, Row
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.robot.bidirectional import extract
+from estimators.offline.robot.cubic_friction import cubic_friction
 from estimators.offline.robot.motion import MotionError, Piece, pieces
-from estimators.quantities import Floats
+from estimators.quantities import Axis, Floats
 
 pinocchio = pytest.importorskip("pinocchio")
 pytestmark = pytest.mark.compiled
@@ -63,6 +64,24 @@ def test_friction_of_either_direction_is_found(model: WholeRobot) -> None:
         assert odd > 2 * error, "the even part is what the model gives"
         even = (DRY[j, 0] - DRY[j, 1] + (SLOPE[j, 0] - SLOPE[j, 1]) * found.speeds[j]) / 2
         assert np.abs(found.curve[j] - even)[2:].max() < 0.1 * DRY[j].mean()
+
+
+def test_a_cubic_of_each_direction_fits_it_and_says_nothing_beyond_what_was_seen(model: WholeRobot) -> None:
+    (forward, _), (backward, _) = run(1.0, 0.5), run(-1.0, 0.5)
+    found = extract(model, forward, backward)
+    for j in range(2):
+        known = np.isfinite(found.friction[:, j])
+        cubic = cubic_friction(found.dq[known, j], found.friction[known, j], Axis.ROTARY)
+        assert cubic is not None
+        fastest = np.abs(found.dq[:, j]).max()
+        assert cubic.reach == pytest.approx(1.1 * fastest, rel=0.01)
+        speed = np.linspace(-fastest, fastest, 41)
+        speed = speed[np.abs(speed) > 0.05]
+        wanted = friction(np.column_stack([speed] * 2))[:, j]
+        assert np.sqrt(np.mean((cubic.at(speed) - wanted) ** 2)) < 0.05 * np.sqrt(np.mean(wanted**2))
+        assert np.isfinite(cubic.at(np.array([1.09, -1.09]) * fastest)).all()
+        assert np.isnan(cubic.at(np.array([1.12, -1.12]) * fastest)).all()
+    assert cubic_friction(speed[:5], wanted[:5], Axis.ROTARY) is None
 
 
 def test_the_runs_need_not_begin_together(model: WholeRobot) -> None:

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from estimators.models.friction.cubic_viscous import CubicViscousSettings
+from estimators.models.friction.directional import DirectionalSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.robots.files import identified
 from estimators.models.robots.inertia import pseudo_inertia
-from estimators.models.robots.whole_robot import WholeRobot
+from estimators.models.robots.whole_robot import RobotFriction, WholeRobot
 from estimators.offline.least_squares import ordinary, reweighted, weighted
 from estimators.offline.robot.entropic import entropic
 from estimators.offline.robot.fit import constrained, fit, relative_error
@@ -222,3 +223,18 @@ def test_real_robots_are_predicted_across_runs_as_asked() -> None:
     if cases[0].name.startswith("LWR4"):
         rows.append(benchmark.coverage(cases[0]))
     assert [row for row in rows if not row.good] == []
+
+
+@pytest.mark.parametrize("law", [CubicViscousSettings(), DirectionalSettings()])
+def test_a_law_is_not_used_beyond_what_it_has_seen(simulated: Any, law: RobotFriction) -> None:
+    """A cubic at three times the speed would be 27 times as large: it stays what it is at 1.1 times."""
+    truth = simulated.Truth()
+    found = identify(truth.robot, truth.pieces(1), [], law=law).found
+    still = np.zeros((1, 3))
+    for sign in (1.0, -1.0):
+        edge, far = (found.predicted(still, sign * factor * found.speed[np.newaxis], still) for factor in (1.1, 3.0))
+        links = [
+            found.model().torque(found.parameters, still, sign * factor * found.speed[np.newaxis], still)
+            for factor in (1.1, 3.0)
+        ]
+        assert far - links[1] == pytest.approx(edge - links[0], rel=1e-9)

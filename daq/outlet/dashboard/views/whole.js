@@ -80,11 +80,12 @@ class Residual {
     this.of = element("span", { class: "unit" });
     this.bar = element("i");
     this.meter = element("span", { class: "meter", role: "meter", "aria-valuemin": 0, "aria-valuemax": 100 }, this.bar);
+    this.learnt = element("small", { class: "learnt", hidden: "" });
     this.plot = new TimePlot({ label: `Residual of ${name} and its thresholds`, ticks: 3, sync: "whole", lines: [{ label: "residual", colour: "residual", width: 1.3 }] });
     this.node = element("article", { class: "panel residual", "data-joint": name },
       element("header", {}, element("h3", {}, element("a", { href: `#/joint/${encodeURIComponent(name)}` }, name)),
         element("span", { class: "live" }, this.value, this.of)),
-      this.meter, this.plot.node);
+      this.meter, this.learnt, this.plot.node);
     this.plot.node.setAttribute("title", `${unit}: measured − predicted; dashed: thresholds`);
   }
 
@@ -93,6 +94,8 @@ class Residual {
     mark(this.node, "contact", String(told.contact));
     write(this.value, torque(told.residual, told.unit));
     write(this.of, share === null ? "no threshold yet" : `of ${torque(told.threshold, told.unit)}`);
+    this.learnt.hidden = !Number.isFinite(told.compensation);
+    if (!this.learnt.hidden) write(this.learnt, `compensated by ${torque(told.compensation, told.unit)}, as learnt`);
     this.bar.style.width = `${percent}%`;
     this.meter.setAttribute("aria-valuenow", percent);
     this.node.style.order = told.contact ? place - 100 : 0; // the others keep their places

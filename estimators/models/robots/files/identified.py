@@ -11,7 +11,10 @@ from typing import Any, Final
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
+from estimators.models.compensation.learned import Learned
+from estimators.models.compensation.learned import read as read_learned
 from estimators.models.robots.description import Coupling, Frame, Joint, Limits, Robot
+from estimators.models.robots.gear_twist import GearTwist
 from estimators.models.robots.springs import CounterbalanceSettings
 from estimators.models.robots.whole_robot import RobotFriction, WholeRobot
 from estimators.quantities import Axis, Floats
@@ -49,22 +52,27 @@ class IdentifiedRobot:
     source: dict[str, Any]  # files, rows, errors in %
     peaks: Floats | None = None  # (n,) the largest residual of teaching under the live low-pass, N·m (N)
     deviations: Floats | None = None  # (n,) its root mean square
+    twists: tuple[GearTwist | None, ...] = ()  # of each joint's gear; () or None where there is no second encoder
+    learned: tuple[Learned | None, ...] = ()  # of each joint's residual, where a compensation was asked for
 
     def model(self) -> WholeRobot:
         """The columns that θ belongs to."""
-        return WholeRobot(self.robot, self.laws)
+        return WholeRobot(self.robot, self.laws, self.twists)
 
     def reach(self) -> Floats:
         """Speeds up to which the friction laws may be used: (n,)."""
         return REACH * self.speed
 
     def predicted(self, q: Floats, dq: Floats, ddq: Floats, load: Floats | None = None) -> Floats:
-        """Torque of every joint in N·m (N) for a smooth motion (rows, n); load: of the rigid body, else computed."""
+        """Torque of every joint in N·m (N) for a smooth motion (rows, n); load: of the rigid body, else computed.
+
+        Gears twist as the rigid body's torque twists them.
+        """
         model = self.model()
         tau = model.torque(self.parameters, q, dq, ddq)
         if load is None:
             load = model.load(self.loading, q, dq, ddq) if model.loaded else tau
-        for joint, term, column in model.others(q, dq, ddq, load, self.reach()):
+        for joint, term, column in model.others(q, dq, ddq, load, self.reach(), model.twist(tau, dq)):
             tau[:, joint] = tau[:, joint] + self.theta[model.base + term] * column
         return tau
 
@@ -100,6 +108,8 @@ class IdentifiedRobot:
     def _joint(self, i: int, joint: Joint) -> dict[str, Any]:
         limits = {key: value for key, value in joint.limits.model_dump().items() if np.isfinite(value)}
         spring = self.robot.counterbalances.get(joint.name)
+        gear = self.twists[i] if self.twists else None
+        learned = self.learned[i] if self.learned else None
         return {
             "axis": str(joint.axis),
             "parent": joint.parent,
@@ -107,6 +117,8 @@ class IdentifiedRobot:
             "direction": joint.direction.tolist(),
             "limits": limits,
             "rotor": joint.rotor,
+            **({"by_current": True} if joint.by_current else {}),
+            **({"unknown_rotor": joint.unknown_rotor} if joint.unknown_rotor > 0 else {}),
             "described": self.robot.parameters[i].tolist(),
             "likeliest": self.parameters[i].tolist(),
             "physical": self.physical[i].tolist(),
@@ -118,6 +130,8 @@ class IdentifiedRobot:
             "position_seen": [float(self.lower[i]), float(self.upper[i])],
             **({} if self.peaks is None else {"residual_peak": float(self.peaks[i])}),
             **({} if self.deviations is None else {"residual_rms": float(self.deviations[i])}),
+            **({} if gear is None else {"gear_twist": gear._asdict()}),
+            **({} if learned is None else {"compensation": learned.document()}),
         } | ({"counterbalance": spring.model_dump(mode="json")} if spring is not None else {})
 
 
@@ -146,6 +160,8 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
                 np.array(one["direction"], np.float64).reshape(3),
                 Limits(**one["limits"]),
                 one["rotor"],
+                one.get("by_current", False),
+                one.get("unknown_rotor", 0.0),
             )
             for name, one in joints.items()
         ),
@@ -164,8 +180,10 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
         },
     )
     laws = tuple(_FRICTION.validate_python(one["friction"]) for one in joints.values())
+    twists = tuple(GearTwist(**one["gear_twist"]) if "gear_twist" in one else None for one in joints.values())
+    learned = tuple(read_learned(one["compensation"]) if "compensation" in one else None for one in joints.values())
     p = len(theta["names"])
-    if list(WholeRobot(robot, laws).names) != theta["names"]:
+    if list(WholeRobot(robot, laws, twists).names) != theta["names"]:
         raise ModelError("the names of its parameters are not those of its joints and laws")
     vectors = {key: np.array(theta[key], np.float64).reshape(p) for key in ("values", "prior")}
     squares = {key: np.array(theta[key], np.float64).reshape(p, p) for key in ("covariance", "prior_covariance")}
@@ -186,8 +204,15 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
         _table(joints, "physical", 10),
         _table(joints, "loading", 10),
         dict(document["learnt_from"]),
-        *(_column(joints, key) if _all_have(joints, key) else None for key in ("residual_peak", "residual_rms")),
+        _column(joints, "residual_peak") if _all_have(joints, "residual_peak") else None,
+        _column(joints, "residual_rms") if _all_have(joints, "residual_rms") else None,
+        twists=twists,
+        learned=learned,
     )
+    if not all(np.isfinite(one).all() and one.stiffness > 0 for one in twists if one is not None):
+        raise ModelError("found the twist of a gear that no spring has")
+    if any(one is not None and gear is None for one, gear in zip(learned, twists, strict=True)):
+        raise ModelError("found a learnt compensation of a joint without two encoders")
     if not all(np.isfinite(one).all() for one in (*vectors.values(), *squares.values(), found.parameters)):
         raise ModelError("found a parameter that is not finite")
     return found

@@ -13,7 +13,7 @@ from estimators.models.robots.description import Joint, Robot, pose
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.inertia import standard
 from estimators.offline.robot.identification import identify
-from estimators.offline.robot.live_residuals import live_residuals
+from estimators.offline.robot.live_residuals import Recorded, live_residuals
 from estimators.offline.robot.motion import pieces
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.quantities import Axis, Floats
@@ -82,7 +82,7 @@ def measured(seed: int, seconds: float, parameters: Floats | None = None) -> tup
 def taught() -> IdentifiedRobot:
     t, q, tau, _ = measured(1, 40.0)
     found = identify(arm(), pieces(t, q, tau), [], ()).found
-    peaks, deviations = live_residuals(found, [(t, q, tau)])
+    peaks, deviations = live_residuals(found, [Recorded(t, q, tau)])
     return replace(found, peaks=peaks, deviations=deviations)
 
 

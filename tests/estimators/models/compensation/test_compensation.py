@@ -1,12 +1,15 @@
-"""Residual models: mixtures against the definition, bases against least squares, the watch that switches off."""
+"""Learnt compensations: mixtures against the definition, bases against least squares, what a file holds."""
+
+import tomllib
 
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from estimators.offline.residual.base import Watch, inputs, structural
-from estimators.offline.residual.gmr import GaussianMixtureRegression
-from estimators.offline.residual.rbf import RadialBases
+from daq.state.toml_text import toml_text
+from estimators.models.compensation.bases import RadialBases
+from estimators.models.compensation.learned import KINDS, Kind, Learned, inputs, read
+from estimators.models.compensation.mixture import GaussianMixtureRegression
 from estimators.quantities import Floats
 
 pytestmark = pytest.mark.compiled
@@ -59,23 +62,26 @@ def test_models_learn_what_the_twist_tells() -> None:
     assert errors[2] < errors[1] < 0.6, "least squares betters the published average"
 
 
-def test_the_watch_lets_in_what_helps_and_puts_out_what_does_not() -> None:
-    rng = np.random.default_rng(3)
-    residual = rng.normal(size=3000)
-    good, bad = 0.8 * residual, -residual
-    learnt = np.concatenate([good[:1000], bad[1000:2000], good[2000:]])
-    watch = Watch(200)
-    parts = [watch.absorb(residual[i : i + 7], learnt[i : i + 7]) for i in range(0, 3000, 7)]
-    left = np.concatenate(parts)
-    assert np.array_equal(left[:200], residual[:200]), "off until it has seen enough"
-    assert np.abs(left[400:1000]).mean() < 0.3 * np.abs(residual[400:1000]).mean()
-    assert np.array_equal(left[1200:2000], residual[1200:2000]), "switched off"
-    assert np.abs(left[2400:]).mean() < 0.3 * np.abs(residual[2400:]).mean()
-    assert np.sqrt(np.mean(left**2)) < np.sqrt(np.mean(residual**2))
-
-
 def test_what_models_see() -> None:
     twist, rate, dq = np.array([[1e-3, -2e-3], [0.01, 0.02], [0.5, -0.5]])
     assert inputs(twist, rate).tolist() == [[1e-3, 0.01], [-2e-3, 0.02]]
     assert inputs(twist, rate, dq)[:, 2] == pytest.approx([1.0, -1.0], abs=1e-6)
-    assert structural(twist, dq) == pytest.approx([1e-3, -2e-3])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_learnt_says_nothing_beyond_what_it_saw_and_is_the_same_from_a_file(kind: Kind) -> None:
+    pytest.importorskip("sklearn")
+    u, _, y = data(1)
+    found = Learned.fit(kind, u, y)
+    far = np.array([[1.0, 5.0], [-1.0, -5.0]])
+    assert found.predict(far).tolist() == found.predict(np.array([found.upper, found.lower])).tolist()
+    again = read(tomllib.loads(toml_text(found.document())))
+    assert (again.predict(u) == found.predict(u)).all()
+
+
+def test_a_damaged_one_is_told() -> None:
+    u, _, y = data(1)
+    document = Learned.fit("bases", u, y).document()
+    for key, value in (("weight", [1.0]), ("lower", [float("nan")] * 2), ("kind", "spline")):
+        with pytest.raises((KeyError, ValueError)):
+            read(document | {key: value})

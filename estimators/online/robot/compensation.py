@@ -1,0 +1,97 @@
+"""What was learnt of each joint's residual, live: used only while it helps, joint by joint.
+
+Twice a second the squares of the last ten seconds of motion are compared, with and without it. It begins switched off;
+what takes a twentieth off the residual switches it on, what is worse than nothing off again: no test at the desk was
+found that tells on which motion a learnt compensation does harm (double-encoder-robot.md §5).
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.models.compensation.learned import Learned, inputs
+from estimators.models.robots.whole_robot import WholeRobot
+from estimators.quantities import Floats
+
+LOOKS: Final = 20  # of half a second, in which the joint moved
+WORSE: Final = 1.0  # rms with it over rms without, from which it is switched off
+BETTER: Final = 0.95  # and below which it is switched on
+NOT_YET: Final = -1.0
+
+
+class Switched(NamedTuple):
+    """One joint's compensation has been switched."""
+
+    joint: int
+    on: bool
+    without: float  # N·m (N), rms of the residual over the last looks
+    compensated: float
+
+
+class Compensation:
+    """Of all joints; those without anything learnt are never on."""
+
+    def __init__(self, model: WholeRobot, learned: Sequence[Learned | None]) -> None:
+        """learned: of each joint; empty where nothing was."""
+        n = model.tree.size()
+        self._learned = tuple(learned) or (None,) * n
+        self._twists = model.twists
+        self.joints = [j for j, one in enumerate(self._learned) if one is not None]
+        self.on: NDArray[np.bool_] = np.zeros(n, np.bool_)
+        self._squares = np.full((LOOKS, 2, n), np.nan)  # of the last looks, oldest first: without, with
+        self._look = np.zeros((2, n))
+        self._rows = np.zeros(n)
+
+    def torque(self, twist: Floats, rate: Floats, dq: Floats, ddq: Floats) -> Floats:
+        """What was learnt to be added to the model's torque, used or not: (rows, n) N·m (N).
+
+        twist, rate: (rows, n) difference of the encoders and its rate; dq, ddq: (rows, n).
+        """
+        found = np.zeros_like(dq)
+        for j in self.joints:
+            learned, gear = self._learned[j], self._twists[j]
+            assert learned is not None
+            assert gear is not None
+            seen = gear.of(twist[:, j], dq[:, j]), rate[:, j] - gear.lag * ddq[:, j]
+            found[:, j] = learned.predict(inputs(*seen, dq[:, j]))
+        return found
+
+    def absorb(self, residual: Floats, learnt: Floats, counts: NDArray[np.bool_]) -> None:
+        """One row at 50 Hz: residual without it and what was learnt of it, (n,) each; joints that count, (n,)."""
+        self._look[0, counts] += residual[counts] ** 2
+        self._look[1, counts] += (residual - learnt)[counts] ** 2
+        self._rows[counts] += 1
+
+    def look(self) -> list[Switched]:
+        """Half a second has passed: what is switched from now on."""
+        switched = []
+        for j in self.joints:
+            if self._rows[j] > 0:
+                self._squares[:-1, :, j] = self._squares[1:, :, j].copy()
+                self._squares[-1, :, j] = self._look[:, j] / self._rows[j]
+            without, compensated = np.sqrt(self._squares[:, :, j].mean(axis=0)).tolist()
+            on = bool(compensated < (WORSE if self.on[j] else BETTER) * without)  # NaN until there are enough: off
+            if on != self.on[j]:
+                self.on[j] = on
+                switched.append(Switched(j, on, without, compensated))
+        self._look[:], self._rows[:] = 0.0, 0.0
+        return switched
+
+    def ratio(self, j: int) -> float:
+        """Rms of the residual with it over that without, over the last looks; NaN until there are enough."""
+        without, compensated = np.sqrt(self._squares[:, :, j].mean(axis=0))
+        return float(compensated / without) if without > 0 else float("nan")
+
+    def keep(self) -> Floats:
+        """What outlives a restart: squares of the last looks (LOOKS, 2, joints with something learnt), −1: none."""
+        return np.where(np.isnan(self._squares), NOT_YET, self._squares)[:, :, self.joints]
+
+    def resume(self, squares: Floats) -> None:
+        """Go on from what `keep` gave. Raises ValueError."""
+        if squares.shape != (LOOKS, 2, len(self.joints)):
+            raise ValueError("what was kept of the robot is of another model or version: it starts anew")
+        self._squares[:, :, self.joints] = np.where(squares < 0.0, np.nan, squares)
+        self.on[:] = False
+        self.look()
