@@ -10,6 +10,7 @@ from estimators.offline.clearance import Fitted, Run, error, measured, siblings
 from estimators.offline.mechanism_fit import MechanismFit, identify
 from estimators.offline.pointing import MODELS, Pointed, PointingRun, colony, compare, projection
 from estimators.online.lost_motion import LostMotion, Report
+from estimators.online.two_encoders import gear_of
 
 __all__ = [
     "ACTIVE",
@@ -37,6 +38,7 @@ __all__ = [
     "colony",
     "compare",
     "error",
+    "gear_of",
     "gears",
     "identify",
     "load",

@@ -10,7 +10,7 @@ import pytest
 from daq.subscriber import Subscriber
 from hil_rig.live import Live
 
-SHORT = "\n[joints.joint1.lost_motion]\nblocks = 18\nblock = 0.4\nband = 8.0\n"
+SHORT = "\n[joints.joint1.lost_motion]\nblocks = 18\nblock = 0.4\n"
 ALONE = {  # rig → its joints' prediction error at most, each taking itself for alone
     "leg": (["leg"], 0.06),
     "pointing": (["pointing", "--set", "period=5"], 0.25),

@@ -12,7 +12,7 @@ from hil_rig.plants.joints.gear import GearSettings
 from hil_rig.plants.point_to_point import PointToPoint
 
 pytestmark = pytest.mark.compiled
-SETTINGS = LostMotionSettings(inertia_motor=0.5, inertia_link=2.0, gravity=60.0, band=8.0)
+SETTINGS = LostMotionSettings(inertia_motor=0.5, inertia_link=2.0, gravity=60.0, band=1.28, small=6.4)
 
 
 def watched(
@@ -32,7 +32,7 @@ def watched(
 
 @pytest.mark.parametrize("half", [15e-6, 75e-6])
 def test_lost_motion_and_stiffness_over_the_top(half: float) -> None:
-    report = watched(GearSettings(half_gap=half), 120).report()
+    report = watched(GearSettings(half_gap=half), 140).report()
     assert not report.reasons
     assert report.values[LOST_MOTION] == pytest.approx(2 * half, rel=0.1)
     assert report.values[STIFFNESS] == pytest.approx(2e4, rel=0.01)
@@ -61,8 +61,8 @@ def test_growth_is_told_within_a_minute_and_nothing_before() -> None:
 
 
 def test_batches_and_holes_do_not_matter() -> None:
-    whole = watched(GearSettings(), 110, hole=700)
-    pieces = watched(GearSettings(), 110, hole=700, batch=37)
+    whole = watched(GearSettings(), 140, hole=700)
+    pieces = watched(GearSettings(), 140, hole=700, batch=37)
     assert np.array_equal(whole.state, pieces.state)
     assert whole.report().values[LOST_MOTION] == pytest.approx(150e-6, rel=0.1)
 
