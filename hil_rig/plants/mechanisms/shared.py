@@ -59,15 +59,16 @@ class Driven:
         extra: Sequence[tuple[Field, str, float]],
         rng: np.random.Generator,
         model: Mapping[str, Any],
+        step: float = 2e-3,
     ) -> None:
         """columns: of the simulation, position, torque, then extra ones; extra: field, role and scale of each of those.
 
-        noise: (columns,) white standard deviations, in SI; the position is rounded instead.
+        step: N·m, of the torque on the wire, 16 bits of it. noise: (columns,) white standard deviations, in SI; the position is rounded instead.
         """
         self.rate, self.model = rate, model
         self._shared, self._reader, self._bits, self._noise = shared, reader, bits, noise
         self._columns, self._rng = columns, rng
-        fields = (Field("position", 32, "counts", counts_per_rev=1 << bits), Field("torque", 16, "N·m", 2e-3))
+        fields = (Field("position", 32, "counts", counts_per_rev=1 << bits), Field("torque", 16, "N·m", step))
         messages = [Message("STATE", fields)]
         roles = {"position": Role("STATE.position"), "torque": Role("STATE.torque")}
         for rank, (field, role, scale) in enumerate(extra, 1):

@@ -13,6 +13,7 @@ from pydantic import Field as Setting
 
 from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError
 from hil_rig.plants.jit import inline, kernel
+from hil_rig.plants.mechanisms.data_sheet import urdf
 from hil_rig.plants.mechanisms.newton_euler import BODY, F, Integers, T, Tree, Z, forces, solve, torque, tree
 from hil_rig.plants.mechanisms.shared import Driven, Shared
 
@@ -21,6 +22,7 @@ SUBSTEPS: Final = 4  # per sample
 ITERATIONS: Final = 3  # of the fixed point in a step; the next step goes on from there
 EPSILON: Final = 1e-3  # rad/s
 PERIODS: Final = (0.31, 0.47, 0.71)  # Hz, of the motion
+STEP: Final = 1e-2  # N·m, of the torque on the wire: joint 1 takes up to 170
 FRICTION: Final = ("pin", "arm", "bending", "mu", "mu_static", "stribeck", "viscous")
 
 
@@ -66,9 +68,14 @@ class Tree5Settings(PlantSettings):
                 (),
                 np.random.default_rng([seed, i]),
                 {"kind": "rigid"},
+                STEP,
             )
             for i in range(joints)
         }
+
+    def data_sheet(self) -> str:
+        """Bodies about right, lengths right."""
+        return urdf("tree5", published())
 
 
 class Tree5:
