@@ -1,12 +1,18 @@
 """Joints of one mechanism: each is a plant of its own on the wire, all of them are one simulation."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 
 from hil_rig.messages import Field, Message
 from hil_rig.plants.base import Floats, Role, encoder
+
+
+LOCKED: Final = (
+    "the friction of the joints' own forces does not settle: self-locking, expected smaller arms or coefficients"
+)
+SETTLES: Final = 0.9  # of the change of friction before, that the next iteration may change it by
 
 
 class Simulation(Protocol):

@@ -1,6 +1,7 @@
 """Mechanisms: contact laws, energy, closure, speed."""
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -76,3 +77,18 @@ def test_what_is_not_there_is_refused() -> None:
         Tree5Settings().robot(4, 1, [])
     with pytest.raises(RigError, match='unknown parameter "wear"'):
         LegSettings().robot(1, 1, [Jump(1.0, "wear", 2.0)])
+
+
+@pytest.mark.parametrize(
+    "locked",
+    [
+        lambda: Tree5(Tree5Settings(pin=1.0, arm=1.0, bending=1.0, mu=0.3, mu_static=0.3), 1, []).advance(2000),
+        lambda: Tree5(Tree5Settings(), 1, [Jump(0.5, "friction", 300.0)]).advance(2000),
+        lambda: Leg(LegSettings(pin=0.2, mu=0.3), []),
+        lambda: Leg(LegSettings(), [Jump(0.5, "pin", 100.0)]).advance(2000),
+    ],
+)
+def test_friction_that_locks_itself_is_told_and_not_played(locked: Callable[[], object]) -> None:
+    with pytest.raises(RigError, match="does not settle: self-locking") as caught:
+        locked()
+    assert "\n" not in str(caught.value)
