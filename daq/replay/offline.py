@@ -9,8 +9,8 @@ from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, Mo
 from estimators.offline.clearance import Fitted, Run, error, measured, siblings
 from estimators.offline.mechanism_fit import MechanismFit, identify
 from estimators.offline.pointing import MODELS, Pointed, PointingRun, colony, compare, projection
-from estimators.online.lost_motion import LostMotion, Report
-from estimators.online.two_encoders import gear_of
+from estimators.online.gear.lost_motion import LostMotion, Report
+from estimators.online.gear.two_encoders import gear_of
 
 __all__ = [
     "ACTIVE",

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from estimators.base import UNKNOWN, Estimate, Event, Phase, Spectrum
 from estimators.online import checkpoint, report
-from estimators.online.found import Found
+from estimators.online.eta.found import Found
 from estimators.online.monitor.base import (
     Decision,
     GiveUp,
