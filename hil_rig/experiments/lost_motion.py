@@ -109,7 +109,11 @@ def _kr300(words: list[str]) -> list[Figure]:
         doubled = 1e-6 * math.hypot(found["A", axis].doubled, found["B", axis].doubled)
         apart, of_it = abs(stiffness[0] - stiffness[1]), math.hypot(*spread)
         label = f"KR300 axis {axis + 1}"
-        figures.append(Figure(f"{label}: K of A and B apart", apart / of_it, high=1.0, unit="σ", reference=("0.15", "0.95")[axis - 1]))
+        figures.append(
+            Figure(
+                f"{label}: K of A and B apart", apart / of_it, high=1.0, unit="σ", reference=("0.15", "0.95")[axis - 1]
+            )
+        )
         silent = math.isnan(a.values[LOST]) and math.isnan(b.values[LOST])
         figures.append(truth(f"{label}: no number for lost motion", silent, "yes"))
         why = "; ".join(a.reasons[1:])

@@ -68,7 +68,7 @@ def row_cost() -> float:
 
 
 def told(seeds: int) -> dict[str, Any]:
-    """Worst error (per cent of the gap) of every kind and encoder, and how many gave no number or told a soft spring."""
+    """Of every kind and encoder: worst error, per cent of the gap, how many gave no number, or told a soft spring."""
     rows: dict[str, Any] = {}
     for kind, how in KINDS.items():
         for bits in BITS if not how else BITS[:1]:
@@ -96,7 +96,9 @@ def main() -> None:
     if options.json:
         print(json.dumps({"row": cost, "seeds": options.seeds, "gears": rows}))
         return
-    print(f"a sample of a gear at 1 kHz, its report once a second included: {cost:.2f} µs ({cost / 10:.2f} % of a core)")
+    print(
+        f"a sample of a gear at 1 kHz, its report once a second included: {cost:.2f} µs ({cost / 10:.2f} % of a core)"
+    )
     print(f"\n{f'75 µrad, {options.seeds} seeds that set nothing':48} worst error   no number   soft told")
     for name, row in rows.items():
         worst = f"{row['worst']:9.1f} %" if math.isfinite(row["worst"]) else f"{'–':>11}"

@@ -28,8 +28,8 @@ from estimators.models.joints import JointModelSettings
 from estimators.models.joints.lost_motion import LostMotionSettings
 from estimators.models.joints.rigid import RigidSettings
 from estimators.models.joints.two_mass import TwoMassSettings
+from estimators.online.gear.lost_motion import LostMotion
 from estimators.online.inspection import Inspection
-from estimators.online.lost_motion import LostMotion
 from estimators.online.robot.estimate import Friction, Payload, RobotEstimate
 from estimators.quantities import Axis
 
@@ -207,7 +207,7 @@ def main() -> None:
     parser.add_argument("--past", type=float, default=0.0, help="s of the past to publish at once")
     parser.add_argument("--joints", type=int, default=7)
     parser.add_argument(
-        "--whole", action="store_true", help="a model of the whole robot, too: 2 kg carried, one touched; the base's gear"
+        "--whole", action="store_true", help="the whole robot's model, too: 2 kg carried, one touched; the base's gear"
     )
     options = parser.parse_args()
     context = zmq.Context()

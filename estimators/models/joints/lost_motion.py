@@ -4,17 +4,17 @@
     E = c₂ cos 2Nθ_m + s₂ sin 2Nθ_m + c₁ cos Nθ_m + s₁ sin Nθ_m
 
 on the link side, N the gear ratio; 2b is the lost motion, and λ holds the skew of the encoders less F_v/K. τ_w is the
-torque that the link takes from the gear, J_l θ̈_l + gravity, of which the sign is enough where that is certain. There the
+torque that the link takes from the gear, J_l θ̈_l + gravity, of which the sign is enough, where it is certain. There the
 gap is taken up to one side and b is linear: nobody has to guess how wide it is. The sign comes from the link: taken
 from τ' and the F_c of the same fit it turns into sgn(w), which is −b for no gap at all. A spring that is softer at
 first shows in the same column: what is watched is lost motion, not backlash alone (Weigand 2021 models both as a gap).
 
 The sign of τ_w is that of the gear's torque where τ_w is larger than what it may be wrong by: `band`, and KNOWN of its
-two parts. Where the link drives the motor (τ_w w < 0) it is the link's friction f_c + f_v|w| smaller, too: that is learnt.
+two parts. Where the link drives the motor (τ_w w < 0) also the link's friction f_c + f_v|w|, which is learnt.
 With τ_w in the place of τ' the same columns give −f_c/K and λ_w = skew + f_v/K, so f_v ≤ K(λ_w − λ) = f_v + F_v.
 
-A spring that is soft beyond the smallest loads used gives itself away: with a column of their own, rows of |τ_w| < `small`
-show the same b where there is a gap, and less of it where the spring has not yet stiffened.
+A spring that is soft beyond the smallest loads used gives itself away: with a column of their own, rows of
+|τ_w| < `small` show the same b where there is a gap, and less of it where the spring has not yet stiffened.
 """
 
 import math

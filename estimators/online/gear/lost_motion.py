@@ -12,8 +12,8 @@ else it says what was missing; the stiffness beside it is then that of whatever 
 last third of the window against what the first whole window said is told as an event, when it is more than `growth` and
 more than SIGNIFICANT standard deviations in CONFIRMED blocks one after the other.
 
-Friction of the link decides which rows may be believed, and is itself learnt from them. When it is found to be more than
-what was allowed for, by CERTAIN deviations, MARGIN times it is allowed for and the window begins anew.
+Friction of the link decides which rows may be believed, and is itself learnt from them. When it is found to be more
+than was allowed for, by CERTAIN deviations, MARGIN times it is allowed for and the window begins anew.
 """
 
 import math
@@ -29,19 +29,10 @@ from estimators.models.joints.lost_motion import (
     BY_LOAD,
     BY_TORQUE,
     COLUMNS,
-    COS1,
-    COS2,
-    FRICTION,
     GAP,
-    KNOWN,
     LINK_FRICTION,
-    LOAD,
     LOST_MOTION,
-    NEAR,
-    ONE,
     PARAMETERS,
-    SIN1,
-    SIN2,
     SPEED,
     STIFFNESS,
     TORQUE,
@@ -49,8 +40,25 @@ from estimators.models.joints.lost_motion import (
     LostMotionSettings,
     physical,
 )
-from estimators.numerics.jit import kernel
 from estimators.online import checkpoint
+from estimators.online.gear.rows import (
+    CHANNELS,
+    DRY,
+    GOOD,
+    HEADER,
+    MEMORY,
+    PHASE,
+    POSITIVE,
+    SEEN,
+    SIGN,
+    SMOOTHING,
+    TURNS,
+    USED,
+    VISCOUS,
+    absorb,
+    butterworth,
+    windows,
+)
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.blocks import Blocks, spread
 
@@ -64,14 +72,6 @@ LEAST: Final = 10  # blocks for a spread
 CERTAIN: Final = 2.0  # deviations by which the link rubs more than was allowed for
 MARGIN: Final = 1.25  # × what was found: friction changes with load and temperature
 SOFTER: Final = 0.1  # of the lost motion that small loads do not show: less is within what is promised of it
-SMOOTHING: Final = 0.025  # s, half the window that smooths what decides a sign
-MEMORY: Final = 0.05  # s that the low pass remembers to a few per cent, at 20 Hz
-
-# the flat state: scalars, then A (COLUMNS²), c (COLUMNS), filters (4 per column and one for y), ring of raw samples
-SEEN, USED, POSITIVE, TURNS, SIGN, GOOD, PHASE, LEARNT = range(8)
-HEADER: Final = 8
-CHANNELS: Final = 4
-DRY, VISCOUS = 4, 5  # of the kernel's constants
 
 
 class Report(NamedTuple):
@@ -114,7 +114,7 @@ class LostMotion:
         self.settings, self.period, self.channels = settings, period, settings.channels()
         self._every = max(1, round(1.0 / (period * settings.rows)))
         half = max(2, round(SMOOTHING / period))
-        self._windows = _windows(half, period)
+        self._windows = windows(half, period)
         self._constants = np.array(
             [
                 settings.inertia_motor,
@@ -130,7 +130,7 @@ class LostMotion:
                 self._every,
                 float(settings.load),
                 period,
-                *_butterworth(settings.cutoff, period),
+                *butterworth(settings.cutoff, period),
             ]
         )
         rows = max(COLUMNS, round(settings.block / (period * self._every)))
@@ -161,7 +161,7 @@ class LostMotion:
         """Rows without a break between them."""
         done = 0
         while done < len(values):
-            done += int(_absorb(self.state, self._constants, self._windows, values[done:], self._rows))
+            done += int(absorb(self.state, self._constants, self._windows, values[done:], self._rows))
             if self.state[USED] >= self._rows:
                 self._finish(int(time[done - 1]))
 
@@ -268,7 +268,9 @@ class LostMotion:
     def _fit(self, which: NDArray[np.int64]) -> tuple[Floats, Floats, tuple[float, float]]:
         """(PARAMETERS,) values and deviations; viscous friction of both sides and its deviation."""
         (theta, left_out), (other, others) = (self.blocks.solve(which, one) for one in (BY_TORQUE, BY_LOAD))
-        viscous, each = ((b[..., SPEED] - a[..., SPEED]) / a[..., TORQUE] for a, b in ((theta, other), (left_out, others)))
+        viscous, each = (
+            (b[..., SPEED] - a[..., SPEED]) / a[..., TORQUE] for a, b in ((theta, other), (left_out, others))
+        )
         return physical(theta, other), spread(physical(left_out, others)), (float(viscous), float(spread(each)))
 
     def _soft(self, which: NDArray[np.int64], lost: float) -> bool:
@@ -285,115 +287,3 @@ class LostMotion:
 
 def _micro(angle: float) -> str:
     return f"{1e6 * angle:.1f}"
-
-
-def _butterworth(cutoff: float, period: float) -> Floats:
-    """b0, b1, b2, a1, a2 of the second-order low pass, bilinear with the cut-off kept."""
-    k = math.tan(math.pi * min(cutoff * period, 0.45))
-    scale = 1.0 / (1.0 + math.sqrt(2.0) * k + k * k)
-    return np.array([k * k, 2 * k * k, k * k, 2 * (k * k - 1.0), 1.0 - math.sqrt(2.0) * k + k * k]) * scale
-
-
-def _windows(half: int, period: float) -> Floats:
-    """(3, 2·half + 1): local cubic fit under a Hann window: value, slope (1/s), second derivative (1/s²)."""
-    x = np.arange(-half, half + 1) / (half + 1)
-    weight = np.cos(0.5 * np.pi * x) ** 2
-    powers = np.stack([np.ones_like(x), x, x**2, x**3])
-    fitted = np.linalg.solve((powers * weight) @ powers.T, powers * weight)
-    unit = (half + 1) * period
-    return np.ascontiguousarray(fitted[:3] * np.array([[1.0], [1.0 / unit], [2.0 / unit**2]]))
-
-
-@kernel("i8(f8[::1], f8[::1], f8[:, ::1], f8[:, ::1], i8)")
-def _absorb(state: Floats, constants: Floats, windows: Floats, values: Floats, most: int) -> int:
-    """Samples until the end, or until the block has `most` rows; returns how many were taken."""
-    J_m, J_l, gravity, N, dry, viscous, band, small, still, memory, every, loaded, dt, b0, b1, b2, a1, a2 = constants
-    size = windows.shape[1]
-    half = size // 2
-    first_c = HEADER + COLUMNS * COLUMNS
-    first_filter = first_c + COLUMNS
-    first_ring = first_filter + 4 * (COLUMNS + 1)
-    channels = values.shape[1]
-    column = np.empty(COLUMNS + 1)
-    for row in range(len(values)):
-        seen = int(state[SEEN])
-        finite = True
-        for channel in range(channels):
-            finite = finite and np.isfinite(values[row, channel])
-        place = first_ring + CHANNELS * (seen % size)
-        if finite:
-            for channel in range(channels):
-                state[place + channel] = values[row, channel]
-        elif seen > 0:
-            before = first_ring + CHANNELS * ((seen - 1) % size)
-            for channel in range(channels):
-                state[place + channel] = state[before + channel]
-            state[GOOD] = -float(size)
-        else:
-            continue
-        state[SEEN] += 1
-        if seen + 1 < size:
-            continue
-        velocity = acceleration = angle = 0.0
-        for k in range(size):
-            at = first_ring + CHANNELS * ((seen + 1 + k) % size)
-            angle += windows[0, k] * state[at + 1]
-            velocity += windows[1, k] * state[at]
-            acceleration += windows[2, k] * state[at]
-        middle = first_ring + CHANNELS * ((seen + 1 + half) % size)
-        early = first_ring + CHANNELS * ((seen + half) % size)
-        late = first_ring + CHANNELS * ((seen + 2 + half) % size)
-        motor = state[middle]
-        if loaded > 0.0:
-            load, needed = state[middle + 3], band
-        else:
-            inertial, weight = J_l * acceleration, gravity * np.sin(angle)
-            load, needed = inertial - weight, max(band, KNOWN * (abs(inertial) + abs(weight)))
-            if load * velocity < 0.0:
-                needed += dry + viscous * abs(velocity)
-        second = (state[late] - 2.0 * motor + state[early]) / (dt * dt)
-        column[ONE] = 1.0
-        column[TORQUE] = state[middle + 2] - J_m * second
-        column[SPEED] = (state[late] - state[early]) / (2.0 * dt)
-        column[FRICTION] = -np.sign(velocity)
-        column[COS2], column[SIN2] = np.cos(2 * N * motor), np.sin(2 * N * motor)
-        column[COS1], column[SIN1] = np.cos(N * motor), np.sin(N * motor)
-        column[GAP] = np.sign(load)
-        column[NEAR] = np.sign(load) if abs(load) < small else 0.0
-        column[LOAD] = load
-        column[COLUMNS] = motor - state[middle + 1]
-        begins = seen + 1 == size
-        for j in range(COLUMNS + 1):
-            at = first_filter + 4 * j  # x₋₁, x₋₂, y₋₁, y₋₂
-            x = column[j]
-            if begins:
-                state[at : at + 4] = x
-            y = b0 * x + b1 * state[at] + b2 * state[at + 1] - a1 * state[at + 2] - a2 * state[at + 3]
-            state[at + 1], state[at] = state[at], x
-            state[at + 3], state[at + 2] = state[at + 2], y
-            column[j] = y
-        if abs(load) < needed or abs(velocity) < still:
-            state[GOOD] = min(state[GOOD], 0.0)
-        state[GOOD] += 1.0
-        if abs(load) >= needed:
-            sign = np.sign(load)
-            if state[SIGN] * sign < 0.0:
-                state[TURNS] += 1.0
-            state[SIGN] = sign
-        state[PHASE] += 1.0
-        if state[PHASE] < every:
-            continue
-        state[PHASE] = 0.0
-        if state[GOOD] <= memory:
-            continue
-        for i in range(COLUMNS):
-            for j in range(COLUMNS):
-                state[HEADER + COLUMNS * i + j] += column[i] * column[j]
-            state[first_c + i] += column[i] * column[COLUMNS]
-        state[USED] += 1.0
-        if load > 0.0:
-            state[POSITIVE] += 1.0
-        state[LEARNT] += 1.0
-        if state[USED] >= most:
-            return row + 1
-    return len(values)

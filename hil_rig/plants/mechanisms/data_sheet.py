@@ -1,4 +1,4 @@
-"""What a maker's data sheet says of a mechanism in a tree, as a URDF: near the truth, as such files are, never the truth."""
+"""What a maker's data sheet says of a mechanism in a tree, as a URDF: near the truth, never the truth."""
 
 from typing import Final
 

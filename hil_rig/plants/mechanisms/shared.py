@@ -8,7 +8,6 @@ import numpy as np
 from hil_rig.messages import Field, Message
 from hil_rig.plants.base import Floats, Role, encoder
 
-
 LOCKED: Final = (
     "the friction of the joints' own forces does not settle: self-locking, expected smaller arms or coefficients"
 )
@@ -69,7 +68,8 @@ class Driven:
     ) -> None:
         """columns: of the simulation, position, torque, then extra ones; extra: field, role and scale of each of those.
 
-        step: N·m, of the torque on the wire, 16 bits of it. noise: (columns,) white standard deviations, in SI; the position is rounded instead.
+        noise: (columns,) white standard deviations, in SI; the position is rounded instead. step: N·m, of the torque on
+        the wire, which has 16 bits of it.
         """
         self.rate, self.model = rate, model
         self._shared, self._reader, self._bits, self._noise = shared, reader, bits, noise
