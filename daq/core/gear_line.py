@@ -61,6 +61,7 @@ class GearLine:
             "rarer": report.rarer,
             "imitated": report.imitated,
             "progress": report.progress,
+            "soft": report.soft,
             "first": kept.reference[0],
             "grown": kept.told,
         }

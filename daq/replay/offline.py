@@ -6,10 +6,11 @@ from estimators.models.joints.lost_motion import LostMotionSettings
 from estimators.models.mechanisms.clearance import SIBLINGS, Known
 from estimators.models.mechanisms.dynamics import ACTIVE, ALL, IDEAL
 from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, Motion, Solution, build, load
-from estimators.offline.clearance import Fitted, Run, error, measured, siblings
+from estimators.offline.clearance import Fitted, Run, error, least, measured, siblings
 from estimators.offline.mechanism_fit import MechanismFit, identify
 from estimators.offline.pointing import MODELS, Pointed, PointingRun, colony, compare, projection
 from estimators.online.gear.lost_motion import LostMotion, Report
+from estimators.online.gear.two_encoders import gear_of
 
 __all__ = [
     "ACTIVE",
@@ -37,8 +38,10 @@ __all__ = [
     "colony",
     "compare",
     "error",
+    "gear_of",
     "gears",
     "identify",
+    "least",
     "load",
     "measured",
     "projection",

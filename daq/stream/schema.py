@@ -116,6 +116,7 @@ def _lost_motion(_: Iterable[str]) -> Schema:
         "rarer": _number("share of the window's rows whose load has the rarer sign"),
         "imitated": _number("R² of the load's sign by the other columns"),
         "progress": _number("of the first window, per cent"),
+        "soft": {"type": "boolean", "description": "small loads show less of it: a spring that is soft at first"},
         "first": _number("lost_motion of the first window, rad: growth is measured against it"),
         "grown": {"type": "boolean", "description": "it has grown since, beyond its limit and for certain"},
     }

@@ -14,11 +14,12 @@ import scipy.io
 from scipy.signal import butter, sosfiltfilt
 
 from estimators.experiments.recordings import RecordingError
-from estimators.models.joints.lost_motion import LostMotionSettings
+from estimators.models.joints.lost_motion import BY_TORQUE, TORQUE, LostMotionSettings
 from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.newton_euler import newton_euler
 from estimators.online.gear.lost_motion import LostMotion, Report
 from estimators.quantities import Floats
+from estimators.recursive.blocks import Blocks, spread
 
 TABLE: Final = Path(__file__).parents[2] / "docs" / "kr300.toml"
 RUNS: Final = ("A", "B")
@@ -34,14 +35,15 @@ class Gear(NamedTuple):
     run: str
     axis: int  # from 0
     report: Report
+    doubled: float  # N·m/rad, the stiffness's deviation by leaving out two neighbouring blocks at a time
 
 
 def gears(data: Path, axes: tuple[int, ...] = (0, 1, 2)) -> list[Gear]:
     """Every run and axis. Raises RecordingError."""
-    return [Gear(run, axis, report) for run in RUNS for axis, report in _run(data / "kr300" / f"traj_{run}.mat", axes)]
+    return [Gear(run, *found) for run in RUNS for found in _run(data / "kr300" / f"traj_{run}.mat", axes)]
 
 
-def _run(file: Path, axes: tuple[int, ...]) -> list[tuple[int, Report]]:
+def _run(file: Path, axes: tuple[int, ...]) -> list[tuple[int, Report, float]]:
     if not file.exists():
         raise RecordingError(f"{file} is not there; --data names the folder of the recordings")
     content = scipy.io.loadmat(str(file), simplify_cells=True)
@@ -64,8 +66,17 @@ def _run(file: Path, axes: tuple[int, ...]) -> list[tuple[int, Report]]:
         gear = LostMotion(settings, PERIOD)
         values = np.column_stack([motor[:, axis], link[:, axis], torque[:, axis], load[:, axis]])
         gear.absorb(np.arange(len(values)) * round(PERIOD * 1e9), values)
-        found.append((axis, gear.report()))
+        found.append((axis, gear.report(), _doubled(gear.blocks)))
     return found
+
+
+def _doubled(blocks: Blocks) -> float:
+    """The same deviation from blocks twice as long: more, where rows are alike for longer than one block."""
+    which, kept = blocks.last(), blocks.kept
+    pairs = Blocks(blocks.columns, len(which) // 2, 2 * blocks.rows)
+    for pair in which[: 2 * pairs.blocks].reshape(-1, 2):
+        pairs.add(kept.information[pair].sum(axis=0), kept.moments[pair].sum(axis=0))
+    return float(spread(1.0 / pairs.solve(pairs.last(), BY_TORQUE).left_out[:, TORQUE]))
 
 
 def loads(q: Floats) -> Floats:

@@ -31,6 +31,7 @@ PASSES: Final = 4
 START: Final = 0.1  # μ of the first pass
 BLOCK: Final = 0.5  # s
 EDGE: Final = 0.3  # s at either end that the filters have not settled in
+EXTREME: Final = 1e-3  # of the rows, at either end
 TOLD: Final = 2.0  # deviations
 IMPLAUSIBLE: Final = 5e-3  # m: no bearing has more
 
@@ -161,6 +162,21 @@ def measured(runs: Sequence[Run], fitted: Fitted, radius: float, period: float) 
         blocks.add(phi.T @ phi, phi.T @ cut[:, 1])
     theta, left_out = blocks.solve(blocks.last())
     return float(theta[1]), float(spread(left_out)[1])
+
+
+def least(runs: Sequence[Run], radius: float, period: float) -> float:
+    """What the clearance is at least, m: half of how far ring and motor go apart, whether the pin touches or flies.
+
+    It is the clearance where the load turns past both sides of the read head; EXTREME of the rows at either end are
+    left out, for spikes.
+    """
+    found = []
+    for run in runs:
+        if run.ring is None:
+            raise ValueError("expected a ring encoder's angle in every run")
+        low, high = np.quantile((run.ring - run.angle)[round(EDGE / period) :], (EXTREME, 1.0 - EXTREME))
+        found.append(float(high - low) / 2 * radius)
+    return max(found)
 
 
 def _low_pass(values: Floats, cutoff: float, period: float) -> Floats:

@@ -9,6 +9,7 @@ its own information (A_i = ΣφφT, c_i = Σφy); a window is their sum, and a d
 coefficient, NaN: neither a ridge nor a minimum norm invents a number.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple
 
@@ -72,17 +73,18 @@ class Blocks:
         held = held if count is None else min(held, count)
         return np.arange(self.filled - held, self.filled, dtype=np.int64) % self.blocks
 
-    def solve(self, which: NDArray[np.int64]) -> Solution:
-        """The coefficients of a window; which: (n,) places of its blocks."""
-        theta, left_out = np.full(self.columns, np.nan), np.full((len(which), self.columns), np.nan)
-        _jackknife(self.kept.information[which], self.kept.moments[which], theta, left_out)
+    def solve(self, which: NDArray[np.int64], columns: Sequence[int] | None = None) -> Solution:
+        """The coefficients of a window; which: (n,) places of its blocks; columns: of the fit, None for all."""
+        fitted = np.arange(self.columns) if columns is None else np.array(columns)
+        theta, left_out = np.full(len(fitted), np.nan), np.full((len(which), len(fitted)), np.nan)
+        information = np.ascontiguousarray(self.kept.information[np.ix_(which, fitted, fitted)])
+        _jackknife(information, np.ascontiguousarray(self.kept.moments[np.ix_(which, fitted)]), theta, left_out)
         return Solution(theta, left_out)
 
-    def imitated(self, column: int, which: NDArray[np.int64]) -> float:
-        """R² of a column on all others, about its mean (column 0 is the constant); 1 where nothing is left of it."""
+    def imitated(self, column: int, which: NDArray[np.int64], others: Sequence[int]) -> float:
+        """R² of a column on others, about its mean (column 0 is the constant); 1 where nothing is left of it."""
         A = self.kept.information[which].sum(axis=0)
-        others = np.array([one for one in range(self.columns) if one != column])
-        order = np.append(others, column)
+        order = np.append(np.array(others), column)
         about_mean = A[column, column] - A[0, column] ** 2 / max(A[0, 0], 1e-300)
         if not about_mean > TINY * A[column, column]:
             return 1.0

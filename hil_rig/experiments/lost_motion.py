@@ -13,16 +13,25 @@ from typing import Any, Final
 
 import numpy as np
 
-from daq.replay.offline import DATA, NOMINAL, LostMotion, LostMotionSettings, RecordingError, gears
+from daq.config.sections import Joint
+from daq.replay.offline import DATA, NOMINAL, LostMotion, RecordingError, gear_of, gears
 from hil_rig.experiments.figures import Figure, Told, main, truth
 from hil_rig.plants.base import Floats, Jump
-from hil_rig.plants.joints.gear import GearSettings
+from hil_rig.plants.joints.gear import Gear, GearSettings
 from hil_rig.plants.point_to_point import PointToPoint
 
 GAPS: Final = (15e-6, 75e-6)
 GROWS: Final = 200.0  # s
-BAND: Final = 8.0  # N·m
 STIFFNESS, LOST = 0, 1  # of a report's values
+
+
+def watch_of(gear: Gear, **wishes: float) -> LostMotion:
+    """As the service watches this gear; wishes: of its `lost_motion`."""
+    channels = {role: {"signal": f"rig.{one.signal}"} for role, one in gear.roles.items()}
+    settings = {"rate": gear.rate, "model": gear.model, "channels": channels, "lost_motion": wishes}
+    watched = gear_of(Joint.model_validate(settings), gear.rate)
+    assert watched is not None
+    return LostMotion(watched.settings, 1.0 / gear.rate)
 
 
 def play(
@@ -30,10 +39,7 @@ def play(
 ) -> tuple[LostMotion, list[Any], Floats]:
     """The estimator at the end, what it told, and (s, half gap, deviation) every second."""
     gear = settings.build(1, seed, [] if jump is None else [jump])
-    known = LostMotionSettings(
-        inertia_motor=settings.J_m, inertia_link=settings.J_l, gravity=settings.T_g, ratio=settings.ratio, band=BAND
-    )
-    watch = LostMotion(known, 1.0 / settings.rate)
+    watch = watch_of(gear)
     events, history = [], []
     rate = round(settings.rate)
     for second in range(seconds):
@@ -89,26 +95,32 @@ def table(options: argparse.Namespace) -> Told:
 
 def _kr300(words: list[str]) -> list[Figure]:
     try:
-        found = {(gear.run, gear.axis): gear.report for gear in gears(DATA)}
+        found = {(gear.run, gear.axis): gear for gear in gears(DATA)}
     except RecordingError as error:
         words.append(f"KR300: not judged, {error}.")
         return []
     figures = []
     for axis in (1, 2):
-        a, b = found["A", axis], found["B", axis]
+        a, b = found["A", axis].report, found["B", axis].report
         stiffness, spread = (
             [1e-6 * float(of[STIFFNESS]) for of in pair]
             for pair in ((a.values, b.values), (a.deviations, b.deviations))
         )
-        apart = abs(stiffness[0] - stiffness[1]) / sum(spread)
+        doubled = 1e-6 * math.hypot(found["A", axis].doubled, found["B", axis].doubled)
+        apart, of_it = abs(stiffness[0] - stiffness[1]), math.hypot(*spread)
         label = f"KR300 axis {axis + 1}"
-        figures.append(Figure(f"{label}: K of A and B apart, of σ_A + σ_B", apart, high=1.0, reference="0.7, 0.1"))
+        figures.append(
+            Figure(
+                f"{label}: K of A and B apart", apart / of_it, high=1.0, unit="σ", reference=("0.15", "0.95")[axis - 1]
+            )
+        )
         silent = math.isnan(a.values[LOST]) and math.isnan(b.values[LOST])
         figures.append(truth(f"{label}: no number for lost motion", silent, "yes"))
+        why = "; ".join(a.reasons[1:])
         words.append(
             f"{label}: K {stiffness[0]:.2f} ± {spread[0]:.2f} and {stiffness[1]:.2f} ± {spread[1]:.2f} (nominal "
-            f"{1e-6 * NOMINAL[axis]:.2f}) 10⁶ N·m/rad, {apart * sum(spread) / math.hypot(*spread):.1f} combined "
-            f"deviations apart; run A says no lost motion because {'; '.join(a.reasons[1:])}."
+            f"{1e-6 * NOMINAL[axis]:.2f}) 10⁶ N·m/rad, {apart / of_it:.1f} combined deviations apart "
+            f"({apart / doubled:.1f} of those from blocks twice as long); run A says no lost motion because {why}."
         )
     return figures
 

@@ -79,7 +79,9 @@ class PlantSettings(Settings):
 
     def data_sheet(self) -> str:
         """What the robot's maker says of it, a URDF. Raises RigError."""
-        raise RigError("expected a rig whose maker gives out a URDF (lwr4), or none: of this one nobody has it")
+        raise RigError(
+            "expected a rig whose maker gives out a URDF (lwr4, tree5, pointing), or none: of this one nobody has it"
+        )
 
     def robot(self, joints: int, seed: int, jumps: Sequence[Jump]) -> dict[str, Plant]:
         """Joints that do not feel each other, joint1, joint2, … Raises RigError."""

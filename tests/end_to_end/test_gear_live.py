@@ -1,20 +1,23 @@
-"""A gear between two encoders, and mechanisms, on a wire with the service beside them, as in the field."""
+"""A gear between two encoders on a wire with the service beside it, as in the field."""
 
 import json
 import time
 import urllib.request
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from daq.__main__ import main
+from daq.recording.folder import recordings
+from daq.recording.reader import said
 from daq.subscriber import Subscriber
 from hil_rig.live import Live
 
-SHORT = "\n[joints.joint1.lost_motion]\nblocks = 18\nblock = 0.4\nband = 8.0\n"
-ALONE = {  # rig → its joints' prediction error at most, each taking itself for alone
-    "leg": (["leg"], 0.06),
-    "pointing": (["pointing", "--set", "period=5"], 0.25),
-}
+pytestmark = [pytest.mark.slow, pytest.mark.compiled]
+
+SHORT = "\n[joints.joint1.lost_motion]\nblocks = 18\nblock = 0.4\n"
 
 
 def joints(live: Live) -> dict[str, Any]:
@@ -23,35 +26,52 @@ def joints(live: Live) -> dict[str, Any]:
     return found
 
 
-def test_the_lost_motion_of_a_gear_is_told_live() -> None:
-    rig = ["gear", "--wire", "slcan", "--set", "half_gap=100e-6"]
-    with Live(rig, more=SHORT) as live, Subscriber(live.endpoint, ("lost_motion/",), timeout=60) as updates:
-        for _, told in updates:
-            if told["known"]:
-                break
-            assert told["reasons"], "a number, or why there is none"
-        assert told["parameters"]["lost_motion"] == pytest.approx(200e-6, rel=0.15)
+def until(condition: Callable[[], object], timeout: float = 60.0) -> None:
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.1)  # between two looks at a page
+
+
+def hear(live: Live, what: Callable[[str, dict[str, Any]], bool], timeout: float = 90.0) -> dict[str, Any]:
+    """The first update of the gear, or event, that is so; until then a number, or why there is none."""
+    deadline = time.monotonic() + timeout
+    with Subscriber(live.endpoint, ("lost_motion/", "event/"), timeout=timeout) as updates:
+        for topic, told in updates:
+            if what(topic, told):
+                return told
+            assert time.monotonic() < deadline, "waited in vain"
+            assert topic.startswith("event/") or told["known"] or told["reasons"]
+    raise AssertionError("the stream ended")
+
+
+def test_the_lost_motion_of_a_gear_is_told_live_and_its_recording_says_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A gap of 200 µrad (2b) becomes 600 at 60 s, in windows of 7 s of used rows."""
+    rig = ["gear", "--wire", "slcan", "--set", "half_gap=100e-6", "--jump", "60:lost_motion=3"]
+    recorder = f'\n[recorder]\nfolder = "{tmp_path}"\nreserve = 0\n'
+    with Live(rig, more=SHORT + recorder) as live:
+        told = hear(live, lambda topic, one: topic.startswith("lost_motion/") and one["known"])
+        assert told["parameters"]["lost_motion"] == pytest.approx(200e-6, rel=0.1)
         assert told["parameters"]["gear_stiffness"] == pytest.approx(2e4, rel=0.03)
+        assert told["parameters"]["link_friction"] == pytest.approx(1.0, abs=0.5)
         assert told["deviations"]["lost_motion"] < 20e-6
-        deadline = time.monotonic() + 60.0
-        while not joints(live)["joint1"]["lost_motion"].get("known") and time.monotonic() < deadline:
-            time.sleep(0.1)
+        assert not told["soft"]
+        until(lambda: joints(live)["joint1"]["lost_motion"].get("known"))
         text = urllib.request.urlopen(f"{live.page}/metrics", timeout=10).read().decode()
         assert 'jointwatch_lost_motion_known{joint="joint1"} 1.0' in text
         assert 'jointwatch_parameter_value{joint="joint1",parameter="lost_motion"} 0.000' in text
-        assert 'parameter="lost_motion",unit="rad"} 1.0' in text
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ALONE)
-def test_a_mechanism_plays_in_real_time_and_its_joints_start(name: str) -> None:
-    rig, error = ALONE[name]
-    with Live([*rig, "--wire", "slcan"]) as live:
-        deadline = time.monotonic() + 180.0
-        while time.monotonic() < deadline:
-            now = joints(live)
-            if all(one.get("phase") in ("normal", "transient", "held") for one in now.values()):
-                break
-            time.sleep(0.5)
-        assert {joint: one["phase"] for joint, one in now.items() if one["phase"] in ("waiting", "starting")} == {}
-        assert max(one["error"] for one in now.values()) < error
+        grown = hear(live, lambda _, one: one.get("kind") == "lost_motion_grown")
+        config = tmp_path / "jointwatch.toml"
+        config.write_bytes(live.config.read_bytes())
+        for dbc in live.config.parent.glob("*.dbc"):
+            (tmp_path / dbc.name).write_bytes(dbc.read_bytes())
+    began = live.farewell["began"]
+    assert told["timestamp"] - began < 55.0, "before the jump"
+    assert 60.0 < grown["timestamp"] - began < 90.0
+    (file,) = recordings(tmp_path, "gear")
+    topics = [one.topic for one in said(file)]
+    assert topics.count("lost_motion/joint1") > 60
+    assert main(["replay", str(file), str(config), "--check"]) == 0, capsys.readouterr().err
+    assert int(capsys.readouterr().out.split()[0]) == sum("/" in topic for topic in topics)

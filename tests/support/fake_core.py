@@ -15,6 +15,7 @@ import msgpack
 import numpy as np
 import zmq
 
+from daq.core.gear_line import GearLine
 from daq.core.robot_line import parameters_body, robot_body, robot_head
 from daq.stream.curve_points import pack
 from daq.stream.sockets import open_publisher
@@ -24,8 +25,10 @@ from estimators.models.curves import Curves
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.joints import JointModelSettings
+from estimators.models.joints.lost_motion import LostMotionSettings
 from estimators.models.joints.rigid import RigidSettings
 from estimators.models.joints.two_mass import TwoMassSettings
+from estimators.online.gear.lost_motion import LostMotion
 from estimators.online.inspection import Inspection
 from estimators.online.robot.estimate import Friction, Payload, RobotEstimate
 from estimators.quantities import Axis
@@ -204,7 +207,7 @@ def main() -> None:
     parser.add_argument("--past", type=float, default=0.0, help="s of the past to publish at once")
     parser.add_argument("--joints", type=int, default=7)
     parser.add_argument(
-        "--whole", action="store_true", help="a model of the whole robot, too: 2 kg carried, one touched"
+        "--whole", action="store_true", help="the whole robot's model, too: 2 kg carried, one touched; the base's gear"
     )
     options = parser.parse_args()
     context = zmq.Context()
@@ -253,6 +256,8 @@ def main() -> None:
         if options.whole:
             for message in whole(Publication("demo-arm", ROBOT, boot, "", sequence), joints, age, now):
                 updates.send_multipart(message)
+            if step % int(options.rate) == 0:
+                updates.send_multipart(publications[0].lost_motion(gear(age), now))
         samples += 20
         if step % int(options.rate) == 0:
             _report(status, joints, boot, samples, step, now)
@@ -260,6 +265,16 @@ def main() -> None:
                 told = lives.process(name, now, True, 2 * (name == "can1"), 4711, "", 0.05, 10.0)
                 updates.send_multipart(told)
         step += 1
+
+
+def gear(age: float) -> dict[str, object]:
+    """What the gear of the base tells: 150 µrad that grow."""
+    silent = GearLine.told(LostMotion(LostMotionSettings(inertia_motor=0.5, inertia_link=2.0, band=1.0), 1e-3))
+    numbers = {"gear_stiffness": 2e4, "lost_motion": 150e-6 + 1e-8 * age, "gear_friction": 6.0, "link_friction": 1.0}
+    known = {"known": True, "reasons": [], "reversals": 40, "rarer": 0.4, "imitated": 0.86, "progress": 100.0}
+    spread = {name: 0.01 * value for name, value in numbers.items()}
+    named = {"parameters": silent["parameters"] | numbers, "deviations": silent["deviations"] | spread}
+    return silent | named | known | {"first": 150e-6}
 
 
 def whole(publication: Publication, joints: tuple[Joint, ...], age: float, now: float) -> list[tuple[bytes, bytes]]:

@@ -34,6 +34,7 @@ from estimators.offline.robot.rows import AT_REST
 
 _LAW: Final[TypeAdapter[Any]] = TypeAdapter(RobotFriction)
 LAWS: Final = tuple(get_args(kind.model_fields["kind"].annotation)[0] for kind in FRICTION_LAWS)
+SPEEDS: Final = ("stribeck", "transition")  # options of the bearing law
 INTERRUPTED: Final = 130
 LEARNED_FROM: Final = 3  # recordings at least
 MANY: Final = 0.02  # of the rows, faster than the model's validity, from which it is said
@@ -72,19 +73,23 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stribeck", type=float, metavar="RAD/S", help="with --friction bearing: the speed over which a peak fades"
     )
+    parser.add_argument(
+        "--transition", type=float, metavar="RAD/S", help="with --friction bearing: the speed at which it is there"
+    )
 
 
 def law_of(options: argparse.Namespace) -> RobotFriction | None:
     """The law that is asked for. Raises ValueError with one sentence."""
-    if options.stribeck is not None and options.friction != "bearing":
-        raise ValueError("--stribeck goes with --friction bearing")
+    given = {key: value for key in SPEEDS if (value := getattr(options, key)) is not None}
+    for key in given if options.friction != "bearing" else ():
+        raise ValueError(f"--{key} goes with --friction bearing")
     if options.friction is None:
         return None
-    chosen = {"kind": options.friction} | ({} if options.stribeck is None else {"stribeck": options.stribeck})
     try:
-        law: RobotFriction = _LAW.validate_python(chosen)
+        law: RobotFriction = _LAW.validate_python({"kind": options.friction} | given)
     except ValidationError as error:
-        raise ValueError(f"--stribeck: {error.errors()[0]['msg'].lower()}, found {options.stribeck:g}") from error
+        first = error.errors()[0]
+        raise ValueError(f"--{first['loc'][-1]}: {first['msg'].lower()}, found {first['input']:g}") from error
     return law
 
 

@@ -169,7 +169,8 @@ def _row(family: str, update: Map, names: Sequence[str]) -> Map:
         row |= {key: update.get(key) for key in ("measured", "predicted", "residual", "unit")}
     elif family == "lost_motion":
         row |= {"reasons": "; ".join(update["reasons"])}
-        row |= {key: float(update[key]) for key in ("known", "reversals", "rarer", "imitated", "progress", "grown")}
+        told = ("known", "reversals", "rarer", "imitated", "progress", "soft", "grown")
+        row |= {key: float(update.get(key, False)) for key in told}
         row |= {one.name: update["parameters"].get(one.name) for one in PARAMETERS}
         row |= {f"{one.name}.deviation": update["deviations"].get(one.name) for one in PARAMETERS}
     elif family == "drift":

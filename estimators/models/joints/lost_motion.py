@@ -4,10 +4,17 @@
     E = c₂ cos 2Nθ_m + s₂ sin 2Nθ_m + c₁ cos Nθ_m + s₁ sin Nθ_m
 
 on the link side, N the gear ratio; 2b is the lost motion, and λ holds the skew of the encoders less F_v/K. τ_w is the
-torque that the link takes from the gear, J_l θ̈_l + gravity, known to its sign where it is larger than `band`. There the
+torque that the link takes from the gear, J_l θ̈_l + gravity, of which the sign is enough, where it is certain. There the
 gap is taken up to one side and b is linear: nobody has to guess how wide it is. The sign comes from the link: taken
 from τ' and the F_c of the same fit it turns into sgn(w), which is −b for no gap at all. A spring that is softer at
 first shows in the same column: what is watched is lost motion, not backlash alone (Weigand 2021 models both as a gap).
+
+The sign of τ_w is that of the gear's torque where τ_w is larger than what it may be wrong by: `band`, and KNOWN of its
+two parts. Where the link drives the motor (τ_w w < 0) also the link's friction f_c + f_v|w|, which is learnt.
+With τ_w in the place of τ' the same columns give −f_c/K and λ_w = skew + f_v/K, so f_v ≤ K(λ_w − λ) = f_v + F_v.
+
+A spring that is soft beyond the smallest loads used gives itself away: with a column of their own, rows of
+|τ_w| < `small` show the same b where there is a gap, and less of it where the spring has not yet stiffened.
 """
 
 import math
@@ -18,8 +25,12 @@ from pydantic import Field
 
 from estimators.quantities import Floats, Parameter, Settings
 
-ONE, TORQUE, SPEED, FRICTION, COS2, SIN2, COS1, SIN1, GAP = range(9)  # columns; the gap's is the last
-COLUMNS: Final = 9
+ONE, TORQUE, SPEED, FRICTION, COS2, SIN2, COS1, SIN1, GAP, NEAR, LOAD = range(11)  # columns
+COLUMNS: Final = 11
+BY_TORQUE: Final = (ONE, TORQUE, SPEED, FRICTION, COS2, SIN2, COS1, SIN1, GAP)  # of a fit; the gap's is the last
+WITH_NEAR: Final = (*BY_TORQUE, NEAR)
+BY_LOAD: Final = (ONE, LOAD, SPEED, FRICTION, COS2, SIN2, COS1, SIN1, GAP)
+KNOWN: Final = 0.1  # of the link's inertia and gravity, each: no better are they known, as a rule
 ORIGIN: Final = "clearance, B"
 SIDES: Final = "loads on either side, away from where the motion turns"
 PARAMETERS: Final = (
@@ -34,9 +45,11 @@ PARAMETERS: Final = (
         for turn, often in ((2, "twice"), (1, "once"))
         for part in ("cos", "sin")
     ),
+    Parameter("link_friction", "N·m", 0.0, math.inf, f"{ORIGIN}, f_c", "dry friction of the link's side"),
 )
 WEARS: Final = PARAMETERS[:3]  # what a baseline remembers
 STIFFNESS, LOST_MOTION, COULOMB, LAG = range(4)  # of PARAMETERS
+LINK_FRICTION: Final = len(PARAMETERS) - 1
 
 
 class Watching(Settings):
@@ -58,7 +71,7 @@ class GearSettings(Watching):
     inertia_link: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None  # kg·m²
     gravity: Annotated[float, Field(allow_inf_nan=False)] | None = None  # N·m, signed, θ_l from the upright
     ratio: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None  # N; without it the model's, else 100
-    band: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None  # N·m, more than the link's friction
+    band: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None  # N·m of load whose sign is noise
 
 
 class LostMotionSettings(Watching):
@@ -69,15 +82,17 @@ class LostMotionSettings(Watching):
     gravity: Annotated[float, Field(allow_inf_nan=False)] = 0.0  # N·m, signed, θ_l from the upright
     load: bool = False  # the link's torque comes as a channel, from a model of the robot, instead of the two above
     ratio: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 100.0  # N
-    band: Annotated[float, Field(gt=0, allow_inf_nan=False)]  # N·m of load below which its sign is not known
+    band: Annotated[float, Field(gt=0, allow_inf_nan=False)]  # N·m of load below which its sign is not known at all
+    small: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # N·m, of the rows that are asked for a soft spring
 
     def channels(self) -> tuple[str, ...]:
         """Roles: both angles (rad) and the motor's torque (N·m), on the link side."""
         return ("position", "link_position", "torque") + ("load",) * self.load
 
 
-def physical(theta: Floats) -> Floats:
-    """(…, COLUMNS) coefficients → (…, PARAMETERS) in their units."""
-    K = 1.0 / theta[..., TORQUE]
-    head = (K, 2.0 * theta[..., GAP], theta[..., FRICTION] * K, theta[..., SPEED])
-    return np.stack([*head, *(theta[..., column] for column in (COS2, SIN2, COS1, SIN1))], axis=-1)
+def physical(by_torque: Floats, by_load: Floats) -> Floats:
+    """(…, columns of BY_TORQUE) coefficients of both fits → (…, PARAMETERS) in their units."""
+    K = 1.0 / by_torque[..., TORQUE]
+    head = (K, 2.0 * by_torque[..., GAP], by_torque[..., FRICTION] * K, by_torque[..., SPEED])
+    errors = (by_torque[..., column] for column in (COS2, SIN2, COS1, SIN1))
+    return np.stack([*head, *errors, -by_load[..., FRICTION] / by_load[..., TORQUE]], axis=-1)

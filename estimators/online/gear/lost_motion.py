@@ -11,6 +11,9 @@ last blocks are the window, and the window says a number only when
 else it says what was missing; the stiffness beside it is then that of whatever the load's sign leaves it. Growth of the
 last third of the window against what the first whole window said is told as an event, when it is more than `growth` and
 more than SIGNIFICANT standard deviations in CONFIRMED blocks one after the other.
+
+Friction of the link decides which rows may be believed, and is itself learnt from them. When it is found to be more
+than was allowed for, by CERTAIN deviations, MARGIN times it is allowed for and the window begins anew.
 """
 
 import math
@@ -23,24 +26,39 @@ from numpy.typing import NDArray
 
 from estimators.base import Event
 from estimators.models.joints.lost_motion import (
+    BY_LOAD,
+    BY_TORQUE,
     COLUMNS,
-    COS1,
-    COS2,
-    FRICTION,
     GAP,
+    LINK_FRICTION,
     LOST_MOTION,
-    ONE,
     PARAMETERS,
-    SIN1,
-    SIN2,
     SPEED,
     STIFFNESS,
     TORQUE,
+    WITH_NEAR,
     LostMotionSettings,
     physical,
 )
-from estimators.numerics.jit import kernel
 from estimators.online import checkpoint
+from estimators.online.gear.rows import (
+    CHANNELS,
+    DRY,
+    GOOD,
+    HEADER,
+    MEMORY,
+    PHASE,
+    POSITIVE,
+    SEEN,
+    SIGN,
+    SMOOTHING,
+    TURNS,
+    USED,
+    VISCOUS,
+    absorb,
+    butterworth,
+    windows,
+)
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.blocks import Blocks, spread
 
@@ -51,13 +69,9 @@ SIGNIFICANT: Final = 5.0
 CONFIRMED: Final = 3
 RECENT: Final = 1.0 / 3.0  # of the window's blocks, whose growth is watched
 LEAST: Final = 10  # blocks for a spread
-SMOOTHING: Final = 0.025  # s, half the window that smooths what decides a sign
-MEMORY: Final = 0.05  # s that the low pass remembers to a few per cent, at 20 Hz
-
-# the flat state: scalars, then A (COLUMNS²), c (COLUMNS), filters (4 per column and one for y), ring of raw samples
-SEEN, USED, POSITIVE, TURNS, SIGN, GOOD, PHASE, LEARNT = range(8)
-HEADER: Final = 8
-CHANNELS: Final = 4
+CERTAIN: Final = 2.0  # deviations by which the link rubs more than was allowed for
+MARGIN: Final = 1.25  # × what was found: friction changes with load and temperature
+SOFTER: Final = 0.1  # of the lost motion that small loads do not show: less is within what is promised of it
 
 
 class Report(NamedTuple):
@@ -69,6 +83,8 @@ class Report(NamedTuple):
     reversals: int  # of the load, in the window
     rarer: float  # share of the rarer sign of the load in the window
     imitated: float  # R² of that sign by the other columns
+    soft: bool  # small loads show less of it: a spring that is soft at first, besides the gap
+    viscous: tuple[float, float]  # N·m·s/rad of both sides, its deviation
     progress: float  # of the first window, per cent
 
 
@@ -76,9 +92,11 @@ class Report(NamedTuple):
 class LostMotionKept:
     """What LostMotion keeps beside its blocks."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
 
     tallies: Floats  # (blocks, 3): rows, rows of positive load, reversals of each block
+    dry: float = 0.0  # N·m, N·m·s/rad: friction of the link that is allowed for
+    viscous: float = 0.0
     reference: tuple[float, float] = (math.nan, math.nan)  # lost motion of the first whole window, its deviation
     above: int = 0  # blocks one after the other beyond the limit
     told: bool = False  # that it has grown
@@ -96,20 +114,23 @@ class LostMotion:
         self.settings, self.period, self.channels = settings, period, settings.channels()
         self._every = max(1, round(1.0 / (period * settings.rows)))
         half = max(2, round(SMOOTHING / period))
-        self._windows = _windows(half, period)
+        self._windows = windows(half, period)
         self._constants = np.array(
             [
                 settings.inertia_motor,
                 settings.inertia_link,
                 settings.gravity,
                 settings.ratio,
+                0.0,
+                0.0,
                 settings.band,
+                settings.small,
                 settings.still,
                 MEMORY * 20.0 / settings.cutoff / period,
                 self._every,
                 float(settings.load),
                 period,
-                *_butterworth(settings.cutoff, period),
+                *butterworth(settings.cutoff, period),
             ]
         )
         rows = max(COLUMNS, round(settings.block / (period * self._every)))
@@ -140,7 +161,7 @@ class LostMotion:
         """Rows without a break between them."""
         done = 0
         while done < len(values):
-            done += int(_absorb(self.state, self._constants, self._windows, values[done:], self._rows))
+            done += int(absorb(self.state, self._constants, self._windows, values[done:], self._rows))
             if self.state[USED] >= self._rows:
                 self._finish(int(time[done - 1]))
 
@@ -151,6 +172,7 @@ class LostMotion:
     def resume(self, kept: Mapping[str, Any]) -> None:
         """Go on from what one with the same settings has kept. Raises NotTheSameError, then not to be used."""
         checkpoint.resume({"lost_motion": self, "blocks": self.blocks}, kept)
+        self._constants[[DRY, VISCOUS]] = self.kept.dry, self.kept.viscous
         self._report = None
 
     def _finish(self, now: int) -> None:
@@ -163,8 +185,22 @@ class LostMotion:
         state[HEADER : end + COLUMNS] = 0.0
         state[[USED, POSITIVE, TURNS]] = 0.0
         self._report = None
+        if self.blocks.filled >= LEAST and not self.settings.load:
+            self._allow()
         if self.blocks.full():
             self._watch(now)
+
+    def _allow(self) -> None:
+        """For the link's friction, where it is found to be more."""
+        report, kept = self.report(), self.kept
+        dry = float(report.values[LINK_FRICTION])
+        more = dry - CERTAIN * float(report.deviations[LINK_FRICTION]) > kept.dry
+        if more or report.viscous[0] - CERTAIN * report.viscous[1] > kept.viscous:
+            kept.dry, kept.viscous = max(kept.dry, MARGIN * dry), max(kept.viscous, MARGIN * report.viscous[0])
+            self._constants[[DRY, VISCOUS]] = kept.dry, kept.viscous
+            kept.above = 0
+            self.blocks.forget()
+            self._report = None
 
     def _watch(self, now: int) -> None:
         """Growth of the last blocks against the first window; their own spread is that of the first window's blocks."""
@@ -207,7 +243,7 @@ class LostMotion:
         """What these blocks say."""
         used, positive, turns = self.kept.tallies[which].sum(axis=0)
         share = min(positive, used - positive) / used if used else 0.0
-        imitated = self.blocks.imitated(GAP, which)
+        imitated = self.blocks.imitated(GAP, which, BY_TORQUE[:-1])
         needed = REVERSALS * min(1.0, len(which) / self.blocks.blocks)
         reasons = []
         if share < RAREST:
@@ -217,16 +253,31 @@ class LostMotion:
             reasons.append(f"the load changed its sign {turns:.0f} times, {needed:.0f} are needed")
         if imitated >= IMITATED:
             reasons.append(f"other columns imitate the load's sign (R² {imitated:.3f}, below {IMITATED:g} is needed)")
-        values, deviations = np.full((2, len(PARAMETERS)), np.nan)
+        values, deviations, soft, viscous = *np.full((2, len(PARAMETERS)), np.nan), False, (math.nan, math.nan)
         if len(which) >= LEAST:
-            theta, left_out = self.blocks.solve(which)
-            values, deviations = physical(theta), spread(physical(left_out))
+            values, deviations, viscous = self._fit(which)
             if not values[STIFFNESS] > 2.0 * deviations[STIFFNESS]:
                 values[:], deviations[:] = np.nan, np.nan
                 reasons.append("the torque does not twist the gear measurably")
             if reasons:
                 values[LOST_MOTION] = deviations[LOST_MOTION] = np.nan
-        return Report(values, deviations, tuple(reasons), int(turns), float(share), imitated, 0.0)
+            else:
+                soft = self._soft(which, float(values[LOST_MOTION]))
+        return Report(values, deviations, tuple(reasons), int(turns), float(share), imitated, soft, viscous, 0.0)
+
+    def _fit(self, which: NDArray[np.int64]) -> tuple[Floats, Floats, tuple[float, float]]:
+        """(PARAMETERS,) values and deviations; viscous friction of both sides and its deviation."""
+        (theta, left_out), (other, others) = (self.blocks.solve(which, one) for one in (BY_TORQUE, BY_LOAD))
+        viscous, each = (
+            (b[..., SPEED] - a[..., SPEED]) / a[..., TORQUE] for a, b in ((theta, other), (left_out, others))
+        )
+        return physical(theta, other), spread(physical(left_out, others)), (float(viscous), float(spread(each)))
+
+    def _soft(self, which: NDArray[np.int64], lost: float) -> bool:
+        """Whether small loads show significantly less lost motion than others."""
+        theta, left_out = self.blocks.solve(which, WITH_NEAR)
+        less, deviation = -2.0 * float(theta[-1]), 2.0 * float(spread(left_out)[-1])
+        return less > SIGNIFICANT * deviation and less > SOFTER * lost
 
     def events(self) -> list[Event]:
         """What happened since the last call."""
@@ -236,107 +287,3 @@ class LostMotion:
 
 def _micro(angle: float) -> str:
     return f"{1e6 * angle:.1f}"
-
-
-def _butterworth(cutoff: float, period: float) -> Floats:
-    """b0, b1, b2, a1, a2 of the second-order low pass, bilinear with the cut-off kept."""
-    k = math.tan(math.pi * min(cutoff * period, 0.45))
-    scale = 1.0 / (1.0 + math.sqrt(2.0) * k + k * k)
-    return np.array([k * k, 2 * k * k, k * k, 2 * (k * k - 1.0), 1.0 - math.sqrt(2.0) * k + k * k]) * scale
-
-
-def _windows(half: int, period: float) -> Floats:
-    """(3, 2·half + 1): local cubic fit under a Hann window: value, slope (1/s), second derivative (1/s²)."""
-    x = np.arange(-half, half + 1) / (half + 1)
-    weight = np.cos(0.5 * np.pi * x) ** 2
-    powers = np.stack([np.ones_like(x), x, x**2, x**3])
-    fitted = np.linalg.solve((powers * weight) @ powers.T, powers * weight)
-    unit = (half + 1) * period
-    return np.ascontiguousarray(fitted[:3] * np.array([[1.0], [1.0 / unit], [2.0 / unit**2]]))
-
-
-@kernel("i8(f8[::1], f8[::1], f8[:, ::1], f8[:, ::1], i8)")
-def _absorb(state: Floats, constants: Floats, windows: Floats, values: Floats, most: int) -> int:
-    """Samples until the end, or until the block has `most` rows; returns how many were taken."""
-    J_m, J_l, gravity, N, band, still, memory, every, loaded, dt, b0, b1, b2, a1, a2 = constants
-    size = windows.shape[1]
-    half = size // 2
-    first_c = HEADER + COLUMNS * COLUMNS
-    first_filter = first_c + COLUMNS
-    first_ring = first_filter + 4 * (COLUMNS + 1)
-    channels = values.shape[1]
-    column = np.empty(COLUMNS + 1)
-    for row in range(len(values)):
-        seen = int(state[SEEN])
-        finite = True
-        for channel in range(channels):
-            finite = finite and np.isfinite(values[row, channel])
-        place = first_ring + CHANNELS * (seen % size)
-        if finite:
-            for channel in range(channels):
-                state[place + channel] = values[row, channel]
-        elif seen > 0:
-            before = first_ring + CHANNELS * ((seen - 1) % size)
-            for channel in range(channels):
-                state[place + channel] = state[before + channel]
-            state[GOOD] = -float(size)
-        else:
-            continue
-        state[SEEN] += 1
-        if seen + 1 < size:
-            continue
-        velocity = acceleration = angle = 0.0
-        for k in range(size):
-            at = first_ring + CHANNELS * ((seen + 1 + k) % size)
-            angle += windows[0, k] * state[at + 1]
-            velocity += windows[1, k] * state[at]
-            acceleration += windows[2, k] * state[at]
-        middle = first_ring + CHANNELS * ((seen + 1 + half) % size)
-        early = first_ring + CHANNELS * ((seen + half) % size)
-        late = first_ring + CHANNELS * ((seen + 2 + half) % size)
-        motor = state[middle]
-        load = state[middle + 3] if loaded > 0 else J_l * acceleration - gravity * np.sin(angle)
-        second = (state[late] - 2.0 * motor + state[early]) / (dt * dt)
-        column[ONE] = 1.0
-        column[TORQUE] = state[middle + 2] - J_m * second
-        column[SPEED] = (state[late] - state[early]) / (2.0 * dt)
-        column[FRICTION] = -np.sign(velocity)
-        column[COS2], column[SIN2] = np.cos(2 * N * motor), np.sin(2 * N * motor)
-        column[COS1], column[SIN1] = np.cos(N * motor), np.sin(N * motor)
-        column[GAP] = np.sign(load)
-        column[COLUMNS] = motor - state[middle + 1]
-        begins = seen + 1 == size
-        for j in range(COLUMNS + 1):
-            at = first_filter + 4 * j  # x₋₁, x₋₂, y₋₁, y₋₂
-            x = column[j]
-            if begins:
-                state[at : at + 4] = x
-            y = b0 * x + b1 * state[at] + b2 * state[at + 1] - a1 * state[at + 2] - a2 * state[at + 3]
-            state[at + 1], state[at] = state[at], x
-            state[at + 3], state[at + 2] = state[at + 2], y
-            column[j] = y
-        if abs(load) < band or abs(velocity) < still:
-            state[GOOD] = min(state[GOOD], 0.0)
-        state[GOOD] += 1.0
-        if abs(load) >= band:
-            sign = np.sign(load)
-            if state[SIGN] * sign < 0.0:
-                state[TURNS] += 1.0
-            state[SIGN] = sign
-        state[PHASE] += 1.0
-        if state[PHASE] < every:
-            continue
-        state[PHASE] = 0.0
-        if state[GOOD] <= memory:
-            continue
-        for i in range(COLUMNS):
-            for j in range(COLUMNS):
-                state[HEADER + COLUMNS * i + j] += column[i] * column[j]
-            state[first_c + i] += column[i] * column[COLUMNS]
-        state[USED] += 1.0
-        if load > 0.0:
-            state[POSITIVE] += 1.0
-        state[LEARNT] += 1.0
-        if state[USED] >= most:
-            return row + 1
-    return len(values)

@@ -10,7 +10,8 @@ from estimators.online.settings import LINK, Identification
 from estimators.quantities import Floats
 
 RATIO: Final = 100.0  # of a gear of which nothing is said
-BAND: Final = 0.1  # of gravity and of what the link takes at SPEEDING: the sign of less is not believed
+BAND: Final = 0.02  # of gravity and of what the link takes at SPEEDING: the sign of less is not believed
+SMALL: Final = 0.1  # of the same: such loads are asked for a spring that is soft at first
 SPEEDING: Final = 2.0  # rad/s²
 
 
@@ -38,7 +39,8 @@ def gear_of(joint: Identification, rate: float) -> Gear | None:
         known |= {"gravity": model.gravity} | ({"ratio": gear} if gear > 1.0 else {})
     said = {name: value for name in (*known, "band") if (value := getattr(wish, name)) is not None}
     known |= said
-    known.setdefault("band", BAND * (abs(known["gravity"]) + SPEEDING * known["inertia_link"]))
+    usual = abs(known["gravity"]) + SPEEDING * known["inertia_link"]
+    known = {"band": BAND * usual, "small": SMALL * usual} | known
     how = {name: getattr(wish, name) for name in Watching.model_fields}
     settings = LostMotionSettings.model_validate(known | how | {"load": sensed})
     roles = ("position", LINK, "torque") + ("joint_torque",) * sensed

@@ -13,7 +13,7 @@ from pydantic import Field as Setting
 from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError
 from hil_rig.plants.jit import inline, kernel
 from hil_rig.plants.mechanisms.newton_euler import BODY, F, Integers, O, R, Tree, forces, solve, torque, tree
-from hil_rig.plants.mechanisms.shared import Driven, Shared
+from hil_rig.plants.mechanisms.shared import LOCKED, SETTLES, Driven, Shared
 
 LINKS: Final = ("thigh", "shin", "coupler", "tie", "lower", "rocker", "crank")  # A … G; the crank is driven
 CRANK: Final = 6
@@ -27,6 +27,7 @@ TIPS: Final = np.array(  # of each cut, on one link and on the other, m
         [[-0.049, 0.01], [-0.0069, -0.0445]],
     ]
 )
+CONTRACTION: Final = 72.0  # per m of μ R_p, of the fixed point over the friction: measured on this mechanism
 FRICTION: Final = ("pin", "mu", "mu_static", "stribeck", "viscous")
 
 
@@ -94,6 +95,7 @@ class Leg:
         self._motion = np.array([settings.amplitude, 2 * np.pi * settings.frequency])
         self._state = np.zeros((4, 7))  # q; λ of the step before; rate of the crank and time in steps; torque
         self._state[2, 0] = self._motion[0] * self._motion[1]
+        self._settles()
 
     def advance(self, count: int) -> Floats:
         """(count, 11): crank angle, its torque, its velocity, the ideal torque, λ (6), the largest |φ| (m)."""
@@ -102,10 +104,17 @@ class Leg:
         while start < count:
             stretch = self._parameters.next_stretch(count - start)
             step = 1 / (self._rate * SUBSTEPS)
-            numbers = self._parameters.values
+            numbers = self._settles()
             _run(*self._tree, CUTS, TIPS, numbers, self._motion, step, self._state, out[start : start + stretch])
             start += stretch
         return out
+
+    def _settles(self) -> Floats:
+        """The friction's numbers. Raises RigError where joints would lock themselves."""
+        pin, mu, static = self._parameters.values[:3]
+        if not CONTRACTION * max(mu, static) * pin < SETTLES:
+            raise RigError(LOCKED)
+        return self._parameters.values
 
     def parameters(self) -> Mapping[str, float]:
         """As they are now."""

@@ -18,6 +18,7 @@ from hil_rig.messages import Field
 from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.mechanisms.contact import Steel
+from hil_rig.plants.mechanisms.data_sheet import urdf
 from hil_rig.plants.mechanisms.journal import A_1, A_2, B_1, B_2, CENTRES, GRAVITY, SLOWEST, TICK
 from hil_rig.plants.mechanisms.newton_euler import BODY, F, Integers, Tree, forces, solve, torque, tree
 from hil_rig.plants.mechanisms.shared import Driven, Shared
@@ -37,6 +38,7 @@ COLUMNS: Final = (
     "speed_2",
 )
 Q, V, E, D, MET, TIME = 0, 2, 4, 6, 8, 9  # state: angles, rates, e, ė, speed at which the surfaces met, ticks
+STEP: Final = 5e-5  # N·m, of the torque on the wire
 FRESH: Final = 10  # steps that the mass matrix is kept: the angles move by micrometres
 
 
@@ -77,11 +79,14 @@ class PointingSettings(PlantSettings):
         near = [Field(name, 32, "m", 1e-9) for name in ("near_x", "near_y")]
         extra = [(ring, "", 1.0), *((field, "", 1.0) for field in near)]
         model = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
-        first = Driven(
-            shared, 0, self.rate, self.bits, noise, (0, 2, 8, 4, 5), extra, np.random.default_rng([seed, 1]), model
-        )
-        second = Driven(shared, 1, self.rate, self.bits, noise[:2], (1, 3), (), np.random.default_rng([seed, 2]), model)
+        one, other = (np.random.default_rng([seed, node]) for node in (1, 2))
+        first = Driven(shared, 0, self.rate, self.bits, noise, (0, 2, 8, 4, 5), extra, one, model, STEP)
+        second = Driven(shared, 1, self.rate, self.bits, noise[:2], (1, 3), (), other, model, STEP)
         return {"joint1": first, "joint2": second}
+
+    def data_sheet(self) -> str:
+        """Bodies about right, lengths right; the base's x is up where joint 1 lies."""
+        return urdf("pointing", self.tree(), "0 0 0" if self.vertical else f"0 {-np.pi / 2:.9f} 0")
 
     def tree(self) -> Tree:
         """Links for the kernels: inertia about their centres, in axes parallel to the base's at zero."""

@@ -1,12 +1,17 @@
 """Joints of one mechanism: each is a plant of its own on the wire, all of them are one simulation."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 
 from hil_rig.messages import Field, Message
 from hil_rig.plants.base import Floats, Role, encoder
+
+LOCKED: Final = (
+    "the friction of the joints' own forces does not settle: self-locking, expected smaller arms or coefficients"
+)
+SETTLES: Final = 0.9  # of the change of friction before, that the next iteration may change it by
 
 
 class Simulation(Protocol):
@@ -59,15 +64,17 @@ class Driven:
         extra: Sequence[tuple[Field, str, float]],
         rng: np.random.Generator,
         model: Mapping[str, Any],
+        step: float = 2e-3,
     ) -> None:
         """columns: of the simulation, position, torque, then extra ones; extra: field, role and scale of each of those.
 
-        noise: (columns,) white standard deviations, in SI; the position is rounded instead.
+        noise: (columns,) white standard deviations, in SI; the position is rounded instead. step: N·m, of the torque on
+        the wire, which has 16 bits of it.
         """
         self.rate, self.model = rate, model
         self._shared, self._reader, self._bits, self._noise = shared, reader, bits, noise
         self._columns, self._rng = columns, rng
-        fields = (Field("position", 32, "counts", counts_per_rev=1 << bits), Field("torque", 16, "N·m", 2e-3))
+        fields = (Field("position", 32, "counts", counts_per_rev=1 << bits), Field("torque", 16, "N·m", step))
         messages = [Message("STATE", fields)]
         roles = {"position": Role("STATE.position"), "torque": Role("STATE.torque")}
         for rank, (field, role, scale) in enumerate(extra, 1):

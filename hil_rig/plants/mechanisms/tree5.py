@@ -13,14 +13,17 @@ from pydantic import Field as Setting
 
 from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError
 from hil_rig.plants.jit import inline, kernel
+from hil_rig.plants.mechanisms.data_sheet import urdf
 from hil_rig.plants.mechanisms.newton_euler import BODY, F, Integers, T, Tree, Z, forces, solve, torque, tree
-from hil_rig.plants.mechanisms.shared import Driven, Shared
+from hil_rig.plants.mechanisms.shared import LOCKED, SETTLES, Driven, Shared
 
 JOINTS: Final = 5
 SUBSTEPS: Final = 4  # per sample
 ITERATIONS: Final = 3  # of the fixed point in a step; the next step goes on from there
 EPSILON: Final = 1e-3  # rad/s
+ROUNDING: Final = 1e-6  # N·m: a change that says nothing of it
 PERIODS: Final = (0.31, 0.47, 0.71)  # Hz, of the motion
+STEP: Final = 1e-2  # N·m, of the torque on the wire: joint 1 takes up to 170
 FRICTION: Final = ("pin", "arm", "bending", "mu", "mu_static", "stribeck", "viscous")
 
 
@@ -66,9 +69,14 @@ class Tree5Settings(PlantSettings):
                 (),
                 np.random.default_rng([seed, i]),
                 {"kind": "rigid"},
+                STEP,
             )
             for i in range(joints)
         }
+
+    def data_sheet(self) -> str:
+        """Bodies about right, lengths right."""
+        return urdf("tree5", published())
 
 
 class Tree5:
@@ -86,7 +94,7 @@ class Tree5:
                 rng.uniform(0, 2 * np.pi, (JOINTS, 3)),
             ]
         )
-        self._state = np.zeros((4, JOINTS))  # q, dq, friction, time in steps
+        self._state = np.zeros((5, JOINTS))  # q, dq, friction, time in steps, contraction of the friction
         self._state[0] = (self._motion[0] * np.sin(self._motion[2])).sum(axis=1)
         self._state[1] = (self._motion[0] * self._motion[1] * np.cos(self._motion[2])).sum(axis=1)
 
@@ -99,6 +107,8 @@ class Tree5:
             step = 1 / (self._rate * SUBSTEPS)
             _run(*self._tree, self._parameters.values, self._motion, step, self._state, out[start : start + stretch])
             start += stretch
+        if not self._state[4, 0] < SETTLES:  # nor where it is not a number any more
+            raise RigError(LOCKED)
         return out
 
     def parameters(self) -> Mapping[str, float]:
@@ -148,7 +158,8 @@ def _run(
                     wanted += motion[0, i, k] * np.sin(phase)
                     speed += motion[0, i, k] * motion[1, i, k] * np.cos(phase)
                 drive[i] = mass[i, i] * (400.0 * (wanted - q[i]) + 40.0 * (speed - dq[i]))
-            for _ in range(ITERATIONS):
+            before = 0.0
+            for iteration in range(ITERATIONS):
                 for i in range(n):
                     b[i] = drive[i] - bias[i] - rub[i]
                     for j in range(n):
@@ -157,8 +168,16 @@ def _run(
                 for i in range(n):
                     acceleration[i] = b[i]
                 forces(parent, links, up, q, dq, acceleration, bodies)
+                change = 0.0
                 for i in range(n):
-                    rub[i] = rubbing(bodies, i, numbers, dq[i])
+                    fresh = rubbing(bodies, i, numbers, dq[i])
+                    change = max(change, abs(fresh - rub[i]))
+                    rub[i] = fresh
+                if not np.isfinite(acceleration[0]):
+                    state[4, 0] = np.inf
+                elif iteration > 1 and before > ROUNDING:
+                    state[4, 0] = max(state[4, 0], change / before)
+                before = change
             if substep == 0:
                 for i in range(n):
                     out[row, i], out[row, n + i], out[row, 2 * n + i] = q[i], drive[i], dq[i]

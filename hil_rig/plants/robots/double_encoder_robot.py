@@ -1,7 +1,7 @@
 """Six axes with harmonic drives and two encoders each: motor and link masses, springs with ripple and hysteresis.
 
     M(q_l) q̈_l + h(q_l, q̇_l) = τ_w + push          J θ̈_m = τ_m − τ_f(θ̇_m, τ_w) − τ_w
-    τ_w = K δ + K3 δ³ + D δ̇ + hysteresis           δ = θ_m − q_l − A sin(2 N θ_m)
+    τ_w = K δ + K3 δ³ + D δ̇ + hysteresis           δ = dz(θ_m − q_l − A sin(2 N θ_m); b), inside the gap τ_w = 0
     τ_f = tanh(θ̇_m/ε) [C± + S exp(−(θ̇_m/v_s)²) + μ |τ_w|] + V± θ̇_m
 
 (Liu et al., Actuators 2023, 12, 454, with a UR10's geometry and a 1 kg tool.) θ_m is the motor's angle through the
@@ -73,11 +73,13 @@ DRIVE: Final = {  # parameter → of each joint; SI, at the joint
     "stribeck_speed": (0.08,) * JOINTS,  # v_s
     "load": (0.06,) * JOINTS,  # μ
     "push": (0.0,) * JOINTS,  # N·m, somebody leans on the link
+    "gap": (0.0,) * JOINTS,  # b, rad, half of the lost motion of the gear
 }
 GROUPS: Final = {
     "coulomb": ("coulomb_forward", "coulomb_backward"),
     "linear": ("coulomb_forward", "coulomb_backward", "viscous_forward", "viscous_backward", "stribeck", "load"),
     "viscous": ("viscous_forward", "viscous_backward"),
+    "lost_motion": ("gap",),
     "friction": ("coulomb_forward", "coulomb_backward", "viscous_forward", "viscous_backward", "stribeck", "load"),
 }
 LIMITS: Final = Limits(  # of the published motion, rounded up to whole degrees
@@ -102,6 +104,7 @@ class DoubleEncoderRobotSettings(PlantSettings):
     bandwidth: float = Setting(default=60.0, gt=0, description="rad/s, of the controller")
     noise: float = Setting(default=1.0, ge=0, description="× the torque noise 2, 2, 1.5, 0.3, 0.3, 0.2 N·m")
     coulomb: float = Setting(default=1.0, ge=0, description="× dry friction of all joints, from the beginning")
+    gap: float = Setting(default=0.0, ge=0, le=0.01, description="rad, half of the lost motion of every gear")
 
     def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> Plant:
         """One axis of the whole."""
@@ -123,6 +126,7 @@ class DoubleEncoderRobot(Arm):
             assert isinstance(own, dict)
             for key in ("coulomb_forward", "coulomb_backward", "stribeck"):
                 own[key] *= settings.coulomb
+            own["gap"] = settings.gap
         super().__init__(settings.rate, values, links(), jumps, GROUPS)
         self.geometry = geometry(ROWS)
         self._settings = settings
@@ -180,7 +184,8 @@ class DoubleEncoderRobot(Arm):
         K, K3 = np.array(DRIVE["stiffness"]), np.array(DRIVE["stiffness_cubic"])
         for _ in range(50):
             inverse_dynamics(self.geometry, self.link_parameters(), GRAVITY, link, none, none, torque)
-            link = motor - torque / (K + K3 * (motor - link) ** 2)
+            wound = motor - link - np.sign(torque) * self._settings.gap
+            link = motor - np.sign(torque) * self._settings.gap - torque / (K + K3 * wound**2)
         self._state[:, 0], self._state[:, 2] = motor[0], link[0]
 
 
@@ -232,8 +237,12 @@ def _run(
                     drives[j, 6],
                 )
                 twist = motor - link - A * np.sin(cycles * motor)
+                gap = drives[j, 15]
+                twist -= np.sign(twist) * min(np.abs(twist), gap)
                 rate = speed - turning - A * cycles * np.cos(cycles * motor) * speed
                 joint[j] = K * twist + K3 * twist**3 + D * rate + H * bristle
+                if gap > 0.0 and twist == 0.0:
+                    joint[j] = rate = 0.0  # nothing touches: the bristle stays as it is
                 state[j, 4] = bristle + step / width * (rate - np.abs(rate) * bristle)
                 forward = speed >= 0.0
                 dry = drives[j, 7] if forward else drives[j, 8]

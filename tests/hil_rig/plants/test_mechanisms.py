@@ -1,16 +1,21 @@
 """Mechanisms: contact laws, energy, closure, speed."""
 
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from estimators.models.robots.files.urdf import read_urdf
+from estimators.models.robots.newton_euler import newton_euler
 from hil_rig.plants.base import Jump, RigError
 from hil_rig.plants.mechanisms.contact import Steel, fractal_stiffness
 from hil_rig.plants.mechanisms.journal import Journal, chirp, collide, drift
 from hil_rig.plants.mechanisms.leg import Leg, LegSettings
+from hil_rig.plants.mechanisms.newton_euler import BODY, forces, torque
 from hil_rig.plants.mechanisms.pointing import Pointing, PointingSettings
-from hil_rig.plants.mechanisms.tree5 import Tree5, Tree5Settings
+from hil_rig.plants.mechanisms.tree5 import Tree5, Tree5Settings, published
 
 pytestmark = pytest.mark.compiled
 
@@ -76,3 +81,38 @@ def test_what_is_not_there_is_refused() -> None:
         Tree5Settings().robot(4, 1, [])
     with pytest.raises(RigError, match='unknown parameter "wear"'):
         LegSettings().robot(1, 1, [Jump(1.0, "wear", 2.0)])
+
+
+@pytest.mark.parametrize(
+    "locked",
+    [
+        lambda: Tree5(Tree5Settings(pin=1.0, arm=1.0, bending=1.0, mu=0.3, mu_static=0.3), 1, []).advance(2000),
+        lambda: Tree5(Tree5Settings(), 1, [Jump(0.5, "friction", 300.0)]).advance(2000),
+        lambda: Leg(LegSettings(pin=0.2, mu=0.3), []),
+        lambda: Leg(LegSettings(), [Jump(0.5, "pin", 100.0)]).advance(2000),
+    ],
+)
+def test_friction_that_locks_itself_is_told_and_not_played(locked: Callable[[], object]) -> None:
+    with pytest.raises(RigError, match="does not settle: self-locking") as caught:
+        locked()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("settings", [Tree5Settings(), PointingSettings(), PointingSettings(vertical=True)])
+def test_a_data_sheet_is_right_but_for_the_bodies(
+    settings: Tree5Settings | PointingSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the bodies right, too, it is the mechanism that is played: the torques of our own kernels."""
+    file, played = tmp_path / "sheet.urdf", settings.tree() if isinstance(settings, PointingSettings) else published()
+    for wrong in ("WRONG", "SHIFTED"):
+        monkeypatch.setattr(f"hil_rig.plants.mechanisms.data_sheet.{wrong}", 0.0)
+    file.write_text(settings.data_sheet())
+    robot = read_urdf(file).robot
+    n = len(robot.joints)
+    q, dq, ddq = np.random.default_rng(1).uniform(-1.0, 1.0, (3, 1, n))
+    tau, wrench = np.empty((1, n)), np.empty((1, n, 6))
+    newton_euler(*robot.tree(), q, dq, ddq, robot.parameters, np.zeros((0, n, 6)), tau, wrench)
+    lies = isinstance(settings, PointingSettings) and not settings.vertical
+    up, bodies = np.array([9.81, 0.0, 0.0] if lies else [0.0, 0.0, 9.81]), np.empty((n, BODY))
+    forces(*played, up, q[0], dq[0], ddq[0], bodies)
+    assert tau[0] == pytest.approx([torque(bodies, j) for j in range(n)], abs=2e-4 * np.abs(tau).max())

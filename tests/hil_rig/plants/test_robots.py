@@ -59,6 +59,23 @@ def test_the_equation_of_motion_holds_on_what_it_plays() -> None:
     assert np.sqrt(np.mean((change - mean) ** 2, axis=0)) == pytest.approx(np.zeros(JOINTS), abs=0.15)
 
 
+def test_a_gap_shows_between_the_encoders_when_the_load_changes_sides() -> None:
+    """δ = θ_m − q_l less what the spring gives is ±b; a jump of one joint's gap is of that joint."""
+    b, axis = 2e-3, 0  # about the vertical, loaded from both sides
+    exact = DoubleEncoderRobot(DoubleEncoderRobotSettings(gap=b), 1, [Jump(3.0, "joint1.gap", 2.0)]).exact(6000)
+    motor, link, torque = (exact[:, axis, quantity] for quantity in (0, 1, 5))
+    K, give = (elastic.DRIVE[key][axis] for key in ("stiffness", "hysteresis"))
+    between = motor - link - torque / K
+    slack = give / K + elastic.DRIVE["ripple"][axis] + 2e-4  # bristle, ripple; damping and the cubic spring
+    for rows, half in ((slice(500, 3000), b), (slice(3100, 6000), 2 * b)):
+        for side in (-1.0, 1.0):
+            loaded = side * torque[rows] > 5.0
+            assert loaded.sum() > 100
+            assert between[rows][loaded] == pytest.approx(np.full(loaded.sum(), side * half), abs=slack)
+    assert (torque == 0.0).sum() > 100, "inside the gap nothing touches"
+    assert DoubleEncoderRobotSettings().robot(6, 1, [])["joint1"].parameters()["gap"] == 0.0
+
+
 def test_springs_carry_the_weight_at_the_beginning() -> None:
     arm = DoubleEncoderRobot(DoubleEncoderRobotSettings(), 1, [])
     first = arm.exact(1)[0]

@@ -13,6 +13,7 @@ const REVERSALS = 10, RAREST = 0.1, IMITATED = 0.9; // what a number takes, as e
 const SHOWN = [
   ["Stiffness", "torque per twist between the encoders", "N·m/rad", 1, "gear_stiffness"],
   ["Friction", "dry friction of the motor's side", "N·m", 1, "gear_friction"],
+  ["Link's friction", "dry friction of the link's side; it decides which loads may be believed", "N·m", 1, "link_friction"],
   ["Lag", "skew of the encoders, less viscous friction over stiffness", "ms", 1e3, "gear_lag"],
 ];
 // what the motion must show before there is a number: label, hint, reading, share of what is needed
@@ -92,5 +93,6 @@ function tellDrift(node, found) {
 function tell(gear) {
   if (gear.parameters === undefined) return "No row has come yet.";
   if (gear.grown) return `Grown from ${format.significant(MICRO * gear.first)} µrad at first: wear, or a loose coupling.`;
+  if (gear.soft) return "Small loads show less of it: the spring is soft at first, so not all of it is a gap.";
   return gear.known ? "The load changes sides often enough for a number." : `No number: ${gear.reasons.join("; ")}.`;
 }

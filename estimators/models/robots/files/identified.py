@@ -123,7 +123,7 @@ class IdentifiedRobot:
             "likeliest": self.parameters[i].tolist(),
             "physical": self.physical[i].tolist(),
             "loading": self.loading[i].tolist(),
-            "friction": self.laws[i].model_dump(mode="json"),
+            "friction": self.laws[i].model_dump(mode="json", exclude_none=True),
             "variance": float(self.variance[i]),
             "correlation": float(self.correlation[i]),
             "speed_seen": float(self.speed[i]),

@@ -1,10 +1,12 @@
 """Friction by constraint forces: the loads of a bearing, and a whole robot identified with them."""
 
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from daq.state.toml_text import toml_text
 from estimators.models.mechanisms.dynamics import ALL, IDEAL
 from estimators.models.mechanisms.joint_load import AXIAL, BENDING, RADIAL
 from estimators.models.mechanisms.mechanism import Mechanism, Motion, build, load
@@ -136,3 +138,10 @@ def test_stribeck_columns_take_the_peak_at_low_speed() -> None:
 
 def test_without_loads_of_bearings_nothing_changes_for_other_laws() -> None:
     assert WholeRobot(robot(mechanism(OBLIQUE), OBLIQUE)).loads == 1
+
+
+def test_a_model_with_that_law_is_written_and_read_again(oblique: Identification) -> None:
+    """No key of the law that is not said may be in the way: TOML has no word for nothing."""
+    again = read(tomllib.loads(toml_text(oblique.found.document())))
+    assert again.laws == oblique.found.laws
+    assert again.theta == pytest.approx(oblique.found.theta)
