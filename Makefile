@@ -43,8 +43,8 @@ chaos: $(VENV)/test.stamp  ## break the running service in every known way; writ
 fuzz: $(VENV)/test.stamp  ## 500 configurations and 20,000 files that nobody would write
 	$(BIN)/python -m hil_rig.commands.fuzz
 
-soak: $(VENV)/test.stamp  ## seven joints for HOURS (1), and what is left then
-	$(BIN)/python -m hil_rig.commands.soak --hours $(or $(HOURS),1)
+soak: $(VENV)/test.stamp  ## seven joints for HOURS (1), and what is left then; writes docs/soak.md
+	$(BIN)/python -m hil_rig.commands.soak --hours $(or $(HOURS),1) --write
 
 docs: $(VENV)/docs.stamp  ## the documentation as a site, with the API, in build/site
 	$(BIN)/mkdocs build --strict --config-file docs/site.yml --site-dir $(CURDIR)/build/site

@@ -92,6 +92,7 @@ class Cluster:
             n_workers=self._count,
             threads_per_worker=1,
             dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},  # else 8787, and a warning where that is taken
             silence_logs=logging.CRITICAL,
             env=ONE_THREAD,
         )

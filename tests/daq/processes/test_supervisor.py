@@ -4,6 +4,7 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -62,8 +63,6 @@ def test_a_missing_device_is_one_line_and_exit_1(tmp_path: Path) -> None:
 
 
 def test_a_port_in_use_is_one_line_and_exit_1(tmp_path: Path) -> None:
-    import socket
-
     master, slave = os.openpty()
     with socket.socket() as busy:
         busy.bind(("127.0.0.1", 0))
@@ -181,6 +180,49 @@ def test_a_core_that_dies_after_somebody_has_emptied_tmp_is_back_all_the_same(li
     assert set(after) == set(before)
     assert not set(after.values()) & set(before.values())
     assert not folder.exists()
+
+
+def hear(notify: socket.socket, word: bytes) -> None:
+    """Until it is said, or nothing is for as long as the socket waits."""
+    while not notify.recv(999).startswith(word):
+        pass
+
+
+@pytest.mark.slow
+def test_a_supervisor_that_hangs_feeds_nobody_and_can_be_started_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """systemd's part is played here, since none may run beside these tests: WatchdogSec, SIGKILL, Restart."""
+    limit = 6.0
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+        notify.bind(str(tmp_path / "notify"))
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        monkeypatch.setenv("WATCHDOG_USEC", str(round(1e6 * limit)))
+        monkeypatch.delenv("WATCHDOG_PID", raising=False)
+        with Live(["rigid", "--wire", "slcan"], more="[processes]\nhang = 3\n") as live:
+            assert live.service is not None
+            notify.settimeout(60.0)
+            hear(notify, b"READY=1")
+            notify.settimeout(limit)
+            fed = time.monotonic()
+            while time.monotonic() < fed + 2 * limit:
+                notify.recv(999)  # within the limit, as long as it runs
+            before = children(live.service.pid)
+            os.kill(live.service.pid, signal.SIGSTOP)
+            with pytest.raises(TimeoutError):
+                hear(notify, b"never")
+            live.service.kill()
+            live.service.wait()
+            deadline = time.monotonic() + 2.0
+            while not all(map(gone, before.values())):
+                assert time.monotonic() < deadline, "orphans"
+                time.sleep(0.02)
+            began = time.time()
+            live.service = subprocess.Popen([*RUN, str(live.config)], stderr=subprocess.DEVNULL)
+            with Subscriber(live.endpoint, ("estimate/",), timeout=60.0) as stream:
+                assert any(update["timestamp"] > began for _, update in stream)
+            notify.settimeout(60.0)
+            hear(notify, b"READY=1")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
