@@ -5,8 +5,8 @@ python tests/benchmarks/robot_recorded.py [--json]
 KUKA LWR4+, runs 2 and 3 from ../shared/data, 25 s each, played through the live estimator as the service does. Payloads
 and contacts are added to the measured torque: a body's exactly, by the arm's own inverse dynamics, and steps. The model
 always comes from the other run, but for the first row: there the URDF is all that is known, and every second teaches
-three seconds late, so that a contact or a payload teaches nothing (without that 4.55 %). Steps begin every half second from the start's end on, both signs, on a copy of the
-estimator as it was at that instant.
+three seconds late, so that a contact or a payload teaches nothing (without that 4.55 %). Steps begin every half second
+from the start's end on, both signs, on a copy of the estimator as it was at that instant.
 """
 
 import argparse
