@@ -4,8 +4,9 @@ python tests/benchmarks/robot_recorded.py [--json]
 
 KUKA LWR4+, runs 2 and 3 from ../shared/data, 25 s each, played through the live estimator as the service does. Payloads
 and contacts are added to the measured torque: a body's exactly, by the arm's own inverse dynamics, and steps. The model
-always comes from the other run. Steps begin every half second from the start's end on, both signs, on a copy of the
-estimator as it was at that instant.
+always comes from the other run, but for the first row: there the URDF is all that is known, and every second teaches
+three seconds late, so that a contact or a payload teaches nothing (without that 4.55 %). Steps begin every half second
+from the start's end on, both signs, on a copy of the estimator as it was at that instant.
 """
 
 import argparse
@@ -122,6 +123,8 @@ def online(second: Even, third: Even, found: IdentifiedRobot) -> Iterator[Row]:
     rested = copy.deepcopy(estimator)
     plain = error(*play(estimator, third, 30.0))
     yield Row("LWR4 2 then 3, from the URDF: run 3 ahead", "<= 4.5 %", f"{plain:.2f} %", plain <= 4.5)
+    usual = error(*play(RobotEstimator(found, 1.0 / RATE), third))
+    yield Row("LWR4 identified on 2, then run 3 live", "<= 4.5 %", f"{usual:.2f} %", usual <= 4.5)
     before, size = rested.learnt, np.trace(rested._learner.covariance)
     rows = round(REST * RATE)
     wander = np.repeat(np.random.default_rng(0).uniform(-STUCK, STUCK, (rows // 400 + 1, 7)), 400, axis=0)[:rows]

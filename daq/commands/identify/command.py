@@ -1,9 +1,7 @@
 """`jointwatch identify ROBOT TRAIN … [--test FILE …]`: a whole robot's model from recordings, and how good it is."""
 
 import argparse
-import contextlib
 import json
-import math
 import sys
 from collections.abc import Sequence
 from dataclasses import replace as replace_fields
@@ -14,6 +12,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from daq.commands.codes import EXIT_RUNTIME, EXIT_USAGE, fail, refuse
+from daq.commands.identify.summary import finite, summary, tell
 from daq.config.load import read_toml, validate
 from daq.config.words import ConfigError, Problem
 from daq.recording.columns import load_columns
@@ -27,7 +26,7 @@ from estimators.models.robots.description import Robot, RobotError
 from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.files.urdf import read_urdf
 from estimators.models.robots.whole_robot import FRICTION_LAWS, RobotFriction
-from estimators.offline.robot.identification import Identification, Judged, identify
+from estimators.offline.robot.identification import Identification, identify
 from estimators.offline.robot.live_residuals import Recorded, live_residuals
 from estimators.offline.robot.motion import MotionError, Piece, pieces
 from estimators.offline.robot.rows import AT_REST
@@ -38,7 +37,6 @@ SPEEDS: Final = ("stribeck", "transition")  # options of the bearing law
 INTERRUPTED: Final = 130
 LEARNED_FROM: Final = 3  # recordings at least
 MANY: Final = 0.02  # of the rows, faster than the model's validity, from which it is said
-WORST: Final = 6  # directions that the motion does not tell, in print
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -178,7 +176,7 @@ def _identify(options: argparse.Namespace) -> int:
         "tested_on": [file.name for file in options.test],
         "rows": len(found.train.rows.y),
         "train_error": found.train.error,
-        "validation_error": _finite(found.validation.error, 0.0),
+        "validation_error": finite(found.validation.error, 0.0),
     }
     if found.test is not None:
         source["test_error"] = found.test.error
@@ -197,7 +195,7 @@ def _identify(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(summary(found), indent=1, ensure_ascii=False))
     else:
-        _tell(found)
+        tell(found)
         for file in (options.out, options.report):
             if file is not None:
                 print(file)
@@ -248,119 +246,3 @@ def _say(text: str) -> None:
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
     elif text:
         print(text, file=sys.stderr)
-
-
-def summary(found: Identification) -> dict[str, Any]:
-    """Of --json; NaN is null."""
-    robot = found.found.robot
-    result: dict[str, Any] = {
-        "robot": robot.name,
-        "law": found.law,
-        "train": _judged(found, found.train),
-        "validation": _judged(found, found.validation),
-    }
-    if found.test is not None:
-        result["test"] = _judged(found, found.test)
-    model = found.found.model()
-    if found.compensated:
-        result["compensation"] = {"train": _judged(found, found.compensated[0])}
-        if found.test_compensated is not None:
-            result["compensation"]["test"] = _judged(found, found.test_compensated)
-    gears = zip(robot.joints, found.found.twists, strict=True)
-    result["gears"] = {
-        joint.name: gear._asdict() | {"unit": f"{joint.axis.effort}/{joint.axis.length}"}
-        for joint, gear in gears
-        if gear is not None
-    }
-    result["comparison"] = found.rivals
-    result["laws"] = [one._asdict() for one in found.verdicts]
-    result["base_parameters"] = model.base
-    result["parameters"] = {
-        name: {
-            "value": value,
-            "deviation": deviation,
-            "learnt": bool(learnt),
-            **({"meaning": meaning} if meaning != name else {}),
-        }
-        for name, meaning, value, deviation, learnt in zip(
-            model.names, model.meanings, found.fit.theta, found.fit.deviation, found.fit.learnt, strict=True
-        )
-    }
-    result["untold"] = [{"information": one.information, "direction": one.words} for one in found.untold]
-    result["guessed"] = robot.guessed
-    cleaned: dict[str, Any] = _clean(result)
-    return cleaned
-
-
-def _judged(found: Identification, judged: Judged) -> dict[str, Any]:
-    joints = {
-        name: {"rmse": float(rmse), "error": float(relative), "unit": joint.axis.effort, "outside": float(share)}
-        for name, joint, rmse, relative, share in zip(
-            found.found.robot.names,
-            found.found.robot.joints,
-            judged.rmse,
-            judged.relative,
-            judged.outside.mean(axis=0),
-            strict=True,
-        )
-    }
-    return {
-        "error": judged.error,
-        "error_inside": judged.inside,
-        "rows": len(judged.rows.y),
-        "outside": float(judged.outside.mean()),
-        "joints": joints,
-    }
-
-
-def _clean(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _clean(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_clean(one) for one in value]
-    if isinstance(value, float | np.floating):
-        return _finite(float(value), None)
-    return value
-
-
-def _finite(value: float, instead: float | None) -> float | None:
-    return value if math.isfinite(value) else instead
-
-
-def _tell(found: Identification) -> None:
-    """For a person."""
-    robot, fit = found.found.robot, found.fit
-    judged = found.test or found.validation
-    kind = "test" if found.test is not None else "cross-validation"
-    print(f"{robot.name}: {len(robot.joints)} joints, {found.found.model().base} base parameters, friction {found.law}")
-    print(f"error on rows not learnt from ({kind}): {judged.error:.2f} %, learnt rows {found.train.error:.2f} %")
-    if judged.outside.any():
-        print(f"inside the model's validity: {judged.inside:.2f} % ({100 * judged.outside.mean():.1f} % are outside)")
-    if found.compensated:
-        left = found.test_compensated or found.compensated[0]
-        of = "the learnt rows" if found.test_compensated is None else "the test"
-        print(f"with what was learnt from the gears' twist: {left.error:.2f} % of {of}")
-    others = ", ".join(f"{name} {one.get('test', one['train']):.2f} %" for name, one in found.rivals.items())
-    print(f"least squares without a prior{'' if found.test is not None else ', on the learnt rows'}: {others}")
-    print(f"\n{'joint':16} {'rmse':>9} {'error':>8}  friction, with σ")
-    terms = found.found.model().terms
-    base = found.found.model().base
-    for j, joint in enumerate(robot.joints):
-        mine = [k for k, term in enumerate(terms) if term.joints[0] == j]
-        told = "  ".join(
-            f"{terms[k].name.split('.')[0]} {fit.theta[base + k]:.4g} ± {fit.deviation[base + k]:.2g}" for k in mine
-        )
-        print(f"{joint.name:16} {judged.rmse[j]:9.3g} {judged.relative[j]:6.2f} %  {told}")
-    for joint, gear in zip(robot.joints, found.found.twists, strict=True):
-        if gear is not None:
-            print(
-                f"{joint.name:16} gear {gear.stiffness:.3g} {joint.axis.effort}/{joint.axis.length}, second encoder "
-                f"{gear.zero:+.3g} {joint.axis.length} apart and {1e3 * gear.lag:+.2f} ms late"
-            )
-    learnt = int(fit.learnt[:base].sum())
-    print(f"\nof {base} base parameters the motion taught {learnt}; it does not tell:")
-    with contextlib.suppress(BrokenPipeError):
-        for one in found.untold[:WORST]:
-            print(f"  {one.words[:150]}")
-        if len(found.untold) > WORST:
-            print(f"  and {len(found.untold) - WORST} more directions")

@@ -49,9 +49,24 @@ def _head(found: Identification, options: argparse.Namespace) -> str:
         ("learnt from", ", ".join(file.name for file in options.train)),
         ("tested on", ", ".join(file.name for file in options.test) or "nothing kept apart"),
         ("prior", "a guess from the total mass" if robot.guessed else "the description's links"),
+        *_gears(found),
     )
     told = "".join(f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>" for name, value in facts)
     return f"<header><p>jointwatch identify</p><h1>{escape(robot.name)}</h1><dl>{told}</dl></header>\n"
+
+
+def _gears(found: Identification) -> list[tuple[str, str]]:
+    """Joints with two encoders, and what was learnt beyond."""
+    gears = [
+        f"{joint.name} {gear.stiffness:.3g} {joint.axis.effort}/{joint.axis.length}, {1e3 * gear.lag:+.2f} ms late"
+        for joint, gear in zip(found.found.robot.joints, found.found.twists, strict=True)
+        if gear is not None
+    ]
+    facts = [("gears with two encoders", "; ".join(gears))] if gears else []
+    if found.compensated:
+        left = found.test_compensated or found.compensated[0]
+        facts.append(("error with the learnt compensation", f"{left.error:.2f} %"))
+    return facts
 
 
 def _overview(found: Identification, judged: Judged, kind: str) -> str:

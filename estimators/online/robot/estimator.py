@@ -209,8 +209,7 @@ class RobotEstimator:
         for at in range(first, len(time), self._stride):
             if chunk.usable[at]:
                 if self._compensation.joints:
-                    counts = self._watch.moving & ~self._watch.beyond
-                    self._compensation.absorb(unexplained[at] + used[at], known[at], counts)
+                    self._compensation.absorb(unexplained[at] + used[at], known[at], self._watch.moving)
                 self._row(chunk, at, chunk.tau[at] - predicted[at] - used[at], unexplained[at])
 
     def _judge(self, chunk: Chunk, unexplained: Floats) -> None:

@@ -1,6 +1,7 @@
 """A whole robot through the pipeline: cut anyhow the same, resumed, and compared with its baseline."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgpack
@@ -9,6 +10,7 @@ import pytest
 
 from daq.config.load import load
 from daq.config.sections import Config
+from daq.config.words import ConfigError
 from daq.core.joint_line import Message
 from daq.core.pipeline import Pipeline
 from daq.state.baselines import friction_names, friction_speeds
@@ -170,3 +172,47 @@ def test_friction_is_compared_with_the_baseline_of_the_robot(
     assert [one["text"] for one in of(told, b"event/robot") if one["kind"] == "baseline"] == [
         "it is of another model or friction law: set it anew"
     ]
+
+
+def test_a_second_encoder_goes_the_whole_way_and_its_lack_is_told(tmp_path: Path) -> None:
+    """Both joints turn springs of 5 kN·m/rad, which their friction follows."""
+
+    def twisted(seconds: float, seed: int) -> tuple[Floats, Floats, Floats, Floats]:
+        t, q, tau = measured(seconds, seed, 0.0)
+        return t, q, tau + 0.2 * np.abs(tau) * np.tanh(np.gradient(q, t, axis=0) / 0.01), q - tau / 5e3 - 1e-3
+
+    t, q, tau, link = twisted(20.0, 1)
+    found = identify(arm(), pieces(t, q, tau, link=link), [], ()).found
+    peaks, deviations = live_residuals(found, [Recorded(t, q, tau, link)])
+    save(replace(found, peaks=peaks, deviations=deviations), tmp_path / "arm.model.toml")
+    text = (
+        '[robot]\nmodel = "arm.model.toml"\n[drivers.can0]\nkind = "can"\nchannel = "can0"\ninterface = "socketcan"\n'
+    )
+    for node, name in enumerate(NAMES, 1):
+        for place, channels in ((node, ("q", "tau")), (10 + node, ("link",))):
+            text += f'[[drivers.can0.frames]]\nname = "S{place}"\nid = {place}\n'
+            for k, channel in enumerate(channels):
+                unit = "N·m" if channel == "tau" else "rad"
+                text += f'signals.{channel} = {{ start = {32 * k}, bits = 32, type = "float", unit = "{unit}" }}\n'
+        text += f'[joints.{name}]\nrate = {RATE}\nmodel = {{ kind = "rigid", gravity_sin = true }}\n'
+        text += f'[joints.{name}.channels]\nposition = {{ signal = "can0.S{node}.q" }}\n'
+        text += f'torque = {{ signal = "can0.S{node}.tau" }}\nlink_position = {{ signal = "can0.S{10 + node}.link" }}\n'
+    (tmp_path / "arm.toml").write_text(text)
+    pipeline = Pipeline(load(tmp_path / "arm.toml"), boot=1)
+    t, q, tau, link = twisted(15.0, 2)
+    table = np.zeros((len(t), 6), READING)
+    table["time"] = START + np.round(t * 1e9).astype(np.int64)[:, None]
+    table["channel"] = np.arange(6)
+    table["value"] = np.column_stack([q[:, 0], tau[:, 0], link[:, 0], q[:, 1], tau[:, 1], link[:, 1]])
+    told = play(pipeline, table.reshape(-1), 30)
+    parameters = of(told, b"robot/parameters")[-1]["parameters"]
+    assert parameters["twist.elbow"] == pytest.approx(0.2 * 5e3, rel=0.2)
+    left = np.array([one["joints"]["elbow"]["residual"] for one in of(told, b"robot")[-100:]])
+    size = np.array([one["joints"]["elbow"]["measured"] for one in of(told, b"robot")[-100:]])
+    assert np.sqrt(np.mean(left**2)) < 0.05 * np.sqrt(np.mean(size**2))
+    lacking = [line for line in text.splitlines() if not line.startswith("link_position")]
+    (tmp_path / "arm.toml").write_text("\n".join(lacking))
+    with pytest.raises(ConfigError) as refused:
+        load(tmp_path / "arm.toml")
+    assert len(refused.value.problems) == 2
+    assert "expected link_position, the second encoder that" in str(refused.value)
