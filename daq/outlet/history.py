@@ -38,20 +38,8 @@ EVENTS: Final = 200
 LATEST: Final = 50  # of them in /api/state
 LOST_MOTION: Final = OF_GEAR[PLACE].name
 GEAR: Final = (  # of lost_motion/<joint>, what the page shows
-    *(
-        "parameters",
-        "deviations",
-        "known",
-        "reasons",
-        "reversals",
-        "rarer",
-        "imitated",
-        "progress",
-        "soft",
-        "first",
-        "grown",
-    ),
-    "timestamp",
+    *("parameters", "deviations", "known", "reasons", "reversals", "rarer", "imitated", "progress", "soft", "first"),
+    *("grown", "timestamp"),
 )
 
 
