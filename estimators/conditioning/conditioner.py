@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from estimators.models.base import Model, NonlinearPlace
+from estimators.models.memory import thresholds
 from estimators.numerics.jit import kernel
 from estimators.quantities import Floats, Nanoseconds
 from estimators.quantities import Settings as BaseSettings
@@ -58,7 +59,8 @@ class Conditioner:
         self.row_period = self._decimation * period
         self.delay = (2 * half + 1) * period
         self._support = 4 * half + 3  # raw rows that one output row depends on
-        channels, outputs, parameters = len(model.channels), len(model.outputs), len(model.parameters)
+        channels = len(model.channels) + len(thresholds(model))
+        outputs, parameters = len(model.outputs), len(model.parameters)
         self._raw = np.zeros((self._support + CHUNK, channels))
         self._signals = np.zeros((2 * half + 1 + CHUNK, channels, SIGNALS))
         self._smooth = np.zeros(2 * half + 3 + CHUNK)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from hil_rig.experiments.truth import table
-from hil_rig.experiments.truth.rows import rigid
+from hil_rig.experiments.truth.rows import MEMORY, rigid
 from hil_rig.experiments.truth.trial import run
 
 pytestmark = pytest.mark.compiled
@@ -17,6 +17,14 @@ def test_fields_of_1e30_teach_nothing() -> None:
         assert value == pytest.approx(truth, rel=0.03)
     assert outcome.alarms == 0
     assert any("had valu" in reason for reason in outcome.reasons)
+
+
+def test_friction_that_remembers_is_explained_live_by_a_law_that_does() -> None:
+    outcome = run(rigid(3, friction="stops", seconds=40.0, model=MEMORY))
+    assert outcome.unexplained <= 0.02
+    for name in ("inertia", "viscous", "gravity_sin"):
+        value, _, truth = outcome.last[name]
+        assert value == pytest.approx(truth, rel=0.03)
 
 
 def test_the_table_is_one_object(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
