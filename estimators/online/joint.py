@@ -18,7 +18,7 @@ from estimators.models.memory import thresholds
 from estimators.online import assembly
 from estimators.online.inspection import Inspection, Inspector
 from estimators.online.settings import Identification
-from estimators.quantities import Floats, Nanoseconds
+from estimators.quantities import Axis, Floats, Nanoseconds
 
 NEAR: Final = 0.98  # of the saturation, from which a torque is not believed
 
@@ -40,7 +40,8 @@ class JointEstimator:
                 model, taps, round(row / period), row, law, start, standstill, settings.monitor, executor
             )
         else:
-            self.phases = assembly.linear(model.parameters, model.owners, row, law, start, standstill)
+            turns = model.blocks[0].axis is Axis.ROTARY
+            self.phases = assembly.linear(model.parameters, model.owners, row, law, start, standstill, turns)
         self._inspector = Inspector(model, self.conditioner.taps, self.conditioner.row_period)
         self._channels = Channels(self.channels, period, standstill)
         self._spikes = Spikes(self.channels, period)

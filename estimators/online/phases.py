@@ -86,6 +86,8 @@ class Phases:
                 refused = parts.start.absorb(taken.part())
                 if self.phase is not Phase.STARTING:  # else the learner counts them
                     parts.learner.rls.state[at.REFUSED] += refused
+            if self.phase not in report.IDLE:
+                parts.fit.absorb(taken.part())
             if taken.review:
                 self._review()
 
@@ -94,7 +96,8 @@ class Phases:
         parts = self.parts
         if self.phase is not Phase.NORMAL or parts.learner.unexcited.open:
             return None
-        return parts.monitor.due(parts.searching)
+        due = parts.monitor.due(parts.searching)
+        return None if due is None else min(due, parts.fit.due)
 
     def _reach(self, due: int | None) -> int:
         """Rows to hand over at once: up to the end of the block in which something may be decided."""
@@ -113,10 +116,13 @@ class Phases:
         if self.phase in report.IDLE:
             if parts.motion.seconds >= SCALE_WINDOW and parts.start.begin():
                 self.kept.phase, self.kept.spectrum = Phase.STARTING, parts.start.spectrum
+                self._unknown_fit()
             return
         if cause := sick(parts.learner):
             self._restart(cause)
             return
+        if parts.history.total >= parts.fit.due:
+            parts.fit.close(parts.learner, parts.history.total, self.phase is Phase.NORMAL)
         parts.validity.judge(parts.learner)
         if self.phase is Phase.STARTING:
             self._take(parts.start.verdict(resting))
@@ -161,7 +167,13 @@ class Phases:
             parts.loop.accept()
             parts.loop.begin()
             self.kept.phase = Phase.NORMAL
+            if parts.nonlinear is not None or parts.learner.rls.m > 1:  # other columns, or other weights
+                parts.fit.begin(parts.history.total)
             parts.log.say("started", verdict.text, verdict.window)
+
+    def _unknown_fit(self) -> None:
+        self.parts.fit.begin(self.parts.history.total)
+        self.parts.fit.forget(self.parts.learner)
 
     def _restart(self, cause: str) -> None:
         parts = self.parts
@@ -211,14 +223,17 @@ class Phases:
         elif isinstance(decision, GiveUp):
             text = relearning.give_up(decision.first)
             parts.monitor.learnt(now)
+            parts.fit.begin(now)
             self._recover(text, parts.history.span(decision.first))
         elif shown is None:
             return
         elif isinstance(decision, Restore):
+            parts.fit.begin(now)
             self._recover(relearning.restore(), parts.history.span(shown.evidence.first))
         elif isinstance(decision, LearnTheta):
             text = relearning.learn_theta(*shown)
             parts.monitor.learnt(now, shown.evidence.first)
+            parts.fit.begin(now)
             self._recover(text, parts.history.span(shown.evidence.first))
         elif isinstance(decision, Sharpen):
             relearning.sharpen(*shown)
@@ -251,6 +266,7 @@ class Phases:
             self._carry_out(parts.monitor.rejected(rejection, alarmed), None)
             return
         self.kept.spectrum = nonlinear.relearning.take(found.outcome, pending, alarmed)
+        parts.fit.begin(parts.history.total)
         parts.monitor.learnt(parts.history.total)
         parts.monitor.accepted(pending.purpose, pending.first, parts.moment(self.kept.wanted))
         if alarmed:

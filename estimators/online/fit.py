@@ -1,0 +1,206 @@
+"""Whether a model fits, by the second of motion: what its misfit did to θ widens the deviations, and has a name.
+
+    deviation² ← deviation² · factor² + bias²
+
+factor: from the scores' own covariance (recursive/misfit.py), beside the learner's with the weight of KNOWN blocks;
+bias: what θ owes to columns that the model does not have (recursive/witnesses.py), and to rows that saw a reversal, by
+which it differs from least squares without them. Nothing of it touches θ. Where those columns explain more of the
+torque than is asked of a value (GOOD), nothing of that joint is valid, and the reason is their cause; below that the
+deviations say what it costs.
+
+A block ends at a review, at a row that is known beforehand, so results do not depend on how rows are cut. While there
+are too few blocks, as behind an alarm, what was told before stands.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+import numpy as np
+
+from estimators.online.validity import GOOD
+from estimators.quantities import Floats, Parameter
+from estimators.recursive import misfit, witnesses
+from estimators.recursive import state as at
+from estimators.recursive.learner import Learner
+from estimators.recursive.witnesses import ANGLE, DIRECTION, LAG, MEMORY, SPEED
+from estimators.rows import Rows
+
+BLOCK: Final = 1.0  # s of rows
+LEAST: Final = 8.0  # blocks, before which nothing is told
+KNOWN: Final = 20.0  # blocks that the learner's own deviations weigh
+MOST: Final = 0.5  # of what the model leaves, rms, that a cause has to explain to be named
+LOSE: Final = 0.7  # times the limit, at which a misfit is over
+NEVER: Final = 1 << 40  # rows
+UNSEEN: Final = 1e-3  # rad/s (m/s): the least speed that counts as slow
+
+
+@dataclass(slots=True)
+class FitKept:
+    """What a Fit keeps; n: columns of an output, its own, witnesses and y; N: of all outputs, y left out."""
+
+    VERSION: ClassVar[int] = 1
+
+    fresh: Floats  # (outputs, n, n) products of the current block
+    gram: Floats  # (outputs, n, n) of all, faded
+    joints: Floats  # (joints, JOINT_STATE)
+    outputs: Floats  # (outputs, OUTPUT_STATE)
+    spread: Floats  # (N, N)
+    sums: Floats  # (N,)
+    last: Floats  # (N,)
+    figures: Floats  # (FIGURES,)
+    theta: Floats  # (parameters,) least squares over the same rows
+    gains: Floats  # (witnesses,) share of y² that each explains, as told
+    found: Floats  # (witnesses,) their weights
+    share: float = 0.0  # of the torque, rms, that witnesses explain, as told
+    left: float = 0.0  # … and that the model leaves
+    spoiled: bool = False  # whether it is too much for anything to be valid
+    due: int = 0  # number of the row that ends the block
+    forgotten: float = 0.0  # of the learner, when the last block ended
+
+
+class Fit:
+    """Of one estimator."""
+
+    WORKING: ClassVar[frozenset[str]] = frozenset({"_active"})
+
+    def __init__(
+        self, parameters: Sequence[Parameter], owners: Sequence[int], row: float, turns: bool, standstill: float
+    ) -> None:
+        """owners: the joint of each output; row: s between rows; turns: whether positions are angles; standstill:
+        rad/s (m/s)."""
+        p, m, own = len(parameters), len(owners), witnesses.columns(turns)
+        self._parameters, self._own, self._block = parameters, own, max(2, round(BLOCK / row))
+        self._owners, self._row = np.array(owners, np.int64), row
+        self._slow = max(standstill, UNSEEN)
+        self._active = True  # false while rows do not say how their joint moved
+        self._scratch = np.empty(p + own + 1)
+        size = p + m * own
+        self.kept = FitKept(
+            np.zeros((m, p + own + 1, p + own + 1)),
+            np.zeros((m, p + own + 1, p + own + 1)),
+            np.full((max(owners) + 1, witnesses.JOINT_STATE), np.nan),
+            np.full((m, witnesses.OUTPUT_STATE), -math.inf),
+            np.zeros((size, size)),
+            np.zeros(size),
+            np.zeros(size),
+            np.zeros(misfit.FIGURES),
+            np.zeros(p),
+            np.zeros(m * own),
+            np.zeros(m * own),
+        )
+        self.kept.joints[:, : witnesses.PLACE] = 0.0
+
+    @property
+    def due(self) -> int:
+        """Number of the row that ends the block."""
+        return self.kept.due if self._active else NEVER
+
+    def begin(self, now: int) -> None:
+        """Rows of before are of other columns; now: number of the next row. What was told stands for the time being."""
+        kept = self.kept
+        for one in (kept.fresh, kept.gram, kept.spread):
+            one[:] = 0.0
+        for flat in (kept.sums, kept.last, kept.figures, kept.theta):
+            flat[:] = 0.0
+        kept.outputs[:, witnesses.WHEN] = -math.inf
+        kept.due, kept.forgotten = now + self._block, 0.0
+
+    def forget(self, learner: Learner) -> None:
+        """Everything begins anew: nothing is known of the model any more."""
+        kept = self.kept
+        kept.share, kept.left, kept.spoiled = 0.0, 0.0, False
+        kept.gains[:] = kept.found[:] = 0.0
+        learner.correlated[:], learner.misfit[:] = 1.0, 0.0
+
+    def absorb(self, rows: Rows) -> None:
+        """Rows that taught."""
+        kept = self.kept
+        self._active = len(rows.motion) == len(rows.time)
+        if self._active and len(rows.time):
+            witnesses.gather(
+                rows.time, np.ascontiguousarray(rows.phi), rows.y, rows.speed, rows.motion, self._owners,
+                1e9 * self._row, self._slow, kept.theta, kept.joints, kept.outputs, kept.fresh, self._scratch,
+            )  # fmt: skip
+
+    def close(self, learner: Learner, now: int, settled: bool) -> None:
+        """End a block, and let the deviations know; now: number of the next row; settled: whether θ is published."""
+        kept, rls, p = self.kept, learner.rls, learner.rls.p
+        kept.due = now + self._block
+        forgotten = float(rls.state[at.FORGOTTEN])
+        fade = math.exp(kept.forgotten - forgotten) if forgotten >= kept.forgotten else 0.0
+        kept.forgotten = forgotten
+        deviations, bias = np.empty(p), np.zeros(p)
+        gains, found = np.zeros(len(kept.gains)), np.zeros(len(kept.found))
+        misfit.close(
+            kept.fresh, kept.gram, rls.noise[0] / rls.noise, fade, kept.spread, kept.sums, kept.last, kept.figures,
+            kept.theta, deviations, bias, gains, found,
+        )  # fmt: skip
+        if settled and self._blocks >= LEAST:
+            kept.gains[:], kept.found[:] = gains, found
+            self._tell(learner, deviations, bias)
+
+    @property
+    def _blocks(self) -> float:
+        """With scores, by their weight."""
+        figures = self.kept.figures
+        return float(figures[misfit.WEIGHT] ** 2 / max(figures[misfit.WEIGHT_2], 1.0))
+
+    def _tell(self, learner: Learner, deviations: Floats, bias: Floats) -> None:
+        kept, rls, blocks = self.kept, learner.rls, self._blocks
+        share, free = blocks / (blocks + KNOWN), blocks / max(blocks - rls.p, 0.5 * blocks)
+        claimed = rls.variance() * rls.share() * np.diag(rls.covariance()) * learner.honesty**2
+        told = np.isfinite(deviations) & (claimed > 0.0)
+        known = free * np.where(told, deviations, 0.0) ** 2
+        ratio = np.where(told, known, 0.0) / np.where(told, claimed, 1.0)
+        learner.correlated[:] = np.sqrt(np.maximum(1.0 - share + share * ratio, 1.0))  # never less than the start said
+        apart = rls.theta - kept.theta  # what reversals pull θ by, beyond what θ without them is uncertain
+        pulled = np.sign(apart) * np.sqrt(np.maximum(apart**2 - known, 0.0))
+        learner.misfit[:] = np.where(told, (pulled + bias) ** 2, 0.0)
+        kept.share = float(kept.figures[misfit.SHARE])
+        kept.left = float(kept.figures[misfit.LEFT])
+        kept.spoiled = kept.share > (LOSE if kept.spoiled else 1.0) * GOOD
+
+    # --- what is told
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why nothing of the joint may be trusted, in words."""
+        if not self.kept.spoiled:
+            return ()
+        return (f"the model leaves {100.0 * self.kept.left:.0f} % of the torque: {self.causes}",)
+
+    @property
+    def causes(self) -> str:
+        """What explains the misfit, the largest share first."""
+        kept, told = self.kept, list[str]()
+        if not kept.share > 0.0:
+            return "where the joint turns round, friction is not what its law says"
+        if kept.share < MOST * kept.left:
+            return "the model leaves something that is not noise"
+        for k in np.argsort(-kept.gains):
+            if kept.gains[k] <= 0.0 or len(told) == 2:
+                break
+            words = self._words(int(k))
+            if words not in told:
+                told.append(words)
+        return "; ".join(told)
+
+    def _words(self, k: int) -> str:
+        """One cause, with its size."""
+        output, column = divmod(k, self._own)
+        cause = witnesses.CAUSES[column]
+        where = f" (row {output + 1})" if len(self._owners) > 1 else ""
+        if cause == LAG:
+            late = -1e3 * self.kept.found[k]
+            return f"the torque is {abs(late):.2g} ms {'late' if late > 0 else 'early'} against the position{where}"
+        if cause == ANGLE:
+            first = output * self._own + witnesses.TURNS + (column - witnesses.TURNS) // 2 * 2
+            size, turns = math.hypot(*self.kept.found[first : first + 2]), (column - witnesses.TURNS) // 2 + 1
+            return f"a torque repeats {turns} × a turn, {size:.2g} N·m{where}"
+        return {
+            SPEED: "friction has another shape over speed than the law's",
+            DIRECTION: "friction differs between the directions",
+            MEMORY: "friction remembers where the joint turned (a law with memory: prandtl_ishlinskii)",
+        }[cause] + where
