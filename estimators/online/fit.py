@@ -137,7 +137,7 @@ class Fit:
             kept.fresh, kept.gram, rls.noise[0] / rls.noise, fade, kept.spread, kept.sums, kept.last, kept.figures,
             kept.theta, deviations, bias, gains, found,
         )  # fmt: skip
-        if settled and self._blocks >= LEAST:
+        if settled and self._blocks >= LEAST and not rls.state[at.CUSUM] > 0.0:
             kept.gains[:], kept.found[:] = gains, found
             self._tell(learner, deviations, bias)
 
@@ -152,12 +152,14 @@ class Fit:
         share, free = blocks / (blocks + KNOWN), blocks / max(blocks - rls.p, 0.5 * blocks)
         claimed = rls.variance() * rls.share() * np.diag(rls.covariance()) * learner.honesty**2
         told = np.isfinite(deviations) & (claimed > 0.0)
-        known = free * np.where(told, deviations, 0.0) ** 2
-        ratio = np.where(told, known, 0.0) / np.where(told, claimed, 1.0)
-        learner.correlated[:] = np.sqrt(np.maximum(1.0 - share + share * ratio, 1.0))  # never less than the start said
+        if not told.all():  # θ of least squares lies anywhere along a direction that is not told
+            learner.correlated[:], learner.misfit[:] = 1.0, 0.0
+            return
+        known = free * deviations**2
+        learner.correlated[:] = np.sqrt(np.maximum(1.0 - share + share * known / claimed, 1.0))  # as at the start, or more
         apart = rls.theta - kept.theta  # what reversals pull θ by, beyond what θ without them is uncertain
         pulled = np.sign(apart) * np.sqrt(np.maximum(apart**2 - known, 0.0))
-        learner.misfit[:] = np.where(told, (pulled + bias) ** 2, 0.0)
+        learner.misfit[:] = (pulled + bias) ** 2
         kept.share = float(kept.figures[misfit.SHARE])
         kept.left = float(kept.figures[misfit.LEFT])
         kept.spoiled = kept.share > (LOSE if kept.spoiled else 1.0) * GOOD

@@ -121,7 +121,7 @@ class Phases:
         if cause := sick(parts.learner):
             self._restart(cause)
             return
-        if parts.history.total >= parts.fit.due:
+        if parts.history.total >= parts.fit.due and not parts.loop.alarm():
             parts.fit.close(parts.learner, parts.history.total, self.phase is Phase.NORMAL)
         parts.validity.judge(parts.learner)
         if self.phase is Phase.STARTING:
@@ -195,6 +195,7 @@ class Phases:
         self.kept.phase, self.kept.wanted = Phase.TRANSIENT, parts.validity.valid.copy()
         self.kept.changed = window[0] if window else parts.log.kept.time
         parts.motion.kept.count = 0
+        parts.fit.begin(parts.history.total)
         parts.log.say("alarm", "the residual left what it was at the start: relearning, last good values stand", window)
         own = parts.monitor.alarmed(parts.history.total - ago, parts.moment(self.kept.wanted))
         if parts.nonlinear is not None:
