@@ -35,18 +35,19 @@ def linear(
     start: float,
     standstill: float,
     turns: bool = True,
+    remembers: bool = False,
 ) -> Phases:
     """For a model without nonlinear parameters.
 
     owners: the joint of each output; row: s between rows; start: s of motion; standstill: rad/s (m/s); turns: whether
-    positions are angles.
+    positions are angles; remembers: whether friction has a memory.
     """
     learner, log = Learner(len(parameters), len(owners), row, forgetting), EventLog()
     gate, validity, motion = Gate(standstill, row, owners), Validity(parameters), Motion(row, start, LINEAR_PERIODS)
     history = RowHistory(round(LOOK_BACK / row), whole=False)
     loop = NormalLoop(learner, gate, validity, history, motion, log, _as_they_are)
     begin = LinearStart(tuple(parameters), learner, validity, motion, loop.block)
-    fit, watch = Fit(parameters, owners, row, turns, standstill), PlainMonitor()
+    fit, watch = Fit(parameters, owners, row, standstill, turns, remembers), PlainMonitor()
     return Phases(Parts(tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, watch, fit))
 
 
@@ -85,7 +86,7 @@ def searched(
     relearning = Relearning(model.parameters, learner, validity, motion, history, eta, lookback, refits, loop, log)
     nonlinear = Nonlinear(eta, lookback, refits, relearning)
     watch, turns = DESIGNS[monitor.design](row), model.blocks[0].axis is Axis.ROTARY
-    fit = Fit(model.parameters, model.owners, row, turns, standstill)
+    fit = Fit(model.parameters, model.owners, row, standstill, turns)
     parts = Parts(model.parameters, learner, gate, validity, motion, history, log, loop, begin, watch, fit, nonlinear)
     return Phases(parts)
 

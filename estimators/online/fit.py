@@ -28,9 +28,11 @@ from estimators.recursive.witnesses import ANGLE, DIRECTION, LAG, MEMORY, SPEED
 from estimators.rows import Rows
 
 BLOCK: Final = 1.0  # s of rows
+FORETOLD: Final = 12.0  # blocks, from which θ foretells the torque of the next
 LEAST: Final = 8.0  # blocks, before which nothing is told
 KNOWN: Final = 20.0  # blocks that the learner's own deviations weigh
 MOST: Final = 0.5  # of what the model leaves, rms, that a cause has to explain to be named
+MOSTLY: Final = 0.5  # of a variance: where white noise makes less of it, something else is the cause
 LOSE: Final = 0.7  # times the limit, at which a misfit is over
 NEVER: Final = 1 << 40  # rows
 UNSEEN: Final = 1e-3  # rad/s (m/s): the least speed that counts as slow
@@ -63,17 +65,24 @@ class FitKept:
 class Fit:
     """Of one estimator."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"_active"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"_active", "_scratch"})
 
     def __init__(
-        self, parameters: Sequence[Parameter], owners: Sequence[int], row: float, turns: bool, standstill: float
+        self,
+        parameters: Sequence[Parameter],
+        owners: Sequence[int],
+        row: float,
+        standstill: float,
+        turns: bool = True,
+        remembers: bool = False,
     ) -> None:
-        """owners: the joint of each output; row: s between rows; turns: whether positions are angles; standstill:
-        rad/s (m/s)."""
+        """owners: the joint of each output; row: s between rows; standstill: rad/s (m/s); turns: whether positions are
+        angles; remembers: whether friction has a memory of its own."""
         p, m, own = len(parameters), len(owners), witnesses.columns(turns)
         self._parameters, self._own, self._block = parameters, own, max(2, round(BLOCK / row))
         self._owners, self._row = np.array(owners, np.int64), row
         self._slow = max(standstill, UNSEEN)
+        self._remembers = remembers
         self._active = True  # false while rows do not say how their joint moved
         self._scratch = np.empty(p + own + 1)
         size = p + m * own
@@ -118,16 +127,19 @@ class Fit:
         """Rows that taught."""
         kept = self.kept
         self._active = len(rows.motion) == len(rows.time)
+        theta = kept.theta if kept.figures[misfit.BLOCKS] >= FORETOLD else np.zeros(len(kept.theta))
         if self._active and len(rows.time):
             witnesses.gather(
                 rows.time, np.ascontiguousarray(rows.phi), rows.y, rows.speed, rows.motion, self._owners,
-                1e9 * self._row, self._slow, kept.theta, kept.joints, kept.outputs, kept.fresh, self._scratch,
+                1e9 * self._row, self._slow, theta, kept.joints, kept.outputs, kept.fresh, self._scratch,
+                self._remembers,
             )  # fmt: skip
 
     def close(self, learner: Learner, now: int, settled: bool) -> None:
         """End a block, and let the deviations know; now: number of the next row; settled: whether θ is published."""
         kept, rls, p = self.kept, learner.rls, learner.rls.p
         kept.due = now + self._block
+        kept.outputs[:, witnesses.WHEN] = -math.inf  # what the next row changes by is not the change of θ
         forgotten = float(rls.state[at.FORGOTTEN])
         fade = math.exp(kept.forgotten - forgotten) if forgotten >= kept.forgotten else 0.0
         kept.forgotten = forgotten
@@ -137,9 +149,13 @@ class Fit:
             kept.fresh, kept.gram, rls.noise[0] / rls.noise, fade, kept.spread, kept.sums, kept.last, kept.figures,
             kept.theta, deviations, bias, gains, found,
         )  # fmt: skip
-        if settled and self._blocks >= LEAST and not rls.state[at.CUSUM] > 0.0:
-            kept.gains[:], kept.found[:] = gains, found
-            self._tell(learner, deviations, bias)
+        if self._blocks < LEAST or rls.state[at.CUSUM] > 0.0:
+            return
+        kept.gains[:], kept.found[:] = gains, found
+        kept.share, kept.left = float(kept.figures[misfit.SHARE]), float(kept.figures[misfit.LEFT])
+        kept.spoiled = kept.share > (LOSE if kept.spoiled else 1.0) * GOOD
+        if settled:
+            self._widen(learner, deviations, bias)
 
     @property
     def _blocks(self) -> float:
@@ -147,7 +163,8 @@ class Fit:
         figures = self.kept.figures
         return float(figures[misfit.WEIGHT] ** 2 / max(figures[misfit.WEIGHT_2], 1.0))
 
-    def _tell(self, learner: Learner, deviations: Floats, bias: Floats) -> None:
+    def _widen(self, learner: Learner, deviations: Floats, bias: Floats) -> None:
+        """Let the learner's deviations hold what the rows have said."""
         kept, rls, blocks = self.kept, learner.rls, self._blocks
         share, free = blocks / (blocks + KNOWN), blocks / max(blocks - rls.p, 0.5 * blocks)
         claimed = rls.variance() * rls.share() * np.diag(rls.covariance()) * learner.honesty**2
@@ -160,9 +177,6 @@ class Fit:
         apart = rls.theta - kept.theta  # what reversals pull θ by, beyond what θ without them is uncertain
         pulled = np.sign(apart) * np.sqrt(np.maximum(apart**2 - known, 0.0))
         learner.misfit[:] = (pulled + bias) ** 2
-        kept.share = float(kept.figures[misfit.SHARE])
-        kept.left = float(kept.figures[misfit.LEFT])
-        kept.spoiled = kept.share > (LOSE if kept.spoiled else 1.0) * GOOD
 
     # --- what is told
 
@@ -173,12 +187,22 @@ class Fit:
             return ()
         return (f"the model leaves {100.0 * self.kept.left:.0f} % of the torque: {self.causes}",)
 
+    def cause(self, learner: Learner, which: int, deviation: float) -> str:
+        """What rather than a want of motion makes a parameter's deviation as large as this, in words; or ""."""
+        rls = learner.rls
+        noise = rls.variance() * rls.share() * rls.covariance()[which, which] + learner.unexcited_variance[which]
+        if not self.kept.left > 0.0 or noise >= MOSTLY * deviation**2:
+            return ""
+        if self.kept.share > 0.0:
+            return self.causes
+        if learner.misfit[which] >= MOSTLY * deviation**2:
+            return "where the joint turns round, friction is not what its law says"
+        return "what the model leaves is correlated, not noise"
+
     @property
     def causes(self) -> str:
         """What explains the misfit, the largest share first."""
         kept, told = self.kept, list[str]()
-        if not kept.share > 0.0:
-            return "where the joint turns round, friction is not what its law says"
         if kept.share < MOST * kept.left:
             return "the model leaves something that is not noise"
         for k in np.argsort(-kept.gains):

@@ -40,8 +40,10 @@ class JointEstimator:
                 model, taps, round(row / period), row, law, start, standstill, settings.monitor, executor
             )
         else:
-            turns = model.blocks[0].axis is Axis.ROTARY
-            self.phases = assembly.linear(model.parameters, model.owners, row, law, start, standstill, turns)
+            turns, remembers = model.blocks[0].axis is Axis.ROTARY, bool(thresholds(model))
+            self.phases = assembly.linear(
+                model.parameters, model.owners, row, law, start, standstill, turns, remembers
+            )
         self._inspector = Inspector(model, self.conditioner.taps, self.conditioner.row_period)
         self._channels = Channels(self.channels, period, standstill)
         self._spikes = Spikes(self.channels, period)

@@ -1,7 +1,7 @@
 """When a value may be trusted, why it may not, and when an estimator must start again."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -17,7 +17,6 @@ from estimators.recursive.learner import INFLATION, LEVERAGE, Learner, own_devia
 GOOD: Final = 0.05  # a value is valid when its deviation is below this share of it …
 SMALL: Final = 0.01  # … or moves the torque by less than this share of its rms
 LOSE: Final = 2.0  # a valid value is lost at this many times either
-MOSTLY: Final = 0.5  # of a variance, from which its cause is a misfit
 RUNAWAY: Final = 1e4  # times what explains y with the column at its typical size
 
 
@@ -77,21 +76,23 @@ class Validity:
         """Why the others may not be trusted, in words."""
         return tuple(self._reason(which) for which in map(int, np.flatnonzero(~self.kept.valid)))
 
-    def told(self, learner: Learner, causes: str) -> tuple[str, ...]:
-        """The same, where a misfit has widened the deviations; causes: of it, in words."""
-        spoilt = learner.misfit > MOSTLY * self.kept.judged[DEVIATIONS] ** 2
-        which = map(int, np.flatnonzero(~self.kept.valid))
-        return tuple(self._reason(i, causes if spoilt[i] else "") for i in which)
+    def told(self, cause: Callable[[int, float], str]) -> tuple[str, ...]:
+        """The same, where something else than a want of motion has widened a deviation.
 
-    def _reason(self, which: int, causes: str = "") -> str:
+        cause: what it is, in words, of a parameter with this deviation; "" where it is nothing else.
+        """
+        which = map(int, np.flatnonzero(~self.kept.valid))
+        return tuple(self._reason(i, cause(i, float(self.kept.judged[DEVIATIONS, i]))) for i in which)
+
+    def _reason(self, which: int, cause: str = "") -> str:
         parameter, (value, deviation, excess, _, _) = self._parameters[which], self.kept.judged[:, which]
         name, unit, peak = parameter.name, parameter.unit, self.kept.peak
         if not plausible(self.kept.judged, which):
             return f"{name} = {value:.4g} {unit} is outside its plausible range [{parameter.low:g}, {parameter.high:g}]"
         if not math.isfinite(deviation):
             return f"{name} lacks excitation: it needs {parameter.needs}"
-        if causes:
-            return f"{name} = {value:.4g} ± {deviation:.2g} {unit}: {causes}"
+        if cause:
+            return f"{name} = {value:.4g} ± {deviation:.2g} {unit}: {cause}"
         wanted = parameter.needs
         if which == self._cubic and peak > 0.0 and math.isfinite(excess):
             wanted = f"torque peaks above {peak * excess ** (1 / 3):.0f} N·m, there were {peak:.0f}"

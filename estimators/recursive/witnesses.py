@@ -52,7 +52,9 @@ def _follow(state: Floats, q: float) -> None:
 
 
 @inline
-def _fill(row: Floats, first: int, joint: Floats, q: float, v: float, rms: float, slow: float, change: float) -> None:
+def _fill(
+    row: Floats, first: int, joint: Floats, q: float, v: float, rms: float, slow: float, change: float, remembers: bool
+) -> None:
     """The columns of one row from row[first] on, which is as long as they, and y; joint: its state."""
     size = abs(v)
     side = v / (rms + 0.1 * slow)
@@ -63,7 +65,7 @@ def _fill(row: Floats, first: int, joint: Floats, q: float, v: float, rms: float
     row[first + 4] = size
     row[first + 5] = v * v
     for i in range(len(STOPS)):
-        row[first + 6 + i] = joint[i] - side
+        row[first + 6 + i] = 0.0 if remembers else joint[i] - side
     for n in range((len(row) - 1 - first - TURNS) // 2):
         row[first + TURNS + 2 * n] = np.sin((n + 1) * q)
         row[first + TURNS + 1 + 2 * n] = np.cos((n + 1) * q)
@@ -71,7 +73,7 @@ def _fill(row: Floats, first: int, joint: Floats, q: float, v: float, rms: float
 
 @kernel(
     "void(i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8[::1], f8, f8, f8[::1], f8[:, ::1], "
-    "f8[:, ::1], f8[:, :, ::1], f8[::1])"
+    "f8[:, ::1], f8[:, :, ::1], f8[::1], b1)"
 )
 def gather(
     time: NDArray[np.int64],
@@ -87,11 +89,13 @@ def gather(
     outputs: Floats,
     products: Floats,
     row: Floats,
+    remembers: bool,
 ) -> None:
     """Add the products of [φ w y] of each output to the lower triangles of products (outputs, n, n).
 
     time … motion: of Rows; owners: the joint of each output; period: ns between rows; slow: rad/s (m/s); theta
-    (parameters,): for the prediction; joints (joints, JOINT_STATE), outputs (outputs, OUTPUT_STATE); row (n,): scratch.
+    (parameters,): for the prediction; joints (joints, JOINT_STATE), outputs (outputs, OUTPUT_STATE); row (n,): scratch;
+    remembers: whether the model has such columns of its own.
     """
     p = len(theta)
     last = len(row) - 1
@@ -111,8 +115,9 @@ def gather(
             change = 1e9 * (predicted - outputs[o, PREDICTED]) / period if follows else 0.0
             outputs[o, PREDICTED], outputs[o, WHEN] = predicted, time[r]
             if abs(motion[r, j, 1]) < TURNING * (speed[r, j] + 0.1 * slow):
+                outputs[o, WHEN] = -np.inf
                 continue
-            _fill(row, p, joints[j], motion[r, j, 0], motion[r, j, 1], speed[r, j], slow, change)
+            _fill(row, p, joints[j], motion[r, j, 0], motion[r, j, 1], speed[r, j], slow, change, remembers)
             row[last] = y[r, o]
             for i in range(len(row)):
                 for k in range(i + 1):
