@@ -15,7 +15,7 @@ are too few blocks, as behind an alarm, what was told before stands.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 
@@ -53,6 +53,8 @@ class FitKept:
     last: Floats  # (N,)
     figures: Floats  # (FIGURES,)
     theta: Floats  # (parameters,) least squares over the same rows
+    rows: Floats  # (outputs,) of them, faded
+    steps: Floats  # (parameters,) what an encoder's steps have moved θ by, as told
     gains: Floats  # (witnesses,) share of y² that each explains, as told
     found: Floats  # (witnesses,) their weights
     share: float = 0.0  # of the torque, rms, that witnesses explain, as told
@@ -62,10 +64,20 @@ class FitKept:
     forgotten: float = 0.0  # of the learner, when the last block ended
 
 
+class Steps(NamedTuple):
+    """Of one encoder, and what they add to a row (conditioning/encoder_steps.py)."""
+
+    size: float  # rad (m)
+    since: int  # ns, from when they are known
+    wanted: float  # s, half width of a kernel under which they would harm nobody
+    noise: Floats  # (outputs, parameters, parameters)
+    own: Floats  # (outputs, parameters)
+
+
 class Fit:
     """Of one estimator."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"_active", "_scratch"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"_active", "_scratch", "_steps"})
 
     def __init__(
         self,
@@ -83,6 +95,7 @@ class Fit:
         self._owners, self._row = np.array(owners, np.int64), row
         self._slow = max(standstill, UNSEEN)
         self._remembers = remembers
+        self._steps: tuple[Steps, ...] = ()
         self._active = True  # false while rows do not say how their joint moved
         self._scratch = np.empty(p + own + 1)
         size = p + m * own
@@ -96,10 +109,13 @@ class Fit:
             np.zeros(size),
             np.zeros(misfit.FIGURES),
             np.zeros(p),
+            np.zeros(m),
+            np.zeros(p),
             np.zeros(m * own),
             np.zeros(m * own),
         )
         self.kept.joints[:, : witnesses.PLACE] = 0.0
+        self.kept.outputs[:, witnesses.COUNT] = 0.0
 
     @property
     def due(self) -> int:
@@ -111,9 +127,9 @@ class Fit:
         kept = self.kept
         for one in (kept.fresh, kept.gram, kept.spread):
             one[:] = 0.0
-        for flat in (kept.sums, kept.last, kept.figures, kept.theta):
+        for flat in (kept.sums, kept.last, kept.figures, kept.theta, kept.rows):
             flat[:] = 0.0
-        kept.outputs[:, witnesses.WHEN] = -math.inf
+        kept.outputs[:, witnesses.WHEN], kept.outputs[:, witnesses.COUNT] = -math.inf, 0.0
         kept.due, kept.forgotten = now + self._block, 0.0
 
     def forget(self, learner: Learner) -> None:
@@ -121,6 +137,7 @@ class Fit:
         kept = self.kept
         kept.share, kept.left, kept.spoiled = 0.0, 0.0, False
         kept.gains[:] = kept.found[:] = 0.0
+        kept.steps[:] = 0.0
         learner.correlated[:], learner.misfit[:] = 1.0, 0.0
 
     def absorb(self, rows: Rows) -> None:
@@ -135,14 +152,19 @@ class Fit:
                 self._remembers,
             )  # fmt: skip
 
-    def close(self, learner: Learner, now: int, settled: bool) -> None:
-        """End a block, and let the deviations know; now: number of the next row; settled: whether θ is published."""
+    def close(self, learner: Learner, now: int, time: int, settled: bool) -> None:
+        """End a block, and let the deviations know.
+
+        now: number of the next row; time: ns, of the last one; settled: whether θ is published.
+        """
         kept, rls, p = self.kept, learner.rls, learner.rls.p
         kept.due = now + self._block
-        kept.outputs[:, witnesses.WHEN] = -math.inf  # what the next row changes by is not the change of θ
         forgotten = float(rls.state[at.FORGOTTEN])
         fade = math.exp(kept.forgotten - forgotten) if forgotten >= kept.forgotten else 0.0
         kept.forgotten = forgotten
+        kept.rows[:] = fade * kept.rows + kept.outputs[:, witnesses.COUNT]
+        kept.outputs[:, witnesses.COUNT] = 0.0
+        kept.outputs[:, witnesses.WHEN] = -math.inf  # what the next row changes by is not the change of θ
         deviations, bias = np.empty(p), np.zeros(p)
         gains, found = np.zeros(len(kept.gains)), np.zeros(len(kept.found))
         misfit.close(
@@ -155,13 +177,38 @@ class Fit:
         kept.share, kept.left = float(kept.figures[misfit.SHARE]), float(kept.figures[misfit.LEFT])
         kept.spoiled = kept.share > (LOSE if kept.spoiled else 1.0) * GOOD
         if settled:
-            self._widen(learner, deviations, bias)
+            self._weigh_steps(rls.noise[0] / rls.noise, time)
+            self._widen(learner, deviations, bias - kept.steps)
 
     @property
     def _blocks(self) -> float:
         """With scores, by their weight."""
         figures = self.kept.figures
         return float(figures[misfit.WEIGHT] ** 2 / max(figures[misfit.WEIGHT_2], 1.0))
+
+    def coarse(self, steps: Steps) -> None:
+        """An encoder's readings have steps."""
+        self._steps = (*self._steps, steps)
+
+    def _weigh_steps(self, weight: Floats, time: int) -> None:
+        """What the steps have moved θ by: with noise N in the products of a row, and n in those with y, least squares
+        give θ = (G + N)⁻¹(Gθ₀ + n), so θ₀ − θ = G⁻¹(Nθ − n); infinite where N is most of what tells a direction."""
+        kept, p = self.kept, len(self.kept.theta)
+        noise, own = np.zeros((p, p)), np.zeros(p)
+        for one in self._steps:
+            if time >= one.since:
+                noise += np.einsum("o,opq->pq", weight * kept.rows, one.noise)
+                own += np.einsum("o,op->p", weight * kept.rows, one.own)
+        if not noise.any():
+            return
+        gram = np.einsum("o,opq->pq", weight, kept.gram[:, :p, :p])
+        gram = np.tril(gram) + np.tril(gram, -1).T
+        scale = np.sqrt(np.where(np.diag(gram) > 0.0, np.diag(gram), 1.0))
+        unit, clean = gram / np.outer(scale, scale), (gram - noise) / np.outer(scale, scale)
+        if np.linalg.eigvalsh(clean)[0] <= 0.5 * np.linalg.eigvalsh(unit)[0]:
+            kept.steps[:] = np.where(np.diag(noise) > 0.0, np.inf, 0.0)
+        else:
+            kept.steps[:] = np.linalg.solve(clean, (noise @ kept.theta - own) / scale) / scale
 
     def _widen(self, learner: Learner, deviations: Floats, bias: Floats) -> None:
         """Let the learner's deviations hold what the rows have said."""
@@ -176,7 +223,7 @@ class Fit:
         learner.correlated[:] = np.sqrt(np.maximum(1.0 - share + share * known / claimed, 1.0))  # as at the start, or more
         apart = rls.theta - kept.theta  # what reversals pull θ by, beyond what θ without them is uncertain
         pulled = np.sign(apart) * np.sqrt(np.maximum(apart**2 - known, 0.0))
-        learner.misfit[:] = (pulled + bias) ** 2
+        learner.misfit[:] = (pulled + bias) ** 2  # infinite where an encoder is too coarse
 
     # --- what is told
 
@@ -193,6 +240,12 @@ class Fit:
         noise = rls.variance() * rls.share() * rls.covariance()[which, which] + learner.unexcited_variance[which]
         if not self.kept.left > 0.0 or noise >= MOSTLY * deviation**2:
             return ""
+        if self._steps and self.kept.steps[which] ** 2 >= MOSTLY * deviation**2:
+            step = max(self._steps, key=lambda one: one.wanted)
+            return (
+                f"the encoder's steps of {step.size:.2g} are too coarse for it under this kernel "
+                f"(conditioning.half_width = {step.wanted:.2g} s would do)"
+            )
         if self.kept.share > 0.0:
             return self.causes
         if learner.misfit[which] >= MOSTLY * deviation**2:

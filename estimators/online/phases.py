@@ -122,7 +122,7 @@ class Phases:
             self._restart(cause)
             return
         if parts.history.total >= parts.fit.due and not parts.loop.alarm():
-            parts.fit.close(parts.learner, parts.history.total, self.phase is Phase.NORMAL)
+            parts.fit.close(parts.learner, parts.history.total, parts.log.kept.time, self.phase is Phase.NORMAL)
         parts.validity.judge(parts.learner)
         if self.phase is Phase.STARTING:
             self._take(parts.start.verdict(resting))
@@ -163,12 +163,16 @@ class Phases:
         if isinstance(verdict, Failed):
             self._restart(verdict.cause)
         elif isinstance(verdict, Started):
-            parts.monitor.started(verdict.threshold.noise, verdict.first, parts.history.total)
+            now = parts.history.total
+            parts.monitor.started(verdict.threshold.noise, verdict.first, now)
+            if parts.nonlinear is not None or parts.learner.rls.m > 1:
+                parts.fit.begin(now)  # the rows so far were of other columns, or weighed otherwise
+            else:
+                parts.fit.close(parts.learner, now, parts.log.kept.time, settled=True)
+                parts.validity.judge(parts.learner)
             parts.loop.accept()
             parts.loop.begin()
             self.kept.phase = Phase.NORMAL
-            if parts.nonlinear is not None or parts.learner.rls.m > 1:  # other columns, or other weights
-                parts.fit.begin(parts.history.total)
             parts.log.say("started", verdict.text, verdict.window)
 
     def _unknown_fit(self) -> None:

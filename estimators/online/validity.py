@@ -89,10 +89,10 @@ class Validity:
         name, unit, peak = parameter.name, parameter.unit, self.kept.peak
         if not plausible(self.kept.judged, which):
             return f"{name} = {value:.4g} {unit} is outside its plausible range [{parameter.low:g}, {parameter.high:g}]"
-        if not math.isfinite(deviation):
-            return f"{name} lacks excitation: it needs {parameter.needs}"
         if cause:
             return f"{name} = {value:.4g} ± {deviation:.2g} {unit}: {cause}"
+        if not math.isfinite(deviation):
+            return f"{name} lacks excitation: it needs {parameter.needs}"
         wanted = parameter.needs
         if which == self._cubic and peak > 0.0 and math.isfinite(excess):
             wanted = f"torque peaks above {peak * excess ** (1 / 3):.0f} N·m, there were {peak:.0f}"

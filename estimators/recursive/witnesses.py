@@ -34,7 +34,7 @@ LATER: Final = 1.5  # row periods, up to which a row comes right after the one b
 
 PLACE: Final = len(STOPS)  # in the state of a joint, behind its stops: last position
 JOINT_STATE: Final = PLACE + 1
-PREDICTED, WHEN, OUTPUT_STATE = range(3)  # of the last row of an output: y as predicted, ns
+PREDICTED, WHEN, COUNT, OUTPUT_STATE = range(4)  # of an output: y of its last row as predicted, ns; rows of the block
 
 
 def columns(turns: bool) -> int:
@@ -119,6 +119,7 @@ def gather(
                 continue
             _fill(row, p, joints[j], motion[r, j, 0], motion[r, j, 1], speed[r, j], slow, change, remembers)
             row[last] = y[r, o]
+            outputs[o, COUNT] += 1.0
             for i in range(len(row)):
                 for k in range(i + 1):
                     products[o, i, k] += row[i] * row[k]
