@@ -30,8 +30,9 @@ class Rows(NamedTuple):
 
     def part(self, which: "slice | NDArray[np.bool_] | NDArray[np.int64]") -> "Rows":
         """Some of the rows."""
-        own, extra = self[:4], self[4:]
-        return Rows(*(one[which] for one in own), *(one[which] if len(one) else one for one in extra))
+        time, phi, y, speed, samples, motion = self
+        samples, motion = (one[which] if len(one) else one for one in (samples, motion))
+        return Rows(time[which], phi[which], y[which], speed[which], samples, motion)
 
     def finite(self) -> NDArray[np.bool_]:
         """Which rows have a finite output: (rows,)."""

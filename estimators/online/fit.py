@@ -220,7 +220,9 @@ class Fit:
             learner.correlated[:], learner.misfit[:] = 1.0, 0.0
             return
         known = free * deviations**2
-        learner.correlated[:] = np.sqrt(np.maximum(1.0 - share + share * known / claimed, 1.0))  # as at the start, or more
+        learner.correlated[:] = np.sqrt(
+            np.maximum(1.0 - share + share * known / claimed, 1.0)
+        )  # as at the start, or more
         apart = rls.theta - kept.theta  # what reversals pull θ by, beyond what θ without them is uncertain
         pulled = np.sign(apart) * np.sqrt(np.maximum(apart**2 - known, 0.0))
         learner.misfit[:] = (pulled + bias) ** 2  # infinite where an encoder is too coarse

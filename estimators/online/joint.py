@@ -43,9 +43,7 @@ class JointEstimator:
             )
         else:
             turns, remembers = model.blocks[0].axis is Axis.ROTARY, bool(thresholds(model))
-            self.phases = assembly.linear(
-                model.parameters, model.owners, row, law, start, standstill, turns, remembers
-            )
+            self.phases = assembly.linear(model.parameters, model.owners, row, law, start, standstill, turns, remembers)
         self._inspector = Inspector(model, self.conditioner.taps, self.conditioner.row_period)
         self._channels = Channels(self.channels, period, standstill)
         self._spikes = Spikes(self.channels, period)

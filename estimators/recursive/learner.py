@@ -102,7 +102,7 @@ class Learner:
 
 @inline
 def own_deviations(state: Floats, weights: Floats, deviations: Floats) -> None:
-    """√(v·share·P_ii·(honesty·correlated)² + unexcited + misfit) into deviations (parameters,); P = U D U′ in the state."""
+    """√(v·share·P_ii·(honesty·correlated)² + unexcited + misfit) into deviations (parameters,); P = U D U′."""
     m, p = int(state[at.OUTPUTS]), int(state[at.PARAMETERS])
     long = at.HEADER + 5 * p + p * p + m
     variance = 0.0
