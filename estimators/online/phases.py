@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.base import UNKNOWN, Estimate, Event, Phase, Spectrum
+from estimators.numerics.one_factor import one_factor
 from estimators.online import checkpoint, report
 from estimators.online.found import Found
 from estimators.online.monitor.base import (
@@ -37,7 +38,7 @@ from estimators.online.parts import Nonlinear, Parts
 from estimators.online.start.base import Failed, Started, Verdict
 from estimators.online.start.gathering import SCALE_WINDOW
 from estimators.online.validity import sick
-from estimators.quantities import Settings
+from estimators.quantities import Floats, Settings
 from estimators.recursive import state as at
 from estimators.recursive.forgetting import ONSET
 from estimators.rows import Rows
@@ -46,6 +47,7 @@ from estimators.window.motion_period import motion_period
 if TYPE_CHECKING:  # its kernels are heavy, see parts.py
     from estimators.online.monitor.window_evidence import Shown
 
+ASKED: Final = 30.0  # s of motion behind an alarm, in which it may turn out to have been a change of all by one factor
 REST_BLOCKS: Final = 10  # blocks that are looked at together while the joint rests
 
 
@@ -53,9 +55,11 @@ REST_BLOCKS: Final = 10  # blocks that are looked at together while the joint re
 class PhasesKept:
     """What Phases keep."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
 
     wanted: NDArray[np.bool_]  # (parameters,) what was valid when the alarm came, and must be again
+    before: Floats  # (2, parameters) values and deviations then
+    asking: bool = False  # whether it is not known yet if all have changed by one factor
     spectrum: Spectrum = UNKNOWN  # of what was learnt from last
     phase: Phase = Phase.WAITING
     restarts: int = 0
@@ -67,7 +71,7 @@ class Phases:
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        self.kept = PhasesKept(np.ones(len(parts.parameters), np.bool_))
+        self.kept = PhasesKept(np.ones(len(parts.parameters), np.bool_), np.zeros((2, len(parts.parameters))))
 
     @property
     def phase(self) -> Phase:
@@ -123,6 +127,8 @@ class Phases:
             return
         if parts.history.total >= parts.fit.due and not parts.loop.alarm():
             parts.fit.close(parts.learner, parts.history.total, parts.log.kept.time, self.phase is Phase.NORMAL)
+            if self.kept.asking and self.phase is Phase.NORMAL:
+                self._ask_for_one_cause()
         parts.validity.judge(parts.learner)
         if self.phase is Phase.STARTING:
             self._take(parts.start.verdict(resting))
@@ -198,6 +204,7 @@ class Phases:
         window = parts.history.instants.span(ago)
         self.kept.phase, self.kept.wanted = Phase.TRANSIENT, parts.validity.valid.copy()
         self.kept.changed = window[0] if window else parts.log.kept.time
+        self.kept.before[:], self.kept.asking = parts.loop.kept.good, True
         parts.motion.kept.count = 0
         parts.fit.begin(parts.history.total)
         parts.log.say("alarm", "the residual left what it was at the start: relearning, last good values stand", window)
@@ -249,6 +256,16 @@ class Phases:
         self.kept.phase = Phase.NORMAL
         self.parts.loop.accept()
         log.say("recovered", text, window or (self.kept.changed, log.kept.time))
+
+    def _ask_for_one_cause(self) -> None:
+        """Whether all parameters have changed by one factor since the last alarm; a constant torque may be a sensor's."""
+        parts, kept = self.parts, self.kept
+        kept.asking = parts.motion.seconds < ASKED
+        which = np.array([not one.name.endswith("offset") for one in parts.parameters])
+        after = parts.learner.rls.theta, parts.learner.kept.deviations
+        if factor := one_factor(*kept.before, *after, which):
+            kept.asking = False
+            parts.log.say("scaled", str(factor), (kept.changed, parts.log.kept.time))
 
     # --- refits
 

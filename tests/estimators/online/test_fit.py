@@ -168,3 +168,26 @@ def test_a_misfit_that_ends_is_over() -> None:
     found = joint.estimate()
     assert found.status is Status.VALID, found.reasons
     assert (np.abs(found.values - THETA) < 4.0 * found.deviations).all()
+
+
+def said(scale: tuple[float, ...]) -> str:
+    """By events, after the parameters were scaled at 40 s."""
+    joint, before = phases(), rows(70.0)
+    change = before.phi @ (THETA * (np.array(scale) - 1.0))
+    change[:4000] = 0.0
+    joint.absorb(before._replace(y=before.y + change))
+    return "; ".join(event.text for event in joint.events() if event.kind in ("recovered", "scaled"))
+
+
+@pytest.mark.parametrize("factor", [1.4, 0.8])
+def test_six_parameters_by_one_factor_are_one_cause(factor: float) -> None:
+    text = said((factor,) * 6)
+    assert f"all parameters by one factor, {factor:.2f}" in text
+    assert text.count("one factor") == 1
+
+
+@pytest.mark.parametrize("scale", [(1.4, 1.0, 1.0, 1.0, 1.4, 1.4), (1.0, 1.5, 1.5, 1.0, 1.0, 1.0)])
+def test_a_payload_or_friction_is_not_the_torque_constant(scale: tuple[float, ...]) -> None:
+    text = said(scale)
+    assert "new values" in text
+    assert "one factor" not in text
