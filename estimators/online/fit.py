@@ -1,10 +1,11 @@
 """Whether a model fits, by the second of motion: what its misfit did to θ widens the deviations, and has a name.
 
-    deviation² ← deviation² · factor² + bias²
+    deviation² ← deviation² · factor² + bias² + steps²
 
 factor: from the scores' own covariance (recursive/misfit.py), beside the learner's with the weight of KNOWN blocks;
 bias: what θ owes to columns that the model does not have (recursive/witnesses.py), and to rows that saw a reversal, by
-which it differs from least squares without them. Nothing of it touches θ. Where those columns explain more of the
+which it differs from least squares without them; steps: what those of an encoder do, as errors in variables
+(conditioning/encoder_steps.py). Nothing of it touches θ. Where those columns explain more of the
 torque than is asked of a value (GOOD), nothing of that joint is valid, and the reason is their cause; below that the
 deviations say what it costs.
 
@@ -143,9 +144,11 @@ class Fit:
     def absorb(self, rows: Rows) -> None:
         """Rows that taught."""
         kept = self.kept
+        if not len(rows.time):
+            return
         self._active = len(rows.motion) == len(rows.time)
-        theta = kept.theta if kept.figures[misfit.BLOCKS] >= FORETOLD else np.zeros(len(kept.theta))
-        if self._active and len(rows.time):
+        if self._active:
+            theta = kept.theta if kept.figures[misfit.BLOCKS] >= FORETOLD else np.zeros(len(kept.theta))
             witnesses.gather(
                 rows.time, np.ascontiguousarray(rows.phi), rows.y, rows.speed, rows.motion, self._owners,
                 1e9 * self._row, self._slow, theta, kept.joints, kept.outputs, kept.fresh, self._scratch,
@@ -178,7 +181,7 @@ class Fit:
         kept.spoiled = kept.share > (LOSE if kept.spoiled else 1.0) * GOOD
         if settled:
             self._weigh_steps(rls.noise[0] / rls.noise, time)
-            self._widen(learner, deviations, bias - kept.steps)
+            self._widen(learner, deviations, bias)
 
     @property
     def _blocks(self) -> float:
@@ -225,7 +228,7 @@ class Fit:
         )  # as at the start, or more
         apart = rls.theta - kept.theta  # what reversals pull θ by, beyond what θ without them is uncertain
         pulled = np.sign(apart) * np.sqrt(np.maximum(apart**2 - known, 0.0))
-        learner.misfit[:] = (pulled + bias) ** 2  # infinite where an encoder is too coarse
+        learner.misfit[:] = (pulled + bias) ** 2 + kept.steps**2  # infinite where an encoder is too coarse
 
     # --- what is told
 

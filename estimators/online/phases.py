@@ -258,7 +258,7 @@ class Phases:
         log.say("recovered", text, window or (self.kept.changed, log.kept.time))
 
     def _ask_for_one_cause(self) -> None:
-        """Whether all parameters have changed by one factor since the last alarm; a constant torque may be a sensor's."""
+        """Whether all parameters have changed by one factor since the alarm; a constant torque may be a sensor's."""
         parts, kept = self.parts, self.kept
         kept.asking = parts.motion.seconds < ASKED
         which = np.array([not one.name.endswith("offset") for one in parts.parameters])

@@ -10,7 +10,9 @@ import pytest
 from estimators.base import Estimate, Status
 from estimators.models.joints.rigid import RigidSettings
 from estimators.online import assembly
+from estimators.online.joint import JointEstimator
 from estimators.online.phases import Phases
+from estimators.online.settings import Identification
 from estimators.quantities import Floats
 from estimators.recursive.forgetting import Alarm
 from estimators.rows import Rows
@@ -19,6 +21,7 @@ pytestmark = pytest.mark.compiled
 
 ROW = 0.01  # s
 THETA = np.array([2.0, 8.0, 5.0, -1.5, 12.0, 3.0])
+RIGID = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
 MODEL = RigidSettings(gravity_sin=True, gravity_cos=True).build()
 NOISE = 0.05  # N·m
 
@@ -191,3 +194,28 @@ def test_a_payload_or_friction_is_not_the_torque_constant(scale: tuple[float, ..
     text = said(scale)
     assert "new values" in text
     assert "one factor" not in text
+
+
+def test_steps_of_an_encoder_are_in_the_deviations_however_samples_are_cut() -> None:
+    t = np.arange(25_000) * 1e-3
+    q = 0.8 * np.sin(1.1 * t) + 0.25 * np.sin(3.7 * t)
+    v, a = np.gradient(q, t), np.gradient(np.gradient(q, t), t)
+    torque = 2.0 * a + 8.0 * v + 5.0 * np.sign(v) - 1.5 + 12.0 * np.sin(q) + 3.0 * np.cos(q)
+    torque += np.random.default_rng(2).normal(0.0, 0.2, len(t))
+    step = 2.0 * math.pi / 2**14
+    values = np.column_stack([np.round(q / step) * step, torque])
+    told = []
+    for size in (17, 1000, 25_000):
+        joint = JointEstimator(Identification.model_validate({"model": RIGID}), 1e-3)
+        for first in range(0, len(t), size):
+            part = slice(first, first + size)
+            joint.absorb(np.round(t[part] * 1e9).astype(np.int64), values[part])
+        told.append(joint.estimate())
+    for one in told[1:]:
+        np.testing.assert_array_equal(one.values, told[0].values)
+        np.testing.assert_array_equal(one.deviations, told[0].deviations)
+        assert one.reasons == told[0].reasons
+    found = told[0]
+    assert abs(found.values[0] - 2.0) > 0.1, "the steps have taken a part of the inertia"
+    assert abs(found.values[0] - 2.0) < 3.0 * found.deviations[0]
+    assert any(one.startswith("inertia") and "half_width = 0.07" in one for one in found.reasons), found.reasons
