@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
 import numba
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.runtime.nrt import rtsys
 
 Params = ParamSpec("Params")
@@ -71,8 +71,7 @@ def stamp(file: Path) -> str:
 def _dispatcher(function: Callable[..., Any]) -> Any:
     compiled: Any = numba.njit(nogil=True, error_model="numpy", fastmath=False)(function)
     if not INTERPRETED:
-        compiled._cache = _Kept(function)  # type: ignore[no-untyped-call]
-        compiled._cache._cache_file._source_stamp = stamp(Path(function.__code__.co_filename))
+        compiled._cache = _Kept(function)
     return compiled
 
 
@@ -83,10 +82,31 @@ class _Kept(FunctionCache):
     kernel's machine code needs no more than the allocator; compiling imports the rest by itself.
     """
 
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        digest = stamp(Path(function.__code__.co_filename))
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, digest)  # type: ignore[no-untyped-call]
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+
+
+class _Files(IndexDataCacheFile):
+    """What cannot be read is not there: a file cut short, or an index of an edition whose types have moved."""
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()  # type: ignore[no-untyped-call]
+        except Exception:
+            return {}
+
+    def load(self, key: Any) -> Any:
+        try:
+            return super().load(key)  # type: ignore[no-untyped-call]
+        except Exception:
+            return None
 
 
 def _top(file: Path) -> Path:

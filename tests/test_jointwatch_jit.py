@@ -86,6 +86,32 @@ def test_a_change_of_an_other_package_compiles_nothing(tmp_path: Path, run: Run)
 
 
 @pytest.mark.compiled
+@pytest.mark.parametrize("kept", ["*.nbi", "*.nbc"])
+def test_a_kernel_kept_in_a_damaged_file_is_compiled_again(tmp_path: Path, run: Run, kept: str) -> None:
+    write(tmp_path, {"top/user.py": "from top.help import number\n" + KERNEL, "top/help.py": INLINE.format(1)})
+    assert run(ANSWER.format("top.user")) == "1 0"
+    for file in tmp_path.rglob(kept):
+        file.write_bytes(file.read_bytes()[:-7])
+    assert [run(ANSWER.format("top.user")) for _ in range(2)] == ["1 0", "1 1"]
+
+
+@pytest.mark.compiled
+def test_an_index_that_names_a_type_which_moved_is_none(tmp_path: Path, run: Run) -> None:
+    """As after an upgrade: what is kept is unpickled before its stamp is compared."""
+    pair = "from typing import NamedTuple\n\n\nclass Pair(NamedTuple):\n    a: float\n    b: int\n"
+    user = (
+        "from numba import types\nfrom jointwatch_jit import kernel\nfrom top.{} import Pair\n\n\n"
+        "@kernel((types.NamedTuple((types.float64, types.int64), Pair),))\ndef first(pair):\n    return pair.a\n"
+    )
+    program = "from top.user import Pair, first; print(first(Pair(2.0, 1)), first.stats.cache_hits.total())"
+    write(tmp_path, {"top/here.py": pair, "top/user.py": user.format("here")})
+    assert run(program) == "2.0 0"
+    (tmp_path / "top/here.py").unlink()
+    write(tmp_path, {"top/there.py": pair, "top/user.py": user.format("there")})
+    assert [run(program) for _ in range(2)] == ["2.0 0", "2.0 1"]
+
+
+@pytest.mark.compiled
 def test_a_plant_moves_as_its_sources_say(tmp_path: Path, run: Run) -> None:
     """The speed tripled in trajectory.py, which every plant's kernel calls."""
     parts = ("messages.py", "plants/base.py", "plants/jit.py", "plants/trajectory.py", "plants/joints/rigid.py")

@@ -23,8 +23,17 @@ from daq.commands.identify.command import load_robot
 from daq.config.load import read_toml, validate
 from daq.config.words import ConfigError, Problem
 from estimators.models.robots.description import Robot, RobotError
-from estimators.offline.excitation import OBJECTIVES, Criteria, Judge, Space, search
-from estimators.offline.trajectory import FINER, Fourier, JointLimits, Motion, Verdict, joined, judge, sampled
+from estimators.offline.excitation.criteria import OBJECTIVES, Criteria, Judge, Space, search
+from estimators.offline.excitation.trajectory import (
+    FINER,
+    Fourier,
+    JointLimits,
+    Motion,
+    Verdict,
+    joined,
+    judge,
+    sampled,
+)
 from estimators.quantities import Axis, Floats
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]

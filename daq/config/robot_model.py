@@ -7,7 +7,7 @@ from pathlib import Path
 from daq.config.sections import Joint, Robot
 from daq.config.words import ConfigError, Problem, unknown
 from daq.stream.update import ROBOT
-from estimators.models.robots.identified import IdentifiedRobot, ModelError, read
+from estimators.models.robots.files.identified import IdentifiedRobot, ModelError, read
 
 TORQUES = ("torque", "force")  # roles of what drives a joint
 

@@ -11,8 +11,8 @@ from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate
 from estimators.models.joints.lost_motion import LOST_MOTION, WEARS
-from estimators.online.lost_motion import LostMotion
-from estimators.online.two_encoders import Gear, gear_of
+from estimators.online.gear.lost_motion import LostMotion
+from estimators.online.gear.two_encoders import Gear, gear_of
 from estimators.quantities import Floats, Nanoseconds
 
 Message = tuple[bytes, bytes]

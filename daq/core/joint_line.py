@@ -17,8 +17,8 @@ from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
 from estimators.models.joints.lost_motion import PARAMETERS
+from estimators.online.gear.two_encoders import gear_of
 from estimators.online.joint import JointEstimator
-from estimators.online.two_encoders import gear_of
 from estimators.quantities import Floats, Nanoseconds
 
 Message = tuple[bytes, bytes]  # topic, msgpack map

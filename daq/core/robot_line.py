@@ -16,7 +16,7 @@ from daq.state.baselines import Baseline, friction_names, friction_speeds
 from daq.stream.update import ROBOT, Map, Publication
 from estimators.alignment.common_clock import CommonClock
 from estimators.base import Estimate
-from estimators.models.robots.identified import IdentifiedRobot
+from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.online.robot.estimate import Friction, RobotEstimate
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.quantities import Floats, Nanoseconds

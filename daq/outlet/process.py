@@ -16,7 +16,7 @@ from daq.state.files import BaselineError, place, token_of
 from daq.stream.keys import Curve, KeyFileError, read_pair
 from daq.stream.sockets import EndpointError, Socket, open_publisher
 from daq.stream.update import ROBOT
-from estimators.online.two_encoders import gear_of
+from estimators.online.gear.two_encoders import gear_of
 
 
 def _curve(config: Config) -> Curve | None:

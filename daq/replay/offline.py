@@ -9,7 +9,7 @@ from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, Mo
 from estimators.offline.clearance import Fitted, Run, error, measured, siblings
 from estimators.offline.mechanism_fit import MechanismFit, identify
 from estimators.offline.pointing import MODELS, Pointed, PointingRun, colony, compare, projection
-from estimators.online.lost_motion import LostMotion, Report
+from estimators.online.gear.lost_motion import LostMotion, Report
 
 __all__ = [
     "ACTIVE",

@@ -16,7 +16,7 @@ from daq.replay.aligned import aligned
 from drivers.base import nearest
 from estimators.alignment.channel_delay import Series
 from estimators.models.robots.description import Joint, Robot
-from estimators.offline.robot_motion import GAP, GAP_SECONDS
+from estimators.offline.robot.motion import GAP, GAP_SECONDS
 from estimators.quantities import Axis, Floats
 
 EFFORTS: Final = ("torque", "force", "effort", "current")  # roles that say what a joint's drive gives

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from daq.state.files import replace
 from daq.state.toml_text import toml_text
-from estimators.models.robots.identified import IdentifiedRobot
+from estimators.models.robots.files.identified import IdentifiedRobot
 
 HEADER = "# A whole robot's model, written by `jointwatch identify`; edit what it was identified from, not this.\n\n"
 

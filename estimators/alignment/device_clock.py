@@ -191,6 +191,27 @@ def place(
     integers[FRAMES] += 1
     integers[INDEX] += step
     floats[ARRIVED] = arrival
+    _take(instant, late, arrival, period, ticks, room, integers, floats, held, totals)
+    return PLACED
+
+
+@inline
+def _take(
+    instant: float,
+    late: float,
+    arrival: float,
+    period: float,
+    ticks: int,
+    room: int,
+    integers: NDArray[np.int64],
+    floats: Floats,
+    held: Floats,
+    totals: NDArray[np.int64],
+) -> None:
+    """A frame that belongs to the stream, `late` (ns) after its instant: taken at once, or held until it is decided.
+
+    ticks: that pass unseen while the counter turns once; the others as in `place`.
+    """
     floats[LATENESS] = late
     floats[EARLIEST] = min(floats[EARLIEST], late)
     floats[LATEST] = max(floats[LATEST], late)
@@ -227,7 +248,6 @@ def place(
         floats[DECIDED] = np.inf
     if floats[DECIDED] > -np.inf:
         _learn(period, integers, floats)
-    return PLACED
 
 
 @inline

@@ -17,12 +17,12 @@ import numpy as np
 
 from estimators.models.robots.description import Robot
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.offline.bidirectional import extract, rigid_columns
 from estimators.offline.least_squares import ordinary, solve, weighted
 from estimators.offline.residual.base import inputs, structural
 from estimators.offline.residual.gmr import GaussianMixtureRegression
 from estimators.offline.residual.rbf import RadialBases
-from estimators.offline.robot_motion import Piece, pieces
+from estimators.offline.robot.bidirectional import extract, rigid_columns
+from estimators.offline.robot.motion import Piece, pieces
 from estimators.quantities import Floats
 
 TRANSITION: Final = 0.01  # rad/s
@@ -155,7 +155,7 @@ def main() -> int:
 def _robot(file: Path) -> Robot:
     import tomllib
 
-    from estimators.models.robots.dh_table import DhTable
+    from estimators.models.robots.files.dh_table import DhTable
 
     return DhTable.model_validate(tomllib.loads(file.read_text(encoding="utf-8"))).robot()
 

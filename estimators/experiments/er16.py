@@ -16,9 +16,9 @@ import numpy as np
 from scipy.optimize import least_squares, lsq_linear
 
 from estimators.models.robots.base_parameters import standard_name
-from estimators.models.robots.dh_table import DhTable
+from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.offline.periodic import averaged, differentiated
+from estimators.offline.excitation.periodic import averaged, differentiated
 from estimators.quantities import Floats
 from estimators.search import minimise
 from estimators.search.base import Search, batch

@@ -15,9 +15,9 @@ from scipy.signal import butter, sosfiltfilt
 
 from estimators.experiments.recordings import RecordingError
 from estimators.models.joints.lost_motion import LostMotionSettings
-from estimators.models.robots.dh_table import DhTable
+from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.newton_euler import newton_euler
-from estimators.online.lost_motion import LostMotion, Report
+from estimators.online.gear.lost_motion import LostMotion, Report
 from estimators.quantities import Floats
 
 TABLE: Final = Path(__file__).parents[2] / "docs" / "kr300.toml"

@@ -21,7 +21,7 @@ from estimators.models.robots.inertia import floored, metric
 from estimators.models.robots.newton_euler import WRENCH, newton_euler
 from estimators.models.robots.regressor import regressor
 from estimators.models.robots.tree import PARAMETERS
-from estimators.offline.robot_fit import constrained
+from estimators.offline.robot.fit import constrained
 from estimators.quantities import Floats
 from estimators.recursive.blocks import spread
 

@@ -67,9 +67,9 @@ def searched(
     taps: of the kernel that smoothed the rows, of which one in `decimation` left; row: s between rows; executor: where
     refits run, by default inline.
     """
-    from estimators.online.eta import EtaInForce  # and others: their kernels are heavy, see phases.py
-    from estimators.online.lookback import Lookback
-    from estimators.online.refits import Refits
+    from estimators.online.eta.in_force import EtaInForce  # and others: their kernels are heavy, see phases.py
+    from estimators.online.eta.lookback import Lookback
+    from estimators.online.eta.refits import Refits
     from estimators.online.relearning import Relearning
     from estimators.online.start.searched import SearchedStart
 

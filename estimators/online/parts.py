@@ -21,9 +21,9 @@ from estimators.recursive.learner import Learner
 from estimators.window.row_history import RowHistory
 
 if TYPE_CHECKING:  # their kernels are heavy, and a model without η never needs them
-    from estimators.online.eta import EtaInForce
-    from estimators.online.lookback import Lookback
-    from estimators.online.refits import Refits
+    from estimators.online.eta.in_force import EtaInForce
+    from estimators.online.eta.lookback import Lookback
+    from estimators.online.eta.refits import Refits
     from estimators.online.relearning import Relearning
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from estimators.base import UNKNOWN, Estimate, Event, Phase, Spectrum
 from estimators.numerics.one_factor import one_factor
 from estimators.online import checkpoint, report
-from estimators.online.found import Found
+from estimators.online.eta.found import Found
 from estimators.online.monitor.base import (
     Decision,
     GiveUp,

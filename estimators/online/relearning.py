@@ -3,15 +3,15 @@
 import numpy as np
 
 from estimators.base import Spectrum
-from estimators.online.eta import EtaInForce
+from estimators.online.eta.found import Found, Pending
+from estimators.online.eta.in_force import EtaInForce
+from estimators.online.eta.lookback import Lookback
+from estimators.online.eta.refits import Refits
 from estimators.online.events import EventLog
-from estimators.online.found import Found, Pending
-from estimators.online.lookback import Lookback
 from estimators.online.monitor.base import Before, Evidence, Look, Moment, Search
 from estimators.online.monitor.window_evidence import Shown, Windows
 from estimators.online.motion import Motion
 from estimators.online.normal_loop import NormalLoop
-from estimators.online.refits import Refits
 from estimators.online.validity import Validity
 from estimators.quantities import Parameter
 from estimators.recursive.learner import Learner

@@ -132,7 +132,7 @@ def _run(file: Path, motion: Fourier, seed: int) -> Floats:
 def _differentiated() -> tuple[float, float]:
     """Rms errors of velocity and acceleration on the published test, by the program's own differentiation."""
     text = (
-        "import numpy as np; from estimators.offline.periodic import differentiated as d\n"
+        "import numpy as np; from estimators.offline.excitation.periodic import differentiated as d\n"
         "t = np.arange(2000) / 100.; w = 2 * np.pi / 20. * np.arange(1, 6)[:, None]; r = np.random.default_rng(3)\n"
         "a, b = r.normal(size=(2, 5, 1)) * 0.1; s, c = np.sin(w * t), np.cos(w * t)\n"
         "q, v = (a * s + b * c).sum(0), (w * (a * c - b * s)).sum(0); x = (-w * w * (a * s + b * c)).sum(0)\n"

@@ -30,11 +30,11 @@ from estimators.models.robots.regressor import regressor
 from estimators.models.robots.residual import COEFFICIENTS, TRANSITION, residual_torque
 from estimators.models.robots.tree import tree
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.offline.entropic import entropic
 from estimators.offline.least_squares import ordinary
-from estimators.offline.robot_fit import fit, relative_error
-from estimators.offline.robot_motion import Piece, pieces
-from estimators.offline.robot_rows import build
+from estimators.offline.robot.entropic import entropic
+from estimators.offline.robot.fit import fit, relative_error
+from estimators.offline.robot.motion import Piece, pieces
+from estimators.offline.robot.rows import build
 
 ROOT: Final = Path(__file__).parents[2]
 DATA: Final = ROOT.parent / "shared" / "data"

@@ -116,7 +116,7 @@ def test_listen_prints_json_even_of_what_is_not_known() -> None:
         end = time.monotonic() + 60
         while listening.poll() is None and time.monotonic() < end:
             publisher.send_multipart((b"estimate/elbow", msgpack.packb(update)))
-            time.sleep(0.05)
+            time.sleep(0.05)  # twenty a second, as a joint may
         listening.kill()
         assert listening.stdout is not None
         told = json.loads(listening.stdout.read(), parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))

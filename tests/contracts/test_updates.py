@@ -13,7 +13,7 @@ from daq.stream.schema import TOPICS, schema
 from daq.stream.update import INTERNAL, PUBLIC, VERSION, Introduction, Liveliness, Publication
 from estimators.base import UNKNOWN, Estimate, Phase, Spectrum, Status
 from estimators.models.joints.lost_motion import LostMotionSettings
-from estimators.online.lost_motion import LostMotion
+from estimators.online.gear.lost_motion import LostMotion
 from estimators.online.robot.estimate import NO_PAYLOAD, Friction, RobotEstimate
 
 HEAD = {"timestamp": float, "v": int, "robot": str, "seq": int, "boot": int}

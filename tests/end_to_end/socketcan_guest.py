@@ -92,7 +92,7 @@ def beside_candump() -> dict[str, object]:
     command = ["candump", "-L", "-r", "4000000", "-n", "300", "-T", "5000", "vcan0"]
     dump = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL)
     while Path("/proc/net/can/rcvlist_all").read_text().count("  vcan0  ") < 2:  # until candump listens
-        time.sleep(0.02)
+        time.sleep(0.02)  # between two looks
     run("cangen", "vcan0", "-g", "0", "-m", "-n", "300")
     theirs = [line.split()[2] for line in dump.communicate(timeout=20)[0].splitlines()]
     ours = []

@@ -41,7 +41,7 @@ def test_a_joint_is_commissioned_while_it_runs() -> None:
         deadline = time.monotonic() + 120
         while statuses(live) != {"valid"}:
             assert time.monotonic() < deadline, statuses(live)
-            time.sleep(0.2)
+            time.sleep(0.2)  # between two looks
         with Subscriber(live.endpoint, ("drift/", "event/"), timeout=60) as updates:
             before = time.time()
             done = baseline(live.config, "--set", joints[0])

@@ -12,8 +12,8 @@ from daq.recording.columns import load_columns
 from daq.replay.robot_runs import read_runs
 from estimators.models.robots.description import Robot
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.offline.bidirectional import Extracted, extract
-from estimators.offline.robot_motion import pieces
+from estimators.offline.robot.bidirectional import Extracted, extract
+from estimators.offline.robot.motion import pieces
 
 
 def extract_both_ways(robot: Robot, options: argparse.Namespace) -> int:

@@ -22,12 +22,12 @@ from daq.replay.robot_runs import Run, read_runs
 from daq.state.files import BaselineError, replace
 from daq.state.robot_model import save
 from estimators.models.robots.description import Robot, RobotError
-from estimators.models.robots.dh_table import DhTable
-from estimators.models.robots.urdf import read_urdf
+from estimators.models.robots.files.dh_table import DhTable
+from estimators.models.robots.files.urdf import read_urdf
 from estimators.models.robots.whole_robot import FRICTION_LAWS, RobotFriction
-from estimators.offline.identification import Identification, Judged, identify
-from estimators.offline.live_residuals import live_residuals
-from estimators.offline.robot_motion import MotionError, Piece, pieces
+from estimators.offline.robot.identification import Identification, Judged, identify
+from estimators.offline.robot.live_residuals import live_residuals
+from estimators.offline.robot.motion import MotionError, Piece, pieces
 
 _LAW: Final[TypeAdapter[Any]] = TypeAdapter(RobotFriction)
 LAWS: Final = tuple(get_args(kind.model_fields["kind"].annotation)[0] for kind in FRICTION_LAWS)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from daq.commands.report.document import STYLE
 from daq.commands.report.figures import curve, overlay
-from estimators.offline.identification import Identification, Judged
+from estimators.offline.robot.identification import Identification, Judged
 from estimators.quantities import Floats
 
 POINTS: Final = 1500  # of a cloud or a line, at most

@@ -1,12 +1,12 @@
 // The page: connection, navigation, theme, and the clock that draws the view that is open.
 
-import { AcquisitionView } from "./acquisition.js";
+import { AcquisitionView } from "./views/acquisition.js";
 import { element, mark, write } from "./elements.js";
 import { duration } from "./format.js";
-import { JointView } from "./joint.js";
-import { Overview } from "./overview.js";
+import { JointView } from "./views/joint.js";
+import { Overview } from "./views/overview.js";
 import { Robot } from "./robot.js";
-import { WholeView } from "./whole.js";
+import { WholeView } from "./views/whole.js";
 import { connect } from "./wire.js";
 import { PHASES } from "./words.js";
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, build
 from estimators.models.robots.description import Robot, RobotError
+from estimators.models.robots.files.urdf import read_urdf
 from estimators.models.robots.inertia import tensor
-from estimators.models.robots.urdf import read_urdf
 from estimators.quantities import Axis, Floats
 
 

@@ -3,8 +3,8 @@
 import math
 from typing import NamedTuple
 
-from estimators.online.eta import EtaInForce
-from estimators.online.lookback import Lookback
+from estimators.online.eta.in_force import EtaInForce
+from estimators.online.eta.lookback import Lookback
 from estimators.online.monitor.base import Before, Evidence, Look, Moment, Purpose
 from estimators.recursive.learner import Learner
 from estimators.recursive.prior import Prior

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from estimators.base import Event, Phase, Status
-from estimators.models.robots.identified import IdentifiedRobot
+from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.tree import PARAMETERS
 from estimators.online.robot.causes import GONE, PAYLOAD, Causes, Verdict
 from estimators.online.robot.contact import SLOW, ContactWatch

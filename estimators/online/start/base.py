@@ -3,7 +3,7 @@
 from typing import NamedTuple, Protocol
 
 from estimators.base import Spectrum
-from estimators.online.found import Found
+from estimators.online.eta.found import Found
 from estimators.recursive.forgetting import Threshold
 from estimators.rows import Rows
 

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from estimators.base import UNKNOWN, Spectrum
-from estimators.online.found import Found
+from estimators.online.eta.found import Found
 from estimators.online.motion import Motion
 from estimators.online.start.base import Verdict, Wait
 from estimators.online.start.gathering import Gathering

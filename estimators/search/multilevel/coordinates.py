@@ -4,7 +4,7 @@ from typing import Final
 
 from estimators.numerics.jit import inline
 from estimators.search.multilevel.evaluation import RUNNING, STOP, Objective, copy, evaluate
-from estimators.search.multilevel.line import POINTS, Line, Search, aim, best, put
+from estimators.search.multilevel.line.line import POINTS, Line, Search, aim, best, put
 from estimators.search.multilevel.model import VALUE, Model, cross_terms, difference, expand, move
 
 COORDINATE_STEPS: Final = 6

@@ -8,7 +8,7 @@ import numpy as np
 from estimators.quantities import Floats
 from estimators.search.base import Problem
 from estimators.search.multilevel.evaluation import Ints
-from estimators.search.multilevel.line import MOST
+from estimators.search.multilevel.line.line import MOST
 
 FAR: Final = 1000.0  # beyond so many times its distance from 0, or from ±1, an end of the box is drawn in
 

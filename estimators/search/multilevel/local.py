@@ -26,7 +26,7 @@ from estimators.search.multilevel.evaluation import (
     evaluate,
     stage,
 )
-from estimators.search.multilevel.line import CAP, POINTS, SEARCH, Line, Search, empty_line, put
+from estimators.search.multilevel.line.line import CAP, POINTS, SEARCH, Line, Search, empty_line, put
 from estimators.search.multilevel.model import VALUE, Model, triple_search
 from estimators.search.multilevel.quadratic import box_minimum
 

@@ -7,7 +7,7 @@ import numpy as np
 from estimators.numerics.jit import inline
 from estimators.search.multilevel.boxes import BOXES, Boxes, Lists, X, Y, parabola_minimum, split_by_list
 from estimators.search.multilevel.evaluation import Objective, ascending, evaluate, stage
-from estimators.search.multilevel.line import LOCALS, POINTS, Line, Search, aim, empty_line, is_minimum
+from estimators.search.multilevel.line.line import LOCALS, POINTS, Line, Search, aim, empty_line, is_minimum
 
 LINE_STEPS: Final = 25
 LINE_MINIMA: Final = 5

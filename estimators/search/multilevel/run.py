@@ -24,7 +24,7 @@ from estimators.search.multilevel.evaluation import (
     Ints,
     interpreted,
 )
-from estimators.search.multilevel.line_search import line_search
+from estimators.search.multilevel.line.search import line_search
 from estimators.search.multilevel.lists import FirstValues
 from estimators.search.multilevel.local import local_search
 from estimators.search.multilevel.samples import LOW, REGION, SHIFT, TURN, WIDTH

@@ -37,7 +37,7 @@ from estimators.search.multilevel.evaluation import (
     ascending,
     copy,
 )
-from estimators.search.multilevel.line import SEARCH, Search
+from estimators.search.multilevel.line.line import SEARCH, Search
 from estimators.search.multilevel.local import LOCAL
 from estimators.search.multilevel.opening import opening
 from estimators.search.multilevel.samples import critical, explained, sample

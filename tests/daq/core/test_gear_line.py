@@ -13,7 +13,7 @@ from daq.state.baselines import Baseline
 from daq.stream.schema import schema
 from daq.stream.update import Map, Publication
 from estimators.online.checkpoint import NotTheSameError
-from estimators.online.two_encoders import gear_of
+from estimators.online.gear.two_encoders import gear_of
 from estimators.quantities import Floats
 from hil_rig.plants.base import Jump
 from hil_rig.plants.joints.gear import GearSettings

@@ -17,9 +17,9 @@ from drivers.reading import READING
 from estimators.models.robots.description import Joint, Robot, pose
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.regressor import regressor
-from estimators.offline.identification import identify
-from estimators.offline.live_residuals import live_residuals
-from estimators.offline.robot_motion import pieces
+from estimators.offline.robot.identification import identify
+from estimators.offline.robot.live_residuals import live_residuals
+from estimators.offline.robot.motion import pieces
 from estimators.quantities import Axis, Floats
 
 pytestmark = pytest.mark.compiled

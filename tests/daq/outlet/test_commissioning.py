@@ -39,7 +39,7 @@ def test_a_baseline_is_set_and_the_core_hears_of_it(tmp_path: Path) -> None:
         try:
             async with asyncio.timeout(20):
                 while (fresh := rebasing.fresh()) is None:
-                    await asyncio.sleep(0.05)
+                    await asyncio.sleep(0.05)  # between two looks
             return fresh
         finally:
             sharing.cancel()

@@ -20,7 +20,7 @@ def until(child: Child) -> int:
     deadline = time.monotonic() + 10
     while child.alive():
         assert time.monotonic() < deadline
-        time.sleep(0.005)
+        time.sleep(0.005)  # between two looks
     assert child.code is not None
     return child.code
 
@@ -30,7 +30,7 @@ def test_a_sign_of_life_reaches_the_supervisor_from_a_fork() -> None:
     beats.begin(0)
     beats.begin(1)
     before = beats.last(1)
-    time.sleep(0.01)
+    time.sleep(0.01)  # so that a sign of life is later than the beginning, however coarse the clock
 
     def work() -> int:
         life = Life(beats, 1)
@@ -64,22 +64,24 @@ def test_a_stopped_grandchild_dies_with_its_parent(tmp_path: Path) -> None:
 
     def work() -> int:
         Child("inner", stop_yourself)
-        time.sleep(60)
+        time.sleep(60)  # until it is killed
         return 0
 
     outer = Child("outer", work)
     deadline = time.monotonic() + 10
     while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
         assert time.monotonic() < deadline
-        time.sleep(0.01)
+        time.sleep(0.01)  # between two looks
     inner = int((tmp_path / "pid").read_text())
     outer.send(signal.SIGKILL)
     killed = time.monotonic()
     until(outer)
     stat = Path(f"/proc/{inner}/stat")
     while stat.exists() and ") Z " not in stat.read_text():
-        assert time.monotonic() - killed < 2, "an orphan"
-        time.sleep(0.01)
+        assert time.monotonic() - killed < 20, (
+            "an orphan"
+        )  # the kernel's signal comes at once: it lives for ever, or not
+        time.sleep(0.01)  # between two looks
 
 
 def test_systemd_hears_ready_alive_and_stopping() -> None:
@@ -96,7 +98,7 @@ def test_systemd_hears_ready_alive_and_stopping() -> None:
         systemd.stopping()
         assert listening.recv(999) == b"WATCHDOG=1"
         assert listening.recv(999) == b"STOPPING=1\nSTATUS=stopping"
-        time.sleep(0.12)
+        time.sleep(0.12)  # more than a quarter of the limit: only then it is time for another
         systemd.alive()
         assert listening.recv(999) == b"WATCHDOG=1"
         systemd.close()

@@ -155,7 +155,7 @@ def test_a_killed_core_or_outlet_is_restarted_alone(live: Live, name: str) -> No
         after = children(live.service.pid)
         if after.get(name, before[name]) != before[name]:
             break
-        time.sleep(0.05)
+        time.sleep(0.05)  # between two looks
     assert after.keys() == before.keys()
     assert {key for key in before if before[key] != after[key]} == {name}
     from daq.subscriber import Subscriber

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from estimators.models.friction import AnyFriction
-from estimators.models.robots.dh_table import DhTable
+from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.inertia import parameters_of, pseudo_inertia
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.offline.robot_motion import Piece, pieces
+from estimators.offline.robot.motion import Piece, pieces
 from estimators.quantities import Floats
 
 LINKS: dict[str, dict[str, Any]] = {

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from estimators.models.robots.dh_table import DhTable, Row
+from estimators.models.robots.files.dh_table import DhTable, Row
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.offline.bidirectional import extract
-from estimators.offline.robot_motion import MotionError, Piece, pieces
+from estimators.offline.robot.bidirectional import extract
+from estimators.offline.robot.motion import MotionError, Piece, pieces
 from estimators.quantities import Floats
 
 pinocchio = pytest.importorskip("pinocchio")

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from estimators.models.robots.base_parameters import base_projection
-from estimators.models.robots.dh_table import DhTable, Row
+from estimators.models.robots.files.dh_table import DhTable, Row
 from estimators.models.robots.regressor import regressor
 from estimators.models.robots.tree import PARAMETERS, Tree
-from estimators.offline.excitation import Judge, Mode, Space, search
-from estimators.offline.trajectory import FINER, Fourier, JointLimits, joined, judge, sampled
+from estimators.offline.excitation.criteria import Judge, Mode, Space, search
+from estimators.offline.excitation.trajectory import FINER, Fourier, JointLimits, joined, judge, sampled
 
 pytestmark = pytest.mark.compiled
 LIMITS = JointLimits(

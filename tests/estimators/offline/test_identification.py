@@ -10,16 +10,16 @@ import pytest
 
 from estimators.models.friction.cubic_viscous import CubicViscousSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
-from estimators.models.robots import identified
+from estimators.models.robots.files import identified
 from estimators.models.robots.inertia import pseudo_inertia
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.offline.entropic import entropic
-from estimators.offline.identification import identify
-from estimators.offline.law_choice import candidates, choose
 from estimators.offline.least_squares import ordinary, reweighted, weighted
-from estimators.offline.robot_fit import constrained, fit, relative_error
-from estimators.offline.robot_motion import MotionError, pieces
-from estimators.offline.robot_rows import build, correlation
+from estimators.offline.robot.entropic import entropic
+from estimators.offline.robot.fit import constrained, fit, relative_error
+from estimators.offline.robot.identification import identify
+from estimators.offline.robot.law_choice import candidates, choose
+from estimators.offline.robot.motion import MotionError, pieces
+from estimators.offline.robot.rows import build, correlation
 
 pytestmark = pytest.mark.compiled
 

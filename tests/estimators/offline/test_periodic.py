@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.offline.periodic import averaged, bandwidth, differentiated, smoothed
+from estimators.offline.excitation.periodic import averaged, bandwidth, differentiated, smoothed
 
 
 def test_five_point_cubic_smoothing_is_the_published_one() -> None:

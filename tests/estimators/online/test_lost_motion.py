@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from estimators.models.joints.lost_motion import LOST_MOTION, STIFFNESS, LostMotionSettings
-from estimators.online.lost_motion import LostMotion
+from estimators.online.gear.lost_motion import LostMotion
 from hil_rig.plants.base import Jump
 from hil_rig.plants.joints.gear import GearSettings
 from hil_rig.plants.point_to_point import PointToPoint

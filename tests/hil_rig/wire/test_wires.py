@@ -44,7 +44,7 @@ def listening(wire: Wire, wanted: bool = True, patience: float = 5.0) -> None:
     deadline = time.monotonic() + patience
     while wire.listening() is not wanted:
         assert time.monotonic() < deadline
-        time.sleep(0.001)
+        time.sleep(0.001)  # between two looks
 
 
 def unstuffed(piece: bytes) -> bytes:

@@ -10,10 +10,10 @@ from estimators.models.mechanisms.joint_load import AXIAL, BENDING, RADIAL
 from estimators.models.mechanisms.mechanism import Mechanism, Motion, build, load
 from estimators.models.robots.bearing_friction import BearingSettings, carried
 from estimators.models.robots.description import Joint, Robot
-from estimators.models.robots.identified import read
+from estimators.models.robots.files.identified import read
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.offline.identification import Identification, identify
-from estimators.offline.robot_motion import pieces
+from estimators.offline.robot.identification import Identification, identify
+from estimators.offline.robot.motion import pieces
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.quantities import Axis, Floats
 

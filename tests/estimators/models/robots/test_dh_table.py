@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from estimators.models.robots.base_parameters import base_projection
 from estimators.models.robots.description import pose
-from estimators.models.robots.dh_table import DhTable
+from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.inertia import floored, metric, parameters_of, pseudo_inertia
 from estimators.models.robots.kinematics import forward_kinematics
 from estimators.quantities import Floats

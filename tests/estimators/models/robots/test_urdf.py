@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from estimators.models.robots.description import RobotError
+from estimators.models.robots.files.urdf import read_urdf
 from estimators.models.robots.newton_euler import newton_euler
-from estimators.models.robots.urdf import read_urdf
 from estimators.quantities import Axis
 
 BODY = '<inertial><origin xyz="{x} 0.02 0.1" rpy="0.3 -0.2 0.5"/><mass value="{m}"/>{inertia}</inertial>'

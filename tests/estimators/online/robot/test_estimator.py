@@ -10,11 +10,11 @@ import pytest
 
 from estimators.base import Event
 from estimators.models.robots.description import Joint, Robot, pose
-from estimators.models.robots.identified import IdentifiedRobot
+from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.inertia import standard
-from estimators.offline.identification import identify
-from estimators.offline.live_residuals import live_residuals
-from estimators.offline.robot_motion import pieces
+from estimators.offline.robot.identification import identify
+from estimators.offline.robot.live_residuals import live_residuals
+from estimators.offline.robot.motion import pieces
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.quantities import Axis, Floats
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from estimators.numerics.jit import inline, kernel
 from estimators.search.multilevel.evaluation import RUNNING, STOP, Objective
-from estimators.search.multilevel.line import (
+from estimators.search.multilevel.line.line import (
     CAP,
     GIVEN,
     GREATEST_STEP,
@@ -28,7 +28,7 @@ from estimators.search.multilevel.line import (
     nearest,
     second,
 )
-from estimators.search.multilevel.line_steps import extend, local_steps, parabola_step, quartic_step
+from estimators.search.multilevel.line.steps import extend, local_steps, parabola_step, quartic_step
 
 
 @inline

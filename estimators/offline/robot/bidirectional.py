@@ -16,7 +16,7 @@ from scipy.signal import fftconvolve
 
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.least_squares import weighted
-from estimators.offline.robot_motion import MotionError, Piece
+from estimators.offline.robot.motion import MotionError, Piece
 from estimators.quantities import Floats
 
 PASSES: Final = 3

@@ -4,9 +4,9 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
-from estimators.online.eta import EtaInForce
+from estimators.online.eta.found import Found, Pending
+from estimators.online.eta.in_force import EtaInForce
 from estimators.online.events import EventLog
-from estimators.online.found import Found, Pending
 from estimators.quantities import Floats
 from estimators.recursive.learner import Learner
 from estimators.recursive.prior import Prior

@@ -1,6 +1,6 @@
 // "Set baseline": the one thing that the page can change, and only with the token that the service printed at its start.
 
-import { element, write } from "./elements.js";
+import { element, write } from "../elements.js";
 
 const WHERE = "api/baseline";
 let token = ""; // for as long as the page is open, and nowhere else

@@ -17,11 +17,11 @@ from scipy.stats import t
 
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import FrictionLaw
-from estimators.models.robots.identified import REACH
+from estimators.models.robots.files.identified import REACH
 from estimators.models.robots.whole_robot import DEFAULT, RobotFriction, WholeRobot
-from estimators.offline.robot_fit import fit, sums
-from estimators.offline.robot_motion import Piece
-from estimators.offline.robot_rows import RobotRows, build
+from estimators.offline.robot.fit import fit, sums
+from estimators.offline.robot.motion import Piece
+from estimators.offline.robot.rows import RobotRows, build
 from estimators.quantities import Floats
 
 BLOCKS: Final = 6

@@ -1,13 +1,13 @@
 // The gear between two encoders: its lost motion over time, what else is known of it, and why there may be no number.
 
-import { element, mark, write } from "./elements.js";
-import * as format from "./format.js";
-import { Quantity } from "./page.js";
-import { Panel } from "./panel.js";
-import { extent } from "./plots.js";
+import { element, mark, write } from "../elements.js";
+import * as format from "../format.js";
+import { Quantity } from "../page.js";
+import { Panel } from "../panel.js";
+import { extent } from "../plots.js";
 
 const MICRO = 1e6; // µrad in a rad
-const REVERSALS = 10, RAREST = 0.1, IMITATED = 0.9; // what a number takes, as estimators/online/lost_motion.py has it
+const REVERSALS = 10, RAREST = 0.1, IMITATED = 0.9; // what a number takes, as estimators/online/gear/lost_motion.py has it
 
 // what is shown of a message lost_motion/<joint>: label, hint, unit, factor, parameter
 const SHOWN = [

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.numerics.jit import kernel
 from estimators.numerics.nnls import OUT, Integers, nnls
-from estimators.offline.robot_rows import RobotRows, correlation
+from estimators.offline.robot.rows import RobotRows, correlation
 from estimators.quantities import Floats
 
 PASSES: Final = 4

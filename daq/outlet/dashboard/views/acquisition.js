@@ -1,10 +1,10 @@
 // Where the data come from: every driver's state, rates and errors, and what each joint lost on the way, by cause.
 
-import { element, mark, write } from "./elements.js";
-import * as format from "./format.js";
-import { EventLog } from "./page.js";
-import { rate } from "./robot.js";
-import { readable } from "./words.js";
+import { element, mark, write } from "../elements.js";
+import * as format from "../format.js";
+import { EventLog } from "../page.js";
+import { rate } from "../robot.js";
+import { readable } from "../words.js";
 
 const TRAFFIC = ["frames", "packets", "own_frames", "restamped", "busy_us"]; // a driver's counters that are no errors
 

@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 
 from estimators.models.friction import AnyFriction
 from estimators.models.robots.description import Robot
-from estimators.models.robots.identified import IdentifiedRobot
+from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.whole_robot import RobotFriction, WholeRobot
-from estimators.offline.entropic import entropic
-from estimators.offline.law_choice import Verdict, choose, imposed
 from estimators.offline.least_squares import ordinary, reweighted, weighted
-from estimators.offline.robot_fit import Fit, fit, relative_error
-from estimators.offline.robot_motion import MotionError, Piece
-from estimators.offline.robot_rows import RobotRows, build, joined
-from estimators.offline.untold import Untold, untold
+from estimators.offline.robot.entropic import entropic
+from estimators.offline.robot.fit import Fit, fit, relative_error
+from estimators.offline.robot.law_choice import Verdict, choose, imposed
+from estimators.offline.robot.motion import MotionError, Piece
+from estimators.offline.robot.rows import RobotRows, build, joined
+from estimators.offline.robot.untold import Untold, untold
 from estimators.quantities import Floats
 
 

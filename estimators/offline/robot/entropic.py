@@ -15,8 +15,8 @@ import numpy as np
 from estimators.models.robots.inertia import BASIS, floored, metric, pseudo_inertia
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import GUESSED_SPREAD, SPREAD, WholeRobot
-from estimators.offline.robot_fit import INDEPENDENT, LONGEST, PASSES, Fit, sums
-from estimators.offline.robot_rows import RobotRows, correlation
+from estimators.offline.robot.fit import INDEPENDENT, LONGEST, PASSES, Fit, sums
+from estimators.offline.robot.rows import RobotRows, correlation
 from estimators.quantities import Floats
 
 SHARE: Final = 0.1  # s

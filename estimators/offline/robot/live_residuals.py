@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.models.robots.identified import IdentifiedRobot
+from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.quantities import Floats
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from estimators.numerics.jit import inline
 from estimators.search.multilevel.evaluation import Objective
-from estimators.search.multilevel.line import (
+from estimators.search.multilevel.line.line import (
     GIVEN,
     GREATEST_STEP,
     LEAST_STEP,

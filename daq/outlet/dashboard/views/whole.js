@@ -1,10 +1,10 @@
 // The whole robot: which joint's torque its model does not explain, how near each is to its threshold, and what it carries.
 
-import { element, mark, write } from "./elements.js";
-import * as format from "./format.js";
-import { EventLog, PhasePill } from "./page.js";
-import { inView, TimePlot } from "./plots.js";
-import { effort } from "./words.js";
+import { element, mark, write } from "../elements.js";
+import * as format from "../format.js";
+import { EventLog, PhasePill } from "../page.js";
+import { inView, TimePlot } from "../plots.js";
+import { effort } from "../words.js";
 
 const NAME = "robot"; // what events of the whole robot are called by
 const FIRST = 3; // columns of the trace before the residuals: time, mass, its deviation

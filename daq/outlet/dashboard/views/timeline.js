@@ -1,9 +1,9 @@
 // Alarms, faults and drift of joints on one line of time: a lane each, a bar for what lasts, a sign for what happens once.
 
-import { BEGINS, ENDS } from "./condition.js";
-import { element } from "./elements.js";
-import * as format from "./format.js";
-import { readable, toneOf } from "./words.js";
+import { BEGINS, ENDS } from "../condition.js";
+import { element } from "../elements.js";
+import * as format from "../format.js";
+import { readable, toneOf } from "../words.js";
 
 const SPANS = [120, 300, 600, 1800, 3600, 6 * 3600, 24 * 3600]; // s
 const TICKS = 4;

@@ -1,8 +1,8 @@
 // Curves: torque over velocity or twist, the recent points as a cloud, the fitted law and the baseline's as lines.
 
-import { element, mark, write } from "./elements.js";
-import * as format from "./format.js";
-import { CalmLimits, colour, FONT, numbers, rem, watch } from "./plots.js";
+import { element, mark, write } from "../elements.js";
+import * as format from "../format.js";
+import { CalmLimits, colour, FONT, numbers, rem, watch } from "../plots.js";
 
 const FADE = 0.25; // of the newest points' strength that the oldest keep
 const STEPS = [1, 2, 5, 10];

@@ -1,10 +1,10 @@
 // The strip that points: the worst joints in large letters, every joint as a chip, and what happened on one time line.
 
-import { listed, trouble, worstFirst } from "./condition.js";
+import { listed, trouble, worstFirst } from "../condition.js";
 import { CurvePlot } from "./curves.js";
-import { element, mark, write } from "./elements.js";
-import * as format from "./format.js";
-import { PhasePill } from "./page.js";
+import { element, mark, write } from "../elements.js";
+import * as format from "../format.js";
+import { PhasePill } from "../page.js";
 import { TimeLine } from "./timeline.js";
 
 const HEADLINES = 3;

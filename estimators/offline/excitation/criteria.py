@@ -30,7 +30,7 @@ from estimators.models.robots.regressor import SCREW, regressor, regressor_row
 from estimators.models.robots.tree import PARAMETERS, Tree
 from estimators.numerics.jit import kernel
 from estimators.numerics.nnls import Integers
-from estimators.offline.trajectory import FINER, SAMPLES, Fourier, JointLimits, Motion, basis
+from estimators.offline.excitation.trajectory import FINER, SAMPLES, Fourier, JointLimits, Motion, basis
 from estimators.quantities import Floats
 
 Objective = Literal["cond", "block", "dopt"]

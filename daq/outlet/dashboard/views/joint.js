@@ -3,14 +3,14 @@
 import { baselineButton } from "./baseline.js";
 import { frictionPanel, torsionPanel } from "./curves.js";
 import { GearSection } from "./gear.js";
-import { element, mark, write } from "./elements.js";
-import * as format from "./format.js";
-import { brief } from "./condition.js";
-import { EventLog, PhasePill, Quantity } from "./page.js";
-import { Panel } from "./panel.js";
-import { effortLimits, extent, inView } from "./plots.js";
+import { element, mark, write } from "../elements.js";
+import * as format from "../format.js";
+import { brief } from "../condition.js";
+import { EventLog, PhasePill, Quantity } from "../page.js";
+import { Panel } from "../panel.js";
+import { effortLimits, extent, inView } from "../plots.js";
 import { TimeLine } from "./timeline.js";
-import { effort, phase, readable } from "./words.js";
+import { effort, phase, readable } from "../words.js";
 
 const CURVES = 300; // ms between two drawings of the curves
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.offline.robot_motion import Piece
+from estimators.offline.robot.motion import Piece
 from estimators.quantities import Floats
 
 BLOCK: Final = 50  # rows: 1 s, in which a robot either moves or rests

@@ -1,13 +1,13 @@
 // All joints at a glance: one card each, and one for the service itself.
 
-import { element, mark, write } from "./elements.js";
-import * as format from "./format.js";
-import { worstFirst, trouble } from "./condition.js";
-import { EventLog, PhasePill, Quantity } from "./page.js";
-import { effortLimits, inView, Sparkline, TimePlot, watch } from "./plots.js";
+import { element, mark, write } from "../elements.js";
+import * as format from "../format.js";
+import { worstFirst, trouble } from "../condition.js";
+import { EventLog, PhasePill, Quantity } from "../page.js";
+import { effortLimits, inView, Sparkline, TimePlot, watch } from "../plots.js";
 import { StatusStrip } from "./status.js";
 import { WholeBanner } from "./whole.js";
-import { effort, readable } from "./words.js";
+import { effort, readable } from "../words.js";
 
 const SHOWN = 6; // parameters on a card; the rest stand on the joint's own page
 

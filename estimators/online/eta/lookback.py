@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from estimators.base import Spectrum
-from estimators.online.eta import EtaInForce
+from estimators.online.eta.in_force import EtaInForce
 from estimators.online.validity import Validity
 from estimators.quantities import Floats, Parameter
 from estimators.recursive.learner import Learner

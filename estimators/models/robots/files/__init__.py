@@ -1,0 +1,1 @@
+"""What is read and written of robots: URDF, DH tables, identified models."""

@@ -1,0 +1,1 @@
+"""Trajectories that tell much: periodic motion, its limits, its criteria."""

@@ -1,0 +1,1 @@
+"""η of an estimate: in force, and how it is searched again."""

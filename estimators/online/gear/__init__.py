@@ -1,0 +1,1 @@
+"""Lost motion, stiffness and error of a gear between two encoders, live."""

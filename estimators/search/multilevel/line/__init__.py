@@ -1,0 +1,1 @@
+"""Line searches: the line in the box, its steps, the search."""
