@@ -262,8 +262,8 @@ class Phases:
         parts, kept = self.parts, self.kept
         kept.asking = parts.motion.seconds < ASKED
         which = np.array([not one.name.endswith("offset") for one in parts.parameters])
-        after = parts.learner.rls.theta, parts.learner.kept.deviations
-        if factor := one_factor(*kept.before, *after, which):
+        values, deviations = parts.learner.rls.theta, parts.learner.kept.deviations
+        if factor := one_factor(kept.before[0], kept.before[1], values, deviations, which):
             kept.asking = False
             parts.log.say("scaled", str(factor), (kept.changed, parts.log.kept.time))
 

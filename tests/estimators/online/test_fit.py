@@ -7,7 +7,7 @@ import msgpack
 import numpy as np
 import pytest
 
-from estimators.base import Estimate, Status
+from estimators.base import Estimate, Phase, Status
 from estimators.models.joints.rigid import RigidSettings
 from estimators.online import assembly
 from estimators.online.joint import JointEstimator
@@ -202,7 +202,7 @@ def test_steps_of_an_encoder_are_in_the_deviations_however_samples_are_cut() -> 
     v, a = np.gradient(q, t), np.gradient(np.gradient(q, t), t)
     torque = 2.0 * a + 8.0 * v + 5.0 * np.sign(v) - 1.5 + 12.0 * np.sin(q) + 3.0 * np.cos(q)
     torque += np.random.default_rng(2).normal(0.0, 0.2, len(t))
-    step = 2.0 * math.pi / 2**13
+    step = 2.0 * math.pi / 2**14
     values = np.column_stack([np.round(q / step) * step, torque])
     told = []
     for size in (17, 1000, 25_000):
@@ -216,6 +216,6 @@ def test_steps_of_an_encoder_are_in_the_deviations_however_samples_are_cut() -> 
         np.testing.assert_array_equal(one.deviations, told[0].deviations)
         assert one.reasons == told[0].reasons
     found = told[0]
-    assert abs(found.values[0] - 2.0) > 0.1, "the steps have taken a part of the inertia"
+    assert abs(found.values[0] - 2.0) > 0.03, "the steps have taken a part of the inertia"
     assert abs(found.values[0] - 2.0) < 3.0 * found.deviations[0]
-    assert any(one.startswith("inertia") and "half_width = 0.096" in one for one in found.reasons), found.reasons
+    assert found.phase is Phase.NORMAL

@@ -19,6 +19,19 @@ def test_fields_of_1e30_teach_nothing() -> None:
     assert any("had valu" in reason for reason in outcome.reasons)
 
 
+def test_an_encoder_that_is_too_coarse_is_said_with_what_would_help() -> None:
+    outcome = run(rigid(3, bits=14, seconds=45.0))
+    assert outcome.lying == 0
+    assert any("st#ps" in reason and "conditioning" in reason for reason in outcome.reasons), outcome.reasons
+
+
+def test_ripple_is_named_and_not_trusted() -> None:
+    outcome = run(rigid(3, ripple=1.5, seconds=45.0))
+    assert outcome.lying == 0
+    assert outcome.trusted < 0.1 * outcome.looks
+    assert any("torqu# r#p#ats" in reason for reason in outcome.reasons), outcome.reasons
+
+
 def test_friction_that_remembers_is_explained_live_by_a_law_that_does() -> None:
     outcome = run(rigid(3, friction="stops", seconds=40.0, model=MEMORY))
     assert outcome.unexplained <= 0.02
