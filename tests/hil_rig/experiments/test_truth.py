@@ -20,13 +20,13 @@ def test_fields_of_1e30_teach_nothing() -> None:
 
 
 def test_an_encoder_that_is_too_coarse_is_said_with_what_would_help() -> None:
-    outcome = run(rigid(3, bits=14, seconds=45.0))
+    outcome = run(rigid(3, bits=14, seconds=75.0))
     assert outcome.lying == 0
     assert any("st#ps" in reason and "conditioning" in reason for reason in outcome.reasons), outcome.reasons
 
 
 def test_ripple_is_named_and_not_trusted() -> None:
-    outcome = run(rigid(3, ripple=1.5, seconds=45.0))
+    outcome = run(rigid(3, ripple=1.5, seconds=75.0))
     assert outcome.lying == 0
     assert outcome.trusted < 0.1 * outcome.looks
     assert any("torqu# r#p#ats" in reason for reason in outcome.reasons), outcome.reasons
