@@ -26,11 +26,13 @@ class Rows(NamedTuple):
     y: Floats  # (rows, outputs)
     speed: Floats  # (rows, joints) rms speed over the row's support, rad/s (m/s): standstill is decided on it
     samples: Floats = np.zeros((0, 1, ARGUMENTS, 0))  # (rows, blocks, ARGUMENTS, taps) what laws with η saw; else empty
+    motion: Floats = np.zeros((0, 1, 2))  # (rows, joints, 2) mean position and velocity, smoothed; empty: not known
 
     def part(self, which: "slice | NDArray[np.bool_] | NDArray[np.int64]") -> "Rows":
         """Some of the rows."""
-        time, phi, y, speed, samples = self
-        return Rows(time[which], phi[which], y[which], speed[which], samples[which] if len(samples) else samples)
+        time, phi, y, speed, samples, motion = self
+        samples, motion = (one[which] if len(one) else one for one in (samples, motion))
+        return Rows(time[which], phi[which], y[which], speed[which], samples, motion)
 
     def finite(self) -> NDArray[np.bool_]:
         """Which rows have a finite output: (rows,)."""
@@ -50,6 +52,4 @@ SIGNALS: Final = 5
 
 def joined(parts: Sequence[Rows]) -> Rows:
     """Rows one after the other."""
-    time, phi, y, speed, samples = zip(*parts, strict=True)
-    columns = (np.concatenate(column) for column in (phi, y, speed, samples))
-    return Rows(np.concatenate(time), *columns)
+    return Rows(*(np.concatenate(column) for column in zip(*parts, strict=True)))

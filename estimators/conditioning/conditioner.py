@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from estimators.models.base import Model, NonlinearPlace
+from estimators.models.memory import thresholds
 from estimators.numerics.jit import kernel
 from estimators.quantities import Floats, Nanoseconds
 from estimators.quantities import Settings as BaseSettings
@@ -58,7 +59,8 @@ class Conditioner:
         self.row_period = self._decimation * period
         self.delay = (2 * half + 1) * period
         self._support = 4 * half + 3  # raw rows that one output row depends on
-        channels, outputs, parameters = len(model.channels), len(model.outputs), len(model.parameters)
+        channels = len(model.channels) + len(thresholds(model))
+        outputs, parameters = len(model.outputs), len(model.parameters)
         self._raw = np.zeros((self._support + CHUNK, channels))
         self._signals = np.zeros((2 * half + 1 + CHUNK, channels, SIGNALS))
         self._smooth = np.zeros(2 * half + 3 + CHUNK)
@@ -73,6 +75,7 @@ class Conditioner:
             np.zeros((0, outputs)),
             np.zeros((0, len(self._joints))),
             np.zeros((0, len(model.blocks), ARGUMENTS, len(self.taps) if len(self._eta) else 0)),
+            np.zeros((0, len(self._joints), 2)),
         )
 
     def absorb(self, time: Nanoseconds, values: Floats) -> Rows:
@@ -111,6 +114,7 @@ class Conditioner:
             np.empty((count, phi.shape[1], phi.shape[2])),
             np.empty((count, phi.shape[1])),
             np.empty((count, len(self._joints))),
+            motion=np.empty((count, len(self._joints), 2)),
         )
         kept = _reduce(
             self._due[:count],
@@ -124,6 +128,7 @@ class Conditioner:
             rows.phi,
             rows.y,
             rows.speed,
+            rows.motion,
         )
         self._rows += kept
         self._masked += count - kept
@@ -248,7 +253,7 @@ def _observe(raw: Floats, first: int, g: Floats, period: float, smooth: Floats, 
 
 @kernel(
     "i8(i8[:, ::1], i8[::1], i8, f8[::1], f8[:, :, ::1], f8[:, :, ::1], f8[:, ::1], "
-    "i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1])"
+    "i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1])"
 )
 def _reduce(
     due: NDArray[np.int64],
@@ -262,6 +267,7 @@ def _reduce(
     out_phi: Floats,
     out_y: Floats,
     out_speed: Floats,
+    out_motion: Floats,
 ) -> int:
     """Pass the full-rate rows through g at the due instants; a row whose every output is masked is left out."""
     kept = 0
@@ -282,10 +288,13 @@ def _reduce(
                     for c in range(phi.shape[2]):
                         out_phi[kept, o, c] += g[k] * phi[start + k, o, c]
         for j in range(len(joints)):
-            square = 0.0
+            square = place = rate = 0.0
             for k in range(len(g)):
                 square += g[k] * signals[start + k, joints[j], SMOOTH_RATE] ** 2
+                place += g[k] * signals[start + k, joints[j], SMOOTH]
+                rate += g[k] * signals[start + k, joints[j], SMOOTH_RATE]
             out_speed[kept, j] = np.sqrt(square)
+            out_motion[kept, j, 0], out_motion[kept, j, 1] = place, rate
         if whole:
             out_time[kept] = due[i, 1] - delay
             kept += 1

@@ -6,6 +6,7 @@ from typing import Final
 
 from estimators.models.base import Model
 from estimators.online.events import EventLog
+from estimators.online.fit import Fit
 from estimators.online.gate import Gate
 from estimators.online.monitor import DESIGNS
 from estimators.online.monitor.plain import PlainMonitor
@@ -15,7 +16,7 @@ from estimators.online.parts import Nonlinear, Parts
 from estimators.online.phases import Phases
 from estimators.online.start.linear import LinearStart
 from estimators.online.validity import Validity
-from estimators.quantities import Floats, Parameter
+from estimators.quantities import Axis, Floats, Parameter
 from estimators.recursive.forgetting import Forgetting
 from estimators.recursive.learner import Learner
 from estimators.refit.settings import Monitor
@@ -33,17 +34,21 @@ def linear(
     forgetting: Forgetting,
     start: float,
     standstill: float,
+    turns: bool = True,
+    remembers: bool = False,
 ) -> Phases:
     """For a model without nonlinear parameters.
 
-    owners: the joint of each output; row: s between rows; start: s of motion; standstill: rad/s (m/s).
+    owners: the joint of each output; row: s between rows; start: s of motion; standstill: rad/s (m/s); turns: whether
+    positions are angles; remembers: whether friction has a memory.
     """
     learner, log = Learner(len(parameters), len(owners), row, forgetting), EventLog()
     gate, validity, motion = Gate(standstill, row, owners), Validity(parameters), Motion(row, start, LINEAR_PERIODS)
     history = RowHistory(round(LOOK_BACK / row), whole=False)
     loop = NormalLoop(learner, gate, validity, history, motion, log, _as_they_are)
     begin = LinearStart(tuple(parameters), learner, validity, motion, loop.block)
-    return Phases(Parts(tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, PlainMonitor()))
+    fit, watch = Fit(parameters, owners, row, standstill, turns, remembers), PlainMonitor()
+    return Phases(Parts(tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, watch, fit))
 
 
 def searched(
@@ -80,8 +85,10 @@ def searched(
     begin = SearchedStart(model, learner, validity, motion, loop.block, history, eta, lookback, refits, log)
     relearning = Relearning(model.parameters, learner, validity, motion, history, eta, lookback, refits, loop, log)
     nonlinear = Nonlinear(eta, lookback, refits, relearning)
-    watch = DESIGNS[monitor.design](row)
-    return Phases(Parts(model.parameters, learner, gate, validity, motion, history, log, loop, begin, watch, nonlinear))
+    watch, turns = DESIGNS[monitor.design](row), model.blocks[0].axis is Axis.ROTARY
+    fit = Fit(model.parameters, model.owners, row, standstill, turns)
+    parts = Parts(model.parameters, learner, gate, validity, motion, history, log, loop, begin, watch, fit, nonlinear)
+    return Phases(parts)
 
 
 def _as_they_are(rows: Rows) -> Rows:

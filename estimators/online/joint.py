@@ -10,15 +10,17 @@ import numpy as np
 from estimators.base import Estimate, Event, Phase, Status
 from estimators.conditioning.conditioner import Conditioner
 from estimators.conditioning.dead_channels import Channels
+from estimators.conditioning.encoder_steps import EncoderSteps, half_width, noise_of
 from estimators.conditioning.physical_range import PhysicalRange
 from estimators.conditioning.spikes import Spikes
 from estimators.conditioning.stops import Stops
 from estimators.models.friction.base import FrictionSettings
 from estimators.models.memory import thresholds
 from estimators.online import assembly
+from estimators.online.fit import Steps
 from estimators.online.inspection import Inspection, Inspector
 from estimators.online.settings import Identification
-from estimators.quantities import Floats, Nanoseconds
+from estimators.quantities import Axis, Floats, Nanoseconds
 
 NEAR: Final = 0.98  # of the saturation, from which a torque is not believed
 
@@ -28,7 +30,7 @@ class JointEstimator:
 
     def __init__(self, settings: Identification, period: float, executor: Executor | None = None) -> None:
         """period: s between raw rows. Raises ValueError when it is not a positive number."""
-        model = settings.model.build()
+        self._model = model = settings.model.build()
         self.channels = settings.roles()
         self.follower: Callable[[Nanoseconds, Floats], None] | None = None  # of rows without wild samples
         self._own = len(model.channels)
@@ -40,11 +42,13 @@ class JointEstimator:
                 model, taps, round(row / period), row, law, start, standstill, settings.monitor, executor
             )
         else:
-            self.phases = assembly.linear(model.parameters, model.owners, row, law, start, standstill)
+            turns, remembers = model.blocks[0].axis is Axis.ROTARY, bool(thresholds(model))
+            self.phases = assembly.linear(model.parameters, model.owners, row, law, start, standstill, turns, remembers)
         self._inspector = Inspector(model, self.conditioner.taps, self.conditioner.row_period)
         self._channels = Channels(self.channels, period, standstill)
         self._spikes = Spikes(self.channels, period)
         self._range = PhysicalRange(self.channels, period)
+        self._steps = {i: EncoderSteps() for i, role in enumerate(model.channels) if role.endswith("position")}
         self._stops = Stops(thresholds(model))
         self._friction = model.blocks[0]
         self._effort = next(i for i, role in enumerate(model.channels) if role in ("torque", "force"))
@@ -58,6 +62,7 @@ class JointEstimator:
         """
         self._channels.absorb(values)
         values = self._range.absorb(values)
+        self._look_for_steps(time, values)
         time, values = self._spikes.absorb(time, values)
         if self._saturation is not None:
             clipped = np.abs(values[:, self._effort]) >= self._saturation
@@ -69,6 +74,15 @@ class JointEstimator:
         rows = self.conditioner.absorb(time, self._stops.absorb(np.ascontiguousarray(values[:, : self._own])))
         self.phases.absorb(rows)
         self._inspector.absorb(rows)
+
+    def _look_for_steps(self, time: Nanoseconds, values: Floats) -> None:
+        """Of encoders, until they are known."""
+        for channel, steps in self._steps.items():
+            if not steps.known and steps.absorb(time, values[:, channel]):
+                taps, period = self.conditioner.taps, self.conditioner.period
+                noise, own = noise_of(self._model, taps, period, steps.step, channel)
+                told = Steps(steps.step, steps.since, half_width(steps.step, period), noise, own)
+                self.phases.parts.fit.coarse(told)
 
     def estimate(self) -> Estimate:
         """Report; never learns."""

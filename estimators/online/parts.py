@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from estimators.online.checkpoint import Part
 from estimators.online.events import EventLog
+from estimators.online.fit import Fit
 from estimators.online.gate import Gate
 from estimators.online.monitor.base import Moment, Monitor
 from estimators.online.motion import Motion
@@ -50,6 +51,7 @@ class Parts:
     loop: NormalLoop
     start: Start
     monitor: Monitor
+    fit: Fit
     nonlinear: Nonlinear | None = None
 
     def moment(self, wanted: NDArray[np.bool_]) -> Moment:
@@ -89,6 +91,7 @@ class Parts:
             "log": self.log,
             "loop": self.loop,
             "monitor": self.monitor,
+            "fit": self.fit,
         }
         if self.nonlinear is not None:
             kept |= {

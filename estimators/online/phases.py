@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.base import UNKNOWN, Estimate, Event, Phase, Spectrum
+from estimators.numerics.one_factor import one_factor
 from estimators.online import checkpoint, report
 from estimators.online.eta.found import Found
 from estimators.online.monitor.base import (
@@ -37,7 +38,7 @@ from estimators.online.parts import Nonlinear, Parts
 from estimators.online.start.base import Failed, Started, Verdict
 from estimators.online.start.gathering import SCALE_WINDOW
 from estimators.online.validity import sick
-from estimators.quantities import Settings
+from estimators.quantities import Floats, Settings
 from estimators.recursive import state as at
 from estimators.recursive.forgetting import ONSET
 from estimators.rows import Rows
@@ -46,6 +47,7 @@ from estimators.window.motion_period import motion_period
 if TYPE_CHECKING:  # its kernels are heavy, see parts.py
     from estimators.online.monitor.window_evidence import Shown
 
+ASKED: Final = 30.0  # s of motion behind an alarm, in which it may turn out to have been a change of all by one factor
 REST_BLOCKS: Final = 10  # blocks that are looked at together while the joint rests
 
 
@@ -53,9 +55,11 @@ REST_BLOCKS: Final = 10  # blocks that are looked at together while the joint re
 class PhasesKept:
     """What Phases keep."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
 
     wanted: NDArray[np.bool_]  # (parameters,) what was valid when the alarm came, and must be again
+    before: Floats  # (2, parameters) values and deviations then
+    asking: bool = False  # whether it is not known yet if all have changed by one factor
     spectrum: Spectrum = UNKNOWN  # of what was learnt from last
     phase: Phase = Phase.WAITING
     restarts: int = 0
@@ -67,7 +71,7 @@ class Phases:
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        self.kept = PhasesKept(np.ones(len(parts.parameters), np.bool_))
+        self.kept = PhasesKept(np.ones(len(parts.parameters), np.bool_), np.zeros((2, len(parts.parameters))))
 
     @property
     def phase(self) -> Phase:
@@ -86,6 +90,8 @@ class Phases:
                 refused = parts.start.absorb(taken.part())
                 if self.phase is not Phase.STARTING:  # else the learner counts them
                     parts.learner.rls.state[at.REFUSED] += refused
+            if self.phase not in report.IDLE:
+                parts.fit.absorb(taken.part())
             if taken.review:
                 self._review()
 
@@ -94,7 +100,8 @@ class Phases:
         parts = self.parts
         if self.phase is not Phase.NORMAL or parts.learner.unexcited.open:
             return None
-        return parts.monitor.due(parts.searching)
+        due = parts.monitor.due(parts.searching)
+        return None if due is None else min(due, parts.fit.due)
 
     def _reach(self, due: int | None) -> int:
         """Rows to hand over at once: up to the end of the block in which something may be decided."""
@@ -113,10 +120,15 @@ class Phases:
         if self.phase in report.IDLE:
             if parts.motion.seconds >= SCALE_WINDOW and parts.start.begin():
                 self.kept.phase, self.kept.spectrum = Phase.STARTING, parts.start.spectrum
+                self._unknown_fit()
             return
         if cause := sick(parts.learner):
             self._restart(cause)
             return
+        if parts.history.total >= parts.fit.due and not parts.loop.alarm():
+            parts.fit.close(parts.learner, parts.history.total, parts.log.kept.time, self.phase is Phase.NORMAL)
+            if self.kept.asking and self.phase is Phase.NORMAL:
+                self._ask_for_one_cause()
         parts.validity.judge(parts.learner)
         if self.phase is Phase.STARTING:
             self._take(parts.start.verdict(resting))
@@ -157,11 +169,21 @@ class Phases:
         if isinstance(verdict, Failed):
             self._restart(verdict.cause)
         elif isinstance(verdict, Started):
-            parts.monitor.started(verdict.threshold.noise, verdict.first, parts.history.total)
+            now = parts.history.total
+            parts.monitor.started(verdict.threshold.noise, verdict.first, now)
+            if parts.nonlinear is not None or parts.learner.rls.m > 1:
+                parts.fit.begin(now)  # the rows so far were of other columns, or weighed otherwise
+            else:
+                parts.fit.close(parts.learner, now, parts.log.kept.time, settled=True)
+                parts.validity.judge(parts.learner)
             parts.loop.accept()
             parts.loop.begin()
             self.kept.phase = Phase.NORMAL
             parts.log.say("started", verdict.text, verdict.window)
+
+    def _unknown_fit(self) -> None:
+        self.parts.fit.begin(self.parts.history.total)
+        self.parts.fit.forget(self.parts.learner)
 
     def _restart(self, cause: str) -> None:
         parts = self.parts
@@ -182,7 +204,9 @@ class Phases:
         window = parts.history.instants.span(ago)
         self.kept.phase, self.kept.wanted = Phase.TRANSIENT, parts.validity.valid.copy()
         self.kept.changed = window[0] if window else parts.log.kept.time
+        self.kept.before[:], self.kept.asking = parts.loop.kept.good, True
         parts.motion.kept.count = 0
+        parts.fit.begin(parts.history.total)
         parts.log.say("alarm", "the residual left what it was at the start: relearning, last good values stand", window)
         own = parts.monitor.alarmed(parts.history.total - ago, parts.moment(self.kept.wanted))
         if parts.nonlinear is not None:
@@ -211,14 +235,17 @@ class Phases:
         elif isinstance(decision, GiveUp):
             text = relearning.give_up(decision.first)
             parts.monitor.learnt(now)
+            parts.fit.begin(now)
             self._recover(text, parts.history.span(decision.first))
         elif shown is None:
             return
         elif isinstance(decision, Restore):
+            parts.fit.begin(now)
             self._recover(relearning.restore(), parts.history.span(shown.evidence.first))
         elif isinstance(decision, LearnTheta):
             text = relearning.learn_theta(*shown)
             parts.monitor.learnt(now, shown.evidence.first)
+            parts.fit.begin(now)
             self._recover(text, parts.history.span(shown.evidence.first))
         elif isinstance(decision, Sharpen):
             relearning.sharpen(*shown)
@@ -229,6 +256,16 @@ class Phases:
         self.kept.phase = Phase.NORMAL
         self.parts.loop.accept()
         log.say("recovered", text, window or (self.kept.changed, log.kept.time))
+
+    def _ask_for_one_cause(self) -> None:
+        """Whether all parameters have changed by one factor since the alarm; a constant torque may be a sensor's."""
+        parts, kept = self.parts, self.kept
+        kept.asking = parts.motion.seconds < ASKED
+        which = np.array([not one.name.endswith("offset") for one in parts.parameters])
+        values, deviations = parts.learner.rls.theta, parts.learner.kept.deviations
+        if factor := one_factor(kept.before[0], kept.before[1], values, deviations, which):
+            kept.asking = False
+            parts.log.say("scaled", str(factor), (kept.changed, parts.log.kept.time))
 
     # --- refits
 
@@ -251,6 +288,7 @@ class Phases:
             self._carry_out(parts.monitor.rejected(rejection, alarmed), None)
             return
         self.kept.spectrum = nonlinear.relearning.take(found.outcome, pending, alarmed)
+        parts.fit.begin(parts.history.total)
         parts.monitor.learnt(parts.history.total)
         parts.monitor.accepted(pending.purpose, pending.first, parts.moment(self.kept.wanted))
         if alarmed:

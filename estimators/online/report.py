@@ -28,7 +28,8 @@ def estimate(parts: Parts, phase: Phase, spectrum: Spectrum) -> Estimate:
     """What is known by now; phase: of the state machine; spectrum: of what was learnt from last."""
     state = parts.learner.rls.state
     theta, deviations = values(phase, parts.learner, parts.loop)
-    told = verdict(phase, parts.gate.resting, parts.validity.reasons)
+    weak = parts.validity.told(lambda which, deviation: parts.fit.cause(parts.learner, which, deviation))
+    told = verdict(phase, parts.gate.resting, parts.fit.reasons + weak)
     names, reasons, known = tuple(one.name for one in parts.parameters), told.reasons, theta
     if parts.nonlinear is not None:
         eta = parts.nonlinear.eta

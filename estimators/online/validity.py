@@ -1,7 +1,7 @@
 """When a value may be trusted, why it may not, and when an estimator must start again."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -76,11 +76,21 @@ class Validity:
         """Why the others may not be trusted, in words."""
         return tuple(self._reason(which) for which in map(int, np.flatnonzero(~self.kept.valid)))
 
-    def _reason(self, which: int) -> str:
+    def told(self, cause: Callable[[int, float], str]) -> tuple[str, ...]:
+        """The same, where something else than a want of motion has widened a deviation.
+
+        cause: what it is, in words, of a parameter with this deviation; "" where it is nothing else.
+        """
+        which = map(int, np.flatnonzero(~self.kept.valid))
+        return tuple(self._reason(i, cause(i, float(self.kept.judged[DEVIATIONS, i]))) for i in which)
+
+    def _reason(self, which: int, cause: str = "") -> str:
         parameter, (value, deviation, excess, _, _) = self._parameters[which], self.kept.judged[:, which]
         name, unit, peak = parameter.name, parameter.unit, self.kept.peak
         if not plausible(self.kept.judged, which):
             return f"{name} = {value:.4g} {unit} is outside its plausible range [{parameter.low:g}, {parameter.high:g}]"
+        if cause:
+            return f"{name} = {value:.4g} ± {deviation:.2g} {unit}: {cause}"
         if not math.isfinite(deviation):
             return f"{name} lacks excitation: it needs {parameter.needs}"
         wanted = parameter.needs

@@ -1,9 +1,10 @@
 """What a joint's estimator has learnt: θ and P row by row, and how much wider each deviation is than P says.
 
-    deviation_i = √(v · share · P_ii · honesty_i² + unexcited_i) · inflation_i
+    deviation_i = √(v · share · P_ii · honesty_i² · correlated_i² + unexcited_i + misfit_i) · inflation_i
 
 v: recent residual variance; share: Σw²/Σw of the rows' weights; honesty: for the residual's structure, inflation: for η
-not being known (both factors); unexcited: variance of directions that no motion has told yet.
+not being known (both factors); unexcited: variance of directions that no motion has told yet; correlated, misfit: what
+the rows since have said of the residual's correlation (a factor) and of the model (a squared error), see online/fit.py.
 """
 
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from estimators.recursive.prior import Prior
 from estimators.recursive.restart import COUNTERS, relearn
 from estimators.recursive.unexcited import Unexcited
 
-LEVERAGE, HONESTY, INFLATION, UNEXCITED, WEIGHTS = range(5)  # rows of `weights`
+LEVERAGE, HONESTY, INFLATION, UNEXCITED, CORRELATED, MISFIT, WEIGHTS = range(7)  # rows of `weights`
 THRESHOLD: Final = [NOISE, ALLOWANCE, LIMIT]  # of the alarm in a state
 
 
@@ -28,7 +29,7 @@ THRESHOLD: Final = [NOISE, ALLOWANCE, LIMIT]  # of the alarm in a state
 class Learnt:
     """What a Learner keeps."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
 
     state: Floats  # flat, see state.py
     weights: Floats  # (WEIGHTS, parameters); LEVERAGE: rms of each column, whitened
@@ -44,9 +45,9 @@ class Learner:
         self.rls = RecursiveLeastSquares(parameters, outputs, period, forgetting)
         self.unexcited = Unexcited(parameters, LARGEST)
         weights = np.ones((WEIGHTS, parameters))
-        weights[UNEXCITED] = 0.0
+        weights[[UNEXCITED, MISFIT]] = 0.0
         self.kept = Learnt(self.rls.state, weights, np.full(parameters, np.inf), 0.0)
-        self.leverage, self.honesty, self.inflation, self.unexcited_variance = weights
+        self.leverage, self.honesty, self.inflation, self.unexcited_variance, self.correlated, self.misfit = weights
 
     def learn(self, phi: Floats, y: Floats, noise: Floats, leverage: Floats, signal: float, theta: Floats) -> None:
         """Begin from a wide prior around theta (parameters,), with these rows.
@@ -101,7 +102,7 @@ class Learner:
 
 @inline
 def own_deviations(state: Floats, weights: Floats, deviations: Floats) -> None:
-    """√(v·share·P_ii·honesty² + unexcited) into deviations (parameters,); P = U D U′ in the state."""
+    """√(v·share·P_ii·(honesty·correlated)² + unexcited + misfit) into deviations (parameters,); P = U D U′."""
     m, p = int(state[at.OUTPUTS]), int(state[at.PARAMETERS])
     long = at.HEADER + 5 * p + p * p + m
     variance = 0.0
@@ -115,4 +116,5 @@ def own_deviations(state: Floats, weights: Floats, deviations: Floats) -> None:
         for j in range(i + 1, p):
             entry = state[u + j * p + i]
             own += state[d + j] * entry * entry
-        deviations[i] = np.sqrt(variance * own * weights[HONESTY, i] ** 2 + weights[UNEXCITED, i])
+        factor = (weights[HONESTY, i] * weights[CORRELATED, i]) ** 2
+        deviations[i] = np.sqrt(variance * own * factor + weights[UNEXCITED, i] + weights[MISFIT, i])

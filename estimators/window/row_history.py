@@ -82,7 +82,8 @@ class RowHistory:
         new = self._rows.part(place)
         new.time[:] = rows.time
         for column, values in zip(new[1:], rows[1:], strict=True):
-            column[:] = values
+            if values.size:
+                column[:] = values
         self._filled += count
         self.kept.total += count
 

@@ -38,7 +38,7 @@ const EVENTS = {
 };
 
 // what an event looks like on a time axis: shape and colour both say it
-const TONES = { bad: ["alarm", "faulted", "fault", "stale", "gap"], warn: ["transient", "drift", "contact", "payload", "friction", "lost_motion_grown", "refit_rejected", "held"], busy: ["refit_started", "refit", "refit_accepted", "law", "baseline", "compensation"] };
+const TONES = { bad: ["alarm", "faulted", "fault", "stale", "gap"], warn: ["transient", "drift", "scaled", "contact", "payload", "friction", "lost_motion_grown", "refit_rejected", "held"], busy: ["refit_started", "refit", "refit_accepted", "law", "baseline", "compensation"] };
 export const toneOf = (kind) => Object.keys(TONES).find((tone) => TONES[tone].includes(kind)) ?? "good";
 
 export const happened = (kind) => EVENTS[kind] ?? "";

@@ -77,6 +77,15 @@ def test_it_ends_well_inside_the_limits_only() -> None:
     assert not drift.drifted
 
 
+def test_certainty_that_is_lost_ends_it_below_its_share_of_the_limit_only() -> None:
+    drift = Drift(DriftSettings(percent=10, z=5, release=0.7, hold=0), BASELINE)
+    told = []
+    for time, z in enumerate((6.0, 4.0, 3.6, 3.4, 4.0, 4.9, 5.1)):  # by 2 N·m, 50 %, all the time
+        changes = drift.look(estimate(time, -6.0, sigma=2.0 / z))[1]
+        told += [(time, change.kind) for change in changes]
+    assert told == [(0, "drift"), (3, "recovered"), (6, "drift")]
+
+
 def test_noise_at_the_limit_gives_few_events() -> None:
     rng = np.random.default_rng(5)
     noisy = -4.4 + rng.normal(0, 0.02, 3600)

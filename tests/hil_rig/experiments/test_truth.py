@@ -5,7 +5,7 @@ import json
 import pytest
 
 from hil_rig.experiments.truth import table
-from hil_rig.experiments.truth.rows import rigid
+from hil_rig.experiments.truth.rows import MEMORY, rigid
 from hil_rig.experiments.truth.trial import run
 
 pytestmark = pytest.mark.compiled
@@ -17,6 +17,27 @@ def test_fields_of_1e30_teach_nothing() -> None:
         assert value == pytest.approx(truth, rel=0.03)
     assert outcome.alarms == 0
     assert any("had valu" in reason for reason in outcome.reasons)
+
+
+def test_an_encoder_that_is_too_coarse_is_said_with_what_would_help() -> None:
+    outcome = run(rigid(3, bits=14, seconds=75.0))
+    assert outcome.lying == 0
+    assert any("st#ps" in reason and "conditioning" in reason for reason in outcome.reasons), outcome.reasons
+
+
+def test_ripple_is_named_and_not_trusted() -> None:
+    outcome = run(rigid(3, ripple=1.5, seconds=75.0))
+    assert outcome.lying == 0
+    assert outcome.trusted < 0.1 * outcome.looks
+    assert any("torqu# r#p#ats" in reason for reason in outcome.reasons), outcome.reasons
+
+
+def test_friction_that_remembers_is_explained_live_by_a_law_that_does() -> None:
+    outcome = run(rigid(3, friction="stops", seconds=40.0, model=MEMORY))
+    assert outcome.unexplained <= 0.02
+    for name in ("inertia", "viscous", "gravity_sin"):
+        value, _, truth = outcome.last[name]
+        assert value == pytest.approx(truth, rel=0.03)
 
 
 def test_the_table_is_one_object(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

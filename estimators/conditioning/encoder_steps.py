@@ -1,0 +1,91 @@
+"""What an encoder's steps do to rows: found from the readings, and what they add to the products of the columns.
+
+A step Δ is white noise of variance Δ²/12 a sample (period T) where the joint moves on. Through a Hann kernel of half
+width H its second derivative has the variance Δ²/12 · T π⁴/(4 H⁵): 12 bits at 1 kHz and 20 ms 1.2 rad/s², at 100 ms
+0.02. Such noise in a column pulls its parameter towards zero (errors in variables).
+"""
+
+import math
+from typing import Final
+
+import numpy as np
+
+from estimators.models.base import Model
+from estimators.quantities import Floats, Nanoseconds
+from estimators.rows import RATE, SECOND, SIGNALS, VALUE
+
+CALM: Final = 0.012  # rad/s² (m/s²): noise of a smoothed acceleration that harms nobody
+ENOUGH: Final = 240  # moves seen
+WHOLE: Final = 0.95  # of them, that are whole steps
+NEARLY: Final = 0.05  # of a step
+FINEST: Final = 1e-9  # rad (m): less is rounding
+
+
+class EncoderSteps:
+    """Finds the step of one channel in its readings."""
+
+    def __init__(self) -> None:
+        self.step = 0.0  # rad (m); 0 while unknown, or where there is none
+        self.since = 0  # ns, the reading by which it was known
+        self.known = False
+        self._last = math.nan
+        self._found: list[float] = []
+
+    def absorb(self, time: Nanoseconds, column: Floats) -> bool:
+        """Look at readings; whether it has just been found what the step is. How they are cut does not matter."""
+        if self.known:
+            return False
+        finite = np.flatnonzero(np.isfinite(column))
+        if not len(finite):
+            return False
+        told = column[finite]
+        moved = np.abs(np.diff(told, prepend=self._last if math.isfinite(self._last) else told[0]))
+        self._last = float(told[-1])
+        which = np.flatnonzero(moved > FINEST)[: ENOUGH - len(self._found)]
+        self._found += moved[which].tolist()
+        if len(self._found) < ENOUGH:
+            return False
+        self.known, self.since = True, int(time[finite[which[-1]]])
+        moves = np.array(self._found)
+        apart = np.diff(np.sort(moves))  # a joint in motion may never have moved by a single one
+        step = float(min(moves.min(), apart[apart > FINEST].min(initial=np.inf)))
+        whole = np.abs(moves / step - np.round(moves / step)) < NEARLY
+        self.step = step if whole.mean() >= WHOLE else 0.0
+        return self.step > 0.0
+
+
+def half_width(step: float, period: float) -> float:
+    """s that a kernel needs for this step."""
+    return float((step**2 / 12.0 * period * math.pi**4 / (4.0 * CALM**2)) ** 0.2)
+
+
+def noise_of(model: Model, taps: Floats, period: float, step: float, channel: int) -> tuple[Floats, Floats]:
+    """Products of the noise of one channel's steps in a row: N (outputs, parameters, parameters), n (outputs,
+    parameters).
+
+    Of columns that are linear in value and derivatives of the position; what a law makes of them is not.
+    """
+    value = np.pad(taps, 1)
+    rate = np.zeros(len(taps) + 2)
+    rate[2:] += taps / (2.0 * period)
+    rate[:-2] -= taps / (2.0 * period)
+    second = np.zeros(len(taps) + 2)
+    second[2:] += taps / period**2
+    second[:-2] += taps / period**2
+    second[1:-1] -= 2.0 * taps / period**2
+    kernels = np.stack((value, rate, second))
+    shared = step**2 / 12.0 * kernels @ kernels.T
+    slopes, own = _slopes(model, channel)
+    return np.einsum("kop,kl,loq->opq", slopes, shared, slopes), np.einsum("kop,kl,lo->op", slopes, shared, own)
+
+
+def _slopes(model: Model, channel: int) -> tuple[Floats, Floats]:
+    """∂φ and ∂y by value, rate and second derivative of a channel: (3, outputs, parameters), (3, outputs)."""
+    rng = np.random.default_rng(3)
+    channels = max(len(model.channels), 1 + max(one.load for one in model.blocks)) + 16  # stops, if any, stand behind
+    signals = np.repeat(rng.uniform(0.5, 1.5, (1, channels, SIGNALS)), 4, axis=0)
+    for row, signal in enumerate((VALUE, RATE, SECOND)):
+        signals[1 + row, channel, signal] += 1.0
+    phi, y = np.zeros((4, len(model.outputs), len(model.parameters))), np.zeros((4, len(model.outputs)))
+    model.fill(np.ascontiguousarray(signals), model.start, phi, y)
+    return phi[1:] - phi[0], y[1:] - y[0]

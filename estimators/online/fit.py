@@ -1,0 +1,290 @@
+"""Whether a model fits, by the second of motion: what its misfit did to θ widens the deviations, and has a name.
+
+    deviation² ← deviation² · factor² + bias² + steps²
+
+factor: from the scores' own covariance (recursive/misfit.py), beside the learner's with the weight of KNOWN blocks;
+bias: what θ owes to columns that the model does not have (recursive/witnesses.py), and to rows that saw a reversal, by
+which it differs from least squares without them; steps: what those of an encoder do, as errors in variables
+(conditioning/encoder_steps.py). Nothing of it touches θ. Where those columns explain more of the
+torque than is asked of a value (GOOD), nothing of that joint is valid, and the reason is their cause; below that the
+deviations say what it costs.
+
+A block ends at a review, at a row that is known beforehand, so results do not depend on how rows are cut. While there
+are too few blocks, as behind an alarm, what was told before stands.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final, NamedTuple
+
+import numpy as np
+
+from estimators.online.validity import GOOD
+from estimators.quantities import Floats, Parameter
+from estimators.recursive import misfit, witnesses
+from estimators.recursive import state as at
+from estimators.recursive.learner import Learner
+from estimators.recursive.witnesses import ANGLE, DIRECTION, LAG, MEMORY, SPEED
+from estimators.rows import Rows
+
+BLOCK: Final = 1.0  # s of rows
+FORETOLD: Final = 12.0  # blocks, from which θ foretells the torque of the next
+LEAST: Final = 8.0  # blocks, before which nothing is told
+KNOWN: Final = 20.0  # blocks that the learner's own deviations weigh
+MOST: Final = 0.5  # of what the model leaves, rms, that a cause has to explain to be named
+MOSTLY: Final = 0.5  # of a variance: where white noise makes less of it, something else is the cause
+LOSE: Final = 0.7  # times the limit, at which a misfit is over
+NEVER: Final = 1 << 40  # rows
+UNSEEN: Final = 1e-3  # rad/s (m/s): the least speed that counts as slow
+
+
+@dataclass(slots=True)
+class FitKept:
+    """What a Fit keeps; n: columns of an output, its own, witnesses and y; N: of all outputs, y left out."""
+
+    VERSION: ClassVar[int] = 1
+
+    fresh: Floats  # (outputs, n, n) products of the current block
+    gram: Floats  # (outputs, n, n) of all, faded
+    joints: Floats  # (joints, JOINT_STATE)
+    outputs: Floats  # (outputs, OUTPUT_STATE)
+    spread: Floats  # (N, N)
+    sums: Floats  # (N,)
+    last: Floats  # (N,)
+    figures: Floats  # (FIGURES,)
+    theta: Floats  # (parameters,) least squares over the same rows
+    rows: Floats  # (outputs,) of them, faded
+    steps: Floats  # (parameters,) what an encoder's steps have moved θ by, as told
+    gains: Floats  # (witnesses,) share of y² that each explains, as told
+    found: Floats  # (witnesses,) their weights
+    share: float = 0.0  # of the torque, rms, that witnesses explain, as told
+    left: float = 0.0  # … and that the model leaves
+    spoiled: bool = False  # whether it is too much for anything to be valid
+    due: int = 0  # number of the row that ends the block
+    forgotten: float = 0.0  # of the learner, when the last block ended
+
+
+class Steps(NamedTuple):
+    """Of one encoder, and what they add to a row (conditioning/encoder_steps.py)."""
+
+    size: float  # rad (m)
+    since: int  # ns, from when they are known
+    wanted: float  # s, half width of a kernel under which they would harm nobody
+    noise: Floats  # (outputs, parameters, parameters)
+    own: Floats  # (outputs, parameters)
+
+
+class Fit:
+    """Of one estimator."""
+
+    WORKING: ClassVar[frozenset[str]] = frozenset({"_active", "_scratch", "_steps"})
+
+    def __init__(
+        self,
+        parameters: Sequence[Parameter],
+        owners: Sequence[int],
+        row: float,
+        standstill: float,
+        turns: bool = True,
+        remembers: bool = False,
+    ) -> None:
+        """owners: the joint of each output; row: s between rows; standstill: rad/s (m/s); turns: whether positions are
+        angles; remembers: whether friction has a memory of its own."""
+        p, m, own = len(parameters), len(owners), witnesses.columns(turns)
+        self._parameters, self._own, self._block = parameters, own, max(2, round(BLOCK / row))
+        self._owners, self._row = np.array(owners, np.int64), row
+        self._slow = max(standstill, UNSEEN)
+        self._remembers = remembers
+        self._steps: tuple[Steps, ...] = ()
+        self._active = True  # false while rows do not say how their joint moved
+        self._scratch = np.empty(p + own + 1)
+        size = p + m * own
+        self.kept = FitKept(
+            np.zeros((m, p + own + 1, p + own + 1)),
+            np.zeros((m, p + own + 1, p + own + 1)),
+            np.full((max(owners) + 1, witnesses.JOINT_STATE), np.nan),
+            np.full((m, witnesses.OUTPUT_STATE), -math.inf),
+            np.zeros((size, size)),
+            np.zeros(size),
+            np.zeros(size),
+            np.zeros(misfit.FIGURES),
+            np.zeros(p),
+            np.zeros(m),
+            np.zeros(p),
+            np.zeros(m * own),
+            np.zeros(m * own),
+        )
+        self.kept.joints[:, : witnesses.PLACE] = 0.0
+        self.kept.outputs[:, witnesses.COUNT] = 0.0
+
+    @property
+    def due(self) -> int:
+        """Number of the row that ends the block."""
+        return self.kept.due if self._active else NEVER
+
+    def begin(self, now: int) -> None:
+        """Rows of before are of other columns; now: number of the next row. What was told stands for the time being."""
+        kept = self.kept
+        for one in (kept.fresh, kept.gram, kept.spread):
+            one[:] = 0.0
+        for flat in (kept.sums, kept.last, kept.figures, kept.theta, kept.rows):
+            flat[:] = 0.0
+        kept.outputs[:, witnesses.WHEN], kept.outputs[:, witnesses.COUNT] = -math.inf, 0.0
+        kept.due, kept.forgotten = now + self._block, 0.0
+
+    def forget(self, learner: Learner) -> None:
+        """Everything begins anew: nothing is known of the model any more."""
+        kept = self.kept
+        kept.share, kept.left, kept.spoiled = 0.0, 0.0, False
+        kept.gains[:] = kept.found[:] = 0.0
+        kept.steps[:] = 0.0
+        learner.correlated[:], learner.misfit[:] = 1.0, 0.0
+
+    def absorb(self, rows: Rows) -> None:
+        """Rows that taught."""
+        kept = self.kept
+        if not len(rows.time):
+            return
+        self._active = len(rows.motion) == len(rows.time)
+        if self._active:
+            theta = kept.theta if kept.figures[misfit.BLOCKS] >= FORETOLD else np.zeros(len(kept.theta))
+            witnesses.gather(
+                rows.time, np.ascontiguousarray(rows.phi), rows.y, rows.speed, rows.motion, self._owners,
+                1e9 * self._row, self._slow, theta, kept.joints, kept.outputs, kept.fresh, self._scratch,
+                self._remembers,
+            )  # fmt: skip
+
+    def close(self, learner: Learner, now: int, time: int, settled: bool) -> None:
+        """End a block, and let the deviations know.
+
+        now: number of the next row; time: ns, of the last one; settled: whether θ is published.
+        """
+        kept, rls, p = self.kept, learner.rls, learner.rls.p
+        kept.due = now + self._block
+        forgotten = float(rls.state[at.FORGOTTEN])
+        fade = math.exp(kept.forgotten - forgotten) if forgotten >= kept.forgotten else 0.0
+        kept.forgotten = forgotten
+        kept.rows[:] = fade * kept.rows + kept.outputs[:, witnesses.COUNT]
+        kept.outputs[:, witnesses.COUNT] = 0.0
+        kept.outputs[:, witnesses.WHEN] = -math.inf  # what the next row changes by is not the change of θ
+        deviations, bias = np.empty(p), np.zeros(p)
+        gains, found = np.zeros(len(kept.gains)), np.zeros(len(kept.found))
+        misfit.close(
+            kept.fresh, kept.gram, rls.noise[0] / rls.noise, fade, kept.spread, kept.sums, kept.last, kept.figures,
+            kept.theta, deviations, bias, gains, found,
+        )  # fmt: skip
+        if self._blocks < LEAST or rls.state[at.CUSUM] > 0.0:
+            return
+        kept.gains[:], kept.found[:] = gains, found
+        kept.share, kept.left = float(kept.figures[misfit.SHARE]), float(kept.figures[misfit.LEFT])
+        kept.spoiled = kept.share > (LOSE if kept.spoiled else 1.0) * GOOD
+        if settled:
+            self._weigh_steps(rls.noise[0] / rls.noise, time)
+            self._widen(learner, deviations, bias)
+
+    @property
+    def _blocks(self) -> float:
+        """With scores, by their weight."""
+        figures = self.kept.figures
+        return float(figures[misfit.WEIGHT] ** 2 / max(figures[misfit.WEIGHT_2], 1.0))
+
+    def coarse(self, steps: Steps) -> None:
+        """An encoder's readings have steps."""
+        self._steps = (*self._steps, steps)
+
+    def _weigh_steps(self, weight: Floats, time: int) -> None:
+        """What the steps have moved θ by: with noise N in the products of a row, and n in those with y, least squares
+        give θ = (G + N)⁻¹(Gθ₀ + n), so θ₀ − θ = G⁻¹(Nθ − n); infinite where N is most of what tells a direction."""
+        kept, p = self.kept, len(self.kept.theta)
+        noise, own = np.zeros((p, p)), np.zeros(p)
+        for one in self._steps:
+            if time >= one.since:
+                noise += np.einsum("o,opq->pq", weight * kept.rows, one.noise)
+                own += np.einsum("o,op->p", weight * kept.rows, one.own)
+        if not noise.any():
+            return
+        gram = np.einsum("o,opq->pq", weight, kept.gram[:, :p, :p])
+        gram = np.tril(gram) + np.tril(gram, -1).T
+        scale = np.sqrt(np.where(np.diag(gram) > 0.0, np.diag(gram), 1.0))
+        unit, clean = gram / np.outer(scale, scale), (gram - noise) / np.outer(scale, scale)
+        if np.linalg.eigvalsh(clean)[0] <= 0.5 * np.linalg.eigvalsh(unit)[0]:
+            kept.steps[:] = np.where(np.diag(noise) > 0.0, np.inf, 0.0)
+        else:
+            kept.steps[:] = np.linalg.solve(clean, (noise @ kept.theta - own) / scale) / scale
+
+    def _widen(self, learner: Learner, deviations: Floats, bias: Floats) -> None:
+        """Let the learner's deviations hold what the rows have said."""
+        kept, rls, blocks = self.kept, learner.rls, self._blocks
+        share, free = blocks / (blocks + KNOWN), blocks / max(blocks - rls.p, 0.5 * blocks)
+        claimed = rls.variance() * rls.share() * np.diag(rls.covariance()) * learner.honesty**2
+        told = np.isfinite(deviations) & (claimed > 0.0)
+        if not told.all():  # θ of least squares lies anywhere along a direction that is not told
+            learner.correlated[:], learner.misfit[:] = 1.0, 0.0
+            return
+        known = free * deviations**2
+        learner.correlated[:] = np.sqrt(
+            np.maximum(1.0 - share + share * known / claimed, 1.0)
+        )  # as at the start, or more
+        apart = rls.theta - kept.theta  # what reversals pull θ by, beyond what θ without them is uncertain
+        pulled = np.sign(apart) * np.sqrt(np.maximum(apart**2 - known, 0.0))
+        learner.misfit[:] = (pulled + bias) ** 2 + kept.steps**2  # infinite where an encoder is too coarse
+
+    # --- what is told
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why nothing of the joint may be trusted, in words."""
+        if not self.kept.spoiled:
+            return ()
+        return (f"the model leaves {100.0 * self.kept.left:.0f} % of the torque: {self.causes}",)
+
+    def cause(self, learner: Learner, which: int, deviation: float) -> str:
+        """What rather than a want of motion makes a parameter's deviation as large as this, in words; or ""."""
+        rls = learner.rls
+        noise = rls.variance() * rls.share() * rls.covariance()[which, which] + learner.unexcited_variance[which]
+        if not self.kept.left > 0.0 or noise >= MOSTLY * deviation**2:
+            return ""
+        if self._steps and self.kept.steps[which] ** 2 >= MOSTLY * deviation**2:
+            step = max(self._steps, key=lambda one: one.wanted)
+            return (
+                f"the encoder's steps of {step.size:.2g} are too coarse for it under this kernel "
+                f"(conditioning.half_width = {step.wanted:.2g} s would do)"
+            )
+        if self.kept.share > 0.0:
+            return self.causes
+        if learner.misfit[which] >= MOSTLY * deviation**2:
+            return "where the joint turns round, friction is not what its law says"
+        return "what the model leaves is correlated, not noise"
+
+    @property
+    def causes(self) -> str:
+        """What explains the misfit, the largest share first."""
+        kept, told = self.kept, list[str]()
+        if kept.share < MOST * kept.left:
+            return "the model leaves something that is not noise"
+        for k in np.argsort(-kept.gains):
+            if kept.gains[k] <= 0.0 or len(told) == 2:
+                break
+            words = self._words(int(k))
+            if words not in told:
+                told.append(words)
+        return "; ".join(told)
+
+    def _words(self, k: int) -> str:
+        """One cause, with its size."""
+        output, column = divmod(k, self._own)
+        cause = witnesses.CAUSES[column]
+        where = f" (row {output + 1})" if len(self._owners) > 1 else ""
+        if cause == LAG:
+            late = -1e3 * self.kept.found[k]
+            return f"the torque is {abs(late):.2g} ms {'late' if late > 0 else 'early'} against the position{where}"
+        if cause == ANGLE:
+            first = output * self._own + witnesses.TURNS + (column - witnesses.TURNS) // 2 * 2
+            size, turns = math.hypot(*self.kept.found[first : first + 2]), (column - witnesses.TURNS) // 2 + 1
+            return f"a torque repeats {turns} × a turn, {size:.2g} N·m{where}"
+        return {
+            SPEED: "friction has another shape over speed than the law's",
+            DIRECTION: "friction differs between the directions",
+            MEMORY: "friction remembers where the joint turned (a law with memory: prandtl_ishlinskii)",
+        }[cause] + where

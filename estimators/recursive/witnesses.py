@@ -1,0 +1,125 @@
+"""Columns of what models leave out, a few a row: by them a misfit shows, and by them it has a name.
+
+    cause       columns, of a joint at q̄, v̄ (means under the row's kernel)      what its weight would be
+    lag         change of the prediction since the row before, 1/s              − s by which y is late
+    speed       v̄|v̄|, side·exp(−|v̄|/6v₀), side·exp(−|v̄|/30v₀)                 friction of another shape over speed
+    direction   |v̄|, v̄²                                                         friction that differs by direction
+    memory      stops at 1, 6 and 40 mrad (mm), each less side                  friction that remembers where it turned
+    angle       sin nq̄, cos nq̄, n = 1 … 4, where the joint turns                a torque that repeats with the angle
+
+side: v̄ over its rms under the kernel, between −1 and 1; v₀: standstill speed. A column that the model has already
+explains nothing. They need nothing but what a row says of its joint, so every model has them, one set an output.
+Products of [Φ W y] are summed row by row: how rows are cut into batches does not matter. Rows that see a reversal are
+left out: around it a joint sticks, its bristles and teeth change sides, and at a row's noise that is an error of a
+hundred deviations, which any column would be taken for that is large near standstill.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.numerics.jit import inline, kernel
+from estimators.quantities import Floats
+
+STOPS: Final = (0.001, 0.006, 0.04)  # rad (m)
+HARMONICS: Final = 4
+LAG, SPEED, DIRECTION, MEMORY, ANGLE = range(5)  # causes
+TURNS: Final = 9  # the first column that only a joint that turns has
+CAUSES: Final = (LAG, *[SPEED] * 3, *[DIRECTION] * 2, *[MEMORY] * 3, *[ANGLE] * (2 * HARMONICS))
+SLOW: Final = 6.0  # times standstill
+FAST: Final = 30.0
+TURNING: Final = 0.9  # |side| below which a row saw a reversal, or a joint that hardly moves
+LATER: Final = 1.5  # row periods, up to which a row comes right after the one before
+
+PLACE: Final = len(STOPS)  # in the state of a joint, behind its stops: last position
+JOINT_STATE: Final = PLACE + 1
+PREDICTED, WHEN, COUNT, OUTPUT_STATE = range(4)  # of an output: y of its last row as predicted, ns; rows of the block
+
+
+def columns(turns: bool) -> int:
+    """How many an output has; turns: whether the joint's position is an angle."""
+    return len(CAUSES) if turns else TURNS
+
+
+@inline
+def _follow(state: Floats, q: float) -> None:
+    """Stops of a joint (JOINT_STATE,) up to its next position."""
+    if np.isfinite(state[PLACE]):
+        for i in range(len(STOPS)):
+            state[i] = min(max(state[i] + (q - state[PLACE]) / STOPS[i], -1.0), 1.0)
+    state[PLACE] = q
+
+
+@inline
+def _fill(
+    row: Floats, first: int, joint: Floats, q: float, v: float, rms: float, slow: float, change: float, remembers: bool
+) -> None:
+    """The columns of one row from row[first] on, which is as long as they, and y; joint: its state."""
+    size = abs(v)
+    side = v / (rms + 0.1 * slow)
+    row[first] = change
+    row[first + 1] = v * size
+    row[first + 2] = side * np.exp(-size / (SLOW * slow))
+    row[first + 3] = side * np.exp(-size / (FAST * slow))
+    row[first + 4] = size
+    row[first + 5] = v * v
+    for i in range(len(STOPS)):
+        row[first + 6 + i] = 0.0 if remembers else joint[i] - side
+    for n in range((len(row) - 1 - first - TURNS) // 2):
+        row[first + TURNS + 2 * n] = np.sin((n + 1) * q)
+        row[first + TURNS + 1 + 2 * n] = np.cos((n + 1) * q)
+
+
+@kernel(
+    "void(i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8[::1], f8, f8, f8[::1], f8[:, ::1], "
+    "f8[:, ::1], f8[:, :, ::1], f8[::1], b1)"
+)
+def gather(
+    time: NDArray[np.int64],
+    phi: Floats,
+    y: Floats,
+    speed: Floats,
+    motion: Floats,
+    owners: NDArray[np.int64],
+    period: float,
+    slow: float,
+    theta: Floats,
+    joints: Floats,
+    outputs: Floats,
+    products: Floats,
+    row: Floats,
+    remembers: bool,
+) -> None:
+    """Add the products of [φ w y] of each output to the lower triangles of products (outputs, n, n).
+
+    time … motion: of Rows; owners: the joint of each output; period: ns between rows; slow: rad/s (m/s); theta
+    (parameters,): for the prediction; joints (joints, JOINT_STATE), outputs (outputs, OUTPUT_STATE); row (n,): scratch;
+    remembers: whether the model has such columns of its own.
+    """
+    p = len(theta)
+    last = len(row) - 1
+    for r in range(len(time)):
+        for j in range(len(joints)):
+            _follow(joints[j], motion[r, j, 0])
+        for o in range(len(owners)):
+            j = owners[o]
+            finite, predicted = np.isfinite(y[r, o]), 0.0
+            for i in range(p):
+                row[i] = phi[r, o, i]
+                finite = finite and np.isfinite(row[i])
+                predicted += row[i] * theta[i]
+            if not finite:
+                continue
+            follows = time[r] - outputs[o, WHEN] <= LATER * period
+            change = 1e9 * (predicted - outputs[o, PREDICTED]) / period if follows else 0.0
+            outputs[o, PREDICTED], outputs[o, WHEN] = predicted, time[r]
+            if abs(motion[r, j, 1]) < TURNING * (speed[r, j] + 0.1 * slow):
+                outputs[o, WHEN] = -np.inf
+                continue
+            _fill(row, p, joints[j], motion[r, j, 0], motion[r, j, 1], speed[r, j], slow, change, remembers)
+            row[last] = y[r, o]
+            outputs[o, COUNT] += 1.0
+            for i in range(len(row)):
+                for k in range(i + 1):
+                    products[o, i, k] += row[i] * row[k]
