@@ -72,7 +72,7 @@ def the_whole_robot() -> list[tuple[str, dict[str, object]]]:
     payload = Payload(2.01, 0.03, np.array([0.01, 0.0, 0.08]), np.full(3, 0.004), True)
     state = (Phase.TRANSIENT, Status.VALID, ())
     torque = (np.array([5.0, 9.0]), np.array([5.5, 6.0]), np.full(2, 0.2), np.full(2, 1.0), (False, True))
-    found = RobotEstimate(0, *state, *torque, payload, 100.0)
+    found = RobotEstimate(0, *state, *torque, payload, 100.0, np.full(2, np.nan))
     head = {"timestamp": 9.0, "seq": 0, "boot": 1}
     friction = Friction(np.full((2, 2), 0.5), np.array([[1.0, 2.0], [3.0, 4.0]]), np.full((2, 2), 0.1))
     names = ("elbow", "shoulder")
