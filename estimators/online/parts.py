@@ -1,7 +1,7 @@
 """What the phases of an estimator are composed of, and where it stands at the end of a block of rows."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ if TYPE_CHECKING:  # their kernels are heavy, and a model without η never needs
     from estimators.online.eta.lookback import Lookback
     from estimators.online.eta.refits import Refits
     from estimators.online.relearning import Relearning
+
+SAME: Final = 3.0  # deviations, together, that a value which has not changed may have moved by
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,14 @@ class Parts:
             variance=rls.recent_variance(),
             level=rls.variance(),
             covered=bool((self.validity.valid >= wanted).all()),
+            same=self._same,
         )
+
+    @property
+    def _same(self) -> bool:
+        (value, deviation), learner = self.loop.kept.good, self.learner
+        apart = np.abs(learner.rls.theta - value)
+        return bool((apart <= SAME * np.hypot(deviation, learner.kept.deviations)).all())
 
     @property
     def searching(self) -> bool:

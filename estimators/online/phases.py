@@ -48,6 +48,7 @@ if TYPE_CHECKING:  # its kernels are heavy, see parts.py
     from estimators.online.monitor.window_evidence import Shown
 
 ASKED: Final = 30.0  # s of motion behind an alarm, in which it may turn out to have been a change of all by one factor
+OWN: Final = "; nothing has changed: the joint's own residual raised it, and raises none again"
 REST_BLOCKS: Final = 10  # blocks that are looked at together while the joint rests
 
 
@@ -225,7 +226,9 @@ class Phases:
         if isinstance(decision, Recover):
             if decision.usual:
                 parts.learner.rls.accept_noise()
-            self._recover(decision.text)
+            if decision.own:
+                parts.learner.rls.accept_excursion(parts.motion.row)
+            self._recover(decision.text + OWN * decision.own)
         if parts.nonlinear is None:
             return
         relearning, now = parts.nonlinear.relearning, parts.history.total

@@ -7,7 +7,8 @@ import numpy as np
 
 from estimators.quantities import Floats
 from estimators.recursive import state as at
-from estimators.recursive.forgetting import NOISE, Forgetting, Threshold, arm
+from estimators.recursive.cusum import MARGIN
+from estimators.recursive.forgetting import ALLOWANCE, LIMIT, NOISE, SATURATION, Forgetting, Threshold, arm
 from estimators.recursive.kernel import absorb
 
 LARGEST: Final = 100.0  # P∞
@@ -63,6 +64,15 @@ class RecursiveLeastSquares:
     def accept_noise(self) -> None:
         """The residual variance of now becomes the alarm's unit, where it is larger."""
         self.state[NOISE] = max(self.state[NOISE], self.variance())
+
+    def accept_excursion(self, row: float) -> None:
+        """What has just raised an alarm raises none again; row: s between rows.
+
+        The limit that it has reached is MARGIN times higher from here on, as a start would have set it; but a residual
+        without end is an alarm within a second all the same.
+        """
+        most = (SATURATION - self.state[ALLOWANCE]) / row
+        self.state[LIMIT] = max(self.state[LIMIT], min(MARGIN * self.state[LIMIT], most))
 
     def absorb(self, phi: Floats, y: Floats) -> None:
         """Learn from rows: phi (rows, outputs, parameters), y (rows, outputs), both C-contiguous float64."""

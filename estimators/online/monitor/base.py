@@ -31,6 +31,7 @@ class Moment(NamedTuple):
     variance: float  # recent residual variance, whitened
     level: float  # the same, over longer
     covered: bool  # every value that was valid before the alarm is so again
+    same: bool = False  # every value is what it was before the alarm, as far as both are known
 
 
 class Purpose(StrEnum):
@@ -90,6 +91,7 @@ class Recover(NamedTuple):
 
     text: str
     usual: bool = False  # the residual of now is the new usual
+    own: bool = False  # nothing has changed: what raised the alarm is the joint's own
 
 
 class Restore(NamedTuple):

@@ -1,6 +1,8 @@
 """The monitor of a model without nonlinear parameters.
 
-New values count when they are covered and the residual is quiet; a residual that stays becomes the new usual one.
+New values count when they are covered and the residual is quiet; a residual that stays becomes the new usual one. An
+alarm that follows soon upon another and has changed no value is of the joint's own, as where friction that has grown
+makes it stick longer at each reversal: its like raises none again.
 """
 
 from collections.abc import Iterator
@@ -11,6 +13,7 @@ from estimators.online.monitor.base import Decision, Evidence, Look, Moment, Rec
 
 QUIET: Final = 2.0  # times the usual variance, below which the residual is quiet again
 RECOVERY: Final = 0.3  # s of motion that a transient lasts at least
+SOON: Final = 2.0  # times what a start takes: so a motion that repeats has shown all of itself
 NEVER: Final = 1 << 40  # rows
 
 
@@ -18,9 +21,11 @@ NEVER: Final = 1 << 40  # rows
 class PlainKept:
     """What a PlainMonitor keeps."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
 
     quiet: float = 0.0  # residual variance below which a transient may end
+    ended: int = -NEVER  # number of the row at which the last transient did
+    soon: bool = False  # whether an alarm followed soon upon it
 
 
 class PlainMonitor:
@@ -36,8 +41,9 @@ class PlainMonitor:
         """Normal mode begins."""
         self.kept.quiet = QUIET * noise
 
-    def alarmed(self, _began: int, _moment: Moment) -> bool:
+    def alarmed(self, _began: int, moment: Moment) -> bool:
         """An alarm is always of a change of its own."""
+        self.kept.soon = moment.now - self.kept.ended <= SOON * moment.needed
         return True
 
     def due(self, searching: bool) -> int | None:
@@ -50,14 +56,16 @@ class PlainMonitor:
 
     def transient(self, moment: Moment) -> Look | Decision:
         """Wait until new values are there, or as long as a start takes."""
-        quiet = moment.variance <= self.kept.quiet
+        quiet, own = moment.variance <= self.kept.quiet, self.kept.soon and moment.same
         if moment.elapsed >= RECOVERY and quiet and moment.covered:
-            return Recover(f"new values after {moment.moved * moment.row:.1f} s of motion")
+            self.kept.ended = moment.now
+            return Recover(f"new values after {moment.moved * moment.row:.1f} s of motion", own=own)
         if moment.moved < moment.needed:
             return Wait()
+        self.kept.ended = moment.now
         self.kept.quiet = max(self.kept.quiet, QUIET * moment.level)
         why = "some lack excitation" if quiet else "the residual stays larger than before"
-        return Recover(f"new values; {why}", usual=True)
+        return Recover(f"new values; {why}", usual=True, own=own)
 
     def always(self, _moment: Moment) -> Look | Decision:
         """Nothing."""
