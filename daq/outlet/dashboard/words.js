@@ -24,6 +24,7 @@ const EVENTS = {
   sharpened: "The nonlinear parameters still hold and are more certain now, without a search.",
   law: "Another friction law explains the motion better and is used from here on.",
   drift: "A parameter has left its limits around the baseline, or the friction's shape moves.",
+  scaled: "All parameters have changed by one factor: look at the torque constant or its sensor, not at the joint.",
   fault: "The values must not be used.",
   recovered: "What was wrong is over.",
   held: "The joint stands still: the values stay.",
