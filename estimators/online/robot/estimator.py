@@ -102,8 +102,8 @@ class RobotEstimator:
         progress = min(99.0, 100.0 * self._moved_rows / max(self._start_rows, 1)) if self._starting else 100.0
         return RobotEstimate(
             self._time, phase, status, reasons, self._measured, self._predicted, self._watch.deviations,
-            self._watch.thresholds, tuple(self._watch.beyond.tolist()), self._causes.payload, progress,
-            self._compensated,
+            self._watch.thresholds, tuple((self._watch.beyond & (not self._starting)).tolist()), self._causes.payload,
+            progress, self._compensated,
         )  # fmt: skip
 
     def parameters(self) -> tuple[Floats, Floats]:
@@ -219,6 +219,8 @@ class RobotEstimator:
         if not self._watch.ready:
             return
         fresh, over = self._watch.look(unexplained, self._stiction)
+        if self._starting:  # thresholds of the recordings: what is beyond them does not teach, and is no contact yet
+            return
         names = np.array(self.model.robot.names)
         if fresh.any():
             self._pending.clear()
@@ -292,6 +294,7 @@ class RobotEstimator:
         if self._starting and self._moved_rows >= self._start_rows:
             self._starting = False
             self._watch.settle()
+            self._watch.explained()
             self._causes.forget()
             self._say("started", "the thresholds of the residuals stand")
         usable = self._teaches and not self._disturbed and not self._causes.payload.carried

@@ -130,6 +130,16 @@ def test_a_push_is_told_within_a_tenth_of_a_second_and_of_that_joint(joint: int)
     assert told(events, "recovered")
 
 
+def test_a_start_that_is_rougher_than_the_recordings_tells_no_contact() -> None:
+    def rough(t: Floats, tau: Floats, _: Floats) -> None:
+        tau[(t >= 2.0) & (t < 2.3), 1] += 8.0
+        tau[(t >= 10.0) & (t < 10.5), 1] += 8.0
+
+    estimator, events = live(3, 14.0, rough)
+    assert [one.kind for one in events] == ["started", "contact", "recovered"]
+    assert not any(estimator.estimate().contact)
+
+
 @pytest.mark.parametrize("joint", range(3))
 def test_another_friction_is_told_of_that_joint_alone(joint: int) -> None:
     def jump(t: Floats, tau: Floats, dq: Floats) -> None:
