@@ -46,6 +46,7 @@ MORE: Final = 1.2
 IN_TIME: Final = 0.3  # s
 CORRELATED: Final = 20.0  # rows that count as one, before anything is known
 REST: Final = 600.0  # s
+GAP: Final = 0.1  # s of missing rows between two runs
 STUCK: Final = 0.3  # N·m of torque that wanders while the robot rests
 FAST: Final = 1000.0  # Hz
 
@@ -98,8 +99,11 @@ def ignorant(found: IdentifiedRobot, torque: Floats) -> IdentifiedRobot:
 
 
 def play(estimator: RobotEstimator, run: Even, later: float = 0.0) -> tuple[Floats, Floats]:
-    """Measured and predicted torque every CUT rows, (rows, n); later: s that its clock is ahead."""
+    """Measured and predicted torque every CUT rows, (rows, n); later: s that its clock is ahead, after a gap."""
     measured, predicted = [], []
+    if later:  # as the live line says it: rows of NaN
+        gap = np.full((round(GAP * RATE), run.q.shape[1]), np.nan)
+        estimator.absorb(np.full(len(gap), run.ticks[0] + round(later * 1e9)), gap, gap)
     for first in range(0, len(run.ticks), CUT):
         part = slice(first, first + CUT)
         estimator.absorb(run.ticks[part] + round(later * 1e9), run.q[part], run.tau[part])
