@@ -24,7 +24,10 @@ from estimators.models.robots.inertia import floored, metric
 from estimators.models.robots.newton_euler import WRENCH, newton_euler
 from estimators.models.robots.regressor import regressor
 from estimators.models.robots.tree import PARAMETERS
+from estimators.numerics.jit import kernel
+from estimators.numerics.nnls import Integers
 from estimators.quantities import Axis, Floats
+from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
 
 RobotFriction = Annotated[AnyFriction | BearingSettings, Field(discriminator="kind")]
 FRICTION_LAWS: Final = (*get_args(get_args(AnyFriction)[0]), BearingSettings)
@@ -165,12 +168,10 @@ class WholeRobot:
         """The columns of `others`, in their order: (rows, columns)."""
         if not self._plain:
             return np.array([column for _, _, column in self.others(q, dq, ddq, load, reach, twist)]).T
-        law, ones, rotors, turning = self._order
-        found = np.empty((len(self.terms), len(q)))
-        found[law] = self._columns_of_all(q, dq, load.reshape(*load.shape[:2], -1)[:, :, 0]).transpose(0, 2, 1)
-        found[ones] = 1.0
-        found[rotors] = ddq.T[turning]
-        return found.T
+        found = np.ones((len(q), len(self.terms)))
+        columns = self._columns_of_all(q, dq, load.reshape(*load.shape[:2], -1)[:, :, 0])
+        _arrange(columns, ddq, *self._order, found)
+        return found
 
     @cached_property
     def _plain(self) -> bool:
@@ -179,25 +180,20 @@ class WholeRobot:
         return self._alike and not (self.twisted or robot.couplings or robot.counterbalances)
 
     @cached_property
-    def _order(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Where a plain table has the law's columns (n, parameters), the ones, the rotors, and the joints of these."""
-        count, first, law, ones, rotors, turning = len(self._friction[0].parameters), 0, [], [], [], []
-        for j in range(len(self._friction)):
-            law.append(range(first, first + count))
-            ones.append(first + count)
-            if self._rotor(j):
-                rotors.append(first + count + 1)
-                turning.append(j)
-            first += self.count_of(j)
-        found = (np.array(one, np.int64) for one in (law, ones, rotors, turning))
-        one, two, three, four = found
-        return one, two, three, four
+    def _order(self) -> tuple[Integers, Integers]:
+        """Where a plain table has each joint's first column of its law, and its rotor's or −1: (n,) each."""
+        count, n = len(self._friction[0].parameters), len(self._friction)
+        first = np.cumsum([0, *(self.count_of(j) for j in range(n - 1))])
+        return first, np.array([first[j] + count + 1 if self._rotor(j) else -1 for j in range(n)], np.int64)
 
     def _columns_of_all(self, q: Floats, dq: Floats, load: Floats) -> Floats:
         """Columns of the law that all joints share, (n, rows, parameters): one call instead of n."""
-        law = self._friction[0]
-        place, speed, torque = (np.ascontiguousarray(one.T).ravel() for one in (q, dq, load))
-        return law.columns(place, speed, torque, law.start).reshape(q.shape[1], len(q), -1)
+        law, (rows, n) = self._friction[0], q.shape
+        signals = np.empty((n, rows, 2, SIGNALS))
+        _signals(q, dq, load, signals)
+        columns = np.empty((n, rows, len(law.parameters)))
+        law.fill(signals.reshape(n * rows, 2, SIGNALS), 0, 1, law.start, columns.reshape(n * rows, -1))
+        return columns
 
     def torque(self, parameters: Floats, q: Floats, dq: Floats, ddq: Floats) -> Floats:
         """Of the rigid body alone, from standard parameters (n, 10): (rows, n)."""
@@ -237,10 +233,15 @@ class WholeRobot:
 
     def standard(self, base: Floats) -> Floats:
         """The most likely standard parameters (n, 10) that give these base parameters, by the links' prior."""
+        mean, gain = self._likeliest
+        return np.asarray(mean + gain @ (base - self.projection.G @ mean)).reshape(-1, PARAMETERS)
+
+    @cached_property
+    def _likeliest(self) -> tuple[Floats, Floats]:
+        """Standard parameters π0 (10 n,) of the links' prior, and by how much base parameters move them (10 n, base)."""
         mean, spread = self.link_prior()
         G = self.projection.G
-        gain = spread @ G.T @ np.linalg.inv(G @ spread @ G.T)
-        return np.asarray(mean + gain @ (base - G @ mean)).reshape(-1, PARAMETERS)
+        return mean, spread @ G.T @ np.linalg.inv(G @ spread @ G.T)
 
     def law_of(self, j: int) -> FrictionLaw:
         """The friction law of a joint."""
@@ -279,3 +280,25 @@ class WholeRobot:
                 spread = NOMINAL * nominal if nominal > 0 else math.nan
                 found.append(Term(f"{word}.{name}", unit, (j,), 0.0, nominal, spread, 1.0))
         return found
+
+
+@kernel("void(f8[:, :], f8[:, :], f8[:, :], f8[:, :, :, ::1])")
+def _signals(q: Floats, dq: Floats, load: Floats, signals: Floats) -> None:
+    """What a friction law looks at, of each joint (n, rows, 2, SIGNALS), from a known motion (rows, n)."""
+    signals[:] = 0.0
+    for j in range(len(signals)):
+        for row in range(len(q)):
+            signals[j, row, 0, VALUE] = signals[j, row, 0, SMOOTH] = q[row, j]
+            signals[j, row, 0, RATE] = signals[j, row, 0, SMOOTH_RATE] = dq[row, j]
+            signals[j, row, 1, VALUE] = signals[j, row, 1, SMOOTH] = load[row, j]
+
+
+@kernel("void(f8[:, :, ::1], f8[:, :], i8[::1], i8[::1], f8[:, ::1])")
+def _arrange(columns: Floats, ddq: Floats, first: Integers, rotors: Integers, found: Floats) -> None:
+    """The law's columns (n, rows, parameters) and the rotors' in the table's order, found (rows, terms) of ones."""
+    for j in range(len(columns)):
+        for row in range(len(found)):
+            for k in range(columns.shape[2]):
+                found[row, first[j] + k] = columns[j, row, k]
+            if rotors[j] >= 0:
+                found[row, rotors[j]] = ddq[row, j]

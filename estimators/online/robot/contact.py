@@ -9,11 +9,13 @@ once an hour for seven joints. What else the model does not explain is slower, i
 factor 1.5 is for it. Reference: whole-robot.md §6.
 """
 
+import math
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from estimators.numerics.jit import kernel
 from estimators.quantities import Floats
 
 MARGIN: Final = 1.5
@@ -40,24 +42,18 @@ class ContactWatch:
         if peaks is not None:
             self.thresholds = np.maximum(MARGIN * peaks, GAUSSIAN * deviations)
         self.beyond: NDArray[np.bool_] = np.zeros(n, np.bool_)
-        self._above, self._below = np.zeros(n, np.int64), np.zeros(n, np.int64)
-        self._quiet, self._settling = QUIET / chunk, SETTLING / chunk
+        self.moving: NDArray[np.bool_] = np.zeros(n, np.bool_)  # joints whose friction is that of motion
+        self._above, self._below = np.zeros((2, n), np.int64)
+        self._quiet, self._settling = math.ceil(QUIET / chunk - 1e-9), SETTLING / chunk
         self._moved = np.zeros(n)  # chunks since it was slow
         self._roughness = ROUGH / chunk
         self._mean = np.full(n, np.nan)  # of the last chunk's residual, where the joint moved
-        self._changes: list[Floats] = []
-        self._peaks: list[Floats] = []
-        self._squares: list[Floats] = []
+        self._gathered: list[Floats] = []  # of each chunk of the start (3, n): squared change, peak, mean square
 
     @property
     def ready(self) -> bool:
         """Whether thresholds stand."""
         return bool(np.isfinite(self.thresholds).all())
-
-    @property
-    def moving(self) -> NDArray[np.bool_]:
-        """Joints whose friction is that of motion, (n,)."""
-        return np.asarray(self._moved > self._settling)
 
     def explained(self) -> None:
         """What was beyond has found its cause: it is judged anew."""
@@ -66,20 +62,17 @@ class ContactWatch:
 
     def notice(self, dq: Floats) -> None:
         """Speeds of the chunk that comes next, (rows, n)."""
-        self._moved = np.where((np.abs(dq) < SLOW).any(axis=0), 0.0, self._moved + 1.0)
+        _notice(dq, self._settling, self._moved, self.moving)
 
     def gather(self, residual: Floats) -> None:
         """A chunk (rows, n) of the start; joints that hardly move say nothing."""
-        moves = self.moving
-        mean = np.where(moves, residual.mean(axis=0), np.nan)
-        self._changes.append((mean - self._mean) ** 2)
-        self._mean = mean
-        self._peaks.append(np.where(moves, np.abs(residual).max(axis=0), np.nan))
-        self._squares.append(np.where(moves, (residual**2).mean(axis=0), np.nan))
+        found = np.full((3, len(self.moving)), np.nan)
+        _gather(residual, self.moving, self._mean, found)
+        self._gathered.append(found)
 
     def gathered(self) -> tuple[Floats, Floats]:
         """Of the start so far: largest residual and root mean square, (n,) each, outliers apart. ValueError if none."""
-        peaks, squares = np.array(self._peaks), np.array(self._squares)
+        _, peaks, squares = np.array(self._gathered).transpose(1, 0, 2) if self._gathered else np.zeros((3, 0, 0))
         moved = np.isfinite(peaks).any(axis=0) if len(peaks) else np.zeros(0, np.bool_)
         if not moved.any():
             raise ValueError("nothing has moved since the start")
@@ -93,11 +86,11 @@ class ContactWatch:
         """The start has ended: thresholds from it and from what was taught."""
         peaks, self.deviations = self.gathered()
         self.thresholds = np.maximum(MARGIN * np.maximum(peaks, self._taught), GAUSSIAN * self._noise())
-        self._peaks, self._squares, self._changes = [], [], []
+        self._gathered = []
 
     def _noise(self) -> Floats:
         """Of the residual, (n,): from the median, which no step that came meanwhile moves."""
-        changes = np.array(self._changes)
+        changes = np.array(self._gathered)[:, 0]
         typical = [np.median(one[np.isfinite(one)]) if np.isfinite(one).any() else np.nan for one in changes.T]
         noise = self._roughness * np.sqrt(np.array(typical) / MEDIAN)
         return np.where(np.isfinite(noise), np.minimum(noise, self.deviations), self.deviations)
@@ -107,11 +100,57 @@ class ContactWatch:
 
         residual: (rows, n) of the chunk; friction: (n,) torque that a joint may hold at rest.
         """
-        size = np.abs(residual).mean(axis=0)
-        limits = self.thresholds + np.where(self.moving, 0.0, friction)
-        self._above = np.where(size > limits, self._above + 1, 0)
-        self._below = np.where(size < RELEASE * limits, self._below + 1, 0)
-        fresh = (self._above >= LASTING) & ~self.beyond
-        over = self.beyond & (self._below >= self._quiet)
-        self.beyond = (self.beyond | fresh) & ~over
+        fresh, over = np.zeros((2, len(self.beyond)), np.bool_)
+        _look(
+            residual, friction, self.thresholds, self.moving, self._quiet, self._above, self._below, self.beyond,
+            fresh, over,
+        )  # fmt: skip
         return fresh, over
+
+
+Flags = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+
+
+@kernel("void(f8[:, ::1], f8, f8[::1], b1[::1])")
+def _notice(dq: Floats, settling: float, moved: Floats, moving: Flags) -> None:
+    for j in range(len(moved)):
+        moved[j] += 1.0
+        for row in range(len(dq)):
+            if np.abs(dq[row, j]) < SLOW:
+                moved[j] = 0.0
+        moving[j] = moved[j] > settling
+
+
+@kernel("void(f8[:, ::1], b1[::1], f8[::1], f8[:, ::1])")
+def _gather(residual: Floats, moving: Flags, last: Floats, found: Floats) -> None:
+    for j in range(len(last)):
+        total, peak, square = 0.0, 0.0, 0.0
+        for row in range(len(residual)):
+            total += residual[row, j]
+            peak = max(peak, np.abs(residual[row, j]))
+            square += residual[row, j] ** 2
+        mean = total / len(residual)
+        if moving[j]:
+            found[0, j], found[1, j], found[2, j] = (mean - last[j]) ** 2, peak, square / len(residual)
+            last[j] = mean
+        else:
+            last[j] = np.nan
+
+
+@kernel("void(f8[:, ::1], f8[::1], f8[::1], b1[::1], i8, i8[::1], i8[::1], b1[::1], b1[::1], b1[::1])")
+def _look(
+    residual: Floats, friction: Floats, thresholds: Floats, moving: Flags, quiet: int, above: Counts, below: Counts,
+    beyond: Flags, fresh: Flags, over: Flags,
+) -> None:  # fmt: skip
+    for j in range(len(beyond)):
+        size = 0.0
+        for row in range(len(residual)):
+            size += np.abs(residual[row, j])
+        size /= len(residual)
+        limit = thresholds[j] if moving[j] else thresholds[j] + friction[j]
+        above[j] = above[j] + 1 if size > limit else 0
+        below[j] = below[j] + 1 if size < RELEASE * limit else 0
+        fresh[j] = above[j] >= LASTING and not beyond[j]
+        over[j] = beyond[j] and below[j] >= quiet
+        beyond[j] = (beyond[j] or fresh[j]) and not over[j]

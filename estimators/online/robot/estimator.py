@@ -38,6 +38,7 @@ CERTAIN: Final = 2.0  # deviations of the identification: it may be that wrong f
 CLIPPED: Final = 9.0  # times the variance, that one squared residual counts at most
 SLOWLY: Final = 0.02  # of a block in the variance
 DOUBTFUL: Final = 3.0  # times the deviation of what has just changed
+NOTHING: Final = np.zeros((0, 0))
 SPEEDS: Final = (0.1, 0.5)  # of the speed seen, at which friction torque is reported
 
 
@@ -187,30 +188,33 @@ class RobotEstimator:
 
     def _absorb(self, time: Nanoseconds, chunk: Chunk) -> None:
         predicted = self.model.torque(self._standard, chunk.q, chunk.dq, chunk.ddq)
-        predicted += self._motion.friction(chunk, self._coefficients)
-        payload = np.zeros_like(predicted)
+        predicted += chunk.columns @ self._shares
+        unexplained, explained = chunk.tau - predicted, predicted
         if self._causes.payload.carried:
             body = np.zeros((self._n, PARAMETERS))
             body[-1] = self._causes.carried
             payload = self.model.torque(body, chunk.q, chunk.dq, chunk.ddq)
-        known = np.zeros_like(predicted)  # by the learnt compensation; what of it is used
-        used = known
+            unexplained, explained = unexplained - payload, explained + payload
+        known = used = NOTHING  # by the learnt compensation; what of it is used
         if self._compensation.joints:
             known = self._compensation.torque(chunk.twist, chunk.rate, chunk.dq, chunk.ddq)
             used = np.where(self._compensation.on, known, 0.0)
+            unexplained, explained = unexplained - used, explained + used
             self._compensated = np.where(self._compensation.on, known[-1], np.nan)
-        unexplained = chunk.tau - predicted - payload - used
         self._time = int(time[-1])
-        self._measured, self._predicted = chunk.tau[-1], (predicted + payload + used)[-1]
+        self._measured, self._predicted = chunk.tau[-1], explained[-1]
         if chunk.usable.all():
             self._judge(chunk, unexplained)
         first = -self._samples % self._stride
         self._samples += len(time)
         for at in range(first, len(time), self._stride):
-            if chunk.usable[at]:
-                if self._compensation.joints:
-                    self._compensation.absorb(unexplained[at] + used[at], known[at], self._watch.moving)
-                self._row(chunk, at, chunk.tau[at] - predicted[at] - used[at], unexplained[at])
+            if not chunk.usable[at]:
+                continue
+            r = chunk.tau[at] - predicted[at]
+            if self._compensation.joints:
+                r -= used[at]
+                self._compensation.absorb(unexplained[at] + used[at], known[at], self._watch.moving)
+            self._row(chunk, at, r, unexplained[at])
 
     def _judge(self, chunk: Chunk, unexplained: Floats) -> None:
         self._watch.notice(chunk.dq)
@@ -238,7 +242,8 @@ class RobotEstimator:
         """One regression row at 50 Hz."""
         X, Y = self._motion.row(chunk, at)
         still = ~self._watch.moving  # friction at rest is any torque: such a joint teaches nothing
-        X[still], Y[still], r[still], u[still] = 0.0, 0.0, 0.0, 0.0
+        if still.any():
+            X[still], Y[still], r[still], u[still] = 0.0, 0.0, 0.0, 0.0
         rows: tuple[tuple[list[Floats], Floats], ...] = ((self._X, X), (self._Y, Y), (self._r, r), (self._u, u))
         for kept, row in rows:
             kept.append(row)
@@ -317,7 +322,7 @@ class RobotEstimator:
         """The learner's parameters are those of the prediction from here on."""
         theta = self._learner.theta
         self._standard = np.ascontiguousarray(self.model.standard(theta[: self.model.base]))
-        self._coefficients = theta[self.model.base :]
+        self._shares = self._motion.shares(theta[self.model.base :])
         self._stiction = np.abs(self._friction_at(np.full((self._n, 1), SLOW))[0][:, 0])
 
     def _state(self) -> tuple[Phase, Status, tuple[str, ...]]:

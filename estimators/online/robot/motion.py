@@ -61,7 +61,7 @@ class RobotMotion:
     def absorb(self, q: Floats, tau: Floats, link: Floats | None = None) -> Chunk:
         """One chunk of rows (rows, n) each; NaN where a value is missing. link: second encoders, if any."""
         n, twisted, twist = q.shape[1], self._twisted, None
-        parts = [q, tau] if link is None else [q, tau, (q - link)[:, twisted]]
+        parts = (q, tau) if link is None else (q, tau, (q - link)[:, twisted])
         values, usable = self._bridged(np.concatenate(parts, axis=1))
         quick, rate, second = self._quick.absorb(values)
         place, speed = quick[:, :n], rate[:, :n]
@@ -90,11 +90,11 @@ class RobotMotion:
         X[self.places[:, 0], self.model.base + self.places[:, 1]] = chunk.columns[at]
         return X, Y[0][:, -PARAMETERS:]
 
-    def friction(self, chunk: Chunk, coefficients: Floats) -> Floats:
-        """Torque of all terms that are not the rigid body's: (rows, n)."""
-        weights = np.zeros((len(self.places), chunk.q.shape[1]))
-        weights[np.arange(len(self.places)), self.places[:, 0]] = coefficients[self.places[:, 1]]
-        return np.asarray(chunk.columns @ weights)
+    def shares(self, coefficients: Floats) -> Floats:
+        """By which the columns of a chunk become the torque of what is not the rigid body: (columns, n)."""
+        found = np.zeros((len(self.places), self.model.tree.size()))
+        found[np.arange(len(self.places)), self.places[:, 0]] = coefficients[self.places[:, 1]]
+        return found
 
     def _bridged(self, values: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         """Values without gaps, and which rows may be used; a long gap starts the low-passes anew."""
