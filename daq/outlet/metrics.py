@@ -69,6 +69,8 @@ TABLE: Final = (
     Metric("robot_residual", Gauge, ("joint",), "", "Torque that the whole robot's model does not explain, N·m or N."),
     Metric("robot_residual_threshold", Gauge, ("joint",), "", "Beyond which it is told, N·m or N."),
     Metric("robot_contact", Gauge, ("joint",), "", "1 while the joint's residual is beyond its threshold."),
+    Metric("robot_compensation_used", Gauge, ("joint",), "", "1 while what was learnt of its residual is used."),
+    Metric("robot_compensation_ratio", Gauge, ("joint",), "", "Rms of that residual with it over that without it."),
     Metric("robot_payload_carried", Gauge, (), "", "1 while a body is carried that the whole robot's model lacks."),
     Metric("robot_payload_mass", Gauge, (), "", "Its mass as far as it is known, kg."),
     Metric("robot_payload_mass_deviation", Gauge, (), "", "Standard deviation of that mass, kg."),
@@ -253,6 +255,9 @@ class Metrics:
 
     def _friction(self, update: Mapping[str, Any]) -> None:
         self._total(update["learnt"], update["boot"], "robot_blocks_total")
+        for joint, one in update["compensation"].items():
+            self._get("robot_compensation_used", joint).set(one["on"])
+            self._get("robot_compensation_ratio", joint).set(one["ratio"])
         for joint, one in update["friction"].items():
             for name, value, deviation in zip(friction_names([joint]), one["torques"], one["deviations"], strict=True):
                 self._get("parameter_value", ROBOT, name).set(value)

@@ -238,7 +238,7 @@ class WholeRobot:
 
     @cached_property
     def _likeliest(self) -> tuple[Floats, Floats]:
-        """Standard parameters π0 (10 n,) of the links' prior, and by how much base parameters move them (10 n, base)."""
+        """Standard parameters π0 (10 n,) of the prior, and by how much base parameters move them (10 n, base)."""
         mean, spread = self.link_prior()
         G = self.projection.G
         return mean, spread @ G.T @ np.linalg.inv(G @ spread @ G.T)

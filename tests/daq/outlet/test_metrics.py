@@ -79,7 +79,7 @@ def the_whole_robot() -> list[tuple[str, dict[str, object]]]:
     told = head | parameters_body(("mass",), np.array([3.0]), np.array([0.1]), names, friction)
     return [
         ("robot", head | robot_body(found, names, ("N·m", "N·m"))),
-        ("robot/parameters", told | {"learnt": 7}),
+        ("robot/parameters", told | {"learnt": 7, "compensation": {"elbow": {"on": True, "ratio": 0.6}}}),
         ("event/robot", head | {"joint": "robot", "kind": "contact", "text": ""}),
     ]
 
@@ -115,6 +115,7 @@ def test_the_whole_robot_is_told(make_estimate: Callable[..., Estimate]) -> None
     values = scrape(metrics)
     assert (values["robot_residual,shoulder"], values["robot_residual_threshold,shoulder"]) == (3.0, 1.0)
     assert (values["robot_contact,elbow"], values["robot_contact,shoulder"]) == (0, 1)
+    assert (values["robot_compensation_used,elbow"], values["robot_compensation_ratio,elbow"]) == (1, 0.6)
     assert (values["robot_payload_carried"], values["robot_payload_mass"]) == (1, 2.01)
     assert (values["parameter_value,robot,shoulder.slow"], values["parameter_value,robot,shoulder.fast"]) == (3.0, 4.0)
     assert (values["events_total,robot,contact"], values["events_total,robot,payload"]) == (1, 0)

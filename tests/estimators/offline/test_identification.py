@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from estimators.models.friction.cubic_viscous import CubicViscousSettings
 from estimators.models.friction.directional import DirectionalSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.robots.files import identified
+from estimators.models.robots.gear_twist import GearTwist
 from estimators.models.robots.inertia import pseudo_inertia
 from estimators.models.robots.whole_robot import RobotFriction, WholeRobot
 from estimators.offline.least_squares import ordinary, reweighted, weighted
@@ -58,6 +60,24 @@ def test_rotor_inertia_coupling_and_counterbalance_are_columns(simulated: Any) -
     held = build(model, truth.pieces(2))
     assert relative_error(held.y, held.predicted(found.theta)) < 1.0
     assert found.theta[model.base + names.index("rotor.lift")] == pytest.approx(1.3, abs=0.5)
+
+
+def test_a_counterbalance_twists_the_gear_that_carries_it(simulated: Any) -> None:
+    spring = {"kind": "coil", "distance": 0.5, "crank": 0.1, "rest": 0.4, "angle": 20.0, "stiffness": 2e3}
+    plain = simulated.table(lift={"counterbalance": spring | {"preload": 50.0}})
+    time, q, tau = simulated.Truth(described=plain).motion(1)
+    found = identify(plain.robot(), pieces(time, q, tau), [], ()).found
+    stiff = replace(found, twists=(None, GearTwist(0.0, 0.0, 1e4), None))
+    at = stiff.model().base + next(k for k, one in enumerate(stiff.model().terms) if "twist" in one.name)
+    theta, gain = found.theta.copy(), np.array([2300.0, 400.0])
+    theta[[found.model().names.index(f"spring_{one}.lift") for one in ("stiffness", "preload")]] = gain
+    still, pushed = (replace(stiff, theta=np.insert(theta, at, one)) for one in (0.0, 30.0))
+    rows = q[:50], np.full((50, 3), 0.2), np.zeros((50, 3))
+    [columns] = [one.columns(q[:50, 1]) for one in plain.robot().counterbalances.values()]
+    carried = found.model().torque(found.parameters, *rows)[:, 1] + columns @ gain
+    more = pushed.predicted(*rows) - still.predicted(*rows)
+    assert np.allclose(more[:, 1], 30.0 * np.abs(carried) / 1e4, rtol=1e-9)
+    assert np.abs(columns @ gain).min() > 10.0
 
 
 def test_one_pass_with_white_noise_claims_more_than_the_recipe(truth: Any) -> None:

@@ -66,13 +66,20 @@ class IdentifiedRobot:
     def predicted(self, q: Floats, dq: Floats, ddq: Floats, load: Floats | None = None) -> Floats:
         """Torque of every joint in N·m (N) for a smooth motion (rows, n); load: of the rigid body, else computed.
 
-        Gears twist as the rigid body's torque twists them.
+        Gears twist under the torque of the rigid body and of counterbalances.
         """
         model = self.model()
         tau = model.torque(self.parameters, q, dq, ddq)
         if load is None:
             load = model.load(self.loading, q, dq, ddq) if model.loaded else tau
-        for joint, term, column in model.others(q, dq, ddq, load, self.reach(), model.twist(tau, dq)):
+        carried = tau
+        if model.twisted:
+            behind = model.behind_gears()[model.base :]
+            for joint, term, column in model.others(q, dq, ddq, load, self.reach(), model.twist(tau, dq)):
+                if behind[term]:
+                    carried = carried.copy()
+                    carried[:, joint] += self.theta[model.base + term] * column
+        for joint, term, column in model.others(q, dq, ddq, load, self.reach(), model.twist(carried, dq)):
             tau[:, joint] = tau[:, joint] + self.theta[model.base + term] * column
         return tau
 
