@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --con
 # a file stays with one worker, since its tests share services and kernels; what takes longest begins (tests/conftest.py)
 WORKERS := --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-slow check compiled interpreted bench chaos fuzz soak docs clean help
+.PHONY: demo test test-slow check compiled interpreted bench chaos fuzz soak systemd docs clean help
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -45,6 +45,9 @@ fuzz: $(VENV)/test.stamp  ## 500 configurations and 20,000 files that nobody wou
 
 soak: $(VENV)/test.stamp  ## seven joints for HOURS (1), and what is left then; writes docs/soak.md
 	$(BIN)/python -m hil_rig.commands.soak --hours $(or $(HOURS),1) --write
+
+systemd: $(VENV)/test.stamp  ## the unit under a real systemd, in a guest with a root of its own (as root; 15 min)
+	$(BIN)/python -m pytest -m slow -s tests/end_to_end/test_systemd_uml.py
 
 docs: $(VENV)/docs.stamp  ## the documentation as a site, with the API, in build/site
 	$(BIN)/mkdocs build --strict --config-file docs/site.yml --site-dir $(CURDIR)/build/site

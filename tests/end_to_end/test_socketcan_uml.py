@@ -14,7 +14,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 GUEST = Path(__file__).with_name("socketcan_guest.py")
-WHOLE_XSTATE = Path(__file__).with_name("whole_xstate.c")
 TRACED_CHILD = Path(__file__).with_name("traced_child.py")
 KERNEL = "/usr/bin/linux.uml"
 MODULES = Path("/usr/lib/uml/modules")
@@ -57,16 +56,7 @@ def init_script(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def preload(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Environment in which ptrace takes registers of any length, as the guest needs on a processor with AMX."""
-    library = tmp_path_factory.mktemp("preload") / "whole_xstate.so"
-    command = ["gcc", "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-o", library, WHOLE_XSTATE, "-ldl"]
-    subprocess.run(command, check=True)
-    return os.environ | {"LD_PRELOAD": str(library)}
-
-
-@pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory, preload: dict[str, str]) -> dict[str, Any]:
+def seen(tmp_path_factory: pytest.TempPathFactory, whole_registers: dict[str, str]) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("guest")
     command = [
         *(KERNEL, "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "rw", "mem=512M", "quiet"),
@@ -79,7 +69,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory, preload: dict[str, str]) -> d
             stdout=console,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            env=preload | {"TMPDIR": str(folder)},
+            env=whole_registers | {"TMPDIR": str(folder)},
         )
         try:
             guest.wait(PATIENCE)
@@ -98,13 +88,13 @@ def seen(tmp_path_factory: pytest.TempPathFactory, preload: dict[str, str]) -> d
     return found
 
 
-def test_registers_from_a_short_buffer_are_taken_with_the_preload_only(preload: dict[str, str]) -> None:
+def test_registers_from_a_short_buffer_are_taken_with_the_preload_only(whole_registers: dict[str, str]) -> None:
     def told(environment: dict[str, str]) -> dict[str, Any]:
         done = subprocess.run([sys.executable, TRACED_CHILD], env=environment, stdout=subprocess.PIPE, check=True)
         found: dict[str, Any] = json.loads(done.stdout)
         return found
 
-    alone, preloaded = told(dict(os.environ)), told(preload)
+    alone, preloaded = told(dict(os.environ)), told(whole_registers)
     if alone["whole"] <= alone["short"]:
         pytest.skip(f"this processor keeps {alone['whole']} bytes of registers: no buffer is too short for it")
     assert alone["error"] == errno.EFAULT
