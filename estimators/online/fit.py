@@ -22,7 +22,7 @@ import numpy as np
 
 from estimators.online.validity import GOOD
 from estimators.quantities import Floats, Parameter
-from estimators.recursive import misfit, witnesses
+from estimators.recursive import misfit, reversals, witnesses
 from estimators.recursive import state as at
 from estimators.recursive.learner import Learner
 from estimators.recursive.witnesses import ANGLE, DIRECTION, LAG, MEMORY, SPEED
@@ -36,17 +36,18 @@ MOST: Final = 0.5  # of what the model leaves, rms, that a cause has to explain 
 MOSTLY: Final = 0.5  # of a variance: where white noise makes less of it, something else is the cause
 LOSE: Final = 0.7  # times the limit, at which a misfit is over
 NEVER: Final = 1 << 40  # rows
-UNSEEN: Final = 1e-3  # rad/s (m/s): the least speed that counts as slow
 
 
 @dataclass(slots=True)
 class FitKept:
     """What a Fit keeps; n: columns of an output, its own, witnesses and y; N: of all outputs, y left out."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
 
     fresh: Floats  # (outputs, n, n) products of the current block
     gram: Floats  # (outputs, n, n) of all, faded
+    turned: Floats  # (outputs, p + 1, p + 1) of rows with a reversal, of their φ and y, faded
+    turns: Floats  # (outputs,) of these rows, faded
     joints: Floats  # (joints, JOINT_STATE)
     outputs: Floats  # (outputs, OUTPUT_STATE)
     spread: Floats  # (N, N)
@@ -94,7 +95,7 @@ class Fit:
         p, m, own = len(parameters), len(owners), witnesses.columns(turns)
         self._parameters, self._own, self._block = parameters, own, max(2, round(BLOCK / row))
         self._owners, self._row = np.array(owners, np.int64), row
-        self._slow = max(standstill, UNSEEN)
+        self._slow = max(standstill, reversals.UNSEEN)
         self._remembers = remembers
         self._steps: tuple[Steps, ...] = ()
         self._active = True  # false while rows do not say how their joint moved
@@ -103,6 +104,8 @@ class Fit:
         self.kept = FitKept(
             np.zeros((m, p + own + 1, p + own + 1)),
             np.zeros((m, p + own + 1, p + own + 1)),
+            np.zeros((m, p + 1, p + 1)),
+            np.zeros(m),
             np.full((max(owners) + 1, witnesses.JOINT_STATE), np.nan),
             np.full((m, witnesses.OUTPUT_STATE), -math.inf),
             np.zeros((size, size)),
@@ -116,7 +119,7 @@ class Fit:
             np.zeros(m * own),
         )
         self.kept.joints[:, : witnesses.PLACE] = 0.0
-        self.kept.outputs[:, witnesses.COUNT] = 0.0
+        self.kept.outputs[:, witnesses.COUNT :] = 0.0
 
     @property
     def due(self) -> int:
@@ -126,11 +129,11 @@ class Fit:
     def begin(self, now: int) -> None:
         """Rows of before are of other columns; now: number of the next row. What was told stands for the time being."""
         kept = self.kept
-        for one in (kept.fresh, kept.gram, kept.spread):
+        for one in (kept.fresh, kept.gram, kept.turned, kept.spread):
             one[:] = 0.0
-        for flat in (kept.sums, kept.last, kept.figures, kept.theta, kept.rows):
+        for flat in (kept.sums, kept.last, kept.figures, kept.theta, kept.rows, kept.turns):
             flat[:] = 0.0
-        kept.outputs[:, witnesses.WHEN], kept.outputs[:, witnesses.COUNT] = -math.inf, 0.0
+        kept.outputs[:, witnesses.WHEN], kept.outputs[:, witnesses.COUNT :] = -math.inf, 0.0
         kept.due, kept.forgotten = now + self._block, 0.0
 
     def forget(self, learner: Learner) -> None:
@@ -151,7 +154,7 @@ class Fit:
             theta = kept.theta if kept.figures[misfit.BLOCKS] >= FORETOLD else np.zeros(len(kept.theta))
             witnesses.gather(
                 rows.time, np.ascontiguousarray(rows.phi), rows.y, rows.speed, rows.motion, self._owners,
-                1e9 * self._row, self._slow, theta, kept.joints, kept.outputs, kept.fresh, self._scratch,
+                1e9 * self._row, self._slow, theta, kept.joints, kept.outputs, kept.fresh, kept.turned, self._scratch,
                 self._remembers,
             )  # fmt: skip
 
@@ -166,7 +169,9 @@ class Fit:
         fade = math.exp(kept.forgotten - forgotten) if forgotten >= kept.forgotten else 0.0
         kept.forgotten = forgotten
         kept.rows[:] = fade * kept.rows + kept.outputs[:, witnesses.COUNT]
-        kept.outputs[:, witnesses.COUNT] = 0.0
+        kept.turns[:] = fade * (kept.turns + kept.outputs[:, witnesses.TURNED])
+        kept.turned *= fade
+        kept.outputs[:, witnesses.COUNT :] = 0.0
         kept.outputs[:, witnesses.WHEN] = -math.inf  # what the next row changes by is not the change of θ
         deviations, bias = np.empty(p), np.zeros(p)
         gains, found = np.zeros(len(kept.gains)), np.zeros(len(kept.found))
@@ -182,6 +187,16 @@ class Fit:
         if settled:
             self._weigh_steps(rls.noise[0] / rls.noise, time)
             self._widen(learner, deviations, bias)
+
+    def discount(self, learner: Learner) -> None:
+        """What rows with a reversal weigh from here on."""
+        kept = self.kept
+        if self._blocks < LEAST or learner.rls.state[at.CUSUM] > 0.0:
+            return
+        for o in range(len(kept.rows)):
+            straight = _left(kept.gram[o], kept.theta)
+            reversing = _left(kept.turned[o], kept.theta)
+            learner.reversal[o] = reversals.weight(straight, kept.rows[o], reversing, kept.turns[o])
 
     @property
     def _blocks(self) -> float:
@@ -288,3 +303,10 @@ class Fit:
             DIRECTION: "friction differs between the directions",
             MEMORY: "friction remembers where the joint turned (a law with memory: prandtl_ishlinskii)",
         }[cause] + where
+
+
+def _left(products: Floats, theta: Floats) -> float:
+    """Σ (y − φθ)² from products (n, n) of [φ … y], lower triangle."""
+    p = len(theta)
+    gram, own = np.tril(products[:p, :p]), products[-1, :p]
+    return float(products[-1, -1] - 2.0 * own @ theta + 2.0 * theta @ gram @ theta - theta**2 @ np.diag(gram))

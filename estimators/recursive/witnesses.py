@@ -11,7 +11,8 @@ side: v̄ over its rms under the kernel, between −1 and 1; v₀: standstill sp
 explains nothing. They need nothing but what a row says of its joint, so every model has them, one set an output.
 Products of [Φ W y] are summed row by row: how rows are cut into batches does not matter. Rows that see a reversal are
 left out: around it a joint sticks, its bristles and teeth change sides, and at a row's noise that is an error of a
-hundred deviations, which any column would be taken for that is large near standstill.
+hundred deviations, which any column would be taken for that is large near standstill. Their products [Φ y] are summed
+apart: what they weigh follows from it (recursive/reversals.py).
 """
 
 from typing import Final
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
+from estimators.recursive.reversals import turns
 
 STOPS: Final = (0.001, 0.006, 0.04)  # rad (m)
 HARMONICS: Final = 4
@@ -29,12 +31,12 @@ TURNS: Final = 9  # the first column that only a joint that turns has
 CAUSES: Final = (LAG, *[SPEED] * 3, *[DIRECTION] * 2, *[MEMORY] * 3, *[ANGLE] * (2 * HARMONICS))
 SLOW: Final = 6.0  # times standstill
 FAST: Final = 30.0
-TURNING: Final = 0.9  # |side| below which a row saw a reversal, or a joint that hardly moves
 LATER: Final = 1.5  # row periods, up to which a row comes right after the one before
 
 PLACE: Final = len(STOPS)  # in the state of a joint, behind its stops: last position
 JOINT_STATE: Final = PLACE + 1
-PREDICTED, WHEN, COUNT, OUTPUT_STATE = range(4)  # of an output: y of its last row as predicted, ns; rows of the block
+PREDICTED, WHEN, COUNT, TURNED, OUTPUT_STATE = range(5)
+# of an output: y of its last row as predicted, ns; rows of the block, and rows that see a reversal
 
 
 def columns(turns: bool) -> int:
@@ -73,7 +75,7 @@ def _fill(
 
 @kernel(
     "void(i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8[::1], f8, f8, f8[::1], f8[:, ::1], "
-    "f8[:, ::1], f8[:, :, ::1], f8[::1], b1)"
+    "f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1], f8[::1], b1)"
 )
 def gather(
     time: NDArray[np.int64],
@@ -88,14 +90,16 @@ def gather(
     joints: Floats,
     outputs: Floats,
     products: Floats,
+    turned: Floats,
     row: Floats,
     remembers: bool,
 ) -> None:
     """Add the products of [φ w y] of each output to the lower triangles of products (outputs, n, n).
 
     time … motion: of Rows; owners: the joint of each output; period: ns between rows; slow: rad/s (m/s); theta
-    (parameters,): for the prediction; joints (joints, JOINT_STATE), outputs (outputs, OUTPUT_STATE); row (n,): scratch;
-    remembers: whether the model has such columns of its own.
+    (parameters,): for the prediction; joints (joints, JOINT_STATE), outputs (outputs, OUTPUT_STATE); turned (outputs,
+    p + 1, p + 1): of [φ y] where a reversal is seen; row (n,): scratch; remembers: whether the model has such columns
+    of its own.
     """
     p = len(theta)
     last = len(row) - 1
@@ -114,8 +118,13 @@ def gather(
             follows = time[r] - outputs[o, WHEN] <= LATER * period
             change = 1e9 * (predicted - outputs[o, PREDICTED]) / period if follows else 0.0
             outputs[o, PREDICTED], outputs[o, WHEN] = predicted, time[r]
-            if abs(motion[r, j, 1]) < TURNING * (speed[r, j] + 0.1 * slow):
+            if turns(motion[r, j, 1], speed[r, j], slow):
                 outputs[o, WHEN] = -np.inf
+                outputs[o, TURNED] += 1.0
+                row[p] = y[r, o]
+                for i in range(p + 1):
+                    for k in range(i + 1):
+                        turned[o, i, k] += row[i] * row[k]
                 continue
             _fill(row, p, joints[j], motion[r, j, 0], motion[r, j, 1], speed[r, j], slow, change, remembers)
             row[last] = y[r, o]
