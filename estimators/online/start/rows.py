@@ -87,8 +87,8 @@ class StartRows:
         for o in range(len(weights)):
             turned, straight = seen[:, o] & (y[:, o] != 0.0), ~seen[:, o] & (y[:, o] != 0.0)
             weights[o] = reversals.weight(
-                float(squares[straight, o].sum()), np.count_nonzero(straight),
-                float(squares[turned, o].sum()), np.count_nonzero(turned),
+                float(squares[straight, o].sum()), float(np.count_nonzero(straight)),
+                float(squares[turned, o].sum()), float(np.count_nonzero(turned)),
             )  # fmt: skip
         if (weights < 1.0).any():
             phi, y = self.raw()
