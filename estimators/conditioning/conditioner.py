@@ -7,7 +7,8 @@ At the full rate a row [Φ y] is formed at the instant m from what a model may s
 
 and then the whole row passes the same g and is decimated: Φ_j = Σ_k g[k] Φ(j+k), y_j = Σ_k g[k] y(j+k), |k| ≤ K.
 g is a Hann window: symmetric (first moment zero) and of sum one; f is g, or for an elastic joint and for friction
-alone as long a kernel whose second moment is zero too. An output row is a function of the 4K+3 raw rows around its instant and of nothing else, so
+alone as long a kernel whose second moment is zero too. An output row is a function of the 4K+3 raw rows around its
+instant and of nothing else, so
 results do not depend on how rows are cut into batches. Why this formulation, with figures:
 docs/decisions/002-conditioning.md, docs/decisions/007-what-noise-allows.md.
 """

@@ -29,7 +29,6 @@ from estimators.recursive.witnesses import ANGLE, DIRECTION, LAG, MEMORY, SPEED
 from estimators.rows import Rows
 
 BLOCK: Final = 1.0  # s of rows
-FORETOLD: Final = 12.0  # blocks, from which θ foretells the torque of the next
 LEAST: Final = 8.0  # blocks, before which nothing is told
 KNOWN: Final = 20.0  # blocks that the learner's own deviations weigh
 MOST: Final = 0.5  # of what the model leaves, rms, that a cause has to explain to be named
@@ -44,10 +43,11 @@ class FitKept:
 
     VERSION: ClassVar[int] = 2
 
-    fresh: Floats  # (outputs, n, n) products of the current block
-    gram: Floats  # (outputs, n, n) of all, faded
+    fresh: Floats  # (outputs, n + p − 1, the same) products of the current block
+    gram: Floats  # the same of all, faded
     turned: Floats  # (outputs, p + 1, p + 1) of rows with a reversal, of their φ and y, faded
     turns: Floats  # (outputs,) of these rows, faded
+    before: Floats  # (outputs, p) φ of the last row
     joints: Floats  # (joints, JOINT_STATE)
     outputs: Floats  # (outputs, OUTPUT_STATE)
     spread: Floats  # (N, N)
@@ -57,6 +57,7 @@ class FitKept:
     theta: Floats  # (parameters,) least squares over the same rows
     rows: Floats  # (outputs,) of them, faded
     steps: Floats  # (parameters,) what an encoder's steps have moved θ by, as told
+    late: Floats  # (parameters,) what a lag that nobody knows may have done to θ, squared, as told
     gains: Floats  # (witnesses,) share of y² that each explains, as told
     found: Floats  # (witnesses,) their weights
     share: float = 0.0  # of the torque, rms, that witnesses explain, as told
@@ -99,13 +100,14 @@ class Fit:
         self._remembers = remembers
         self._steps: tuple[Steps, ...] = ()
         self._active = True  # false while rows do not say how their joint moved
-        self._scratch = np.empty(p + own + 1)
+        self._scratch = np.empty(2 * p + own)
         size = p + m * own
         self.kept = FitKept(
-            np.zeros((m, p + own + 1, p + own + 1)),
-            np.zeros((m, p + own + 1, p + own + 1)),
+            np.zeros((m, 2 * p + own, 2 * p + own)),
+            np.zeros((m, 2 * p + own, 2 * p + own)),
             np.zeros((m, p + 1, p + 1)),
             np.zeros(m),
+            np.zeros((m, p)),
             np.full((max(owners) + 1, witnesses.JOINT_STATE), np.nan),
             np.full((m, witnesses.OUTPUT_STATE), -math.inf),
             np.zeros((size, size)),
@@ -114,6 +116,7 @@ class Fit:
             np.zeros(misfit.FIGURES),
             np.zeros(p),
             np.zeros(m),
+            np.zeros(p),
             np.zeros(p),
             np.zeros(m * own),
             np.zeros(m * own),
@@ -141,7 +144,7 @@ class Fit:
         kept = self.kept
         kept.share, kept.left, kept.spoiled = 0.0, 0.0, False
         kept.gains[:] = kept.found[:] = 0.0
-        kept.steps[:] = 0.0
+        kept.steps[:] = kept.late[:] = 0.0
         learner.correlated[:], learner.misfit[:] = 1.0, 0.0
 
     def absorb(self, rows: Rows) -> None:
@@ -151,11 +154,10 @@ class Fit:
             return
         self._active = len(rows.motion) == len(rows.time)
         if self._active:
-            theta = kept.theta if kept.figures[misfit.BLOCKS] >= FORETOLD else np.zeros(len(kept.theta))
             witnesses.gather(
                 rows.time, np.ascontiguousarray(rows.phi), rows.y, rows.speed, rows.motion, self._owners,
-                1e9 * self._row, self._slow, theta, kept.joints, kept.outputs, kept.fresh, kept.turned, self._scratch,
-                self._remembers,
+                1e9 * self._row, self._slow, kept.before, kept.joints, kept.outputs, kept.fresh, kept.turned,
+                self._scratch, self._remembers,
             )  # fmt: skip
 
     def close(self, learner: Learner, now: int, time: int, settled: bool) -> None:
@@ -172,16 +174,15 @@ class Fit:
         kept.turns[:] = fade * (kept.turns + kept.outputs[:, witnesses.TURNED])
         kept.turned *= fade
         kept.outputs[:, witnesses.COUNT :] = 0.0
-        kept.outputs[:, witnesses.WHEN] = -math.inf  # what the next row changes by is not the change of θ
-        deviations, bias = np.empty(p), np.zeros(p)
+        deviations, bias, late = np.empty(p), np.zeros(p), np.zeros(p)
         gains, found = np.zeros(len(kept.gains)), np.zeros(len(kept.found))
         misfit.close(
             kept.fresh, kept.gram, rls.noise[0] / rls.noise, fade, kept.spread, kept.sums, kept.last, kept.figures,
-            kept.theta, deviations, bias, gains, found,
+            kept.theta, deviations, bias, gains, found, late,
         )  # fmt: skip
         if self._blocks < LEAST or rls.state[at.CUSUM] > 0.0:
             return
-        kept.gains[:], kept.found[:] = gains, found
+        kept.gains[:], kept.found[:], kept.late[:] = gains, found, late
         kept.share, kept.left = float(kept.figures[misfit.SHARE]), float(kept.figures[misfit.LEFT])
         kept.spoiled = kept.share > (LOSE if kept.spoiled else 1.0) * GOOD
         if settled:
@@ -243,7 +244,7 @@ class Fit:
         )  # as at the start, or more
         apart = rls.theta - kept.theta  # what reversals pull θ by, beyond what θ without them is uncertain
         pulled = np.sign(apart) * np.sqrt(np.maximum(apart**2 - known, 0.0))
-        learner.misfit[:] = (pulled + bias) ** 2 + kept.steps**2  # infinite where an encoder is too coarse
+        learner.misfit[:] = (pulled + bias) ** 2 + kept.late + kept.steps**2  # infinite where an encoder is too coarse
 
     # --- what is told
 
@@ -268,6 +269,8 @@ class Fit:
             )
         if self.kept.share > 0.0:
             return self.causes
+        if self.kept.late[which] >= MOSTLY * deviation**2:
+            return "that torque and position are of the same instant is not told by this motion"
         if learner.misfit[which] >= MOSTLY * deviation**2:
             return "where the joint turns round, friction is not what its law says"
         return "what the model leaves is correlated, not noise"

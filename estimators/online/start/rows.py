@@ -97,9 +97,10 @@ class StartRows:
         return weights
 
     def solution(self, noise: Floats, scale: Floats, least: float, which: NDArray[np.bool_] | None = None) -> Floats:
-        """Least squares over all rows, or which (rows, outputs): (parameters,); 0 along directions that `least` rows of motion would tell better.
+        """Least squares over all rows, or which (rows, outputs): (parameters,).
 
-        noise: (outputs,) variances; scale: (parameters,) rms of each column, whitened.
+        noise: (outputs,) variances; scale: (parameters,) rms of each column, whitened; 0 along directions that `least`
+        rows of motion would tell better.
         """
         phi, y = self._rows()
         weight = 1.0 / np.sqrt(noise) * np.ones_like(y)
