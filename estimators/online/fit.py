@@ -1,13 +1,15 @@
 """Whether a model fits, by the second of motion: what its misfit did to θ widens the deviations, and has a name.
 
-    deviation² ← deviation² · factor² + bias² + steps²
+    deviation² ← deviation² · factor² + bias² + behind² + late² + steps²
 
 factor: from the scores' own covariance (recursive/misfit.py), beside the learner's with the weight of KNOWN blocks;
 bias: what θ owes to columns that the model does not have (recursive/witnesses.py), and to rows that saw a reversal, by
-which it differs from least squares without them; steps: what those of an encoder do, as errors in variables
-(conditioning/encoder_steps.py). Nothing of it touches θ. Where those columns explain more of the
-torque than is asked of a value (GOOD), nothing of that joint is valid, and the reason is their cause; below that the
-deviations say what it costs.
+which it differs from least squares without them; behind: by which θ differs from its own mean under the same
+forgetting, and so from a truth that moves on at a constant rate (Brown's double exponential smoothing); late: for a lag
+of the torque that nobody knows (misfit.py); steps: what those of an encoder do, as errors in variables
+(conditioning/encoder_steps.py). None of it touches θ; what rows with a reversal weigh (recursive/reversals.py) does.
+Where witnesses explain more of the torque than is asked of a value (GOOD), nothing of that joint is valid, and the
+reason is their cause; below that the deviations say what it costs.
 
 A block ends at a review, at a row that is known beforehand, so results do not depend on how rows are cut. While there
 are too few blocks, as behind an alarm, what was told before stands.
@@ -34,6 +36,7 @@ KNOWN: Final = 20.0  # blocks that the learner's own deviations weigh
 MOST: Final = 0.5  # of what the model leaves, rms, that a cause has to explain to be named
 MOSTLY: Final = 0.5  # of a variance: where white noise makes less of it, something else is the cause
 LOSE: Final = 0.7  # times the limit, at which a misfit is over
+FOLLOWS: Final = 2.0 ** (1.0 / 60.0)  # a second, by which the alarm's unit may change: a jump is there within one
 NEVER: Final = 1 << 40  # rows
 
 
@@ -57,6 +60,7 @@ class FitKept:
     theta: Floats  # (parameters,) least squares over the same rows
     rows: Floats  # (outputs,) of them, faded
     steps: Floats  # (parameters,) what an encoder's steps have moved θ by, as told
+    trail: Floats  # (parameters + 1,) Σ of θ at the ends of blocks, faded, and of their weights
     late: Floats  # (parameters,) what a lag that nobody knows may have done to θ, squared, as told
     gains: Floats  # (witnesses,) share of y² that each explains, as told
     found: Floats  # (witnesses,) their weights
@@ -117,6 +121,7 @@ class Fit:
             np.zeros(p),
             np.zeros(m),
             np.zeros(p),
+            np.zeros(p + 1),
             np.zeros(p),
             np.zeros(m * own),
             np.zeros(m * own),
@@ -134,7 +139,7 @@ class Fit:
         kept = self.kept
         for one in (kept.fresh, kept.gram, kept.turned, kept.spread):
             one[:] = 0.0
-        for flat in (kept.sums, kept.last, kept.figures, kept.theta, kept.rows, kept.turns):
+        for flat in (kept.sums, kept.last, kept.figures, kept.theta, kept.rows, kept.turns, kept.trail):
             flat[:] = 0.0
         kept.outputs[:, witnesses.WHEN], kept.outputs[:, witnesses.COUNT :] = -math.inf, 0.0
         kept.due, kept.forgotten = now + self._block, 0.0
@@ -186,18 +191,24 @@ class Fit:
         kept.share, kept.left = float(kept.figures[misfit.SHARE]), float(kept.figures[misfit.LEFT])
         kept.spoiled = kept.share > (LOSE if kept.spoiled else 1.0) * GOOD
         if settled:
+            kept.trail[:] = fade * kept.trail + np.append(rls.theta, 1.0)
             self._weigh_steps(rls.noise[0] / rls.noise, time)
             self._widen(learner, deviations, bias)
 
-    def discount(self, learner: Learner) -> None:
-        """What rows with a reversal weigh from here on."""
+    def follow(self, learner: Learner, settled: bool) -> None:
+        """What rows with a reversal weigh from here on, and what residual is usual; settled: whether θ is published."""
         kept = self.kept
         if self._blocks < LEAST or learner.rls.state[at.CUSUM] > 0.0:
             return
         for o in range(len(kept.rows)):
             straight = _left(kept.gram[o], kept.theta)
             reversing = _left(kept.turned[o], kept.theta)
-            learner.reversal[o] = reversals.weight(straight, kept.rows[o], reversing, kept.turns[o])
+            learner.reversal[o] = reversals.weight(
+                straight, kept.rows[o], reversing, kept.turns[o], float(learner.reversal[o])
+            )
+
+        if settled:
+            learner.rls.follow_noise(FOLLOWS**BLOCK)
 
     @property
     def _blocks(self) -> float:
@@ -244,7 +255,10 @@ class Fit:
         )  # as at the start, or more
         apart = rls.theta - kept.theta  # what reversals pull θ by, beyond what θ without them is uncertain
         pulled = np.sign(apart) * np.sqrt(np.maximum(apart**2 - known, 0.0))
-        learner.misfit[:] = (pulled + bias) ** 2 + kept.late + kept.steps**2  # infinite where an encoder is too coarse
+        behind = np.maximum((rls.theta - kept.trail[:-1] / kept.trail[-1]) ** 2 - known, 0.0)
+        learner.misfit[:] = (
+            (pulled + bias) ** 2 + behind + kept.late + kept.steps**2
+        )  # infinite where an encoder is too coarse
 
     # --- what is told
 

@@ -143,7 +143,7 @@ class NormalLoop:
                 weighed.phi,
                 weighed.y,
                 rows.speed,
-                max(self._least, self._slow) if self._sticks else self._least,
+                self._least,
                 self._taught,
                 self._finite,
                 counts,
@@ -160,14 +160,9 @@ class NormalLoop:
             rows = rows._replace(y=np.where(np.isfinite(weighed.y), rows.y, np.nan))
         return self._taken(rows, count)
 
-    @property
-    def _sticks(self) -> bool:
-        """Whether rows that see a reversal count less, and those at rest nothing at once."""
-        return bool(self._learner.reversal.min() < 1.0)
-
     def _weighed(self, rows: Rows) -> Rows:
-        """The rows as they are learnt."""
-        if not self._sticks:
+        """The rows as they are learnt: where a joint sticks, those that see a reversal count less."""
+        if self._learner.reversal.min() == 1.0:
             return rows
         seen = reversals.turning(rows, self._gate.owners, self._slow)
         return reversals.discount(rows, seen, self._learner.reversal)

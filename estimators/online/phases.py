@@ -129,7 +129,7 @@ class Phases:
         if parts.history.total >= parts.fit.due and not parts.loop.alarm():
             parts.fit.close(parts.learner, parts.history.total, parts.log.kept.time, self.phase is Phase.NORMAL)
             if parts.nonlinear is None:
-                parts.fit.discount(parts.learner)
+                parts.fit.follow(parts.learner, self.phase is Phase.NORMAL)
             if self.kept.asking and self.phase is Phase.NORMAL:
                 self._ask_for_one_cause()
         parts.validity.judge(parts.learner)

@@ -7,7 +7,8 @@ is believed here (numerics/robust.py, recursive/kernel.py), each such row is mul
     w = σ / σ_r        σ, σ_r: rms of what least squares over the other rows leaves of those, and of these
 
 which is what least squares do with rows of two variances. Less than GROSS stays as it is, w = 1: there the rows around
-a reversal are what tells Coulomb from viscous friction, and published values rest on them.
+a reversal are what tells Coulomb from viscous friction, and published values rest on them. It is over at half of GROSS.
+Rows below the standstill speed are not among them: they teach nothing at all.
 """
 
 from typing import Final
@@ -23,6 +24,7 @@ from estimators.rows import Rows
 TURNING: Final = 0.9  # |v̄| over the rms of v below which a row saw a reversal, or a joint that hardly moves
 AROUND: Final = 0.1  # of the standstill speed: rounding is no reversal
 GROSS: Final = OUTLIER  # σ
+OVER: Final = 0.5  # of GROSS, below which it is over
 UNSEEN: Final = 1e-3  # rad/s (m/s): the least standstill speed that it is a share of
 LEAST: Final = 10  # rows of either kind, from which their variances are compared
 
@@ -41,12 +43,12 @@ def turning(rows: Rows, owners: NDArray[np.int64], slow: float) -> NDArray[np.bo
     return np.asarray(seen[:, owners])
 
 
-def weight(straight: float, rows: float, reversing: float, seen: float) -> float:
-    """w from the residual's squares over this many rows of either kind."""
+def weight(straight: float, rows: float, reversing: float, seen: float, now: float = 1.0) -> float:
+    """w from the residual's squares over this many rows of either kind; now: what it is so far."""
     if rows < LEAST or seen < LEAST:
-        return 1.0
+        return now
     ratio = (straight / rows) / max(reversing / seen, 1e-300)
-    return float(np.sqrt(ratio)) if ratio < 1.0 / GROSS**2 else 1.0
+    return float(np.sqrt(ratio)) if ratio < (1.0 if now == 1.0 else OVER**-2) / GROSS**2 else 1.0
 
 
 def discount(rows: Rows, seen: NDArray[np.bool_], weights: Floats) -> Rows:
