@@ -165,6 +165,17 @@ class Fit:
                 self._scratch, self._remembers,
             )  # fmt: skip
 
+    def review(self, rows: Rows, learner: Learner, now: int) -> None:
+        """Begin with the rows of a start, block by block; now: number of the next one."""
+        self.begin(now)
+        self.kept.joints[:, witnesses.PLACE] = np.nan
+        for first in range(0, len(rows.time) - self._block + 1, self._block):
+            part = rows.part(slice(first, first + self._block))
+            self.absorb(part)
+            last = first + 2 * self._block > len(rows.time)
+            self.close(learner, now, int(part.time[-1]), settled=last)
+        self.kept.forgotten = float(learner.rls.state[at.FORGOTTEN])
+
     def close(self, learner: Learner, now: int, time: int, settled: bool) -> None:
         """End a block, and let the deviations know.
 
