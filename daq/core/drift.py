@@ -69,7 +69,8 @@ class Drift:
             scales = np.array([not any(part in name for part in UNSCALED) for name in names])
             factor = one_factor(before, uncertain, estimate.values, estimate.deviations, scales)
             self.cause = str(factor) if factor is not None else ""
-        changes = [change for one in crossing if (change := self._cross(*one)).kind != "drift" or not self.cause]
+        crossed = [self._cross(*one) for one in crossing]
+        changes = [one for one in crossed if one.kind != "drift" or not self.cause]
         drifted = [name for name in names if name in self.drifted]
         if self.cause and not before_that and drifted:
             changes.append(Change("drift", self.cause))

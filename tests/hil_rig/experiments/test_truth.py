@@ -73,8 +73,8 @@ def test_the_table_is_one_object(capsys: pytest.CaptureFixture[str], monkeypatch
 
 
 def test_friction_that_falls_slowly_is_followed_and_no_alarm() -> None:
-    """40 % of Coulomb friction in ten minutes: θ is a memory behind, which its deviation says."""
-    outcome = run(rigid(3, warming=0.4, warm=600.0, seconds=150.0))
+    """40 % of Coulomb friction in half an hour: θ is a memory behind, which its deviation says."""
+    outcome = run(rigid(3, warming=0.4, seconds=120.0))
     assert outcome.alarms == 0
     assert outcome.trusted > 0.95 * outcome.looks
     assert outcome.lying < 0.05 * outcome.looks
