@@ -92,10 +92,34 @@ def remarks(config: Config) -> Iterator[str]:
                     f"{subject}: {channel.signal} speaks of the motor, and this channel is the joint's: "
                     f"scale = {inverse} (or scale = 1.0 for a joint without a gear)"
                 )
+        yield from _coarse(name, joint, config)
     for name, driver in config.drivers.items():
         layout = getattr(driver, "layout", None)
         for message, why in getattr(layout, "unsound", {}).items():
             yield f"{name}: message {message} is left out: {why}"
+
+
+def _coarse(name: str, joint: Joint, config: Config) -> Iterator[str]:
+    """An encoder whose steps take a part of the inertia."""
+    if joint.model.kind != "rigid" or "position" not in joint.channels:
+        return
+    from estimators.conditioning.encoder_steps import half_width, told_from
+
+    channel = joint.channels["position"]
+    driver, _, signal = channel.signal.partition(".")
+    layout = getattr(config.drivers.get(driver), "layout", None)
+    field = None if layout is None else layout.signals.get(signal)
+    if field is None or field.kind == "float":
+        return
+    step, period, width = abs(field.scale * channel.scale), 1.0 / joint.rate, joint.conditioning.half_width
+    wanted = half_width(step, period)
+    if wanted > width:
+        unit = wanted_unit(joint, "position")
+        yield (
+            f"{name}.position: steps of {step:.2g} {unit} take more than 1 % of the inertia where accelerations are "
+            f"below {told_from(step, period, width):.2g} {unit}/s² (rms): conditioning.half_width = {wanted:.2g} s "
+            "would do"
+        )
 
 
 def wanted_unit(joint: Joint, role: str) -> str | None:

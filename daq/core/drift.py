@@ -5,6 +5,9 @@
 Beyond: |z| and |change| / |baseline| are both at their limits for as long as `hold`; a change that is certain but small
 is no drift, nor is a large one that is not certain. Within again: one of them below `release` times its limit for as
 long. A baseline that cannot be told from zero has no percentage, and z decides alone.
+
+Where all that scales with the torque has changed by one factor, that is one cause (numerics/one_factor.py): one event
+says it, and what drifts for the same cause later has none of its own.
 """
 
 import math
@@ -19,9 +22,11 @@ from daq.config.drift_limits import DriftSettings
 from daq.state.baselines import JUDGED, Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate
+from estimators.numerics.one_factor import one_factor
 from estimators.quantities import Floats
 
 EVERY: Final = 1_000_000_000  # ns between two looks
+UNSCALED: Final = ("offset", "omega_")  # parts of names that no torque scales, or that a sensor's own zero may move
 NOTHING: Final = 2.0  # σ₀, below which a baseline cannot be told from zero
 
 
@@ -39,6 +44,7 @@ class Drift:
     settings: DriftSettings
     baseline: Baseline
     drifted: set[str] = field(default_factory=set)
+    cause: str = ""  # of all that has drifted, where it is one
     _since: dict[str, int] = field(default_factory=dict)  # parameter → ns since which it wants to change sides
 
     def fits(self, model: str, friction: Mapping[str, Any], names: tuple[str, ...]) -> bool:
@@ -53,15 +59,25 @@ class Drift:
         before = np.array([self.baseline.values[name] for name in names])
         uncertain = np.array([self.baseline.deviations[name] for name in names])
         change, percent, z = compare(estimate.values, estimate.deviations, before, uncertain)
-        changes = [
-            self._cross(name, float(percent[index]), float(z[index]))
+        crossing = [
+            (name, float(percent[index]), float(z[index]))
             for index, name in enumerate(names)
             if self._crosses(name, float(percent[index]), float(z[index]), estimate.time)
         ]
+        before_that = self.cause
+        if crossing or before_that:
+            scales = np.array([not any(part in name for part in UNSCALED) for name in names])
+            factor = one_factor(before, uncertain, estimate.values, estimate.deviations, scales)
+            self.cause = str(factor) if factor is not None else ""
+        crossed = [self._cross(*one) for one in crossing]
+        changes = [one for one in crossed if one.kind != "drift" or not self.cause]
+        drifted = [name for name in names if name in self.drifted]
+        if self.cause and not before_that and drifted:
+            changes.append(Change("drift", self.cause))
+        self.cause = self.cause if drifted else ""
         columns = {"baseline": before, "change": change, "percent": percent, "z": z}
         named = {key: dict(zip(names, column.tolist(), strict=True)) for key, column in columns.items()}
-        drifted = [name for name in names if name in self.drifted]
-        return {"since": self.baseline.since, "drifted": drifted, **named}, changes
+        return {"since": self.baseline.since, "drifted": drifted, "cause": self.cause, **named}, changes
 
     def _crosses(self, name: str, percent: float, z: float, time: int) -> bool:
         """Whether a parameter has wanted to change sides for long enough."""

@@ -98,6 +98,7 @@ def _drift(names: Iterable[str]) -> Schema:
     return JOINT | {
         "since": _number("Unix s at which the baseline was set"),
         "drifted": _texts("parameters beyond their limits, with hysteresis"),
+        "cause": _text("of all that has drifted, where it is one: the torque's scale; else empty"),
         "baseline": _numbers("values at commissioning", names),
         "change": _numbers("estimate - baseline, in the parameter's unit", names),
         "percent": _numbers("change over |baseline|, per cent", names),

@@ -233,7 +233,7 @@ def _take(
         again = late > floats[FALLEN] + 4.0 * period + QUEUED  # held up once more
         if (falls or again) and (integers[HELD] == LATE or floats[AWAY] > 0.0):
             integers[EVIDENCE] = 0
-            floats[FALLEN], floats[LEAST], floats[SINCE] = late, np.inf, arrival
+            floats[FALLEN], floats[SINCE] = late, arrival  # LEAST stays: what is held from before is less late
         if _known(arrival, period, integers, floats):
             if integers[HELD] == LATE:
                 _divide(period, ticks, integers, floats, held, totals)

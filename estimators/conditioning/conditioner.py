@@ -6,8 +6,9 @@ At the full rate a row [Φ y] is formed at the instant m from what a model may s
     smoothed   s = f ∗ x, ṡ = (s[m+1] − s[m−1]) / 2T              (arguments of sign, tanh, sin, …)
 
 and then the whole row passes the same g and is decimated: Φ_j = Σ_k g[k] Φ(j+k), y_j = Σ_k g[k] y(j+k), |k| ≤ K.
-g is a Hann window: symmetric (first moment zero) and of sum one; f is g, or for an elastic joint as long a kernel whose
-second moment is zero too. An output row is a function of the 4K+3 raw rows around its instant and of nothing else, so
+g is a Hann window: symmetric (first moment zero) and of sum one; f is g, or for an elastic joint and for friction
+alone as long a kernel whose second moment is zero too. An output row is a function of the 4K+3 raw rows around its
+instant and of nothing else, so
 results do not depend on how rows are cut into batches. Why this formulation, with figures:
 docs/decisions/002-conditioning.md, docs/decisions/007-what-noise-allows.md.
 """
@@ -53,7 +54,7 @@ class Conditioner:
         self._joints = np.array(model.joints, np.int64)
         self.period = self._period = period
         self.taps = taps(settings.half_width / period)
-        self._arguments = straight(self.taps) if model.springs else self.taps
+        self._arguments = straight(self.taps) if model.straight else self.taps
         half = len(self.taps) // 2
         self._decimation = max(1, round(1.0 / (settings.row_rate * period)))
         self.row_period = self._decimation * period

@@ -59,6 +59,15 @@ def half_width(step: float, period: float) -> float:
     return float((step**2 / 12.0 * period * math.pi**4 / (4.0 * CALM**2)) ** 0.2)
 
 
+def told_from(step: float, period: float, width: float, share: float = 0.01) -> float:
+    """rad/s² (m/s²), rms acceleration of a motion below which more than this share of the inertia is lost to the steps.
+
+    Errors in variables: least squares find J·a²/(a² + n²), n the noise of the smoothed acceleration; width: s, half.
+    """
+    noise = math.sqrt(step**2 / 12.0 * period * math.pi**4 / (4.0 * width**5)) if width > 0.0 else math.inf
+    return noise * math.sqrt((1.0 - share) / share)
+
+
 def noise_of(model: Model, taps: Floats, period: float, step: float, channel: int) -> tuple[Floats, Floats]:
     """Products of the noise of one channel's steps in a row: N (outputs, parameters, parameters), n (outputs,
     parameters).

@@ -46,6 +46,7 @@ class Model(Protocol):
     start: Floats  # (nonlinear,) the η to begin with
     blocks: tuple[NonlinearPlace, ...]  # laws; the first block's curve is the one that is drawn
     springs: tuple[SpringPlace, ...]
+    straight: bool  # whether arguments of laws are smoothed so that cubics stay: noisier, but no peak is lowered
     joints: tuple[int, ...]  # for each joint the channel whose rate decides its standstill
     owners: tuple[int, ...]  # for each output the joint whose standstill masks it
 

@@ -45,8 +45,8 @@ def linear(
     learner, log = Learner(len(parameters), len(owners), row, forgetting), EventLog()
     gate, validity, motion = Gate(standstill, row, owners), Validity(parameters), Motion(row, start, LINEAR_PERIODS)
     history = RowHistory(round(LOOK_BACK / row), whole=False)
-    loop = NormalLoop(learner, gate, validity, history, motion, log, _as_they_are)
-    begin = LinearStart(tuple(parameters), learner, validity, motion, loop.block)
+    loop = NormalLoop(learner, gate, validity, history, motion, log, _as_they_are, standstill)
+    begin = LinearStart(tuple(parameters), learner, validity, motion, loop.block, gate)
     fit, watch = Fit(parameters, owners, row, standstill, turns, remembers), PlainMonitor()
     return Phases(Parts(tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, watch, fit))
 

@@ -1,13 +1,15 @@
 """Whether a model fits, by the second of motion: what its misfit did to θ widens the deviations, and has a name.
 
-    deviation² ← deviation² · factor² + bias² + steps²
+    deviation² ← deviation² · factor² + bias² + behind² + late² + steps²
 
 factor: from the scores' own covariance (recursive/misfit.py), beside the learner's with the weight of KNOWN blocks;
 bias: what θ owes to columns that the model does not have (recursive/witnesses.py), and to rows that saw a reversal, by
-which it differs from least squares without them; steps: what those of an encoder do, as errors in variables
-(conditioning/encoder_steps.py). Nothing of it touches θ. Where those columns explain more of the
-torque than is asked of a value (GOOD), nothing of that joint is valid, and the reason is their cause; below that the
-deviations say what it costs.
+which it differs from least squares without them; behind: by which θ differs from its own mean under the same
+forgetting, and so from a truth that moves on at a constant rate (Brown's double exponential smoothing); late: for a lag
+of the torque that nobody knows (misfit.py); steps: what those of an encoder do, as errors in variables
+(conditioning/encoder_steps.py). None of it touches θ; what rows with a reversal weigh (recursive/reversals.py) does.
+Where witnesses explain more of the torque than is asked of a value (GOOD), nothing of that joint is valid, and the
+reason is their cause; below that the deviations say what it costs.
 
 A block ends at a review, at a row that is known beforehand, so results do not depend on how rows are cut. While there
 are too few blocks, as behind an alarm, what was told before stands.
@@ -22,31 +24,33 @@ import numpy as np
 
 from estimators.online.validity import GOOD
 from estimators.quantities import Floats, Parameter
-from estimators.recursive import misfit, witnesses
+from estimators.recursive import misfit, reversals, witnesses
 from estimators.recursive import state as at
 from estimators.recursive.learner import Learner
 from estimators.recursive.witnesses import ANGLE, DIRECTION, LAG, MEMORY, SPEED
 from estimators.rows import Rows
 
 BLOCK: Final = 1.0  # s of rows
-FORETOLD: Final = 12.0  # blocks, from which θ foretells the torque of the next
 LEAST: Final = 8.0  # blocks, before which nothing is told
 KNOWN: Final = 20.0  # blocks that the learner's own deviations weigh
 MOST: Final = 0.5  # of what the model leaves, rms, that a cause has to explain to be named
 MOSTLY: Final = 0.5  # of a variance: where white noise makes less of it, something else is the cause
 LOSE: Final = 0.7  # times the limit, at which a misfit is over
+FOLLOWS: Final = 2.0 ** (1.0 / 60.0)  # a second, by which the alarm's unit may change: a jump is there within one
 NEVER: Final = 1 << 40  # rows
-UNSEEN: Final = 1e-3  # rad/s (m/s): the least speed that counts as slow
 
 
 @dataclass(slots=True)
 class FitKept:
     """What a Fit keeps; n: columns of an output, its own, witnesses and y; N: of all outputs, y left out."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
 
-    fresh: Floats  # (outputs, n, n) products of the current block
-    gram: Floats  # (outputs, n, n) of all, faded
+    fresh: Floats  # (outputs, n + p − 1, the same) products of the current block
+    gram: Floats  # the same of all, faded
+    turned: Floats  # (outputs, p + 1, p + 1) of rows with a reversal, of their φ and y, faded
+    turns: Floats  # (outputs,) of these rows, faded
+    before: Floats  # (outputs, p) φ of the last row
     joints: Floats  # (joints, JOINT_STATE)
     outputs: Floats  # (outputs, OUTPUT_STATE)
     spread: Floats  # (N, N)
@@ -56,6 +60,8 @@ class FitKept:
     theta: Floats  # (parameters,) least squares over the same rows
     rows: Floats  # (outputs,) of them, faded
     steps: Floats  # (parameters,) what an encoder's steps have moved θ by, as told
+    trail: Floats  # (parameters + 1,) Σ of θ at the ends of blocks, faded, and of their weights
+    late: Floats  # (parameters,) what a lag that nobody knows may have done to θ, squared, as told
     gains: Floats  # (witnesses,) share of y² that each explains, as told
     found: Floats  # (witnesses,) their weights
     share: float = 0.0  # of the torque, rms, that witnesses explain, as told
@@ -94,15 +100,18 @@ class Fit:
         p, m, own = len(parameters), len(owners), witnesses.columns(turns)
         self._parameters, self._own, self._block = parameters, own, max(2, round(BLOCK / row))
         self._owners, self._row = np.array(owners, np.int64), row
-        self._slow = max(standstill, UNSEEN)
+        self._slow = max(standstill, reversals.UNSEEN)
         self._remembers = remembers
         self._steps: tuple[Steps, ...] = ()
         self._active = True  # false while rows do not say how their joint moved
-        self._scratch = np.empty(p + own + 1)
+        self._scratch = np.empty(2 * p + own)
         size = p + m * own
         self.kept = FitKept(
-            np.zeros((m, p + own + 1, p + own + 1)),
-            np.zeros((m, p + own + 1, p + own + 1)),
+            np.zeros((m, 2 * p + own, 2 * p + own)),
+            np.zeros((m, 2 * p + own, 2 * p + own)),
+            np.zeros((m, p + 1, p + 1)),
+            np.zeros(m),
+            np.zeros((m, p)),
             np.full((max(owners) + 1, witnesses.JOINT_STATE), np.nan),
             np.full((m, witnesses.OUTPUT_STATE), -math.inf),
             np.zeros((size, size)),
@@ -112,11 +121,13 @@ class Fit:
             np.zeros(p),
             np.zeros(m),
             np.zeros(p),
+            np.zeros(p + 1),
+            np.zeros(p),
             np.zeros(m * own),
             np.zeros(m * own),
         )
         self.kept.joints[:, : witnesses.PLACE] = 0.0
-        self.kept.outputs[:, witnesses.COUNT] = 0.0
+        self.kept.outputs[:, witnesses.COUNT :] = 0.0
 
     @property
     def due(self) -> int:
@@ -126,11 +137,11 @@ class Fit:
     def begin(self, now: int) -> None:
         """Rows of before are of other columns; now: number of the next row. What was told stands for the time being."""
         kept = self.kept
-        for one in (kept.fresh, kept.gram, kept.spread):
+        for one in (kept.fresh, kept.gram, kept.turned, kept.spread):
             one[:] = 0.0
-        for flat in (kept.sums, kept.last, kept.figures, kept.theta, kept.rows):
+        for flat in (kept.sums, kept.last, kept.figures, kept.theta, kept.rows, kept.turns, kept.trail):
             flat[:] = 0.0
-        kept.outputs[:, witnesses.WHEN], kept.outputs[:, witnesses.COUNT] = -math.inf, 0.0
+        kept.outputs[:, witnesses.WHEN], kept.outputs[:, witnesses.COUNT :] = -math.inf, 0.0
         kept.due, kept.forgotten = now + self._block, 0.0
 
     def forget(self, learner: Learner) -> None:
@@ -138,7 +149,7 @@ class Fit:
         kept = self.kept
         kept.share, kept.left, kept.spoiled = 0.0, 0.0, False
         kept.gains[:] = kept.found[:] = 0.0
-        kept.steps[:] = 0.0
+        kept.steps[:] = kept.late[:] = 0.0
         learner.correlated[:], learner.misfit[:] = 1.0, 0.0
 
     def absorb(self, rows: Rows) -> None:
@@ -148,12 +159,22 @@ class Fit:
             return
         self._active = len(rows.motion) == len(rows.time)
         if self._active:
-            theta = kept.theta if kept.figures[misfit.BLOCKS] >= FORETOLD else np.zeros(len(kept.theta))
             witnesses.gather(
                 rows.time, np.ascontiguousarray(rows.phi), rows.y, rows.speed, rows.motion, self._owners,
-                1e9 * self._row, self._slow, theta, kept.joints, kept.outputs, kept.fresh, self._scratch,
-                self._remembers,
+                1e9 * self._row, self._slow, kept.before, kept.joints, kept.outputs, kept.fresh, kept.turned,
+                self._scratch, self._remembers,
             )  # fmt: skip
+
+    def review(self, rows: Rows, learner: Learner, now: int) -> None:
+        """Begin with the rows of a start, block by block; now: number of the next one."""
+        self.begin(now)
+        self.kept.joints[:, witnesses.PLACE] = np.nan
+        for first in range(0, len(rows.time) - self._block + 1, self._block):
+            part = rows.part(slice(first, first + self._block))
+            self.absorb(part)
+            last = first + 2 * self._block > len(rows.time)
+            self.close(learner, now, int(part.time[-1]), settled=last)
+        self.kept.forgotten = float(learner.rls.state[at.FORGOTTEN])
 
     def close(self, learner: Learner, now: int, time: int, settled: bool) -> None:
         """End a block, and let the deviations know.
@@ -166,22 +187,39 @@ class Fit:
         fade = math.exp(kept.forgotten - forgotten) if forgotten >= kept.forgotten else 0.0
         kept.forgotten = forgotten
         kept.rows[:] = fade * kept.rows + kept.outputs[:, witnesses.COUNT]
-        kept.outputs[:, witnesses.COUNT] = 0.0
-        kept.outputs[:, witnesses.WHEN] = -math.inf  # what the next row changes by is not the change of θ
-        deviations, bias = np.empty(p), np.zeros(p)
+        kept.turns[:] = fade * (kept.turns + kept.outputs[:, witnesses.TURNED])
+        kept.turned *= fade
+        kept.outputs[:, witnesses.COUNT :] = 0.0
+        deviations, bias, late = np.empty(p), np.zeros(p), np.zeros(p)
         gains, found = np.zeros(len(kept.gains)), np.zeros(len(kept.found))
         misfit.close(
             kept.fresh, kept.gram, rls.noise[0] / rls.noise, fade, kept.spread, kept.sums, kept.last, kept.figures,
-            kept.theta, deviations, bias, gains, found,
+            kept.theta, deviations, bias, gains, found, late,
         )  # fmt: skip
         if self._blocks < LEAST or rls.state[at.CUSUM] > 0.0:
             return
-        kept.gains[:], kept.found[:] = gains, found
+        kept.gains[:], kept.found[:], kept.late[:] = gains, found, late
         kept.share, kept.left = float(kept.figures[misfit.SHARE]), float(kept.figures[misfit.LEFT])
         kept.spoiled = kept.share > (LOSE if kept.spoiled else 1.0) * GOOD
         if settled:
+            kept.trail[:] = fade * kept.trail + np.append(rls.theta, 1.0)
             self._weigh_steps(rls.noise[0] / rls.noise, time)
             self._widen(learner, deviations, bias)
+
+    def follow(self, learner: Learner, settled: bool) -> None:
+        """What rows with a reversal weigh from here on, and what residual is usual; settled: whether θ is published."""
+        kept = self.kept
+        if self._blocks < LEAST or learner.rls.state[at.CUSUM] > 0.0:
+            return
+        for o in range(len(kept.rows)):
+            straight = _left(kept.gram[o], kept.theta)
+            reversing = _left(kept.turned[o], kept.theta)
+            learner.reversal[o] = reversals.weight(
+                straight, kept.rows[o], reversing, kept.turns[o], float(learner.reversal[o])
+            )
+
+        if settled:
+            learner.rls.follow_noise(FOLLOWS**BLOCK)
 
     @property
     def _blocks(self) -> float:
@@ -228,7 +266,10 @@ class Fit:
         )  # as at the start, or more
         apart = rls.theta - kept.theta  # what reversals pull θ by, beyond what θ without them is uncertain
         pulled = np.sign(apart) * np.sqrt(np.maximum(apart**2 - known, 0.0))
-        learner.misfit[:] = (pulled + bias) ** 2 + kept.steps**2  # infinite where an encoder is too coarse
+        behind = np.maximum((rls.theta - kept.trail[:-1] / kept.trail[-1]) ** 2 - known, 0.0)
+        learner.misfit[:] = (
+            (pulled + bias) ** 2 + behind + kept.late + kept.steps**2
+        )  # infinite where an encoder is too coarse
 
     # --- what is told
 
@@ -253,6 +294,8 @@ class Fit:
             )
         if self.kept.share > 0.0:
             return self.causes
+        if self.kept.late[which] >= MOSTLY * deviation**2:
+            return "that torque and position are of the same instant is not told by this motion"
         if learner.misfit[which] >= MOSTLY * deviation**2:
             return "where the joint turns round, friction is not what its law says"
         return "what the model leaves is correlated, not noise"
@@ -288,3 +331,10 @@ class Fit:
             DIRECTION: "friction differs between the directions",
             MEMORY: "friction remembers where the joint turned (a law with memory: prandtl_ishlinskii)",
         }[cause] + where
+
+
+def _left(products: Floats, theta: Floats) -> float:
+    """Σ (y − φθ)² from products (n, n) of [φ … y], lower triangle."""
+    p = len(theta)
+    gram, own = np.tril(products[:p, :p]), products[-1, :p]
+    return float(products[-1, -1] - 2.0 * own @ theta + 2.0 * theta @ gram @ theta - theta**2 @ np.diag(gram))

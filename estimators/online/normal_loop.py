@@ -20,6 +20,7 @@ from estimators.online.gate import Gate, at_rest, may_teach
 from estimators.online.motion import Motion
 from estimators.online.validity import Validity, healthy, judge_learner
 from estimators.quantities import Floats
+from estimators.recursive import reversals
 from estimators.recursive import state as at
 from estimators.recursive.kernel import learn
 from estimators.recursive.learner import Learner
@@ -80,6 +81,7 @@ class NormalLoop:
         self._learner, self._gate, self._validity = learner, gate, validity
         self._history, self._motion, self._log = history, motion, log
         self._shape, self._least = shape, least
+        self._slow = max(float(gate.limits[0]), reversals.UNSEEN)
         rls, counts = learner.rls, np.zeros(COUNTS, np.int64)
         counts[BLOCK], counts[HELD] = max(1, round(REVIEW_EVERY / motion.row)), 1
         self.kept = LoopKept(
@@ -128,6 +130,7 @@ class NormalLoop:
         self._make_room(len(rows.time))
         if len(gate.kept.state) > 1:
             rows = rows._replace(y=rows.y.copy())
+        weighed = self._weighed(rows)
         counts[KEPT], counts[TAUGHT], counts[EVERY], counts[LEARN] = self._history.total, 0, due is None, learns
         counts[DUE] = ENDLESS if due is None else due
         kept.good = kept.good.copy()  # those that were given away stay
@@ -137,8 +140,8 @@ class NormalLoop:
                 gate.kept.state,
                 gate.limits,
                 gate.owners,
-                rows.phi,
-                rows.y,
+                weighed.phi,
+                weighed.y,
                 rows.speed,
                 self._least,
                 self._taught,
@@ -153,7 +156,16 @@ class NormalLoop:
                 kept.snapshot,
             )
         )
+        if weighed is not rows:  # outputs of joints at rest are no longer there
+            rows = rows._replace(y=np.where(np.isfinite(weighed.y), rows.y, np.nan))
         return self._taken(rows, count)
+
+    def _weighed(self, rows: Rows) -> Rows:
+        """The rows as they are learnt: where a joint sticks, those that see a reversal count less."""
+        if self._learner.reversal.min() == 1.0:
+            return rows
+        seen = reversals.turning(rows, self._gate.owners, self._slow)
+        return reversals.discount(rows, seen, self._learner.reversal)
 
     def remember(self) -> None:
         """What is known now counts as good, unless something points to an alarm."""

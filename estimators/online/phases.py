@@ -128,6 +128,8 @@ class Phases:
             return
         if parts.history.total >= parts.fit.due and not parts.loop.alarm():
             parts.fit.close(parts.learner, parts.history.total, parts.log.kept.time, self.phase is Phase.NORMAL)
+            if parts.nonlinear is None:
+                parts.fit.follow(parts.learner, self.phase is Phase.NORMAL)
             if self.kept.asking and self.phase is Phase.NORMAL:
                 self._ask_for_one_cause()
         parts.validity.judge(parts.learner)
@@ -172,8 +174,11 @@ class Phases:
         elif isinstance(verdict, Started):
             now = parts.history.total
             parts.monitor.started(verdict.threshold.noise, verdict.first, now)
-            if parts.nonlinear is not None or parts.learner.rls.m > 1:
-                parts.fit.begin(now)  # the rows so far were of other columns, or weighed otherwise
+            if parts.nonlinear is not None:  # the rows so far were of other columns: here they are with η
+                parts.fit.review(parts.history.since(verdict.first), parts.learner, now)
+                parts.validity.judge(parts.learner)
+            elif parts.learner.rls.m > 1:
+                parts.fit.begin(now)  # the rows so far were weighed otherwise
             else:
                 parts.fit.close(parts.learner, now, parts.log.kept.time, settled=True)
                 parts.validity.judge(parts.learner)

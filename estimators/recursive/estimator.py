@@ -65,6 +65,14 @@ class RecursiveLeastSquares:
         """The residual variance of now becomes the alarm's unit, where it is larger."""
         self.state[NOISE] = max(self.state[NOISE], self.variance())
 
+    def follow_noise(self, most: float) -> None:
+        """The alarm's unit follows the residual variance, by this factor at most, and never below what a start gave.
+
+        So a slow change, which θ follows at some distance, is none; a residual that jumps has no time to be followed.
+        """
+        state = self.state
+        state[NOISE] = max(min(self.variance(), most * state[NOISE]), state[NOISE] / most, 4.0 * state[at.LEAST])
+
     def accept_excursion(self, row: float) -> None:
         """What has just raised an alarm raises none again; row: s between rows.
 

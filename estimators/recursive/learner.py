@@ -29,12 +29,13 @@ THRESHOLD: Final = [NOISE, ALLOWANCE, LIMIT]  # of the alarm in a state
 class Learnt:
     """What a Learner keeps."""
 
-    VERSION: ClassVar[int] = 2
+    VERSION: ClassVar[int] = 3
 
     state: Floats  # flat, see state.py
     weights: Floats  # (WEIGHTS, parameters); LEVERAGE: rms of each column, whitened
     deviations: Floats  # (parameters,) as published
     signal: float  # rms of y, whitened
+    reversal: Floats  # (outputs,) by which a row that sees a reversal is multiplied, see reversals.py
 
 
 class Learner:
@@ -46,7 +47,8 @@ class Learner:
         self.unexcited = Unexcited(parameters, LARGEST)
         weights = np.ones((WEIGHTS, parameters))
         weights[[UNEXCITED, MISFIT]] = 0.0
-        self.kept = Learnt(self.rls.state, weights, np.full(parameters, np.inf), 0.0)
+        self.kept = Learnt(self.rls.state, weights, np.full(parameters, np.inf), 0.0, np.ones(outputs))
+        self.reversal = self.kept.reversal
         self.leverage, self.honesty, self.inflation, self.unexcited_variance, self.correlated, self.misfit = weights
 
     def learn(self, phi: Floats, y: Floats, noise: Floats, leverage: Floats, signal: float, theta: Floats) -> None:

@@ -1,6 +1,7 @@
 """What the products of a block of rows say of the model: scores, what is significant, and what that did to θ.
 
-With X = [Φ W], W the witnesses of all outputs, whitened, blocks b of rows and weights f that fade as the learner's:
+With X = [Φ W], W the witnesses of all outputs, whitened, blocks b of rows and weights f that fade as the learner's (of
+[Φ Φ̇ …], of which Φ̇θ is the lag's column under the θ of now):
 
     G = Σ f XᵀX, θ from its Φ                 u_b = Xᵀ(y − Φθ) of a block, under the θ of that time
     J = Σ f² (u_b u_bᵀ + ½(u_b u_b−1ᵀ + u_b−1 u_bᵀ))                        covariance of Σ f u_b (Newey & West, lag 1)
@@ -10,7 +11,10 @@ With X = [Φ W], W the witnesses of all outputs, whitened, blocks b of rows and 
 
 t² is the score (Lagrange multiplier) statistic with that covariance: it holds for a residual that is correlated over up
 to a block. A witness is taken in while one is beyond LEVEL, that which explains most first; what the taking in moves θ
-by is its bias. References: Rao 1948; Newey & West, Econometrica 55:703–708, 1987; Dempster 1969 (sweep).
+by is its bias. That torque and position are of the same instant is known to ±LATE before any motion, not better: with
+z of the lag, c what one second of it moves θ by, δ its estimate with that prior and σ_δ what is left uncertain of it,
+θ owes c²(δ² + σ_δ²) to it from the first row on (Schmidt's consider parameter). References: Rao 1948; Newey & West,
+Econometrica 55:703–708, 1987; Dempster 1969 (sweep).
 """
 
 from typing import Final
@@ -20,6 +24,7 @@ from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
+from estimators.recursive.witnesses import LAG
 
 # Two-sided 1e-5 of a normal. Some twenty witnesses, looked at anew in a memory of a minute: once in five thousand
 # minutes of motion, and then it has to explain a share of the torque that matters as well.
@@ -30,6 +35,7 @@ OWN: Final = 1e-3  # … and a witness
 # more than √(0.01 · 1200) = 3.5 of its deviations, while few blocks that differ much make t larger than it is.
 WORTH: Final = 0.01
 MOST: Final = 6  # witnesses taken in
+LATE: Final = 2e-3  # s, a deviation: a bus cycle and a current filter, which nobody configures
 YOUNG: Final = 4  # blocks, before which θ is not known well enough for scores
 
 BLOCKS, WEIGHT, WEIGHT_2, LEFT, SHARE, FIGURES = range(6)
@@ -78,10 +84,57 @@ def critical(blocks: float) -> float:
 
 
 @inline
-def _statistic(
+def _compress(raw: Floats, theta: Floats, whole: Floats) -> None:
+    """Products of [φ φ̇ w y] (n + p − 1,)² into those of [φ φ̇θ w y] (n, n), lower triangles of all outputs."""
+    p = len(theta)
+    for o in range(len(raw)):
+        for i in range(whole.shape[1]):
+            for j in range(i + 1):
+                entry = 0.0
+                if i < p:
+                    entry = raw[o, i, j]
+                elif i > p and j != p:
+                    entry = raw[o, i + p - 1, j if j < p else j + p - 1]
+                elif i > p:
+                    for k in range(p):
+                        entry += theta[k] * raw[o, i + p - 1, p + k]
+                elif j < p:
+                    for k in range(p):
+                        entry += theta[k] * raw[o, p + k, j]
+                else:
+                    for k in range(p):
+                        for n in range(p):
+                            entry += theta[k] * theta[n] * raw[o, p + max(k, n), p + min(k, n)]
+                whole[o, i, j] = entry
+
+
+@inline
+def _least_squares(raw: Floats, weight: Floats, theta: Floats) -> None:
+    """θ (p,) from the products of all outputs; 0 where they tell nothing."""
+    p, last = len(theta), raw.shape[1] - 1
+    a, scale = np.zeros((p + 1, p + 1)), np.ones(p + 1)
+    for o in range(len(raw)):
+        for i in range(p + 1):
+            for j in range(i + 1):
+                a[i, j] += weight[o] * raw[o, i if i < p else last, j if j < p else last]
+    for i in range(p + 1):
+        scale[i] = np.sqrt(a[i, i]) if a[i, i] > 0.0 else 1.0
+    for i in range(p + 1):
+        for j in range(i + 1):
+            a[i, j] /= scale[i] * scale[j]
+            a[j, i] = a[i, j]
+    for i in range(p):
+        if a[i, i] > TOLD:
+            sweep(a, i)
+    for i in range(p):
+        theta[i] = a[i, p] * scale[p] / scale[i] if a[i, i] < 0.0 else 0.0
+
+
+@inline
+def _variance(
     a: Floats, k: int, taken: NDArray[np.bool_], spread: Floats, sums: Floats, scale: Floats, figures: Floats
 ) -> float:
-    """|t| of column k given those taken in."""
+    """Of the score of column k, scaled, given those taken in."""
     variance, mean, count = 0.0, 0.0, len(taken)
     for i in range(count):
         if i != k and not taken[i]:
@@ -92,10 +145,37 @@ def _statistic(
             if j == k or taken[j]:
                 second = 1.0 if j == k else -a[k, j]
                 variance += first * second * spread[i, j] / (scale[i] * scale[j])
-    variance -= mean * mean * figures[WEIGHT_2] / figures[WEIGHT] ** 2
+    return float(variance - mean * mean * figures[WEIGHT_2] / figures[WEIGHT] ** 2)
+
+
+@inline
+def _statistic(
+    a: Floats, k: int, taken: NDArray[np.bool_], spread: Floats, sums: Floats, scale: Floats, figures: Floats
+) -> float:
+    """|t| of column k given those taken in."""
+    variance = _variance(a, k, taken, spread, sums, scale, figures)
     if not variance > 0.0:
         return 0.0
-    return float(abs(a[k, count]) * scale[count] / np.sqrt(variance))
+    return float(abs(a[k, len(taken)]) * scale[len(taken)] / np.sqrt(variance))
+
+
+@inline
+def _consider(
+    a: Floats, p: int, own: int, taken: NDArray[np.bool_], spread: Floats, sums: Floats, scale: Floats, figures: Floats,
+    late: Floats,
+) -> None:  # fmt: skip
+    """What each θ owes to a lag of each output that is not known: late (outputs, p), squared."""
+    count = len(taken)
+    for o in range(len(late)):
+        k, told, lag = p + o * own + LAG, 0.0, 0.0
+        if a[k, k] > OWN:
+            size = a[k, k] * scale[k]
+            variance = _variance(a, k, taken, spread, sums, scale, figures) / size**2
+            told = max(1.0 - variance / (variance + LATE**2), 0.0)
+            lag = told * a[k, count] * scale[count] / size
+        square = lag**2 + (1.0 - told) * LATE**2
+        for i in range(p):
+            late[o, i] = (a[i, k] * scale[k] / scale[i]) ** 2 * square if taken[i] else 0.0
 
 
 @inline
@@ -157,7 +237,7 @@ def _select(
 
 @kernel(
     "void(f8[:, :, ::1], f8[:, :, ::1], f8[::1], f8, f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], "
-    "f8[::1], f8[::1])"
+    "f8[::1], f8[::1], f8[::1])"
 )
 def close(
     fresh: Floats,
@@ -173,20 +253,27 @@ def close(
     bias: Floats,
     gains: Floats,
     found: Floats,
+    late: Floats,
 ) -> None:
-    """End a block: fresh, its products, go into gram (outputs, n, n), faded, and what all say is written.
+    """End a block: fresh, its products, go into gram (outputs, n + p − 1, the same), faded; what all say is written.
 
     weight: (outputs,); spread (N − 1, N − 1), sums, last (N − 1,): of scores; figures (FIGURES,); theta, deviations,
-    bias (parameters,); gains, found (witnesses,): share of y² that each explains, 0 for those left out, and its weight.
+    bias, late (parameters,): late squared; gains, found (witnesses,): share of y² that each explains, 0 for those
+    left out, and its weight.
     """
-    p, count = len(theta), len(sums)
+    p, count, outputs = len(theta), len(sums), len(gram)
+    own, n = (count - p) // outputs, gram.shape[1] - p + 1
     part, a = np.empty((count + 1, count + 1)), np.empty((count + 1, count + 1))
+    compressed, owed = np.empty((outputs, n, n)), np.zeros((outputs, p))
     for o in range(len(gram)):
         for i in range(gram.shape[1]):
             for j in range(i + 1):
                 gram[o, i, j] = fade * gram[o, i, j] + fresh[o, i, j]
-    _assemble(fresh, weight, p, part)
-    _assemble(gram, weight, p, a)
+    _least_squares(gram, weight, theta)
+    _compress(fresh, theta, compressed)
+    _assemble(compressed, weight, p, part)
+    _compress(gram, theta, compressed)
+    _assemble(compressed, weight, p, a)
     fresh[:] = 0.0
     scale = np.empty(count + 1)
     for i in range(count + 1):
@@ -206,10 +293,16 @@ def close(
         return
     _score(part, theta, fade, spread, sums, last, figures)
     _deviations(a, p, spread, scale, deviations)
+    _consider(a, p, own, taken, spread, sums, scale, figures, owed)
     rest = a[count, count]
     _select(a, p, taken, spread, sums, scale, figures, gains)
     figures[LEFT] = np.sqrt(max(rest, 0.0))
     figures[SHARE] = np.sqrt(max(rest - a[count, count], 0.0))
+    late[:] = 0.0
+    for o in range(outputs):
+        if not taken[p + o * own + LAG]:
+            for i in range(p):
+                late[i] += owed[o, i]
     for i in range(p):
         bias[i] = theta[i] - a[i, count] * scale[count] / scale[i] if taken[i] else 0.0
     for k in range(len(found)):

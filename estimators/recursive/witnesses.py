@@ -1,7 +1,7 @@
 """Columns of what models leave out, a few a row: by them a misfit shows, and by them it has a name.
 
     cause       columns, of a joint at q̄, v̄ (means under the row's kernel)      what its weight would be
-    lag         change of the prediction since the row before, 1/s              − s by which y is late
+    lag         change of Φθ since the row before, 1/s                          − s by which y is late
     speed       v̄|v̄|, side·exp(−|v̄|/6v₀), side·exp(−|v̄|/30v₀)                 friction of another shape over speed
     direction   |v̄|, v̄²                                                         friction that differs by direction
     memory      stops at 1, 6 and 40 mrad (mm), each less side                  friction that remembers where it turned
@@ -9,9 +9,11 @@
 
 side: v̄ over its rms under the kernel, between −1 and 1; v₀: standstill speed. A column that the model has already
 explains nothing. They need nothing but what a row says of its joint, so every model has them, one set an output.
-Products of [Φ W y] are summed row by row: how rows are cut into batches does not matter. Rows that see a reversal are
+Products of [Φ Φ̇ W y] are summed row by row, Φ̇ the change of Φ: with θ at hand Φ̇θ is the lag's column (misfit.py). How
+rows are cut into batches does not matter. Rows that see a reversal are
 left out: around it a joint sticks, its bristles and teeth change sides, and at a row's noise that is an error of a
-hundred deviations, which any column would be taken for that is large near standstill.
+hundred deviations, which any column would be taken for that is large near standstill. Their products [Φ y] are summed
+apart: what they weigh follows from it (recursive/reversals.py).
 """
 
 from typing import Final
@@ -21,6 +23,7 @@ from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
+from estimators.recursive.reversals import turns
 
 STOPS: Final = (0.001, 0.006, 0.04)  # rad (m)
 HARMONICS: Final = 4
@@ -29,12 +32,11 @@ TURNS: Final = 9  # the first column that only a joint that turns has
 CAUSES: Final = (LAG, *[SPEED] * 3, *[DIRECTION] * 2, *[MEMORY] * 3, *[ANGLE] * (2 * HARMONICS))
 SLOW: Final = 6.0  # times standstill
 FAST: Final = 30.0
-TURNING: Final = 0.9  # |side| below which a row saw a reversal, or a joint that hardly moves
 LATER: Final = 1.5  # row periods, up to which a row comes right after the one before
 
 PLACE: Final = len(STOPS)  # in the state of a joint, behind its stops: last position
 JOINT_STATE: Final = PLACE + 1
-PREDICTED, WHEN, COUNT, OUTPUT_STATE = range(4)  # of an output: y of its last row as predicted, ns; rows of the block
+WHEN, COUNT, TURNED, OUTPUT_STATE = range(4)  # of an output: ns; rows of the block, and rows that see a reversal
 
 
 def columns(turns: bool) -> int:
@@ -52,13 +54,10 @@ def _follow(state: Floats, q: float) -> None:
 
 
 @inline
-def _fill(
-    row: Floats, first: int, joint: Floats, q: float, v: float, rms: float, slow: float, change: float, remembers: bool
-) -> None:
-    """The columns of one row from row[first] on, which is as long as they, and y; joint: its state."""
+def _fill(row: Floats, first: int, joint: Floats, q: float, v: float, rms: float, slow: float, remembers: bool) -> None:
+    """The columns of one row but the lag's, from row[first + 1] on, as long as they, and y; joint: its state."""
     size = abs(v)
     side = v / (rms + 0.1 * slow)
-    row[first] = change
     row[first + 1] = v * size
     row[first + 2] = side * np.exp(-size / (SLOW * slow))
     row[first + 3] = side * np.exp(-size / (FAST * slow))
@@ -72,8 +71,8 @@ def _fill(
 
 
 @kernel(
-    "void(i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8[::1], f8, f8, f8[::1], f8[:, ::1], "
-    "f8[:, ::1], f8[:, :, ::1], f8[::1], b1)"
+    "void(i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8[::1], f8, f8, f8[:, ::1], f8[:, ::1], "
+    "f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1], f8[::1], b1)"
 )
 def gather(
     time: NDArray[np.int64],
@@ -84,40 +83,48 @@ def gather(
     owners: NDArray[np.int64],
     period: float,
     slow: float,
-    theta: Floats,
+    before: Floats,
     joints: Floats,
     outputs: Floats,
     products: Floats,
+    turned: Floats,
     row: Floats,
     remembers: bool,
 ) -> None:
-    """Add the products of [φ w y] of each output to the lower triangles of products (outputs, n, n).
+    """Add the products of [φ φ̇ w y] of each output to the lower triangles of products (outputs, n, n).
 
-    time … motion: of Rows; owners: the joint of each output; period: ns between rows; slow: rad/s (m/s); theta
-    (parameters,): for the prediction; joints (joints, JOINT_STATE), outputs (outputs, OUTPUT_STATE); row (n,): scratch;
-    remembers: whether the model has such columns of its own.
+    time … motion: of Rows; owners: the joint of each output; period: ns between rows; slow: rad/s (m/s); before
+    (outputs, p): φ of the last row; joints (joints, JOINT_STATE), outputs (outputs, OUTPUT_STATE); turned (outputs,
+    p + 1, p + 1): of [φ y] where a reversal is seen; row (n,): scratch; remembers: whether the model has such columns
+    of its own.
     """
-    p = len(theta)
+    p = before.shape[1]
     last = len(row) - 1
     for r in range(len(time)):
         for j in range(len(joints)):
             _follow(joints[j], motion[r, j, 0])
         for o in range(len(owners)):
             j = owners[o]
-            finite, predicted = np.isfinite(y[r, o]), 0.0
+            finite = np.isfinite(y[r, o])
             for i in range(p):
                 row[i] = phi[r, o, i]
                 finite = finite and np.isfinite(row[i])
-                predicted += row[i] * theta[i]
             if not finite:
                 continue
             follows = time[r] - outputs[o, WHEN] <= LATER * period
-            change = 1e9 * (predicted - outputs[o, PREDICTED]) / period if follows else 0.0
-            outputs[o, PREDICTED], outputs[o, WHEN] = predicted, time[r]
-            if abs(motion[r, j, 1]) < TURNING * (speed[r, j] + 0.1 * slow):
+            outputs[o, WHEN] = time[r]
+            for i in range(p):
+                row[p + i] = 1e9 * (row[i] - before[o, i]) / period if follows else 0.0
+                before[o, i] = row[i]
+            if turns(motion[r, j, 1], speed[r, j], slow):
                 outputs[o, WHEN] = -np.inf
+                outputs[o, TURNED] += 1.0
+                row[p] = y[r, o]
+                for i in range(p + 1):
+                    for k in range(i + 1):
+                        turned[o, i, k] += row[i] * row[k]
                 continue
-            _fill(row, p, joints[j], motion[r, j, 0], motion[r, j, 1], speed[r, j], slow, change, remembers)
+            _fill(row, 2 * p - 1, joints[j], motion[r, j, 0], motion[r, j, 1], speed[r, j], slow, remembers)
             row[last] = y[r, o]
             outputs[o, COUNT] += 1.0
             for i in range(len(row)):

@@ -19,7 +19,7 @@ from estimators.online.robot.estimate import NO_PAYLOAD, Friction, RobotEstimate
 HEAD = {"timestamp": float, "v": int, "robot": str, "seq": int, "boot": int}
 PARAMETER = {"unit": "kg·m²", "low": 0.0, "high": 10.0, "equation": "(1)"}
 DRIFT = {
-    "since": 1.0, "drifted": ["coulomb"], "baseline": {"coulomb": 2.0}, "change": {"coulomb": 1.0},
+    "since": 1.0, "drifted": ["coulomb"], "cause": "", "baseline": {"coulomb": 2.0}, "change": {"coulomb": 1.0},
     "percent": {"coulomb": 50.0}, "z": {"coulomb": 20.0},
 }  # fmt: skip
 

@@ -152,6 +152,7 @@ class Joint:
         named = {"baseline": baseline, "change": change, "percent": percent, "z": z}
         return {
             "since": since,
+            "cause": "",
             "drifted": [
                 name
                 for name, share, sigmas in zip(self.truth, percent, z, strict=True)

@@ -66,7 +66,7 @@ class Joint {
     this.gears = new Trace(3, BREAK.gears); // time, lost motion, its deviation
     this.gear = {}; // the newest of lost_motion/<joint>; empty before the first
     this.laws = {}; // name → [[abscissa …], [torque …]]
-    this.drift = {}; // since, drifted, baseline, percent, z; empty without a baseline
+    this.drift = {}; // since, drifted, cause, baseline, percent, z; empty without a baseline
     this.excitation = [];
     this.usual = NaN; // standard deviation of the residual at the start
     this.elastic = this.geared = false;

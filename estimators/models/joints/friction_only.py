@@ -66,6 +66,7 @@ class FrictionOnly:
             NonlinearPlace(settings.friction, axis, POSITION, self._load, (1.0, 1.0), 0, place, 1.0),
         )
         self.springs: tuple[SpringPlace, ...] = ()
+        self.straight = True
         self.joints: tuple[int, ...] = (POSITION,)
         self.owners: tuple[int, ...] = (0,)
 

@@ -87,6 +87,7 @@ class Rigid:
             NonlinearPlace(settings.friction, axis, POSITION, self._load, (1.0, 1.0), 0, place, 1.0),
         )
         self.springs: tuple[SpringPlace, ...] = ()
+        self.straight = False  # on EMPS it would cost a tenth of what laws explain, decision 007
         self.joints: tuple[int, ...] = (POSITION,)
         self.owners: tuple[int, ...] = (0,)
 

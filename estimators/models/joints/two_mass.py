@@ -115,6 +115,7 @@ class TwoMass:
         self.springs: tuple[SpringPlace, ...] = (
             SpringPlace(self._signs, 1, (K1, K2), (last, last + 1) if settings.offsets else None),
         )
+        self.straight = True
         self.joints: tuple[int, ...] = (MOTOR,)
         self.owners: tuple[int, ...] = (0,) * len(rows)
 

@@ -5,11 +5,13 @@ from typing import ClassVar, Final
 
 import numpy as np
 
+from estimators.online.gate import Gate
 from estimators.online.motion import Motion
 from estimators.online.start.base import Started
 from estimators.online.start.rows import StartRows
 from estimators.online.validity import Validity
 from estimators.quantities import Floats
+from estimators.recursive import reversals
 from estimators.recursive.forgetting import Threshold
 from estimators.recursive.learner import Learner
 from estimators.rows import Rows
@@ -23,14 +25,19 @@ class Gathering:
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"rows", "anchor"})
 
-    def __init__(self, learner: Learner, validity: Validity, motion: Motion) -> None:
+    def __init__(self, learner: Learner, validity: Validity, motion: Motion, gate: Gate | None = None) -> None:
+        """gate: of a model whose rows with a reversal may weigh less; None: they never do."""
         self._learner, self._validity, self._motion = learner, validity, motion
+        self._gate = gate
         self.rows = StartRows()
         self.anchor = np.zeros(learner.rls.p)  # where the wide prior stands: it pulls weak directions towards itself
 
     def absorb(self, rows: Rows) -> int:
         """Append rows; returns how many had no finite output."""
-        return self.rows.add(rows.time, rows.phi, rows.y)
+        gate, seen = self._gate, None
+        if gate is not None:
+            seen = reversals.turning(rows, gate.owners, max(float(gate.limits[0]), reversals.UNSEEN))
+        return self.rows.add(rows.time, rows.phi, rows.y, seen)
 
     def begin(self) -> bool:
         """Learn from what is there, with the outputs' power as noise; whether enough of it is finite."""
@@ -38,6 +45,7 @@ class Gathering:
             self.rows.clear()
             self._motion.kept.count = 0
             return False
+        self._learner.reversal[:] = 1.0
         self.learn(self.rows.power())
         return True
 
@@ -63,6 +71,7 @@ class Gathering:
         """Least squares over all rows, 0 where they tell nothing, become where the learner begins."""
         learner, signal = self._learner, self._learner.kept.signal
         least = learner.rls.variance() / (TOLD * signal) ** 2 if signal > 0 else np.inf
+        learner.reversal[:] = self.rows.discount(learner.rls.noise, learner.leverage, least)
         self.anchor = self.rows.solution(learner.rls.noise, learner.leverage, least)
 
     def calibrate(self, threshold: Callable[[Floats], Threshold]) -> Threshold:

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from estimators.base import UNKNOWN, Spectrum
 from estimators.online.eta.found import Found
+from estimators.online.gate import Gate
 from estimators.online.motion import Motion
 from estimators.online.start.base import Verdict, Wait
 from estimators.online.start.gathering import Gathering
@@ -22,10 +23,16 @@ class LinearStart:
     unsure: tuple[str, ...] = ()
 
     def __init__(
-        self, parameters: tuple[Parameter, ...], learner: Learner, validity: Validity, motion: Motion, block: int
+        self,
+        parameters: tuple[Parameter, ...],
+        learner: Learner,
+        validity: Validity,
+        motion: Motion,
+        block: int,
+        gate: Gate,
     ) -> None:
         """block: rows between two verdicts."""
-        self.gathering = Gathering(learner, validity, motion)
+        self.gathering = Gathering(learner, validity, motion, gate)
         self.spectrum: Spectrum = UNKNOWN
         self._names = tuple(parameter.name for parameter in parameters)
         self._learner, self._validity, self._motion, self._block = learner, validity, motion, block

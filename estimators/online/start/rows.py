@@ -3,9 +3,11 @@
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimators.numerics.robust import honesty, robust_mean
 from estimators.quantities import Floats, Nanoseconds
+from estimators.recursive import reversals
 from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.window.motion_period import motion_period
 
@@ -20,6 +22,7 @@ class StartRows:
     def __init__(self) -> None:
         self.span: tuple[int, int] | None = None  # ns, first and last instant
         self._parts: list[tuple[Floats, Floats]] = []  # as they came, rows without any finite output left out
+        self._seen: list[NDArray[np.bool_]] = []  # (rows, outputs) which saw a reversal
         self._finite: tuple[Floats, Floats] | None = None  # all of them, once someone has asked
 
     def __len__(self) -> int:
@@ -27,10 +30,10 @@ class StartRows:
 
     def clear(self) -> None:
         """Forget all rows."""
-        self._parts, self._finite, self.span = [], None, None
+        self._parts, self._seen, self._finite, self.span = [], [], None, None
 
-    def add(self, time: Nanoseconds, phi: Floats, y: Floats) -> int:
-        """Append rows: time (rows,) ns, phi (rows, outputs, parameters), y (rows, outputs).
+    def add(self, time: Nanoseconds, phi: Floats, y: Floats, seen: NDArray[np.bool_] | None = None) -> int:
+        """Append rows: time (rows,) ns, phi (rows, outputs, parameters), y (rows, outputs), seen: reversals, the same.
 
         Returns how many had no finite output.
         """
@@ -39,6 +42,7 @@ class StartRows:
         if len(time):
             self.span = (self.span[0] if self.span else int(time[0]), int(time[-1]))
         self._parts.append((phi, y))
+        self._seen.append(np.zeros(y.shape, np.bool_) if seen is None else seen[whole])
         self._finite = None
         return int(np.count_nonzero(~whole))
 
@@ -74,14 +78,35 @@ class StartRows:
         flat = (phi / np.sqrt(noise)[:, None]).reshape(-1, phi.shape[2])
         return np.asarray(flat.T @ flat)
 
-    def solution(self, noise: Floats, scale: Floats, least: float) -> Floats:
-        """Least squares over all rows: (parameters,); 0 along directions that `least` rows of motion would tell better.
+    def discount(self, noise: Floats, scale: Floats, least: float) -> Floats:
+        """Let rows with a reversal weigh by their own variance: by what (outputs,); arguments as of solution()."""
+        seen, (phi, y) = np.concatenate(self._seen), self._rows()
+        theta = self.solution(noise, scale, least, ~seen)
+        squares = (y - phi @ theta) ** 2
+        weights = np.ones(y.shape[1])
+        for o in range(len(weights)):
+            turned, straight = seen[:, o] & (y[:, o] != 0.0), ~seen[:, o] & (y[:, o] != 0.0)
+            weights[o] = reversals.weight(
+                float(squares[straight, o].sum()), float(np.count_nonzero(straight)),
+                float(squares[turned, o].sum()), float(np.count_nonzero(turned)),
+            )  # fmt: skip
+        if (weights < 1.0).any():
+            phi, y = self.raw()
+            factor = np.where(seen, weights, 1.0)
+            self._parts, self._finite = [(phi * factor[:, :, None], y * factor)], None
+        return weights
 
-        noise: (outputs,) variances; scale: (parameters,) rms of each column, whitened.
+    def solution(self, noise: Floats, scale: Floats, least: float, which: NDArray[np.bool_] | None = None) -> Floats:
+        """Least squares over all rows, or which (rows, outputs): (parameters,).
+
+        noise: (outputs,) variances; scale: (parameters,) rms of each column, whitened; 0 along directions that `least`
+        rows of motion would tell better.
         """
         phi, y = self._rows()
-        weight = 1.0 / np.sqrt(noise)
-        flat = (phi * weight[:, None]).reshape(-1, phi.shape[2]) / scale
+        weight = 1.0 / np.sqrt(noise) * np.ones_like(y)
+        if which is not None:
+            weight *= which
+        flat = (phi * weight[:, :, None]).reshape(-1, phi.shape[2]) / scale
         known, directions = np.linalg.eigh(flat.T @ flat)
         told = known > max(least, SINGULAR * known[-1])
         directions = directions[:, told]

@@ -143,7 +143,9 @@ def test_what_may_be_right_is_remarked(tmp_path: Path, capsys: pytest.CaptureFix
     assert "note: knee.torque: bus.MORE.bare has no unit and is taken for N·m" in said
     scaled = '{ signal = "bus.MORE.motor_position", scale = 0.01 }'
     assert main(["check", str(written(tmp_path, scaled, '{ signal = "bus.MORE.bare", scale = 1.0 }'))]) == 0
-    assert "note:" not in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "speaks of the motor" not in said
+    assert "has no unit" not in said
 
 
 def test_check_names_each_unsound_message_of_a_dbc(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -170,3 +172,20 @@ channels.torque = { signal = "bus.A.tau" }
     file.write_text(text.replace("bus.A.tau", "bus.B.S"))
     assert main(["check", str(file)]) == 78
     assert '"B.S" cannot be used: The signal S does not fit in message B' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("bits", "said"), [(14, True), (20, False)])
+def test_an_encoder_too_coarse_for_the_inertia_is_said(
+    bits: int, said: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = written(tmp_path, position='{ signal = "bus.MORE.coarse" }')
+    field = f'signals.coarse = {{ start = 0, bits = 24, unit = "counts", counts_per_rev = {2**bits} }}'
+    file.write_text(
+        file.read_text()
+        .replace("[joints.knee]\n", f'[[drivers.bus.frames]]\nname = "FINE"\nid = 0x701\n{field}\n[joints.knee]\n', 1)
+        .replace("bus.MORE.coarse", "bus.FINE.coarse")
+    )
+    assert main(["check", str(file)]) == 0
+    told = capsys.readouterr().err
+    assert ("knee.position: steps of 0.00038 rad take more than 1 % of the inertia" in told) is said
+    assert ("half_width = 0.073 s would do" in told) is said

@@ -140,3 +140,30 @@ def test_the_limits_stand_in_the_configuration(tmp_path: Path) -> None:
     file.write_text(template.replace("# drift = { percent = 10", "drift = { release = 1.5"))
     with pytest.raises(ConfigError, match="less than or equal to 1"):
         load(file)
+
+
+def test_all_by_one_factor_is_one_cause_and_told_once() -> None:
+    """A torque constant that is 20 % off: Coulomb friction is certain at once, the inertia some seconds later."""
+    names = ("inertia", "viscous", "coulomb", "gravity_sin", "offset")
+    before = np.array([2.0, 8.0, 5.0, 12.0, 0.5])
+    named = dict(zip(names, before.tolist(), strict=True))
+    baseline = Baseline(since=1000.0, model="rigid", values=named, deviations=dict.fromkeys(names, 0.01))
+    told = {}
+    for case, factors in {"scale": np.full(5, 1.2), "friction": np.array([1.0, 1.5, 1.5, 1.0, 1.0])}.items():
+        drift, events = Drift(DriftSettings(hold=2), baseline), []
+        for time in range(12):
+            deviations = np.array([0.2 if time < 5 else 0.02, 0.02, 0.02, 0.02, 0.01])
+            one = estimate(time, 0.0)
+            one = replace(one, names=names, values=before * factors, deviations=deviations)
+            published, changes = drift.look(one)
+            events += [change.text for change in changes]
+        told[case] = events, published["cause"], published["drifted"]
+    events, cause, drifted = told["scale"]
+    assert len(events) == 1
+    assert events[0] == cause
+    assert "all parameters by one factor, 1.200" in cause
+    assert set(drifted) == set(names)
+    events, cause, drifted = told["friction"]
+    assert len(events) == 2
+    assert cause == ""
+    assert drifted == ["viscous", "coulomb"]

@@ -126,7 +126,12 @@ def test_a_baseline_is_drawn_until_another_one_is_told_of() -> None:
         deviations=np.ones(6), error=0.01, forgetting=1.0, measured=0.0, predicted=0.0, progress=100.0,
     )  # fmt: skip
     inspection = Inspection(np.array([0]), np.array([[1.0, 90.0, np.nan, np.nan]]), np.ones(6), 0.0, 1.0)
-    drift = {"since": 1.0, "drifted": [], "baseline": dict(zip(curves.names, before.tolist(), strict=True))}
+    drift = {
+        "since": 1.0,
+        "drifted": [],
+        "cause": "",
+        "baseline": dict(zip(curves.names, before.tolist(), strict=True)),
+    }
     drift |= {key: dict.fromkeys(curves.names, 0.0) for key in ("change", "percent", "z")}
 
     def drawn(*messages: tuple[bytes, bytes]) -> dict[str, bytes]:

@@ -79,3 +79,16 @@ def test_a_starved_machine_loses_nothing_and_moves_no_clock(seed: int, modulo: i
     assert not any(totals.values()), totals
     assert len(ticks) == len(arrival)
     assert np.abs(ticks / 1e9 - 1.0 - np.arange(len(ticks)) * P).max() < 5e-3
+
+
+@pytest.mark.parametrize("before", [3, 20, 45], ids=lambda n: f"{n} samples before")
+def test_what_follows_a_loss_and_then_a_silence_keeps_its_place(before: int) -> None:
+    """A frame is lost, and before that is proved, half a second of them: those between are late by one, not by all."""
+    numbers = np.setdiff1d(np.arange(AT + 4000), [*range(AT, AT + 500), AT - before, AT + 507, AT + 511])
+    resampler = Resampler(P, 1)
+    times = np.round((numbers * P + 1e-4) * 1e9).astype(np.int64)
+    ticks, rows = resampler.absorb(times, numbers.astype(float), np.zeros(len(numbers), np.int32))
+    there = np.isfinite(rows[:, 0])
+    np.testing.assert_allclose(rows[there, 0], (ticks[there] * 1e-9 - 1e-4) / P, atol=0.01)
+    assert resampler.counters()["lost"] == 503
+    assert np.count_nonzero(there) == len(numbers)

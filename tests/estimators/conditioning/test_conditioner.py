@@ -27,6 +27,7 @@ class Mirror:
     nonlinear: tuple[Parameter, ...] = ()
     start = np.zeros(0)
     springs: tuple[SpringPlace, ...] = ()
+    straight: bool = False
     blocks: tuple[NonlinearPlace, ...] = ()
     joints, owners = (0,), (0, 0)
     parameters = tuple(Parameter(name, "", 0, 1, "") for name in ("value", "rate", "second", "smooth", "smooth_rate"))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from estimators.conditioning.conditioner import Conditioner, Conditioning
-from estimators.conditioning.encoder_steps import CALM, EncoderSteps, half_width, noise_of
+from estimators.conditioning.encoder_steps import CALM, EncoderSteps, half_width, noise_of, told_from
 from estimators.models.joints.rigid import RigidSettings
 from estimators.models.joints.two_mass import TwoMassSettings
 
@@ -76,3 +76,16 @@ def test_the_kernel_that_is_asked_for_leaves_the_noise_that_harms_nobody() -> No
     taps = Conditioner(model, PERIOD, Conditioning(half_width=half_width(step, PERIOD))).taps
     noise, _ = noise_of(model, taps, PERIOD, step, 0)
     assert math.sqrt(noise[0, 0, 0]) == pytest.approx(CALM, rel=0.03)
+
+
+@pytest.mark.parametrize(("bits", "width"), [(14, 0.02), (15, 0.014), (16, 0.01)])
+def test_the_inertia_that_is_lost_is_what_errors_in_variables_say(bits: int, width: float) -> None:
+    step, count = 2.0 * math.pi / 2**bits, 40_000
+    position, t = motion(count), np.arange(count) * PERIOD
+    acceleration = -0.7 * 0.9**2 * np.sin(0.9 * t) - 0.2 * 2.3**2 * np.sin(2.3 * t + 1.0)
+    values = np.column_stack([np.round(position / step) * step, 2.0 * acceleration])
+    rows = Conditioner(RigidSettings().build(), PERIOD, Conditioning(half_width=width)).absorb(times(0, count), values)
+    column = rows.phi[:, 0, 0]
+    square, noise = np.mean(acceleration**2), told_from(step, PERIOD, width, share=0.5) ** 2
+    assert column @ rows.y[:, 0] / (column @ column) / 2.0 == pytest.approx(square / (square + noise), abs=0.03)
+    assert square / (square + noise) < 0.92, "else it tests nothing"

@@ -188,7 +188,7 @@ def test_rows_that_are_never_finite_are_counted_and_nothing_else_happens() -> No
     joint = phases()
     joint.absorb(rows)
     assert joint.estimate().phase is Phase.WAITING
-    assert joint.counters()["refused"] == 1000
+    assert joint.counters()["refused"] == np.count_nonzero(rows.speed >= 0.005) > 990, "at standstill none is taught"
 
 
 def test_deviations_are_honest_on_white_noise() -> None:

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from hil_rig.experiments.truth import table
@@ -32,6 +33,29 @@ def test_ripple_is_named_and_not_trusted() -> None:
     assert any("torqu# r#p#ats" in reason for reason in outcome.reasons), outcome.reasons
 
 
+def test_a_joint_that_sticks_is_trusted_from_its_start_and_says_what_is_true() -> None:
+    outcome = run(rigid(3, seconds=60.0))
+    assert outcome.trusted == outcome.looks > 400
+    assert np.sqrt(np.mean(outcome.z**2)) < 1.6  # one trial: its errors are of one draw
+    assert outcome.worst < 4.0
+    assert abs(outcome.last["offset"][0] - outcome.last["offset"][2]) < 0.02, "reversals would pull it by 0.4"
+
+
+def test_a_joint_that_comes_to_rest_is_held() -> None:
+    outcome = run(rigid(3, rest=(30.0, 90.0), seconds=100.0))
+    assert outcome.alarms == 0
+    assert outcome.trusted == outcome.looks
+    assert outcome.lying == 0
+
+
+def test_a_torque_that_comes_late_is_in_the_deviations_from_the_start_on() -> None:
+    late, right = run(rigid(3, late=0.004, seconds=40.0)), run(rigid(3, seconds=40.0))
+    assert late.lying == 0
+    value, deviation, truth = late.last["viscous"]
+    assert abs(value - truth) > 4.0 * right.last["viscous"][1]
+    assert deviation > 3.0 * right.last["viscous"][1]
+
+
 def test_friction_that_remembers_is_explained_live_by_a_law_that_does() -> None:
     outcome = run(rigid(3, friction="stops", seconds=40.0, model=MEMORY))
     assert outcome.unexplained <= 0.02
@@ -46,3 +70,11 @@ def test_the_table_is_one_object(capsys: pytest.CaptureFixture[str], monkeypatch
     told = json.loads(capsys.readouterr().out)
     assert [row["row"] for row in told["rows"]] == ["rigid"]
     assert code == (0 if told["ok"] else 1)
+
+
+def test_friction_that_falls_slowly_is_followed_and_no_alarm() -> None:
+    """40 % of Coulomb friction in half an hour: θ is a memory behind, which its deviation says."""
+    outcome = run(rigid(3, warming=0.4, seconds=120.0))
+    assert outcome.alarms == 0
+    assert outcome.trusted > 0.95 * outcome.looks
+    assert outcome.lying < 0.05 * outcome.looks

@@ -1,0 +1,59 @@
+"""Rows that see a reversal: where a joint sticks they are no rows of the model, and weigh by their own variance.
+
+Under the kernel of such a row a joint turns round, or hardly moves: what sticks there is not −Fc·sign(v), and the row's
+error is up to twice the Coulomb friction, a hundred deviations of the others. Beyond GROSS of those, where no residual
+is believed here (numerics/robust.py, recursive/kernel.py), each such row is multiplied by
+
+    w = σ / σ_r        σ, σ_r: rms of what least squares over the other rows leaves of those, and of these
+
+which is what least squares do with rows of two variances. Less than GROSS stays as it is, w = 1: there the rows around
+a reversal are what tells Coulomb from viscous friction, and published values rest on them. It is over at half of GROSS.
+Rows below the standstill speed are not among them: they teach nothing at all.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.numerics.jit import inline
+from estimators.numerics.robust import OUTLIER
+from estimators.quantities import Floats
+from estimators.rows import Rows
+
+TURNING: Final = 0.9  # |v̄| over the rms of v below which a row saw a reversal, or a joint that hardly moves
+AROUND: Final = 0.1  # of the standstill speed: rounding is no reversal
+GROSS: Final = OUTLIER  # σ
+OVER: Final = 0.5  # of GROSS, below which it is over
+UNSEEN: Final = 1e-3  # rad/s (m/s): the least standstill speed that it is a share of
+LEAST: Final = 10  # rows of either kind, from which their variances are compared
+
+
+@inline
+def turns(mean: float, rms: float, slow: float) -> bool:
+    """Whether a row saw a reversal; mean, rms: of its joint's speed under the kernel; slow: rad/s (m/s) at rest."""
+    return bool(abs(mean) < TURNING * (rms + AROUND * slow))
+
+
+def turning(rows: Rows, owners: NDArray[np.int64], slow: float) -> NDArray[np.bool_]:
+    """Which outputs of rows saw one: (rows, outputs); owners: the joint of each output."""
+    if len(rows.motion) != len(rows.time):
+        return np.zeros(rows.y.shape, np.bool_)
+    seen = np.abs(rows.motion[:, :, 1]) < TURNING * (rows.speed + AROUND * slow)
+    return np.asarray(seen[:, owners])
+
+
+def weight(straight: float, rows: float, reversing: float, seen: float, now: float = 1.0) -> float:
+    """w from the residual's squares over this many rows of either kind; now: what it is so far."""
+    if rows < LEAST or seen < LEAST:
+        return now
+    ratio = (straight / rows) / max(reversing / seen, 1e-300)
+    return float(np.sqrt(ratio)) if ratio < (1.0 if now == 1.0 else OVER**-2) / GROSS**2 else 1.0
+
+
+def discount(rows: Rows, seen: NDArray[np.bool_], weights: Floats) -> Rows:
+    """The rows as they are to be learnt; seen (rows, outputs): reversals; weights: (outputs,)."""
+    if not seen.any():
+        return rows
+    factor = np.where(seen, weights, 1.0)
+    return rows._replace(phi=rows.phi * factor[:, :, None], y=rows.y * factor)
