@@ -1,4 +1,4 @@
-"""The friction of a drive alone: τ − τ_joint − J·q̈ = friction(q, q̇, τ_joint; η) + offset, with the inertia J known.
+"""The friction of a drive alone: τ − τ_joint − J·q̈ = friction(q, q̇, τ_joint; η) + offset + ripple, J known.
 
 Reference: da Silva, de Souza, Schäfer 2007, Case 2, y = T_d,in of (3.5). The torque that the friction takes is measured
 (then J = 0 and nothing is subtracted), or it is what a motor gives and a joint torque sensor no longer sees.
@@ -12,6 +12,7 @@ from estimators.models.base import Constant, Model, ModelSettings, NonlinearPlac
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import offset
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
+from estimators.models.ripple import Harmonics, Ripple
 from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import SECOND, VALUE, Rows
@@ -28,6 +29,7 @@ class FrictionOnlySettings(ModelSettings):
     inertia: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # J, kg·m² (kg)
     joint_torque: bool = False  # the channel is there and is subtracted
     offset: bool = False
+    ripple: Ripple = ()
 
     @model_validator(mode="after")
     def _a_load_of_its_own(self) -> Self:
@@ -44,7 +46,7 @@ class FrictionOnlySettings(ModelSettings):
 
 
 class FrictionOnly:
-    """Columns in the order friction, offset."""
+    """Columns in the order friction, offset, ripple."""
 
     def __init__(self, settings: FrictionOnlySettings) -> None:
         axis = settings.axis
@@ -54,9 +56,13 @@ class FrictionOnly:
         self._law = settings.friction.law(axis)
         self.nonlinear = self._law.nonlinear
         self.start = self._law.start
+        self._harmonics = Harmonics(settings.ripple, axis)
         self.parameters: tuple[Parameter, ...] = (
-            self._law.parameters + (offset(axis, "irj-joint design §1, d1"),) * settings.offset
+            self._law.parameters
+            + (offset(axis, "irj-joint design §1, d1"),) * settings.offset
+            + self._harmonics.parameters
         )
+        self._own = len(self.parameters) - len(self._harmonics.parameters)
         self._inertia, self._joint = settings.inertia, settings.joint_torque
         place = tuple(range(len(self._law.parameters)))
         self._load = JOINT if settings.joint_torque else EFFORT
@@ -72,7 +78,8 @@ class FrictionOnly:
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ and y at the full rate."""
         _fill(signals, self._inertia, self._joint, y)
-        phi[:, 0, -1] = 1.0  # the offset, or the law's last column that comes next
+        phi[:, 0, self._own - 1] = 1.0  # the offset, or the law's last column that comes next
+        self._harmonics.fill(signals, POSITION, phi[:, 0, self._own :])
         self._law.fill(signals, POSITION, self._load, eta, phi[:, 0, : len(self._law.parameters)])
 
     def constants(self, _rows: Rows, _taps: Floats, _theta: Floats) -> tuple[Constant, ...]:

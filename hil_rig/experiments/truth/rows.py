@@ -1,6 +1,7 @@
 """The rows of `jointwatch bench truth`: joints that are what they are said to be, and joints that are not."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -121,6 +122,13 @@ def friction_jump(seed: int) -> Trial:
     return rigid(seed, jumps=both, trial={"changes": (80.0,)})
 
 
+def rippling(seed: int, ripples: float) -> Trial:
+    """A torque of 1.5 N·m that repeats, and a model that has it."""
+    model, name = RIGID | {"ripple": (ripples,)}, f"ripple{ripples:g}"
+    trial = rigid(seed, ripple=1.5, ripples=ripples, model=model)
+    return replace(trial, truth=lambda: dict(trial.truth()) | {f"{name}_sin": 1.5, f"{name}_cos": 0.0})
+
+
 NOT_FRICTION: Final = ("inertia", "viscous", "offset", "gravity_sin", "gravity_cos")
 ROWS: Final[dict[str, Row]] = {
     "rigid": Row(True, rigid),
@@ -144,6 +152,8 @@ ROWS: Final[dict[str, Row]] = {
     "hysteresis, with memory": Row(True, lambda seed: rigid(seed, friction="stops", judged=NOT_FRICTION, model=MEMORY)),
     "ripple 2 a turn": Row(False, lambda seed: rigid(seed, ripple=1.5)),
     "ripple 50 a turn": Row(False, lambda seed: rigid(seed, ripple=1.5, ripples=50.0)),
+    "ripple 2, told": Row(True, lambda seed: rippling(seed, 2.0)),
+    "ripple 50, told": Row(True, lambda seed: rippling(seed, 50.0)),
     "backlash 1 mrad": Row(False, lambda seed: rigid(seed, backlash=0.5e-3)),
     "friction only": Row(True, lambda seed: elastic(seed, "friction")),
     "two_mass": Row(True, lambda seed: elastic(seed, "elastic")),

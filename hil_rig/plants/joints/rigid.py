@@ -1,4 +1,4 @@
-"""A rigid joint under a position controller: J·q̈ = τ − Fv·q̇ − Fc·sign(q̇) − offset − A·sin q − B·cos q.
+"""A rigid joint under a position controller: J·q̈ = τ − Fv·q̇ − Fc·sign(q̇) − offset − A·sin q − B·cos q − R·sin(n q).
 
 Integration: leapfrog at 20 kHz (positions on the step, velocities between the steps), the velocity on the step
 predicted for the damping; dry friction takes at most the momentum that is there, so the joint truly sticks. At a sample
@@ -17,6 +17,7 @@ from hil_rig.plants.jit import kernel
 from hil_rig.plants.trajectory import Trajectory, reference
 
 SUBSTEPS: Final = 20  # per sample
+MODEL: Final = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
 ARM: Final = 7  # joints; those beyond are another arm of the same size
 COLUMNS: Final = ("position", "velocity", "acceleration", "torque")  # of `exact`
 POSITION, BETWEEN, ACCELERATION, TIME = range(4)  # state; BETWEEN: velocity half a step ago
@@ -31,6 +32,8 @@ class RigidSettings(PlantSettings):
     offset: float = -1.5
     gravity_sin: float = 12.0
     gravity_cos: float = 3.0
+    ripple: float = Setting(default=0.0, description="R, N·m")
+    ripples: float = Setting(default=2.0, gt=0, description="n, cycles a turn")
     trajectory: Trajectory = Trajectory()
     rate: float = Setting(default=1000.0, gt=0, description="Hz")
     stiffness: float = Setting(default=4000.0, gt=0, description="N·m/rad, of the controller")
@@ -41,7 +44,7 @@ class RigidSettings(PlantSettings):
 
     def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "Rigid":
         """Every further joint of an arm is smaller; every one has a rhythm of its own, a little slower."""
-        names = ("inertia", "viscous", "coulomb", "offset", "gravity_sin", "gravity_cos")
+        names = ("inertia", "viscous", "coulomb", "offset", "gravity_sin", "gravity_cos", "ripple")
         arm, place = divmod(node - 1, ARM)
         size = 0.75**place
         values = {name: size * float(getattr(self, name)) for name in names}
@@ -56,15 +59,14 @@ class RigidSettings(PlantSettings):
 class Rigid:
     """One rigid joint in motion."""
 
-    model: Mapping[str, Any] = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
-
     def __init__(self, settings: RigidSettings, node: int, seed: int, jumps: Sequence[Jump]) -> None:
         self.rate = settings.rate
         self._settings = settings
         names = ("inertia", "viscous", "coulomb", "offset", "gravity_sin", "gravity_cos")
         values = {name: float(getattr(settings, name)) for name in names}
         self._parameters = Parameters(values, settings.rate, jumps, {"linear": names})
-        self._control = np.array([settings.stiffness, settings.damping])
+        self._control = np.array([settings.stiffness, settings.damping, settings.ripple, settings.ripples])
+        self.model: Mapping[str, Any] = MODEL | ({"ripple": (settings.ripples,)} if settings.ripple else {})
         self._trajectory = settings.trajectory.constants()
         self._state = np.array([settings.trajectory.lowest(), 0.0, 0.0, 0.0])
         self._rng = np.random.default_rng([seed, node])
@@ -100,25 +102,29 @@ class Rigid:
         return None
 
     def truth(self) -> Mapping[str, float]:
-        """The parameters themselves."""
-        return self._parameters.as_dict()
+        """The parameters themselves, and the ripple where there is one."""
+        one = self._settings
+        name = f"ripple{one.ripples:.8g}".replace(".", "_")
+        ripple = {f"{name}_sin": one.ripple, f"{name}_cos": 0.0} if one.ripple else {}
+        return self._parameters.as_dict() | ripple
 
     def parameters(self) -> Mapping[str, float]:
         """The same as the truth."""
-        return self._parameters.as_dict()
+        return self.truth()
 
 
 @kernel("void(f8[::1], f8[::1], f8[::1], f8, f8[::1], f8[:, ::1])")
 def _run(parameters: Floats, control: Floats, trajectory: Floats, step: float, state: Floats, out: Floats) -> None:
     J, Fv, Fc, offset, A, B = parameters
-    kp, kd = control
+    kp, kd, ripple, ripples = control
     for row in range(len(out)):
         for substep in range(SUBSTEPS):
             q, between = state[POSITION], state[BETWEEN]
             v = between + step / 2 * state[ACCELERATION]
             wanted, speed = reference(trajectory, state[TIME] * step)
             torque = kp * (wanted - q) + kd * (speed - v)
-            free = between + step / J * (torque - Fv * v - offset - A * np.sin(q) - B * np.cos(q))
+            wave = ripple * np.sin(ripples * q)
+            free = between + step / J * (torque - Fv * v - offset - A * np.sin(q) - B * np.cos(q) - wave)
             after = free - np.sign(free) * min(abs(free), step / J * Fc)
             state[ACCELERATION] = (after - between) / step
             if substep == 0:

@@ -1,11 +1,12 @@
 """A few rows of `jointwatch bench truth`, short."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from hil_rig.experiments.truth import table
-from hil_rig.experiments.truth.rows import MEMORY, rigid
+from hil_rig.experiments.truth.rows import MEMORY, rigid, rippling
 from hil_rig.experiments.truth.trial import run
 
 pytestmark = pytest.mark.compiled
@@ -30,6 +31,15 @@ def test_ripple_is_named_and_not_trusted() -> None:
     assert outcome.lying == 0
     assert outcome.trusted < 0.1 * outcome.looks
     assert any("torqu# r#p#ats" in reason for reason in outcome.reasons), outcome.reasons
+
+
+def test_ripple_that_the_model_has_is_found() -> None:
+    outcome = run(replace(rippling(3, 50.0), seconds=40.0))
+    assert outcome.lying == 0
+    assert outcome.unexplained <= 0.02
+    for name in ("inertia", "coulomb", "gravity_sin", "ripple50_sin"):
+        value, _, truth = outcome.last[name]
+        assert value == pytest.approx(truth, rel=0.02)
 
 
 def test_friction_that_remembers_is_explained_live_by_a_law_that_does() -> None:
