@@ -59,6 +59,12 @@ def half_width(step: float, period: float) -> float:
     return float((step**2 / 12.0 * period * math.pi**4 / (4.0 * CALM**2)) ** 0.2)
 
 
+def one_step(taps: Floats, period: float, step: float) -> float:
+    """Highest speed (rad/s, m/s) of a row in which the position moves by one step, once: rms under the kernel."""
+    rate = np.convolve(taps, (1.0, 1.0)) * step / (2.0 * period)  # of the smoothed position
+    return float(np.sqrt(np.convolve(taps, rate**2).max()))
+
+
 def noise_of(model: Model, taps: Floats, period: float, step: float, channel: int) -> tuple[Floats, Floats]:
     """Products of the noise of one channel's steps in a row: N (outputs, parameters, parameters), n (outputs,
     parameters).

@@ -80,7 +80,7 @@ def searched(
     motion = Motion(row, start, SEARCHED_PERIODS, monitor.period)
     history, eta = RowHistory(round(LOOK_BACK / row)), EtaInForce(model, taps, overlap)
     lookback = Lookback(learner, history, eta, validity, row)
-    loop = NormalLoop(learner, gate, validity, history, motion, log, eta.shaped, standstill)
+    loop = NormalLoop(learner, gate, validity, history, motion, log, eta.shaped, faster=True)
     refits = Refits(learner, history, eta, log, row, monitor.refit, executor)
     begin = SearchedStart(model, learner, validity, motion, loop.block, history, eta, lookback, refits, log)
     relearning = Relearning(model.parameters, learner, validity, motion, history, eta, lookback, refits, loop, log)

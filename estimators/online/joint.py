@@ -10,7 +10,7 @@ import numpy as np
 from estimators.base import Estimate, Event, Phase, Status
 from estimators.conditioning.conditioner import Conditioner
 from estimators.conditioning.dead_channels import Channels
-from estimators.conditioning.encoder_steps import EncoderSteps, half_width, noise_of
+from estimators.conditioning.encoder_steps import EncoderSteps, half_width, noise_of, one_step
 from estimators.conditioning.physical_range import PhysicalRange
 from estimators.conditioning.spikes import Spikes
 from estimators.conditioning.stops import Stops
@@ -20,6 +20,7 @@ from estimators.online import assembly
 from estimators.online.fit import Steps
 from estimators.online.inspection import Inspection, Inspector
 from estimators.online.settings import Identification
+from estimators.online.standstill import Standstill
 from estimators.quantities import Axis, Floats, Nanoseconds
 
 NEAR: Final = 0.98  # of the saturation, from which a torque is not believed
@@ -36,7 +37,7 @@ class JointEstimator:
         self._own = len(model.channels)
         self.conditioner = Conditioner(model, period, settings.conditioning)
         row, taps = self.conditioner.row_period, self.conditioner.taps
-        law, start, standstill = settings.forgetting, settings.start, settings.standstill
+        law, start, standstill = settings.forgetting, settings.start, settings.rest
         if model.nonlinear:
             self.phases = assembly.searched(
                 model, taps, round(row / period), row, law, start, standstill, settings.monitor, executor
@@ -44,6 +45,9 @@ class JointEstimator:
         else:
             turns, remembers = model.blocks[0].axis is Axis.ROTARY, bool(thresholds(model))
             self.phases = assembly.linear(model.parameters, model.owners, row, law, start, standstill, turns, remembers)
+        parts = self.phases.parts
+        found = settings.standstill is None and len(model.joints) == 1
+        self._standstill = Standstill(parts.gate, row, parts.log, model.blocks[0].axis) if found else None
         self._inspector = Inspector(model, self.conditioner.taps, self.conditioner.row_period)
         self._channels = Channels(self.channels, period, standstill)
         self._spikes = Spikes(self.channels, period)
@@ -72,7 +76,8 @@ class JointEstimator:
         if self.follower is not None:
             self.follower(time, values)
         rows = self.conditioner.absorb(time, self._stops.absorb(np.ascontiguousarray(values[:, : self._own])))
-        self.phases.absorb(rows)
+        for part in (rows,) if self._standstill is None else self._standstill.cut(rows):
+            self.phases.absorb(part)
         self._inspector.absorb(rows)
 
     def _look_for_steps(self, time: Nanoseconds, values: Floats) -> None:
@@ -83,6 +88,8 @@ class JointEstimator:
                 noise, own = noise_of(self._model, taps, period, steps.step, channel)
                 told = Steps(steps.step, steps.since, half_width(steps.step, period), noise, own)
                 self.phases.parts.fit.coarse(told)
+                if self._standstill is not None and channel == self._model.joints[0]:
+                    self._standstill.coarse(steps.since, one_step(taps, period, steps.step))
 
     def estimate(self) -> Estimate:
         """Report; never learns."""

@@ -74,12 +74,12 @@ class NormalLoop:
         motion: Motion,
         log: EventLog,
         shape: Callable[[Rows], Rows],
-        least: float = 0.0,
+        faster: bool = False,
     ) -> None:
-        """shape: gives rows for the η in force; least: rad/s (m/s) below which a row teaches nothing at once."""
+        """shape: gives rows for the η in force; faster: whether a row slower than standstill teaches nothing at once."""
         self._learner, self._gate, self._validity = learner, gate, validity
         self._history, self._motion, self._log = history, motion, log
-        self._shape, self._least = shape, least
+        self._shape, self._faster = shape, faster
         rls, counts = learner.rls, np.zeros(COUNTS, np.int64)
         counts[BLOCK], counts[HELD] = max(1, round(REVIEW_EVERY / motion.row)), 1
         self.kept = LoopKept(
@@ -140,7 +140,7 @@ class NormalLoop:
                 rows.phi,
                 rows.y,
                 rows.speed,
-                self._least,
+                gate.standstill if self._faster else 0.0,
                 self._taught,
                 self._finite,
                 counts,
