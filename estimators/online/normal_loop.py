@@ -76,7 +76,7 @@ class NormalLoop:
         shape: Callable[[Rows], Rows],
         faster: bool = False,
     ) -> None:
-        """shape: gives rows for the η in force; faster: whether a row slower than standstill teaches nothing at once."""
+        """shape: gives rows for the η in force; faster: whether only rows faster than standstill teach."""
         self._learner, self._gate, self._validity = learner, gate, validity
         self._history, self._motion, self._log = history, motion, log
         self._shape, self._faster = shape, faster

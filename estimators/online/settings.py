@@ -28,7 +28,7 @@ class Identification(Settings):
     standstill: float | None = Field(
         default=None,
         ge=0,
-        description="rad/s (m/s) below which the joint rests and nothing is learnt; found from its motion when left out",
+        description="rad/s (m/s) below which the joint rests and learns nothing; found from its motion when left out",
     )
     monitor: Monitor = Monitor()
     saturation: float | None = Field(
