@@ -11,6 +11,7 @@ from estimators.base import Estimate, Event, Phase, Status
 from estimators.conditioning.conditioner import Conditioner
 from estimators.conditioning.dead_channels import Channels
 from estimators.conditioning.encoder_steps import EncoderSteps, half_width, noise_of, one_step
+from estimators.conditioning.held import Held
 from estimators.conditioning.physical_range import PhysicalRange
 from estimators.conditioning.spikes import Spikes
 from estimators.conditioning.stops import Stops
@@ -52,6 +53,7 @@ class JointEstimator:
         self._channels = Channels(self.channels, period, standstill)
         self._spikes = Spikes(self.channels, period)
         self._range = PhysicalRange(self.channels, period)
+        self._held = Held([i for i, role in enumerate(self.channels) if role.endswith("temperature")])
         self._steps = {i: EncoderSteps() for i, role in enumerate(model.channels) if role.endswith("position")}
         self._stops = Stops(thresholds(model))
         self._friction = model.blocks[0]
@@ -65,7 +67,7 @@ class JointEstimator:
         time: (rows,) ns; values: (rows, channels) SI; a missing or invalid value is NaN and its row teaches nothing.
         """
         self._channels.absorb(values)
-        values = self._range.absorb(values)
+        values = self._held.absorb(self._range.absorb(values))
         self._look_for_steps(time, values)
         time, values = self._spikes.absorb(time, values)
         if self._saturation is not None:

@@ -13,6 +13,7 @@ from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import offset
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.ripple import Harmonics, Ripple
+from estimators.models.temperature import Reference, Warmth
 from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import SECOND, VALUE, Rows
@@ -29,6 +30,7 @@ class FrictionOnlySettings(ModelSettings):
     inertia: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0  # J, kg·m² (kg)
     joint_torque: bool = False  # the channel is there and is subtracted
     offset: bool = False
+    temperature: Reference | None = None  # °C at which friction is as told; a channel has that of the joint
     ripple: Ripple = ()
 
     @model_validator(mode="after")
@@ -46,12 +48,14 @@ class FrictionOnlySettings(ModelSettings):
 
 
 class FrictionOnly:
-    """Columns in the order friction, offset, ripple."""
+    """Columns in the order friction, offset, temperature, ripple."""
 
     def __init__(self, settings: FrictionOnlySettings) -> None:
         axis = settings.axis
         effort = "torque" if axis is Axis.ROTARY else "force"
         self.channels = ("position", effort) + (f"joint_{effort}",) * settings.joint_torque
+        self._warmth = Warmth(settings.temperature, axis)
+        self.channels += self._warmth.channels
         self.outputs: tuple[str, ...] = (axis.effort,)
         self._law = settings.friction.law(axis)
         self.nonlinear = self._law.nonlinear
@@ -60,9 +64,11 @@ class FrictionOnly:
         self.parameters: tuple[Parameter, ...] = (
             self._law.parameters
             + (offset(axis, "irj-joint design §1, d1"),) * settings.offset
+            + self._warmth.parameters
             + self._harmonics.parameters
         )
-        self._own = len(self.parameters) - len(self._harmonics.parameters)
+        self._ripple = len(self.parameters) - len(self._harmonics.parameters)
+        self._own = self._ripple - len(self._warmth.parameters)
         self._inertia, self._joint = settings.inertia, settings.joint_torque
         place = tuple(range(len(self._law.parameters)))
         self._load = JOINT if settings.joint_torque else EFFORT
@@ -79,7 +85,8 @@ class FrictionOnly:
         """Fill Φ and y at the full rate."""
         _fill(signals, self._inertia, self._joint, y)
         phi[:, 0, self._own - 1] = 1.0  # the offset, or the law's last column that comes next
-        self._harmonics.fill(signals, POSITION, phi[:, 0, self._own :])
+        self._harmonics.fill(signals, POSITION, phi[:, 0, self._ripple :])
+        self._warmth.fill(signals, POSITION, len(self.channels) - 1, phi[:, 0, self._own : self._ripple])
         self._law.fill(signals, POSITION, self._load, eta, phi[:, 0, : len(self._law.parameters)])
 
     def constants(self, _rows: Rows, _taps: Floats, _theta: Floats) -> tuple[Constant, ...]:

@@ -16,6 +16,7 @@ from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import ANGLES, offset
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.ripple import Harmonics, Ripple
+from estimators.models.temperature import Reference, Warmth
 from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import SECOND, SMOOTH, VALUE, Rows
@@ -35,6 +36,7 @@ class RigidSettings(ModelSettings):
     offset: bool = True
     gravity_sin: bool = False
     gravity_cos: bool = False
+    temperature: Reference | None = None  # °C at which friction is as told; a channel has that of the joint
     ripple: Ripple = ()
     load: bool = False  # a channel has the load that friction grows with, N·m (N)
 
@@ -61,11 +63,13 @@ class RigidSettings(ModelSettings):
 
 
 class Rigid:
-    """Columns in the order inertia, friction, offset, gravity_sin, gravity_cos, ripple, those left out excepted."""
+    """Columns: inertia, friction, offset, gravity_sin, gravity_cos, temperature, ripple, those left out excepted."""
 
     def __init__(self, settings: RigidSettings) -> None:
         axis = settings.axis
         self.channels = ("position", "torque" if axis is Axis.ROTARY else "force") + ("load",) * settings.load
+        self._warmth = Warmth(settings.temperature, axis)
+        self.channels += self._warmth.channels
         self.outputs: tuple[str, ...] = (axis.effort,)
         self._law = settings.friction.law(axis)
         self.nonlinear = self._law.nonlinear
@@ -78,6 +82,7 @@ class Rigid:
             + (constant,) * settings.offset
             + (sine,) * settings.gravity_sin
             + (cosine,) * settings.gravity_cos
+            + self._warmth.parameters
             + self._harmonics.parameters
         )
         names = [parameter.name for parameter in self.parameters]
@@ -86,6 +91,7 @@ class Rigid:
         first = int(settings.inertia)
         self._friction = slice(first, first + len(self._law.parameters))
         self._ripple = slice(len(self.parameters) - len(self._harmonics.parameters), len(self.parameters))
+        self._warm = slice(self._ripple.start - len(self._warmth.parameters), self._ripple.start)
         place = tuple(range(len(self.parameters))[self._friction])
         self._load = LOAD if settings.load else len(self.channels) if self._law.stops else EFFORT
         self.blocks: tuple[NonlinearPlace, ...] = (
@@ -100,6 +106,7 @@ class Rigid:
         _fill(signals, self._columns, phi, y)
         self._law.fill(signals, POSITION, self._load, eta, phi[:, 0, self._friction])
         self._harmonics.fill(signals, POSITION, phi[:, 0, self._ripple])
+        self._warmth.fill(signals, POSITION, len(self.channels) - 1, phi[:, 0, self._warm])
 
     def constants(self, _rows: Rows, _taps: Floats, _theta: Floats) -> tuple[Constant, ...]:
         """Nothing whose error could be told from that of a parameter."""

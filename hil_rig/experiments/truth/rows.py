@@ -129,6 +129,24 @@ def rippling(seed: int, ripples: float) -> Trial:
     return replace(trial, truth=lambda: dict(trial.truth()) | {f"{name}_sin": 1.5, f"{name}_cos": 0.0})
 
 
+def warming(seed: int, seconds: float = 1800.0) -> Trial:
+    """Friction that falls by 40 % while the joint warms by 20 °C, and a thermometer with steps of 0.1 °C."""
+    model = RIGID | {"temperature": 20.0}
+    trial, state = rigid(seed, warming=0.4, seconds=seconds, model=model), {"count": 0}
+
+    def sample(count: int) -> Sampled:
+        values, stamps = trial.sample(count)
+        t = (state["count"] + np.arange(count)) / trial.rate
+        state["count"] += count
+        warm = 20.0 + np.round(200.0 * np.minimum(t / 1800.0, 1.0)) / 10.0
+        return Sampled(np.column_stack((values, warm)), stamps)
+
+    def truth() -> dict[str, float]:
+        return dict(trial.truth()) | {"coulomb": 5.0, "coulomb_temperature": -0.1, "viscous_temperature": 0.0}
+
+    return replace(trial, sample=sample, truth=truth, order=("position", "torque", "temperature"))
+
+
 NOT_FRICTION: Final = ("inertia", "viscous", "offset", "gravity_sin", "gravity_cos")
 ROWS: Final[dict[str, Row]] = {
     "rigid": Row(True, rigid),
@@ -141,6 +159,7 @@ ROWS: Final[dict[str, Row]] = {
     "payload": Row(True, payload),
     "friction jump": Row(True, friction_jump),
     "warming": Row(True, lambda seed: rigid(seed, warming=0.4, seconds=1800.0)),
+    "warming, told": Row(True, warming),
     "rest 10 min": Row(True, lambda seed: rigid(seed, rest=(60.0, 660.0), seconds=720.0)),
     "fields of 1e30": Row(True, lambda seed: rigid(seed, wild=True, seconds=300.0)),
     "torque 4 ms late": Row(False, lambda seed: rigid(seed, late=0.004)),

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from hil_rig.experiments.truth import table
-from hil_rig.experiments.truth.rows import MEMORY, rigid, rippling
+from hil_rig.experiments.truth.rows import MEMORY, rigid, rippling, warming
 from hil_rig.experiments.truth.trial import run
 
 pytestmark = pytest.mark.compiled
@@ -40,6 +40,16 @@ def test_ripple_that_the_model_has_is_found() -> None:
     for name in ("inertia", "coulomb", "gravity_sin", "ripple50_sin"):
         value, _, truth = outcome.last[name]
         assert value == pytest.approx(truth, rel=0.02)
+
+
+def test_friction_that_warms_is_no_drift_and_no_alarm_where_a_thermometer_says_so() -> None:
+    outcome = run(warming(3, seconds=100.0))
+    assert outcome.lying == 0
+    assert outcome.alarms == 0
+    assert outcome.last["coulomb_temperature"][0] == pytest.approx(
+        -0.1, abs=3.0 * outcome.last["coulomb_temperature"][1]
+    )
+    assert outcome.last["coulomb"][0] == pytest.approx(5.0, rel=0.02)
 
 
 def test_friction_that_remembers_is_explained_live_by_a_law_that_does() -> None:
