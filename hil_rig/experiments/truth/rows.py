@@ -175,6 +175,7 @@ ROWS: Final[dict[str, Row]] = {
     "ripple 50, told": Row(True, lambda seed: rippling(seed, 50.0)),
     "backlash 1 mrad": Row(False, lambda seed: rigid(seed, backlash=0.5e-3)),
     "friction only": Row(True, lambda seed: elastic(seed, "friction")),
+    "drive, torque 10 % off": Row(True, lambda seed: elastic(seed, "drive", torque_scale=1.1)),
     "two_mass": Row(True, lambda seed: elastic(seed, "elastic")),
     "two_mass inertia /3": Row(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 1 / 3})),
     "two_mass inertia x3": Row(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 3.0})),
