@@ -57,7 +57,7 @@ class JointEstimator:
         self._steps = {i: EncoderSteps() for i, role in enumerate(model.channels) if role.endswith("position")}
         self._stops = Stops(thresholds(model))
         self._friction = model.blocks[0]
-        self._effort = next(i for i, role in enumerate(model.channels) if role in ("torque", "force"))
+        self._effort = next((i for i, role in enumerate(model.channels) if role in ("torque", "force")), -1)
         self._saturation = None if settings.saturation is None else NEAR * settings.saturation
         self._saturated = 0
 

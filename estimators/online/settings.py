@@ -54,6 +54,12 @@ class Identification(Settings):
         return own + (LINK,) * (watched and LINK not in own)
 
     @model_validator(mode="after")
+    def _a_torque_that_saturates(self) -> Self:
+        if self.saturation is not None and not {"torque", "force"} & set(self.model.roles()):
+            raise ValueError(f'saturation: expected a torque or force, which the model "{self.model.kind}" has not')
+        return self
+
+    @model_validator(mode="after")
     def _a_gear_that_is_known(self) -> Self:
         wish = self.lost_motion
         if wish is None or not wish.watch or LINK in self.model.roles():

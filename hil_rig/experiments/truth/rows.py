@@ -8,6 +8,7 @@ import numpy as np
 
 from hil_rig.experiments.truth.trial import Sampled, Trial
 from hil_rig.plants.base import Jump, encoder
+from hil_rig.plants.joints.gear import GearSettings
 from hil_rig.plants.joints.imperfect import Imperfect, ImperfectSettings
 from hil_rig.plants.joints.two_mass import TwoMassSettings
 from hil_rig.plants.trajectory import Trajectory
@@ -147,6 +148,22 @@ def warming(seed: int, seconds: float = 1800.0) -> Trial:
     return replace(trial, sample=sample, truth=truth, order=("position", "torque", "temperature"))
 
 
+def ratio(seed: int, seconds: float = SECONDS) -> Trial:
+    """A gear with lost motion, gear error and a late second encoder, of which the ratio was told 0.1 % too small."""
+    told = {"identify": "transmission", "ratio": 100.1, "ratio_told": 100.0, "skew": 0.0}
+    plant = GearSettings.model_validate(told).build(1, seed, [])
+    state = {"count": 0}
+
+    def sample(count: int) -> Sampled:
+        motor, current, link = plant.rows(count).T
+        stamps = (state["count"] + np.arange(count)) / plant.rate
+        state["count"] += count
+        position, torque = plant.roles["position"].scale * motor, plant.roles["torque"].scale * current
+        return Sampled(np.column_stack((position, link, torque)), stamps)
+
+    return Trial(plant.model, sample, plant.truth, seconds, order=("position", "link_position", "torque"))
+
+
 NOT_FRICTION: Final = ("inertia", "viscous", "offset", "gravity_sin", "gravity_cos")
 ROWS: Final[dict[str, Row]] = {
     "rigid": Row(True, rigid),
@@ -176,6 +193,7 @@ ROWS: Final[dict[str, Row]] = {
     "backlash 1 mrad": Row(False, lambda seed: rigid(seed, backlash=0.5e-3)),
     "friction only": Row(True, lambda seed: elastic(seed, "friction")),
     "drive, torque 10 % off": Row(True, lambda seed: elastic(seed, "drive", torque_scale=1.1)),
+    "ratio of a gear": Row(True, ratio),
     "two_mass": Row(True, lambda seed: elastic(seed, "elastic")),
     "two_mass inertia /3": Row(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 1 / 3})),
     "two_mass inertia x3": Row(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 3.0})),

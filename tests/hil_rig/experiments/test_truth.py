@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from hil_rig.experiments.truth import table
-from hil_rig.experiments.truth.rows import MEMORY, rigid, rippling, warming
+from hil_rig.experiments.truth.rows import MEMORY, ratio, rigid, rippling, warming
 from hil_rig.experiments.truth.trial import run
 
 pytestmark = pytest.mark.compiled
@@ -40,6 +40,14 @@ def test_ripple_that_the_model_has_is_found() -> None:
     for name in ("inertia", "coulomb", "gravity_sin", "ripple50_sin"):
         value, _, truth = outcome.last[name]
         assert value == pytest.approx(truth, rel=0.02)
+
+
+def test_a_gear_ratio_told_wrong_is_found_behind_twist_and_lost_motion() -> None:
+    outcome = run(ratio(3, seconds=50.0))
+    assert outcome.lying == 0
+    value, deviation, truth = outcome.last["ratio"]
+    assert truth == pytest.approx(1.001)
+    assert abs(value - truth) < 4.0 * deviation < 0.002
 
 
 def test_friction_that_warms_is_no_drift_and_no_alarm_where_a_thermometer_says_so() -> None:
