@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --con
 # a file stays with one worker, since its tests share services and kernels; what takes longest begins (tests/conftest.py)
 WORKERS := --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-slow check compiled interpreted bench chaos fuzz soak systemd docs clean help
+.PHONY: demo test test-slow check compiled interpreted bench mutants chaos fuzz soak systemd docs clean help
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -36,6 +36,10 @@ check: $(VENV)/test.stamp  ## ruff, mypy --strict, import-linter
 
 bench: $(VENV)/bench.stamp  ## every figure of the README, measured here (needs gcc for the C reference)
 	$(BIN)/jointwatch bench $(BENCH)
+
+mutants: $(VENV)/mutants.stamp  ## small errors put into the code one at a time: which of them no test notices
+	PATH=$(BIN):$$PATH $(BIN)/python tests/support/mutants.py $(MUTANTS)
+	$(BIN)/python tests/support/named_mutants.py
 
 chaos: $(VENV)/test.stamp  ## break the running service in every known way; writes docs/faults.md
 	$(BIN)/python -m hil_rig.commands.chaos --write
@@ -74,6 +78,10 @@ $(VENV)/test.stamp: $(VENV)/run.stamp
 
 $(VENV)/docs.stamp: $(VENV)/run.stamp
 	$(PIP) --editable '.[docs]'
+	@touch $@
+
+$(VENV)/mutants.stamp: $(VENV)/test.stamp
+	$(PIP) --editable '.[test,mutants]'
 	@touch $@
 
 $(VENV)/bench.stamp: $(VENV)/test.stamp

@@ -127,7 +127,14 @@ def wanted_unit(joint: Joint, role: str) -> str | None:
     axis = getattr(joint.model, "axis", None)
     length, effort = SLID if axis is not None and str(axis) == "prismatic" else TURNED
     kind = role.rpartition("_")[2]
-    units = {"position": length, "torque": "N·m", "force": "N", "load": effort, "velocity": f"{length}/s"}
+    units = {
+        "position": length,
+        "torque": "N·m",
+        "force": "N",
+        "load": effort,
+        "velocity": f"{length}/s",
+        "temperature": "°C",
+    }
     return units.get(kind)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from estimators.quantities import Floats
 
 SPAN: Final = 2.0  # s over which a channel is looked at
+SLOW: Final = "temperature"  # which may well stay for as long
 
 
 class Channels:
@@ -49,7 +50,7 @@ class Channels:
         for name, finite, same, value in zip(self._names, found, constant, low, strict=True):
             if not finite:
                 dead.append(f"{name} gave no finite value for {self._seconds:g} s")
-            elif same and not constant.all():
+            elif same and not constant.all() and not name.endswith(SLOW):
                 stuck.append(f"{name} stays at {value:.6g} although other channels change")
         self.faults = (*dead, *stuck)
         self.certain = self.faults if moves else tuple(dead)

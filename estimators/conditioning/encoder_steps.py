@@ -68,6 +68,12 @@ def told_from(step: float, period: float, width: float, share: float = 0.01) -> 
     return noise * math.sqrt((1.0 - share) / share)
 
 
+def one_step(taps: Floats, period: float, step: float) -> float:
+    """Highest speed (rad/s, m/s) of a row in which the position moves by one step, once: rms under the kernel."""
+    rate = np.convolve(taps, (1.0, 1.0)) * step / (2.0 * period)  # of the smoothed position
+    return float(np.sqrt(np.convolve(taps, rate**2).max()))
+
+
 def noise_of(model: Model, taps: Floats, period: float, step: float, channel: int) -> tuple[Floats, Floats]:
     """Products of the noise of one channel's steps in a row: N (outputs, parameters, parameters), n (outputs,
     parameters).

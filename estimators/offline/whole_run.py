@@ -24,7 +24,7 @@ def at_once(
         raise ValueError("expected a joint with nonlinear parameters, found none")
     conditioner = Conditioner(model, period, settings.conditioning)
     rows = conditioner.absorb(*Spikes(model.channels, period).absorb(time, values))
-    rows = rows.part(np.asarray((rows.speed >= settings.standstill).all(axis=1)))
+    rows = rows.part(np.asarray((rows.speed >= settings.rest).all(axis=1)))
     block = NonlinearBlock(model, conditioner.taps)
     parts.nonlinear.eta.recentre(rows)
     task = job(block, rows, parts.learner.rls.noise, nothing(len(model.parameters)), True, settings.monitor.refit)

@@ -22,9 +22,10 @@ WAKE: Final = 1.5  # times the standstill speed at which it moves again
 class GateKept:
     """What a Gate keeps."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
 
     state: Floats  # (joints, 2) at rest, slow rows in a row
+    limits: Floats  # (3,) speed of rest, of waking, slow rows in a row that are rest
 
 
 class Gate:
@@ -32,9 +33,23 @@ class Gate:
 
     def __init__(self, standstill: float, period: float, owners: Sequence[int] = (0,)) -> None:
         """standstill: rad/s (m/s); period: s between rows; owners: for each output its joint, whose rest masks it."""
-        self.kept = GateKept(np.tile((1.0, 0.0), (max(owners) + 1, 1)))
-        self.limits = np.array([standstill, WAKE * standstill, max(1.0, REST / period)])
+        limits = np.array([standstill, WAKE * standstill, max(1.0, REST / period)])
+        self.kept = GateKept(np.tile((1.0, 0.0), (max(owners) + 1, 1)), limits)
         self.owners = np.array(owners, np.int64)
+
+    @property
+    def limits(self) -> Floats:
+        """Of every joint, (3,) as kept."""
+        return self.kept.limits
+
+    @property
+    def standstill(self) -> float:
+        """Speed below which a joint rests, rad/s (m/s)."""
+        return float(self.kept.limits[0])
+
+    @standstill.setter
+    def standstill(self, speed: float) -> None:
+        self.kept.limits[:2] = speed, WAKE * speed
 
     @property
     def resting(self) -> bool:

@@ -10,7 +10,8 @@ import numpy as np
 from estimators.base import Estimate, Event, Phase, Status
 from estimators.conditioning.conditioner import Conditioner
 from estimators.conditioning.dead_channels import Channels
-from estimators.conditioning.encoder_steps import EncoderSteps, half_width, noise_of
+from estimators.conditioning.encoder_steps import EncoderSteps, half_width, noise_of, one_step
+from estimators.conditioning.held import Held
 from estimators.conditioning.physical_range import PhysicalRange
 from estimators.conditioning.spikes import Spikes
 from estimators.conditioning.stops import Stops
@@ -20,6 +21,7 @@ from estimators.online import assembly
 from estimators.online.fit import Steps
 from estimators.online.inspection import Inspection, Inspector
 from estimators.online.settings import Identification
+from estimators.online.standstill import Standstill
 from estimators.quantities import Axis, Floats, Nanoseconds
 
 NEAR: Final = 0.98  # of the saturation, from which a torque is not believed
@@ -36,7 +38,7 @@ class JointEstimator:
         self._own = len(model.channels)
         self.conditioner = Conditioner(model, period, settings.conditioning)
         row, taps = self.conditioner.row_period, self.conditioner.taps
-        law, start, standstill = settings.forgetting, settings.start, settings.standstill
+        law, start, standstill = settings.forgetting, settings.start, settings.rest
         if model.nonlinear:
             self.phases = assembly.searched(
                 model, taps, round(row / period), row, law, start, standstill, settings.monitor, executor
@@ -44,14 +46,18 @@ class JointEstimator:
         else:
             turns, remembers = model.blocks[0].axis is Axis.ROTARY, bool(thresholds(model))
             self.phases = assembly.linear(model.parameters, model.owners, row, law, start, standstill, turns, remembers)
+        parts = self.phases.parts
+        found = settings.standstill is None and len(model.joints) == 1
+        self._standstill = Standstill(parts.gate, row, parts.log, model.blocks[0].axis) if found else None
         self._inspector = Inspector(model, self.conditioner.taps, self.conditioner.row_period)
         self._channels = Channels(self.channels, period, standstill)
         self._spikes = Spikes(self.channels, period)
         self._range = PhysicalRange(self.channels, period)
+        self._held = Held([i for i, role in enumerate(self.channels) if role.endswith("temperature")])
         self._steps = {i: EncoderSteps() for i, role in enumerate(model.channels) if role.endswith("position")}
         self._stops = Stops(thresholds(model))
         self._friction = model.blocks[0]
-        self._effort = next(i for i, role in enumerate(model.channels) if role in ("torque", "force"))
+        self._effort = next((i for i, role in enumerate(model.channels) if role in ("torque", "force")), -1)
         self._saturation = None if settings.saturation is None else NEAR * settings.saturation
         self._saturated = 0
 
@@ -61,7 +67,7 @@ class JointEstimator:
         time: (rows,) ns; values: (rows, channels) SI; a missing or invalid value is NaN and its row teaches nothing.
         """
         self._channels.absorb(values)
-        values = self._range.absorb(values)
+        values = self._held.absorb(self._range.absorb(values))
         self._look_for_steps(time, values)
         time, values = self._spikes.absorb(time, values)
         if self._saturation is not None:
@@ -72,7 +78,8 @@ class JointEstimator:
         if self.follower is not None:
             self.follower(time, values)
         rows = self.conditioner.absorb(time, self._stops.absorb(np.ascontiguousarray(values[:, : self._own])))
-        self.phases.absorb(rows)
+        for part in (rows,) if self._standstill is None else self._standstill.cut(rows):
+            self.phases.absorb(part)
         self._inspector.absorb(rows)
 
     def _look_for_steps(self, time: Nanoseconds, values: Floats) -> None:
@@ -83,6 +90,8 @@ class JointEstimator:
                 noise, own = noise_of(self._model, taps, period, steps.step, channel)
                 told = Steps(steps.step, steps.since, half_width(steps.step, period), noise, own)
                 self.phases.parts.fit.coarse(told)
+                if self._standstill is not None and channel == self._model.joints[0]:
+                    self._standstill.coarse(steps.since, one_step(taps, period, steps.step))
 
     def estimate(self) -> Estimate:
         """Report; never learns."""

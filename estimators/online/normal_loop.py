@@ -75,13 +75,12 @@ class NormalLoop:
         motion: Motion,
         log: EventLog,
         shape: Callable[[Rows], Rows],
-        least: float = 0.0,
+        faster: bool = False,
     ) -> None:
-        """shape: gives rows for the η in force; least: rad/s (m/s) below which a row teaches nothing at once."""
+        """shape: gives rows for the η in force; faster: whether only rows faster than standstill teach."""
         self._learner, self._gate, self._validity = learner, gate, validity
         self._history, self._motion, self._log = history, motion, log
-        self._shape, self._least = shape, least
-        self._slow = max(float(gate.limits[0]), reversals.UNSEEN)
+        self._shape, self._faster = shape, faster
         rls, counts = learner.rls, np.zeros(COUNTS, np.int64)
         counts[BLOCK], counts[HELD] = max(1, round(REVIEW_EVERY / motion.row)), 1
         self.kept = LoopKept(
@@ -143,7 +142,7 @@ class NormalLoop:
                 weighed.phi,
                 weighed.y,
                 rows.speed,
-                self._least,
+                gate.standstill if self._faster else 0.0,
                 self._taught,
                 self._finite,
                 counts,
@@ -164,7 +163,7 @@ class NormalLoop:
         """The rows as they are learnt: where a joint sticks, those that see a reversal count less."""
         if self._learner.reversal.min() == 1.0:
             return rows
-        seen = reversals.turning(rows, self._gate.owners, self._slow)
+        seen = reversals.turning(rows, self._gate.owners, max(self._gate.standstill, reversals.UNSEEN))
         return reversals.discount(rows, seen, self._learner.reversal)
 
     def remember(self) -> None:

@@ -8,6 +8,7 @@ from estimators.conditioning.conditioner import Conditioning
 from estimators.models.collinearity import collinear
 from estimators.models.joints import JointModelSettings
 from estimators.models.joints.lost_motion import GearSettings
+from estimators.online.standstill import USUAL
 from estimators.quantities import Settings
 from estimators.recursive.forgetting import Alarm, Forgetting
 from estimators.refit.settings import Monitor
@@ -24,8 +25,10 @@ class Identification(Settings):
     start: float = Field(
         default=12.0, ge=2, le=600, description="s of motion that the starting procedure takes at least"
     )
-    standstill: float = Field(
-        default=0.005, ge=0, description="rad/s (m/s) below which the joint rests and nothing is learnt"
+    standstill: float | None = Field(
+        default=None,
+        ge=0,
+        description="rad/s (m/s) below which the joint rests and learns nothing; found from its motion when left out",
     )
     monitor: Monitor = Monitor()
     saturation: float | None = Field(
@@ -39,11 +42,22 @@ class Identification(Settings):
         default=None, description="of a gear with an encoder on either side; an elastic joint's is watched without it"
     )
 
+    @property
+    def rest(self) -> float:
+        """Speed of standstill to begin with, rad/s (m/s)."""
+        return USUAL if self.standstill is None else self.standstill
+
     def roles(self) -> tuple[str, ...]:
         """The channels that the joint must have: its model's, and a second encoder where the gear alone needs it."""
         own = self.model.roles()
         watched = self.lost_motion is not None and self.lost_motion.watch
         return own + (LINK,) * (watched and LINK not in own)
+
+    @model_validator(mode="after")
+    def _a_torque_that_saturates(self) -> Self:
+        if self.saturation is not None and not {"torque", "force"} & set(self.model.roles()):
+            raise ValueError(f'saturation: expected a torque or force, which the model "{self.model.kind}" has not')
+        return self
 
     @model_validator(mode="after")
     def _a_gear_that_is_known(self) -> Self:

@@ -19,6 +19,7 @@ from estimators.numerics.robust import robust_mean
 from estimators.quantities import Axis, Floats
 from estimators.recursive.prior import Prior
 from estimators.recursive.restart import relearnt
+from estimators.refit.box import box
 from estimators.refit.outcome import Outcome
 from estimators.refit.refit import RefitRows, refit, searches
 from estimators.refit.settings import RefitSettings
@@ -131,8 +132,7 @@ def _equations(job: Job) -> _Equations:
 
 def _fit(job: Job, equations: _Equations, model: RefitModel) -> Outcome:
     law, (window, _, output) = look(model.friction, model.axis).law, equations
-    box = [job.settings.bounds.get(parameter.name, (parameter.low, parameter.high)) for parameter in law.nonlinear]
-    low, high = np.array(box).T
+    low, high = box(law.nonlinear, job.stretch[VELOCITY], job.settings.bounds)
     found = refit(window, model, low, high, job.settings)
     columns = _columns(job, model, found.eta)
     residual = _residual(job, equations, columns, found.theta)

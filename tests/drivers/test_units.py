@@ -58,6 +58,15 @@ SAME = {
     "minutes": ("minute", "s", "s"),
     "msec": ("millisecond", "s", "s"),
     "1/m": ("1/m", "1/m", "1/m"),
+    "dbar": ("decibar", "Pa", "Pa"),
+    "V/A": ("volt/ampere", "Ω", "ohm"),
+    "V*s/A": ("volt*second/ampere", "H", "henry"),
+    "A*s/V": ("ampere*second/volt", "F", "farad"),
+    "V·s/m^2": ("volt*second/meter^2", "T", "tesla"),
+    "J/s": ("joule/second", "W", "watt"),
+    "W/A": ("watt/ampere", "V", "volt"),
+    "kg*m*s^-2": ("kg*m/s^2", "N", "newton"),
+    "A·kg/s": ("ampere*kg/second", "kg·A/s", "kg*ampere/second"),
     "ppm": ("ppm", "1", "dimensionless"),
 }
 

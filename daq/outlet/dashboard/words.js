@@ -44,7 +44,7 @@ export const toneOf = (kind) => Object.keys(TONES).find((tone) => TONES[tone].in
 
 export const happened = (kind) => EVENTS[kind] ?? "";
 
-export const effort = (unit) => (unit === "N" ? "Force" : "Torque");
+export const effort = (unit) => ({ N: "Force", rad: "Position", m: "Position" })[unit] ?? "Torque";
 
 export const readable = (name) => name.replaceAll("_", " ");
 

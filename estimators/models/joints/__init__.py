@@ -6,6 +6,9 @@ from pydantic import Field
 
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.joints.rigid import RigidSettings
+from estimators.models.joints.transmission import TransmissionSettings
 from estimators.models.joints.two_mass import TwoMassSettings
 
-JointModelSettings = Annotated[RigidSettings | TwoMassSettings | FrictionOnlySettings, Field(discriminator="kind")]
+JointModelSettings = Annotated[
+    RigidSettings | TwoMassSettings | FrictionOnlySettings | TransmissionSettings, Field(discriminator="kind")
+]

@@ -1,4 +1,4 @@
-"""One rigid joint: τ = J·q̈ + friction(q, q̇, T; η) + offset + A·sin q + B·cos q, each term switchable.
+"""One rigid joint: τ = J·q̈ + friction(q, q̇, T; η) + offset + A·sin q + B·cos q + ripple, each switchable.
 
 Reference: Janot, Gautier, Brunot, "Data set and reference models of EMPS", 2019, inverse dynamic model
 τ = M·q̈ + Fv·q̇ + Fc·sign(q̇) + offset; gravity as in da Silva, de Souza, Schäfer 2007, A1 sin θ + A2 cos θ in (4.6).
@@ -15,6 +15,8 @@ from estimators.models.base import Constant, Model, ModelSettings, NonlinearPlac
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import ANGLES, offset
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
+from estimators.models.ripple import Harmonics, Ripple
+from estimators.models.temperature import Reference, Warmth
 from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import SECOND, SMOOTH, VALUE, Rows
@@ -34,12 +36,14 @@ class RigidSettings(ModelSettings):
     offset: bool = True
     gravity_sin: bool = False
     gravity_cos: bool = False
+    temperature: Reference | None = None  # °C at which friction is as told; a channel has that of the joint
+    ripple: Ripple = ()
     load: bool = False  # a channel has the load that friction grows with, N·m (N)
 
     @model_validator(mode="after")
     def _something(self) -> Self:
         if not Rigid(self).parameters:
-            raise ValueError("expected at least one term (inertia, friction, offset, gravity), found none")
+            raise ValueError("expected at least one term (inertia, friction, offset, gravity, ripple), found none")
         if self.axis is Axis.PRISMATIC and (self.gravity_sin or self.gravity_cos):
             raise ValueError(
                 "expected gravity_sin and gravity_cos on a rotary axis only (offset holds a slide's weight)"
@@ -59,15 +63,18 @@ class RigidSettings(ModelSettings):
 
 
 class Rigid:
-    """Columns in the order inertia, friction, offset, gravity_sin, gravity_cos, those left out excepted."""
+    """Columns: inertia, friction, offset, gravity_sin, gravity_cos, temperature, ripple, those left out excepted."""
 
     def __init__(self, settings: RigidSettings) -> None:
         axis = settings.axis
         self.channels = ("position", "torque" if axis is Axis.ROTARY else "force") + ("load",) * settings.load
+        self._warmth = Warmth(settings.temperature, axis)
+        self.channels += self._warmth.channels
         self.outputs: tuple[str, ...] = (axis.effort,)
         self._law = settings.friction.law(axis)
         self.nonlinear = self._law.nonlinear
         self.start = self._law.start
+        self._harmonics = Harmonics(settings.ripple, axis)
         inertia, constant, sine, cosine = _terms(axis)
         self.parameters: tuple[Parameter, ...] = (
             (inertia,) * settings.inertia
@@ -75,12 +82,16 @@ class Rigid:
             + (constant,) * settings.offset
             + (sine,) * settings.gravity_sin
             + (cosine,) * settings.gravity_cos
+            + self._warmth.parameters
+            + self._harmonics.parameters
         )
         names = [parameter.name for parameter in self.parameters]
         own = (inertia.name, constant.name, sine.name, cosine.name)
         self._columns = np.array([names.index(name) if name in names else -1 for name in own], np.int64)
         first = int(settings.inertia)
         self._friction = slice(first, first + len(self._law.parameters))
+        self._ripple = slice(len(self.parameters) - len(self._harmonics.parameters), len(self.parameters))
+        self._warm = slice(self._ripple.start - len(self._warmth.parameters), self._ripple.start)
         place = tuple(range(len(self.parameters))[self._friction])
         self._load = LOAD if settings.load else len(self.channels) if self._law.stops else EFFORT
         self.blocks: tuple[NonlinearPlace, ...] = (
@@ -95,6 +106,8 @@ class Rigid:
         """Fill Φ and y = measured torque (force) at the full rate."""
         _fill(signals, self._columns, phi, y)
         self._law.fill(signals, POSITION, self._load, eta, phi[:, 0, self._friction])
+        self._harmonics.fill(signals, POSITION, phi[:, 0, self._ripple])
+        self._warmth.fill(signals, POSITION, len(self.channels) - 1, phi[:, 0, self._warm])
 
     def constants(self, _rows: Rows, _taps: Floats, _theta: Floats) -> tuple[Constant, ...]:
         """Nothing whose error could be told from that of a parameter."""

@@ -23,6 +23,7 @@ from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import POSITIONS, offset
 from estimators.models.friction.cyclic import CyclicSettings
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
+from estimators.models.ripple import Harmonics, Ripple
 from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import LOAD, SECOND, SMOOTH, SMOOTH_RATE, VALUE, Rows
@@ -43,6 +44,7 @@ class TwoMassSettings(ModelSettings):
     gear: Annotated[float, Field(gt=0, le=1e6)] = 1.0  # N + 1 where the motor's channels are motor-side
     motor_friction: AnyFriction = TanhStribeckSettings(stiffness=True)
     link_friction: AnyFriction = CyclicSettings()
+    ripple: Ripple = ()  # on the motor's side, n counted in turns of the link
     offsets: bool = True  # d1, d2, d3: torque offsets, and the encoders' zero
     stick: Annotated[float, Field(ge=0, le=1)] = 0.03  # rad/s of the smoothed velocity below which the link may stick
 
@@ -77,7 +79,7 @@ class TwoMassSettings(ModelSettings):
 
 
 class TwoMass:
-    """Columns in the order stiffness, cubic stiffness, motor friction, link friction, offsets."""
+    """Columns in the order stiffness, cubic stiffness, motor friction, link friction, offsets, motor ripple."""
 
     def __init__(self, settings: TwoMassSettings) -> None:
         axis = Axis.ROTARY
@@ -87,6 +89,7 @@ class TwoMass:
         self.outputs: tuple[str, ...] = (axis.effort,) * len(rows)
         self._motor, self._link = settings.motor_friction.law(axis), settings.link_friction.law(axis)
         self.nonlinear, self.start = self._motor.nonlinear, self._motor.start
+        self._harmonics = Harmonics(settings.ripple, axis)
         self.parameters: tuple[Parameter, ...] = (
             *_spring(),
             *(_of("motor", parameter) for parameter in self._motor.parameters),
@@ -96,7 +99,9 @@ class TwoMass:
                 for number, side in enumerate(rows, 1)
                 if settings.offsets
             ),
+            *(_of("motor", parameter) for parameter in self._harmonics.parameters),
         )
+        self._ripple = slice(len(self.parameters) - len(self._harmonics.parameters), len(self.parameters))
         first = K2 + 1 + len(self._motor.parameters)
         self._motor_columns = slice(K2 + 1, first)
         self._link_columns = slice(first, first + len(self._link.parameters))
@@ -129,6 +134,8 @@ class TwoMass:
         self._motor.fill(signals, MOTOR, EFFORT, eta, phi[:, 0, self._motor_columns])
         self._link.fill(signals, LINK, EFFORT, self._link.start, phi[:, 1, self._link_columns])
         _fill(signals, self._known, self._measured, self._offsets, self._link_columns.stop, phi, y)
+        self._harmonics.fill(signals, MOTOR, phi[:, 0, self._ripple])
+        phi[:, 0, self._ripple] *= -1.0
 
     def constants(self, rows: Rows, taps: Floats, theta: Floats) -> tuple[Constant, ...]:
         """Scales, inertias, and the link encoder's zero and delay: these show where the spring is not linear."""

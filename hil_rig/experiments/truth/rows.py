@@ -1,12 +1,14 @@
 """The rows of `jointwatch bench truth`: joints that are what they are said to be, and joints that are not."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from hil_rig.experiments.truth.trial import Sampled, Trial
 from hil_rig.plants.base import Jump, encoder
+from hil_rig.plants.joints.gear import GearSettings
 from hil_rig.plants.joints.imperfect import Imperfect, ImperfectSettings
 from hil_rig.plants.joints.two_mass import TwoMassSettings
 from hil_rig.plants.trajectory import Trajectory
@@ -121,6 +123,47 @@ def friction_jump(seed: int) -> Trial:
     return rigid(seed, jumps=both, trial={"changes": (80.0,)})
 
 
+def rippling(seed: int, ripples: float) -> Trial:
+    """A torque of 1.5 N·m that repeats, and a model that has it."""
+    model, name = RIGID | {"ripple": (ripples,)}, f"ripple{ripples:g}"
+    trial = rigid(seed, ripple=1.5, ripples=ripples, model=model)
+    return replace(trial, truth=lambda: dict(trial.truth()) | {f"{name}_sin": 1.5, f"{name}_cos": 0.0})
+
+
+def warming(seed: int, seconds: float = 1800.0) -> Trial:
+    """Friction that falls by 40 % while the joint warms by 20 °C, and a thermometer with steps of 0.1 °C."""
+    model = RIGID | {"temperature": 20.0}
+    trial, state = rigid(seed, warming=0.4, seconds=seconds, model=model), {"count": 0}
+
+    def sample(count: int) -> Sampled:
+        values, stamps = trial.sample(count)
+        t = (state["count"] + np.arange(count)) / trial.rate
+        state["count"] += count
+        warm = 20.0 + np.round(200.0 * np.minimum(t / 1800.0, 1.0)) / 10.0
+        return Sampled(np.column_stack((values, warm)), stamps)
+
+    def truth() -> dict[str, float]:
+        return dict(trial.truth()) | {"coulomb": 5.0, "coulomb_temperature": -0.1, "viscous_temperature": 0.0}
+
+    return replace(trial, sample=sample, truth=truth, order=("position", "torque", "temperature"))
+
+
+def ratio(seed: int, seconds: float = SECONDS) -> Trial:
+    """A gear with lost motion, gear error and a late second encoder, of which the ratio was told 0.1 % too small."""
+    told = {"identify": "transmission", "ratio": 100.1, "ratio_told": 100.0, "skew": 0.0}
+    plant = GearSettings.model_validate(told).build(1, seed, [])
+    state = {"count": 0}
+
+    def sample(count: int) -> Sampled:
+        motor, current, link = plant.rows(count).T
+        stamps = (state["count"] + np.arange(count)) / plant.rate
+        state["count"] += count
+        position, torque = plant.roles["position"].scale * motor, plant.roles["torque"].scale * current
+        return Sampled(np.column_stack((position, link, torque)), stamps)
+
+    return Trial(plant.model, sample, plant.truth, seconds, order=("position", "link_position", "torque"))
+
+
 NOT_FRICTION: Final = ("inertia", "viscous", "offset", "gravity_sin", "gravity_cos")
 ROWS: Final[dict[str, Row]] = {
     "rigid": Row(True, rigid),
@@ -133,6 +176,7 @@ ROWS: Final[dict[str, Row]] = {
     "payload": Row(True, payload),
     "friction jump": Row(True, friction_jump),
     "warming": Row(True, lambda seed: rigid(seed, warming=0.4, seconds=1800.0)),
+    "warming, told": Row(True, warming),
     "rest 10 min": Row(True, lambda seed: rigid(seed, rest=(60.0, 660.0), seconds=720.0)),
     "fields of 1e30": Row(True, lambda seed: rigid(seed, wild=True, seconds=300.0)),
     "torque 4 ms late": Row(False, lambda seed: rigid(seed, late=0.004)),
@@ -144,8 +188,12 @@ ROWS: Final[dict[str, Row]] = {
     "hysteresis, with memory": Row(True, lambda seed: rigid(seed, friction="stops", judged=NOT_FRICTION, model=MEMORY)),
     "ripple 2 a turn": Row(False, lambda seed: rigid(seed, ripple=1.5)),
     "ripple 50 a turn": Row(False, lambda seed: rigid(seed, ripple=1.5, ripples=50.0)),
+    "ripple 2, told": Row(True, lambda seed: rippling(seed, 2.0)),
+    "ripple 50, told": Row(True, lambda seed: rippling(seed, 50.0)),
     "backlash 1 mrad": Row(False, lambda seed: rigid(seed, backlash=0.5e-3)),
     "friction only": Row(True, lambda seed: elastic(seed, "friction")),
+    "drive, torque 10 % off": Row(True, lambda seed: elastic(seed, "drive", torque_scale=1.1)),
+    "ratio of a gear": Row(True, ratio),
     "two_mass": Row(True, lambda seed: elastic(seed, "elastic")),
     "two_mass inertia /3": Row(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 1 / 3})),
     "two_mass inertia x3": Row(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 3.0})),

@@ -11,7 +11,7 @@ The link's encoder is read `skew` after the motor's. Integration as in rigid.py,
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from pydantic import Field as Setting
@@ -44,6 +44,10 @@ class GearSettings(PlantSettings):
     soft_torque: float = Setting(default=0.0, ge=0, description="N·m up to which the spring is softer")
     soft_factor: float = Setting(default=1.67, ge=1, description="× softer there")
     ratio: float = Setting(default=100.0, ge=1, description="N")
+    ratio_told: float = Setting(default=0.0, ge=0, description="that the configuration is told; 0: the true one")
+    identify: Literal["joint", "transmission"] = Setting(
+        default="joint", description="what the written configuration identifies: the elastic joint, the gear's ratio"
+    )
     centre: float = Setting(default=0.0, description="rad from the upright, of the motion")
     motion: PointToPoint = PointToPoint()
     rate: float = Setting(default=1000.0, gt=0, description="Hz")
@@ -90,8 +94,10 @@ class Gear:
             "motor_friction": {"kind": "viscous_coulomb"},
             "link_friction": {"kind": "viscous_coulomb"},
         }
+        if settings.identify == "transmission":
+            self.model = {"kind": "transmission", "inertia": settings.J_m}
         self.roles: Mapping[str, Role] = {
-            "position": Role("MOTOR.position", 1 / settings.ratio),
+            "position": Role("MOTOR.position", 1 / (settings.ratio_told or settings.ratio)),
             "link_position": Role("LINK.position"),
             "torque": Role("MOTOR.current", settings.torque_constant),
         }
@@ -121,8 +127,9 @@ class Gear:
         return None
 
     def truth(self) -> Mapping[str, float]:
-        """Nobody knows what a spring without a gap finds here; `parameters` has the gear's own."""
-        return {}
+        """Of the ratio. Nobody knows what a spring without a gap finds here; `parameters` has the gear's own."""
+        one = self._settings
+        return {"ratio": one.ratio / (one.ratio_told or one.ratio)} if one.identify == "transmission" else {}
 
     def parameters(self) -> Mapping[str, float]:
         """All of them, as they are now."""

@@ -1,4 +1,6 @@
-"""A rigid joint under a position controller: J·q̈ = τ − Fv·q̇ − Fc·sign(q̇) − offset − A·sin q − B·cos q.
+"""A rigid joint under a position controller: J·q̈ = τ − Fv·q̇ − Fc·sign(q̇) − offset − A·sin q − B·cos q − R·sin(n q).
+
+Fc may follow the joint's temperature T, Fc + c·(T − 20 °C), which rises as that of a body that is heated steadily.
 
 Integration: leapfrog at 20 kHz (positions on the step, velocities between the steps), the velocity on the step
 predicted for the damping; dry friction takes at most the momentum that is there, so the joint truly sticks. At a sample
@@ -17,6 +19,8 @@ from hil_rig.plants.jit import kernel
 from hil_rig.plants.trajectory import Trajectory, reference
 
 SUBSTEPS: Final = 20  # per sample
+COLD: Final = 20.0  # °C
+MODEL: Final = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
 ARM: Final = 7  # joints; those beyond are another arm of the same size
 COLUMNS: Final = ("position", "velocity", "acceleration", "torque")  # of `exact`
 POSITION, BETWEEN, ACCELERATION, TIME = range(4)  # state; BETWEEN: velocity half a step ago
@@ -31,6 +35,11 @@ class RigidSettings(PlantSettings):
     offset: float = -1.5
     gravity_sin: float = 12.0
     gravity_cos: float = 3.0
+    ripple: float = Setting(default=0.0, description="R, N·m")
+    ripples: float = Setting(default=2.0, gt=0, description="n, cycles a turn")
+    coulomb_temperature: float = Setting(default=0.0, le=0, description="c, N·m/K; beside 0 a thermometer is there")
+    rise: float = Setting(default=15.0, ge=0, le=60, description="K above 20 °C, at the end …")
+    heating: float = Setting(default=300.0, gt=0, description="… and s in which 63 % of it have come")
     trajectory: Trajectory = Trajectory()
     rate: float = Setting(default=1000.0, gt=0, description="Hz")
     stiffness: float = Setting(default=4000.0, gt=0, description="N·m/rad, of the controller")
@@ -41,7 +50,16 @@ class RigidSettings(PlantSettings):
 
     def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "Rigid":
         """Every further joint of an arm is smaller; every one has a rhythm of its own, a little slower."""
-        names = ("inertia", "viscous", "coulomb", "offset", "gravity_sin", "gravity_cos")
+        names = (
+            "inertia",
+            "viscous",
+            "coulomb",
+            "offset",
+            "gravity_sin",
+            "gravity_cos",
+            "ripple",
+            "coulomb_temperature",
+        )
         arm, place = divmod(node - 1, ARM)
         size = 0.75**place
         values = {name: size * float(getattr(self, name)) for name in names}
@@ -56,15 +74,18 @@ class RigidSettings(PlantSettings):
 class Rigid:
     """One rigid joint in motion."""
 
-    model: Mapping[str, Any] = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
-
     def __init__(self, settings: RigidSettings, node: int, seed: int, jumps: Sequence[Jump]) -> None:
         self.rate = settings.rate
         self._settings = settings
         names = ("inertia", "viscous", "coulomb", "offset", "gravity_sin", "gravity_cos")
         values = {name: float(getattr(settings, name)) for name in names}
         self._parameters = Parameters(values, settings.rate, jumps, {"linear": names})
-        self._control = np.array([settings.stiffness, settings.damping])
+        one, warms = settings, settings.coulomb_temperature != 0.0
+        self._control = np.array(
+            [one.stiffness, one.damping, one.ripple, one.ripples, one.coulomb_temperature, one.rise, one.heating]
+        )
+        terms = ({"ripple": (one.ripples,)} if one.ripple else {}) | ({"temperature": COLD} if warms else {})
+        self.model: Mapping[str, Any] = MODEL | terms
         self._trajectory = settings.trajectory.constants()
         self._state = np.array([settings.trajectory.lowest(), 0.0, 0.0, 0.0])
         self._rng = np.random.default_rng([seed, node])
@@ -75,6 +96,9 @@ class Rigid:
             "position": Role("STATE.position"),
             "torque": Role("STATE.current", settings.torque_constant),
         }
+        if warms:
+            self.messages += (Message("WARMTH", (Field("temperature", 16, "°C", 0.1),), rank=1),)
+            self.roles = {**self.roles, "temperature": Role("WARMTH.temperature")}
 
     def exact(self, count: int) -> Floats:
         """The next samples without sensors, (count, COLUMNS) in SI."""
@@ -89,37 +113,45 @@ class Rigid:
         return out
 
     def rows(self, count: int) -> Floats:
-        """(count, 2): position (rad), current (A)."""
-        exact = self.exact(count)
+        """(count, 2): position (rad), current (A); and where there is a thermometer what it says (°C)."""
+        t = (self._state[TIME] / SUBSTEPS + np.arange(count)) / self.rate
+        exact, one = self.exact(count), self._settings
         noise = self._settings.torque_noise * self._rng.standard_normal(count)
         position = encoder(exact[:, 0], self._settings.encoder_bits)
-        return np.column_stack((position, (exact[:, 3] + noise) / self._settings.torque_constant))
+        warmth = (COLD + one.rise * (1.0 - np.exp(-t / one.heating)),) * (one.coulomb_temperature != 0.0)
+        return np.column_stack((position, (exact[:, 3] + noise) / one.torque_constant, *warmth))
 
     def times(self) -> Floats | None:
         """Without end."""
         return None
 
     def truth(self) -> Mapping[str, float]:
-        """The parameters themselves."""
-        return self._parameters.as_dict()
+        """The parameters themselves, and the ripple where there is one."""
+        one = self._settings
+        name = f"ripple{one.ripples:.8g}".replace(".", "_")
+        ripple = {f"{name}_sin": one.ripple, f"{name}_cos": 0.0} if one.ripple else {}
+        warmth = {"coulomb_temperature": one.coulomb_temperature, "viscous_temperature": 0.0}
+        return self._parameters.as_dict() | ripple | (warmth if one.coulomb_temperature else {})
 
     def parameters(self) -> Mapping[str, float]:
         """The same as the truth."""
-        return self._parameters.as_dict()
+        return self.truth()
 
 
 @kernel("void(f8[::1], f8[::1], f8[::1], f8, f8[::1], f8[:, ::1])")
 def _run(parameters: Floats, control: Floats, trajectory: Floats, step: float, state: Floats, out: Floats) -> None:
     J, Fv, Fc, offset, A, B = parameters
-    kp, kd = control
+    kp, kd, ripple, ripples, slope, rise, heating = control
     for row in range(len(out)):
+        dry = max(Fc + slope * rise * (1.0 - np.exp(-state[TIME] * step / heating)), 0.0)
         for substep in range(SUBSTEPS):
             q, between = state[POSITION], state[BETWEEN]
             v = between + step / 2 * state[ACCELERATION]
             wanted, speed = reference(trajectory, state[TIME] * step)
             torque = kp * (wanted - q) + kd * (speed - v)
-            free = between + step / J * (torque - Fv * v - offset - A * np.sin(q) - B * np.cos(q))
-            after = free - np.sign(free) * min(abs(free), step / J * Fc)
+            wave = ripple * np.sin(ripples * q)
+            free = between + step / J * (torque - Fv * v - offset - A * np.sin(q) - B * np.cos(q) - wave)
+            after = free - np.sign(free) * min(abs(free), step / J * dry)
             state[ACCELERATION] = (after - between) / step
             if substep == 0:
                 out[row, 0] = q

@@ -80,9 +80,12 @@ class TwoMassSettings(PlantSettings):
     torque_constant: float = Setting(default=10.0, gt=0, description="N·m/A, (N+1)·K_m")
     motor_noise: float = Setting(default=0.5, ge=0, description="N·m, standard deviation, white")
     joint_noise: float = Setting(default=0.3, ge=0, description="N·m, standard deviation, white")
-    identify: Literal["link", "elastic", "friction"] = Setting(
-        default="link", description="what the written configuration identifies: the link, the whole joint, the drive"
+    identify: Literal["link", "elastic", "friction", "drive"] = Setting(
+        default="link",
+        description="what the written configuration identifies: the link, the whole joint, the drive's friction, "
+        "or with it the drive's inertia and torque constant",
     )
+    torque_scale: float = Setting(default=1.0, gt=0, description="times the torque constant: what is configured")
     spring_torque: bool = Setting(default=False, description="whether that of the whole joint has the torque sensor")
 
     def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "TwoMass":
@@ -151,6 +154,10 @@ class TwoMass:
         Of the link: J_out θ̈ + b_out θ̇ + b_outC sign(θ̇) + (A1 − T_g) sin θ + A2 cos θ = joint torque.
         """
         now = self._parameters.as_dict()
+        if self._settings.identify == "drive":
+            scale = self._settings.torque_scale
+            law = {name: (1.0 if name.startswith("omega") else scale) * now[symbol] for name, symbol in DRIVE.items()}
+            return law | {"torque_scale": scale, "inertia_motor": scale * now["J_in"]}
         if self._settings.identify != "link":
             names = ELASTIC if self._settings.identify == "elastic" else DRIVE
             return {name: now[symbol] for name, symbol in names.items()}
@@ -182,7 +189,7 @@ class TwoMass:
 
 def _identified(settings: TwoMassSettings) -> tuple[Mapping[str, Any], Mapping[str, Role]]:
     """The configuration's `model`, and where its channels come from."""
-    torque = Role("MOTOR.current", settings.torque_constant)
+    torque = Role("MOTOR.current", settings.torque_scale * settings.torque_constant)
     motor = {"position": Role("MOTOR.position"), "torque": torque}
     law = {"kind": "tanh_stribeck", "exponent": settings.delta_s, "stiffness": True}
     if settings.identify == "elastic":
@@ -194,6 +201,9 @@ def _identified(settings: TwoMassSettings) -> tuple[Mapping[str, Any], Mapping[s
         return model, roles
     if settings.identify == "friction":
         model = {"kind": "friction", "inertia": settings.J_in, "joint_torque": True, "friction": law}
+        return model, motor | {"joint_torque": Role("LINK.torque")}
+    if settings.identify == "drive":
+        model = {"kind": "friction", "joint_torque": True, "torque_scale": True, "inertia_motor": True, "friction": law}
         return model, motor | {"joint_torque": Role("LINK.torque")}
     # seen from the link: what a rigid model finds between the torque sensor and the link's encoder
     link = {"position": Role("LINK.position"), "torque": Role("LINK.torque")}

@@ -68,6 +68,22 @@ def test_packets_come_through_however_the_stream_is_cut(framing: Framing, seed: 
         assert not any(deframer.counts.values())
 
 
+@pytest.mark.parametrize(("sequence", "turn"), [("u8", 256), ("u16", 65536)])
+def test_long_losses_are_counted_up_to_half_a_turn_of_the_sequence(sequence: str, turn: int) -> None:
+    framing = Framing.model_validate({"kind": "slip", "sequence": sequence})
+    deframer = Deframer(layout([PACKET, OTHER], framing).lengths, framing)
+    lost = 0
+    for step in (1, turn // 2, 1, turn // 3):  # the longest that is a loss and no restart, and so on over the turn
+        deframer.feed(encode(0xC0, lost % turn, b"x", framing), 0)
+        deframer.feed(encode(0xC0, (lost + step) % turn, b"y", framing), 0)
+        lost += step
+    steps_back = 4 - 1  # each first packet of a pair says again what the last one said
+    assert deframer.counts["lost"] == lost - 4
+    assert deframer.counts["restarted"] == steps_back
+    deframer.feed(encode(0xC0, (lost + turn // 2 + 1) % turn, b"z", framing), 0)
+    assert deframer.counts["restarted"] == steps_back + 1, "one more than half a turn is a step back"
+
+
 @pytest.mark.parametrize("framing", FRAMINGS, ids=str)
 def test_rubbish_between_costs_at_most_the_next_packet_and_is_counted(framing: Framing) -> None:
     random = np.random.default_rng(9)

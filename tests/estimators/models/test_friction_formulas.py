@@ -25,6 +25,15 @@ def sign(v: float) -> float:
     return 0.0 if v == 0.0 else math.copysign(1.0, v)
 
 
+def directional(c: dict[str, float], q: float, v: float, load: float) -> float:
+    """Liu 2023 (9), (10), a direction at a time, behind a threshold of 0.05."""
+    way = "forward" if v >= 0.0 else "backward"
+    beyond = math.copysign(max(abs(v) - 0.05, 0.0), v)
+    step = 2.0 / (1.0 + math.exp(-2.0 * v / 0.01)) - 1.0
+    powers = (c[f"{name}_{way}"] * beyond**n for n, name in enumerate(("viscous", "viscous_square", "viscous_cube"), 1))
+    return c[f"coulomb_{way}"] * step + sum(powers)
+
+
 # law → its torque for coefficients by name, q, q̇ and the load
 CASES = [
     (ViscousCoulombSettings(), lambda c, q, v, load: c["viscous"] * v + c["coulomb"] * sign(v)),
@@ -51,6 +60,30 @@ CASES = [
         ),
     ),
     (
+        CubicViscousSettings(),
+        lambda c, q, v, load: (
+            c["coulomb"] * sign(v) + c["viscous"] * v + c["viscous_square"] * v * abs(v) + c["viscous_cube"] * v**3
+        ),
+    ),
+    (
+        ArctangentSettings(slope=7.0),
+        lambda c, q, v, load: (
+            c["coulomb"] * sign(v)
+            + c["viscous"] * v
+            + c["arctangent"] * sign(v) * math.acos(1 / math.hypot(1.0, 7.0 * v))
+        ),
+    ),
+    (PositionDependentSettings(), lambda c, q, v, load: c["viscous"] * v + c["coulomb"] * sign(v) + c["stiffness"] * q),
+    (
+        LoadDependentSettings(omega_stribeck=0.3),
+        lambda c, q, v, load: (
+            c["viscous"] * v
+            + sign(v) * (c["coulomb"] + c["load"] * math.sqrt(load**2))
+            + sign(v) * 0.3 ** -(v**2 / 0.09 / math.log(0.3)) * (c["coulomb_stribeck"] + c["load_stribeck"] * abs(load))
+        ),
+    ),
+    (DirectionalSettings(threshold=0.05), directional),
+    (
         PrandtlIshlinskiiSettings(thresholds=(0.001, 0.01)),  # long behind a reversal every spring slips
         lambda c, q, v, load: c["viscous"] * v + (c["stop1"] + c["stop2"]) * sign(v),
     ),
@@ -66,8 +99,9 @@ def test_is_its_formula(settings: FrictionSettings, formula: object) -> None:
     named = dict(zip((one.name for one in law.parameters), weights, strict=True))
     if law.stops:  # springs follow the path: see conditioning/test_stops.py; a place that stays says all have slipped
         q[:] = 0.0
-    torque = law.columns(q, v, np.ones(60), law.start) @ weights
-    expected = [formula(named, *row) for row in zip(q, v, np.ones(60), strict=True)]  # type: ignore[operator]
+    load = rng.uniform(-3.0, 3.0, 60)
+    torque = law.columns(q, v, load, law.start) @ weights
+    expected = [formula(named, *row) for row in zip(q, v, load, strict=True)]  # type: ignore[operator]
     np.testing.assert_allclose(torque, expected, rtol=1e-9, atol=1e-12)
 
 

@@ -1,12 +1,13 @@
 """A few rows of `jointwatch bench truth`, short."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from hil_rig.experiments.truth import table
-from hil_rig.experiments.truth.rows import MEMORY, rigid
+from hil_rig.experiments.truth.rows import MEMORY, ratio, rigid, rippling, warming
 from hil_rig.experiments.truth.trial import run
 
 pytestmark = pytest.mark.compiled
@@ -54,6 +55,33 @@ def test_a_torque_that_comes_late_is_in_the_deviations_from_the_start_on() -> No
     value, deviation, truth = late.last["viscous"]
     assert abs(value - truth) > 4.0 * right.last["viscous"][1]
     assert deviation > 3.0 * right.last["viscous"][1]
+
+
+def test_ripple_that_the_model_has_is_found() -> None:
+    outcome = run(replace(rippling(3, 50.0), seconds=40.0))
+    assert outcome.lying == 0
+    assert outcome.unexplained <= 0.02
+    for name in ("inertia", "coulomb", "gravity_sin", "ripple50_sin"):
+        value, _, truth = outcome.last[name]
+        assert value == pytest.approx(truth, rel=0.02)
+
+
+def test_a_gear_ratio_told_wrong_is_found_behind_twist_and_lost_motion() -> None:
+    outcome = run(ratio(3, seconds=50.0))
+    assert outcome.lying == 0
+    value, deviation, truth = outcome.last["ratio"]
+    assert truth == pytest.approx(1.001)
+    assert abs(value - truth) < 4.0 * deviation < 0.002
+
+
+def test_friction_that_warms_is_no_drift_and_no_alarm_where_a_thermometer_says_so() -> None:
+    outcome = run(warming(3, seconds=100.0))
+    assert outcome.lying == 0
+    assert outcome.alarms == 0
+    assert outcome.last["coulomb_temperature"][0] == pytest.approx(
+        -0.1, abs=3.0 * outcome.last["coulomb_temperature"][1]
+    )
+    assert outcome.last["coulomb"][0] == pytest.approx(5.0, rel=0.02)
 
 
 def test_friction_that_remembers_is_explained_live_by_a_law_that_does() -> None:

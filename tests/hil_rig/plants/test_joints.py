@@ -78,13 +78,14 @@ def test_two_mass_agrees_with_an_independent_integrator() -> None:
 
 
 def test_rigid_agrees_with_an_independent_integrator() -> None:
-    s = RigidSettings(coulomb=0.0)
+    s = RigidSettings(coulomb=0.0, ripple=2.0, ripples=30.0)
     ours = s.build(1, 0, []).exact(3001)
 
     def motion(t: float, x: np.ndarray) -> list[float]:
         wanted, speed = ideal(s.trajectory, t)
         torque = s.stiffness * (wanted - x[0]) + s.damping * (speed - x[1])
         load = s.viscous * x[1] + s.offset + s.gravity_sin * np.sin(x[0]) + s.gravity_cos * np.cos(x[0])
+        load += s.ripple * np.sin(s.ripples * x[0])
         return [x[1], (torque - load) / s.inertia]
 
     t = np.arange(3001) / 1000

@@ -1,0 +1,62 @@
+"""Friction that changes with temperature, beside any law: τ = (c_T·sign q̇ + b_T·q̇)·(T − T₀).
+
+T: a channel in °C; T₀: a temperature that is chosen, at which the law's own coefficients hold. Reference: Bittencourt,
+Gunnarsson, "Static friction in a robot joint: modeling and identification of load and temperature effects", J. Dyn.
+Syst. Meas. Control 134:051013, 2012: linear in T for both parts, in the range of a robot at work.
+"""
+
+import math
+from typing import Annotated, Final
+
+import numpy as np
+from pydantic import Field
+
+from estimators.numerics.jit import kernel
+from estimators.quantities import Axis, Floats, Parameter
+from estimators.rows import RATE, SMOOTH, SMOOTH_RATE
+
+ROLE: Final = "temperature"
+TEMPERATURES: Final = "different temperatures"
+Reference = Annotated[float, Field(ge=-100, le=300, allow_inf_nan=False)]
+
+
+class Warmth:
+    """The columns (T − T₀)·sign q̇ and (T − T₀)·q̇; none without a reference."""
+
+    def __init__(self, reference: float | None, axis: Axis) -> None:
+        """reference: T₀, °C."""
+        self._reference = 0.0 if reference is None else reference
+        self.channels = () if reference is None else (ROLE,)
+        self.parameters = () if reference is None else _parameters(axis)
+
+    def fill(self, signals: Floats, position: int, channel: int, columns: Floats) -> None:
+        """Write columns (rows, 2) from signals (rows, channels, SIGNALS)."""
+        if self.parameters:
+            _fill(signals, position, channel, self._reference, columns)
+
+
+def _parameters(axis: Axis) -> tuple[Parameter, Parameter]:
+    dry, wet = "Bittencourt 2012, Coulomb part by T", "Bittencourt 2012, viscous part by T"
+    meaning = "by how much {} changes with each °C"
+    return (
+        Parameter(
+            "coulomb_temperature", f"{axis.effort}/K", -math.inf, math.inf, dry, meaning.format("coulomb"), TEMPERATURES
+        ),
+        Parameter(
+            "viscous_temperature",
+            f"{axis.effort}·s/({axis.length}·K)",
+            -math.inf,
+            math.inf,
+            wet,
+            meaning.format("viscous"),
+            TEMPERATURES,
+        ),
+    )
+
+
+@kernel("void(f8[:, :, ::1], i8, i8, f8, f8[:, :])")
+def _fill(signals: Floats, position: int, channel: int, reference: float, columns: Floats) -> None:
+    for row in range(len(signals)):
+        warmer = signals[row, channel, SMOOTH] - reference
+        columns[row, 0] = warmer * np.sign(signals[row, position, SMOOTH_RATE])
+        columns[row, 1] = warmer * signals[row, position, RATE]

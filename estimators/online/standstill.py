@@ -1,0 +1,90 @@
+"""Below which speed a joint rests, found from its motion: one number in rad/s does not suit a slide and a spindle.
+
+    ω_noise = max(ω_step, SURELY·ω_least)
+    ω = min(ω₀, SHARE·ω_top) where ω_top > CLEAR·ω_noise, else ω₀; at least ω_noise as far as that is below MOST·ω_top
+
+ω₀: USUAL; ω_step: what a row reads where an encoder moves by one step, as it does at rest on the edge between two;
+ω_top, ω_least: highest and least speed of the windows in which the joint has travelled (a drive that hunts about one
+place has not). A joint sticks where it turns, the longer the slower it is: SHARE is large, so that such rows are taken
+for rest. Decided at rows that are known beforehand, so how rows are cut does not matter.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from estimators.online.events import EventLog
+from estimators.online.gate import Gate
+from estimators.quantities import Axis
+from estimators.rows import Rows
+
+USUAL: Final = 0.005  # rad/s (m/s)
+SHARE: Final = 0.15  # of the highest speed of a slow joint
+MOST: Final = 0.05  # of it, in which a reversal is not yet taken for rest
+CLEAR: Final = 20.0  # times what noise reads: slower motion is not told from rest
+SURELY: Final = 3.0  # times the least speed that is read
+STEPS: Final = 1.5  # times what one step reads
+WINDOW: Final = 20.0  # s
+TRAVEL: Final = 0.5  # s at the window's highest speed, which the joint must have travelled
+NEWS: Final = 0.2  # by which a limit has to differ from the one in force
+
+
+class Standstill:
+    """Sets the limits of a gate of one joint."""
+
+    def __init__(self, gate: Gate, row: float, log: EventLog, axis: Axis) -> None:
+        """row: s between rows."""
+        self._gate, self._log, self._unit = gate, log, f"{axis.length}/s"
+        self._window = max(2, round(WINDOW / row))
+        self._rows = 0  # of the current window
+        self._lowest, self._highest = np.inf, -np.inf  # position in it
+        self._slow, self._fast = np.inf, 0.0  # speed in it
+        self._least, self._top = np.inf, 0.0  # of all windows with travel
+        self._step = 0.0  # rad/s (m/s)
+        self._coming: list[tuple[int, float]] = []  # ns, rad/s (m/s): steps that are not due yet
+
+    def coarse(self, since: int, speed: float) -> None:
+        """From this instant (ns) an encoder is known to read this speed (rad/s, m/s) by one step."""
+        self._coming.append((since, STEPS * speed))
+
+    def cut(self, rows: Rows) -> Iterator[Rows]:
+        """The same rows, in parts between which the gate's limits change."""
+        while len(rows.time):
+            count = min(len(rows.time), self._window - self._rows)
+            if self._coming:
+                count = min(count, int(np.searchsorted(rows.time, self._coming[0][0])))
+            part, rows = rows.part(slice(count)), rows.part(slice(count, None))
+            self._look(part)
+            if count:
+                yield part
+            if self._rows == self._window:
+                self._close()
+            elif self._coming and len(rows.time) and rows.time[0] >= self._coming[0][0]:
+                self._step = max(self._step, self._coming.pop(0)[1])
+                self._set()
+
+    def _look(self, rows: Rows) -> None:
+        self._rows += len(rows.time)
+        speed, place = rows.speed[:, 0], rows.motion[:, 0, 0]
+        self._slow, self._fast = float(speed.min(initial=self._slow)), float(speed.max(initial=self._fast))
+        self._lowest, self._highest = float(place.min(initial=self._lowest)), float(place.max(initial=self._highest))
+
+    def _close(self) -> None:
+        """A window ends."""
+        if 0.0 < TRAVEL * self._fast <= self._highest - self._lowest:
+            self._top, self._least = max(self._top, self._fast), min(self._least, self._slow)
+            self._set()
+        self._rows = 0
+        self._lowest, self._highest, self._slow, self._fast = np.inf, -np.inf, np.inf, 0.0
+
+    def _set(self) -> None:
+        noise = max(self._step, min(USUAL, SURELY * self._least) if self._top > 0.0 else 0.0)
+        slow = self._top > CLEAR * noise
+        found = min(USUAL, SHARE * self._top) if slow else USUAL
+        found = max(found, min(noise, max(USUAL, MOST * self._top) if self._top > 0.0 else noise))
+        now = self._gate.standstill
+        if abs(found - now) > NEWS * now:
+            self._gate.standstill = found
+            cause = "one step of the encoder" if found > USUAL else "its motion" if found < USUAL else "as is usual"
+            self._log.say("standstill", f"at rest below {found:.2g} {self._unit}, was {now:.2g}: {cause}")

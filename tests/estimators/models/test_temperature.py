@@ -1,0 +1,62 @@
+"""Friction that follows a temperature: its columns against the formula, its channel, and one that comes seldom."""
+
+import numpy as np
+import pytest
+from pydantic import TypeAdapter
+
+from estimators.conditioning.dead_channels import Channels
+from estimators.conditioning.held import Held
+from estimators.models.joints import JointModelSettings
+from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE
+
+pytestmark = pytest.mark.interpreted
+ADAPTER: TypeAdapter[JointModelSettings] = TypeAdapter(JointModelSettings)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"kind": "rigid"},
+        {"kind": "rigid", "ripple": (2.0,), "gravity_sin": True},
+        {"kind": "rigid", "load": True, "friction": {"kind": "load_dependent"}},
+        {"kind": "rigid", "friction": {"kind": "prandtl_ishlinskii"}},
+        {"kind": "friction", "joint_torque": True, "offset": True, "ripple": (2.0,)},
+    ],
+)
+def test_columns_are_friction_times_how_much_warmer_it_is(more: dict[str, object]) -> None:
+    model = ADAPTER.validate_python(more | {"temperature": 30.0}).build()
+    plain = ADAPTER.validate_python(more).build()
+    assert model.channels == (*plain.channels, "temperature")
+    names = [one.name for one in model.parameters]
+    first = names.index("coulomb_temperature")
+    assert names[first + 1] == "viscous_temperature"
+    assert names[:first] + names[first + 2 :] == [one.name for one in plain.parameters]
+    signals = np.random.default_rng(3).normal(size=(30, len(model.channels) + 4, SIGNALS))
+    phi, y = np.full((30, 1, len(names)), np.nan), np.full((30, 1), np.nan)
+    model.fill(signals, model.start, phi, y)
+    warmer = signals[:, len(model.channels) - 1, SMOOTH] - 30.0
+    speed = signals[:, 0]
+    np.testing.assert_allclose(phi[:, 0, first], np.where(speed[:, SMOOTH_RATE] > 0, warmer, -warmer), rtol=1e-12)
+    np.testing.assert_allclose(phi[:, 0, first + 1], speed[:, RATE] * warmer, rtol=1e-12)
+    assert np.isfinite(phi).all()
+
+
+def test_a_temperature_that_stays_is_no_dead_channel() -> None:
+    channels = Channels(("position", "torque", "temperature"), 0.01, 0.005)
+    t = np.arange(0.0, 10.0, 0.01)
+    channels.absorb(np.column_stack((np.sin(t), np.cos(t), np.full(len(t), 21.0))))
+    assert channels.faults == ()
+    channels.absorb(np.column_stack((np.sin(t), np.cos(t), np.full(len(t), np.nan))))
+    assert [fault.split()[0] for fault in channels.faults] == ["temperature"]
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 40])
+def test_a_channel_that_comes_seldom_is_held_however_rows_are_cut(size: int) -> None:
+    values = np.full((40, 2), np.nan)
+    values[5::10, 1] = [20.0, 20.5, 21.0, 21.5]
+    values[7:30, 0] = 1.0
+    held = Held([1])
+    out = np.concatenate([held.absorb(values[i : i + size]) for i in range(0, 40, size)])
+    expected = np.concatenate((np.full(5, np.nan), np.repeat([20.0, 20.5, 21.0], 10), np.full(5, 21.5)))
+    np.testing.assert_array_equal(out[:, 1], expected)
+    np.testing.assert_array_equal(out[:, 0], values[:, 0])
