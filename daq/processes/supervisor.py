@@ -6,6 +6,7 @@ seconds, and ended after the time that the configuration gives it. What cannot e
 one line.
 """
 
+import gc
 import os
 import pkgutil
 import signal
@@ -252,3 +253,4 @@ class Service:
         self._publisher.close()
         self._systemd.close()
         self._folder.remove()
+        gc.freeze()  # the interpreter's end need not look through all that was imported: seconds on a slow machine
