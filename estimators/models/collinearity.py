@@ -23,6 +23,7 @@ def collinear(model: Model) -> tuple[str, ...]:
         rng.choice([-1, 1], (ROWS, 1)) * np.geomspace(1e-3, 3.0, ROWS)[:, np.newaxis]
     )
     signals[:, :, SECOND] = rng.uniform(-5.0, 5.0, (ROWS, channels))
+    signals[:, len(model.channels) :, RATE] = rng.uniform(-5.0, 5.0, (ROWS, channels - len(model.channels)))
     names = [parameter.name for parameter in model.parameters]
     phi, y = np.zeros((ROWS, len(model.outputs), len(names))), np.zeros((ROWS, len(model.outputs)))
     model.fill(signals, model.start, phi, y)

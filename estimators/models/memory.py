@@ -11,3 +11,12 @@ def thresholds(model: Model) -> tuple[float, ...]:
         assert isinstance(place.law, FrictionSettings)
         found += place.law.law(place.axis).stops
     return tuple(found)
+
+
+def bristle(model: Model) -> tuple[float, float] | None:
+    """Breakaway and speed of the law whose springs are LuGre's bristles; None where they are stops."""
+    for place in model.blocks:
+        assert isinstance(place.law, FrictionSettings)
+        if (told := place.law.law(place.axis).bristle) is not None:
+            return told
+    return None

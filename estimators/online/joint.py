@@ -16,7 +16,7 @@ from estimators.conditioning.physical_range import PhysicalRange
 from estimators.conditioning.spikes import Spikes
 from estimators.conditioning.stops import Stops
 from estimators.models.friction.base import FrictionSettings
-from estimators.models.memory import thresholds
+from estimators.models.memory import bristle, thresholds
 from estimators.online import assembly
 from estimators.online.fit import Steps
 from estimators.online.inspection import Inspection, Inspector
@@ -55,7 +55,7 @@ class JointEstimator:
         self._range = PhysicalRange(self.channels, period)
         self._held = Held([i for i, role in enumerate(self.channels) if role.endswith("temperature")])
         self._steps = {i: EncoderSteps() for i, role in enumerate(model.channels) if role.endswith("position")}
-        self._stops = Stops(thresholds(model))
+        self._stops = Stops(thresholds(model), period=period, bristle=bristle(model))
         self._friction = model.blocks[0]
         self._effort = next((i for i, role in enumerate(model.channels) if role in ("torque", "force")), -1)
         self._saturation = None if settings.saturation is None else NEAR * settings.saturation

@@ -9,6 +9,7 @@ from estimators.models.friction.cubic_viscous import CubicViscousSettings
 from estimators.models.friction.cyclic import CyclicSettings
 from estimators.models.friction.directional import DirectionalSettings
 from estimators.models.friction.load_dependent import LoadDependentSettings
+from estimators.models.friction.lugre import LuGreSettings
 from estimators.models.friction.position_dependent import PositionDependentSettings
 from estimators.models.friction.prandtl_ishlinskii import PrandtlIshlinskiiSettings
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
@@ -23,6 +24,7 @@ AnyFriction = Annotated[
     | PositionDependentSettings
     | CyclicSettings
     | LoadDependentSettings
-    | PrandtlIshlinskiiSettings,
+    | PrandtlIshlinskiiSettings
+    | LuGreSettings,
     Field(discriminator="kind"),
 ]

@@ -42,6 +42,7 @@ class FrictionLaw:
     constants: Floats  # known numbers that the kernel wants
     kernel: Callable[[Floats, int, int, Floats, Floats, Floats], None]
     stops: tuple[float, ...] = ()  # rad (m) at which each of its springs slips; `load` is then the first one's channel
+    bristle: tuple[float, float] | None = None  # its springs are LuGre's: breakaway, and speed at which it fades
     loads: int = 1  # channels of what the joint carries, the first its torque (force)
 
     def fill(self, signals: Floats, position: int, load: int, eta: Floats, columns: Floats) -> None:
@@ -69,21 +70,32 @@ class FrictionLaw:
         carried = carried.reshape(len(carried), -1)
         signals[:, 1 : 1 + carried.shape[1], VALUE] = signals[:, 1 : 1 + carried.shape[1], SMOOTH] = carried
         for i, reach in enumerate(self.stops):
-            signals[:, 1 + i, VALUE] = _stop(position, velocity, reach)
+            signals[:, 1 + i, VALUE], signals[:, 1 + i, RATE] = _spring(position, velocity, reach, self.bristle)
         columns = np.empty((len(velocity), len(self.parameters)))
         self.fill(signals, 0, 1, np.asarray(eta, np.float64), columns)
         return columns
 
 
-def _stop(position: Floats, velocity: Floats, reach: float) -> Floats:
-    """A spring that slips at `reach` along a path (rows,); where there is none, one that has slipped long since."""
+def _spring(
+    position: Floats, velocity: Floats, reach: float, bristle: tuple[float, float] | None
+) -> tuple[Floats, Floats]:
+    """Deflection and rate of a spring that slips at `reach` along a path (rows,); where there is none, one that has
+    slipped long since."""
+    most = np.ones(len(position))
+    if bristle is not None:
+        most = 1.0 + (bristle[0] - 1.0) * np.exp(-((velocity / bristle[1]) ** 2))
     if np.ptp(position) == 0.0:
-        return np.sign(velocity)
+        return np.sign(velocity) * most, np.zeros(len(position))
     deflection, found = 0.0, np.empty(len(position))
-    for row, moved in enumerate(np.diff(position, prepend=position[0])):
-        deflection = min(max(deflection + moved / reach, -1.0), 1.0)
+    for row, moved in enumerate(np.diff(position, prepend=position[0]) / reach):
+        if bristle is None:
+            deflection = min(max(deflection + moved, -1.0), 1.0)
+        else:
+            end = math.copysign(most[row], moved)
+            deflection = end + (deflection - end) * math.exp(-abs(moved) / most[row])
         found[row] = deflection
-    return found
+    rate = np.zeros(len(position)) if bristle is None else (velocity - np.abs(velocity) * found / most) / reach
+    return found, rate
 
 
 class FrictionSettings(BaseSettings):

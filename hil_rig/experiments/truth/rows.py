@@ -15,6 +15,7 @@ from hil_rig.plants.trajectory import Trajectory
 
 RIGID: Final = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
 MEMORY: Final = RIGID | {"friction": {"kind": "prandtl_ishlinskii"}}
+LUGRE: Final = RIGID | {"friction": {"kind": "lugre"}}
 NOISE: Final = 0.2  # N·m, standard deviation of the torque, white
 SECONDS: Final = 150.0
 
@@ -185,6 +186,7 @@ ROWS: Final[dict[str, Row]] = {
     "LuGre": Row(False, lambda seed: rigid(seed, friction="lugre", judged=NOT_FRICTION)),
     "hysteresis": Row(False, lambda seed: rigid(seed, friction="stops", judged=NOT_FRICTION)),
     "LuGre, with memory": Row(False, lambda seed: rigid(seed, friction="lugre", judged=NOT_FRICTION, model=MEMORY)),
+    "LuGre, as it is": Row(True, lambda seed: rigid(seed, friction="lugre", judged=NOT_FRICTION, model=LUGRE)),
     "hysteresis, with memory": Row(True, lambda seed: rigid(seed, friction="stops", judged=NOT_FRICTION, model=MEMORY)),
     "ripple 2 a turn": Row(False, lambda seed: rigid(seed, ripple=1.5)),
     "ripple 50 a turn": Row(False, lambda seed: rigid(seed, ripple=1.5, ripples=50.0)),

@@ -1,6 +1,7 @@
 """Checkpoints: written whole, used only for the same settings, the same program and a few minutes."""
 
 import os
+import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -172,6 +173,7 @@ def test_the_key_changes_with_any_setting_of_the_joint(config: Config) -> None:
 def test_states_of_joints_that_are_not_settled_now_stay(tmp_path: Path) -> None:
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
     file = written(tmp_path / "arm.checkpoint", "k", {"a": 1})
+    file.chmod(0o644)
     writer = Writer(context, f"ipc://{tmp_path}/checkpoints", file)
     writer.start()
     socket = context.socket(zmq.PUB)
@@ -183,6 +185,7 @@ def test_states_of_joints_that_are_not_settled_now_stay(tmp_path: Path) -> None:
         socket.send_multipart((b"checkpoint/base", msgpack.packb(("k", time.time(), {"b": 2}))))
         time.sleep(0.05)  # between two tries
     assert read(file)["elbow"][2] == {"a": 1}
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600, "nobody else's business"
     socket.close()
     context.term()
     writer.join(10)

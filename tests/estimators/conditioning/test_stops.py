@@ -1,7 +1,10 @@
 """Stops against springs and sliders written out one by one."""
 
+import math
+
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from estimators.conditioning.stops import Stops
 
@@ -37,3 +40,25 @@ def test_how_rows_are_cut_does_not_matter() -> None:
     together = one.absorb(q)
     apart = np.concatenate([other.absorb(q[i : i + 13]) for i in range(0, 500, 13)])
     np.testing.assert_array_equal(together, apart)
+
+
+def test_a_bristle_follows_lugres_differential_equation() -> None:
+    reach, breakaway, speed = 0.005, 1.4, 0.05
+
+    def place(t: float) -> float:
+        return 0.03 * math.sin(2.0 * t) + 0.004 * math.sin(7.0 * t)
+
+    def rate(t: float) -> float:
+        return 0.06 * math.cos(2.0 * t) + 0.028 * math.cos(7.0 * t)
+
+    def bends(t: float, state: list[float]) -> list[float]:
+        v = rate(t)
+        g = 1.0 + (breakaway - 1.0) * math.exp(-((v / speed) ** 2))
+        return [(v - abs(v) * state[0] / g) / reach]
+
+    t = np.arange(6000) * 1e-3
+    theirs = solve_ivp(bends, (0.0, 6.0), [0.0], t_eval=t, rtol=1e-9, atol=1e-11, max_step=0.002).y[0]
+    q = np.array([place(one) for one in t])
+    ours = Stops((reach,), period=1e-3, bristle=(breakaway, speed)).absorb(q[:, None])[:, 1]
+    np.testing.assert_allclose(ours, theirs, atol=2e-3)
+    assert np.abs(ours).max() > 1.1, "more than while sliding fast"

@@ -11,6 +11,7 @@ from estimators.models.friction.cubic_viscous import CubicViscousSettings
 from estimators.models.friction.cyclic import CyclicSettings
 from estimators.models.friction.directional import DirectionalSettings
 from estimators.models.friction.load_dependent import LoadDependentSettings
+from estimators.models.friction.lugre import LuGreSettings
 from estimators.models.friction.position_dependent import PositionDependentSettings
 from estimators.models.friction.prandtl_ishlinskii import PrandtlIshlinskiiSettings
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
@@ -87,6 +88,10 @@ CASES = [
         PrandtlIshlinskiiSettings(thresholds=(0.001, 0.01)),  # long behind a reversal every spring slips
         lambda c, q, v, load: c["viscous"] * v + (c["stop1"] + c["stop2"]) * sign(v),
     ),
+    (
+        LuGreSettings(breakaway=1.5, speed=0.2),  # the same, at a constant speed: the steady curve of Stribeck
+        lambda c, q, v, load: c["viscous"] * v + c["coulomb"] * sign(v) * (1.0 + 0.5 / math.exp(v * v / 0.04)),
+    ),
 ]
 
 
@@ -117,6 +122,7 @@ def test_is_its_formula(settings: FrictionSettings, formula: object) -> None:
         CyclicSettings(),
         LoadDependentSettings(),
         PrandtlIshlinskiiSettings(),
+        LuGreSettings(),
     ],
     ids=lambda one: one.kind,
 )

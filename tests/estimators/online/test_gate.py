@@ -19,6 +19,11 @@ def _run(
         teaches[row] = may_teach(state, limits, owners, 0.0, speed[row], y[row])
 
 
+@kernel("b1(f8[:, ::1], f8[::1], i8[::1], f8, f8[::1], f8[::1])")
+def _teaches(state: Floats, limits: Floats, owners: NDArray[np.int64], least: float, speed: Floats, y: Floats) -> bool:
+    return may_teach(state, limits, owners, least, speed, y)
+
+
 def moving(gate: Gate, speed: Floats, y: Floats | None = None) -> NDArray[np.bool_]:
     """Which rows may teach; speed (rows,) or (rows, joints)."""
     speed = speed.reshape(len(speed), -1)
@@ -68,3 +73,10 @@ def test_a_joint_at_rest_is_masked_while_another_one_moves() -> None:
     assert np.isnan(y[:, :2]).all()
     assert not np.isnan(y[:79, 2]).any()
     assert gate.resting
+
+
+def test_where_only_faster_rows_teach_a_slow_one_of_a_moving_joint_does_not() -> None:
+    gate = Gate(0.02, 0.01)
+    speed = np.array([[0.05], [0.015], [0.03], [0.02]])
+    found = [bool(_teaches(gate.kept.state, gate.limits, gate.owners, 0.02, one, np.zeros(1))) for one in speed]
+    assert found == [True, False, True, True]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.online.validity import Validity, sick
+from estimators.online.validity import VALUES, Validity, sick
 from estimators.quantities import Parameter
 from estimators.recursive.forgetting import Alarm
 from estimators.recursive.learner import Learner
@@ -36,6 +36,24 @@ def test_an_implausible_value_is_not_valid() -> None:
     validity.weigh(np.array([-1.0, 1.0]), np.array([0.01, 0.01]), np.ones(2), 10.0)
     assert validity.valid.tolist() == [False, True]
     assert "outside its plausible range [0, inf]" in validity.reasons[0]
+
+
+def test_readiness_is_how_near_the_deviations_are_on_average() -> None:
+    validity = Validity(PARAMETERS)
+    validity.weigh(np.array([1.0, 1.0]), np.array([0.2, 0.01]), np.array([10.0, 10.0]), 10.0)
+    assert validity.readiness == pytest.approx(0.5 * (0.05 / 0.2 + 1.0))
+
+
+def test_what_a_learner_knows_is_judged() -> None:
+    learner, validity = Learner(2, 1, 0.01, Alarm()), Validity(PARAMETERS)
+    rng = np.random.default_rng(1)
+    phi = rng.normal(size=(400, 1, 2))
+    y = phi @ np.array([3.0, -0.7]) + 0.01 * rng.normal(size=(400, 1))
+    learner.learn(phi, y, np.array([1e-4]), np.array([100.0, 100.0]), 300.0, np.zeros(2))
+    validity.judge(learner)
+    np.testing.assert_array_equal(validity.kept.judged[VALUES], learner.rls.theta)
+    np.testing.assert_allclose(learner.rls.theta, [3.0, -0.7], atol=0.01)
+    assert validity.valid.all()
 
 
 @pytest.mark.parametrize(
