@@ -7,12 +7,13 @@ import numpy as np
 
 from hil_rig.experiments.truth.trial import Sampled, Trial
 from hil_rig.plants.base import Jump, encoder
-from hil_rig.plants.joints.imperfect import Imperfect, ImperfectSettings
+from hil_rig.plants.joints.imperfect import STOPS, Imperfect, ImperfectSettings
 from hil_rig.plants.joints.two_mass import TwoMassSettings
 from hil_rig.plants.trajectory import Trajectory
 
 RIGID: Final = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
 MEMORY: Final = RIGID | {"friction": {"kind": "prandtl_ishlinskii"}}
+SPRINGS: Final = RIGID | {"friction": {"kind": "prandtl_ishlinskii", "thresholds": [reach for _, reach in STOPS]}}
 NOISE: Final = 0.2  # N·m, standard deviation of the torque, white
 SECONDS: Final = 150.0
 
@@ -141,7 +142,12 @@ ROWS: Final[dict[str, Row]] = {
     "LuGre": Row(False, lambda seed: rigid(seed, friction="lugre", judged=NOT_FRICTION)),
     "hysteresis": Row(False, lambda seed: rigid(seed, friction="stops", judged=NOT_FRICTION)),
     "LuGre, with memory": Row(False, lambda seed: rigid(seed, friction="lugre", judged=NOT_FRICTION, model=MEMORY)),
-    "hysteresis, with memory": Row(True, lambda seed: rigid(seed, friction="stops", judged=NOT_FRICTION, model=MEMORY)),
+    "hysteresis, with memory": Row(
+        False, lambda seed: rigid(seed, friction="stops", judged=NOT_FRICTION, model=MEMORY)
+    ),  # of springs that slip elsewhere
+    "hysteresis, its springs": Row(
+        True, lambda seed: rigid(seed, friction="stops", judged=NOT_FRICTION, model=SPRINGS)
+    ),
     "ripple 2 a turn": Row(False, lambda seed: rigid(seed, ripple=1.5)),
     "ripple 50 a turn": Row(False, lambda seed: rigid(seed, ripple=1.5, ripples=50.0)),
     "backlash 1 mrad": Row(False, lambda seed: rigid(seed, backlash=0.5e-3)),
