@@ -9,13 +9,14 @@ import numpy as np
 from hil_rig.experiments.truth.trial import Sampled, Trial
 from hil_rig.plants.base import Jump, encoder
 from hil_rig.plants.joints.gear import GearSettings
-from hil_rig.plants.joints.imperfect import Imperfect, ImperfectSettings
+from hil_rig.plants.joints.imperfect import STOPS, Imperfect, ImperfectSettings
 from hil_rig.plants.joints.two_mass import TwoMassSettings
 from hil_rig.plants.trajectory import Trajectory
 
 RIGID: Final = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
 MEMORY: Final = RIGID | {"friction": {"kind": "prandtl_ishlinskii"}}
 LUGRE: Final = RIGID | {"friction": {"kind": "lugre"}}
+SPRINGS: Final = RIGID | {"friction": {"kind": "prandtl_ishlinskii", "thresholds": [reach for _, reach in STOPS]}}
 NOISE: Final = 0.2  # N·m, standard deviation of the torque, white
 SECONDS: Final = 150.0
 
@@ -187,7 +188,12 @@ ROWS: Final[dict[str, Row]] = {
     "hysteresis": Row(False, lambda seed: rigid(seed, friction="stops", judged=NOT_FRICTION)),
     "LuGre, with memory": Row(False, lambda seed: rigid(seed, friction="lugre", judged=NOT_FRICTION, model=MEMORY)),
     "LuGre, as it is": Row(True, lambda seed: rigid(seed, friction="lugre", judged=NOT_FRICTION, model=LUGRE)),
-    "hysteresis, with memory": Row(True, lambda seed: rigid(seed, friction="stops", judged=NOT_FRICTION, model=MEMORY)),
+    "hysteresis, with memory": Row(
+        False, lambda seed: rigid(seed, friction="stops", judged=NOT_FRICTION, model=MEMORY)
+    ),  # of springs that slip elsewhere
+    "hysteresis, its springs": Row(
+        True, lambda seed: rigid(seed, friction="stops", judged=NOT_FRICTION, model=SPRINGS)
+    ),
     "ripple 2 a turn": Row(False, lambda seed: rigid(seed, ripple=1.5)),
     "ripple 50 a turn": Row(False, lambda seed: rigid(seed, ripple=1.5, ripples=50.0)),
     "ripple 2, told": Row(True, lambda seed: rippling(seed, 2.0)),

@@ -219,3 +219,25 @@ def test_steps_of_an_encoder_are_in_the_deviations_however_samples_are_cut() -> 
     assert abs(found.values[0] - 2.0) > 0.03, "the steps have taken a part of the inertia"
     assert abs(found.values[0] - 2.0) < 3.0 * found.deviations[0]
     assert found.phase is Phase.NORMAL
+
+
+def sticks(_t: Floats, _q: Floats, v: Floats) -> Floats:
+    """What a joint that sticks shows around a reversal: all of one sign, at 100 deviations."""
+    return np.where(np.abs(v) < 0.015, 5.0, 0.0)
+
+
+def test_a_joint_that_sticks_is_known_as_well_as_one_that_does_not_however_its_rows_are_cut() -> None:
+    given, rng = rows(90.0, sticks), np.random.default_rng(4)
+    whole, cut, first = phases(), phases(), 0
+    whole.absorb(given)
+    while first < len(given.time):
+        last = first + int(rng.choice([1, 3, 50, 400]))
+        cut.absorb(given.part(slice(first, last)))
+        first = last
+    found, without = whole.estimate(), learnt(90.0)
+    assert whole.parts.learner.reversal[0] < 0.2
+    assert found.status is Status.VALID
+    assert (np.abs(found.values - THETA) < 4.0 * found.deviations).all()
+    assert (found.deviations < 2.0 * without.deviations).all()
+    assert msgpack.packb(whole.keep()) == msgpack.packb(cut.keep())
+    assert found.measured == given.y[-1, 0], "what is published is not weighed"
