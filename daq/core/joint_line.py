@@ -17,6 +17,7 @@ from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
 from estimators.models.joints.lost_motion import PARAMETERS
+from estimators.numerics.jit import kernel
 from estimators.online.gear.two_encoders import gear_of
 from estimators.online.joint import JointEstimator
 from estimators.quantities import Floats, Nanoseconds
@@ -90,7 +91,8 @@ class JointLine:
         if self.follower is not None:
             self.follower(self.name, ticks, rows)
         for start, end, due in self._cuts(ticks, late):
-            self.estimator.absorb(ticks[start:end], rows[start:end])
+            whole = end - start == len(ticks)
+            self.estimator.absorb(ticks if whole else ticks[start:end], rows if whole else rows[start:end])
             messages += self._events(epoch, arrival)
             if due:
                 messages += self._update(self.estimator.estimate(), int(ticks[end - 1]), arrival, epoch, now())
@@ -164,10 +166,8 @@ class JointLine:
         last = (int(ticks[-1]) - self._offset) // self._interval
         if last == self._slot:
             return [(0, len(ticks), False)]
-        slots = (ticks - self._offset) // self._interval
-        fresh = ((slots[1:] > slots[:-1]).nonzero()[0] + 2).tolist()
-        if slots[0] > self._slot:
-            fresh.insert(0, 1)
+        ends = np.empty(len(ticks), np.int64)
+        fresh = ends[: _intervals(ticks, self._interval, self._offset, self._slot, ends)].tolist()
         if late:
             del fresh[:-1]
         self._slot = last
@@ -203,6 +203,19 @@ class JointLine:
     def _recovered(self, time: int) -> list[Message]:
         self._stale, self._missing = False, ()
         return [self._publication.event("recovered", "data again", time / 1e9)]
+
+
+@kernel("i8(i8[::1], i8, i8, i8, i8[::1])")
+def _intervals(ticks: Nanoseconds, interval: int, offset: int, slot: int, ends: NDArray[np.int64]) -> int:
+    """How many publishing intervals begin, the last one having been slot; ends (ticks,): behind the tick of each."""
+    count = 0
+    for row in range(len(ticks)):
+        here = (ticks[row] - offset) // interval
+        if here > slot:
+            ends[count] = row + 1
+            count += 1
+        slot = here
+    return count
 
 
 def described(joint: Joint) -> Map:

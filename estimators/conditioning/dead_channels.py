@@ -28,6 +28,11 @@ class Channels:
 
     def absorb(self, values: Floats) -> None:
         """Look at rows: (rows, channels)."""
+        end = self._rows + len(values)
+        if end < self._span:  # as nearly always
+            self._values[self._rows : end] = values
+            self._rows = end
+            return
         first = 0
         while first < len(values):
             part = values[first : first + self._span - self._rows]

@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from estimators.numerics.jit import kernel
 from estimators.quantities import Floats
 
 LENGTH: Final = 1e5  # rad (m)
@@ -37,10 +38,13 @@ class PhysicalRange:
         self._middle = np.zeros(len(channels))
         self._usual = False  # whether the spread of every channel is known
         self._left = np.zeros(len(channels), np.int64)  # rows for which a channel is still named
+        self._named = False  # whether one is
         self.count = 0  # values refused
 
     def absorb(self, values: Floats) -> Floats:
         """values (rows, channels), those beyond as NaN; the same array where there are none."""
+        if self._usual and not self._named and not _beyond(values, self._hard, self._middle, self._limit):
+            return values
         if not self._usual:
             wanted = self._need - self._seen
             first = int(wanted[wanted > 0].min(initial=len(values)))
@@ -55,10 +59,12 @@ class PhysicalRange:
             self._usual = bool((self._seen >= self._need).all())
         hit = beyond.any(axis=0)
         if not hit.any():
-            if self._left.any():
+            if self._named:
                 self._left = np.maximum(self._left - len(values), 0)
+                self._named = bool(self._left.any())
             return values
         self._left = np.where(hit, round(RECENT / self._period), np.maximum(self._left - len(values), 0))
+        self._named = True
         self.count += int(np.count_nonzero(beyond))
         return np.where(beyond, np.nan, values)
 
@@ -79,8 +85,21 @@ class PhysicalRange:
     @property
     def faults(self) -> tuple[str, ...]:
         """Channels that have had such values lately, in words."""
+        if not self._named:
+            return ()
         return tuple(
             f"{name} had values that no joint has: they are left out"
             for name, left in zip(self._names, self._left, strict=True)
             if left > 0
         )
+
+
+@kernel("b1(Array(f8, 2, 'A', readonly=True), f8[::1], f8[::1], f8[::1])")
+def _beyond(values: Floats, hard: Floats, middle: Floats, limit: Floats) -> bool:
+    """Whether any value is out of range; NaN is not."""
+    for row in range(len(values)):
+        for channel in range(len(hard)):
+            x = values[row, channel]
+            if abs(x) > hard[channel] or abs(x - middle[channel]) > limit[channel]:
+                return True
+    return False

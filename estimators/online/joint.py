@@ -62,7 +62,8 @@ class JointEstimator:
         """
         self._channels.absorb(values)
         values = self._range.absorb(values)
-        self._look_for_steps(time, values)
+        if self._steps:
+            self._look_for_steps(time, values)
         time, values = self._spikes.absorb(time, values)
         if self._saturation is not None:
             clipped = np.abs(values[:, self._effort]) >= self._saturation
@@ -71,14 +72,19 @@ class JointEstimator:
                 values[clipped, self._effort] = np.nan
         if self.follower is not None:
             self.follower(time, values)
-        rows = self.conditioner.absorb(time, self._stops.absorb(np.ascontiguousarray(values[:, : self._own])))
-        self.phases.absorb(rows)
-        self._inspector.absorb(rows)
+        own = values if self._own == values.shape[1] else np.ascontiguousarray(values[:, : self._own])
+        rows = self.conditioner.absorb(time, self._stops.absorb(own))
+        if len(rows.time):
+            self.phases.absorb(rows)
+            self._inspector.absorb(rows)
 
     def _look_for_steps(self, time: Nanoseconds, values: Floats) -> None:
         """Of encoders, until they are known."""
-        for channel, steps in self._steps.items():
-            if not steps.known and steps.absorb(time, values[:, channel]):
+        for channel, steps in tuple(self._steps.items()):
+            found = steps.absorb(time, values[:, channel])
+            if steps.known:
+                del self._steps[channel]
+            if found:
                 taps, period = self.conditioner.taps, self.conditioner.period
                 noise, own = noise_of(self._model, taps, period, steps.step, channel)
                 told = Steps(steps.step, steps.since, half_width(steps.step, period), noise, own)

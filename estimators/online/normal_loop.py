@@ -54,10 +54,11 @@ class Taken(NamedTuple):
     rows: Rows
     taught: NDArray[np.bool_]  # (rows,) which of them taught, whether finite or not
     review: bool  # whether a block has ended with something to decide
+    every: bool  # whether all of them taught
 
     def part(self) -> Rows:
         """Those that taught."""
-        return self.rows if self.taught.all() else self.rows.part(np.flatnonzero(self.taught))
+        return self.rows if self.every else self.rows.part(np.flatnonzero(self.taught))
 
 
 class NormalLoop:
@@ -181,11 +182,14 @@ class NormalLoop:
             self._taught, self._finite = np.empty(count, np.bool_), np.empty(count, np.bool_)
 
     def _taken(self, rows: Rows, count: int) -> Taken:
-        self._motion.kept.count += int(self.kept.counts[TAUGHT])
+        counts, history = self.kept.counts, self._history
+        taught, finite = int(counts[TAUGHT]), int(counts[KEPT]) - history.total
+        self._motion.kept.count += taught
         self._log.kept.time = int(rows.time[count - 1])
         self.kept.phi, self.kept.y = rows.phi[count - 1].copy(), rows.y[count - 1].copy()
-        taken = Taken(rows.part(slice(count)), self._taught[:count], bool(self.kept.counts[REVIEW]))
-        self._history.absorb(taken.rows, self._finite[:count])
+        own = rows if count == len(rows.time) else rows.part(slice(count))
+        taken = Taken(own, self._taught[:count], bool(counts[REVIEW]), taught == count)
+        history.absorb(own, None if finite == count else self._finite[:count])
         if self._learner.unexcited.open:
             self._learner.unexcited.add(taken.part().phi, self._learner.rls.noise)
         return taken

@@ -81,10 +81,13 @@ class Phases:
 
     def absorb(self, rows: Rows) -> None:
         """Learn from rows."""
-        parts, first = self.parts, 0
-        while first < len(rows.time):
+        parts, first, count = self.parts, 0, len(rows.time)
+        while first < count:
             due = self._due()
-            part = rows.part(slice(first, first + self._reach(due)))
+            if count - first > parts.loop.room:
+                part = rows.part(slice(first, first + self._reach(due)))
+            else:
+                part = rows if first == 0 else rows.part(slice(first, None))
             taken = parts.loop.run(part, due, self.phase not in report.IDLE)
             first += len(taken.rows.time)
             if self.phase in (*report.IDLE, Phase.STARTING):

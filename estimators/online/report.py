@@ -1,5 +1,6 @@
 """What is told of an estimate, by the phase it is in."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ def estimate(parts: Parts, phase: Phase, spectrum: Spectrum) -> Estimate:
     theta, deviations = values(phase, parts.learner, parts.loop)
     weak = parts.validity.told(lambda which, deviation: parts.fit.cause(parts.learner, which, deviation))
     told = verdict(phase, parts.gate.resting, parts.fit.reasons + weak)
-    names, reasons, known = tuple(one.name for one in parts.parameters), told.reasons, theta
+    names, reasons, known = parts.names, told.reasons, theta
     if parts.nonlinear is not None:
         eta = parts.nonlinear.eta
         unknown = np.full(len(eta.kept.eta), np.nan)
@@ -38,7 +39,7 @@ def estimate(parts: Parts, phase: Phase, spectrum: Spectrum) -> Estimate:
         known = np.concatenate([theta, unknown if phase in IDLE else eta.kept.eta])
         deviations = np.concatenate([deviations, eta.deviations])
         reasons += parts.start.unsure if phase is Phase.STARTING else ()
-    error, signal = state[at.ERROR], state[at.SIGNAL]
+    error, signal = float(state[at.ERROR]), float(state[at.SIGNAL])
     return Estimate(
         time=parts.log.kept.time,
         phase=told.phase,
@@ -47,7 +48,7 @@ def estimate(parts: Parts, phase: Phase, spectrum: Spectrum) -> Estimate:
         names=names,
         values=known,
         deviations=deviations,
-        error=float(np.sqrt(error / signal)) if signal > 0 else np.nan,
+        error=math.sqrt(error / signal) if signal > 0 else math.nan,
         forgetting=float(state[at.LAMBDA]),
         measured=float(parts.loop.kept.y[0]),
         predicted=float(parts.loop.kept.phi[0] @ theta),
