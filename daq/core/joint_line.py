@@ -63,7 +63,7 @@ class JointLine:
         rates = [joint.channels[role].rate or joint.rate for role in self.estimator.channels]
         self._stale_after = np.array([max(joint.stale, 3 / rate) * 1e9 for rate in rates])  # ns
         self._seen = np.zeros(len(self._sources) + 1, np.int64)  # ns, last arrival of each column
-        self._heard_until = 0  # ns, before which no channel can be silent for too long
+        self.heard_until = 0  # ns, before which no channel can be silent for too long
         self._last_arrival = 0  # ns
         self._last_update = 0  # ns
         self._comparison = Comparison(joint.model.kind, joint.drift, publication)
@@ -102,14 +102,14 @@ class JointLine:
 
     def watch(self, now: int, epoch: int) -> list[Message]:
         """What is to be said when the joint, or one of its channels, gives no data. now: monotonic ns."""
-        if now < self._heard_until:
+        if now < self.heard_until:
             return []
         if self._last_arrival == 0:
             self._last_arrival = now
         self._seen[self._seen == 0] = now
         self._missing = self._silent(now)
         if not self._missing:
-            self._heard_until = int((self._seen[:-1] + self._stale_after).min())
+            self.heard_until = int((self._seen[:-1] + self._stale_after).min())
             return []
         messages: list[Message] = []
         if not self._stale:

@@ -56,6 +56,8 @@ class Pipeline:
         if self.robot is not None:
             for line in self.lines:
                 line.follower = self.robot.note
+        self._heard_until = 0  # ns, before which no joint can be silent for too long
+        self._turn = 0  # whose curves come next
         self._introduction = Introduction(config.robot.name, boot, digest(config), introduced)
 
     def absorb(
@@ -73,12 +75,22 @@ class Pipeline:
 
     def inspect(self, epoch: int) -> list[Message]:
         """What the page draws of every joint beside its estimate, since the last call; internal."""
-        found = ((line.name, line.estimator.inspect()) for line in self.lines)
-        return [pack(name, inspection, epoch) for name, inspection in found if inspection is not None]
+        return [message for _ in self.lines for message in self.inspect_next(epoch)]
+
+    def inspect_next(self, epoch: int) -> list[Message]:
+        """The same of one joint, another one each time."""
+        line = self.lines[self._turn]
+        self._turn = (self._turn + 1) % len(self.lines)
+        found = line.estimator.inspect()
+        return [] if found is None else [pack(line.name, found, epoch)]
 
     def watch(self, now: int, epoch: int) -> list[Message]:
         """The messages that silence makes due."""
-        return [message for line in self.lines for message in line.watch(now, epoch)]
+        if now < self._heard_until:
+            return []
+        messages = [message for line in self.lines for message in line.watch(now, epoch)]
+        self._heard_until = min(line.heard_until for line in self.lines)
+        return messages
 
     def rebase(self, baselines: Mapping[str, Any]) -> None:
         """What drift is measured against from now on: joint → daq.state.baselines.Baseline, as a map."""

@@ -27,7 +27,8 @@ from daq.stream.transcript import Batch, Clock, Transcript
 
 STATUS_EVERY: Final = 500_000_000  # ns between two reports of the totals
 INTRODUCE_EVERY: Final = 1_000_000_000  # ns between two meta messages: an outlet that comes back has one soon
-INSPECT_EVERY: Final = 200_000_000  # ns between two reports of what the page draws beside the estimates
+LOOKED_AT: Final = 200_000_000  # ns between two reports of what the page draws beside a joint's estimates
+UNSEEN: Final = 1_000_000_000  # … while nobody looks: its last minute is there when a page opens
 LOOK_EVERY: Final = 50_000_000  # ns between two looks at silence, refits and baselines when nothing is due
 LATE: Final = 100_000_000  # ns behind the readings, from which several updates of a joint become the last
 MUTE: Final = 1.5  # s without a word from a driver, which reports twice a second, after which it is not up
@@ -91,9 +92,9 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
                 transcript.note(readings, batch, messages)
                 resumed = None
             receiver.keep(room.held())
-            if now >= inspect:
-                inspect = now + INSPECT_EVERY
-                for message in pipeline.inspect(epoch):
+            if now >= inspect:  # one joint after the other: together they would hold up every update
+                inspect = now + (LOOKED_AT if rebasing.watched else UNSEEN) // len(pipeline.lines)
+                for message in pipeline.inspect_next(epoch):
                     status.send_multipart(message)
             if now >= total:
                 total = now + STATUS_EVERY
