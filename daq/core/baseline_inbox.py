@@ -1,4 +1,4 @@
-"""What the outlet tells the core: baselines, whose file the core reads only once; and that somebody looks at the page."""
+"""What the outlet tells the core: baselines, whose file it reads only once, and whether somebody looks at the page."""
 
 import contextlib
 import time

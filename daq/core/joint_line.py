@@ -84,7 +84,7 @@ class JointLine:
         """
         arrival = int(times[-1])
         self._last_arrival = arrival
-        self._seen[columns] = times
+        _hear(times, columns, self._seen)
         messages = self._recovered(arrival + epoch) if self._stale and not self._silent(arrival) else []
         ticks, rows = self.aligner.absorb(times, values, columns)
         self.samples += len(ticks)
@@ -131,7 +131,7 @@ class JointLine:
     def _follow(self) -> None:
         """The gear gets what the estimator gets."""
         if self.gear is not None:
-            self.estimator.follower = self.gear.absorb
+            self.estimator.front.follower = self.gear.absorb
 
     def rebase(self, baseline: Baseline) -> None:
         """What drift is measured against from the next update on."""
@@ -203,6 +203,13 @@ class JointLine:
     def _recovered(self, time: int) -> list[Message]:
         self._stale, self._missing = False, ()
         return [self._publication.event("recovered", "data again", time / 1e9)]
+
+
+@kernel("void(Array(i8, 1, 'A', readonly=True), Array(i4, 1, 'A', readonly=True), i8[::1])")
+def _hear(times: Nanoseconds, columns: NDArray[np.int32], seen: Nanoseconds) -> None:
+    """The last arrival of each column into seen."""
+    for i in range(len(times)):
+        seen[columns[i]] = times[i]
 
 
 @kernel("i8(i8[::1], i8, i8, i8, i8[::1])")

@@ -1,7 +1,7 @@
 """From driver processes to the core: batches of Readings over one PUSH/PULL, every loss counted by sequence.
 
-A message is one frame: a header (``HEADER``), a body, and the driver's name. Readings go as the raw bytes of their NumPy
-array; a driver's own counters go, now and then, as a msgpack map on the same socket, so both stay in order.
+A message is one frame: a header (``HEADER``), a body, and the driver's name. Readings go as the raw bytes of their
+NumPy array; a driver's own counters go, now and then, as a msgpack map on the same socket, so both stay in order.
 """
 
 import os

@@ -53,24 +53,24 @@ class Conditioner:
         self._joints = np.array(model.joints, np.int64)
         self.period = self._period = period
         self.taps = taps(settings.half_width / period)
-        self._arguments = straight(self.taps) if model.springs else self.taps
+        self.arguments = straight(self.taps) if model.springs else self.taps
         half = len(self.taps) // 2
-        self._decimation = max(1, round(1.0 / (settings.row_rate * period)))
-        self.row_period = self._decimation * period
+        self.decimation = max(1, round(1.0 / (settings.row_rate * period)))
+        self.row_period = self.decimation * period
         self.delay = (2 * half + 1) * period
         self._delay = round(self.delay * 1e9)  # ns
-        self._support = 4 * half + 3  # raw rows that one output row depends on
+        self.support = 4 * half + 3  # raw rows that one output row depends on
         channels = len(model.channels) + len(thresholds(model))
         outputs, parameters = len(model.outputs), len(model.parameters)
-        self._raw = np.zeros((self._support + CHUNK, channels))
-        self._signals = np.zeros((2 * half + 1 + CHUNK, channels, SIGNALS))
-        self._smooth = np.zeros(2 * half + 3 + CHUNK)
-        self._phi = np.zeros((len(self._signals), outputs, parameters))
-        self._y = np.zeros((len(self._signals), outputs))
-        self._due = np.zeros((CHUNK + 1, 2), np.int64)  # last raw row of each due window, and its time in ns
-        self._state = np.zeros(STATES, np.int64)
+        self.raw = np.zeros((self.support + CHUNK, channels))
+        self.signals = np.zeros((2 * half + 1 + CHUNK, channels, SIGNALS))
+        self.smooth = np.zeros(2 * half + 3 + CHUNK)
+        self._phi = np.zeros((len(self.signals), outputs, parameters))
+        self._y = np.zeros((len(self.signals), outputs))
+        self.due = np.zeros((CHUNK + 1, 2), np.int64)  # last raw row of each due window, and its time in ns
+        self.state = np.zeros(STATES, np.int64)
         self._rows = self._masked = 0
-        self._none = Rows(
+        self.nothing = Rows(
             np.zeros(0, np.int64),
             np.zeros((0, outputs, parameters)),
             np.zeros((0, outputs)),
@@ -84,29 +84,30 @@ class Conditioner:
 
         time: (n,) ns; values: (n, channels) SI, NaN where missing. A regression row is whole or dropped (and counted).
         """
-        if values.shape != (len(time), self._raw.shape[1]):
-            raise ValueError(f"expected values of shape ({len(time)}, {self._raw.shape[1]}), found {values.shape}")
+        if values.shape != (len(time), self.raw.shape[1]):
+            raise ValueError(f"expected values of shape ({len(time)}, {self.raw.shape[1]}), found {values.shape}")
         if len(time) > CHUNK:
             parts = [self.absorb(time[i : i + CHUNK], values[i : i + CHUNK]) for i in range(0, len(time), CHUNK)]
             return joined(parts)
         count = _take(
-            time, values, self._period, self._support, self._decimation, self._raw, self._due, self._state,
-            self._arguments, self._smooth, self._signals,
+            time, values, self._period, self.support, self.decimation, self.raw, self.due, self.state,
+            self.arguments, self.smooth, self.signals,
         )  # fmt: skip
-        return self._form(count) if count else self._none
+        return self.form(count) if count else self.nothing
 
     def counters(self) -> dict[str, int]:
         """Totals: rows out, dropped (a raw value is missing in the window), masked by the model, and gaps in time."""
         return {
             "rows": self._rows,
-            "dropped": int(self._state[DROPPED]),
+            "dropped": int(self.state[DROPPED]),
             "masked": self._masked,
-            "gaps": int(self._state[GAPS]),
+            "gaps": int(self.state[GAPS]),
         }
 
-    def _form(self, count: int) -> Rows:
-        length = int(self._state[LENGTH])
-        signals, phi, y = self._signals[:length], self._phi[:length], self._y[:length]
+    def form(self, count: int) -> Rows:
+        """The regression rows of as many windows as `take` has found due."""
+        length = int(self.state[LENGTH])
+        signals, phi, y = self.signals[:length], self._phi[:length], self._y[:length]
         self._model.fill(signals, self._eta, phi, y)
         outputs, joints = y.shape[1], len(self._joints)
         time, out_phi, out_y = (
@@ -116,7 +117,7 @@ class Conditioner:
         )
         speed, motion = np.empty((count, joints)), np.empty((count, joints, 2))
         kept = _reduce(
-            self._due, count, self._joints, self._delay, self.taps, signals, phi, y, time, out_phi, out_y, speed, motion
+            self.due, count, self._joints, self._delay, self.taps, signals, phi, y, time, out_phi, out_y, speed, motion
         )
         self._rows += kept
         if kept < count:
@@ -129,7 +130,7 @@ class Conditioner:
         blocks = self._model.blocks
         if not len(self._eta):
             return np.empty((len(kept), len(blocks), ARGUMENTS, 0))
-        due = self._due[:count]
+        due = self.due[:count]
         start = (due[:, 0] - due[0, 0])[np.isin(due[:, 1] - self._delay, kept)]
         under = start[:, np.newaxis] + np.arange(len(self.taps))
         samples = np.empty((len(kept), len(blocks), ARGUMENTS, len(self.taps)))
@@ -236,11 +237,8 @@ def _observe(raw: Floats, first: int, g: Floats, period: float, smooth: Floats, 
             signals[m, channel, SMOOTH_RATE] = (smooth[m + 2] - smooth[m]) / (2.0 * period)
 
 
-@kernel(
-    "i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), "  # a view of a message is read-only
-    "f8, i8, i8, f8[:, ::1], i8[:, ::1], i8[::1], f8[::1], f8[::1], f8[:, :, ::1])"
-)
-def _take(
+@inline
+def take(
     time: Nanoseconds,
     values: Floats,
     period: float,
@@ -263,6 +261,26 @@ def _take(
         state[LENGTH] = due[count - 1, 0] - first + 1 - 2 * (len(g) // 2 + 1)
         _observe(raw, first, g, period, smooth, signals[: state[LENGTH]])
     return count
+
+
+@kernel(
+    "i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), "  # a view of a message is read-only
+    "f8, i8, i8, f8[:, ::1], i8[:, ::1], i8[::1], f8[::1], f8[::1], f8[:, :, ::1])"
+)
+def _take(
+    time: Nanoseconds,
+    values: Floats,
+    period: float,
+    support: int,
+    decimation: int,
+    raw: Floats,
+    due: NDArray[np.int64],
+    state: NDArray[np.int64],
+    g: Floats,
+    smooth: Floats,
+    signals: Floats,
+) -> int:
+    return take(time, values, period, support, decimation, raw, due, state, g, smooth, signals)
 
 
 @kernel(

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.numerics.jit import kernel
+from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 
 LENGTH: Final = 1e5  # rad (m)
@@ -27,15 +27,15 @@ class PhysicalRange:
     def __init__(self, channels: Sequence[str], period: float) -> None:
         """period: s between raw rows."""
         self._names = channels
-        self._hard = np.array([LENGTH if name.endswith("position") else EFFORT for name in channels])
+        self.hard = np.array([LENGTH if name.endswith("position") else EFFORT for name in channels])
         self._room = [not name.endswith("position") for name in channels]  # a position may go on for ever
         self._period = period
         self._need = max(2, round(FIRST / period))
         self._low = np.full(len(channels), np.inf)
         self._high = np.full(len(channels), -np.inf)
         self._seen = np.zeros(len(channels), np.int64)
-        self._limit = self._hard.copy()
-        self._middle = np.zeros(len(channels))
+        self.limit = self.hard.copy()
+        self.middle = np.zeros(len(channels))
         self._usual = False  # whether the spread of every channel is known
         self._left = np.zeros(len(channels), np.int64)  # rows for which a channel is still named
         self._named = False  # whether one is
@@ -43,7 +43,7 @@ class PhysicalRange:
 
     def absorb(self, values: Floats) -> Floats:
         """values (rows, channels), those beyond as NaN; the same array where there are none."""
-        if self._usual and not self._named and not _beyond(values, self._hard, self._middle, self._limit):
+        if self.quiet and not _beyond(values, self.hard, self.middle, self.limit):
             return values
         if not self._usual:
             wanted = self._need - self._seen
@@ -51,7 +51,7 @@ class PhysicalRange:
             if first < len(values):  # the row with which a spread is known may stand in the middle
                 return np.concatenate([self.absorb(values[:first]), self.absorb(values[first:])])
         with np.errstate(invalid="ignore"):
-            beyond = (np.abs(values) > self._hard) | (np.abs(values - self._middle) > self._limit)
+            beyond = (np.abs(values) > self.hard) | (np.abs(values - self.middle) > self.limit)
         if not self._usual:
             for channel in np.flatnonzero(self._seen < self._need):
                 column = values[:, channel]
@@ -79,8 +79,13 @@ class PhysicalRange:
         if self._room[channel] and self._seen[channel] >= self._need:
             low, high = self._low[channel], self._high[channel]
             spread = max(high - low, 0.1 * max(abs(low), abs(high)))
-            if 0.0 < SPREADS * spread < self._hard[channel]:
-                self._middle[channel], self._limit[channel] = 0.5 * (low + high), SPREADS * spread
+            if 0.0 < SPREADS * spread < self.hard[channel]:
+                self.middle[channel], self.limit[channel] = 0.5 * (low + high), SPREADS * spread
+
+    @property
+    def quiet(self) -> bool:
+        """Whether the usual is known, and nothing was beyond it lately."""
+        return self._usual and not self._named
 
     @property
     def faults(self) -> tuple[str, ...]:
@@ -94,8 +99,8 @@ class PhysicalRange:
         )
 
 
-@kernel("b1(Array(f8, 2, 'A', readonly=True), f8[::1], f8[::1], f8[::1])")
-def _beyond(values: Floats, hard: Floats, middle: Floats, limit: Floats) -> bool:
+@inline
+def beyond(values: Floats, hard: Floats, middle: Floats, limit: Floats) -> bool:
     """Whether any value is out of range; NaN is not."""
     for row in range(len(values)):
         for channel in range(len(hard)):
@@ -103,3 +108,8 @@ def _beyond(values: Floats, hard: Floats, middle: Floats, limit: Floats) -> bool
             if abs(x) > hard[channel] or abs(x - middle[channel]) > limit[channel]:
                 return True
     return False
+
+
+@kernel("b1(Array(f8, 2, 'A', readonly=True), f8[::1], f8[::1], f8[::1])")
+def _beyond(values: Floats, hard: Floats, middle: Floats, limit: Floats) -> bool:
+    return beyond(values, hard, middle, limit)

@@ -27,6 +27,7 @@ class RecursiveLeastSquares:
         parts = [state[a:b] for a, b in itertools.pairwise(cuts)]
         self.theta, self.d, u, self.bound, self._visited, _, self.noise, self._long, self._short = parts
         self._u = u.reshape(p, p).T  # u[i, j] above the diagonal; the rest is not used
+        self._factors, self._covariance = b"", np.zeros((p, p))  # P, and of which U and D
         state[[at.PARAMETERS, at.OUTPUTS]] = p, m
         state[at.LAMBDA] = 1.0
         state[at.RATE_LONG] = min(period / 5.0, 0.02)
@@ -84,8 +85,11 @@ class RecursiveLeastSquares:
 
     def covariance(self) -> Floats:
         """P (parameters, parameters), in units of the whitened residual variance."""
-        u = np.triu(self._u, 1) + np.eye(self.p)
-        return np.asarray((u * self.d) @ u.T)
+        factors = self.state[at.HEADER + self.p : at.HEADER + (2 + self.p) * self.p].tobytes()
+        if factors != self._factors:
+            u = np.triu(self._u, 1) + np.eye(self.p)
+            self._factors, self._covariance = factors, np.asarray((u * self.d) @ u.T)
+        return self._covariance.copy()
 
     def variance(self) -> float:
         """Recent residual variance, whitened: what multiplies P."""
