@@ -84,8 +84,9 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
             if now >= introduce:
                 introduce = now + INTRODUCE_EVERY
                 messages.append(pipeline.introduce(time.time_ns()))
-            for message in messages:
-                updates.send_multipart(message)
+            for topic, body in messages:
+                updates.send(topic, zmq.SNDMORE)
+                updates.send(body)
             checkpoints.hand_out(pipeline)
             if transcript is not None:
                 batch = Batch(len(readings), epoch, watched, clock.told, latched, rebased, resumed, late, spread=True)

@@ -132,4 +132,4 @@ def _first(due: Nanoseconds, latest: Nanoseconds, heard: int, nobody: int) -> in
     for joint in range(len(due)):
         if latest[joint] > heard and (not any_heard or due[joint] < first):
             first, any_heard = due[joint], True
-    return first if any_heard else nobody
+    return int(first) if any_heard else nobody

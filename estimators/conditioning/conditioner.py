@@ -120,10 +120,11 @@ class Conditioner:
             self.due, count, self._joints, self._delay, self.taps, signals, phi, y, time, out_phi, out_y, speed, motion
         )
         self._rows += kept
-        if kept < count:
-            self._masked += count - kept
-            time, out_phi, out_y, speed, motion = (one[:kept] for one in (time, out_phi, out_y, speed, motion))
-        return Rows(time, out_phi, out_y, speed, self._samples(count, time, signals), motion)
+        rows = Rows(time, out_phi, out_y, speed, self._samples(count, time[:kept], signals), motion)
+        if kept == count:
+            return rows
+        self._masked += count - kept
+        return Rows(time[:kept], out_phi[:kept], out_y[:kept], speed[:kept], rows.samples, motion[:kept])
 
     def _samples(self, count: int, kept: Nanoseconds, signals: Floats) -> Floats:
         """What each law saw under the kernel of every row that left: (rows, blocks, ARGUMENTS, taps)."""

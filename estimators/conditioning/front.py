@@ -55,6 +55,12 @@ class Front:
         self._saturation = np.nan if saturation is None else NEAR * saturation
         self._figures = np.zeros(FIGURES, np.int64)
         self._times, self._values = np.empty(CHUNK, np.int64), np.empty((CHUNK, len(channels)))
+        watch, limits, spikes, c = self.channels, self.range, self.spikes, self.conditioner
+        self._parts = (  # what a pass walks over
+            watch.values, limits.hard, limits.middle, limits.limit, spikes.period, spikes.kept, spikes.runs,
+            spikes.times, spikes.floats, spikes.state, self._effort, self._saturation, self._figures, self._times,
+            self._values, c.period, c.support, c.decimation, c.raw, c.due, c.state, c.arguments, c.smooth, c.signals,
+        )  # fmt: skip
 
     def absorb(self, time: Nanoseconds, values: Floats) -> Rows:
         """Equidistant samples: time (n,) ns; values (n, channels) SI, NaN where missing → regression rows."""
@@ -62,20 +68,14 @@ class Front:
         plain = self.range.quiet and not self._unknown and not self._remembers and count <= CHUNK
         if not plain or watch.rows + count >= watch.span:
             return self._step_by_step(time, values)
-        limits, spikes, conditioner = self.range, self.spikes, self.conditioner
-        due = _pass(
-            time, values, watch.values, watch.rows, limits.hard, limits.middle, limits.limit, spikes.period,
-            spikes.kept, spikes.runs, spikes.times, spikes.floats, spikes.state, self._effort, self._saturation, self._figures,
-            self._times, self._values, conditioner.period, conditioner.support, conditioner.decimation, conditioner.raw,
-            conditioner.due, conditioner.state, conditioner.arguments, conditioner.smooth, conditioner.signals,
-        )  # fmt: skip
+        due = _pass(time, values, watch.rows, *self._parts)
         if due == ODD:
             return self._step_by_step(time, values)
         watch.rows += count
         if self.follower is not None:
             passed = self._figures[PASSED]
             self.follower(self._times[:passed].copy(), self._values[:passed].copy())
-        return conditioner.form(due) if due else conditioner.nothing
+        return self.conditioner.form(due) if due else self.conditioner.nothing
 
     def counters(self) -> dict[str, int]:
         """Totals of conditioning (see Conditioner); samples wild, at saturation, and beyond what a joint may have."""
@@ -108,15 +108,15 @@ class Front:
 
 
 @kernel(
-    "i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), f8[:, ::1], i8, f8[::1], f8[::1], f8[::1], "
+    "i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), i8, f8[:, ::1], f8[::1], f8[::1], f8[::1], "
     "f8, f8[:, ::1], i8[::1], i8[::1], f8[:, ::1], i8[::1], i8, f8, i8[::1], i8[::1], f8[:, ::1], "
     "f8, i8, i8, f8[:, ::1], i8[:, ::1], i8[::1], f8[::1], f8[::1], f8[:, :, ::1])"
 )
 def _pass(
     time: Nanoseconds,
     values: Floats,
-    watched: Floats,
     first: int,
+    watched: Floats,
     hard: Floats,
     middle: Floats,
     limit: Floats,
@@ -143,7 +143,7 @@ def _pass(
 ) -> int:
     """Rows through every step; returns how many regression rows are due, or ODD.
 
-    watched, first: of Channels, and its row for the first of these; hard, middle, limit: of PhysicalRange; spacing
+    first, watched: of Channels, its row for the first of these; hard, middle, limit: of PhysicalRange; spacing
     (ns) … wild: of Spikes; effort, saturation: channel, and NaN or its limit; figures (FIGURES,); out_times, out:
     scratch; period (s) … signals: of Conditioner.
     """

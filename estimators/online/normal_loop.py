@@ -64,7 +64,7 @@ class Taken(NamedTuple):
 class NormalLoop:
     """Runs rows through gate, learner and validity."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"_taught", "_finite"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"_taught", "_finite", "_begin", "_end"})
 
     def __init__(
         self,
@@ -91,6 +91,9 @@ class NormalLoop:
             np.full(rls.m, np.nan),
         )
         self._taught, self._finite = np.zeros(0, np.bool_), np.zeros(0, np.bool_)
+        # what `advance` is given each time; a state that is resumed is written where it lies
+        self._begin = learner.kept.state, gate.kept.state, gate.limits, gate.owners
+        self._end = validity.kept.judged, validity.kept.valid, learner.kept.deviations
 
     @property
     def block(self) -> int:
@@ -124,20 +127,17 @@ class NormalLoop:
 
         due: number of the row from which a test is; None: there is something to decide at the end of every block.
         """
-        learner, gate, validity, kept, counts = self._learner, self._gate, self._validity, self.kept, self.kept.counts
+        learnt, kept, counts = self._learner.kept, self.kept, self.kept.counts
         rows = self._shape(rows)
         self._make_room(len(rows.time))
-        if len(gate.kept.state) > 1:
+        if len(self._begin[1]) > 1:
             rows = rows._replace(y=rows.y.copy())
-        counts[KEPT], counts[TAUGHT], counts[EVERY], counts[LEARN] = self._history.total, 0, due is None, learns
+        before = self._history.kept.total
+        counts[KEPT], counts[TAUGHT], counts[EVERY], counts[LEARN] = before, 0, due is None, learns
         counts[DUE] = ENDLESS if due is None else due
-        kept.good = kept.good.copy()  # those that were given away stay
         count = int(
             advance(
-                learner.kept.state,
-                gate.kept.state,
-                gate.limits,
-                gate.owners,
+                *self._begin,
                 rows.phi,
                 rows.y,
                 rows.speed,
@@ -145,16 +145,14 @@ class NormalLoop:
                 self._taught,
                 self._finite,
                 counts,
-                learner.kept.weights,
-                learner.kept.signal,
-                validity.kept.judged,
-                validity.kept.valid,
-                learner.kept.deviations,
+                learnt.weights,
+                learnt.signal,
+                *self._end,
                 kept.good,
                 kept.snapshot,
             )
         )
-        return self._taken(rows, count)
+        return self._taken(rows, count, before)
 
     def remember(self) -> None:
         """What is known now counts as good, unless something points to an alarm."""
@@ -181,9 +179,9 @@ class NormalLoop:
         if len(self._taught) < count:
             self._taught, self._finite = np.empty(count, np.bool_), np.empty(count, np.bool_)
 
-    def _taken(self, rows: Rows, count: int) -> Taken:
+    def _taken(self, rows: Rows, count: int, before: int) -> Taken:
         counts, history = self.kept.counts, self._history
-        taught, finite = int(counts[TAUGHT]), int(counts[KEPT]) - history.total
+        taught, finite = int(counts[TAUGHT]), int(counts[KEPT]) - before
         self._motion.kept.count += taught
         self._log.kept.time = int(rows.time[count - 1])
         self.kept.phi, self.kept.y = rows.phi[count - 1].copy(), rows.y[count - 1].copy()

@@ -15,6 +15,7 @@ from estimators.recursive import state as at
 from estimators.recursive.learner import Learner
 
 IDLE = (Phase.WAITING, Phase.FAULTED)
+WEIGHED = (Phase.STARTING, Phase.NORMAL)  # phases in which it matters why a value may not be trusted
 
 
 class Verdict(NamedTuple):
@@ -29,9 +30,12 @@ def estimate(parts: Parts, phase: Phase, spectrum: Spectrum) -> Estimate:
     """What is known by now; phase: of the state machine; spectrum: of what was learnt from last."""
     state = parts.learner.rls.state
     theta, deviations = values(phase, parts.learner, parts.loop)
-    weak = parts.validity.told(lambda which, deviation: parts.fit.cause(parts.learner, which, deviation))
-    told = verdict(phase, parts.gate.resting, parts.fit.reasons + weak)
-    names, reasons, known = parts.names, told.reasons, theta
+    reasons: tuple[str, ...] = ()
+    if phase in WEIGHED:
+        weak = parts.validity.told(lambda which, deviation: parts.fit.cause(parts.learner, which, deviation))
+        reasons = parts.fit.reasons + weak
+    told = verdict(phase, parts.gate.resting, reasons)
+    names, known, reasons = parts.names, theta, told.reasons
     if parts.nonlinear is not None:
         eta = parts.nonlinear.eta
         unknown = np.full(len(eta.kept.eta), np.nan)
@@ -79,7 +83,7 @@ def values(phase: Phase, learner: Learner, loop: NormalLoop) -> tuple[Floats, Fl
         nothing = np.full(learner.rls.p, np.nan)
         return nothing, nothing
     if phase is Phase.TRANSIENT:
-        return loop.kept.good[0], loop.kept.good[1]
+        return loop.kept.good[0].copy(), loop.kept.good[1].copy()
     return learner.rls.theta.copy(), learner.kept.deviations.copy()
 
 
