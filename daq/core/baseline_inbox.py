@@ -1,6 +1,7 @@
 """What the outlet tells the core: baselines, whose file it reads only once, and whether somebody looks at the page."""
 
 import contextlib
+import math
 import time
 from pathlib import Path
 from typing import Any, Final
@@ -24,7 +25,7 @@ class Rebasing:
         self._file = file
         self._news = open_receiver(context, address, (TOPIC.decode(), WATCHED.decode()))
         self._last = b""
-        self._watched = -WATCHING  # s, when somebody was last said to look
+        self._watched = -math.inf  # s, when somebody was last said to look
         self._fresh: dict[str, Any] = {}
         self._due = 0.0
         try:

@@ -52,7 +52,7 @@ class JointLine:
         self.samples = 0
         self.updates = 0
         self._publication = publication
-        self._interval, self._offset = interval, offset
+        self._interval, self.offset = interval, offset
         self._slot = -1
         self.due = 0  # ns of arrival from which the next update can be made: what comes before may wait
         self._period = round(1e9 / joint.rate)
@@ -155,7 +155,7 @@ class JointLine:
         """ns from the last arrival to before that of the row that the next update is made of, and after all others."""
         if not len(ticks):
             return 0
-        ahead = (self._slot + 1) * self._interval + self._offset - int(ticks[-1])
+        ahead = (self._slot + 1) * self._interval + self.offset - int(ticks[-1])
         others = -(-ahead // self._period) - 1
         return min(self._held, others * self._period + self._period // 4) if others > 0 else 0
 
@@ -163,11 +163,11 @@ class JointLine:
         """Cut a batch where publishing intervals begin: (start, end, whether an update is due at end)."""
         if not len(ticks):
             return []
-        last = (int(ticks[-1]) - self._offset) // self._interval
+        last = (int(ticks[-1]) - self.offset) // self._interval
         if last == self._slot:
             return [(0, len(ticks), False)]
         ends = np.empty(len(ticks), np.int64)
-        fresh = ends[: _intervals(ticks, self._interval, self._offset, self._slot, ends)].tolist()
+        fresh = ends[: _intervals(ticks, self._interval, self.offset, self._slot, ends)].tolist()
         if late:
             del fresh[:-1]
         self._slot = last
