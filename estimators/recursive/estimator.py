@@ -1,7 +1,7 @@
 """A recursive least-squares estimator: θ, its covariance and its noise, around the kernel of rls_kernel.py."""
 
 import itertools
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -18,6 +18,8 @@ QUIETEST: Final = 1e-12  # least residual variance that the clip believes in, of
 
 class RecursiveLeastSquares:
     """θ and its covariance, row by row, in one flat array `state` (see rls_state.py)."""
+
+    WORKING: ClassVar[frozenset[str]] = frozenset({"_factors", "_covariance"})
 
     def __init__(self, parameters: int, outputs: int, period: float, forgetting: Forgetting) -> None:
         """period: s between rows. Learns nothing before `begin`."""
