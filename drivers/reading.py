@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 # frame it was: CAN FD, with its bit rate switched, from a node that was error passive.
 READING: Final = np.dtype([("time", "<i8"), ("value", "<f8"), ("channel", "<i4"), ("flags", "<u4")])
 OWN: Final = 1
+WORDS: Final = READING.itemsize // 8
+Words = NDArray[np.int64]  # (readings, WORDS): time; value; channel, and flags above it
 _PLAIN: Final = np.dtype((np.void, READING.itemsize))
 FD, BIT_RATE_SWITCH, ERROR_STATE = 2, 4, 8
 
@@ -27,3 +29,13 @@ def joined(batches: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
         return batches[0]
     whole: NDArray[np.void] = np.concatenate([np.zeros(0, _PLAIN), *(one.view(_PLAIN) for one in batches)])
     return whole.view(READING)
+
+
+def words(readings: NDArray[np.void]) -> Words:
+    """As kernels see them; the same memory where it has no gaps."""
+    return np.ascontiguousarray(readings).view(np.int64).reshape(-1, WORDS)
+
+
+def readings(words: Words) -> NDArray[np.void]:
+    """The inverse."""
+    return words.view(READING).reshape(-1)

@@ -5,7 +5,6 @@ The arithmetic (clock recovery, delays, unwrapping, interpolation) is the kernel
 estimators/alignment/resampler.py; this file says which reading goes where.
 """
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -14,7 +13,9 @@ from numpy.typing import NDArray
 
 from daq.config.routes import COUNTER, Route
 from daq.config.sections import Joint
+from drivers.reading import words
 from estimators.alignment.resampler import Resampler
+from estimators.numerics.jit import kernel
 from estimators.quantities import Floats, Nanoseconds
 
 
@@ -63,14 +64,53 @@ class Sorter:
             ],
             np.int32,
         )
+        self._places = np.zeros((len(joints), 3), np.int64)
 
     def split(self, readings: NDArray[np.void]) -> Iterator[tuple[int, Nanoseconds, Floats, NDArray[np.int32]]]:
         """(joint's index, times, values, columns) for every joint that has readings in the batch, in arrival order."""
-        channel = readings["channel"]
-        owner = self._joint[channel]
-        order = owner.argsort(kind="stable")
-        owner, channel = owner[order], channel[order]
-        times, values, columns = readings["time"][order], readings["value"][order], self._column[channel]
-        starts = [0, *((owner[1:] != owner[:-1]).nonzero()[0] + 1).tolist(), len(owner)]
-        for start, end in itertools.pairwise(starts):
-            yield int(owner[start]), times[start:end], values[start:end], columns[start:end]
+        count, rows = len(readings), words(readings)
+        times, values, columns = np.empty(count, np.int64), np.empty(count), np.empty(count, np.int32)
+        present = _sort(rows, rows.view(np.float64), self._joint, self._column, self._places, times, values, columns)
+        for joint, start, end in self._places[:present].tolist():
+            yield joint, times[start:end], values[start:end], columns[start:end]
+
+
+@kernel(
+    "i8(Array(i8, 2, 'C', readonly=True), Array(f8, 2, 'C', readonly=True), i4[::1], i4[::1], i8[:, ::1], i8[::1], "
+    "f8[::1], i4[::1])"
+)
+def _sort(
+    rows: NDArray[np.int64],
+    reals: Floats,
+    joints: NDArray[np.int32],
+    wanted: NDArray[np.int32],
+    places: NDArray[np.int64],
+    times: Nanoseconds,
+    values: Floats,
+    columns: NDArray[np.int32],
+) -> int:
+    """Readings by joint, in order; returns how many joints there are.
+
+    rows, reals: readings as words and as numbers; joints, wanted: of each channel its joint, and its column there;
+    places (joints, 3): joint, first reading, the one behind its last; times, values, columns (readings,).
+    """
+    places[:, 1:] = 0
+    for i in range(len(rows)):
+        places[joints[rows[i, 2] & 0xFFFFFFFF], 2] += 1
+    end = 0
+    for joint in range(len(places)):
+        places[joint, 0], places[joint, 1] = joint, end
+        end += places[joint, 2]
+        places[joint, 2] = places[joint, 1]
+    for i in range(len(rows)):
+        channel = rows[i, 2] & 0xFFFFFFFF
+        at = places[joints[channel], 2]
+        places[joints[channel], 2] += 1
+        times[at], values[at], columns[at] = rows[i, 0], reals[i, 1], wanted[channel]
+    present = 0
+    for joint in range(len(places)):
+        if places[joint, 2] > places[joint, 1]:
+            for k in range(3):
+                places[present, k] = places[joint, k]
+            present += 1
+    return present

@@ -1,6 +1,7 @@
-"""The core's end of the baselines: from the file once, then from the outlet: it touches no disk while it runs."""
+"""What the outlet tells the core: baselines, whose file it reads only once, and whether somebody looks at the page."""
 
 import contextlib
+import math
 import time
 from pathlib import Path
 from typing import Any, Final
@@ -8,11 +9,12 @@ from typing import Any, Final
 import zmq
 
 from daq.processes.process import log
-from daq.state.baselines import TOPIC, Baselines, parse, read
+from daq.state.baselines import TOPIC, WATCHED, Baselines, parse, read
 from daq.state.files import BaselineError
 from daq.stream.sockets import Socket, open_receiver
 
 EVERY: Final = 0.2  # s between two looks
+WATCHING: Final = 3.0  # s for which a word that somebody looks counts: it is said every second
 
 
 class Rebasing:
@@ -21,8 +23,9 @@ class Rebasing:
     def __init__(self, context: "zmq.Context[Socket]", address: str, file: Path) -> None:
         """address: ipc:// where the outlet tells; file: of the baselines."""
         self._file = file
-        self._news = open_receiver(context, address, (TOPIC.decode(),))
+        self._news = open_receiver(context, address, (TOPIC.decode(), WATCHED.decode()))
         self._last = b""
+        self._watched = -math.inf  # s, when somebody was last said to look
         self._fresh: dict[str, Any] = {}
         self._due = 0.0
         try:
@@ -38,9 +41,18 @@ class Rebasing:
         self._due = now + EVERY
         with contextlib.suppress(zmq.Again):
             while True:
-                self._hear(self._news.recv_multipart(zmq.NOBLOCK)[1])
+                topic, content = self._news.recv_multipart(zmq.NOBLOCK)
+                if topic == WATCHED:
+                    self._watched = now
+                else:
+                    self._hear(content)
         fresh, self._fresh = self._fresh, {}
         return fresh or None
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody looks at the page."""
+        return self._due - EVERY - self._watched < WATCHING
 
     def close(self) -> None:
         """Hear no more."""

@@ -17,6 +17,7 @@ from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
 from estimators.models.joints.lost_motion import PARAMETERS
+from estimators.numerics.jit import kernel
 from estimators.online.gear.two_encoders import gear_of
 from estimators.online.joint import JointEstimator
 from estimators.quantities import Floats, Nanoseconds
@@ -51,7 +52,7 @@ class JointLine:
         self.samples = 0
         self.updates = 0
         self._publication = publication
-        self._interval, self._offset = interval, offset
+        self._interval, self.offset = interval, offset
         self._slot = -1
         self.due = 0  # ns of arrival from which the next update can be made: what comes before may wait
         self._period = round(1e9 / joint.rate)
@@ -62,7 +63,7 @@ class JointLine:
         rates = [joint.channels[role].rate or joint.rate for role in self.estimator.channels]
         self._stale_after = np.array([max(joint.stale, 3 / rate) * 1e9 for rate in rates])  # ns
         self._seen = np.zeros(len(self._sources) + 1, np.int64)  # ns, last arrival of each column
-        self._heard_until = 0  # ns, before which no channel can be silent for too long
+        self.heard_until = 0  # ns, before which no channel can be silent for too long
         self._last_arrival = 0  # ns
         self._last_update = 0  # ns
         self._comparison = Comparison(joint.model.kind, joint.drift, publication)
@@ -83,14 +84,15 @@ class JointLine:
         """
         arrival = int(times[-1])
         self._last_arrival = arrival
-        self._seen[columns] = times
+        _hear(times, columns, self._seen)
         messages = self._recovered(arrival + epoch) if self._stale and not self._silent(arrival) else []
         ticks, rows = self.aligner.absorb(times, values, columns)
         self.samples += len(ticks)
         if self.follower is not None:
             self.follower(self.name, ticks, rows)
         for start, end, due in self._cuts(ticks, late):
-            self.estimator.absorb(ticks[start:end], rows[start:end])
+            whole = end - start == len(ticks)
+            self.estimator.absorb(ticks if whole else ticks[start:end], rows if whole else rows[start:end])
             messages += self._events(epoch, arrival)
             if due:
                 messages += self._update(self.estimator.estimate(), int(ticks[end - 1]), arrival, epoch, now())
@@ -100,14 +102,14 @@ class JointLine:
 
     def watch(self, now: int, epoch: int) -> list[Message]:
         """What is to be said when the joint, or one of its channels, gives no data. now: monotonic ns."""
-        if now < self._heard_until:
+        if now < self.heard_until:
             return []
         if self._last_arrival == 0:
             self._last_arrival = now
         self._seen[self._seen == 0] = now
         self._missing = self._silent(now)
         if not self._missing:
-            self._heard_until = int((self._seen[:-1] + self._stale_after).min())
+            self.heard_until = int((self._seen[:-1] + self._stale_after).min())
             return []
         messages: list[Message] = []
         if not self._stale:
@@ -129,7 +131,7 @@ class JointLine:
     def _follow(self) -> None:
         """The gear gets what the estimator gets."""
         if self.gear is not None:
-            self.estimator.follower = self.gear.absorb
+            self.estimator.front.follower = self.gear.absorb
 
     def rebase(self, baseline: Baseline) -> None:
         """What drift is measured against from the next update on."""
@@ -153,7 +155,7 @@ class JointLine:
         """ns from the last arrival to before that of the row that the next update is made of, and after all others."""
         if not len(ticks):
             return 0
-        ahead = (self._slot + 1) * self._interval + self._offset - int(ticks[-1])
+        ahead = (self._slot + 1) * self._interval + self.offset - int(ticks[-1])
         others = -(-ahead // self._period) - 1
         return min(self._held, others * self._period + self._period // 4) if others > 0 else 0
 
@@ -161,13 +163,11 @@ class JointLine:
         """Cut a batch where publishing intervals begin: (start, end, whether an update is due at end)."""
         if not len(ticks):
             return []
-        last = (int(ticks[-1]) - self._offset) // self._interval
+        last = (int(ticks[-1]) - self.offset) // self._interval
         if last == self._slot:
             return [(0, len(ticks), False)]
-        slots = (ticks - self._offset) // self._interval
-        fresh = ((slots[1:] > slots[:-1]).nonzero()[0] + 2).tolist()
-        if slots[0] > self._slot:
-            fresh.insert(0, 1)
+        ends = np.empty(len(ticks), np.int64)
+        fresh = ends[: _intervals(ticks, self._interval, self.offset, self._slot, ends)].tolist()
         if late:
             del fresh[:-1]
         self._slot = last
@@ -203,6 +203,26 @@ class JointLine:
     def _recovered(self, time: int) -> list[Message]:
         self._stale, self._missing = False, ()
         return [self._publication.event("recovered", "data again", time / 1e9)]
+
+
+@kernel("void(Array(i8, 1, 'A', readonly=True), Array(i4, 1, 'A', readonly=True), i8[::1])")
+def _hear(times: Nanoseconds, columns: NDArray[np.int32], seen: Nanoseconds) -> None:
+    """The last arrival of each column into seen."""
+    for i in range(len(times)):
+        seen[columns[i]] = times[i]
+
+
+@kernel("i8(i8[::1], i8, i8, i8, i8[::1])")
+def _intervals(ticks: Nanoseconds, interval: int, offset: int, slot: int, ends: NDArray[np.int64]) -> int:
+    """How many publishing intervals begin, the last one having been slot; ends (ticks,): behind the tick of each."""
+    count = 0
+    for row in range(len(ticks)):
+        here = (ticks[row] - offset) // interval
+        if here > slot:
+            ends[count] = row + 1
+            count += 1
+        slot = here
+    return count
 
 
 def described(joint: Joint) -> Map:

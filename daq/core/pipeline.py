@@ -4,9 +4,9 @@ No thread, no socket, no clock: time comes in with the readings, so a recording 
 gives the same updates.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from daq.core.gear_line import kept_as
 from daq.core.joint_line import JointLine, Message, described
 from daq.state.baselines import Baseline
 from daq.stream.curve_points import pack
+from daq.stream.transcript import AT_ONCE, IN_GROUPS, ONE_BY_ONE
 from daq.stream.update import ROBOT, Introduction, Publication
 from estimators.quantities import Nanoseconds
 
@@ -26,13 +27,16 @@ if TYPE_CHECKING:
     from daq.core.robot_line import RobotLine
 
 
+TOGETHER: Final = 10_000_000  # ns between the groups of joints whose updates are due together
+
+
 class Pipeline:
     """All joints of one robot."""
 
-    def __init__(self, config: Config, boot: int, executor: Executor | None = None, spread: bool = True) -> None:
+    def __init__(self, config: Config, boot: int, executor: Executor | None = None, spread: int = IN_GROUPS) -> None:
         """executor: where refits run; inline when there is none, so that a replay is reproducible.
 
-        spread: whether the joints' updates are due one after the other; else (as in recordings of 0.1) all at once.
+        spread: how the joints' updates are due; otherwise than in groups in older recordings.
         """
         interval = round(1e9 / config.publish.rate)
         self.lines = [
@@ -42,7 +46,7 @@ class Pipeline:
                 Publication(config.robot.name, name, boot, joint.model.unit()),
                 interval,
                 executor,
-                offset=index * interval // len(config.joints) if spread else 0,
+                offset=_offset(index, len(config.joints), interval, spread),
             )
             for index, (name, joint) in enumerate(config.joints.items())
         ]
@@ -56,6 +60,8 @@ class Pipeline:
         if self.robot is not None:
             for line in self.lines:
                 line.follower = self.robot.note
+        self._heard_until = 0  # ns, before which no joint can be silent for too long
+        self._turn = 0  # whose curves come next
         self._introduction = Introduction(config.robot.name, boot, digest(config), introduced)
 
     def absorb(
@@ -65,20 +71,37 @@ class Pipeline:
 
         epoch: ns from CLOCK_MONOTONIC to Unix time; now: the monotonic clock (ns), asked only to state latencies.
         """
-        messages: list[Message] = []
+        return [message for said in self.each(readings, epoch, now, late) for message in said]
+
+    def each(
+        self, readings: NDArray[np.void], epoch: int, now: Callable[[], int], late: bool = False
+    ) -> Iterator[list[Message]]:
+        """The same, joint by joint: what the first has to say need not wait for the last."""
         for index, times, values, columns in self._sorter.split(readings):
-            messages += self.lines[index].absorb(times, values, columns, epoch, now, late)
-            self.due[index] = self.lines[index].due
-        return messages if self.robot is None else messages + self.robot.settle(epoch)
+            line = self.lines[index]
+            yield line.absorb(times, values, columns, epoch, now, late)
+            self.due[index] = line.due
+        if self.robot is not None:
+            yield self.robot.settle(epoch)
 
     def inspect(self, epoch: int) -> list[Message]:
         """What the page draws of every joint beside its estimate, since the last call; internal."""
-        found = ((line.name, line.estimator.inspect()) for line in self.lines)
-        return [pack(name, inspection, epoch) for name, inspection in found if inspection is not None]
+        return [message for _ in self.lines for message in self.inspect_next(epoch)]
+
+    def inspect_next(self, epoch: int) -> list[Message]:
+        """The same of one joint, another one each time."""
+        line = self.lines[self._turn]
+        self._turn = (self._turn + 1) % len(self.lines)
+        found = line.estimator.inspect()
+        return [] if found is None else [pack(line.name, found, epoch)]
 
     def watch(self, now: int, epoch: int) -> list[Message]:
         """The messages that silence makes due."""
-        return [message for line in self.lines for message in line.watch(now, epoch)]
+        if now < self._heard_until:
+            return []
+        messages = [message for line in self.lines for message in line.watch(now, epoch)]
+        self._heard_until = min(line.heard_until for line in self.lines)
+        return messages
 
     def rebase(self, baselines: Mapping[str, Any]) -> None:
         """What drift is measured against from now on: joint → daq.state.baselines.Baseline, as a map."""
@@ -101,6 +124,18 @@ class Pipeline:
     def introduce(self, time: int) -> Message:
         """Who this is. time: Unix ns."""
         return self._introduction.message(time / 1e9)
+
+
+def _offset(index: int, joints: int, interval: int, spread: int) -> int:
+    """ns from where on the intervals of a joint are counted.
+
+    To wake costs a core as much as three joints do once it is awake, so joints share it; but the last of a group waits
+    for all the others.
+    """
+    if spread == AT_ONCE:
+        return 0
+    groups = joints if spread == ONE_BY_ONE else max(1, min(joints, interval // TOGETHER))
+    return index * groups // joints * interval // groups
 
 
 def _robot_line(config: Config, boot: int, interval: int) -> "RobotLine | None":

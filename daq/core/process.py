@@ -3,6 +3,7 @@
 import gc
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.core.baseline_inbox import Rebasing
 from daq.core.checkpoint import Checkpoints
+from daq.core.joint_line import Message
 from daq.core.pipeline import Pipeline
 from daq.core.refit_worker import Refits
 from daq.core.replayable_executor import Latch
@@ -23,11 +25,12 @@ from daq.state.checkpoint_file import FILE
 from daq.state.files import place
 from daq.stream.channel import Link, Receiver
 from daq.stream.sockets import open_publisher
-from daq.stream.transcript import Batch, Clock, Transcript
+from daq.stream.transcript import IN_GROUPS, Batch, Clock, Transcript
 
 STATUS_EVERY: Final = 500_000_000  # ns between two reports of the totals
 INTRODUCE_EVERY: Final = 1_000_000_000  # ns between two meta messages: an outlet that comes back has one soon
-INSPECT_EVERY: Final = 200_000_000  # ns between two reports of what the page draws beside the estimates
+LOOKED_AT: Final = 200_000_000  # ns between two reports of what the page draws beside a joint's estimates
+UNSEEN: Final = 1_000_000_000  # … while nobody looks: its last minute is there when a page opens
 LOOK_EVERY: Final = 50_000_000  # ns between two looks at silence, refits and baselines when nothing is due
 LATE: Final = 100_000_000  # ns behind the readings, from which several updates of a joint become the last
 MUTE: Final = 1.5  # s without a word from a driver, which reports twice a second, after which it is not up
@@ -76,24 +79,27 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
             if rebased is not None:
                 pipeline.rebase(rebased)
             late = len(readings) > 0 and now - int(readings["time"][0]) > LATE
-            messages = pipeline.absorb(readings, epoch, clock, late) if len(readings) else []
+            messages: list[Message] = []
+            for said in pipeline.each(readings, epoch, clock, late) if len(readings) else ():
+                _publish(updates, said)
+                messages += said
             room.expect(pipeline.due, now)
             watched = time.monotonic_ns()
-            messages += pipeline.watch(watched, epoch)
+            beside = pipeline.watch(watched, epoch)
             if now >= introduce:
                 introduce = now + INTRODUCE_EVERY
-                messages.append(pipeline.introduce(time.time_ns()))
-            for message in messages:
-                updates.send_multipart(message)
+                beside.append(pipeline.introduce(time.time_ns()))
+            _publish(updates, beside)
+            messages += beside
             checkpoints.hand_out(pipeline)
             if transcript is not None:
-                batch = Batch(len(readings), epoch, watched, clock.told, latched, rebased, resumed, late, spread=True)
+                batch = Batch(len(readings), epoch, watched, clock.told, latched, rebased, resumed, late, IN_GROUPS)
                 transcript.note(readings, batch, messages)
                 resumed = None
             receiver.keep(room.held())
-            if now >= inspect:
-                inspect = now + INSPECT_EVERY
-                for message in pipeline.inspect(epoch):
+            if now >= inspect:  # one joint after the other: together they would hold up every update
+                inspect = now + (LOOKED_AT if rebasing.watched else UNSEEN) // len(pipeline.lines)
+                for message in pipeline.inspect_next(epoch):
                     status.send_multipart(message)
             if now >= total:
                 total = now + STATUS_EVERY
@@ -104,6 +110,12 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
         opened.close()
     if refits is not None:
         refits.shutdown(wait=False, cancel_futures=True)
+
+
+def _publish(updates: "zmq.Socket[bytes]", messages: Sequence[Message]) -> None:
+    for topic, body in messages:
+        updates.send(topic, zmq.SNDMORE)
+        updates.send(body)
 
 
 def _silence(link: Link) -> float:

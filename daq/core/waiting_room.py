@@ -11,13 +11,16 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.reading import empty, joined
+from drivers.reading import WORDS, Words, empty, readings, words
+from estimators.numerics.jit import kernel
 from estimators.quantities import Nanoseconds
 
 LONGEST: Final = 40_000_000  # ns that a reading waits at most, where the one that its joint waits for does not come
 SOON: Final = 300_000  # ns before what is due in which it is not worth to sleep
 NOBODY: Final = 20_000_000  # ns between two looks where no joint is heard
 NOTHING: Final = empty()
+NEVER: Final = (1 << 63) - 1  # ns
+FEW: Final = 1024  # readings for which there is room at once; it grows
 
 
 class WaitingRoom:
@@ -28,45 +31,48 @@ class WaitingRoom:
         self._joint = np.array(joints, np.int64)
         self._names = sorted(set(drivers))
         self._driver = np.array([self._names.index(name) for name in drivers], np.int64)
-        self._latest = np.zeros(int(self._joint.max(initial=-1)) + 1, np.int64)  # ns, of a joint's newest reading
-        self._waiting: list[NDArray[np.void]] = []
+        joints_there = int(self._joint.max(initial=-1)) + 1
+        self._latest = np.zeros(joints_there, np.int64)  # ns, of a joint's newest reading
+        self._ripe, self._since = np.zeros(joints_there, np.bool_), np.zeros(joints_there, np.int64)
+        self._held = np.zeros((FEW, WORDS), np.int64)
+        self._count = 0  # readings that wait
         self._oldest = self._newest = self._next = 0  # ns, of what waits; of what is expected
 
-    def add(self, readings: NDArray[np.void]) -> None:
+    def add(self, more: NDArray[np.void]) -> None:
         """Readings in order of arrival."""
-        if len(readings):
-            if not self._waiting:
-                self._oldest = int(readings["time"][0])
-            self._newest = int(readings["time"][-1])
-            self._waiting.append(readings)
+        end = self._count + len(more)
+        if end == self._count:
+            return
+        if end > len(self._held):
+            self._held = np.concatenate([self._held[: self._count], np.zeros((2 * end, WORDS), np.int64)])
+        self._held[self._count : end] = words(more)
+        if not self._count:
+            self._oldest = int(self._held[0, 0])
+        self._count, self._newest = end, int(self._held[end - 1, 0])
 
     def take(self, due: Nanoseconds, now: int) -> NDArray[np.void]:
         """Those of the joints whose update is due, in order of arrival. due: (joints,) ns of arrival; now: ns."""
-        if not self._waiting or (self._newest < self._next and now - self._oldest <= LONGEST):
+        over = now - self._oldest > LONGEST
+        if not self._count or (self._newest < self._next and not over):
             return NOTHING
-        readings = joined(self._waiting)
-        joint, times = self._joint[readings["channel"]], readings["time"]
-        self._latest[joint] = times
-        ripe = self._latest >= due
-        if now - self._oldest > LONGEST:
-            since = np.full(len(due), now)
-            since[joint[::-1]] = times[::-1]
-            ripe |= now - since > LONGEST
-        leaves = ripe[joint]
-        self._keep(readings[~leaves])
-        left: NDArray[np.void] = readings[leaves]
-        return left
+        left = np.empty((self._count, WORDS), np.int64)
+        taken = _take(
+            self._held, self._count, self._joint, due, now - LONGEST if over else 0, self._latest, self._ripe,
+            self._since, left,
+        )  # fmt: skip
+        self._count -= taken
+        if self._count:
+            self._oldest, self._newest = int(self._held[0, 0]), int(self._held[self._count - 1, 0])
+        return readings(left[:taken])
 
     def expect(self, due: Nanoseconds, now: int) -> None:
         """What is due next, after what was taken has gone its way."""
-        heard = due[now - self._latest < LONGEST]
-        self._next = int(heard.min()) if len(heard) else now + NOBODY
+        self._next = _first(due, self._latest, now - LONGEST, now + NOBODY)
 
     def rest(self) -> NDArray[np.void]:
         """Everything."""
-        readings = joined(self._waiting)
-        self._waiting = []
-        return readings
+        count, self._count = self._count, 0
+        return readings(self._held[:count].copy())
 
     def pause(self, now: int) -> float:
         """s until something is due, but no longer than a look around may wait; 0 where it is not worth to sleep."""
@@ -76,13 +82,54 @@ class WaitingRoom:
     def held(self) -> dict[str, int]:
         """How many readings of every driver wait."""
         if len(self._names) == 1:
-            return {self._names[0]: sum(map(len, self._waiting))}
-        count = np.zeros(len(self._names), np.int64)
-        for readings in self._waiting:
-            count += np.bincount(self._driver[readings["channel"]], minlength=len(count))
+            return {self._names[0]: self._count}
+        channels = readings(self._held[: self._count])["channel"]
+        count = np.bincount(self._driver[channels], minlength=len(self._names))
         return dict(zip(self._names, count.tolist(), strict=True))
 
-    def _keep(self, readings: NDArray[np.void]) -> None:
-        self._waiting = [readings] if len(readings) else []
-        if len(readings):
-            self._oldest, self._newest = int(readings["time"][0]), int(readings["time"][-1])
+
+@kernel("i8(i8[:, ::1], i8, i8[::1], i8[::1], i8, i8[::1], b1[::1], i8[::1], i8[:, ::1])")
+def _take(
+    held: Words,
+    count: int,
+    joints: NDArray[np.int64],
+    due: Nanoseconds,
+    patience: int,
+    latest: Nanoseconds,
+    ripe: NDArray[np.bool_],
+    since: Nanoseconds,
+    left: Words,
+) -> int:
+    """Move the readings of joints that are due from held to left; returns how many.
+
+    joints: of each channel; patience: ns, before which nothing may have come that still waits (0: that is not asked);
+    latest, ripe, since (joints,): newest reading; whether it is due; its oldest reading.
+    """
+    since[:] = NEVER
+    for i in range(count):
+        joint = joints[held[i, 2] & 0xFFFFFFFF]
+        latest[joint] = held[i, 0]
+        if since[joint] == NEVER:
+            since[joint] = held[i, 0]
+    for joint in range(len(latest)):
+        ripe[joint] = latest[joint] >= due[joint] or since[joint] < patience
+    taken = 0
+    for i in range(count):
+        goes = ripe[joints[held[i, 2] & 0xFFFFFFFF]]
+        for word in range(held.shape[1]):
+            if goes:
+                left[taken, word] = held[i, word]
+            else:
+                held[i - taken, word] = held[i, word]
+        taken += goes
+    return taken
+
+
+@kernel("i8(i8[::1], i8[::1], i8, i8)")
+def _first(due: Nanoseconds, latest: Nanoseconds, heard: int, nobody: int) -> int:
+    """The first that is due of the joints that were heard since then; nobody: if none was."""
+    first, any_heard = np.int64(0), False
+    for joint in range(len(due)):
+        if latest[joint] > heard and (not any_heard or due[joint] < first):
+            first, any_heard = due[joint], True
+    return int(first) if any_heard else nobody

@@ -11,7 +11,7 @@ from typing import Final
 
 from daq.outlet.history import History
 from daq.processes.process import log
-from daq.state.baselines import JUDGED, TOPIC, Baseline, Baselines, parse, read, write
+from daq.state.baselines import JUDGED, TOPIC, WATCHED, Baseline, Baselines, parse, read, write
 from daq.state.files import BaselineError
 from daq.stream.sockets import Socket
 
@@ -44,6 +44,10 @@ class Commissioning:
         while True:
             await self._look()
             await asyncio.sleep(EVERY)
+
+    def watched(self) -> None:
+        """Tell the core that somebody looks at the page."""
+        self._core.send_multipart((WATCHED, b""))
 
     def _now(self, history: History, name: str) -> Baseline:
         found = history.standing(name)

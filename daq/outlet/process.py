@@ -72,6 +72,7 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
             commissioning.share,
             life.beat,
             _tls(config),
+            commissioning.watched,
         )
     except EndpointError as error:
         raise CannotStartError(error.strerror) from error

@@ -43,6 +43,7 @@ DASHBOARD: Final = Path(__file__).with_name("dashboard")
 TICK: Final = 0.05  # s between two messages to a page
 QUIET: Final = 20  # ticks without news after which a page is told all the same: it then knows that we live
 WATCH_EVERY: Final = 0.2  # s between two looks for what has fallen silent
+WATCHED_EVERY: Final = 1.0  # s between two words to the core that somebody looks
 BATCH: Final = 5000  # messages taken in one tick at most: seven seconds of seven joints, 50 ms of work
 PAGES: Final = 64  # at once
 BEHIND: Final = 20  # ticks that wait for a slow page before it skips to a fresh snapshot
@@ -70,6 +71,7 @@ class Outlet:
         self.metrics = Metrics({label.name: _units(label) for label in joints})
         self.history = History(robot, joints)
         self.baseline: BaselineRequest | None = None
+        self.watched: Callable[[], None] = lambda: None  # tells the core that somebody looks
         self._pages: set[asyncio.Queue[bytes | None]] = set()
         self._skipped = 0
         self._layout = 0
@@ -89,7 +91,7 @@ class Outlet:
 
     async def pump(self, beat: Callable[[], None] = lambda: None) -> None:
         """Every tick: take what came, tell the pages. Runs until cancelled."""
-        quiet, due = 0, 0.0
+        quiet, due, told = 0, 0.0, 0.0
         while True:
             beat()
             start = time.monotonic()
@@ -98,6 +100,9 @@ class Outlet:
             if now >= due:
                 due = now + WATCH_EVERY
                 self.metrics.stale(self.history.processes(now), bool(self.history.stale(now)))
+            if self._pages and now >= told:
+                told = now + WATCHED_EVERY
+                self.watched()
             if quiet % QUIET == 0:
                 self._tell()
             await asyncio.sleep(max(0.001, TICK - (time.monotonic() - start)))
@@ -216,12 +221,14 @@ def serve(
     beside: Callable[[], Coroutine[Any, Any, None]] | None = None,
     beat: Callable[[], None] = lambda: None,
     tls: Tls | None = None,
+    watched: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve until SIGTERM or SIGINT.
 
     updates, status: ipc:// addresses that core and supervisor connect to (public and internal topics); endpoint: public
     address of the updates; host, port: of the page (0: any free one, told in the log); ready: called once all are open;
     beat: called at every turn; tls: the page's certificate;
+    watched: called every second while somebody looks;
     baseline: what sets baselines, where the page may; beside: what else runs until the end. Raises EndpointError when
     one of them cannot be served.
     """
@@ -232,7 +239,7 @@ def serve(
         internal = open_receiver(context, status, INTERNAL)
         try:
             outlet = Outlet(forwarder.tap(), internal, robot, joints, lambda: forwarder.refused)
-            outlet.baseline = baseline
+            outlet.baseline, outlet.watched = baseline, watched
             shown = f"[{host}]" if ":" in host else host
             log.info(
                 "page http%s://%s:%d  updates %s",

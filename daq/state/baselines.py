@@ -14,6 +14,7 @@ from estimators.base import Status
 from estimators.quantities import Settings
 
 TOPIC: Final = b"baselines"  # between outlet and core
+WATCHED: Final = b"watched"  # … that somebody looks at the page
 KEPT: Final = 20  # baselines of one joint
 JUDGED: Final = (Status.VALID, Status.HELD)  # the values of which can be trusted
 

@@ -1,13 +1,13 @@
 """From driver processes to the core: batches of Readings over one PUSH/PULL, every loss counted by sequence.
 
-A message is two frames: a header (``HEADER``, then the driver's name) and a body. Readings go as the raw bytes of
-their NumPy array; a driver's own counters go, now and then, as a msgpack map on the same socket, so both stay in order.
+A message is one frame: a header (``HEADER``), a body, and the driver's name. Readings go as the raw bytes of their
+NumPy array; a driver's own counters go, now and then, as a msgpack map on the same socket, so both stay in order.
 """
 
 import os
 import struct
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
@@ -17,11 +17,11 @@ import numpy as np
 import zmq
 from numpy.typing import NDArray
 
-from drivers.reading import READING, joined
+from drivers.reading import READING
 
-# magic, kind, boot (drawn at every start of the driver), readings made before this batch
-HEADER: Final = struct.Struct("<4sIQQ")
-MAGIC: Final = b"JWR1"
+# magic, kind, length of the name, boot (drawn at every start of the driver), readings made before this batch
+HEADER: Final = struct.Struct("<4sHHQQ")
+MAGIC: Final = b"JWR2"
 READINGS, COUNTERS = 0, 1
 QUEUE: Final = 20_000  # messages that may wait for a busy core: > 1 s at 8 kframe/s even when each comes alone
 
@@ -52,10 +52,9 @@ class Sender:
         self._socket.close()
 
     def _put(self, kind: int, body: bytes) -> None:
+        head = HEADER.pack(MAGIC, kind, len(self._name), self._boot, self._made)
         try:
-            self._socket.send_multipart(
-                (HEADER.pack(MAGIC, kind, self._boot, self._made) + self._name, body), zmq.NOBLOCK
-            )
+            self._socket.send(head + body + self._name, zmq.NOBLOCK)
         except zmq.Again:
             return  # the gap in the sequence tells
 
@@ -113,7 +112,9 @@ class Receiver:
         self._socket.setsockopt(zmq.RCVHWM, QUEUE)
         self._socket.setsockopt(zmq.LINGER, 0)
         self._socket.bind(endpoint)
+        self._timeout = -1  # ms, of the socket
         self.links: dict[str, Link] = {}
+        self._named: dict[bytes, Link] = {}  # the same, by the name as it comes
         self.malformed = 0
 
     def __enter__(self) -> Self:
@@ -126,53 +127,68 @@ class Receiver:
 
     def drain(self, timeout: float) -> NDArray[np.void]:
         """Wait up to timeout seconds for the first message, take every other that is already there: one batch."""
-        if not self._socket.poll(int(timeout * 1000)):
-            return np.zeros(0, READING)
-        batches = list(self._messages())
-        return joined(batches)
+        wait, flags = int(timeout * 1000), 0
+        if wait != self._timeout:
+            self._timeout = wait
+            self._socket.setsockopt(zmq.RCVTIMEO, wait)
+        bodies: list[bytes] = []
+        try:
+            for _ in range(QUEUE):  # bounded: a flood must not keep the core from its other work
+                body = self._book(self._socket.recv(flags))
+                flags = zmq.NOBLOCK
+                if body:
+                    bodies.append(body)
+        except zmq.Again:
+            pass
+        return np.frombuffer(b"".join(bodies), READING)
 
     def keep(self, held: Mapping[str, int]) -> None:
         """What was drained is done with, except what is held: how many readings of each driver."""
         if self._ledger is not None:
             self._ledger.keep(self.links, held)
 
-    def _messages(self) -> Iterator[NDArray[np.void]]:
-        for _ in range(QUEUE):  # bounded: a flood must not keep the core from its other work
-            try:
-                frames = self._socket.recv_multipart(zmq.NOBLOCK)
-            except zmq.Again:
-                return
-            batch = self._book(frames)
-            if batch is not None:
-                yield batch
-
-    def _book(self, frames: list[bytes]) -> NDArray[np.void] | None:
-        if len(frames) != 2 or len(frames[0]) < HEADER.size or frames[0][:4] != MAGIC:
+    def _book(self, message: bytes) -> bytes | None:
+        """The readings of a message, as they are; what is missing before them is counted."""
+        if len(message) < HEADER.size:
             self.malformed += 1
             return None
-        _, kind, boot, made = HEADER.unpack_from(frames[0])
-        name = frames[0][HEADER.size :].decode(errors="replace")
-        link = self.links.get(name)
-        if link is None:
-            link = self.links[name] = self._ledger.opened(name) if self._ledger is not None else Link()
+        magic, kind, named, boot, made = HEADER.unpack_from(message)
+        end = len(message) - named
+        if magic != MAGIC or end < HEADER.size:
+            self.malformed += 1
+            return None
+        link = self._named.get(message[end:]) or self._meet(message[end:])
         link.seen = time.monotonic()
         if boot != link.boot:
             link.boot, link.next = boot, 0
             link.restarts += 1
-        link.lost += max(0, made - link.next)
+        if made > link.next:
+            link.lost += made - link.next
         link.next = made
+        count, odd = divmod(end - HEADER.size, READING.itemsize)
         if kind == COUNTERS:
-            try:
-                report = msgpack.unpackb(frames[1])
-                link.up, link.cause, link.counters = report["up"], report["cause"], report["counters"]
-            except (ValueError, TypeError, KeyError, msgpack.UnpackException):
-                self.malformed += 1
+            self._hear(link, message[HEADER.size : end])
             return None
-        if kind != READINGS or len(frames[1]) % READING.itemsize:
+        if kind != READINGS or odd:
             self.malformed += 1
             return None
-        batch = np.frombuffer(frames[1], READING)
         link.up = True
-        link.next += len(batch)
-        link.readings += len(batch)
-        return batch
+        link.next += count
+        link.readings += count
+        return message[HEADER.size : end]
+
+    def _meet(self, name: bytes) -> Link:
+        """The books of a driver that was not heard before."""
+        said = name.decode(errors="replace")
+        if said not in self.links:
+            self.links[said] = self._ledger.opened(said) if self._ledger is not None else Link()
+        self._named[name] = self.links[said]
+        return self.links[said]
+
+    def _hear(self, link: Link, body: bytes) -> None:
+        """A driver's own totals."""
+        try:
+            report = msgpack.unpackb(body)
+            link.up, link.cause, link.counters = report["up"], report["cause"], report["counters"]
+        except (ValueError, TypeError, KeyError, msgpack.UnpackException):
+            self.malformed += 1

@@ -21,6 +21,7 @@ from drivers.reading import READING
 
 Message = tuple[bytes, bytes]  # topic, msgpack map
 
+AT_ONCE, ONE_BY_ONE, IN_GROUPS = range(3)  # how the joints' updates are due; older recordings have the first two
 BLOCK: Final = 0.04  # s in one block: what a kill can cost, twice over
 QUEUE: Final = 250  # blocks that wait for a busy disk (10 s, 5 MB) before some are lost, and counted
 BLOCKS: Final = "application/x-jointwatch-readings"  # media type of a block in a recording
@@ -38,7 +39,7 @@ class Batch(NamedTuple):
     baseline: Mapping[str, Any] | None  # the baseline that held from here on, where it changed
     resumed: Mapping[str, Any] | None = None  # joint → the state that it went on from, at the core's start
     late: bool = False  # whether the core was behind, and of several updates of a joint said the last
-    spread: bool = False  # whether the joints' updates were due one after the other
+    spread: int = AT_ONCE  # how the joints' updates were due
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ every loss) and ``boot`` (changes when the core restarts, and with it seq starts
 Topics between core, supervisor and outlet that never leave the machine are in ``INTERNAL``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -67,6 +67,7 @@ class Publication:
     boot: int  # drawn anew at every start of the core
     unit: str  # of the residual: N·m, or N for a prismatic joint
     sequence: dict[str, int] = field(default_factory=dict)
+    _pack: Callable[[Map], bytes] = field(default_factory=lambda: msgpack.Packer().pack, repr=False, compare=False)
 
     def head(self, topic: str, timestamp: float) -> Map:
         """The fields every map has; advances the topic's sequence."""
@@ -86,30 +87,32 @@ class Publication:
 
         timestamp: Unix s; arrival: Unix s at which the newest frame that went in came; latency: s from there to here.
         """
-        body = self.head("estimate", timestamp) | {
-            "phase": str(estimate.phase),
+        body = self.head("estimate", timestamp)
+        body |= {
+            "phase": estimate.phase.value,
             "parameters": dict(zip(estimate.names, estimate.values.tolist(), strict=True)),
             "deviations": dict(zip(estimate.names, estimate.deviations.tolist(), strict=True)),
             "error": estimate.error,
             "forgetting": estimate.forgetting,
             "progress": estimate.progress,
-            "health": {"status": str(estimate.status), "reasons": list(estimate.reasons)},
+            "health": {"status": estimate.status.value, "reasons": estimate.reasons},
             "arrival": arrival,
             "latency": latency,
         }
         if (spectrum := estimate.spectrum).values:
             body |= {"condition": spectrum.condition, "singular_values": spectrum.values, "weakest": spectrum.weakest}
-        return f"estimate/{self.joint}".encode(), msgpack.packb(body)
+        return f"estimate/{self.joint}".encode(), self._pack(body)
 
     def residual(self, estimate: Estimate, timestamp: float) -> tuple[bytes, bytes]:
         """`residual/<joint>`: measured, predicted and residual torque."""
-        body = self.head("residual", timestamp) | {
+        body = self.head("residual", timestamp)
+        body |= {
             "measured": estimate.measured,
             "predicted": estimate.predicted,
             "residual": estimate.measured - estimate.predicted,
             "unit": self.unit,
         }
-        return f"residual/{self.joint}".encode(), msgpack.packb(body)
+        return f"residual/{self.joint}".encode(), self._pack(body)
 
     def drift(self, drift: Map, timestamp: float) -> tuple[bytes, bytes]:
         """`drift/<joint>`: a joint against its baseline, see daq.core.drift."""

@@ -123,7 +123,9 @@ class Receiver:
 
     def receive(self, timeout: float) -> Frames:
         """Wait for the first frame, then take all that are there. Raises OSError."""
-        if self._poll.poll(math.ceil(1000 * max(0.0, timeout))):
+        if self._burst.foresee() and self._poll.poll(0):
+            self._burst.gather(whole=True)
+        elif self._poll.poll(math.ceil(1000 * max(0.0, timeout))):
             self._burst.gather()
         found = _receive(
             self._descriptor,
@@ -148,6 +150,8 @@ class Receiver:
             if code not in (errno.EAGAIN, errno.EINTR):
                 raise OSError(code, f"error {errno.errorcode.get(code, code)} of the socket")
             found = 0
+        if found:
+            self._burst.note(int(self._times[0]))
         return Frames(
             self._ids[:found], self._payload[:found], self._lengths[:found], self._times[:found], self._flags[:found]
         )

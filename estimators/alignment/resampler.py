@@ -154,9 +154,10 @@ class Resampler:
                 raise ValueError(
                     f"expected columns from 0 to {self._channels}, found {columns.min()} to {columns.max()}"
                 )
-            parts.append((self._out_ticks[:count] + self._origin, self._out_rows[:count].copy()))
-        if len(parts) == 1:
-            return parts[0]
+            part = (self._out_ticks[:count] + self._origin, self._out_rows[:count].copy())
+            if consumed == len(times) and not parts and count < len(self._out_ticks) - LONGEST_LOSS:
+                return part  # as nearly always
+            parts.append(part)
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
     def counters(self) -> dict[str, int]:

@@ -22,7 +22,7 @@ from pydantic import Field
 
 from estimators.models.base import Model, NonlinearPlace
 from estimators.models.memory import thresholds
-from estimators.numerics.jit import kernel
+from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
 from estimators.quantities import Settings as BaseSettings
 from estimators.rows import ARGUMENTS, RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, Rows, joined
@@ -31,7 +31,7 @@ CHUNK: Final = 1024  # raw rows taken at once: bounds the memory of a large batc
 GAP: Final = 0.5  # periods by which a step in time may differ from the period before it counts as a gap
 
 # the integer state of a Conditioner
-FILLED, CLEAN, SEEN, LAST, DROPPED, GAPS, STATES = range(7)
+FILLED, CLEAN, SEEN, LAST, DROPPED, GAPS, LENGTH, STATES = range(8)  # LENGTH: instants at the full rate, of what is due
 
 
 class Conditioning(BaseSettings):
@@ -54,23 +54,24 @@ class Conditioner:
         self._joints = np.array(model.joints, np.int64)
         self.period = self._period = period
         self.taps = taps(settings.half_width / period)
-        self._arguments = straight(self.taps) if model.straight else self.taps
+        self.arguments = straight(self.taps) if model.straight else self.taps
         half = len(self.taps) // 2
-        self._decimation = max(1, round(1.0 / (settings.row_rate * period)))
-        self.row_period = self._decimation * period
+        self.decimation = max(1, round(1.0 / (settings.row_rate * period)))
+        self.row_period = self.decimation * period
         self.delay = (2 * half + 1) * period
-        self._support = 4 * half + 3  # raw rows that one output row depends on
+        self._delay = round(self.delay * 1e9)  # ns
+        self.support = 4 * half + 3  # raw rows that one output row depends on
         channels = len(model.channels) + len(thresholds(model))
         outputs, parameters = len(model.outputs), len(model.parameters)
-        self._raw = np.zeros((self._support + CHUNK, channels))
-        self._signals = np.zeros((2 * half + 1 + CHUNK, channels, SIGNALS))
-        self._smooth = np.zeros(2 * half + 3 + CHUNK)
-        self._phi = np.zeros((len(self._signals), outputs, parameters))
-        self._y = np.zeros((len(self._signals), outputs))
-        self._due = np.zeros((CHUNK + 1, 2), np.int64)  # last raw row of each due window, and its time in ns
-        self._state = np.zeros(STATES, np.int64)
+        self.raw = np.zeros((self.support + CHUNK, channels))
+        self.signals = np.zeros((2 * half + 1 + CHUNK, channels, SIGNALS))
+        self.smooth = np.zeros(2 * half + 3 + CHUNK)
+        self._phi = np.zeros((len(self.signals), outputs, parameters))
+        self._y = np.zeros((len(self.signals), outputs))
+        self.due = np.zeros((CHUNK + 1, 2), np.int64)  # last raw row of each due window, and its time in ns
+        self.state = np.zeros(STATES, np.int64)
         self._rows = self._masked = 0
-        self._none = Rows(
+        self.nothing = Rows(
             np.zeros(0, np.int64),
             np.zeros((0, outputs, parameters)),
             np.zeros((0, outputs)),
@@ -84,66 +85,55 @@ class Conditioner:
 
         time: (n,) ns; values: (n, channels) SI, NaN where missing. A regression row is whole or dropped (and counted).
         """
-        if values.shape != (len(time), self._raw.shape[1]):
-            raise ValueError(f"expected values of shape ({len(time)}, {self._raw.shape[1]}), found {values.shape}")
+        if values.shape != (len(time), self.raw.shape[1]):
+            raise ValueError(f"expected values of shape ({len(time)}, {self.raw.shape[1]}), found {values.shape}")
         if len(time) > CHUNK:
             parts = [self.absorb(time[i : i + CHUNK], values[i : i + CHUNK]) for i in range(0, len(time), CHUNK)]
             return joined(parts)
-        count = _push(
-            time, values, self._period * 1e9, self._support, self._decimation, self._raw, self._due, self._state
-        )
-        return self._form(count) if count else self._none
+        count = _take(
+            time, values, self._period, self.support, self.decimation, self.raw, self.due, self.state,
+            self.arguments, self.smooth, self.signals,
+        )  # fmt: skip
+        return self.form(count) if count else self.nothing
 
     def counters(self) -> dict[str, int]:
         """Totals: rows out, dropped (a raw value is missing in the window), masked by the model, and gaps in time."""
         return {
             "rows": self._rows,
-            "dropped": int(self._state[DROPPED]),
+            "dropped": int(self.state[DROPPED]),
             "masked": self._masked,
-            "gaps": int(self._state[GAPS]),
+            "gaps": int(self.state[GAPS]),
         }
 
-    def _form(self, count: int) -> Rows:
-        half = len(self.taps) // 2
-        first = int(self._due[0, 0]) - self._support + 1
-        length = int(self._due[count - 1, 0]) - first + 1 - 2 * (half + 1)
-        signals, phi, y = self._signals[:length], self._phi[:length], self._y[:length]
-        _observe(self._raw, first, self._arguments, self._period, self._smooth, signals)
+    def form(self, count: int) -> Rows:
+        """The regression rows of as many windows as `take` has found due."""
+        length = int(self.state[LENGTH])
+        signals, phi, y = self.signals[:length], self._phi[:length], self._y[:length]
         self._model.fill(signals, self._eta, phi, y)
-        rows = Rows(
+        outputs, joints = y.shape[1], len(self._joints)
+        time, out_phi, out_y = (
             np.empty(count, np.int64),
-            np.empty((count, phi.shape[1], phi.shape[2])),
-            np.empty((count, phi.shape[1])),
-            np.empty((count, len(self._joints))),
-            motion=np.empty((count, len(self._joints), 2)),
+            np.empty((count, outputs, phi.shape[2])),
+            np.empty((count, outputs)),
         )
+        speed, motion = np.empty((count, joints)), np.empty((count, joints, 2))
         kept = _reduce(
-            self._due[:count],
-            self._joints,
-            round(self.delay * 1e9),
-            self.taps,
-            signals,
-            phi,
-            y,
-            rows.time,
-            rows.phi,
-            rows.y,
-            rows.speed,
-            rows.motion,
+            self.due, count, self._joints, self._delay, self.taps, signals, phi, y, time, out_phi, out_y, speed, motion
         )
         self._rows += kept
+        rows = Rows(time, out_phi, out_y, speed, self._samples(count, time[:kept], signals), motion)
+        if kept == count:
+            return rows
         self._masked += count - kept
-        if kept < count:
-            rows = rows.part(slice(kept))
-        return rows._replace(samples=self._samples(count, rows.time, signals))
+        return Rows(time[:kept], out_phi[:kept], out_y[:kept], speed[:kept], rows.samples, motion[:kept])
 
     def _samples(self, count: int, kept: Nanoseconds, signals: Floats) -> Floats:
         """What each law saw under the kernel of every row that left: (rows, blocks, ARGUMENTS, taps)."""
         blocks = self._model.blocks
         if not len(self._eta):
-            return np.zeros((len(kept), len(blocks), ARGUMENTS, 0))
-        due = self._due[:count]
-        start = (due[:, 0] - due[0, 0])[np.isin(due[:, 1] - round(self.delay * 1e9), kept)]
+            return np.empty((len(kept), len(blocks), ARGUMENTS, 0))
+        due = self.due[:count]
+        start = (due[:, 0] - due[0, 0])[np.isin(due[:, 1] - self._delay, kept)]
         under = start[:, np.newaxis] + np.arange(len(self.taps))
         samples = np.empty((len(kept), len(blocks), ARGUMENTS, len(self.taps)))
         for block, place in enumerate(blocks):
@@ -182,10 +172,7 @@ def straight(g: Floats) -> Floats:
     return f
 
 
-@kernel(
-    "i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), "  # a view of a message is read-only
-    "f8, i8, i8, f8[:, ::1], i8[:, ::1], i8[::1])"
-)
+@inline
 def _push(
     time: Nanoseconds,
     values: Floats,
@@ -230,7 +217,7 @@ def _push(
     return count
 
 
-@kernel("void(f8[:, ::1], i8, f8[::1], f8, f8[::1], f8[:, :, ::1])")
+@inline
 def _observe(raw: Floats, first: int, g: Floats, period: float, smooth: Floats, signals: Floats) -> None:
     """Fill signals from raw[first:]; row 0 of signals is the instant first + K + 1. smooth is scratch."""
     half = len(g) // 2
@@ -252,12 +239,59 @@ def _observe(raw: Floats, first: int, g: Floats, period: float, smooth: Floats, 
             signals[m, channel, SMOOTH_RATE] = (smooth[m + 2] - smooth[m]) / (2.0 * period)
 
 
+@inline
+def take(
+    time: Nanoseconds,
+    values: Floats,
+    period: float,
+    support: int,
+    decimation: int,
+    raw: Floats,
+    due: NDArray[np.int64],
+    state: NDArray[np.int64],
+    g: Floats,
+    smooth: Floats,
+    signals: Floats,
+) -> int:
+    """Append rows to raw, observe what the windows need that are due; returns how many.
+
+    period: s between rows; state[LENGTH]: rows of signals that were filled.
+    """
+    count = _push(time, values, period * 1e9, support, decimation, raw, due, state)
+    if count > 0:
+        first = due[0, 0] - support + 1
+        state[LENGTH] = due[count - 1, 0] - first + 1 - 2 * (len(g) // 2 + 1)
+        _observe(raw, first, g, period, smooth, signals[: state[LENGTH]])
+    return count
+
+
 @kernel(
-    "i8(i8[:, ::1], i8[::1], i8, f8[::1], f8[:, :, ::1], f8[:, :, ::1], f8[:, ::1], "
+    "i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), "  # a view of a message is read-only
+    "f8, i8, i8, f8[:, ::1], i8[:, ::1], i8[::1], f8[::1], f8[::1], f8[:, :, ::1])"
+)
+def _take(
+    time: Nanoseconds,
+    values: Floats,
+    period: float,
+    support: int,
+    decimation: int,
+    raw: Floats,
+    due: NDArray[np.int64],
+    state: NDArray[np.int64],
+    g: Floats,
+    smooth: Floats,
+    signals: Floats,
+) -> int:
+    return take(time, values, period, support, decimation, raw, due, state, g, smooth, signals)
+
+
+@kernel(
+    "i8(i8[:, ::1], i8, i8[::1], i8, f8[::1], f8[:, :, ::1], f8[:, :, ::1], f8[:, ::1], "
     "i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1])"
 )
 def _reduce(
     due: NDArray[np.int64],
+    count: int,
     joints: NDArray[np.int64],
     delay: int,
     g: Floats,
@@ -272,7 +306,7 @@ def _reduce(
 ) -> int:
     """Pass the full-rate rows through g at the due instants; a row whose every output is masked is left out."""
     kept = 0
-    for i in range(len(due)):
+    for i in range(count):
         start = due[i, 0] - due[0, 0]  # the full-rate row under g[0]
         whole = False
         for o in range(y.shape[1]):

@@ -20,30 +20,35 @@ class Channels:
         self.faults: tuple[str, ...] = ()
         self.certain: tuple[str, ...] = ()  # those that standstill does not excuse
         self._names = names
-        self._span = max(2, round(SPAN / period))
-        self._seconds = self._span * period
+        self.span = max(2, round(SPAN / period))
+        self._seconds = self.span * period
         self._places = [i for i, name in enumerate(names) if name.endswith("position")]
         self._still = standstill * self._seconds  # rad (m) that a joint at rest moves at most
-        self._rows = 0
-        self._values = np.empty((self._span, len(names)))  # looked at together: rows come one or two at a time
+        self.rows = 0  # of the span, that were seen
+        self.values = np.empty((self.span, len(names)))  # looked at together
 
     def absorb(self, values: Floats) -> None:
         """Look at rows: (rows, channels)."""
+        end = self.rows + len(values)
+        if end < self.span:  # as nearly always
+            self.values[self.rows : end] = values
+            self.rows = end
+            return
         first = 0
         while first < len(values):
-            part = values[first : first + self._span - self._rows]
-            self._values[self._rows : self._rows + len(part)] = part
-            self._rows += len(part)
+            part = values[first : first + self.span - self.rows]
+            self.values[self.rows : self.rows + len(part)] = part
+            self.rows += len(part)
             first += len(part)
-            if self._rows == self._span:
+            if self.rows == self.span:
                 self._look()
-                self._rows = 0
+                self.rows = 0
 
     def _look(self) -> None:
-        valid = np.isfinite(self._values)
+        valid = np.isfinite(self.values)
         found = np.asarray(valid.any(axis=0))
-        low = np.min(self._values, axis=0, where=valid, initial=math.inf)
-        high = np.max(self._values, axis=0, where=valid, initial=-math.inf)
+        low = np.min(self.values, axis=0, where=valid, initial=math.inf)
+        high = np.max(self.values, axis=0, where=valid, initial=-math.inf)
         constant = found & (low == high)
         moves = bool((high - low > self._still)[self._places].any())
         dead, stuck = [], []

@@ -15,6 +15,11 @@ class Held:
         self._channels = tuple(channels)
         self._last = [np.nan] * len(self._channels)
 
+    @property
+    def any(self) -> bool:
+        """Whether there are such columns."""
+        return bool(self._channels)
+
     def absorb(self, values: Floats) -> Floats:
         """values (rows, channels) → the same without gaps in these columns; NaN before the first value stays."""
         if not self._channels or not len(values):

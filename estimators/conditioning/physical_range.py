@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 
 LENGTH: Final = 1e5  # rad (m)
@@ -26,28 +27,31 @@ class PhysicalRange:
     def __init__(self, channels: Sequence[str], period: float) -> None:
         """period: s between raw rows."""
         self._names = channels
-        self._hard = np.array([LENGTH if name.endswith("position") else EFFORT for name in channels])
+        self.hard = np.array([LENGTH if name.endswith("position") else EFFORT for name in channels])
         self._room = [not name.endswith("position") for name in channels]  # a position may go on for ever
         self._period = period
         self._need = max(2, round(FIRST / period))
         self._low = np.full(len(channels), np.inf)
         self._high = np.full(len(channels), -np.inf)
         self._seen = np.zeros(len(channels), np.int64)
-        self._limit = self._hard.copy()
-        self._middle = np.zeros(len(channels))
+        self.limit = self.hard.copy()
+        self.middle = np.zeros(len(channels))
         self._usual = False  # whether the spread of every channel is known
         self._left = np.zeros(len(channels), np.int64)  # rows for which a channel is still named
+        self._named = False  # whether one is
         self.count = 0  # values refused
 
     def absorb(self, values: Floats) -> Floats:
         """values (rows, channels), those beyond as NaN; the same array where there are none."""
+        if self.quiet and not _beyond(values, self.hard, self.middle, self.limit):
+            return values
         if not self._usual:
             wanted = self._need - self._seen
             first = int(wanted[wanted > 0].min(initial=len(values)))
             if first < len(values):  # the row with which a spread is known may stand in the middle
                 return np.concatenate([self.absorb(values[:first]), self.absorb(values[first:])])
         with np.errstate(invalid="ignore"):
-            beyond = (np.abs(values) > self._hard) | (np.abs(values - self._middle) > self._limit)
+            beyond = (np.abs(values) > self.hard) | (np.abs(values - self.middle) > self.limit)
         if not self._usual:
             for channel in np.flatnonzero(self._seen < self._need):
                 column = values[:, channel]
@@ -55,10 +59,12 @@ class PhysicalRange:
             self._usual = bool((self._seen >= self._need).all())
         hit = beyond.any(axis=0)
         if not hit.any():
-            if self._left.any():
+            if self._named:
                 self._left = np.maximum(self._left - len(values), 0)
+                self._named = bool(self._left.any())
             return values
         self._left = np.where(hit, round(RECENT / self._period), np.maximum(self._left - len(values), 0))
+        self._named = True
         self.count += int(np.count_nonzero(beyond))
         return np.where(beyond, np.nan, values)
 
@@ -73,14 +79,37 @@ class PhysicalRange:
         if self._room[channel] and self._seen[channel] >= self._need:
             low, high = self._low[channel], self._high[channel]
             spread = max(high - low, 0.1 * max(abs(low), abs(high)))
-            if 0.0 < SPREADS * spread < self._hard[channel]:
-                self._middle[channel], self._limit[channel] = 0.5 * (low + high), SPREADS * spread
+            if 0.0 < SPREADS * spread < self.hard[channel]:
+                self.middle[channel], self.limit[channel] = 0.5 * (low + high), SPREADS * spread
+
+    @property
+    def quiet(self) -> bool:
+        """Whether the usual is known, and nothing was beyond it lately."""
+        return self._usual and not self._named
 
     @property
     def faults(self) -> tuple[str, ...]:
         """Channels that have had such values lately, in words."""
+        if not self._named:
+            return ()
         return tuple(
             f"{name} had values that no joint has: they are left out"
             for name, left in zip(self._names, self._left, strict=True)
             if left > 0
         )
+
+
+@inline
+def beyond(values: Floats, hard: Floats, middle: Floats, limit: Floats) -> bool:
+    """Whether any value is out of range; NaN is not."""
+    for row in range(len(values)):
+        for channel in range(len(hard)):
+            x = values[row, channel]
+            if abs(x) > hard[channel] or abs(x - middle[channel]) > limit[channel]:
+                return True
+    return False
+
+
+@kernel("b1(Array(f8, 2, 'A', readonly=True), f8[::1], f8[::1], f8[::1])")
+def _beyond(values: Floats, hard: Floats, middle: Floats, limit: Floats) -> bool:
+    return beyond(values, hard, middle, limit)

@@ -48,19 +48,19 @@ class Spikes:
 
     def __init__(self, channels: Sequence[str], period: float) -> None:
         """channels: their roles; period: s between rows."""
-        self._period = period * 1e9
-        self._kept = np.zeros((AROUND - 1 + CHUNK, len(channels)))
-        self._runs = np.zeros(AROUND - 1 + CHUNK, np.int64)  # which unbroken run of rows each belongs to
-        self._times = np.zeros(AROUND - 1 + CHUNK, np.int64)
-        self._floats = np.zeros((len(channels), FLOATS))
-        self._floats[:, UNREST_NOW] = np.inf
-        self._floats[:, GRAIN] = [COARSEST if name.endswith("position") else np.inf for name in channels]
-        self._state = np.zeros(STATES, np.int64)
+        self.period = period * 1e9
+        self.kept = np.zeros((AROUND - 1 + CHUNK, len(channels)))
+        self.runs = np.zeros(AROUND - 1 + CHUNK, np.int64)  # which unbroken run of rows each belongs to
+        self.times = np.zeros(AROUND - 1 + CHUNK, np.int64)
+        self.floats = np.zeros((len(channels), FLOATS))
+        self.floats[:, UNREST_NOW] = np.inf
+        self.floats[:, GRAIN] = [COARSEST if name.endswith("position") else np.inf for name in channels]
+        self.state = np.zeros(STATES, np.int64)
 
     @property
     def count(self) -> int:
         """Wild samples so far."""
-        return int(self._state[WILD])
+        return int(self.state[WILD])
 
     def absorb(self, time: Nanoseconds, values: Floats) -> tuple[Nanoseconds, Floats]:
         """Rows in, those of two rows ago out.
@@ -70,9 +70,9 @@ class Spikes:
         if len(time) > CHUNK:
             parts = [self.absorb(time[i : i + CHUNK], values[i : i + CHUNK]) for i in range(0, len(time), CHUNK)]
             return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
-        due = len(time) - min(len(time), max(0, REACH - int(self._state[SEEN])))
-        times, out = np.empty(due, np.int64), np.empty((due, self._kept.shape[1]))
-        _judge(time, values, self._period, self._kept, self._runs, self._times, self._floats, self._state, times, out)
+        due = len(time) - min(len(time), max(0, REACH - int(self.state[SEEN])))
+        times, out = np.empty(due, np.int64), np.empty((due, self.kept.shape[1]))
+        _judge(time, values, self.period, self.kept, self.runs, self.times, self.floats, self.state, times, out)
         return times, out
 
 
@@ -118,11 +118,8 @@ def _wild(
     return bool(off > SCATTER * mad + UNREST * unrest)
 
 
-@kernel(
-    "void(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), f8, f8[:, ::1], i8[::1], i8[::1], "
-    "f8[:, ::1], i8[::1], i8[::1], f8[:, ::1])"
-)
-def _judge(
+@inline
+def judge(
     time: Nanoseconds,
     values: Floats,
     period: float,
@@ -133,8 +130,11 @@ def _judge(
     state: NDArray[np.int64],
     out_times: Nanoseconds,
     out: Floats,
-) -> None:
-    """Append rows to those kept from before, the last four; write the judged ones. NaN in kept marks the wild."""
+) -> int:
+    """Append rows to those kept from before, the last four; write the judged ones, and return how many.
+
+    kept … state: of Spikes; NaN in kept marks the wild.
+    """
     z = np.empty(AROUND)
     count, before = len(time), AROUND - 1
     due = 0
@@ -184,3 +184,23 @@ def _judge(
         runs[i], times[i] = runs[count + i], times[count + i]
         for channel in range(kept.shape[1]):
             kept[i, channel] = kept[count + i, channel]
+    return due
+
+
+@kernel(
+    "i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), f8, f8[:, ::1], i8[::1], i8[::1], "
+    "f8[:, ::1], i8[::1], i8[::1], f8[:, ::1])"
+)
+def _judge(
+    time: Nanoseconds,
+    values: Floats,
+    period: float,
+    kept: Floats,
+    runs: NDArray[np.int64],
+    times: Nanoseconds,
+    floats: Floats,
+    state: NDArray[np.int64],
+    out_times: Nanoseconds,
+    out: Floats,
+) -> int:
+    return judge(time, values, period, kept, runs, times, floats, state, out_times, out)

@@ -37,7 +37,9 @@ class Stops:
         self._state[-1] = np.nan
 
     def absorb(self, values: Floats) -> Floats:
-        """values (rows, channels) → (rows, channels + stops)."""
+        """values (rows, channels) → (rows, channels + stops); the same array where there are none."""
+        if not len(self._thresholds):
+            return values
         wide = np.empty((len(values), values.shape[1] + len(self._thresholds)))
         wide[:, : values.shape[1]] = values
         _follow(wide, self._position, values.shape[1], self._thresholds, self._bristle, self._state)

@@ -54,7 +54,8 @@ class Gate:
     @property
     def resting(self) -> bool:
         """Whether every joint was at rest at the last row."""
-        return bool(self.kept.state[:, 0].all())
+        state = self.kept.state
+        return bool(state[0, 0] if len(state) == 1 else state[:, 0].all())
 
 
 @inline

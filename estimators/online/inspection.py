@@ -44,7 +44,7 @@ class Inspector:
         self._every = max(1, math.ceil(1.0 / (RATE * period)))
         self._keep = math.exp(-self._every * period / MEMORY)  # weight of the past after one row
         self._skip = 0  # rows until the next one that is looked at
-        self._parts: list[Rows] = []
+        self._parts: list[tuple[Rows, int]] = []  # and the first of them that is looked at
         count = len(model.parameters)
         self._gram, self._weight = np.zeros((count, count)), 0.0
         self._largest = np.zeros(count)
@@ -55,8 +55,9 @@ class Inspector:
         if not count:
             return
         if self._skip < count:
-            self._parts.append(rows.part(slice(self._skip, None, self._every)))
-            del self._parts[:-KEPT]
+            self._parts.append((rows, self._skip))
+            if len(self._parts) > KEPT:
+                del self._parts[0]
         self._skip = (self._skip - count) % self._every
 
     def report(
@@ -72,7 +73,9 @@ class Inspector:
         """
         if not self._parts:
             return None
-        rows = joined(self._parts).part(slice(-KEPT, None))
+        rows = joined([one.part(slice(first, None, self._every)) for one, first in self._parts]).part(
+            slice(-KEPT, None)
+        )
         self._parts = []
         recentre(rows)
         points = self._curves.points(rows, estimate.values, self._taps)

@@ -1,30 +1,21 @@
 """The identification of one joint: its model, its conditioning, and the phases around recursive least squares."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
-from typing import Any, Final
-
-import numpy as np
+from typing import Any
 
 from estimators.base import Estimate, Event, Phase, Status
-from estimators.conditioning.conditioner import Conditioner
-from estimators.conditioning.dead_channels import Channels
 from estimators.conditioning.encoder_steps import EncoderSteps, half_width, noise_of, one_step
-from estimators.conditioning.held import Held
-from estimators.conditioning.physical_range import PhysicalRange
-from estimators.conditioning.spikes import Spikes
-from estimators.conditioning.stops import Stops
+from estimators.conditioning.front import Front
 from estimators.models.friction.base import FrictionSettings
-from estimators.models.memory import bristle, thresholds
+from estimators.models.memory import thresholds
 from estimators.online import assembly
 from estimators.online.fit import Steps
 from estimators.online.inspection import Inspection, Inspector
 from estimators.online.settings import Identification
 from estimators.online.standstill import Standstill
 from estimators.quantities import Axis, Floats, Nanoseconds
-
-NEAR: Final = 0.98  # of the saturation, from which a torque is not believed
 
 
 class JointEstimator:
@@ -34,9 +25,8 @@ class JointEstimator:
         """period: s between raw rows. Raises ValueError when it is not a positive number."""
         self._model = model = settings.model.build()
         self.channels = settings.roles()
-        self.follower: Callable[[Nanoseconds, Floats], None] | None = None  # of rows without wild samples
-        self._own = len(model.channels)
-        self.conditioner = Conditioner(model, period, settings.conditioning)
+        self.front = Front(model, self.channels, period, settings.rest, settings.saturation, settings.conditioning)
+        self.conditioner = self.front.conditioner
         row, taps = self.conditioner.row_period, self.conditioner.taps
         law, start, standstill = settings.forgetting, settings.start, settings.rest
         if model.nonlinear:
@@ -50,54 +40,39 @@ class JointEstimator:
         found = settings.standstill is None and len(model.joints) == 1
         self._standstill = Standstill(parts.gate, row, parts.log, model.blocks[0].axis) if found else None
         self._inspector = Inspector(model, self.conditioner.taps, self.conditioner.row_period)
-        self._channels = Channels(self.channels, period, standstill)
-        self._spikes = Spikes(self.channels, period)
-        self._range = PhysicalRange(self.channels, period)
-        self._held = Held([i for i, role in enumerate(self.channels) if role.endswith("temperature")])
-        self._steps = {i: EncoderSteps() for i, role in enumerate(model.channels) if role.endswith("position")}
-        self._stops = Stops(thresholds(model), period=period, bristle=bristle(model))
         self._friction = model.blocks[0]
-        self._effort = next((i for i, role in enumerate(model.channels) if role in ("torque", "force")), -1)
-        self._saturation = None if settings.saturation is None else NEAR * settings.saturation
-        self._saturated = 0
 
     def absorb(self, time: Nanoseconds, values: Floats) -> None:
         """Learn from equidistant rows.
 
         time: (rows,) ns; values: (rows, channels) SI; a missing or invalid value is NaN and its row teaches nothing.
         """
-        self._channels.absorb(values)
-        values = self._held.absorb(self._range.absorb(values))
-        self._look_for_steps(time, values)
-        time, values = self._spikes.absorb(time, values)
-        if self._saturation is not None:
-            clipped = np.abs(values[:, self._effort]) >= self._saturation
-            if clipped.any():
-                self._saturated += int(np.count_nonzero(clipped))
-                values[clipped, self._effort] = np.nan
-        if self.follower is not None:
-            self.follower(time, values)
-        rows = self.conditioner.absorb(time, self._stops.absorb(np.ascontiguousarray(values[:, : self._own])))
+        rows = self.front.absorb(time, values)
+        for channel, steps in self.front.found():
+            self._coarse(channel, steps)
+        if not len(rows.time):
+            return
         for part in (rows,) if self._standstill is None else self._standstill.cut(rows):
             self.phases.absorb(part)
         self._inspector.absorb(rows)
 
-    def _look_for_steps(self, time: Nanoseconds, values: Floats) -> None:
-        """Of encoders, until they are known."""
-        for channel, steps in self._steps.items():
-            if not steps.known and steps.absorb(time, values[:, channel]):
-                taps, period = self.conditioner.taps, self.conditioner.period
-                noise, own = noise_of(self._model, taps, period, steps.step, channel)
-                told = Steps(steps.step, steps.since, half_width(steps.step, period), noise, own)
-                self.phases.parts.fit.coarse(told)
-                if self._standstill is not None and channel == self._model.joints[0]:
-                    self._standstill.coarse(steps.since, one_step(taps, period, steps.step))
+    def _coarse(self, channel: int, steps: EncoderSteps) -> None:
+        """The step of an encoder is known."""
+        if steps.step <= 0.0:
+            return
+        taps, period = self.conditioner.taps, self.conditioner.period
+        noise, own = noise_of(self._model, taps, period, steps.step, channel)
+        told = Steps(steps.step, steps.since, half_width(steps.step, period), noise, own)
+        self.phases.parts.fit.coarse(told)
+        if self._standstill is not None and channel == self._model.joints[0]:
+            self._standstill.coarse(steps.since, one_step(taps, period, steps.step))
 
     def estimate(self) -> Estimate:
         """Report; never learns."""
         estimate = self.phases.estimate()
         early = estimate.phase in (Phase.WAITING, Phase.STARTING)
-        faults = (self._channels.faults if early else self._channels.certain) + self._range.faults
+        watch = self.front.channels
+        faults = (watch.faults if early else watch.certain) + self.front.range.faults
         if not faults:
             return estimate
         status = Status.LEARNING if estimate.status is Status.VALID else estimate.status
@@ -118,9 +93,8 @@ class JointEstimator:
         self.phases.resume(kept)
 
     def counters(self) -> dict[str, int]:
-        """Totals of conditioning (see Conditioner) and phases (see Phases); samples wild, and at saturation."""
-        own = {"spikes": self._spikes.count, "saturated": self._saturated, "implausible": self._range.count}
-        return self.conditioner.counters() | own | self.phases.counters()
+        """Totals of what stands before the phases (see Front), and of these (see Phases)."""
+        return self.front.counters() | self.phases.counters()
 
     def inspect(self) -> Inspection | None:
         """What is worth a look since the last call, None when no row came."""

@@ -55,16 +55,17 @@ class Taken(NamedTuple):
     rows: Rows
     taught: NDArray[np.bool_]  # (rows,) which of them taught, whether finite or not
     review: bool  # whether a block has ended with something to decide
+    every: bool  # whether all of them taught
 
     def part(self) -> Rows:
         """Those that taught."""
-        return self.rows if self.taught.all() else self.rows.part(np.flatnonzero(self.taught))
+        return self.rows if self.every else self.rows.part(np.flatnonzero(self.taught))
 
 
 class NormalLoop:
     """Runs rows through gate, learner and validity."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"_taught", "_finite"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"_taught", "_finite", "_begin", "_end"})
 
     def __init__(
         self,
@@ -91,6 +92,9 @@ class NormalLoop:
             np.full(rls.m, np.nan),
         )
         self._taught, self._finite = np.zeros(0, np.bool_), np.zeros(0, np.bool_)
+        # what `advance` is given each time; a state that is resumed is written where it lies
+        self._begin = learner.kept.state, gate.kept.state, gate.limits, gate.owners
+        self._end = validity.kept.judged, validity.kept.valid, learner.kept.deviations
 
     @property
     def block(self) -> int:
@@ -124,40 +128,34 @@ class NormalLoop:
 
         due: number of the row from which a test is; None: there is something to decide at the end of every block.
         """
-        learner, gate, validity, kept, counts = self._learner, self._gate, self._validity, self.kept, self.kept.counts
+        learnt, kept, counts = self._learner.kept, self.kept, self.kept.counts
         rows = self._shape(rows)
         self._make_room(len(rows.time))
-        if len(gate.kept.state) > 1:
+        if len(self._begin[1]) > 1:
             rows = rows._replace(y=rows.y.copy())
-        weighed = self._weighed(rows)
-        counts[KEPT], counts[TAUGHT], counts[EVERY], counts[LEARN] = self._history.total, 0, due is None, learns
+        weighed, before = self._weighed(rows), self._history.kept.total
+        counts[KEPT], counts[TAUGHT], counts[EVERY], counts[LEARN] = before, 0, due is None, learns
         counts[DUE] = ENDLESS if due is None else due
-        kept.good = kept.good.copy()  # those that were given away stay
         count = int(
             advance(
-                learner.kept.state,
-                gate.kept.state,
-                gate.limits,
-                gate.owners,
+                *self._begin,
                 weighed.phi,
                 weighed.y,
                 rows.speed,
-                gate.standstill if self._faster else 0.0,
+                self._gate.standstill if self._faster else 0.0,
                 self._taught,
                 self._finite,
                 counts,
-                learner.kept.weights,
-                learner.kept.signal,
-                validity.kept.judged,
-                validity.kept.valid,
-                learner.kept.deviations,
+                learnt.weights,
+                learnt.signal,
+                *self._end,
                 kept.good,
                 kept.snapshot,
             )
         )
         if weighed is not rows:  # outputs of joints at rest are no longer there
             rows = rows._replace(y=np.where(np.isfinite(weighed.y), rows.y, np.nan))
-        return self._taken(rows, count)
+        return self._taken(rows, count, before)
 
     def _weighed(self, rows: Rows) -> Rows:
         """The rows as they are learnt: where a joint sticks, those that see a reversal count less."""
@@ -191,12 +189,15 @@ class NormalLoop:
         if len(self._taught) < count:
             self._taught, self._finite = np.empty(count, np.bool_), np.empty(count, np.bool_)
 
-    def _taken(self, rows: Rows, count: int) -> Taken:
-        self._motion.kept.count += int(self.kept.counts[TAUGHT])
+    def _taken(self, rows: Rows, count: int, before: int) -> Taken:
+        counts, history = self.kept.counts, self._history
+        taught, finite = int(counts[TAUGHT]), int(counts[KEPT]) - before
+        self._motion.kept.count += taught
         self._log.kept.time = int(rows.time[count - 1])
         self.kept.phi, self.kept.y = rows.phi[count - 1].copy(), rows.y[count - 1].copy()
-        taken = Taken(rows.part(slice(count)), self._taught[:count], bool(self.kept.counts[REVIEW]))
-        self._history.absorb(taken.rows, self._finite[:count])
+        own = rows if count == len(rows.time) else rows.part(slice(count))
+        taken = Taken(own, self._taught[:count], bool(counts[REVIEW]), taught == count)
+        history.absorb(own, None if finite == count else self._finite[:count])
         if self._learner.unexcited.open:
             self._learner.unexcited.add(taken.part().phi, self._learner.rls.noise)
         return taken

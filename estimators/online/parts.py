@@ -1,6 +1,6 @@
 """What the phases of an estimator are composed of, and where it stands at the end of a block of rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -55,6 +55,10 @@ class Parts:
     monitor: Monitor
     fit: Fit
     nonlinear: Nonlinear | None = None
+    names: tuple[str, ...] = field(init=False)  # of θ
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(one.name for one in self.parameters))
 
     def moment(self, wanted: NDArray[np.bool_]) -> Moment:
         """Where the end of a block stands; wanted (parameters,): what was valid when the last alarm came."""

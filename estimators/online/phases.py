@@ -49,6 +49,7 @@ if TYPE_CHECKING:  # its kernels are heavy, see parts.py
 
 ASKED: Final = 30.0  # s of motion behind an alarm, in which it may turn out to have been a change of all by one factor
 OWN: Final = "; nothing has changed: the joint's own residual raised it, and raises none again"
+GATHERING: Final = (*report.IDLE, Phase.STARTING)  # phases in which a start wants rows
 REST_BLOCKS: Final = 10  # blocks that are looked at together while the joint rests
 
 
@@ -81,17 +82,21 @@ class Phases:
 
     def absorb(self, rows: Rows) -> None:
         """Learn from rows."""
-        parts, first = self.parts, 0
-        while first < len(rows.time):
+        parts, first, count = self.parts, 0, len(rows.time)
+        while first < count:
             due = self._due()
-            part = rows.part(slice(first, first + self._reach(due)))
-            taken = parts.loop.run(part, due, self.phase not in report.IDLE)
+            if count - first > parts.loop.room:
+                part = rows.part(slice(first, first + self._reach(due)))
+            else:
+                part = rows if first == 0 else rows.part(slice(first, None))
+            phase = self.kept.phase
+            taken = parts.loop.run(part, due, phase not in report.IDLE)
             first += len(taken.rows.time)
-            if self.phase in (*report.IDLE, Phase.STARTING):
+            if phase in GATHERING:
                 refused = parts.start.absorb(taken.part())
-                if self.phase is not Phase.STARTING:  # else the learner counts them
+                if phase is not Phase.STARTING:  # else the learner counts them
                     parts.learner.rls.state[at.REFUSED] += refused
-            if self.phase not in report.IDLE:
+            if phase not in report.IDLE:
                 parts.fit.absorb(taken.part())
             if taken.review:
                 self._review()

@@ -1,5 +1,6 @@
 """What is told of an estimate, by the phase it is in."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from estimators.recursive import state as at
 from estimators.recursive.learner import Learner
 
 IDLE = (Phase.WAITING, Phase.FAULTED)
+WEIGHED = (Phase.STARTING, Phase.NORMAL)  # phases in which it matters why a value may not be trusted
 
 
 class Verdict(NamedTuple):
@@ -28,9 +30,12 @@ def estimate(parts: Parts, phase: Phase, spectrum: Spectrum) -> Estimate:
     """What is known by now; phase: of the state machine; spectrum: of what was learnt from last."""
     state = parts.learner.rls.state
     theta, deviations = values(phase, parts.learner, parts.loop)
-    weak = parts.validity.told(lambda which, deviation: parts.fit.cause(parts.learner, which, deviation))
-    told = verdict(phase, parts.gate.resting, parts.fit.reasons + weak)
-    names, reasons, known = tuple(one.name for one in parts.parameters), told.reasons, theta
+    reasons: tuple[str, ...] = ()
+    if phase in WEIGHED:
+        weak = parts.validity.told(lambda which, deviation: parts.fit.cause(parts.learner, which, deviation))
+        reasons = parts.fit.reasons + weak
+    told = verdict(phase, parts.gate.resting, reasons)
+    names, known, reasons = parts.names, theta, told.reasons
     if parts.nonlinear is not None:
         eta = parts.nonlinear.eta
         unknown = np.full(len(eta.kept.eta), np.nan)
@@ -38,7 +43,7 @@ def estimate(parts: Parts, phase: Phase, spectrum: Spectrum) -> Estimate:
         known = np.concatenate([theta, unknown if phase in IDLE else eta.kept.eta])
         deviations = np.concatenate([deviations, eta.deviations])
         reasons += parts.start.unsure if phase is Phase.STARTING else ()
-    error, signal = state[at.ERROR], state[at.SIGNAL]
+    error, signal = float(state[at.ERROR]), float(state[at.SIGNAL])
     return Estimate(
         time=parts.log.kept.time,
         phase=told.phase,
@@ -47,7 +52,7 @@ def estimate(parts: Parts, phase: Phase, spectrum: Spectrum) -> Estimate:
         names=names,
         values=known,
         deviations=deviations,
-        error=float(np.sqrt(error / signal)) if signal > 0 else np.nan,
+        error=math.sqrt(error / signal) if signal > 0 else math.nan,
         forgetting=float(state[at.LAMBDA]),
         measured=float(parts.loop.kept.y[0]),
         predicted=float(parts.loop.kept.phi[0] @ theta),
@@ -78,7 +83,7 @@ def values(phase: Phase, learner: Learner, loop: NormalLoop) -> tuple[Floats, Fl
         nothing = np.full(learner.rls.p, np.nan)
         return nothing, nothing
     if phase is Phase.TRANSIENT:
-        return loop.kept.good[0], loop.kept.good[1]
+        return loop.kept.good[0].copy(), loop.kept.good[1].copy()
     return learner.rls.theta.copy(), learner.kept.deviations.copy()
 
 

@@ -81,6 +81,8 @@ class Validity:
 
         cause: what it is, in words, of a parameter with this deviation; "" where it is nothing else.
         """
+        if self.kept.valid.all():
+            return ()
         which = map(int, np.flatnonzero(~self.kept.valid))
         return tuple(self._reason(i, cause(i, float(self.kept.judged[DEVIATIONS, i]))) for i in which)
 

@@ -1,7 +1,7 @@
 """A recursive least-squares estimator: θ, its covariance and its noise, around the kernel of rls_kernel.py."""
 
 import itertools
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -19,6 +19,8 @@ QUIETEST: Final = 1e-12  # least residual variance that the clip believes in, of
 class RecursiveLeastSquares:
     """θ and its covariance, row by row, in one flat array `state` (see rls_state.py)."""
 
+    WORKING: ClassVar[frozenset[str]] = frozenset({"_factors", "_covariance"})
+
     def __init__(self, parameters: int, outputs: int, period: float, forgetting: Forgetting) -> None:
         """period: s between rows. Learns nothing before `begin`."""
         self.p, self.m, self.period = p, m, period = parameters, outputs, period
@@ -27,6 +29,7 @@ class RecursiveLeastSquares:
         parts = [state[a:b] for a, b in itertools.pairwise(cuts)]
         self.theta, self.d, u, self.bound, self._visited, _, self.noise, self._long, self._short = parts
         self._u = u.reshape(p, p).T  # u[i, j] above the diagonal; the rest is not used
+        self._factors, self._covariance = b"", np.zeros((p, p))  # P, and of which U and D
         state[[at.PARAMETERS, at.OUTPUTS]] = p, m
         state[at.LAMBDA] = 1.0
         state[at.RATE_LONG] = min(period / 5.0, 0.02)
@@ -92,8 +95,11 @@ class RecursiveLeastSquares:
 
     def covariance(self) -> Floats:
         """P (parameters, parameters), in units of the whitened residual variance."""
-        u = np.triu(self._u, 1) + np.eye(self.p)
-        return np.asarray((u * self.d) @ u.T)
+        factors = self.state[at.HEADER + self.p : at.HEADER + (2 + self.p) * self.p].tobytes()
+        if factors != self._factors:
+            u = np.triu(self._u, 1) + np.eye(self.p)
+            self._factors, self._covariance = factors, np.asarray((u * self.d) @ u.T)
+        return self._covariance.copy()
 
     def variance(self) -> float:
         """Recent residual variance, whitened: what multiplies P."""

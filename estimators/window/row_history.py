@@ -56,14 +56,14 @@ class RowHistory:
         """Forget all rows; numbers go on."""
         self._filled = 0
 
-    def absorb(self, rows: Rows, which: NDArray[np.bool_]) -> None:
-        """Append those of the rows that taught and have a finite output: which (rows,)."""
-        every = bool(which.all())
-        self.instants.add(rows.time if every else rows.time[which])
+    def absorb(self, rows: Rows, which: NDArray[np.bool_] | None) -> None:
+        """Append those of the rows that taught and have a finite output: which (rows,); None: all of them."""
+        time = rows.time if which is None else rows.time[which]
+        self.instants.add(time)
         if self.whole:
-            self.add(rows if every else rows.part(np.flatnonzero(which)))
+            self.add(rows if which is None else rows.part(np.flatnonzero(which)))
         else:
-            self.kept.total += int(np.count_nonzero(which))
+            self.kept.total += len(time)
 
     def add(self, rows: Rows) -> None:
         """Append rows, each with a finite output."""
@@ -161,6 +161,11 @@ class Instants:
 
     def add(self, time: Nanoseconds) -> None:
         """Append the instants of rows, ns."""
+        end = self._total % len(self._ring) + len(time)
+        if end <= len(self._ring):
+            self._ring[end - len(time) : end] = time
+            self._total += len(time)
+            return
         time = time[-len(self._ring) :]
         begin = self._total % len(self._ring)
         room = len(self._ring) - begin

@@ -12,6 +12,7 @@ from daq.config.sections import Config
 from daq.core.joint_line import Message
 from daq.core.pipeline import Pipeline
 from daq.core.waiting_room import WaitingRoom
+from daq.stream.transcript import AT_ONCE, IN_GROUPS, ONE_BY_ONE
 from daq.stream.update import EVENTS
 from drivers.reading import READING
 
@@ -312,3 +313,23 @@ def test_every_kind_of_event_stands_in_the_table() -> None:
     said = {kind for file in sources for kind in re.findall(r'(?:\.say|\.event|Change)\("(\w+)"', file.read_text())}
     assert said >= {"started", "alarm", "fault", "recovered", "drift", "baseline"}
     assert said <= set(EVENTS), "what is said is documented"
+
+
+def test_joints_share_a_waking_and_older_recordings_do_not(config: Config) -> None:
+    elbow = config.joints["elbow"]
+    many = config.model_copy(update={"joints": {f"joint{n}": elbow.model_copy() for n in range(7)}})
+    interval = round(1e9 / config.publish.rate)
+
+    def offsets(spread: int) -> list[int]:
+        return [line.offset for line in Pipeline(many, 1, None, spread).lines]
+
+    assert offsets(AT_ONCE) == [0] * 7
+    assert offsets(ONE_BY_ONE) == [n * interval // 7 for n in range(7)]
+    assert offsets(IN_GROUPS) == [0] * 4 + [interval // 2] * 3
+
+
+def test_what_a_joint_says_need_not_wait_for_the_next_one(config: Config) -> None:
+    both = two_joints(config)
+    pipeline, table = Pipeline(both, boot=1), of_two(2.0).reshape(-1)
+    said = [{topic.partition(b"/")[2] for topic, _ in one} for one in pipeline.each(table, 0, lambda: 0)]
+    assert said == [{b"elbow"}, {b"wrist"}]

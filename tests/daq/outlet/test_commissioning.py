@@ -2,12 +2,13 @@
 
 import asyncio
 import json
+import time
 from pathlib import Path
 
 import pytest
 import zmq
 
-from daq.core.baseline_inbox import Rebasing
+from daq.core.baseline_inbox import WATCHING, Rebasing
 from daq.outlet.commissioning import Commissioning
 from daq.outlet.history import History, JointLabel
 from daq.state.baselines import TOPIC, Baseline, Baselines, parse, read, write
@@ -24,6 +25,33 @@ def update(status: str, reasons: tuple[str, ...] = (), deviation: float = 0.1) -
         "error": 0.01, "forgetting": 1.0, "progress": 100.0, "health": {"status": status, "reasons": list(reasons)},
         "latency": 0.0, "boot": 1,
     }  # fmt: skip
+
+
+def test_the_core_hears_that_somebody_looks_and_that_nobody_does_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+    rebasing = Rebasing(context, f"ipc://{tmp_path}/baselines", tmp_path / "b.json")
+    socket = open_publisher(context, f"ipc://{tmp_path}/baselines")
+    commissioning = Commissioning(tmp_path / "b.json", {}, socket)
+    try:
+        assert not rebasing.watched
+        deadline = time.monotonic() + 20
+        while not rebasing.watched:
+            assert time.monotonic() < deadline
+            commissioning.watched()
+            assert rebasing.fresh() is None
+            time.sleep(0.05)  # between two words
+        now, looks = time.monotonic(), 0
+        while rebasing.watched:  # what was said before is still on its way, perhaps
+            looks += 1
+            assert looks < 100
+            monkeypatch.setattr(time, "monotonic", lambda at=now + looks * 2 * WATCHING: at)
+            assert rebasing.fresh() is None
+    finally:
+        rebasing.close()
+        socket.close()
+        context.term()
 
 
 def test_a_baseline_is_set_and_the_core_hears_of_it(tmp_path: Path) -> None:

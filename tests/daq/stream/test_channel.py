@@ -84,16 +84,17 @@ def test_rubbish_is_counted_and_nothing_else_happens(address: str) -> None:
         stranger = zmq.Context.instance().socket(zmq.PUSH)
         stranger.connect(address)
         stranger.send(b"hello")
-        stranger.send_multipart([b"JWR1", b""])
-        stranger.send_multipart([HEADER.pack(MAGIC, 0, 1, 0) + b"x", b"12345"])
+        stranger.send(MAGIC)
+        stranger.send(HEADER.pack(MAGIC, 0, 9, 1, 0) + b"x")  # a name longer than the message
+        stranger.send(HEADER.pack(MAGIC, 0, 1, 1, 0) + b"12345x")
         for body in (b"\xc1", b"\x07", b"\x81\xa2up\xc3", b""):  # no msgpack, no map, a map without what is needed
-            stranger.send_multipart([HEADER.pack(MAGIC, 1, 1, 0) + b"x", body])
+            stranger.send(HEADER.pack(MAGIC, 1, 1, 1, 0) + body + b"x")
         sender = Sender(address, "can0")
         sender.send(batch(0, 1))
         gather(receiver, 1)
-        while receiver.malformed < 7:
+        while receiver.malformed < 8:
             receiver.drain(0.5)
-        assert receiver.malformed == 7
+        assert receiver.malformed == 8
         stranger.close(0)
         sender.close()
 

@@ -1,0 +1,164 @@
+"""Raw rows of one joint → regression rows: looked at, cleaned, observed; one compiled pass where nothing is odd.
+
+    dead channels → physical range → held → spikes → saturation → conditioner
+
+Whatever needs a decision (values beyond reason, a span of rows that is full, an encoder whose step is not known yet,
+friction with a memory, a channel that is held) goes the same way step by step. Either way gives the same bits.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.conditioning.conditioner import CHUNK, Conditioner, Conditioning, take
+from estimators.conditioning.dead_channels import Channels
+from estimators.conditioning.encoder_steps import EncoderSteps
+from estimators.conditioning.held import Held
+from estimators.conditioning.physical_range import PhysicalRange, beyond
+from estimators.conditioning.spikes import Spikes, judge
+from estimators.conditioning.stops import Stops
+from estimators.models.base import Model
+from estimators.models.memory import bristle, thresholds
+from estimators.numerics.jit import kernel
+from estimators.quantities import Floats, Nanoseconds
+from estimators.rows import Rows
+
+NEAR: Final = 0.98  # of the saturation, from which a torque is not believed
+ODD: Final = -1  # what a pass answers, having changed nothing, where it is not for it
+PASSED, CLIPPED, FIGURES = range(3)  # of a pass: rows that have left the spikes; samples at saturation so far
+
+
+class Front:
+    """All that stands between the samples of one joint and its estimator."""
+
+    def __init__(
+        self,
+        model: Model,
+        channels: tuple[str, ...],
+        period: float,
+        standstill: float,
+        saturation: float | None,
+        settings: Conditioning,
+    ) -> None:
+        """channels: of the samples, the model's own first; period: s between them; standstill: rad/s (m/s); saturation:
+        N·m (N). Raises ValueError when the period is not a positive number."""
+        self.conditioner = Conditioner(model, period, settings)
+        self.follower: Callable[[Nanoseconds, Floats], None] | None = None  # of rows without wild samples
+        self.channels = Channels(channels, period, standstill)
+        self.spikes = Spikes(channels, period)
+        self.range = PhysicalRange(channels, period)
+        self._unknown = {i: EncoderSteps() for i, role in enumerate(model.channels) if role.endswith("position")}
+        self._held = Held([i for i, role in enumerate(channels) if role.endswith("temperature")])
+        self._stops = Stops(thresholds(model), period=period, bristle=bristle(model))
+        self._stepwise = bool(thresholds(model)) or self._held.any
+        self._own = len(model.channels)
+        self._effort = next((i for i, role in enumerate(model.channels) if role in ("torque", "force")), -1)
+        self._saturation = np.nan if saturation is None else NEAR * saturation
+        self._figures = np.zeros(FIGURES, np.int64)
+        self._times, self._values = np.empty(CHUNK, np.int64), np.empty((CHUNK, len(channels)))
+        watch, limits, spikes, c = self.channels, self.range, self.spikes, self.conditioner
+        self._parts = (  # what a pass walks over
+            watch.values, limits.hard, limits.middle, limits.limit, spikes.period, spikes.kept, spikes.runs,
+            spikes.times, spikes.floats, spikes.state, self._effort, self._saturation, self._figures, self._times,
+            self._values, c.period, c.support, c.decimation, c.raw, c.due, c.state, c.arguments, c.smooth, c.signals,
+        )  # fmt: skip
+
+    def absorb(self, time: Nanoseconds, values: Floats) -> Rows:
+        """Equidistant samples: time (n,) ns; values (n, channels) SI, NaN where missing → regression rows."""
+        watch, count = self.channels, len(time)
+        plain = self.range.quiet and not self._unknown and not self._stepwise and count <= CHUNK
+        if not plain or watch.rows + count >= watch.span:
+            return self._step_by_step(time, values)
+        due = _pass(time, values, watch.rows, *self._parts)
+        if due == ODD:
+            return self._step_by_step(time, values)
+        watch.rows += count
+        if self.follower is not None:
+            passed = self._figures[PASSED]
+            self.follower(self._times[:passed].copy(), self._values[:passed].copy())
+        return self.conditioner.form(due) if due else self.conditioner.nothing
+
+    def counters(self) -> dict[str, int]:
+        """Totals of conditioning (see Conditioner); samples wild, at saturation, and beyond what a joint may have."""
+        own = {"spikes": self.spikes.count, "saturated": int(self._figures[CLIPPED]), "implausible": self.range.count}
+        return self.conditioner.counters() | own
+
+    def found(self) -> tuple[tuple[int, EncoderSteps], ...]:
+        """Encoders whose step is known since the last call: channel, and what was found."""
+        if not self._unknown:
+            return ()
+        known = tuple((channel, steps) for channel, steps in self._unknown.items() if steps.known)
+        for channel, _ in known:
+            del self._unknown[channel]
+        return known
+
+    def _step_by_step(self, time: Nanoseconds, values: Floats) -> Rows:
+        self.channels.absorb(values)
+        values = self._held.absorb(self.range.absorb(values))
+        for channel, steps in self._unknown.items():
+            steps.absorb(time, values[:, channel])
+        time, values = self.spikes.absorb(time, values)
+        clipped = np.abs(values[:, self._effort]) >= self._saturation
+        if clipped.any():
+            self._figures[CLIPPED] += np.count_nonzero(clipped)
+            values[clipped, self._effort] = np.nan
+        if self.follower is not None:
+            self.follower(time, values)
+        own = values if self._own == values.shape[1] else np.ascontiguousarray(values[:, : self._own])
+        return self.conditioner.absorb(time, self._stops.absorb(own))
+
+
+@kernel(
+    "i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), i8, f8[:, ::1], f8[::1], f8[::1], f8[::1], "
+    "f8, f8[:, ::1], i8[::1], i8[::1], f8[:, ::1], i8[::1], i8, f8, i8[::1], i8[::1], f8[:, ::1], "
+    "f8, i8, i8, f8[:, ::1], i8[:, ::1], i8[::1], f8[::1], f8[::1], f8[:, :, ::1])"
+)
+def _pass(
+    time: Nanoseconds,
+    values: Floats,
+    first: int,
+    watched: Floats,
+    hard: Floats,
+    middle: Floats,
+    limit: Floats,
+    spacing: float,
+    kept: Floats,
+    runs: NDArray[np.int64],
+    times: Nanoseconds,
+    floats: Floats,
+    wild: NDArray[np.int64],
+    effort: int,
+    saturation: float,
+    figures: NDArray[np.int64],
+    out_times: Nanoseconds,
+    out: Floats,
+    period: float,
+    support: int,
+    decimation: int,
+    raw: Floats,
+    due: NDArray[np.int64],
+    state: NDArray[np.int64],
+    g: Floats,
+    smooth: Floats,
+    signals: Floats,
+) -> int:
+    """Rows through every step; returns how many regression rows are due, or ODD.
+
+    first, watched: of Channels, its row for the first of these; hard, middle, limit: of PhysicalRange; spacing
+    (ns) … wild: of Spikes; effort, saturation: channel, and NaN or its limit; figures (FIGURES,); out_times, out:
+    scratch; period (s) … signals: of Conditioner.
+    """
+    if beyond(values, hard, middle, limit):
+        return ODD
+    for row in range(len(time)):
+        for channel in range(watched.shape[1]):
+            watched[first + row, channel] = values[row, channel]
+    passed = judge(time, values, spacing, kept, runs, times, floats, wild, out_times, out)
+    figures[PASSED] = passed
+    for row in range(passed):
+        if abs(out[row, effort]) >= saturation:
+            out[row, effort] = np.nan
+            figures[CLIPPED] += 1
+    return take(out_times[:passed], out[:passed], period, support, decimation, raw, due, state, g, smooth, signals)
