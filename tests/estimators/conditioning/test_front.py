@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from estimators.conditioning.conditioner import Conditioning
-from estimators.conditioning.front import Front
+from estimators.conditioning.front import PASSED, Front
 from estimators.models.joints.rigid import RigidSettings
 
-CHANNELS = ("position", "torque", "temperature")
+CHANNELS = ("position", "torque", "current")
 PERIOD = 1e-3
 
 
@@ -58,3 +58,16 @@ def test_most_of_it_is_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
         one.found()
     assert sum(steps) < 3700  # the first second, two after a value that no joint has, and the end of each span
     assert sum(steps) > 1000
+
+
+@pytest.mark.interpreted
+def test_the_same_without_a_compiler() -> None:
+    values, time = samples(3200)[:1250], 1_000_000 * np.arange(1250)
+    passed, stepped = front(), front()
+    for one, way in ((passed, passed._step_by_step), (stepped, stepped._step_by_step)):
+        way(time[:1150], values[:1150])
+        one.found()
+    ours, theirs = passed.absorb(time[1150:], values[1150:]), stepped._step_by_step(time[1150:], values[1150:])
+    assert len(ours.time) >= 5
+    assert all(np.array_equal(one, other) for one, other in zip(ours[:4], theirs[:4], strict=True))
+    assert (passed._figures[PASSED], stepped._figures[PASSED]) == (100, 0), "one of them in one pass"
