@@ -10,7 +10,7 @@ import numpy as np
 from estimators.base import Estimate, Event, Phase, Status
 from estimators.conditioning.conditioner import Conditioner
 from estimators.conditioning.dead_channels import Channels
-from estimators.conditioning.encoder_steps import EncoderSteps, half_width, noise_of
+from estimators.conditioning.encoder_steps import EncoderSteps, UnevenTime, half_width, noise_of
 from estimators.conditioning.physical_range import PhysicalRange
 from estimators.conditioning.spikes import Spikes
 from estimators.conditioning.stops import Stops
@@ -49,6 +49,8 @@ class JointEstimator:
         self._spikes = Spikes(self.channels, period)
         self._range = PhysicalRange(self.channels, period)
         self._steps = {i: EncoderSteps() for i, role in enumerate(model.channels) if role.endswith("position")}
+        self._uneven = {channel: UnevenTime(period) for channel in self._steps}
+        self._faults: tuple[str, ...] = ()  # of how channels are sampled
         self._stops = Stops(thresholds(model))
         self._friction = model.blocks[0]
         self._effort = next(i for i, role in enumerate(model.channels) if role in ("torque", "force"))
@@ -83,12 +85,17 @@ class JointEstimator:
                 noise, own = noise_of(self._model, taps, period, steps.step, channel)
                 told = Steps(steps.step, steps.since, half_width(steps.step, period), noise, own)
                 self.phases.parts.fit.coarse(told)
+        for channel, uneven in self._uneven.items():
+            if not uneven.known and uneven.absorb(time, values[:, channel]):
+                wide = 0.5 * self.conditioner.period * len(self.conditioner.taps)
+                if half_width(uneven.step, self.conditioner.period) > wide:  # else it harms nobody
+                    self._faults += (f"{self.channels[channel]} is sampled unevenly: accelerations are of that",)
 
     def estimate(self) -> Estimate:
         """Report; never learns."""
         estimate = self.phases.estimate()
         early = estimate.phase in (Phase.WAITING, Phase.STARTING)
-        faults = (self._channels.faults if early else self._channels.certain) + self._range.faults
+        faults = (self._channels.faults if early else self._channels.certain) + self._range.faults + self._faults
         if not faults:
             return estimate
         status = Status.LEARNING if estimate.status is Status.VALID else estimate.status
