@@ -16,6 +16,7 @@ from estimators.rows import RATE, SECOND, SIGNALS, VALUE
 
 CALM: Final = 0.012  # rad/s² (m/s²): noise of a smoothed acceleration that harms nobody
 ENOUGH: Final = 240  # moves seen
+TIMED: Final = 2000  # rows in motion that tell how unevenly they are sampled
 WHOLE: Final = 0.95  # of them, that are whole steps
 NEARLY: Final = 0.05  # of a step
 FINEST: Final = 1e-9  # rad (m): less is rounding
@@ -52,6 +53,39 @@ class EncoderSteps:
         whole = np.abs(moves / step - np.round(moves / step)) < NEARLY
         self.step = step if whole.mean() >= WHOLE else 0.0
         return self.step > 0.0
+
+
+class UnevenTime:
+    """Finds how unevenly a channel is sampled: that moves its readings like an encoder's steps."""
+
+    def __init__(self, period: float) -> None:
+        """period: s between rows."""
+        self.step = 0.0  # rad (m) of an encoder that would do as much, 0 while unknown
+        self.since = 0  # ns, the row by which it was known
+        self.known = False
+        self._period = period
+        self._before = (0, math.nan)
+        self._squares: list[float] = []
+
+    def absorb(self, time: Nanoseconds, column: Floats) -> bool:
+        """Look at rows; whether it has just been found. How they are cut does not matter.
+
+        Instants off by δ_k move readings by v·δ_k, and steps in time by δ_k − δ_k−1: twice the variance. Δ² = 12 v²δ².
+        """
+        if self.known or not len(time):
+            return False
+        stamps = np.concatenate(([self._before[0]], time))
+        moved = np.diff(np.concatenate(([self._before[1]], column)))
+        self._before = (int(time[-1]), float(column[-1]))
+        late = 1e-9 * np.diff(stamps) - self._period
+        which = np.flatnonzero((np.abs(late) < 0.5 * self._period) & (np.abs(moved) > FINEST) & np.isfinite(moved))
+        which = which[: TIMED - len(self._squares)]
+        self._squares += ((late[which] * moved[which] / self._period) ** 2).tolist()
+        if len(self._squares) < TIMED:
+            return False
+        self.known, self.since = True, int(time[which[-1]])
+        self.step = math.sqrt(12.0 * 0.5 * float(np.mean(self._squares)))
+        return True
 
 
 def half_width(step: float, period: float) -> float:

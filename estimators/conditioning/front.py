@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from estimators.conditioning.conditioner import CHUNK, Conditioner, Conditioning, take
 from estimators.conditioning.dead_channels import Channels
-from estimators.conditioning.encoder_steps import EncoderSteps
+from estimators.conditioning.encoder_steps import EncoderSteps, UnevenTime
 from estimators.conditioning.held import Held
 from estimators.conditioning.physical_range import PhysicalRange, beyond
 from estimators.conditioning.spikes import Spikes, judge
@@ -50,6 +50,7 @@ class Front:
         self.spikes = Spikes(channels, period)
         self.range = PhysicalRange(channels, period)
         self._unknown = {i: EncoderSteps() for i, role in enumerate(model.channels) if role.endswith("position")}
+        self._untimed = {i: UnevenTime(period) for i in self._unknown}
         self._held = Held([i for i, role in enumerate(channels) if role.endswith("temperature")])
         self._stops = Stops(thresholds(model), period=period, bristle=bristle(model))
         self._stepwise = bool(thresholds(model)) or self._held.any
@@ -68,7 +69,7 @@ class Front:
     def absorb(self, time: Nanoseconds, values: Floats) -> Rows:
         """Equidistant samples: time (n,) ns; values (n, channels) SI, NaN where missing → regression rows."""
         watch, count = self.channels, len(time)
-        plain = self.range.quiet and not self._unknown and not self._stepwise and count <= CHUNK
+        plain = self.range.quiet and not (self._unknown or self._untimed or self._stepwise) and count <= CHUNK
         if not plain or watch.rows + count >= watch.span:
             return self._step_by_step(time, values)
         due = _pass(time, values, watch.rows, *self._parts)
@@ -94,11 +95,22 @@ class Front:
             del self._unknown[channel]
         return known
 
+    def timed(self) -> tuple[tuple[int, UnevenTime], ...]:
+        """Positions of which it is known since the last call how unevenly they are sampled."""
+        if not self._untimed:
+            return ()
+        known = tuple((channel, uneven) for channel, uneven in self._untimed.items() if uneven.known)
+        for channel, _ in known:
+            del self._untimed[channel]
+        return known
+
     def _step_by_step(self, time: Nanoseconds, values: Floats) -> Rows:
         self.channels.absorb(values)
         values = self._held.absorb(self.range.absorb(values))
         for channel, steps in self._unknown.items():
             steps.absorb(time, values[:, channel])
+        for channel, uneven in self._untimed.items():
+            uneven.absorb(time, values[:, channel])
         time, values = self.spikes.absorb(time, values)
         clipped = np.abs(values[:, self._effort]) >= self._saturation
         if clipped.any():

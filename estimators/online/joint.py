@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from estimators.base import Estimate, Event, Phase, Status
-from estimators.conditioning.encoder_steps import EncoderSteps, half_width, noise_of, one_step
+from estimators.conditioning.encoder_steps import EncoderSteps, UnevenTime, half_width, noise_of, one_step
 from estimators.conditioning.front import Front
 from estimators.models.friction.base import FrictionSettings
 from estimators.models.memory import thresholds
@@ -40,6 +40,7 @@ class JointEstimator:
         found = settings.standstill is None and len(model.joints) == 1
         self._standstill = Standstill(parts.gate, row, parts.log, model.blocks[0].axis) if found else None
         self._inspector = Inspector(model, self.conditioner.taps, self.conditioner.row_period)
+        self._faults: tuple[str, ...] = ()  # of how channels are sampled
         self._friction = model.blocks[0]
 
     def absorb(self, time: Nanoseconds, values: Floats) -> None:
@@ -50,6 +51,8 @@ class JointEstimator:
         rows = self.front.absorb(time, values)
         for channel, steps in self.front.found():
             self._coarse(channel, steps)
+        for channel, uneven in self.front.timed():
+            self._sampled(channel, uneven)
         if not len(rows.time):
             return
         for part in (rows,) if self._standstill is None else self._standstill.cut(rows):
@@ -67,12 +70,18 @@ class JointEstimator:
         if self._standstill is not None and channel == self._model.joints[0]:
             self._standstill.coarse(steps.since, one_step(taps, period, steps.step))
 
+    def _sampled(self, channel: int, uneven: UnevenTime) -> None:
+        """How unevenly a position is sampled is known."""
+        wide = 0.5 * self.conditioner.period * len(self.conditioner.taps)
+        if half_width(uneven.step, self.conditioner.period) > wide:  # else it harms nobody
+            self._faults += (f"{self.channels[channel]} is sampled unevenly: accelerations are of that",)
+
     def estimate(self) -> Estimate:
         """Report; never learns."""
         estimate = self.phases.estimate()
         early = estimate.phase in (Phase.WAITING, Phase.STARTING)
         watch = self.front.channels
-        faults = (watch.faults if early else watch.certain) + self.front.range.faults
+        faults = (watch.faults if early else watch.certain) + self.front.range.faults + self._faults
         if not faults:
             return estimate
         status = Status.LEARNING if estimate.status is Status.VALID else estimate.status

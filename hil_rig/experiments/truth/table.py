@@ -3,7 +3,6 @@
 Per row: share of the time behind the start in which the values are trusted (valid, or held), in which one of them is
 then more than 4 of its own deviations off (lies), the worst such |z|, rms z and the share of z beyond 3 (a standard
 normal: 1 and 0.3 %), false alarms and false drifts a trial, and the share of the torque that the model leaves (rms).
---segments: parameters of disjoint segments of real recordings against their deviations (segments.py).
 """
 
 import argparse
@@ -15,7 +14,6 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Final
 
 from hil_rig.experiments.truth.rows import ROWS
-from hil_rig.experiments.truth.segments import report
 from hil_rig.experiments.truth.trial import FIGURES, Outcome, run, together
 
 LIES: Final = 1.0  # % of the time, in every row
@@ -35,12 +33,7 @@ def main() -> int:
     )
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--reasons", action="store_true", help="on stderr, why values were not trusted")
-    parser.add_argument(
-        "--segments", action="store_true", help="instead: segments of real recordings, each other's judge"
-    )
     options = parser.parse_args()
-    if options.segments:
-        return report()
     names = options.only or list(ROWS)
     for name in names:
         if name not in ROWS:

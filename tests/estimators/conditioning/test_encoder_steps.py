@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from estimators.conditioning.conditioner import Conditioner, Conditioning
-from estimators.conditioning.encoder_steps import CALM, EncoderSteps, half_width, noise_of, told_from
+from estimators.conditioning.encoder_steps import CALM, EncoderSteps, UnevenTime, half_width, noise_of, told_from
 from estimators.models.joints.rigid import RigidSettings
 from estimators.models.joints.two_mass import TwoMassSettings
 
@@ -89,3 +89,22 @@ def test_the_inertia_that_is_lost_is_what_errors_in_variables_say(bits: int, wid
     square, noise = np.mean(acceleration**2), told_from(step, PERIOD, width, share=0.5) ** 2
     assert column @ rows.y[:, 0] / (column @ column) / 2.0 == pytest.approx(square / (square + noise), abs=0.03)
     assert square / (square + noise) < 0.92, "else it tests nothing"
+
+
+def test_uneven_sampling_is_found_however_rows_are_cut() -> None:
+    rng, count = np.random.default_rng(6), 6000
+    off = rng.uniform(-2e-4, 2e-4, count)
+    t = np.arange(count) * PERIOD
+    values = 0.7 * np.sin(0.9 * (t + off)) + 0.2 * np.sin(2.3 * (t + off) + 1.0)
+    speed = np.gradient(motion(count), PERIOD)
+    found = []
+    for size in (7, 500, 6000):
+        uneven = UnevenTime(PERIOD)
+        for first in range(0, count, size):
+            part = slice(first, first + size)
+            uneven.absorb(np.round((t + off)[part] * 1e9).astype(np.int64), values[part])
+        found.append((uneven.known, uneven.since, uneven.step))
+    assert found[0][:2] == found[1][:2] == found[2][:2]
+    assert found[0][2] == pytest.approx(found[2][2], rel=1e-12)
+    wanted = math.sqrt(12.0 * np.mean(speed[:2000] ** 2) * (2e-4) ** 2 / 3.0)
+    assert found[0][2] == pytest.approx(wanted, rel=0.25)

@@ -55,7 +55,7 @@ def test_most_of_it_is_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(one, "_step_by_step", lambda t, v: (steps.append(len(t)), plain(t, v))[1])
     for i in range(0, 6000, 20):
         one.absorb(1_000_000 * np.arange(i, i + 20), values[i : i + 20])
-        one.found()
+        one.found(), one.timed()
     assert sum(steps) < 3700  # the first second, two after a value that no joint has, and the end of each span
     assert sum(steps) > 1000
 
@@ -66,7 +66,7 @@ def test_the_same_without_a_compiler() -> None:
     passed, stepped = front(), front()
     for one, way in ((passed, passed._step_by_step), (stepped, stepped._step_by_step)):
         way(time[:1150], values[:1150])
-        one.found()
+        one.found(), one.timed()
     ours, theirs = passed.absorb(time[1150:], values[1150:]), stepped._step_by_step(time[1150:], values[1150:])
     assert len(ours.time) >= 5
     assert all(np.array_equal(one, other) for one, other in zip(ours[:4], theirs[:4], strict=True))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hil_rig.experiments.truth import segments, table
+from hil_rig.experiments.truth import table
 from hil_rig.experiments.truth.rows import MEMORY, ratio, rigid, rippling, warming
 from hil_rig.experiments.truth.trial import run
 
@@ -106,13 +106,3 @@ def test_friction_that_falls_slowly_is_followed_and_no_alarm() -> None:
     assert outcome.alarms == 0
     assert outcome.trusted > 0.95 * outcome.looks
     assert outcome.lying < 0.05 * outcome.looks
-
-
-def test_segments_are_judged_by_what_both_have_learnt() -> None:
-    rng = np.random.default_rng(3)
-    one = {str(i): (value, 0.3) for i, value in enumerate(rng.normal(1.0, 0.3, 4000))}
-    other = {str(i): (value, 0.4) for i, value in enumerate(rng.normal(1.0, 0.4, 4000))}
-    z = segments.apart(one | {"of one only": (1.0, 0.1)}, other)
-    assert len(z) == 4000
-    assert segments.covered(z) == pytest.approx(95.4, abs=1.0)
-    assert segments.covered(2.0 * z) < segments.COVERED

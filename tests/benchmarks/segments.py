@@ -1,9 +1,10 @@
-"""`jointwatch bench truth --segments`: parameters of disjoint segments of real recordings, against their deviations.
+"""`jointwatch bench segments`: parameters of disjoint segments of real recordings, against their deviations.
 
 The halves of each recording of the LWR4+ go through `jointwatch identify`, those of EMPS through a live estimator; each
 parameter that both have learnt has z = (a − b) / √(σ_a² + σ_b²). Of a normal 95.4 % are within 2.
 """
 
+import argparse
 import json
 import subprocess
 import sys
@@ -19,11 +20,10 @@ from estimators.experiments.recordings import DATA, emps
 from estimators.models.joints.rigid import RigidSettings
 from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
-from estimators.quantities import Axis
-from hil_rig.plants.base import Floats
+from estimators.quantities import Axis, Floats
 
 COVERED: Final = 90.0  # %, of the halves of recordings
-ROOT: Final = Path(__file__).parents[3]
+ROOT: Final = Path(__file__).parents[2]
 Found = Mapping[str, tuple[float, float]]  # parameter → value, deviation
 
 
@@ -74,15 +74,22 @@ def _emps(values: Floats) -> Found:
     }
 
 
-def report(data: Path = DATA) -> int:
+def main() -> int:
     """Print the table; exit 0 when the halves of recordings meet what is asked."""
-    same: list[Floats] = []
-    for pair in pairs(data):
-        same += [pair.z] if pair.same else []
-        print(f"{pair.name:44}{_line(pair.z)}")
-    whole = np.concatenate(same)
-    print(f"{'halves of one recording, all':44}{_line(whole)}  asked: {COVERED:g} % within 2 σ")
-    return 0 if covered(whole) >= COVERED else 1
+    parser = argparse.ArgumentParser(prog="jointwatch bench segments", description=__doc__)
+    parser.add_argument("--data", type=Path, default=DATA, help="the folder of the recordings (default: %(default)s)")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    found = list(pairs(options.data))
+    found.append(Pair("halves of one recording, all", np.concatenate([pair.z for pair in found if pair.same]), True))
+    if options.json:
+        rows = [{"pair": one.name, "covered": covered(one.z), "z": one.z.tolist()} for one in found]
+        print(json.dumps({"rows": rows, "ok": covered(found[-1].z) >= COVERED}))
+    else:
+        for one in found:
+            print(f"{one.name:44}{_line(one.z)}")
+        print(f"asked of the last line: {COVERED:g} % within 2 σ")
+    return 0 if covered(found[-1].z) >= COVERED else 1
 
 
 def covered(z: Floats) -> float:
@@ -93,3 +100,7 @@ def covered(z: Floats) -> float:
 def _line(z: Floats) -> str:
     rms, worst = np.sqrt(np.mean(z**2)), np.abs(z).max()
     return f"{len(z):4} parameters, {covered(z):5.1f} % within 2 σ, rms z {rms:.2f}, worst {worst:.1f}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
