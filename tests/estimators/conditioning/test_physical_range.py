@@ -62,3 +62,27 @@ def test_nonsense_from_the_first_sample_on_does_not_become_the_usual() -> None:
     ranges.absorb(usual(1500))
     wrong[:, 1] = 1e6
     assert np.isnan(ranges.absorb(wrong)[:, 1]).all()
+
+
+@pytest.mark.parametrize(("spread", "within", "beyond"), [(0.02, 15.0, 25.0), (4.0, 3500.0, 4500.0)])
+def test_a_thousand_spreads_are_the_limit_whatever_the_spread(spread: float, within: float, beyond: float) -> None:
+    watch = PhysicalRange(("position", "torque"), 0.01)
+    first = np.column_stack((np.zeros(100), spread * np.tile([-0.5, 0.5], 50)))
+    watch.absorb(first)
+    found = watch.absorb(np.array([[0.0, within], [0.0, beyond], [0.0, -beyond], [0.0, -within]]))
+    assert np.isfinite(found[:, 1]).tolist() == [True, False, False, True]
+    assert watch.count == 2
+
+
+@pytest.mark.parametrize("size", [1, 7, 30])
+def test_it_is_told_for_two_seconds(size: int) -> None:
+    watch = PhysicalRange(("position", "torque"), 0.01)
+    good = np.column_stack((np.zeros(210), np.tile([-0.5, 0.5], 105)))
+    watch.absorb(good)
+    watch.absorb(np.array([[0.0, 1e9]]))
+    told = []
+    for first in range(0, 210, size):
+        watch.absorb(good[first : first + size])
+        told.append(bool(watch.faults))
+    passed = np.minimum(np.arange(1, len(told) + 1) * size, 210)
+    assert told == (passed < 200).tolist()
