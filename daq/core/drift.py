@@ -12,7 +12,7 @@ says it, and what drifts for the same cause later has none of its own.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
@@ -126,11 +126,16 @@ class Comparison:
 
         friction: the law in use; timestamp: Unix s of the estimate; beside: puts beside it what else is known.
         """
-        if self._baseline is None or estimate.status not in JUDGED or estimate.time // EVERY == self._looked:
+        judged = estimate.status in JUDGED
+        if self._baseline is None or estimate.time // EVERY == self._looked or not (judged or beside):
             return []
+        own, law = len(estimate.names), friction()
         if beside is not None:
             estimate = beside(estimate, self._baseline)
-        law = friction()
+        if not judged:  # what is beside it is known for itself
+            if self._drift is None or law != self._friction or len(estimate.names) == own:
+                return []
+            estimate = _from(estimate, own)
         fresh, self._looked = self._looked < 0 or law != self._friction, estimate.time // EVERY
         self._friction = law
         messages = []
@@ -162,3 +167,9 @@ def compare(values: Floats, deviations: Floats, before: Floats, uncertain: Float
     known = (sigma > 0) & np.isfinite(sigma)
     z = np.divide(change, sigma, out=np.where(np.isfinite(sigma), nothing, 0.0), where=known)
     return change, percent, np.where(np.isnan(change), np.nan, z)
+
+
+def _from(estimate: Estimate, first: int) -> Estimate:
+    """The same of the parameters from that one on."""
+    names, values, deviations = (one[first:] for one in (estimate.names, estimate.values, estimate.deviations))
+    return replace(estimate, names=names, values=values, deviations=deviations)

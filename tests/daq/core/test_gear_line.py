@@ -100,7 +100,6 @@ def test_growth_is_an_event(said: list[Message]) -> None:
     assert maps(said, "lost_motion")[-1]["grown"]
 
 
-@pytest.mark.xfail(reason="three times the lost motion is an alarm of the joint now, and drift waits until it is valid")
 def test_growth_is_a_drift_against_the_baseline(said: list[Message]) -> None:
     drift = maps(said, "drift")
     assert drift[0]["percent"]["lost_motion"] == pytest.approx(0.0, abs=15.0)

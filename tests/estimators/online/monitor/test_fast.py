@@ -206,6 +206,8 @@ def test_standstill_freezes_everything() -> None:
 def test_a_joint_that_hardly_moves_stays_in_its_start_and_says_what_is_missing() -> None:
     run = case(1, 0.01, end=30.0)
     run.rows.samples[:, :, 0] *= 0.02
+    noise = np.random.default_rng(0).normal(0.0, 0.02, run.rows.samples[:, :, 0].shape)
+    run.rows.samples[:, :, 0] += noise  # of an encoder that is too coarse for it
     run.rows.speed[:] = 0.02
     run.rows.phi[:] = np.nan_to_num(run.rows.phi) * 1e-3
     joint = estimator()
