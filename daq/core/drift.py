@@ -171,5 +171,6 @@ def compare(values: Floats, deviations: Floats, before: Floats, uncertain: Float
 
 def _from(estimate: Estimate, first: int) -> Estimate:
     """The same of the parameters from that one on."""
-    names, values, deviations = (one[first:] for one in (estimate.names, estimate.values, estimate.deviations))
-    return replace(estimate, names=names, values=values, deviations=deviations)
+    part = slice(first, None)
+    values, deviations = estimate.values[part], estimate.deviations[part]
+    return replace(estimate, names=estimate.names[part], values=values, deviations=deviations)
