@@ -121,10 +121,10 @@ class History:
                 joint.label = joint.label._replace(unit=update["unit"])
             joint.residuals.append((update["timestamp"], update["measured"], update["predicted"]))
         elif family == "drift" and name == ROBOT:
-            self._whole.drift = {key: update[key] for key in ("since", "drifted", "cause", "percent", "z")}
+            self._whole.drift = {key: update.get(key, "") for key in ("since", "drifted", "cause", "percent", "z")}
         elif family == "drift":
             keys = ("since", "drifted", "cause", "baseline", "percent", "z")
-            self._joint(name).drift = {key: update[key] for key in keys}
+            self._joint(name).drift = {"cause": ""} | {key: update[key] for key in keys if key in update}
         elif family == "lost_motion":
             joint = self._joint(name)
             joint.gear = {key: update[key] for key in GEAR if key in update}

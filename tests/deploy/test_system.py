@@ -15,7 +15,7 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     if program is None:
         pytest.skip("systemd-analyze is missing: apt-get install systemd")
     text = (DEPLOY / "jointwatch.service").read_text()
-    assert text.count("/opt/jointwatch/.venv/bin/jointwatch") == 2
+    assert text.count("/opt/jointwatch/.venv/bin/jointwatch") == 1
     unit = tmp_path / "jointwatch.service"
     unit.write_text(
         text.replace("/opt/jointwatch/.venv/bin/jointwatch", "/bin/true").replace("file:///opt", "file:///")

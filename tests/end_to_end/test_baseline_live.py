@@ -42,6 +42,7 @@ def test_a_joint_is_commissioned_while_it_runs() -> None:
         while statuses(live) != {"valid"}:
             assert time.monotonic() < deadline, statuses(live)
             time.sleep(0.2)  # between two looks
+        deadline = time.monotonic() + 60
         with Subscriber(live.endpoint, ("drift/", "event/"), timeout=60) as updates:
             before = time.time()
             done = baseline(live.config, "--set", joints[0])
@@ -53,8 +54,10 @@ def test_a_joint_is_commissioned_while_it_runs() -> None:
         assert (topic, drift["drifted"]) == (f"drift/{joints[0]}", [])
         assert before - 5 < drift["since"] < time.time()
         assert all(abs(z) < 5 for z in drift["z"].values())
-        page = urllib.request.urlopen(f"{live.page}/metrics", timeout=60).read().decode()
-        assert f'jointwatch_drifted{{joint="{joints[0]}",parameter="inertia"}} 0.0' in page
+        line = f'jointwatch_drifted{{joint="{joints[0]}",parameter="inertia"}} 0.0'
+        while line not in (page := urllib.request.urlopen(f"{live.page}/metrics", timeout=60).read().decode()):
+            assert time.monotonic() < deadline, page  # the page hears of it when the subscriber does, or just after
+            time.sleep(0.1)
         unknown = baseline(live.config, "--set", "nobody")
         assert (unknown.returncode, unknown.stderr) == (1, "jointwatch: There is no joint 'nobody'.\n")
     gone = baseline(live.config)

@@ -29,6 +29,7 @@ const EVENTS = {
   recovered: "What was wrong is over.",
   held: "The joint stands still: the values stay.",
   moving: "The joint moves again.",
+  standstill: "Below which speed the joint stands still has been found from its motion and its encoder.",
   baseline: "What drift is measured against from here on.",
   contact: "Torque of some joints that the whole robot's model does not explain: a contact, or something has changed.",
   compensation: "What was learnt of a joint's residual is used from here on, or no longer.",

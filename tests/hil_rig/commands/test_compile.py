@@ -38,7 +38,7 @@ def imported(names: list[str], **environment: str) -> tuple[list[str], set[str]]
 
 
 def with_kernels() -> set[str]:
-    files = (file for top in ("drivers", "estimators", "hil_rig") for file in (ROOT / top).rglob("*.py"))
+    files = (file for top in ("daq", "drivers", "estimators", "hil_rig") for file in (ROOT / top).rglob("*.py"))
     return {
         ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         for file in files
