@@ -9,7 +9,7 @@ import numpy as np
 from estimators.quantities import Floats
 
 SPAN: Final = 2.0  # s over which a channel is looked at
-SLOW: Final = "temperature"  # which may well stay for as long
+SLOW: Final = "temperature"  # ends the names of channels that change slowly and come seldom: they may well stay
 
 
 class Channels:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.conditioning.conditioner import CHUNK, Conditioner, Conditioning, take
-from estimators.conditioning.dead_channels import Channels
+from estimators.conditioning.dead_channels import SLOW, Channels
 from estimators.conditioning.encoder_steps import EncoderSteps, UnevenTime
 from estimators.conditioning.held import Held
 from estimators.conditioning.physical_range import PhysicalRange, beyond
@@ -51,7 +51,7 @@ class Front:
         self.range = PhysicalRange(channels, period)
         self._unknown = {i: EncoderSteps() for i, role in enumerate(model.channels) if role.endswith("position")}
         self._untimed = {i: UnevenTime(period) for i in self._unknown}
-        self._held = Held([i for i, role in enumerate(channels) if role.endswith("temperature")])
+        self._held = Held([i for i, role in enumerate(channels) if role.endswith(SLOW)])
         self._stops = Stops(thresholds(model), period=period, bristle=bristle(model))
         self._stepwise = bool(thresholds(model)) or self._held.any
         self._own = len(model.channels)
