@@ -165,7 +165,7 @@ def test_a_long_push_is_one_contact_and_no_friction(joint: int) -> None:
 
     estimator, events = live(6, 40.0, push)
     assert not told(events, "friction")
-    assert [text.split(":")[0] for _, text in told(events, "contact")][0] == f"joint{joint + 1}"
+    assert next(text.split(":")[0] for _, text in told(events, "contact")) == f"joint{joint + 1}"
     assert not any(estimator.estimate().contact)
     friction = estimator.friction()
     truth = COULOMB[:, None] * np.tanh(friction.speeds / 0.01) + VISCOUS[:, None] * friction.speeds
