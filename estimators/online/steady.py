@@ -1,0 +1,139 @@
+"""Rows of one joint in normal mode, in one compiled pass: seen, gated, learnt and judged, and summed for the fit.
+
+What `Phases.absorb` does step by step, for a joint as it nearly always is: there is nothing to decide before the row
+that the loop stops at. It gives the same bits, and costs a fifth. In every other phase, while an alarm stands, where
+rows that see a reversal are weighed otherwise, and where the limits of standstill may change, rows go step by step.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.base import Phase
+from estimators.numerics.jit import kernel
+from estimators.online.normal_loop import DUE, EVERY, KEPT, LEARN, REVIEW, TAUGHT, advance
+from estimators.online.phases import Phases
+from estimators.online.standstill import Standstill, see
+from estimators.quantities import Floats, Nanoseconds
+from estimators.recursive.witnesses import gather
+from estimators.rows import Rows
+
+ROOM: Final = 64  # rows at once
+
+
+class Steady:
+    """The way of rows past the phases of one estimator."""
+
+    def __init__(self, phases: Phases, standstill: Standstill | None) -> None:
+        """standstill: what finds the limits of the gate, if anything does."""
+        self._phases, self._standstill = phases, standstill
+        parts = phases.parts
+        self._loop, self._learner, self._history, self._fit = parts.loop, parts.learner, parts.history, parts.fit
+        self._alone = len(parts.gate.kept.state) == 1
+        self._taught, self._finite = np.empty(ROOM, np.bool_), np.empty(ROOM, np.bool_)
+        self._seen = np.zeros(4) if standstill is None else standstill.seen
+        learnt = parts.learner.kept
+        self._parts = (self._seen, parts.learner.reversal, *self._loop.head, self._loop.faster)
+        self._more = (*self._loop.tail, learnt.weights, *self._fit.sums)
+
+    def absorb(self, rows: Rows) -> int:
+        """Take rows from the first on; returns how many: none where they have to go step by step."""
+        count, phases, loop = len(rows.time), self._phases, self._loop
+        if phases.kept.phase is not Phase.NORMAL or not self._alone or count > ROOM:
+            return 0
+        if not (self._standstill is None or self._standstill.holds(count)) or len(rows.motion) != count:
+            return 0
+        due = phases.due()
+        if due is None:
+            return 0
+        shaped, kept, before = loop.shape(rows), loop.kept, self._history.kept.total
+        taken, taught, finite, review = _pass(
+            shaped.time, shaped.phi, shaped.y, shaped.speed, shaped.motion, before, due, self._learner.kept.signal,
+            self._taught, self._finite, kept.counts, kept.good, kept.snapshot, kept.phi, kept.y, *self._parts,
+            *self._more,
+        )  # fmt: skip
+        if not taken:
+            return 0
+        if taught:
+            self._fit.active = True
+        if self._standstill is not None:
+            self._standstill.looked(taken)
+        own = shaped if taken == count else shaped.part(slice(taken))
+        loop.note(own, taught, None if finite == taken else self._finite[:taken])
+        if review:
+            phases.review()
+        return taken
+
+
+@kernel(
+    "UniTuple(i8, 4)(i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8, i8, f8, b1[::1], b1[::1], "
+    "i8[::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[:, ::1], f8[::1], i8[::1], b1, "
+    "f8[:, ::1], b1[::1], f8[::1], f8[:, ::1], i8[::1], f8, f8, f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], "
+    "f8[:, :, ::1], f8[::1], b1)"
+)
+def _pass(
+    time: Nanoseconds,
+    phi: Floats,
+    y: Floats,
+    speed: Floats,
+    motion: Floats,
+    before: int,
+    due: int,
+    signal: float,
+    taught: NDArray[np.bool_],
+    finite: NDArray[np.bool_],
+    counts: NDArray[np.int64],
+    good: Floats,
+    snapshot: Floats,
+    last_phi: Floats,
+    last_y: Floats,
+    seen: Floats,
+    reversal: Floats,
+    state: Floats,
+    gate: Floats,
+    limits: Floats,
+    owners: NDArray[np.int64],
+    faster: bool,
+    judged: Floats,
+    valid: NDArray[np.bool_],
+    deviations: Floats,
+    weights: Floats,
+    outputs_of: NDArray[np.int64],
+    period: float,
+    slow: float,
+    phi_before: Floats,
+    joints: Floats,
+    outputs: Floats,
+    products: Floats,
+    turned: Floats,
+    scratch: Floats,
+    remembers: bool,
+) -> tuple[int, int, int, int]:
+    """Rows up to a review; returns how many, how many of them taught, those with a finite output, whether it is due.
+
+    before: number of the first row; seen: of a Standstill; reversal, signal, weights: of a Learner; last_phi, last_y:
+    of a NormalLoop; the others: of `advance`, then of `gather`. Nothing is changed where reversals weigh otherwise.
+    """
+    for output in range(len(reversal)):
+        if reversal[output] != 1.0:
+            return 0, 0, 0, 0
+    counts[KEPT], counts[TAUGHT], counts[EVERY], counts[LEARN], counts[DUE] = before, 0, 0, 1, due
+    least = limits[0] if faster else 0.0
+    taken = advance(
+        state, gate, limits, owners, phi, y, speed, least, taught, finite, counts, weights, signal, judged, valid,
+        deviations, good, snapshot,
+    )  # fmt: skip
+    for row in range(taken):
+        see(speed[row, 0], motion[row, 0, 0], seen)
+        if taught[row]:
+            one = slice(row, row + 1)
+            gather(
+                time[one], phi[one], y[one], speed[one], motion[one], outputs_of, period, slow, phi_before, joints,
+                outputs, products, turned, scratch, remembers,
+            )  # fmt: skip
+    for output in range(len(last_y)):
+        last_y[output] = y[taken - 1, output]
+        for column in range(last_phi.shape[1]):
+            last_phi[output, column] = phi[taken - 1, output, column]
+    return taken, counts[TAUGHT], counts[KEPT] - before, counts[REVIEW]
