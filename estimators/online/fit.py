@@ -160,9 +160,7 @@ class Fit:
             return
         self.active = len(rows.motion) == len(rows.time)
         if self.active:
-            witnesses.gather(
-                rows.time, np.ascontiguousarray(rows.phi), rows.y, rows.speed, rows.motion, *self.sums
-            )
+            witnesses.gather(rows.time, np.ascontiguousarray(rows.phi), rows.y, rows.speed, rows.motion, *self.sums)
 
     def review(self, rows: Rows, learner: Learner, now: int) -> None:
         """Begin with the rows of a start, block by block; now: number of the next one."""

@@ -1,8 +1,8 @@
-"""Rows of one joint in normal mode, in one compiled pass: seen, gated, learnt and judged, and summed for the fit.
+"""Rows of one joint in one compiled pass: seen, gated, learnt and judged, and summed for the fit, up to a review.
 
-What `Phases.absorb` does step by step, for a joint as it nearly always is: there is nothing to decide before the row
-that the loop stops at. It gives the same bits, and costs a fifth. In every other phase, while an alarm stands, where
-rows that see a reversal are weighed otherwise, and where the limits of standstill may change, rows go step by step.
+What `Phases.absorb` does step by step, for a joint as it nearly always is; it gives the same bits, and costs a fifth.
+Rows of several joints, those before a start, those that see a reversal where they are weighed otherwise, and those
+between which the limits of standstill may change go step by step.
 """
 
 from typing import Final
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from estimators.base import Phase
 from estimators.numerics.jit import kernel
-from estimators.online.normal_loop import DUE, EVERY, KEPT, LEARN, REVIEW, TAUGHT, advance
+from estimators.online.normal_loop import DUE, ENDLESS, EVERY, KEPT, LEARN, REVIEW, TAUGHT, advance
 from estimators.online.phases import Phases
+from estimators.online.report import IDLE
 from estimators.online.standstill import Standstill, see
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.witnesses import gather
@@ -40,34 +41,38 @@ class Steady:
     def absorb(self, rows: Rows) -> int:
         """Take rows from the first on; returns how many: none where they have to go step by step."""
         count, phases, loop = len(rows.time), self._phases, self._loop
-        if phases.kept.phase is not Phase.NORMAL or not self._alone or count > ROOM:
+        phase, still = phases.kept.phase, self._standstill
+        if phase in IDLE or not self._alone or count > ROOM or len(rows.motion) != count:
             return 0
-        if not (self._standstill is None or self._standstill.holds(count)) or len(rows.motion) != count:
+        if still is not None and not still.holds(count):
             return 0
         due = phases.due()
-        if due is None:
-            return 0
         shaped, kept, before = loop.shape(rows), loop.kept, self._history.kept.total
         taken, taught, finite, review = _pass(
-            shaped.time, shaped.phi, shaped.y, shaped.speed, shaped.motion, before, due, self._learner.kept.signal,
-            self._taught, self._finite, kept.counts, kept.good, kept.snapshot, kept.phi, kept.y, *self._parts,
-            *self._more,
+            shaped.time, shaped.phi, shaped.y, shaped.speed, shaped.motion, before, due is None, due or 0,
+            self._learner.kept.signal, self._taught, self._finite, kept.counts, kept.good, kept.snapshot, kept.phi,
+            kept.y, *self._parts, *self._more,
         )  # fmt: skip
         if not taken:
             return 0
         if taught:
             self._fit.active = True
-        if self._standstill is not None:
-            self._standstill.looked(taken)
+        if still is not None:
+            still.looked(taken)
         own = shaped if taken == count else shaped.part(slice(taken))
         loop.note(own, taught, None if finite == taken else self._finite[:taken])
+        if phase is Phase.STARTING or self._learner.unexcited.open:
+            part = own if taught == taken else own.part(np.flatnonzero(self._taught[:taken]))
+            self._learner.unexcited.add(part.phi, self._learner.rls.noise)
+            if phase is Phase.STARTING:
+                phases.parts.start.absorb(part)
         if review:
             phases.review()
         return taken
 
 
 @kernel(
-    "UniTuple(i8, 4)(i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8, i8, f8, b1[::1], b1[::1], "
+    "UniTuple(i8, 4)(i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8, b1, i8, f8, b1[::1], b1[::1], "
     "i8[::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[:, ::1], f8[::1], i8[::1], b1, "
     "f8[:, ::1], b1[::1], f8[::1], f8[:, ::1], i8[::1], f8, f8, f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], "
     "f8[:, :, ::1], f8[::1], b1)"
@@ -79,6 +84,7 @@ def _pass(
     speed: Floats,
     motion: Floats,
     before: int,
+    every: bool,
     due: int,
     signal: float,
     taught: NDArray[np.bool_],
@@ -112,13 +118,15 @@ def _pass(
 ) -> tuple[int, int, int, int]:
     """Rows up to a review; returns how many, how many of them taught, those with a finite output, whether it is due.
 
-    before: number of the first row; seen: of a Standstill; reversal, signal, weights: of a Learner; last_phi, last_y:
+    before: number of the first row; every, due: whether each block ends with a review, else the row from which one
+    does; seen: of a Standstill; reversal, signal, weights: of a Learner; last_phi, last_y:
     of a NormalLoop; the others: of `advance`, then of `gather`. Nothing is changed where reversals weigh otherwise.
     """
     for output in range(len(reversal)):
         if reversal[output] != 1.0:
             return 0, 0, 0, 0
-    counts[KEPT], counts[TAUGHT], counts[EVERY], counts[LEARN], counts[DUE] = before, 0, 0, 1, due
+    counts[KEPT], counts[TAUGHT], counts[EVERY], counts[LEARN] = before, 0, every, 1
+    counts[DUE] = ENDLESS if every else due
     least = limits[0] if faster else 0.0
     taken = advance(
         state, gate, limits, owners, phi, y, speed, least, taught, finite, counts, weights, signal, judged, valid,
