@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -180,7 +179,7 @@ class JointLine:
         self.updates += 1
         self._last_update = now
         if self._missing:
-            estimate = replace(estimate, phase=Phase.FAULTED, status=Status.FAULTED, reasons=self._missing)
+            estimate = estimate._replace(phase=Phase.FAULTED, status=Status.FAULTED, reasons=self._missing)
         timestamp = ((estimate.time or tick) + epoch) / 1e9
         return [
             self._publication.estimate(estimate, timestamp, (arrival + epoch) / 1e9, (now - arrival) / 1e9),

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from concurrent.futures import Executor
-from dataclasses import replace
 from typing import Any
 
 from estimators.base import Estimate, Event, Phase, Status
@@ -89,7 +88,7 @@ class JointEstimator:
         if not faults:
             return estimate
         status = Status.LEARNING if estimate.status is Status.VALID else estimate.status
-        return replace(estimate, status=status, reasons=(*faults, *estimate.reasons))
+        return estimate._replace(status=status, reasons=(*faults, *estimate.reasons))
 
     def friction(self) -> dict[str, Any]:
         """The friction law in use, as far as it is not searched."""

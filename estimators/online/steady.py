@@ -34,9 +34,10 @@ class Steady:
         self._alone = len(parts.gate.kept.state) == 1
         self._taught, self._finite = np.empty(ROOM, np.bool_), np.empty(ROOM, np.bool_)
         self._seen = np.zeros(4) if standstill is None else standstill.seen
-        learnt = parts.learner.kept
-        self._parts = (self._seen, parts.learner.reversal, *self._loop.head, self._loop.faster)
-        self._more = (*self._loop.tail, learnt.weights, *self._fit.sums)
+        self._parts = (
+            self._seen, parts.learner.reversal, *self._loop.head, self._loop.faster, *self._loop.tail,
+            parts.learner.kept.weights, *self._fit.sums,
+        )  # fmt: skip
 
     def absorb(self, rows: Rows) -> int:
         """Take rows from the first on; returns how many: none where they have to go step by step."""
@@ -51,7 +52,7 @@ class Steady:
         taken, taught, finite, review = _pass(
             shaped.time, shaped.phi, shaped.y, shaped.speed, shaped.motion, before, due is None, due or 0,
             self._learner.kept.signal, self._taught, self._finite, kept.counts, kept.good, kept.snapshot, kept.phi,
-            kept.y, *self._parts, *self._more,
+            kept.y, *self._parts,
         )  # fmt: skip
         if not taken:
             return 0
