@@ -1,8 +1,8 @@
 """Rows of one joint in one compiled pass: seen, gated, learnt and judged, and summed for the fit, up to a review.
 
 What `Phases.absorb` does step by step, for a joint as it nearly always is; it gives the same bits, and costs a fifth.
-Rows of several joints, those before a start, those that see a reversal where they are weighed otherwise, and those
-between which the limits of standstill may change go step by step.
+Rows of several joints, those before a start, and those between which the limits of standstill may change go step by
+step.
 """
 
 from typing import Final
@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.base import Phase
-from estimators.numerics.jit import kernel
+from estimators.numerics.jit import inline, kernel
 from estimators.online.normal_loop import DUE, ENDLESS, EVERY, KEPT, LEARN, REVIEW, TAUGHT, advance
 from estimators.online.phases import Phases
 from estimators.online.report import IDLE
 from estimators.online.standstill import Standstill, see
 from estimators.quantities import Floats, Nanoseconds
+from estimators.recursive.reversals import UNSEEN, turns
 from estimators.recursive.witnesses import gather
 from estimators.rows import Rows
 
@@ -34,9 +35,10 @@ class Steady:
         self._alone = len(parts.gate.kept.state) == 1
         self._taught, self._finite = np.empty(ROOM, np.bool_), np.empty(ROOM, np.bool_)
         self._seen = np.zeros(4) if standstill is None else standstill.seen
+        outputs, parameters = parts.loop.kept.phi.shape
         self._parts = (
-            self._seen, parts.learner.reversal, *self._loop.head, self._loop.faster, *self._loop.tail,
-            parts.learner.kept.weights, *self._fit.sums,
+            np.empty((ROOM, outputs, parameters)), np.empty((ROOM, outputs)), self._seen, parts.learner.reversal,
+            *self._loop.head, self._loop.faster, *self._loop.tail, parts.learner.kept.weights, *self._fit.sums,
         )  # fmt: skip
 
     def absorb(self, rows: Rows) -> int:
@@ -54,14 +56,12 @@ class Steady:
             self._learner.kept.signal, self._taught, self._finite, kept.counts, kept.good, kept.snapshot, kept.phi,
             kept.y, *self._parts,
         )  # fmt: skip
-        if not taken:
-            return 0
         if taught:
             self._fit.active = True
         if still is not None:
             still.looked(taken)
         own = shaped if taken == count else shaped.part(slice(taken))
-        loop.note(own, taught, None if finite == taken else self._finite[:taken])
+        loop.note(own, int(taught), None if finite == taken else self._finite[:taken])
         if phase is Phase.STARTING or self._learner.unexcited.open:
             part = own if taught == taken else own.part(np.flatnonzero(self._taught[:taken]))
             self._learner.unexcited.add(part.phi, self._learner.rls.noise)
@@ -72,11 +72,32 @@ class Steady:
         return taken
 
 
+@inline
+def _weigh(
+    phi: Floats,
+    y: Floats,
+    speed: Floats,
+    motion: Floats,
+    reversal: Floats,
+    slow: float,
+    out_phi: Floats,
+    out_y: Floats,
+) -> None:
+    """Rows as they are learnt (see reversals.py); slow: rad/s (m/s)."""
+    for row in range(len(y)):
+        seen = turns(motion[row, 0, 1], speed[row, 0], slow)
+        for output in range(len(reversal)):
+            factor = reversal[output] if seen else 1.0
+            out_y[row, output] = factor * y[row, output]
+            for column in range(phi.shape[2]):
+                out_phi[row, output, column] = factor * phi[row, output, column]
+
+
 @kernel(
     "UniTuple(i8, 4)(i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8, b1, i8, f8, b1[::1], b1[::1], "
-    "i8[::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[:, ::1], f8[::1], i8[::1], b1, "
-    "f8[:, ::1], b1[::1], f8[::1], f8[:, ::1], i8[::1], f8, f8, f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], "
-    "f8[:, :, ::1], f8[::1], b1)"
+    "i8[::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[::1], f8[:, :, ::1], f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[:, "
+    "::1], f8[::1], i8[::1], b1, f8[:, ::1], b1[::1], f8[::1], f8[:, ::1], i8[::1], f8, f8, f8[:, ::1], f8[:, ::1], "
+    "f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1], f8[::1], b1)"
 )
 def _pass(
     time: Nanoseconds,
@@ -95,6 +116,8 @@ def _pass(
     snapshot: Floats,
     last_phi: Floats,
     last_y: Floats,
+    weighed_phi: Floats,
+    weighed_y: Floats,
     seen: Floats,
     reversal: Floats,
     state: Floats,
@@ -121,17 +144,20 @@ def _pass(
 
     before: number of the first row; every, due: whether each block ends with a review, else the row from which one
     does; seen: of a Standstill; reversal, signal, weights: of a Learner; last_phi, last_y:
-    of a NormalLoop; the others: of `advance`, then of `gather`. Nothing is changed where reversals weigh otherwise.
+    of a NormalLoop; weighed_phi, weighed_y: scratch; the others: of `advance`, then of `gather`.
     """
+    learnt_phi, learnt_y, usual = phi, y, True
     for output in range(len(reversal)):
-        if reversal[output] != 1.0:
-            return 0, 0, 0, 0
+        usual = usual and reversal[output] == 1.0
+    if not usual:
+        learnt_phi, learnt_y = weighed_phi[: len(time)], weighed_y[: len(time)]
+        _weigh(phi, y, speed, motion, reversal, max(limits[0], UNSEEN), learnt_phi, learnt_y)
     counts[KEPT], counts[TAUGHT], counts[EVERY], counts[LEARN] = before, 0, every, 1
     counts[DUE] = ENDLESS if every else due
     least = limits[0] if faster else 0.0
     taken = advance(
-        state, gate, limits, owners, phi, y, speed, least, taught, finite, counts, weights, signal, judged, valid,
-        deviations, good, snapshot,
+        state, gate, limits, owners, learnt_phi, learnt_y, speed, least, taught, finite, counts, weights, signal,
+        judged, valid, deviations, good, snapshot,
     )  # fmt: skip
     for row in range(taken):
         see(speed[row, 0], motion[row, 0, 0], seen)
