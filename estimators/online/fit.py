@@ -84,7 +84,7 @@ class Steps(NamedTuple):
 class Fit:
     """Of one estimator."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"_active", "_scratch", "_steps"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"active", "sums", "_steps"})
 
     def __init__(
         self,
@@ -99,12 +99,9 @@ class Fit:
         angles; remembers: whether friction has a memory of its own."""
         p, m, own = len(parameters), len(owners), witnesses.columns(turns)
         self._parameters, self._own, self._block = parameters, own, max(2, round(BLOCK / row))
-        self._owners, self._row = np.array(owners, np.int64), row
-        self._slow = max(standstill, reversals.UNSEEN)
-        self._remembers = remembers
+        self._owners = np.array(owners, np.int64)
         self._steps: tuple[Steps, ...] = ()
-        self._active = True  # false while rows do not say how their joint moved
-        self._scratch = np.empty(2 * p + own)
+        self.active = True  # false while rows do not say how their joint moved
         size = p + m * own
         self.kept = FitKept(
             np.zeros((m, 2 * p + own, 2 * p + own)),
@@ -128,11 +125,16 @@ class Fit:
         )
         self.kept.joints[:, : witnesses.PLACE] = 0.0
         self.kept.outputs[:, witnesses.COUNT :] = 0.0
+        kept, slow = self.kept, max(standstill, reversals.UNSEEN)
+        self.sums = (  # what `gather` is given each time; a state that is resumed is written where it lies
+            self._owners, 1e9 * row, slow, kept.before, kept.joints, kept.outputs, kept.fresh, kept.turned,
+            np.empty(2 * p + own), remembers,
+        )  # fmt: skip
 
     @property
     def due(self) -> int:
         """Number of the row that ends the block."""
-        return self.kept.due if self._active else NEVER
+        return self.kept.due if self.active else NEVER
 
     def begin(self, now: int) -> None:
         """Rows of before are of other columns; now: number of the next row. What was told stands for the time being."""
@@ -154,16 +156,11 @@ class Fit:
 
     def absorb(self, rows: Rows) -> None:
         """Rows that taught."""
-        kept = self.kept
         if not len(rows.time):
             return
-        self._active = len(rows.motion) == len(rows.time)
-        if self._active:
-            witnesses.gather(
-                rows.time, np.ascontiguousarray(rows.phi), rows.y, rows.speed, rows.motion, self._owners,
-                1e9 * self._row, self._slow, kept.before, kept.joints, kept.outputs, kept.fresh, kept.turned,
-                self._scratch, self._remembers,
-            )  # fmt: skip
+        self.active = len(rows.motion) == len(rows.time)
+        if self.active:
+            witnesses.gather(rows.time, np.ascontiguousarray(rows.phi), rows.y, rows.speed, rows.motion, *self.sums)
 
     def review(self, rows: Rows, learner: Learner, now: int) -> None:
         """Begin with the rows of a start, block by block; now: number of the next one."""
