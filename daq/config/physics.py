@@ -111,7 +111,7 @@ def _coarse(name: str, joint: Joint, config: Config) -> Iterator[str]:
     field = None if layout is None else layout.signals.get(signal)
     if field is None or field.kind == "float":
         return
-    step, period, width = abs(field.scale * channel.scale), 1.0 / joint.rate, joint.conditioning.half_width
+    step, period, width = abs(field.scale * channel.scale), 1.0 / joint.rate, joint.conditioning.half_width or USUAL
     wanted = half_width(step, period)
     if wanted > width:
         unit = wanted_unit(joint, "position")
