@@ -100,7 +100,7 @@ class UnevenTime:
 
 def half_width(step: float, period: float) -> float:
     """s that a kernel needs for this step, WIDEST at most."""
-    return min(WIDEST, (step**2 / 12.0 * period * math.pi**4 / (4.0 * CALM**2)) ** 0.2)
+    return min(WIDEST, float((step**2 / 12.0 * period * math.pi**4 / (4.0 * CALM**2)) ** 0.2))
 
 
 def told_from(step: float, period: float, width: float, share: float = 0.01) -> float:

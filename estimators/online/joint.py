@@ -149,6 +149,8 @@ class JointEstimator:
     def resume(self, kept: Mapping[str, Any]) -> None:
         """Go on from what one with the same settings has kept. Raises NotTheSameError, then not to be used."""
         kernel, now = kept.get(KERNEL), self.conditioner.half_width
+        if kernel is None:
+            raise NotTheSameError(f"parts: expected {KERNEL} among what is kept, found none")
         width = kernel.get("half_width") if isinstance(kernel, Mapping) else None
         if not isinstance(width, float) or not math.isfinite(width):
             raise NotTheSameError(f"{KERNEL}: expected a half width in seconds, found {width}")
