@@ -312,9 +312,11 @@ class Fit:
 
     def cause(self, learner: Learner, which: int, deviation: float) -> str:
         """What rather than a want of motion makes a parameter's deviation as large as this, in words; or ""."""
+        if not self.kept.left > 0.0:
+            return ""
         rls = learner.rls
         noise = rls.variance() * rls.share() * rls.covariance()[which, which] + learner.unexcited_variance[which]
-        if not self.kept.left > 0.0 or noise >= MOSTLY * deviation**2:
+        if noise >= MOSTLY * deviation**2:
             return ""
         if self._steps and self.kept.steps[which] ** 2 >= MOSTLY * deviation**2:
             step = max(self._steps, key=lambda one: one.wanted)
