@@ -12,19 +12,22 @@ from estimators.quantities import Floats, Parameter
 from estimators.recursive.learner import Learner
 from estimators.recursive.prior import Prior, nothing
 from estimators.refit.acceptance import delta
+from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
 from estimators.window.score_test import Score, explain
 from estimators.window.spectrum import spectrum
+from estimators.window.wrong_constants import Suspect, accused, suspected
 
 
 @dataclass(slots=True)
 class LookbackKept:
     """What a Lookback keeps."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
 
     motions: Floats  # (parameters + nonlinear,)² [Φ T]ᵀ[Φ T] a row, over the start: all of the motion
     usual: float = 1.0  # residual variance of the start, whitened
+    wrong: str = ""  # known constants that are so wrong that nothing may be trusted
 
 
 class Lookback:
@@ -91,6 +94,12 @@ class Lookback:
         own = np.sqrt(np.diag(self._learner.rls.covariance()))
         self._learner.inflation[:] = np.maximum(score.spread / np.maximum(own, 1e-300), 1.0)
         self._validity.judge(self._learner)
+
+    def suspect(self, rows: Rows, theta: Floats, noise: Floats) -> list[Suspect]:
+        """Known constants whose error rows show, under η in force; one that is far off takes validity away."""
+        found = suspected(self._eta.block, rows, self._eta.kept.eta, theta, noise, self._eta.overlap)
+        self.kept.wrong = accused(found) if any(one.grave for one in found) else ""
+        return found
 
     def told_apart(self, score: Score, parameters: tuple[Parameter, ...]) -> Spectrum:
         """What a window tells apart, η included, and what was known before as further rows; parameters: θ."""
