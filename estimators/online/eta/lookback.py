@@ -57,8 +57,11 @@ class Lookback:
         prior = self.nothing._replace(theta=learner.rls.theta_of(state))
         if len(rest):
             covariance, variance = learner.variance_of(state)
-            factor = learner.honesty[rest] * learner.inflation[rest]
+            factor = learner.honesty[rest]
             spread = covariance[np.ix_(rest, rest)] * np.outer(factor, factor) * max(1.0, variance / self.kept.usual)
+            own = np.diag(spread)
+            wider = np.sqrt(1.0 + learner.searched[rest] / (self._eta.overlap * self.kept.usual * own))
+            spread *= np.outer(wider, wider)
             prior.information[np.ix_(rest, rest)] = np.linalg.inv(spread)
         return prior
 
@@ -90,9 +93,10 @@ class Lookback:
         return delta(self.kept.usual, signal)
 
     def inflate(self, score: Score) -> None:
-        """How much less certain θ is for η not being known: with the tangent columns, over without."""
-        own = np.sqrt(np.diag(self._learner.rls.covariance()))
-        self._learner.inflation[:] = np.maximum(score.spread / np.maximum(own, 1e-300), 1.0)
+        """What θ owes to η not being known: (dθ/ds) cov(s) (dθ/ds)ᵀ, which stays while more rows make θ certain."""
+        p, q = self._learner.rls.p, len(score.step)
+        along = score.inverse[:p, p:] @ np.linalg.inv(score.inverse[p:, p:]) if q else np.zeros((p, 0))
+        self._learner.searched[:] = np.einsum("ij,jk,ik->i", along, self._eta.kept.covariance, along)
         self._validity.judge(self._learner)
 
     def suspect(self, rows: Rows, theta: Floats, noise: Floats) -> list[Suspect]:
