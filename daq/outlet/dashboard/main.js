@@ -55,7 +55,7 @@ function receive(message) {
 function header(local) {
   write(place("robot"), robot.name);
   const counts = Object.keys(PHASES).map((key) => [key, [...robot.joints.values()].filter((joint) => joint.condition.key === key).length]);
-  const words = counts.filter(([, count]) => count).map(([key, count]) => `${count} ${PHASES[key][0].toLowerCase()}`);
+  const words = counts.filter(([, count]) => count).map(([key, count]) => `${count} ${PHASES[key][0].toLowerCase().replace("needs", count > 1 ? "need" : "needs")}`);
   write(place("summary"), robot.joints.size ? `${robot.joints.size} joint${robot.joints.size > 1 ? "s" : ""}: ${words.join(", ")}` : "");
   const age = robot.age(local);
   const state = !connected ? "lost" : age === null ? "waiting" : age > STALE ? "stale" : "live";

@@ -2,7 +2,8 @@
 
 Each half second the residual is fitted with the last link's ten columns, and joint by joint with that joint's friction
 columns and an offset (which takes what a steady push would leave there). A payload is told when its mass is certain and
-both of the last two looks say so; friction after four, so that a payload is told before. Reference: whole-robot.md §7.
+both of the last two looks say so; friction after four, so that a payload is told before, and only once the joint has
+moved either way: what is seen in one direction may be a push as well. Reference: whole-robot.md §7.
 """
 
 from typing import Final, NamedTuple
@@ -26,6 +27,7 @@ AGREE: Final = 0.4  # of the larger mass, that the smaller of the last two looks
 LATE: Final = 0.4  # of a look, its end: what is over by then needs no explanation
 GONE_LOOKS: Final = 2
 FRICTION_LOOKS: Final = 4
+EITHER: Final = 0.25  # of the larger mean residual forth or back, that the smaller is at least if friction is off
 SHARE: Final = 0.5  # of what is unexplained, that an explanation must explain
 PAYLOAD: Final = -1  # among the causes, joints being 0 … n−1
 GONE: Final = -2
@@ -56,22 +58,25 @@ class Causes:
         self._friction = [
             FadedEvidence(np.diag(1.0 / prior_deviations[model.base + terms] ** 2)) for terms in self.terms
         ]
+        self._directions = np.zeros((2, 2, n))  # forth, back: sum of the residual and rows, faded
         self.payload, self.carried = NO_PAYLOAD, np.zeros(PARAMETERS)
         self._suspect, self._looks = NONE, 0
         self._excess = 0.0  # weighted squares beyond the usual, faded
         self._lasts = False  # the end of the last look is beyond the usual, too
         self._lately = (0.0, 0.0)  # of the last two looks
 
-    def look(self, X: Floats, Y: Floats, r: Floats, u: Floats, weights: Floats) -> None:
+    def look(self, X: Floats, Y: Floats, r: Floats, u: Floats, dq: Floats, weights: Floats) -> None:
         """Half a second of rows.
 
         X: (rows, n, p); Y: (rows, n, 10) the last link's columns; r, u: (rows, n) residual without and with payload;
-        weights: (n,) 1/(R c).
+        dq: (rows, n) speeds, 0 of a joint whose friction is any torque; weights: (n,) 1/(R c).
         """
         self._variance = 1.0 / (weights * self._correlation)
         self._load.absorb(Y, r, weights)
         for j, (terms, evidence) in enumerate(zip(self.terms, self._friction, strict=True)):
             evidence.absorb(X[:, j : j + 1, self._model.base + terms], u[:, j : j + 1], weights[j : j + 1])
+        ways = np.array([dq > 0.0, dq < 0.0])
+        self._directions = FADE * self._directions + np.stack([(ways * u).sum(axis=1), ways.sum(axis=1)], axis=1)
         late = u[-round(LATE * len(u)) :]
         self._lasts = float(weights @ (late**2).sum(axis=0)) > float((len(late) / self._correlation).sum())
         beyond = float(weights @ (u**2).sum(axis=0) - (len(u) / self._correlation).sum())
@@ -82,13 +87,18 @@ class Causes:
         found = self._load.change()
         payload = self._as_payload(found)
         limit = max(CERTAIN * payload.mass_deviation, MASS)
+        changes = [evidence.change() for evidence in self._friction]
         if self.payload.carried:
             self.carried, self.payload = found.values, payload._replace(carried=True)
             gone = abs(self._load.lately().values[0]) < max(0.3 * abs(payload.mass), 0.5 * MASS)
-            if self._again(GONE if gone else NONE) < GONE_LOOKS:
+            cause = GONE if gone else self._likeliest(None, changes)
+            if self._again(cause) < (GONE_LOOKS if gone else FRICTION_LOOKS):
                 return None
-            self.forget()
-            return Verdict(GONE, np.zeros(0), np.zeros((0, 0)))
+            if gone:
+                self.forget()
+                return Verdict(GONE, np.zeros(0), np.zeros((0, 0)))
+            self._load.only_lately()
+            return self._rubs(cause, changes)
         self.payload = payload
         lately = self._load.lately()
         now = self._as_payload(lately)
@@ -96,25 +106,36 @@ class Causes:
         masses = np.array([one.values[0] for one in self._load.looks()])
         certain &= self._lasts and len(masses) > 1 and masses.min() * masses.max() > 0.0
         certain = certain and np.abs(masses).min() > AGREE * np.abs(masses).max()
-        changes = [evidence.change() for evidence in self._friction]
         cause = self._likeliest(lately if certain else None, changes)
         if self._again(cause) < (1 if cause == PAYLOAD else FRICTION_LOOKS):
             return None
         if cause != PAYLOAD:
-            self.forget()
-            return Verdict(cause, changes[cause].values, changes[cause].covariance)
+            self._load.clear()
+            self.payload = NO_PAYLOAD
+            return self._rubs(cause, changes)
         self._load.only_lately()
         found = self._load.change()
         self.carried, self.payload = found.values, self._as_payload(found)._replace(carried=True)
-        self._suspect, self._looks = NONE, 0
+        self._begin()
         return Verdict(PAYLOAD, found.values, found.covariance)
+
+    def _rubs(self, joint: int, changes: list[Change]) -> Verdict:
+        """The verdict that a joint's friction has changed; nothing of before counts for any friction."""
+        self._begin()
+        return Verdict(joint, changes[joint].values, changes[joint].covariance)
+
+    def _begin(self) -> None:
+        """Evidence for frictions, and what is unexplained, from here on."""
+        for evidence in self._friction:
+            evidence.clear()
+        self._directions[:] = 0.0
+        self._suspect, self._looks, self._excess, self._lately = NONE, 0, 0.0, (0.0, 0.0)
 
     def forget(self) -> None:
         """Nothing of before counts, and nothing is carried."""
-        for evidence in (self._load, *self._friction):
-            evidence.clear()
+        self._load.clear()
         self.payload, self.carried = NO_PAYLOAD, np.zeros(PARAMETERS)
-        self._suspect, self._looks, self._excess, self._lately = NONE, 0, 0.0, (0.0, 0.0)
+        self._begin()
 
     def friction_terms(self, j: int) -> NDArray[np.int64]:
         """Terms of joint j's law, the offset and the rotor apart."""
@@ -147,7 +168,15 @@ class Causes:
         values, P, S = change.values[:own], change.covariance[:own, :own], self._friction[j].S
         certain = float(values @ np.linalg.solve(P, values)) > CHANGED
         rows = S[own, own]  # the offset's column is 1: rows over R c
-        return certain and float(values @ S[:own, :own] @ values) > rows * self._variance[j]
+        return certain and self._either_way(j) and float(values @ S[:own, :own] @ values) > rows * self._variance[j]
+
+    def _either_way(self, j: int) -> bool:
+        """Whether joint j's residual is large in both directions, and of opposite signs."""
+        (forth, rows), (back, others) = self._directions[:, :, j]
+        if rows == 0.0 or others == 0.0:
+            return False
+        means = np.array([forth / rows, -back / others])
+        return bool(means.min() * means.max() > 0.0 and np.abs(means).min() >= EITHER * np.abs(means).max())
 
     def _as_payload(self, found: Change) -> Payload:
         mass, deviation = float(found.values[0]), float(np.sqrt(found.covariance[0, 0]))

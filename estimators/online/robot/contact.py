@@ -26,6 +26,7 @@ OUTLIER: Final = 8.0  # robust deviations, beyond which a residual of the start 
 LASTING: Final = 3  # chunks in a row above the threshold
 RELEASE: Final = 0.7  # of the threshold
 QUIET: Final = 0.2  # s below it
+SOON: Final = 3.0  # s; and as long is waited at most
 SLOW: Final = 0.02  # rad/s (m/s), below which friction is any torque up to its size
 SETTLING: Final = 0.1  # s until the low-passes have forgotten that
 
@@ -42,9 +43,12 @@ class ContactWatch:
         if peaks is not None:
             self.thresholds = np.maximum(MARGIN * peaks, GAUSSIAN * deviations)
         self.beyond: NDArray[np.bool_] = np.zeros(n, np.bool_)
+        self.told: NDArray[np.bool_] = np.zeros(n, np.bool_)  # contact, which outlasts the moments in between
         self.moving: NDArray[np.bool_] = np.zeros(n, np.bool_)  # joints whose friction is that of motion
         self._above, self._below = np.zeros((2, n), np.int64)
-        self._quiet, self._settling = math.ceil(QUIET / chunk - 1e-9), SETTLING / chunk
+        quiet, self._soon, self._settling = math.ceil(QUIET / chunk - 1e-9), round(SOON / chunk), SETTLING / chunk
+        self._wait = np.full(n, quiet)  # chunks of quiet, after which a contact is over
+        self._quiet, self._rested = quiet, np.full(n, self._soon)  # chunks since the last one was
         self._moved = np.zeros(n)  # chunks since it was slow
         self._roughness = ROUGH / chunk
         self._mean = np.full(n, np.nan)  # of the last chunk's residual, where the joint moved
@@ -57,7 +61,7 @@ class ContactWatch:
 
     def explained(self) -> None:
         """What was beyond has found its cause: it is judged anew."""
-        self.beyond[:] = False
+        self.beyond[:], self.told[:] = False, False
         self._above[:], self._below[:] = 0, 0
 
     def notice(self, dq: Floats) -> None:
@@ -96,15 +100,13 @@ class ContactWatch:
         return np.where(np.isfinite(noise), np.minimum(noise, self.deviations), self.deviations)
 
     def look(self, residual: Floats, friction: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Joints that have just gone beyond their threshold, and those that came back, (n,) each.
+        """Joints in contact from now on, and those whose contact is over, (n,) each.
 
         residual: (rows, n) of the chunk; friction: (n,) torque that a joint may hold at rest.
         """
         fresh, over = np.zeros((2, len(self.beyond)), np.bool_)
-        _look(
-            residual, friction, self.thresholds, self.moving, self._quiet, self._above, self._below, self.beyond,
-            fresh, over,
-        )  # fmt: skip
+        _look(residual, friction, self.thresholds, self.moving, self._quiet, self._above, self._below, self.beyond)
+        _tell(self.beyond, self._below, (self._quiet, self._soon), self._wait, self._rested, self.told, fresh, over)
         return fresh, over
 
 
@@ -138,10 +140,10 @@ def _gather(residual: Floats, moving: Flags, last: Floats, found: Floats) -> Non
             last[j] = np.nan
 
 
-@kernel("void(f8[:, ::1], f8[::1], f8[::1], b1[::1], i8, i8[::1], i8[::1], b1[::1], b1[::1], b1[::1])")
+@kernel("void(f8[:, ::1], f8[::1], f8[::1], b1[::1], i8, i8[::1], i8[::1], b1[::1])")
 def _look(
     residual: Floats, friction: Floats, thresholds: Floats, moving: Flags, quiet: int, above: Counts, below: Counts,
-    beyond: Flags, fresh: Flags, over: Flags,
+    beyond: Flags,
 ) -> None:  # fmt: skip
     for j in range(len(beyond)):
         size = 0.0
@@ -151,6 +153,19 @@ def _look(
         limit = thresholds[j] if moving[j] else thresholds[j] + friction[j]
         above[j] = above[j] + 1 if size > limit else 0
         below[j] = below[j] + 1 if size < RELEASE * limit else 0
-        fresh[j] = above[j] >= LASTING and not beyond[j]
-        over[j] = beyond[j] and below[j] >= quiet
-        beyond[j] = (beyond[j] or fresh[j]) and not over[j]
+        beyond[j] = (beyond[j] or above[j] >= LASTING) and below[j] < quiet
+
+
+@kernel("void(b1[::1], i8[::1], UniTuple(i8, 2), i8[::1], i8[::1], b1[::1], b1[::1], b1[::1])")
+def _tell(
+    beyond: Flags, below: Counts, limits: tuple[int, int], wait: Counts, rested: Counts, told: Flags, fresh: Flags,
+    over: Flags,
+) -> None:  # fmt: skip
+    quiet, soon = limits
+    for j in range(len(beyond)):
+        fresh[j] = beyond[j] and not told[j]
+        if fresh[j]:
+            wait[j] = min(2 * wait[j], soon) if rested[j] < soon else quiet
+        over[j] = told[j] and not beyond[j] and below[j] >= wait[j]
+        told[j] = (told[j] or fresh[j]) and not over[j]
+        rested[j] = 0 if told[j] else rested[j] + 1

@@ -72,6 +72,7 @@ class RobotEstimator:
         self._Y: list[Floats] = []
         self._r: list[Floats] = []  # against the model without payload
         self._u: list[Floats] = []  # against the model with it
+        self._dq: list[Floats] = []  # where friction is that of motion
         self._speed: list[float] = []
         self._disturbed = False  # in the current block
         self._moved_rows, self._moves = 0, False
@@ -103,7 +104,7 @@ class RobotEstimator:
         progress = min(99.0, 100.0 * self._moved_rows / max(self._start_rows, 1)) if self._starting else 100.0
         return RobotEstimate(
             self._time, phase, status, reasons, self._measured, self._predicted, self._watch.deviations,
-            self._watch.thresholds, tuple((self._watch.beyond & (not self._starting)).tolist()), self._causes.payload,
+            self._watch.thresholds, tuple((self._watch.told & (not self._starting)).tolist()), self._causes.payload,
             progress, self._compensated,
         )  # fmt: skip
 
@@ -144,7 +145,7 @@ class RobotEstimator:
 
     def keep(self) -> Kept | None:
         """What outlives a restart; nothing while the start lasts or something is wrong."""
-        if self._starting or self._watch.beyond.any() or self._causes.payload.carried:
+        if self._starting or self._watch.told.any() or self._causes.payload.carried:
             return None
         return Kept(
             VERSION, self._learner.theta, self._learner.covariance, self._variance, self._watch.thresholds,
@@ -226,8 +227,9 @@ class RobotEstimator:
         if self._starting:  # thresholds of the recordings: what is beyond them does not teach, and is no contact yet
             return
         names = np.array(self.model.robot.names)
-        if fresh.any():
+        if self._watch.beyond.any():
             self._pending.clear()
+        if fresh.any():
             size = np.abs(unexplained).mean(axis=0)
             words = (
                 f"{names[j]}: {size[j]:.3g} {self.model.robot.joints[j].axis.effort} that the model does not explain, "
@@ -247,6 +249,7 @@ class RobotEstimator:
         rows: tuple[tuple[list[Floats], Floats], ...] = ((self._X, X), (self._Y, Y), (self._r, r), (self._u, u))
         for kept, row in rows:
             kept.append(row)
+        self._dq.append(np.where(still, 0.0, chunk.dq[at]))
         self._speed.append(float(np.abs(chunk.dq[at]).max()))
         self._moved_rows += self._moves
         self._disturbed |= bool(self._watch.beyond.any())
@@ -256,13 +259,14 @@ class RobotEstimator:
             self._block()
             for kept, _ in rows:
                 kept.clear()
+            self._dq.clear()
             self._speed.clear()
             self._disturbed = False
 
     def _look(self) -> None:
-        X, Y, r, u = (np.array(rows[-LOOK:]) for rows in (self._X, self._Y, self._r, self._u))
+        X, Y, r, u, dq = (np.array(rows[-LOOK:]) for rows in (self._X, self._Y, self._r, self._u, self._dq))
         self._moves = max(self._speed[-LOOK:]) > AT_REST
-        self._causes.look(X, Y, r, u, 1.0 / (self._variance * self._correlation))
+        self._causes.look(X, Y, r, u, dq, 1.0 / (self._variance * self._correlation))
         for one in self._compensation.look():
             name, unit = self.model.robot.names[one.joint], self.model.robot.joints[one.joint].axis.effort
             text = f"{name}: what was learnt of its residual is {'' if one.on else 'no longer '}used: it leaves "
@@ -331,7 +335,7 @@ class RobotEstimator:
         if self._starting:
             words = f"the start lasts {self._start_rows / ROWS:.0f} s of motion"
             return Phase.STARTING, Status.LEARNING, (words,)
-        if self._watch.beyond.any():
+        if self._watch.told.any():
             return Phase.TRANSIENT, Status.VALID, ("torque that the model does not explain",)
         if self._causes.payload.carried:
             return Phase.HELD, Status.HELD, ("a payload is carried: the model stays as it is",)

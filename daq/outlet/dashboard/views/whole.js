@@ -36,7 +36,9 @@ export function standing(state) {
   const key = state.phase ?? "waiting", { carried, mass, mass_deviation: sigma } = state.payload ?? {};
   if (key === "faulted" || key === "waiting") return { key, text: (state.health?.reasons ?? []).join("; ") || "No row with every joint in it yet", todo: TODO[key] };
   if (touched.length) {
-    const words = touched.map(([name, told]) => `${name}: ${torque(told.residual, told.unit)} unexplained, threshold ${torque(told.threshold, told.unit)}`);
+    const words = touched.map(([name, told]) => size(told) < 1 // it may come back
+      ? `${name}: just back below its threshold of ${torque(told.threshold, told.unit)}`
+      : `${name}: ${torque(told.residual, told.unit)} unexplained, threshold ${torque(told.threshold, told.unit)}`);
     return { key: "transient", text: words.join("; "), todo: TODO.contact };
   }
   if (key === "starting") return { key, text: "The model of the whole robot is starting", todo: TODO.starting };

@@ -15,6 +15,7 @@ from estimators.models.robots.inertia import standard
 from estimators.offline.robot.identification import identify
 from estimators.offline.robot.live_residuals import Recorded, live_residuals
 from estimators.offline.robot.motion import pieces
+from estimators.online.robot.contact import ContactWatch
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.quantities import Axis, Floats
 
@@ -155,6 +156,60 @@ def test_another_friction_is_told_of_that_joint_alone(joint: int) -> None:
     truth = COULOMB[:, None] * np.tanh(friction.speeds / 0.01) + VISCOUS[:, None] * friction.speeds
     truth[joint] *= 1.5
     assert np.allclose(friction.torque, truth, rtol=0.08)
+
+
+@pytest.mark.parametrize("joint", range(3))
+def test_a_long_push_is_one_contact_and_no_friction(joint: int) -> None:
+    def push(t: Floats, tau: Floats, _: Floats) -> None:
+        tau[(t >= 12.0) & (t < 18.0), joint] -= 8.0
+
+    estimator, events = live(6, 40.0, push)
+    assert not told(events, "friction")
+    assert next(text.split(":")[0] for _, text in told(events, "contact")) == f"joint{joint + 1}"
+    assert not any(estimator.estimate().contact)
+    friction = estimator.friction()
+    truth = COULOMB[:, None] * np.tanh(friction.speeds / 0.01) + VISCOUS[:, None] * friction.speeds
+    assert np.allclose(friction.torque, truth, rtol=0.04)
+
+
+def test_friction_that_changes_under_a_payload_is_told_and_the_payload_stays() -> None:
+    _, q, dq, ddq = motion(5, 60.0)
+    heavy = arm().parameters.copy()
+    heavy[-1] += standard(2.0, np.array([0.4, 0.0, 0.05]), 0.004 * np.eye(3))
+    extra = torque(heavy, q, dq, ddq) - torque(arm().parameters, q, dq, ddq)
+
+    def both(t: Floats, tau: Floats, dq: Floats) -> None:
+        tau[t >= 12.0] += extra[t >= 12.0]
+        rubs = 0.5 * (COULOMB * np.tanh(dq / 0.01) + VISCOUS * dq)
+        tau[t >= 25.0, 1] += rubs[t >= 25.0, 1]
+
+    estimator, events = live(5, 60.0, both)
+    found = told(events, "friction")
+    assert 25.0 < found[0][0] < 35.0
+    assert all("joint2 " in text for _, text in found)
+    assert len(told(events, "payload")) == 1
+    assert estimator.estimate().payload.mass == pytest.approx(2.0, abs=0.2)
+    friction = estimator.friction()
+    truth = COULOMB[:, None] * np.tanh(friction.speeds / 0.01) + VISCOUS[:, None] * friction.speeds
+    truth[1] *= 1.5
+    assert np.allclose(friction.torque, truth, rtol=0.08)
+
+
+def test_what_comes_back_soon_is_one_contact() -> None:
+    watch = ContactWatch(np.ones(1), np.full(1, 0.1), 0.01)  # threshold 1.5
+    watch.notice(np.ones((2000, 1)))
+    counts = {True: [0, 0], False: [0, 0]}
+    for period, soon in ((100, True), (500, False)):  # every second: one; every five seconds: each its own
+        for chunk in range(20 * period):
+            watch.notice(np.ones((10, 1)))
+            fresh, over = watch.look(np.full((10, 1), 3.0 if chunk % period < 30 else 0.0), np.zeros(1))
+            counts[soon][0] += int(fresh[0])
+            counts[soon][1] += int(over[0])
+        watch.explained()
+        for _ in range(1000):
+            watch.look(np.zeros((10, 1)), np.zeros(1))
+    assert counts[False] == [20, 20]
+    assert counts[True][0] <= 3
 
 
 @pytest.mark.parametrize("mass", [0.5, 2.0])
