@@ -9,8 +9,8 @@ On the link's side (motor angle and torque divided and multiplied by the gear, s
 Reference: da Silva, de Souza, Schäfer 2007, (4.1), (4.6), with T_d,in of (3.5) and T_d,out + T_fscs of (4.6). A sensor
 of joint torque stands behind the output friction (T_out: link_torque) or before it (T_stiff: spring_torque). The link's
 row says nothing while it sticks: sign(0) is any torque between ±b_outC (irj-joint design, §6). Nor does the motor's,
-unless T_stiff is measured: there the link's encoder stays on one step, and its rounding, times k1, is no noise. An encoder's zero shows
-as Δθ₀ = (d1 − d2)/(2 k1).
+unless T_stiff is measured, where the link's encoder stays on one step: its rounding, times k1, is no noise there, and
+comes back with the motion. An encoder's zero shows as Δθ₀ = (d1 − d2)/(2 k1).
 """
 
 import math
