@@ -3,9 +3,9 @@
     deviation_i = √(v · share · P_ii · honesty_i² · correlated_i² + unexcited_i + misfit_i + searched_i)
 
 v: recent residual variance; share: Σw²/Σw of the rows' weights; honesty: for the residual's structure (a factor);
-searched: what θ owes to η not being known, which stays while P becomes small; unexcited: variance of directions that no motion has told yet;
-correlated, misfit: what the rows since have said of the residual's correlation (a factor) and of the model (a squared
-error), see online/fit.py.
+searched: what θ owes to η not being known, which stays while P becomes small; unexcited: variance of directions that no
+motion has told yet; correlated, misfit: what the rows since have said of the residual's correlation (a factor) and of
+the model (a squared error), see online/fit.py.
 """
 
 from dataclasses import dataclass
