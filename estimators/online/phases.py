@@ -183,6 +183,7 @@ class Phases:
                 parts.fit.review(parts.history.since(verdict.first), parts.learner, now)
                 parts.validity.judge(parts.learner)
             elif parts.learner.rls.m > 1:
+                parts.fit.correct(parts.learner, parts.log.kept.time)
                 parts.fit.begin(now)  # the rows so far were weighed otherwise
             else:
                 parts.fit.close(parts.learner, now, parts.log.kept.time, settled=True)
