@@ -21,10 +21,10 @@ from estimators.models.friction.base import FrictionSettings
 from estimators.models.memory import thresholds
 from estimators.online import assembly
 from estimators.online.checkpoint import NotTheSameError
-from estimators.online.fit import Steps
 from estimators.online.inspection import Inspection, Inspector
 from estimators.online.settings import Identification
 from estimators.online.standstill import Standstill
+from estimators.online.steps import Steps
 from estimators.quantities import Axis, Floats, Nanoseconds
 
 TELLING: Final = 1.05  # times the kernel's width, up to which another one is not worth a new start
