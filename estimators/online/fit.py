@@ -22,7 +22,7 @@ from typing import ClassVar, Final
 
 import numpy as np
 
-from estimators.online.steps import UNSURE, Steps, added, moved
+from estimators.online.steps import UNSURE, Steps, added, clear, moved
 from estimators.online.validity import GOOD
 from estimators.quantities import Floats, Parameter
 from estimators.recursive import misfit, reversals, witnesses
@@ -187,6 +187,8 @@ class Fit:
         kept.turned *= fade
         turned = learner.reversal**2 * kept.outputs[:, witnesses.TURNED]
         kept.owed[:] = fade * kept.owed + kept.outputs[:, witnesses.COUNT] + turned
+        if self._corrects:
+            clear(self._steps, kept.outputs[:, witnesses.COUNT], time, kept.fresh)
         kept.outputs[:, witnesses.COUNT :] = 0.0
         deviations, bias, late = np.empty(p), np.zeros(p), np.zeros(p)
         gains, found = np.zeros(len(kept.gains)), np.zeros(len(kept.found))

@@ -113,8 +113,11 @@ class JointEstimator:
         """What the steps of an encoder do under this kernel."""
         taps, period = self.conditioner.taps, self.conditioner.period
         noise, own = noise_of(self._model, taps, period, steps.step, channel)
-        told = Steps(steps.step, steps.since, half_width(steps.step, period), noise, own)
-        self.phases.parts.fit.coarse(told)
+        before = noise_of(self._model, taps, period, steps.step, channel, self.conditioner.decimation)
+        row = self.conditioner.row_period
+        rate, rate_own = (noise - before[0]) / row, (own - before[1]) / row
+        wanted = half_width(steps.step, period)
+        self.phases.parts.fit.coarse(Steps(steps.step, steps.since, wanted, noise, own, rate, rate_own))
         if self._standstill is not None and channel == self._model.joints[0]:
             self._standstill.coarse(steps.since, one_step(taps, period, steps.step))
 

@@ -22,6 +22,18 @@ class Steps(NamedTuple):
     wanted: float  # s, half width of a kernel under which they would harm nobody
     noise: Floats  # (outputs, parameters, parameters)
     own: Floats  # (outputs, parameters)
+    rate: Floats  # (outputs, parameters, parameters) of φ̇, as the difference to the row before, and φ
+    rate_own: Floats  # (outputs, parameters) of φ̇ and y
+
+
+def clear(steps: Sequence[Steps], rows: Floats, time: int, products: Floats) -> None:
+    """Take what steps have in common in φ̇ and φ of rows (outputs,) out of products (outputs, n, n) of [φ φ̇ w y]: it is
+    no lag of the torque."""
+    for one in steps:
+        if time >= one.since:
+            p = one.own.shape[1]
+            products[:, p : 2 * p, :p] -= rows[:, None, None] * one.rate
+            products[:, -1, p : 2 * p] -= rows[:, None] * one.rate_own
 
 
 def added(steps: Sequence[Steps], rows: Floats, time: int, p: int) -> tuple[Floats, Floats]:
