@@ -49,6 +49,7 @@ SCALES: Final = {
 }
 USUAL: Final = (("N·m", "A"), ("N", "A"), ("rad", "m"), ("m", "rad"))
 ANY: Final = ("A",)  # where a scale of exactly one may be meant
+SEEN: Final = 0.5  # over a kernel's half width: the frequency of which it passes half
 MOTOR: Final = re.compile(r"motor|rotor|(?<![a-z])mot(?![a-z])", re.IGNORECASE)
 
 
@@ -100,26 +101,39 @@ def remarks(config: Config) -> Iterator[str]:
 
 
 def _coarse(name: str, joint: Joint, config: Config) -> Iterator[str]:
-    """An encoder whose steps take a part of the inertia."""
-    if joint.model.kind != "rigid" or "position" not in joint.channels:
+    """An encoder whose steps take a part of the inertia, as its layout says."""
+    if "position" not in joint.channels:
         return
-    from estimators.conditioning.encoder_steps import half_width, told_from
-
     channel = joint.channels["position"]
     driver, _, signal = channel.signal.partition(".")
     layout = getattr(config.drivers.get(driver), "layout", None)
     field = None if layout is None else layout.signals.get(signal)
-    if field is None or field.kind == "float":
-        return
-    step, period, width = abs(field.scale * channel.scale), 1.0 / joint.rate, joint.conditioning.half_width
+    if field is not None and field.kind != "float" and (said := coarse(joint, abs(field.scale * channel.scale))):
+        yield f"{name}.position: {said}"
+
+
+def coarse(joint: Joint, step: float) -> str:
+    """What steps (rad, m) of its encoder do to a joint's inertia, and what would help, in words; "" where they do not
+    matter."""
+    if joint.model.kind != "rigid" or step <= 0.0:
+        return ""
+    from estimators.conditioning import conditioner
+    from estimators.conditioning.encoder_steps import half_width, told_from
+
+    period, given, unit = 1.0 / joint.rate, joint.conditioning.half_width, wanted_unit(joint, "position")
     wanted = half_width(step, period)
-    if wanted > width:
-        unit = wanted_unit(joint, "position")
-        yield (
-            f"{name}.position: steps of {step:.2g} {unit} take more than 1 % of the inertia where accelerations are "
-            f"below {told_from(step, period, width):.2g} {unit}/s² (rms): conditioning.half_width = {wanted:.2g} s "
-            "would do"
+    if wanted <= (conditioner.USUAL if given is None else given):
+        return ""
+    least = told_from(step, period, wanted if given is None else given)
+    if given is not None:
+        return (
+            f"steps of {step:.2g} {unit} take more than 1 % of the inertia where accelerations are below {least:.2g} "
+            f"{unit}/s² (rms): conditioning.half_width = {wanted:.2g} s would do, and is found where none is given"
         )
+    return (
+        f"steps of {step:.2g} {unit} want a kernel of half_width = {wanted:.2g} s, and get it: motion is seen up to "
+        f"{SEEN / wanted:.2g} Hz, and inertia is told where accelerations are above {least:.2g} {unit}/s² (rms)"
+    )
 
 
 def wanted_unit(joint: Joint, role: str) -> str | None:

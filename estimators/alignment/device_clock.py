@@ -49,6 +49,12 @@ AGREEMENT: Final = 0.1  # periods
 EVIDENCE_TIME: Final = 50e6  # ns
 RESTART_AFTER: Final = 1.5e9  # ns
 QUEUED: Final = 20e6  # ns of lateness, and of its change, that a queue explains, and no clock
+FORGIVEN: Final = 0.05  # a frame, share of OFF: a device whose own period is another is not off for ever
+REMEMBERED: Final = 1000.0  # frames that say where even ones would be
+EVEN: Final = 2e-3  # periods off, up to which a frame is where it should be
+YOUNG, SURE = 10.0, 100.0  # frames, before which none is believed to show another pace by a leap, and by its trend
+MOST_PACE: Final = 0.1  # of the period
+LEAP: Final = 0.5  # … from which sampling is not uneven: the clock leaps
 LONGEST_LOSS: Final = 64  # ticks that are given as rows of NaN; more is a restart
 
 # a stream's state: integers, times in ns
@@ -87,8 +93,14 @@ LONGEST_LOSS: Final = 64  # ticks that are given as rows of NaN; more is a resta
     HEARD,
     AWAY,
     FALLEN,
+    OFF,
+    BEHIND,
+    PACE,
+    EVENED,
     CLOCK_FLOATS,
-) = range(20)
+) = range(24)
+# of a device that says when it sampled, in samples: what a frame is OFF the place that its number gives it (soon
+# forgiven), and BEHIND its place among EVENED even ones, which are PACE longer than the period
 HELD_INSTANT, HELD_LATENESS, HELD_ARRIVAL, HELD_FLOATS = range(4)  # of a frame that is held as late
 
 IN_TIME, LATE, SETTLING = range(3)  # values of HELD
@@ -132,7 +144,7 @@ def place(
         _start(arrival, counter, period, integers, floats, totals)
         return PLACED
     ticks = max(1, int(modulo / unit))  # that pass unseen
-    step, steps = 1, 1.0
+    step, steps, whole = 1, 1.0, 1
     advance = period * (1.0 + floats[DRIFT]) + floats[SLEW]
     if modulo > 0 and counter >= 0 and integers[COUNTER] >= 0:
         gap = (counter - integers[COUNTER]) % modulo
@@ -143,7 +155,9 @@ def place(
             totals[DUPLICATES] += 1
             return DUPLICATE
         steps = gap / unit
-        step = max(1, int(np.rint(steps))) if steps < LONGEST_LOSS + 2 else LONGEST_LOSS + 2
+        # sampled unevenly, 1.6 periods may be one frame, and 1.4 two
+        whole = max(1, int(np.rint((steps + floats[OFF]) / (1.0 + floats[PACE]))))
+        step = whole if steps < LONGEST_LOSS + 2 else LONGEST_LOSS + 2
         backwards = 0 < modulo - gap <= modulo // 8
         ahead = unit > 1.0 and integers[HELD] != SETTLING and arrival < floats[INSTANT] + steps * advance - 0.5 * period
         if backwards or ahead:
@@ -183,7 +197,9 @@ def place(
             floats[GAP] = floats[AWAY] = max(0.0, late - floats[SHIFT])
             floats[GAP_UNIT] = ticks
         return PLACED
-    totals[LOST] += max(0, int(np.rint(steps)) - 1)
+    totals[LOST] += whole - 1
+    if modulo > 0 and counter >= 0 and integers[COUNTER] >= 0:
+        _even(steps, whole, floats)
     if counter >= 0:
         integers[COUNTER] = counter
     elif modulo > 0 and integers[COUNTER] >= 0:  # one without its counter
@@ -272,9 +288,32 @@ def _start(
     floats[INSTANT] = arrival
     floats[ARRIVED] = floats[HEARD] = arrival
     floats[LATENESS] = 0.0
-    floats[SLEW] = 0.0
+    floats[SLEW] = floats[OFF] = floats[BEHIND] = floats[PACE] = 0.0
+    floats[EVENED] = 1.0
     _open_window(integers, floats)
     _hold(SETTLING, arrival, integers, floats)
+
+
+@inline
+def _even(steps: float, step: int, floats: Floats) -> None:
+    """Where a frame stands among even ones, `steps` periods and `step` frames behind the one before.
+
+    With r = behind + steps − step·(1 + pace): behind ← (1 − α) r, and after SURE frames pace ← pace + ¼α² r, critically
+    damped; α is one over the frames so far, at least one over REMEMBERED. Even frames have r = 0 and stay where they
+    are. Where r leaps, the frame is the first of its kind, and what r has grown by is the pace.
+    """
+    floats[OFF] = (1.0 - FORGIVEN) * (steps + floats[OFF] - step * (1.0 + floats[PACE]))
+    apart = floats[BEHIND] + steps - step * (1.0 + floats[PACE])
+    if abs(apart) > LEAP:
+        if floats[EVENED] > YOUNG:
+            floats[PACE] = min(max(floats[PACE] + apart / floats[EVENED], -MOST_PACE), MOST_PACE)
+        floats[BEHIND], floats[EVENED] = 0.0, 1.0
+        return
+    floats[EVENED] = min(floats[EVENED] + 1.0, REMEMBERED)
+    share = 1.0 / floats[EVENED]
+    floats[BEHIND] = (1.0 - share) * apart
+    if floats[EVENED] > SURE:
+        floats[PACE] += 0.25 * share * share * apart
 
 
 @inline

@@ -2,9 +2,10 @@
 
 Channels that travel in one frame share a stream and its clock (clock.py); encoders are made continuous (unwrap.py); a
 channel's delay is taken off its instants; values are interpolated linearly onto the tick, exactly where instants
-coincide, and never across a lost frame (more than 1.5 periods). A tick leaves when every channel has a value at or
-after it, or patience after its own arrival, with NaN and counted late. Lost ticks leave as rows of NaN. The kernel
-takes readings one by one, so results do not depend on how they are cut into batches.
+coincide, and never across a lost frame (more than 1.5 periods). Where the device says when it sampled, and samples
+unevenly, ticks are even all the same, and every channel, the reference too, is interpolated onto them. A tick leaves
+when every channel has a value at or after it, or patience after its own arrival, with NaN and counted late. Lost ticks
+leave as rows of NaN. The kernel takes readings one by one, so results do not depend on how they are cut into batches.
 """
 
 import math
@@ -15,10 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.alignment.device_clock import (
+    BEHIND,
     CAUSES,
     CLOCK_FLOATS,
     CLOCK_INTEGERS,
     DECIDED,
+    EVEN,
     FRESH,
     HELD,
     HELD_FLOATS,
@@ -228,6 +231,8 @@ def _finish(
             release_ticks(floats[SHIFT], integers[SLIP], floats[UNSURE], upto - lines.table[reference, DELAY], lines)
         at = push(ticks, floats[INSTANT] - lines.table[reference, DELAY], arrival, lines)
         lines.ring[ticks + 1, 0, at], lines.ring[ticks + 1, 1, at] = integers[INDEX], integers[FRESH]
+        behind = floats[BEHIND] if np.abs(floats[BEHIND]) > EVEN else 0.0
+        lines.ring[ticks + 1, 2, at] = behind * period
         if passed:
             release_ticks(0.0, 0, 0.0, np.inf, lines)
 
@@ -262,7 +267,7 @@ def _absorb(
 ) -> tuple[int, int]:
     """Take readings from start on until all are taken or the output is full; returns (taken, ticks), or (-1, 0)."""
     channels = len(streams)
-    lines = Lines(table, rings, ring, state)
+    lines = Lines(table, rings, ring, state, unit > 1.0)
     count = (
         emit(patience, bridge, lines, out_ticks, out_rows, 0) if start > 0 else 0
     )  # what the full output left behind

@@ -1,7 +1,8 @@
 """Rings of instants and values that wait for their neighbours, and how ticks leave them.
 
 One ring per channel (instant, value), then two for the ticks: (instant, arrival) and (the device's sample number,
-whether the clock began anew). Each has a third place: whether it is a guess that lost entries were lost just before it.
+whether the clock began anew). Each has a third place: whether it is a guess that lost entries were lost just before it;
+of the last ring, by how many ns the sample was taken behind its place among even ones.
 An entry is final once its stream's clock has decided (clock.py).
 
 Where up to `bridge` values in a row are missing (lost or not finite), those around them are interpolated linearly:
@@ -23,6 +24,7 @@ DELAY, WRAP, PERIOD, CHANNEL_CONSTANTS = range(4)  # ns, SI, ns
 # newest arrival, last tick that left (ns) and its sample number, whether any has; after the totals by cause
 NOW, LAST, LAST_INDEX, STARTED, STATES = range(CAUSES, CAUSES + 5)
 TOGETHER: Final = 1.5  # periods between two values that may be interpolated
+APART: Final = 0.25  # periods beside TOGETHER that neighbours may be apart where sampling may be uneven
 
 
 class Lines(NamedTuple):
@@ -32,6 +34,7 @@ class Lines(NamedTuple):
     rings: NDArray[np.int64]  # (channels + 1, RING_INTEGERS)
     ring: Floats  # (channels + 2, 3, size), size a power of two
     state: NDArray[np.int64]  # (STATES,)
+    uneven: bool  # whether the device says when it sampled
 
 
 @inline
@@ -125,7 +128,8 @@ def _interpolate(channel: int, tick: float, bridge: int, patience: float, lines:
     if instants[low & mask] == tick and np.isfinite(value):
         return value, False
     period = lines.table[channel, PERIOD]
-    limit = (TOGETHER + bridge) * period if period > 0.0 else patience
+    together = TOGETHER + (APART if lines.uneven else 0.0)
+    limit = (together + bridge) * period if period > 0.0 else patience
     high = low + 1
     while low > oldest and np.isnan(values[low & mask]) and tick - instants[low & mask] <= limit:
         low -= 1
@@ -134,7 +138,7 @@ def _interpolate(channel: int, tick: float, bridge: int, patience: float, lines:
     if high >= usable:
         return np.nan, False
     before, after = float(instants[low & mask]), float(instants[high & mask])
-    over = period > 0.0 and after - before > TOGETHER * period
+    over = period > 0.0 and after - before > together * period
     for entry in range(low + 1, high + 1):
         over_a_guess = over and lines.ring[channel, 2, entry & mask] > 0.0
         limit = 0.0 if over_a_guess else limit
@@ -174,7 +178,7 @@ def emit(patience: float, bridge: int, lines: Lines, out_ticks: Nanoseconds, out
     own = lines.rings[ticks]
     while own[TAIL] < own[USABLE] and count < len(out_ticks) - LONGEST_LOSS:
         at = own[TAIL] & mask
-        tick = lines.ring[ticks, 0, at]
+        tick = lines.ring[ticks, 0, at] - lines.ring[ticks + 1, 2, at]
         waited = state[NOW] - lines.ring[ticks, 1, at] > patience
         crowded = own[HEAD] - own[TAIL] >= mask
         ready, early, settling = _advance(tick, bridge, lines)

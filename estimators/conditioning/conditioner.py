@@ -6,9 +6,9 @@ At the full rate a row [Φ y] is formed at the instant m from what a model may s
     smoothed   s = f ∗ x, ṡ = (s[m+1] − s[m−1]) / 2T              (arguments of sign, tanh, sin, …)
 
 and then the whole row passes the same g and is decimated: Φ_j = Σ_k g[k] Φ(j+k), y_j = Σ_k g[k] y(j+k), |k| ≤ K.
-g is a Hann window: symmetric (first moment zero) and of sum one; f is g, or for an elastic joint and for friction
-alone as long a kernel whose second moment is zero too. An output row is a function of the 4K+3 raw rows around its
-instant and of nothing else, so
+g is a Hann window: symmetric (first moment zero) and of sum one; f is g, or for an elastic joint, for friction alone
+and where an encoder's steps want g wide, as long a kernel whose second moment is zero too. An output row is a function
+of the 4K+3 raw rows around its instant and of nothing else, so
 results do not depend on how rows are cut into batches. Why this formulation, with figures:
 docs/decisions/002-conditioning.md, docs/decisions/007-what-noise-allows.md.
 """
@@ -28,6 +28,9 @@ from estimators.quantities import Settings as BaseSettings
 from estimators.rows import ARGUMENTS, RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, Rows, joined
 
 CHUNK: Final = 1024  # raw rows taken at once: bounds the memory of a large batch
+USUAL: Final = 0.020  # s, half width of the kernel
+MOST: Final = 100.0  # Hz, rows
+OVERLAP: Final = 4.0  # rows that share a half width: more say little anew, and what is correlated raises alarms
 GAP: Final = 0.5  # periods by which a step in time may differ from the period before it counts as a gap
 
 # the integer state of a Conditioner
@@ -37,15 +40,22 @@ FILLED, CLEAN, SEEN, LAST, DROPPED, GAPS, LENGTH, STATES = range(8)  # LENGTH: i
 class Conditioning(BaseSettings):
     """How raw rows become regression rows; the defaults suit a joint sampled at 1 kHz."""
 
-    half_width: Annotated[float, Field(ge=0, le=1)] = 0.020  # s from the kernel's middle to where it is zero
-    row_rate: Annotated[float, Field(gt=0, le=20_000)] = 100.0  # Hz at which regression rows leave, at most
+    # s from the kernel's middle to where it is zero; left out: USUAL, or what an encoder's steps ask for
+    half_width: Annotated[float, Field(ge=0, le=1)] | None = None
+    # Hz at which regression rows leave, at most; left out: MOST, or OVERLAP rows in a wider kernel's half width
+    row_rate: Annotated[float, Field(gt=0, le=20_000)] | None = None
 
 
 class Conditioner:
     """Forms, smooths and decimates the rows of one model; columns that η moves are formed for the η it begins with."""
 
-    def __init__(self, model: Model, period: float, settings: Conditioning | None = None) -> None:
-        """period: s between raw rows. Raises ValueError when it is not a positive number."""
+    def __init__(
+        self, model: Model, period: float, settings: Conditioning | None = None, wide: float | None = None
+    ) -> None:
+        """period: s between raw rows; wide: s, half width that an encoder asks for where the settings say none.
+
+        Raises ValueError when the period is not a positive number.
+        """
         if not (math.isfinite(period) and period > 0):
             raise ValueError(f"expected a positive period in seconds, found {period}")
         settings = settings or Conditioning()
@@ -53,10 +63,14 @@ class Conditioner:
         self._eta = np.array(model.start, np.float64)
         self._joints = np.array(model.joints, np.int64)
         self.period = self._period = period
-        self.taps = taps(settings.half_width / period)
-        self.arguments = straight(self.taps) if model.straight else self.taps
+        given = settings.half_width if settings.half_width is not None else wide
+        self.half_width = USUAL if given is None else given
+        self.taps = taps(self.half_width / period)
+        found = settings.half_width is None and wide is not None  # so wide that sin q would take a share of q̈
+        self.arguments = straight(self.taps) if model.straight or found else self.taps
         half = len(self.taps) // 2
-        self.decimation = max(1, round(1.0 / (settings.row_rate * period)))
+        rate = settings.row_rate or (min(MOST, OVERLAP / self.half_width) if found else MOST)
+        self.decimation = max(1, round(1.0 / (rate * period)))
         self.row_period = self.decimation * period
         self.delay = (2 * half + 1) * period
         self._delay = round(self.delay * 1e9)  # ns
@@ -129,9 +143,9 @@ class Conditioner:
 
     def _samples(self, count: int, kept: Nanoseconds, signals: Floats) -> Floats:
         """What each law saw under the kernel of every row that left: (rows, blocks, ARGUMENTS, taps)."""
-        blocks = self._model.blocks
         if not len(self._eta):
-            return np.empty((len(kept), len(blocks), ARGUMENTS, 0))
+            return np.empty((len(kept), *self.nothing.samples.shape[1:]))
+        blocks = self._model.blocks
         due = self.due[:count]
         start = (due[:, 0] - due[0, 0])[np.isin(due[:, 1] - self._delay, kept)]
         under = start[:, np.newaxis] + np.arange(len(self.taps))

@@ -19,6 +19,7 @@ ENOUGH: Final = 240  # moves seen
 TIMED: Final = 2000  # rows in motion that tell how unevenly they are sampled
 WHOLE: Final = 0.95  # of them, that are whole steps
 NEARLY: Final = 0.05  # of a step
+WIDEST: Final = 0.5  # s, half width: a joint that swings at 1 Hz is still seen
 FINEST: Final = 1e-9  # rad (m): less is rounding
 
 
@@ -29,13 +30,22 @@ class EncoderSteps:
         self.step = 0.0  # rad (m); 0 while unknown, or where there is none
         self.since = 0  # ns, the reading by which it was known
         self.known = False
+        self._seen = -1  # ns
         self._last = math.nan
         self._found: list[float] = []
 
     def absorb(self, time: Nanoseconds, column: Floats) -> bool:
-        """Look at readings; whether it has just been found what the step is. How they are cut does not matter."""
+        """Look at readings that have not been looked at yet; whether it has just been found what the step is.
+
+        How they are cut does not matter.
+        """
         if self.known:
             return False
+        fresh = int(np.searchsorted(time, self._seen, "right")) if self._seen >= 0 else 0
+        time, column = time[fresh:], column[fresh:]
+        if not len(time):
+            return False
+        self._seen = int(time[-1])
         finite = np.flatnonzero(np.isfinite(column))
         if not len(finite):
             return False
@@ -89,8 +99,8 @@ class UnevenTime:
 
 
 def half_width(step: float, period: float) -> float:
-    """s that a kernel needs for this step."""
-    return float((step**2 / 12.0 * period * math.pi**4 / (4.0 * CALM**2)) ** 0.2)
+    """s that a kernel needs for this step, WIDEST at most."""
+    return min(WIDEST, float((step**2 / 12.0 * period * math.pi**4 / (4.0 * CALM**2)) ** 0.2))
 
 
 def told_from(step: float, period: float, width: float, share: float = 0.01) -> float:
@@ -126,6 +136,12 @@ def noise_of(model: Model, taps: Floats, period: float, step: float, channel: in
     shared = step**2 / 12.0 * kernels @ kernels.T
     slopes, own = _slopes(model, channel)
     return np.einsum("kop,kl,loq->opq", slopes, shared, slopes), np.einsum("kop,kl,lo->op", slopes, shared, own)
+
+
+def accelerates(model: Model, channel: int) -> bool:
+    """Whether the second derivative of a channel is in a row."""
+    slopes, own = _slopes(model, channel)
+    return bool(slopes[2].any() or own[2].any())
 
 
 def _slopes(model: Model, channel: int) -> tuple[Floats, Floats]:

@@ -44,7 +44,9 @@ class Front:
     ) -> None:
         """channels: of the samples, the model's own first; period: s between them; standstill: rad/s (m/s); saturation:
         N·m (N). Raises ValueError when the period is not a positive number."""
-        self.conditioner = Conditioner(model, period, settings)
+        self._build: Callable[[float | None], Conditioner] = lambda wide: Conditioner(model, period, settings, wide)
+        self._before: dict[str, int] = {}  # totals of conditioners that were given up
+        self.conditioner = self._build(None)
         self.follower: Callable[[Nanoseconds, Floats], None] | None = None  # of rows without wild samples
         self.channels = Channels(channels, period, standstill)
         self.spikes = Spikes(channels, period)
@@ -59,6 +61,10 @@ class Front:
         self._saturation = np.nan if saturation is None else NEAR * saturation
         self._figures = np.zeros(FIGURES, np.int64)
         self._times, self._values = np.empty(CHUNK, np.int64), np.empty((CHUNK, len(channels)))
+        self._gather()
+
+    def _gather(self) -> None:
+        """What a pass is given."""
         watch, limits, spikes, c = self.channels, self.range, self.spikes, self.conditioner
         self._parts = (  # what a pass walks over
             watch.values, limits.hard, limits.middle, limits.limit, spikes.period, spikes.kept, spikes.runs,
@@ -81,10 +87,27 @@ class Front:
             self.follower(self._times[:passed].copy(), self._values[:passed].copy())
         return self.conditioner.form(due) if due else self.conditioner.nothing
 
+    def widen(self, half_width: float) -> None:
+        """Another kernel (half_width: s) from the next samples on; what is under the old one is given up."""
+        self._before = self._totals()
+        self.conditioner = self._build(half_width)
+        self._gather()
+
     def counters(self) -> dict[str, int]:
         """Totals of conditioning (see Conditioner); samples wild, at saturation, and beyond what a joint may have."""
         own = {"spikes": self.spikes.count, "saturated": int(self._figures[CLIPPED]), "implausible": self.range.count}
-        return self.conditioner.counters() | own
+        return self._totals() | own
+
+    def _totals(self) -> dict[str, int]:
+        return {name: count + self._before.get(name, 0) for name, count in self.conditioner.counters().items()}
+
+    def until_found(self, time: Nanoseconds, values: Floats) -> int:
+        """How many of these samples there are up to that by which the step of an encoder is known; else all."""
+        count = len(time)
+        for channel, steps in self._unknown.items():
+            if steps.absorb(time[:count], values[:count, channel]) or steps.known:
+                count = min(count, int(np.searchsorted(time, steps.since, "right")))
+        return count
 
     def found(self) -> tuple[tuple[int, EncoderSteps], ...]:
         """Encoders whose step is known since the last call: channel, and what was found."""
@@ -107,8 +130,6 @@ class Front:
     def _step_by_step(self, time: Nanoseconds, values: Floats) -> Rows:
         self.channels.absorb(values)
         values = self._held.absorb(self.range.absorb(values))
-        for channel, steps in self._unknown.items():
-            steps.absorb(time, values[:, channel])
         for channel, uneven in self._untimed.items():
             uneven.absorb(time, values[:, channel])
         time, values = self.spikes.absorb(time, values)

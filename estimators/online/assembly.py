@@ -47,7 +47,7 @@ def linear(
     history = RowHistory(round(LOOK_BACK / row), whole=False)
     loop = NormalLoop(learner, gate, validity, history, motion, log, _as_they_are, faster=True)
     begin = LinearStart(tuple(parameters), learner, validity, motion, loop.block, gate)
-    fit, watch = Fit(parameters, owners, row, standstill, turns, remembers), PlainMonitor()
+    fit, watch = Fit(parameters, owners, row, standstill, turns, remembers, corrects=True), PlainMonitor()
     return Phases(Parts(tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, watch, fit))
 
 

@@ -38,13 +38,14 @@ MOSTLY: Final = 0.5  # of a variance: where white noise makes less of it, someth
 LOSE: Final = 0.7  # times the limit, at which a misfit is over
 FOLLOWS: Final = 2.0 ** (1.0 / 60.0)  # a second, by which the alarm's unit may change: a jump is there within one
 NEVER: Final = 1 << 40  # rows
+UNSURE: Final = 0.3**2  # of the square of what steps do, where that is taken off: they are not quite white
 
 
 @dataclass(slots=True)
 class FitKept:
     """What a Fit keeps; n: columns of an output, its own, witnesses and y; N: of all outputs, y left out."""
 
-    VERSION: ClassVar[int] = 2
+    VERSION: ClassVar[int] = 3
 
     fresh: Floats  # (outputs, n + p − 1, the same) products of the current block
     gram: Floats  # the same of all, faded
@@ -60,6 +61,7 @@ class FitKept:
     theta: Floats  # (parameters,) least squares over the same rows
     rows: Floats  # (outputs,) of them, faded
     steps: Floats  # (parameters,) what an encoder's steps have moved θ by, as told
+    owed: Floats  # (outputs,) rows that taught and are not corrected for an encoder's steps yet, faded
     trail: Floats  # (parameters + 1,) Σ of θ at the ends of blocks, faded, and of their weights
     late: Floats  # (parameters,) what a lag that nobody knows may have done to θ, squared, as told
     gains: Floats  # (witnesses,) share of y² that each explains, as told
@@ -84,7 +86,7 @@ class Steps(NamedTuple):
 class Fit:
     """Of one estimator."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"_active", "_scratch", "_steps"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"active", "sums", "_steps"})
 
     def __init__(
         self,
@@ -94,17 +96,17 @@ class Fit:
         standstill: float,
         turns: bool = True,
         remembers: bool = False,
+        corrects: bool = False,
     ) -> None:
         """owners: the joint of each output; row: s between rows; standstill: rad/s (m/s); turns: whether positions are
-        angles; remembers: whether friction has a memory of its own."""
+        angles; remembers: whether friction has a memory of its own; corrects: whether what an encoder's steps do is
+        taken off θ."""
         p, m, own = len(parameters), len(owners), witnesses.columns(turns)
         self._parameters, self._own, self._block = parameters, own, max(2, round(BLOCK / row))
-        self._owners, self._row = np.array(owners, np.int64), row
-        self._slow = max(standstill, reversals.UNSEEN)
-        self._remembers = remembers
+        self._owners = np.array(owners, np.int64)
+        self._corrects = corrects
         self._steps: tuple[Steps, ...] = ()
-        self._active = True  # false while rows do not say how their joint moved
-        self._scratch = np.empty(2 * p + own)
+        self.active = True  # false while rows do not say how their joint moved
         size = p + m * own
         self.kept = FitKept(
             np.zeros((m, 2 * p + own, 2 * p + own)),
@@ -121,6 +123,7 @@ class Fit:
             np.zeros(p),
             np.zeros(m),
             np.zeros(p),
+            np.zeros(m),
             np.zeros(p + 1),
             np.zeros(p),
             np.zeros(m * own),
@@ -128,18 +131,23 @@ class Fit:
         )
         self.kept.joints[:, : witnesses.PLACE] = 0.0
         self.kept.outputs[:, witnesses.COUNT :] = 0.0
+        kept, slow = self.kept, max(standstill, reversals.UNSEEN)
+        self.sums = (  # what `gather` is given each time; a state that is resumed is written where it lies
+            self._owners, 1e9 * row, slow, kept.before, kept.joints, kept.outputs, kept.fresh, kept.turned,
+            np.empty(2 * p + own), remembers,
+        )  # fmt: skip
 
     @property
     def due(self) -> int:
         """Number of the row that ends the block."""
-        return self.kept.due if self._active else NEVER
+        return self.kept.due if self.active else NEVER
 
     def begin(self, now: int) -> None:
         """Rows of before are of other columns; now: number of the next row. What was told stands for the time being."""
         kept = self.kept
         for one in (kept.fresh, kept.gram, kept.turned, kept.spread):
             one[:] = 0.0
-        for flat in (kept.sums, kept.last, kept.figures, kept.theta, kept.rows, kept.turns, kept.trail):
+        for flat in (kept.sums, kept.last, kept.figures, kept.theta, kept.rows, kept.turns, kept.owed, kept.trail):
             flat[:] = 0.0
         kept.outputs[:, witnesses.WHEN], kept.outputs[:, witnesses.COUNT :] = -math.inf, 0.0
         kept.due, kept.forgotten = now + self._block, 0.0
@@ -154,16 +162,11 @@ class Fit:
 
     def absorb(self, rows: Rows) -> None:
         """Rows that taught."""
-        kept = self.kept
         if not len(rows.time):
             return
-        self._active = len(rows.motion) == len(rows.time)
-        if self._active:
-            witnesses.gather(
-                rows.time, np.ascontiguousarray(rows.phi), rows.y, rows.speed, rows.motion, self._owners,
-                1e9 * self._row, self._slow, kept.before, kept.joints, kept.outputs, kept.fresh, kept.turned,
-                self._scratch, self._remembers,
-            )  # fmt: skip
+        self.active = len(rows.motion) == len(rows.time)
+        if self.active:
+            witnesses.gather(rows.time, np.ascontiguousarray(rows.phi), rows.y, rows.speed, rows.motion, *self.sums)
 
     def review(self, rows: Rows, learner: Learner, now: int) -> None:
         """Begin with the rows of a start, block by block; now: number of the next one."""
@@ -189,6 +192,8 @@ class Fit:
         kept.rows[:] = fade * kept.rows + kept.outputs[:, witnesses.COUNT]
         kept.turns[:] = fade * (kept.turns + kept.outputs[:, witnesses.TURNED])
         kept.turned *= fade
+        turned = learner.reversal**2 * kept.outputs[:, witnesses.TURNED]
+        kept.owed[:] = fade * kept.owed + kept.outputs[:, witnesses.COUNT] + turned
         kept.outputs[:, witnesses.COUNT :] = 0.0
         deviations, bias, late = np.empty(p), np.zeros(p), np.zeros(p)
         gains, found = np.zeros(len(kept.gains)), np.zeros(len(kept.found))
@@ -202,8 +207,9 @@ class Fit:
         kept.share, kept.left = float(kept.figures[misfit.SHARE]), float(kept.figures[misfit.LEFT])
         kept.spoiled = kept.share > (LOSE if kept.spoiled else 1.0) * GOOD
         if settled:
-            kept.trail[:] = fade * kept.trail + np.append(rls.theta, 1.0)
             self._weigh_steps(rls.noise[0] / rls.noise, time)
+            self.correct(learner, time)
+            kept.trail[:] = fade * kept.trail + np.append(rls.theta, 1.0)
             self._widen(learner, deviations, bias)
 
     def follow(self, learner: Learner, settled: bool) -> None:
@@ -222,6 +228,11 @@ class Fit:
             learner.rls.follow_noise(FOLLOWS**BLOCK)
 
     @property
+    def _corrected(self) -> bool:
+        """Whether the steps have been taken off θ."""
+        return self._corrects and bool(np.isfinite(self.kept.steps).all())
+
+    @property
     def _blocks(self) -> float:
         """With scores, by their weight."""
         figures = self.kept.figures
@@ -231,15 +242,33 @@ class Fit:
         """An encoder's readings have steps."""
         self._steps = (*self._steps, steps)
 
-    def _weigh_steps(self, weight: Floats, time: int) -> None:
-        """What the steps have moved θ by: with noise N in the products of a row, and n in those with y, least squares
-        give θ = (G + N)⁻¹(Gθ₀ + n), so θ₀ − θ = G⁻¹(Nθ − n); infinite where N is most of what tells a direction."""
-        kept, p = self.kept, len(self.kept.theta)
+    def correct(self, learner: Learner, time: int) -> None:
+        """Take off what the steps have moved θ by in the rows since the last time: θ += P(Nθ − n), their N and n.
+
+        So θ follows (G − N)θ = b − n row by row. Not of a model with η, whose rows are learnt again and again, and not
+        where the steps are most of what tells a direction.
+        """
+        rls, kept = learner.rls, self.kept
+        if self._corrected and self._steps:
+            noise, own = self._noise(kept.owed / rls.noise, time)
+            rls.theta[:] = rls.theta + rls.covariance() @ (noise @ rls.theta - own)
+        kept.owed[:] = 0.0
+
+    def _noise(self, rows: Floats, time: int) -> tuple[Floats, Floats]:
+        """What steps that are known by then (ns) add to the products of rows (outputs,): N (p, p), n (p,)."""
+        p = len(self.kept.theta)
         noise, own = np.zeros((p, p)), np.zeros(p)
         for one in self._steps:
             if time >= one.since:
-                noise += np.einsum("o,opq->pq", weight * kept.rows, one.noise)
-                own += np.einsum("o,op->p", weight * kept.rows, one.own)
+                noise += np.einsum("o,opq->pq", rows, one.noise)
+                own += np.einsum("o,op->p", rows, one.own)
+        return noise, own
+
+    def _weigh_steps(self, weight: Floats, time: int) -> None:
+        """What the steps move θ by: with noise N in the products of a row, and n in those with y, least squares give
+        θ = (G + N)⁻¹(Gθ₀ + n), so θ₀ − θ = G⁻¹(Nθ − n); infinite where N is most of what tells a direction."""
+        kept, p = self.kept, len(self.kept.theta)
+        noise, own = self._noise(weight * kept.rows, time)
         if not noise.any():
             return
         gram = np.einsum("o,opq->pq", weight, kept.gram[:, :p, :p])
@@ -264,11 +293,12 @@ class Fit:
         learner.correlated[:] = np.sqrt(
             np.maximum(1.0 - share + share * known / claimed, 1.0)
         )  # as at the start, or more
-        apart = rls.theta - kept.theta  # what reversals pull θ by, beyond what θ without them is uncertain
+        straight = kept.theta + kept.steps if self._corrected else kept.theta
+        apart = rls.theta - straight  # what reversals pull θ by, beyond what θ without them is uncertain
         pulled = np.sign(apart) * np.sqrt(np.maximum(apart**2 - known, 0.0))
         behind = np.maximum((rls.theta - kept.trail[:-1] / kept.trail[-1]) ** 2 - known, 0.0)
         learner.misfit[:] = (
-            (pulled + bias) ** 2 + behind + kept.late + kept.steps**2
+            (pulled + bias) ** 2 + behind + kept.late + (UNSURE if self._corrected else 1.0) * kept.steps**2
         )  # infinite where an encoder is too coarse
 
     # --- what is told

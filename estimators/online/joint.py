@@ -1,21 +1,34 @@
 """The identification of one joint: its model, its conditioning, and the phases around recursive least squares."""
 
+import math
 from collections.abc import Mapping
 from concurrent.futures import Executor
-from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from estimators.base import Estimate, Event, Phase, Status
-from estimators.conditioning.encoder_steps import EncoderSteps, UnevenTime, half_width, noise_of, one_step
+from estimators.conditioning.encoder_steps import (
+    WIDEST,
+    EncoderSteps,
+    UnevenTime,
+    accelerates,
+    half_width,
+    noise_of,
+    one_step,
+)
 from estimators.conditioning.front import Front
 from estimators.models.friction.base import FrictionSettings
 from estimators.models.memory import thresholds
 from estimators.online import assembly
+from estimators.online.checkpoint import NotTheSameError
 from estimators.online.fit import Steps
 from estimators.online.inspection import Inspection, Inspector
 from estimators.online.settings import Identification
 from estimators.online.standstill import Standstill
+from estimators.online.steady import Steady
 from estimators.quantities import Axis, Floats, Nanoseconds
+
+TELLING: Final = 1.05  # times the kernel's width, up to which another one is not worth a new start
+KERNEL: Final = "kernel"  # of what is kept
 
 
 class JointEstimator:
@@ -26,12 +39,22 @@ class JointEstimator:
         self._model = model = settings.model.build()
         self.channels = settings.roles()
         self.front = Front(model, self.channels, period, settings.rest, settings.saturation, settings.conditioning)
-        self.conditioner = self.front.conditioner
-        row, taps = self.conditioner.row_period, self.conditioner.taps
+        self._settings, self._executor = settings, executor
+        self._said: list[Event] = []  # by phases that were given up
+        self._steps: dict[int, EncoderSteps] = {}  # by channel, where there are some
+        self._faults: tuple[str, ...] = ()  # of how channels are sampled
+        self._friction = model.blocks[0]
+        self._begin()
+
+    def _begin(self) -> None:
+        """Nothing is known of the joint; rows are those of the conditioner of now."""
+        settings, model, conditioner = self._settings, self._model, self.front.conditioner
+        self.conditioner = conditioner
+        row, taps = conditioner.row_period, conditioner.taps
         law, start, standstill = settings.forgetting, settings.start, settings.rest
         if model.nonlinear:
             self.phases = assembly.searched(
-                model, taps, round(row / period), row, law, start, standstill, settings.monitor, executor
+                model, taps, conditioner.decimation, row, law, start, standstill, settings.monitor, self._executor
             )
         else:
             turns, remembers = model.blocks[0].axis is Axis.ROTARY, bool(thresholds(model))
@@ -39,30 +62,58 @@ class JointEstimator:
         parts = self.phases.parts
         found = settings.standstill is None and len(model.joints) == 1
         self._standstill = Standstill(parts.gate, row, parts.log, model.blocks[0].axis) if found else None
-        self._inspector = Inspector(model, self.conditioner.taps, self.conditioner.row_period)
-        self._faults: tuple[str, ...] = ()  # of how channels are sampled
-        self._friction = model.blocks[0]
+        self._steady = Steady(self.phases, self._standstill)
+        self._inspector = Inspector(model, taps, row)
 
     def absorb(self, time: Nanoseconds, values: Floats) -> None:
         """Learn from equidistant rows.
 
         time: (rows,) ns; values: (rows, channels) SI; a missing or invalid value is NaN and its row teaches nothing.
         """
+        while len(time):
+            count = self.front.until_found(time, values)
+            self._learn(time[:count], values[:count])
+            for channel, steps in self.front.found():
+                self._found(channel, steps)
+            time, values = time[count:], values[count:]
+
+    def _learn(self, time: Nanoseconds, values: Floats) -> None:
         rows = self.front.absorb(time, values)
-        for channel, steps in self.front.found():
-            self._coarse(channel, steps)
         for channel, uneven in self.front.timed():
             self._sampled(channel, uneven)
         if not len(rows.time):
             return
-        for part in (rows,) if self._standstill is None else self._standstill.cut(rows):
-            self.phases.absorb(part)
+        if (taken := self._steady.absorb(rows)) < len(rows.time):
+            rest = rows.part(slice(taken, None)) if taken else rows
+            for part in (rest,) if self._standstill is None else self._standstill.cut(rest):
+                self.phases.absorb(part)
         self._inspector.absorb(rows)
 
-    def _coarse(self, channel: int, steps: EncoderSteps) -> None:
-        """The step of an encoder is known."""
+    def _found(self, channel: int, steps: EncoderSteps) -> None:
+        """The step of an encoder is known: a kernel that is too narrow for it is given up, with all that was learnt."""
         if steps.step <= 0.0:
             return
+        self._steps[channel] = steps
+        wanted, now = half_width(steps.step, self.conditioner.period), self.conditioner.half_width
+        free = self._settings.conditioning.half_width is None and not self._model.nonlinear
+        if wanted <= TELLING * now or not free or not accelerates(self._model, channel):
+            self._coarse(channel, steps)
+            return
+        self._said += self.phases.events()
+        self._widen(wanted)
+        text = f"steps of {steps.step:.2g} in {self.channels[channel]}: half_width = {wanted:.2g} s, was {now:.2g}"
+        self.phases.parts.log.kept.time = steps.since
+        self.phases.parts.log.say("kernel", text)
+
+    def _widen(self, half_width: float) -> None:
+        """Begin anew under a wider kernel (s)."""
+        self.front.widen(half_width)
+        self._begin()
+        for channel, steps in self._steps.items():
+            self._coarse(channel, steps)
+
+    def _coarse(self, channel: int, steps: EncoderSteps) -> None:
+        """What the steps of an encoder do under this kernel."""
         taps, period = self.conditioner.taps, self.conditioner.period
         noise, own = noise_of(self._model, taps, period, steps.step, channel)
         told = Steps(steps.step, steps.since, half_width(steps.step, period), noise, own)
@@ -85,7 +136,7 @@ class JointEstimator:
         if not faults:
             return estimate
         status = Status.LEARNING if estimate.status is Status.VALID else estimate.status
-        return replace(estimate, status=status, reasons=(*faults, *estimate.reasons))
+        return estimate._replace(status=status, reasons=(*faults, *estimate.reasons))
 
     def friction(self) -> dict[str, Any]:
         """The friction law in use, as far as it is not searched."""
@@ -95,11 +146,22 @@ class JointEstimator:
 
     def keep(self) -> dict[str, Any] | None:
         """What another start of the program needs to go on from here; None while there is nothing to go on from."""
-        return self.phases.keep()
+        kept = self.phases.keep()
+        return None if kept is None else kept | {KERNEL: {"half_width": self.conditioner.half_width}}
 
     def resume(self, kept: Mapping[str, Any]) -> None:
         """Go on from what one with the same settings has kept. Raises NotTheSameError, then not to be used."""
-        self.phases.resume(kept)
+        kernel, now = kept.get(KERNEL), self.conditioner.half_width
+        if kernel is None:
+            raise NotTheSameError(f"parts: expected {KERNEL} among what is kept, found none")
+        width = kernel.get("half_width") if isinstance(kernel, Mapping) else None
+        if not isinstance(width, float) or not math.isfinite(width):
+            raise NotTheSameError(f"{KERNEL}: expected a half width in seconds, found {width}")
+        if width != now:
+            if self._settings.conditioning.half_width is not None or not now < width <= WIDEST:
+                raise NotTheSameError(f"{KERNEL}: expected a half width of {now:.2g} s or more, found {width:.2g}")
+            self._widen(width)
+        self.phases.resume({name: part for name, part in kept.items() if name != KERNEL})
 
     def counters(self) -> dict[str, int]:
         """Totals of what stands before the phases (see Front), and of these (see Phases)."""
@@ -112,4 +174,5 @@ class JointEstimator:
 
     def events(self) -> list[Event]:
         """What happened since the last call."""
-        return self.phases.events()
+        said, self._said = self._said, []
+        return said + self.phases.events()

@@ -20,6 +20,7 @@ from daq.commands.doctor.bus import load as bus_load
 from daq.commands.doctor.host import BAD, GOOD, NOTE, WARN, Finding
 from daq.commands.doctor.proposal import bus_proposal, port_proposal
 from daq.config.load import load
+from daq.config.physics import coarse
 from daq.config.routes import Route, routes
 from daq.config.sections import Config
 from daq.config.words import ConfigError
@@ -232,6 +233,7 @@ def _driver(name: str, config: Config, seconds: float, data: dict[str, Any]) -> 
     for route in routes(config):
         if route.driver == name:
             yield from _needed(route, seen, config)
+            yield from _coarse(route, readings, asked, config)
     for signal, values in seen.items():
         moves = "moves" if values["high"] > values["low"] else "stands"
         said = f"{moves}, {values['low']:.6g} to {values['high']:.6g}, {values['rate']:.4g} Hz"
@@ -300,6 +302,22 @@ def _needed(route: Route, seen: Mapping[str, Mapping[str, float]], config: Confi
         )
     else:
         yield Finding(GOOD, subject, f"comes at {found['rate']:.4g} Hz and moves")
+
+
+def _coarse(route: Route, readings: NDArray[np.void], asked: list[Wanted], config: Config) -> Iterator[Finding]:
+    """An encoder that was seen to move in steps too coarse for the joint's inertia."""
+    joint = config.joints[route.joint]
+    channel = joint.channels.get(route.role)
+    if route.role != "position" or channel is None:
+        return
+    from estimators.conditioning.encoder_steps import EncoderSteps  # heavy: only where there is a joint
+
+    mine = readings[np.isin(readings["channel"], [i for i, one in enumerate(asked) if one.signal == route.signal])]
+    steps = EncoderSteps()
+    steps.absorb(mine["time"].astype(np.int64), channel.scale * mine["value"])
+    if said := coarse(joint, steps.step):
+        level, remedy = NOTE, "a finer encoder, or one on the motor's side of the gear, tells more"
+        yield Finding(level if joint.conditioning.half_width is None else WARN, f"{route.joint}.position", said, remedy)
 
 
 def _talk_map(talk: Talk) -> dict[str, Any]:

@@ -506,11 +506,21 @@ def test_device_time_places_samples_across_losses_and_wraps(jitter: str, start: 
     assert np.abs(late).max() < {"none": 8e-6, "0.2 ms": 2e-5}.get(jitter, 3e-4)
 
 
-def test_device_time_follows_a_device_that_does_not_sample_evenly() -> None:
-    n = np.arange(4000)
-    taken = n * P + 2e-4 * np.sin(n * 0.01)
-    ticks, _ = Resampler(P, 1, device_wrap=np.inf).absorb(*frames(arrivals(taken, "0.2 ms"), n * 1.0, taken + 77.0))
-    np.testing.assert_allclose(seconds(ticks)[1000:], taken[1000 : len(ticks)], atol=2e-5)
+@pytest.mark.compiled
+@pytest.mark.parametrize("pace", [1.0, 1.004])
+@pytest.mark.parametrize("off", ["wobble", "jitter"])
+def test_a_device_that_does_not_sample_evenly_is_resampled_onto_even_ticks(off: str, pace: float) -> None:
+    n = np.arange(6000)
+    random = np.random.default_rng(7).uniform(-3e-4, 3e-4, len(n))
+    taken = n * P * pace + (2e-4 * np.sin(n * 0.01) if off == "wobble" else random)
+    resampler = Resampler(P, 1, device_wrap=np.inf)
+    ticks, rows = resampler.absorb(*frames(taken, np.sin(3.0 * taken), taken + 77.0))
+    steps = np.diff(seconds(ticks)[1500:])
+    assert np.abs(steps - P * pace).max() < {"wobble": 5e-6, "jitter": 3e-6}[off]
+    lag = np.median((rows[:, 0] - np.sin(3.0 * seconds(ticks)))[1500:] / np.cos(3.0 * seconds(ticks)[1500:]) / 3.0)
+    assert abs(lag) < 4e-4, "of the clock's first setting"
+    np.testing.assert_allclose(rows[1500:, 0], np.sin(3.0 * (seconds(ticks)[1500:] + lag)), atol=1e-5)
+    assert resampler.counters()["lost"] <= 1
 
 
 @pytest.mark.parametrize("wrong", [-50.0, -0.5, 0.004, 0.03, 5.0, 1e6, np.nan])

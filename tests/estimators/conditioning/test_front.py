@@ -54,7 +54,9 @@ def test_most_of_it_is_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = one._step_by_step
     monkeypatch.setattr(one, "_step_by_step", lambda t, v: (steps.append(len(t)), plain(t, v))[1])
     for i in range(0, 12000, 20):
-        one.absorb(1_000_000 * np.arange(i, i + 20), values[i : i + 20])
+        time, part = 1_000_000 * np.arange(i, i + 20), values[i : i + 20]
+        one.until_found(time, part)
+        one.absorb(time, part)
         one.found(), one.timed()
     assert sum(steps) < 5000  # the first two seconds, two after a value that no joint has, and the end of each span
     assert sum(steps) > 1000
@@ -66,6 +68,7 @@ def test_the_same_without_a_compiler() -> None:
     values[2000, 0] -= 0.4
     passed, stepped = front(), front()
     for one, way in ((passed, passed._step_by_step), (stepped, stepped._step_by_step)):
+        one.until_found(time[:2150], values[:2150])
         way(time[:2150], values[:2150])
         one.found(), one.timed()
     ours, theirs = passed.absorb(time[2150:], values[2150:]), stepped._step_by_step(time[2150:], values[2150:])

@@ -101,7 +101,9 @@ def test_one_step_reads_what_is_said() -> None:
 
 @pytest.mark.parametrize(("standstill", "rests"), [(None, True), (0.005, False)])
 def test_a_joint_at_rest_on_the_edge_of_two_steps_is_at_rest(standstill: float | None, rests: bool) -> None:
-    settings = {"model": {"kind": "rigid"}} | ({} if standstill is None else {"standstill": standstill})
+    settings = {"model": {"kind": "rigid"}, "conditioning": {"half_width": 0.02}} | (
+        {} if standstill is None else {"standstill": standstill}
+    )
     joint = JointEstimator(Identification.model_validate(settings), 1e-3)
     step, rng = 2 * np.pi / 4096, np.random.default_rng(1)
     t = np.arange(0.0, 8.0, 1e-3)
