@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hil_rig.experiments.truth import table
-from hil_rig.experiments.truth.rows import MEMORY, ratio, rigid, rippling, warming
+from hil_rig.experiments.truth.rows import MEMORY, elastic, ratio, rigid, rippling, warming
 from hil_rig.experiments.truth.trial import run
 
 pytestmark = pytest.mark.compiled
@@ -90,6 +90,20 @@ def test_friction_that_remembers_is_explained_live_by_a_law_that_does() -> None:
     for name in ("inertia", "viscous", "gravity_sin"):
         value, _, truth = outcome.last[name]
         assert value == pytest.approx(truth, rel=0.03)
+
+
+def test_a_wrong_inertia_of_an_elastic_joint_takes_validity_away_from_the_start_on() -> None:
+    """Stiffness and the link's friction follow it, tens of deviations off."""
+    outcome = run(elastic(3, "elastic", {"inertia_link": 1 / 3}, seconds=20.0))
+    assert outcome.looks > 50
+    assert outcome.trusted == 0
+    assert all("known is wrong, most lik#ly" in reason for reason in outcome.reasons), outcome.reasons
+
+
+def test_an_elastic_joint_that_is_as_told_is_valid_and_true() -> None:
+    outcome = run(elastic(1001, "elastic", seconds=60.0))
+    assert outcome.trusted == outcome.looks
+    assert outcome.worst < 4.0
 
 
 def test_the_table_is_one_object(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
