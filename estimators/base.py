@@ -1,7 +1,6 @@
 """What an estimator is: Samples in, an Estimate out; absorbing is the only thing that changes it."""
 
 import math
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
@@ -50,8 +49,7 @@ class Spectrum(NamedTuple):
 UNKNOWN: Final = Spectrum((), "")
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(NamedTuple):
     """What is known of one joint at one instant."""
 
     time: int  # ns, the instant the last row spoke of (filter delay already removed); 0 before the first row

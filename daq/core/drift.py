@@ -12,7 +12,7 @@ says it, and what drifts for the same cause later has none of its own.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
@@ -173,4 +173,4 @@ def _from(estimate: Estimate, first: int) -> Estimate:
     """The same of the parameters from that one on."""
     part = slice(first, None)
     values, deviations = estimate.values[part], estimate.deviations[part]
-    return replace(estimate, names=estimate.names[part], values=values, deviations=deviations)
+    return estimate._replace(names=estimate.names[part], values=values, deviations=deviations)

@@ -1,7 +1,6 @@
 """The way of one gear: rows of a joint with two encoders, what they say of its lost motion published once a second."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -72,8 +71,7 @@ class GearLine:
         if not places:
             return estimate
         report = self.watch.report()
-        return replace(
-            estimate,
+        return estimate._replace(
             names=(*estimate.names, *(NAMES[place] for place in places)),
             values=np.append(estimate.values, report.values[places]),
             deviations=np.append(estimate.deviations, report.deviations[places]),

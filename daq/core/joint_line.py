@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -54,6 +53,7 @@ class JointLine:
         self._publication = publication
         self._interval, self.offset = interval, offset
         self._slot = -1
+        self._ends = np.empty(0, np.int64)  # room for where publishing intervals begin in a batch
         self.due = 0  # ns of arrival from which the next update can be made: what comes before may wait
         self._period = round(1e9 / joint.rate)
         self._held = min(HELD, round(HELD_OF_STALE * joint.stale * 1e9))
@@ -166,8 +166,12 @@ class JointLine:
         last = (int(ticks[-1]) - self.offset) // self._interval
         if last == self._slot:
             return [(0, len(ticks), False)]
-        ends = np.empty(len(ticks), np.int64)
-        fresh = ends[: _intervals(ticks, self._interval, self.offset, self._slot, ends)].tolist()
+        if len(ticks) > len(self._ends):
+            self._ends = np.empty(len(ticks), np.int64)
+        fresh = self._ends[: _intervals(ticks, self._interval, self.offset, self._slot, self._ends)].tolist()
+        if fresh == [len(ticks)]:  # as nearly always
+            self._slot = last
+            return [(0, len(ticks), True)]
         if late:
             del fresh[:-1]
         self._slot = last
@@ -180,7 +184,7 @@ class JointLine:
         self.updates += 1
         self._last_update = now
         if self._missing:
-            estimate = replace(estimate, phase=Phase.FAULTED, status=Status.FAULTED, reasons=self._missing)
+            estimate = estimate._replace(phase=Phase.FAULTED, status=Status.FAULTED, reasons=self._missing)
         timestamp = ((estimate.time or tick) + epoch) / 1e9
         return [
             self._publication.estimate(estimate, timestamp, (arrival + epoch) / 1e9, (now - arrival) / 1e9),

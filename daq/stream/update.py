@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgpack
 
+from daq.stream.form import Form
 from estimators.base import Estimate
 
 VERSION: Final = 1
@@ -69,6 +70,10 @@ class Publication:
     unit: str  # of the residual: N·m, or N for a prismatic joint
     sequence: dict[str, int] = field(default_factory=dict)
     _pack: Callable[[Map], bytes] = field(default_factory=lambda: msgpack.Packer().pack, repr=False, compare=False)
+    # of estimates: what the last one said in words, and the form of such; of residuals
+    _words: tuple[Any, ...] = field(default=(), repr=False, compare=False)
+    _form: Form | None = field(default=None, repr=False, compare=False)
+    _residuals: Form | None = field(default=None, repr=False, compare=False)
 
     def head(self, topic: str, timestamp: float) -> Map:
         """The fields every map has; advances the topic's sequence."""
@@ -88,6 +93,14 @@ class Publication:
 
         timestamp: Unix s; arrival: Unix s at which the newest frame that went in came; latency: s from there to here.
         """
+        topic, spectrum = b"estimate/" + self.joint.encode(), estimate.spectrum
+        words = estimate.phase, estimate.status, estimate.reasons, estimate.names, spectrum
+        form, seq = self._form, self.sequence.get("estimate", 0)
+        if form is not None and seq < form.room and words == self._words:
+            self.sequence["estimate"] = seq + 1
+            numbers = [timestamp, seq, *estimate.values.tolist(), *estimate.deviations.tolist(), estimate.error]
+            numbers += estimate.forgetting, estimate.progress, arrival, latency
+            return topic, form.fill([*numbers, spectrum.condition] if spectrum.values else numbers)
         body = self.head("estimate", timestamp)
         body |= {
             "phase": estimate.phase.value,
@@ -100,20 +113,23 @@ class Publication:
             "arrival": arrival,
             "latency": latency,
         }
-        if (spectrum := estimate.spectrum).values:
+        if spectrum.values:
             body |= {"condition": spectrum.condition, "singular_values": spectrum.values, "weakest": spectrum.weakest}
-        return f"estimate/{self.joint}".encode(), self._pack(body)
+        self._form = Form(body) if words == self._words else None  # words that change with each message pay for none
+        self._words = words
+        return topic, self._pack(body)
 
     def residual(self, estimate: Estimate, timestamp: float) -> tuple[bytes, bytes]:
         """`residual/<joint>`: measured, predicted and residual torque."""
+        topic, measured, predicted = b"residual/" + self.joint.encode(), estimate.measured, estimate.predicted
+        form, seq = self._residuals, self.sequence.get("residual", 0)
+        if form is not None and seq < form.room:
+            self.sequence["residual"] = seq + 1
+            return topic, form.fill((timestamp, seq, measured, predicted, measured - predicted))
         body = self.head("residual", timestamp)
-        body |= {
-            "measured": estimate.measured,
-            "predicted": estimate.predicted,
-            "residual": estimate.measured - estimate.predicted,
-            "unit": self.unit,
-        }
-        return f"residual/{self.joint}".encode(), self._pack(body)
+        body |= {"measured": measured, "predicted": predicted, "residual": measured - predicted, "unit": self.unit}
+        self._residuals = Form(body)
+        return topic, self._pack(body)
 
     def drift(self, drift: Map, timestamp: float) -> tuple[bytes, bytes]:
         """`drift/<joint>`: a joint against its baseline, see daq.core.drift."""

@@ -12,7 +12,8 @@ then Gauss–Newton on [S, −S′θ]. A delay shows as d·v, so whatever else i
 whatever bends the joint must have a column. Deflection is the torque over a stiffness, but only of the torque that
 passes the spring: τₑ = τ without its own regression on v and s(v), the motor's friction. What is left of it is even
 under time reversal and takes nothing from the delay; s(v) takes lost motion at reversals. A torque's delay shows in
-what jumps (acceleration, friction at reversals), as far as one joint's equation explains it. The channels are not
+what jumps (acceleration, friction at reversals), as far as one joint's equation explains it; where a joint sticks at a
+reversal friction is any torque, and such rows are left out. The channels are not
 whitened: a delay is read where the motion is, not where a joint's resonances turn the phase.
 
 The standard deviation is the delete-one-block jackknife (Shao, Wu 1989) over 20 blocks of time, since residuals of real
@@ -36,6 +37,8 @@ SMOOTHING: Final = 0.01  # s, standard deviation of g; at least SMOOTHING_SAMPLE
 SMOOTHING_SAMPLES: Final = 2.0
 SUPPORT: Final = 4.0  # standard deviations at which g ends
 REVERSAL: Final = 0.05  # v₀ over the rms speed
+STILL: Final = 0.02  # of the rms speed, below which …
+STICKS: Final = 3.0  # … for so many standard deviations of g a joint does not pass, but stands still
 TOGETHER: Final = 2.5  # periods between two samples that may be interpolated
 UNEXPLAINED: Final = 0.1  # of a torque, beyond which what other joints do to it passes for a delay
 ROUNDING: Final = 1e-9  # of a channel's largest value, up to which it is constant
@@ -91,6 +94,8 @@ def delay(
     columns = _columns(relation, grid, q, rest[0] if rest else None, taps)
     margin = len(taps) // 2 + 1
     shifted = np.logical_and.reduce(np.delete(known, 1, axis=0))
+    if relation is Relation.EFFORT:
+        shifted &= _moves(np.gradient(q, period), len(taps) / (2.0 * SUPPORT))
     keep = _inside(known[1], margin) & _inside(shifted, margin + int(longest / period))
     if np.count_nonzero(keep) < ROWS:
         raise SkewError(f"too short: {np.count_nonzero(keep)} usable rows, {ROWS} are needed")
@@ -105,6 +110,8 @@ def delay(
         left = after / float(np.std(y))
         if left > UNEXPLAINED:
             raise SkewError(f"one joint's equation of motion leaves {left:.0%} of it: too much to tell its delay")
+        if gain <= 0:
+            raise SkewError("the inertia that fits is not positive: the channel's sign, or too little motion")
         return Delay(found, deviation, gain, before, after, len(t))
     motion, order = CubicSpline(grid, raw[0]), int(relation is Relation.RATE)
     scale = 1.0 if abs(gain - 1) < 0.05 else gain  # gears are exact: a fit of 0.9998 is not a gear
@@ -167,6 +174,16 @@ def _inside(known: Mask, margin: int) -> Mask:
     unknown = np.concatenate([[1.0], ~known, [1.0]])
     near: Floats = np.convolve(unknown, np.ones(2 * margin + 1), "same")[1:-1]
     return near < 0.5
+
+
+def _moves(v: Floats, width: float) -> Mask:
+    """Rows but those at a standstill; width: rows, standard deviation of g."""
+    slow = np.abs(v) < STILL * np.sqrt(np.mean(v**2))
+    edges = np.flatnonzero(np.diff(slow.astype(np.int8), prepend=0, append=0))
+    moves = np.ones(len(v), bool)
+    for start, end in edges.reshape(-1, 2):
+        moves[start:end] = end - start <= STICKS * width
+    return moves
 
 
 def _fit(columns: Floats, y: Floats) -> tuple[Floats, Floats]:

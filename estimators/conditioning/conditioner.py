@@ -143,9 +143,9 @@ class Conditioner:
 
     def _samples(self, count: int, kept: Nanoseconds, signals: Floats) -> Floats:
         """What each law saw under the kernel of every row that left: (rows, blocks, ARGUMENTS, taps)."""
-        blocks = self._model.blocks
         if not len(self._eta):
-            return np.empty((len(kept), len(blocks), ARGUMENTS, 0))
+            return np.empty((len(kept), *self.nothing.samples.shape[1:]))
+        blocks = self._model.blocks
         due = self.due[:count]
         start = (due[:, 0] - due[0, 0])[np.isin(due[:, 1] - self._delay, kept)]
         under = start[:, np.newaxis] + np.arange(len(self.taps))

@@ -76,7 +76,7 @@ class FitKept:
 class Fit:
     """Of one estimator."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"_active", "_limits", "_scratch", "_steps"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"active", "sums", "_limits", "_steps"})
 
     def __init__(
         self,
@@ -93,12 +93,10 @@ class Fit:
         is taken off θ."""
         p, m, own = len(parameters), len(owners), witnesses.columns(turns)
         self._parameters, self._own, self._block = parameters, own, max(2, round(BLOCK / row))
-        self._owners, self._row = np.array(owners, np.int64), row
-        self._limits = limits
-        self._remembers, self._corrects = remembers, corrects
+        self._owners, self._limits = np.array(owners, np.int64), limits
+        self._corrects = corrects
         self._steps: tuple[Steps, ...] = ()
-        self._active = True  # false while rows do not say how their joint moved
-        self._scratch = np.empty(2 * p + own)
+        self.active = True  # false while rows do not say how their joint moved
         size = p + m * own
         self.kept = FitKept(
             np.zeros((m, 2 * p + own, 2 * p + own)),
@@ -123,11 +121,16 @@ class Fit:
         )
         self.kept.joints[:, : witnesses.PLACE] = 0.0
         self.kept.outputs[:, witnesses.COUNT :] = 0.0
+        kept = self.kept
+        self.sums = (  # what `gather` is given each time, but what is slow; a state resumed is written where it lies
+            self._owners, 1e9 * row, kept.before, kept.joints, kept.outputs, kept.fresh, kept.turned,
+            np.empty(2 * p + own), remembers,
+        )  # fmt: skip
 
     @property
     def due(self) -> int:
         """Number of the row that ends the block."""
-        return self.kept.due if self._active else NEVER
+        return self.kept.due if self.active else NEVER
 
     def begin(self, now: int) -> None:
         """Rows of before are of other columns; now: number of the next row. What was told stands for the time being."""
@@ -149,16 +152,14 @@ class Fit:
 
     def absorb(self, rows: Rows) -> None:
         """Rows that taught."""
-        kept = self.kept
         if not len(rows.time):
             return
-        self._active = len(rows.motion) == len(rows.time)
-        if self._active:
+        self.active = len(rows.motion) == len(rows.time)
+        if self.active:
             slow = max(float(self._limits[0]), reversals.UNSEEN)
             witnesses.gather(
-                rows.time, np.ascontiguousarray(rows.phi), rows.y, rows.speed, rows.motion, self._owners,
-                1e9 * self._row, slow, kept.before, kept.joints, kept.outputs, kept.fresh, kept.turned,
-                self._scratch, self._remembers,
+                rows.time, np.ascontiguousarray(rows.phi), rows.y, rows.speed, rows.motion, *self.sums[:2], slow,
+                *self.sums[2:],
             )  # fmt: skip
 
     def review(self, rows: Rows, learner: Learner, now: int) -> None:

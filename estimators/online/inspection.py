@@ -73,9 +73,11 @@ class Inspector:
         """
         if not self._parts:
             return None
-        rows = joined([one.part(slice(first, None, self._every)) for one, first in self._parts]).part(
-            slice(-KEPT, None)
-        )
+        which, begin = list[int](), 0
+        for one, first in self._parts:
+            which += range(begin + first, begin + len(one.time), self._every)
+            begin += len(one.time)
+        rows = joined([one for one, _ in self._parts]).part(np.array(which[-KEPT:]))
         self._parts = []
         recentre(rows)
         points = self._curves.points(rows, estimate.values, self._taps)

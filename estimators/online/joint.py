@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping
 from concurrent.futures import Executor
-from dataclasses import replace
 from typing import Any, Final
 
 from estimators.base import Estimate, Event, Phase, Status
@@ -24,6 +23,7 @@ from estimators.online.checkpoint import NotTheSameError
 from estimators.online.inspection import Inspection, Inspector
 from estimators.online.settings import Identification
 from estimators.online.standstill import Standstill
+from estimators.online.steady import Steady
 from estimators.online.steps import Steps
 from estimators.quantities import Axis, Floats, Nanoseconds
 
@@ -62,6 +62,7 @@ class JointEstimator:
         parts = self.phases.parts
         found = settings.standstill is None and len(model.joints) == 1
         self._standstill = Standstill(parts.gate, row, parts.log, model.blocks[0].axis) if found else None
+        self._steady = Steady(self.phases, self._standstill)
         self._inspector = Inspector(model, taps, row)
 
     def absorb(self, time: Nanoseconds, values: Floats) -> None:
@@ -82,8 +83,10 @@ class JointEstimator:
             self._sampled(channel, uneven)
         if not len(rows.time):
             return
-        for part in (rows,) if self._standstill is None else self._standstill.cut(rows):
-            self.phases.absorb(part)
+        if (taken := self._steady.absorb(rows)) < len(rows.time):
+            rest = rows.part(slice(taken, None)) if taken else rows
+            for part in (rest,) if self._standstill is None else self._standstill.cut(rest):
+                self.phases.absorb(part)
         self._inspector.absorb(rows)
 
     def _found(self, channel: int, steps: EncoderSteps) -> None:
@@ -136,7 +139,7 @@ class JointEstimator:
         if not faults:
             return estimate
         status = Status.LEARNING if estimate.status is Status.VALID else estimate.status
-        return replace(estimate, status=status, reasons=(*faults, *estimate.reasons))
+        return estimate._replace(status=status, reasons=(*faults, *estimate.reasons))
 
     def friction(self) -> dict[str, Any]:
         """The friction law in use, as far as it is not searched."""

@@ -65,7 +65,7 @@ class Taken(NamedTuple):
 class NormalLoop:
     """Runs rows through gate, learner and validity."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"_taught", "_finite", "_begin", "_end"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"_taught", "_finite", "head", "tail"})
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class NormalLoop:
         """shape: gives rows for the η in force; faster: whether only rows faster than standstill teach."""
         self._learner, self._gate, self._validity = learner, gate, validity
         self._history, self._motion, self._log = history, motion, log
-        self._shape, self._faster = shape, faster
+        self.shape, self.faster = shape, faster
         rls, counts = learner.rls, np.zeros(COUNTS, np.int64)
         counts[BLOCK], counts[HELD] = max(1, round(REVIEW_EVERY / motion.row)), 1
         self.kept = LoopKept(
@@ -93,8 +93,8 @@ class NormalLoop:
         )
         self._taught, self._finite = np.zeros(0, np.bool_), np.zeros(0, np.bool_)
         # what `advance` is given each time; a state that is resumed is written where it lies
-        self._begin = learner.kept.state, gate.kept.state, gate.limits, gate.owners
-        self._end = validity.kept.judged, validity.kept.valid, learner.kept.deviations
+        self.head = learner.kept.state, gate.kept.state, gate.limits, gate.owners
+        self.tail = validity.kept.judged, validity.kept.valid, learner.kept.deviations
 
     @property
     def block(self) -> int:
@@ -129,26 +129,26 @@ class NormalLoop:
         due: number of the row from which a test is; None: there is something to decide at the end of every block.
         """
         learnt, kept, counts = self._learner.kept, self.kept, self.kept.counts
-        rows = self._shape(rows)
+        rows = self.shape(rows)
         self._make_room(len(rows.time))
-        if len(self._begin[1]) > 1:
+        if len(self.head[1]) > 1:
             rows = rows._replace(y=rows.y.copy())
         weighed, before = self._weighed(rows), self._history.kept.total
         counts[KEPT], counts[TAUGHT], counts[EVERY], counts[LEARN] = before, 0, due is None, learns
         counts[DUE] = ENDLESS if due is None else due
         count = int(
             advance(
-                *self._begin,
+                *self.head,
                 weighed.phi,
                 weighed.y,
                 rows.speed,
-                self._gate.standstill if self._faster else 0.0,
+                self._gate.standstill if self.faster else 0.0,
                 self._taught,
                 self._finite,
                 counts,
                 learnt.weights,
                 learnt.signal,
-                *self._end,
+                *self.tail,
                 kept.good,
                 kept.snapshot,
             )
@@ -174,7 +174,7 @@ class NormalLoop:
 
     def accept(self) -> None:
         """What is known now counts as good, whatever it points to, and all alarms as looked at."""
-        self.kept.good = np.array([self._learner.rls.theta, self._learner.kept.deviations])
+        self.kept.good[:] = self._learner.rls.theta, self._learner.kept.deviations
         self.kept.counts[ALARMS] = int(self._learner.rls.state[at.ALARMS])
 
     def begin(self) -> None:
@@ -185,19 +185,23 @@ class NormalLoop:
         """The state of now is what is gone back to."""
         self.kept.snapshot[:], self.kept.counts[SEEN] = self._learner.rls.state, self._history.total
 
+    def note(self, rows: Rows, taught: int, finite: NDArray[np.bool_] | None) -> None:
+        """Rows were taken, of which so many taught; finite (rows,): those that did with a finite output, None: all."""
+        self._motion.kept.count += taught
+        self._log.kept.time = int(rows.time[-1])
+        self._history.absorb(rows, finite)
+
     def _make_room(self, count: int) -> None:
         if len(self._taught) < count:
             self._taught, self._finite = np.empty(count, np.bool_), np.empty(count, np.bool_)
 
     def _taken(self, rows: Rows, count: int, before: int) -> Taken:
-        counts, history = self.kept.counts, self._history
+        counts = self.kept.counts
         taught, finite = int(counts[TAUGHT]), int(counts[KEPT]) - before
-        self._motion.kept.count += taught
-        self._log.kept.time = int(rows.time[count - 1])
-        self.kept.phi, self.kept.y = rows.phi[count - 1].copy(), rows.y[count - 1].copy()
         own = rows if count == len(rows.time) else rows.part(slice(count))
         taken = Taken(own, self._taught[:count], bool(counts[REVIEW]), taught == count)
-        history.absorb(own, None if finite == count else self._finite[:count])
+        self.kept.phi[:], self.kept.y[:] = rows.phi[count - 1], rows.y[count - 1]
+        self.note(own, taught, None if finite == count else self._finite[:count])
         if self._learner.unexcited.open:
             self._learner.unexcited.add(taken.part().phi, self._learner.rls.noise)
         return taken

@@ -84,7 +84,7 @@ class Phases:
         """Learn from rows."""
         parts, first, count = self.parts, 0, len(rows.time)
         while first < count:
-            due = self._due()
+            due = self.due()
             if count - first > parts.loop.room:
                 part = rows.part(slice(first, first + self._reach(due)))
             else:
@@ -99,9 +99,9 @@ class Phases:
             if phase not in report.IDLE:
                 parts.fit.absorb(taken.part())
             if taken.review:
-                self._review()
+                self.review()
 
-    def _due(self) -> int | None:
+    def due(self) -> int | None:
         """Number of the row from which the end of a block may decide something; None: every one may."""
         parts = self.parts
         if self.phase is not Phase.NORMAL or parts.learner.unexcited.open:
@@ -119,7 +119,7 @@ class Phases:
             wait = max(wait, REST_BLOCKS * loop.block)
         return loop.room + max(0, -((loop.room - wait) // loop.block)) * loop.block
 
-    def _review(self) -> None:
+    def review(self) -> None:
         """The end of a block."""
         parts, resting = self.parts, self.parts.gate.resting
         self._collect()

@@ -28,7 +28,7 @@ class Verdict(NamedTuple):
 
 def estimate(parts: Parts, phase: Phase, spectrum: Spectrum) -> Estimate:
     """What is known by now; phase: of the state machine; spectrum: of what was learnt from last."""
-    state = parts.learner.rls.state
+    state, loop = parts.learner.rls.state, parts.loop.kept
     theta, deviations = values(phase, parts.learner, parts.loop)
     reasons: tuple[str, ...] = ()
     if phase in WEIGHED:
@@ -43,7 +43,7 @@ def estimate(parts: Parts, phase: Phase, spectrum: Spectrum) -> Estimate:
         known = np.concatenate([theta, unknown if phase in IDLE else eta.kept.eta])
         deviations = np.concatenate([deviations, eta.deviations])
         reasons += parts.start.unsure if phase is Phase.STARTING else ()
-    error, signal = float(state[at.ERROR]), float(state[at.SIGNAL])
+    error, signal = state.item(at.ERROR), state.item(at.SIGNAL)
     return Estimate(
         time=parts.log.kept.time,
         phase=told.phase,
@@ -53,9 +53,9 @@ def estimate(parts: Parts, phase: Phase, spectrum: Spectrum) -> Estimate:
         values=known,
         deviations=deviations,
         error=math.sqrt(error / signal) if signal > 0 else math.nan,
-        forgetting=float(state[at.LAMBDA]),
-        measured=float(parts.loop.kept.y[0]),
-        predicted=float(parts.loop.kept.phi[0] @ theta),
+        forgetting=state.item(at.LAMBDA),
+        measured=loop.y.item(0),
+        predicted=loop.phi[0].dot(theta).item(),
         progress=progress(phase, parts.motion, parts.validity),
         spectrum=spectrum,
     )

@@ -14,9 +14,10 @@ from typing import Final
 
 import numpy as np
 
+from estimators.numerics.jit import inline, kernel
 from estimators.online.events import EventLog
 from estimators.online.gate import Gate
-from estimators.quantities import Axis
+from estimators.quantities import Axis, Floats
 from estimators.rows import Rows
 
 USUAL: Final = 0.005  # rad/s (m/s)
@@ -29,6 +30,8 @@ WINDOW: Final = 20.0  # s
 TRAVEL: Final = 0.5  # s at the window's highest speed, which the joint must have travelled
 NEWS: Final = 0.2  # by which a limit has to differ from the one in force
 
+SLOW, FAST, LOWEST, HIGHEST = range(4)  # what is seen of a window: speeds, positions
+
 
 class Standstill:
     """Sets the limits of a gate of one joint."""
@@ -38,8 +41,7 @@ class Standstill:
         self._gate, self._log, self._unit = gate, log, f"{axis.length}/s"
         self._window = max(2, round(WINDOW / row))
         self._rows = 0  # of the current window
-        self._lowest, self._highest = np.inf, -np.inf  # position in it
-        self._slow, self._fast = np.inf, 0.0  # speed in it
+        self.seen = np.array([np.inf, 0.0, np.inf, -np.inf])  # in it: SLOW, FAST, LOWEST, HIGHEST
         self._least, self._top = np.inf, 0.0  # of all windows with travel
         self._step = 0.0  # rad/s (m/s)
         self._coming: list[tuple[int, float]] = []  # ns, rad/s (m/s): steps that are not due yet
@@ -64,19 +66,26 @@ class Standstill:
                 self._step = max(self._step, self._coming.pop(0)[1])
                 self._set()
 
+    def holds(self, count: int) -> bool:
+        """Whether the gate's limits stay as they are for so many rows."""
+        return self._rows + count < self._window and not self._coming
+
+    def looked(self, count: int) -> None:
+        """So many rows have gone into what is seen of the window."""
+        self._rows += count
+
     def _look(self, rows: Rows) -> None:
         self._rows += len(rows.time)
-        speed, place = rows.speed[:, 0], rows.motion[:, 0, 0]
-        self._slow, self._fast = float(speed.min(initial=self._slow)), float(speed.max(initial=self._fast))
-        self._lowest, self._highest = float(place.min(initial=self._lowest)), float(place.max(initial=self._highest))
+        _look(rows.speed, rows.motion, self.seen)
 
     def _close(self) -> None:
         """A window ends."""
-        if 0.0 < TRAVEL * self._fast <= self._highest - self._lowest:
-            self._top, self._least = max(self._top, self._fast), min(self._least, self._slow)
+        slow, fast, lowest, highest = self.seen.tolist()
+        if 0.0 < TRAVEL * fast <= highest - lowest:
+            self._top, self._least = max(self._top, fast), min(self._least, slow)
             self._set()
         self._rows = 0
-        self._lowest, self._highest, self._slow, self._fast = np.inf, -np.inf, np.inf, 0.0
+        self.seen[:] = np.inf, 0.0, np.inf, -np.inf
 
     def _set(self) -> None:
         noise = max(self._step, min(USUAL, SURELY * self._least) if self._top > 0.0 else 0.0)
@@ -88,3 +97,23 @@ class Standstill:
             self._gate.standstill = found
             cause = "one step of the encoder" if found > USUAL else "its motion" if found < USUAL else "as is usual"
             self._log.say("standstill", f"at rest below {found:.2g} {self._unit}, was {now:.2g}: {cause}")
+
+
+@inline
+def see(speed: float, place: float, seen: Floats) -> None:
+    """One row; seen: SLOW … HIGHEST. What is not a number stays seen."""
+    if speed < seen[SLOW] or np.isnan(speed):
+        seen[SLOW] = speed
+    if speed > seen[FAST] or np.isnan(speed):
+        seen[FAST] = speed
+    if place < seen[LOWEST] or np.isnan(place):
+        seen[LOWEST] = place
+    if place > seen[HIGHEST] or np.isnan(place):
+        seen[HIGHEST] = place
+
+
+@kernel("void(Array(f8, 2, 'A', readonly=True), Array(f8, 3, 'A', readonly=True), f8[::1])")
+def _look(speed: Floats, motion: Floats, seen: Floats) -> None:
+    """Rows of a joint: speed (rows, 1), motion (rows, 1, 2)."""
+    for row in range(len(speed)):
+        see(speed[row, 0], motion[row, 0, 0], seen)

@@ -8,29 +8,33 @@ from pathlib import Path
 
 from daq.commands.codes import fail, refuse
 from daq.config.load import load
+from daq.config.sections import Config
 from daq.config.words import ConfigError
 from daq.recording.columns import is_configuration, load_columns, read
-from daq.recording.reader import RecordingError
-from daq.replay.delays import Finding, find, of_frames
+from daq.recording.reader import SUFFIX, RecordingError, blocks, configuration
+from daq.recording.ros_bag import is_bag
+from daq.replay.delays import Finding, aligned, find, of_frames
 from drivers.base import DriverError
 
 
 def run(options: argparse.Namespace) -> int:
     """Measure it, and tell."""
-    signals: dict[tuple[str, str], str] = {}
+    config: Config | None = None
     try:
         if options.config is not None and is_configuration(options.config):
             config = load(options.config)
             channels = of_frames(options.recording, config)
-            signals = {
-                (one, role): c.signal for one, joint in config.joints.items() for role, c in joint.channels.items()
-            }
+        elif options.config is None and options.recording.suffix.lower() == SUFFIX and not is_bag(options.recording):
+            config = configuration(options.recording)
+            channels = aligned((block.readings for block in blocks(options.recording)), config)
         else:
             channels = read(options.recording, None if options.config is None else load_columns(options.config))
     except ConfigError as mistakes:
         return refuse(mistakes)
     except (RecordingError, DriverError) as error:
         return fail(error)
+    joints = {} if config is None else config.joints
+    signals = {(one, role): c.signal for one, joint in joints.items() for role, c in joint.channels.items()}
     findings = list(find(channels, options.longest * 1e-3))
     if options.json:
         print(json.dumps(findings, indent=1, ensure_ascii=False))

@@ -92,6 +92,7 @@ class Rigid:
         self._friction = slice(first, first + len(self._law.parameters))
         self._ripple = slice(len(self.parameters) - len(self._harmonics.parameters), len(self.parameters))
         self._warm = slice(self._ripple.start - len(self._warmth.parameters), self._ripple.start)
+        self._more = self._warm.start < len(self.parameters)  # whether it has any of these
         place = tuple(range(len(self.parameters))[self._friction])
         self._load = LOAD if settings.load else len(self.channels) if self._law.stops else EFFORT
         self.blocks: tuple[NonlinearPlace, ...] = (
@@ -106,8 +107,9 @@ class Rigid:
         """Fill Φ and y = measured torque (force) at the full rate."""
         _fill(signals, self._columns, phi, y)
         self._law.fill(signals, POSITION, self._load, eta, phi[:, 0, self._friction])
-        self._harmonics.fill(signals, POSITION, phi[:, 0, self._ripple])
-        self._warmth.fill(signals, POSITION, len(self.channels) - 1, phi[:, 0, self._warm])
+        if self._more:
+            self._harmonics.fill(signals, POSITION, phi[:, 0, self._ripple])
+            self._warmth.fill(signals, POSITION, len(self.channels) - 1, phi[:, 0, self._warm])
 
     def constants(self, _rows: Rows, _taps: Floats, _theta: Floats) -> tuple[Constant, ...]:
         """Nothing whose error could be told from that of a parameter."""

@@ -1,7 +1,6 @@
 """A joint against its baseline: what is published, from where on it is drift, and that it does not flicker."""
 
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -123,7 +122,7 @@ def test_a_baseline_of_another_model_is_none() -> None:
 
 def test_the_order_of_the_names_does_not_matter() -> None:
     one = estimate(0, -4.4)
-    turned = replace(one, names=NAMES[::-1], values=one.values[::-1], deviations=one.deviations[::-1])
+    turned = one._replace(names=NAMES[::-1], values=one.values[::-1], deviations=one.deviations[::-1])
     told, other = (Drift(DriftSettings(), BASELINE).look(every)[0] for every in (one, turned))
     assert told["z"] == other["z"]
 
@@ -154,7 +153,7 @@ def test_all_by_one_factor_is_one_cause_and_told_once() -> None:
         for time in range(12):
             deviations = np.array([0.2 if time < 5 else 0.02, 0.02, 0.02, 0.02, 0.01])
             one = estimate(time, 0.0)
-            one = replace(one, names=names, values=before * factors, deviations=deviations)
+            one = one._replace(names=names, values=before * factors, deviations=deviations)
             published, changes = drift.look(one)
             events += [change.text for change in changes]
         told[case] = events, published["cause"], published["drifted"]

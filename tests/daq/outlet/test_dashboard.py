@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -267,7 +266,7 @@ def test_a_joint_that_lacks_excitation_neither_looks_well_nor_accuses_itself(
         "inertia lacks excitation: 0.5 ± 0.2 kg·m²; it needs stronger accelerations",
         "viscous lacks excitation: it needs faster and slower motion",
     )
-    unsure = replace(make_estimate(Phase.NORMAL, reasons), status=Status.LEARNING)
+    unsure = make_estimate(Phase.NORMAL, reasons)._replace(status=Status.LEARNING)
     feed(page, core, unsure, lambda: card.get_attribute("data-phase") == "unsure")
     expect(card.locator(".pill")).to_have_text("Needs motion")
     expect(card.locator(".meaning")).to_have_text("not told apart yet: inertia and viscous")

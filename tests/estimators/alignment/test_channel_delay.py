@@ -8,6 +8,7 @@ from scipy.io import loadmat
 
 from estimators.alignment.channel_delay import Delay, Relation, Series, SkewError, delay
 from estimators.quantities import Floats
+from hil_rig.plants.joints.rigid import RigidSettings
 
 KR300 = Path(__file__).parents[4] / "shared/data/kr300"
 EMPS = Path(__file__).parents[4] / "shared/data/emps/nlid_emps_sim_data_training.mat"
@@ -63,6 +64,23 @@ def test_a_torque_is_late_against_its_equation_of_motion(late: float) -> None:
     assert found.delay == pytest.approx(late, abs=2e-4)
     assert abs(found.delay - late) < 4 * found.deviation + 5e-5
     assert found.gain == pytest.approx(INERTIA, rel=0.05)
+
+
+@pytest.mark.parametrize("late", [0.0, 0.006])
+def test_a_joint_that_sticks_at_each_reversal(late: float) -> None:
+    plant = RigidSettings().build(1, 3, ())
+    rows = plant.rows(40_000)
+    time = np.arange(len(rows)) / plant.rate
+    torque = Series(time + late, plant.roles["torque"].scale * rows[:, 1])
+    found = delay(Series(time, rows[:, 0]), torque, Relation.EFFORT)
+    assert abs(found.delay - late) < 4.0 * found.deviation < 2e-3
+    assert found.gain == pytest.approx(2.0, rel=0.02)
+
+
+def test_an_inertia_below_zero_is_no_delay() -> None:
+    motor, _, torque = joint(0.0)
+    with pytest.raises(SkewError, match="not positive"):
+        delay(motor, Series(torque.time, -torque.values), Relation.EFFORT)
 
 
 def test_the_delay_of_another_joints_torque_is_not_told() -> None:

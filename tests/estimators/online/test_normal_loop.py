@@ -47,7 +47,7 @@ def outcome(joint: Any, rows: Rows, step: int) -> tuple[bytes, ...]:
 def test_a_joint_with_nonlinear_parameters(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = disturbed(case(4, 0.01, nonlinear_at=34.0, end=44.0).rows, 4)
     found = outcome(estimator(), rows, step)
-    monkeypatch.setattr(Phases, "_due", lambda _: None)
+    monkeypatch.setattr(Phases, "due", lambda _: None)
     assert outcome(estimator(), rows, 1000) == found
 
 
@@ -62,5 +62,5 @@ def test_a_joint_without(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     found = outcome(joint, rows, step)
     assert joint.counters()["alarms"] > 0, "the jump is part of it"
     assert joint.counters()["refused"] > 0
-    monkeypatch.setattr(Phases, "_due", lambda _: None)
+    monkeypatch.setattr(Phases, "due", lambda _: None)
     assert outcome(rigid(), rows, 1000) == found

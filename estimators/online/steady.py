@@ -1,0 +1,173 @@
+"""Rows of one joint in one compiled pass: seen, gated, learnt and judged, and summed for the fit, up to a review.
+
+What `Phases.absorb` does step by step, for a joint as it nearly always is; it gives the same bits, and costs a fifth.
+Rows of several joints, those before a start, and those between which the limits of standstill may change go step by
+step.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.base import Phase
+from estimators.numerics.jit import inline, kernel
+from estimators.online.normal_loop import DUE, ENDLESS, EVERY, KEPT, LEARN, REVIEW, TAUGHT, advance
+from estimators.online.phases import Phases
+from estimators.online.report import IDLE
+from estimators.online.standstill import Standstill, see
+from estimators.quantities import Floats, Nanoseconds
+from estimators.recursive.reversals import UNSEEN, turns
+from estimators.recursive.witnesses import gather
+from estimators.rows import Rows
+
+ROOM: Final = 64  # rows at once
+
+
+class Steady:
+    """The way of rows past the phases of one estimator."""
+
+    def __init__(self, phases: Phases, standstill: Standstill | None) -> None:
+        """standstill: what finds the limits of the gate, if anything does."""
+        self._phases, self._standstill = phases, standstill
+        parts = phases.parts
+        self._loop, self._learner, self._history, self._fit = parts.loop, parts.learner, parts.history, parts.fit
+        self._alone = len(parts.gate.kept.state) == 1
+        self._taught, self._finite = np.empty(ROOM, np.bool_), np.empty(ROOM, np.bool_)
+        self._seen = np.zeros(4) if standstill is None else standstill.seen
+        outputs, parameters = parts.loop.kept.phi.shape
+        self._parts = (
+            np.empty((ROOM, outputs, parameters)), np.empty((ROOM, outputs)), self._seen, parts.learner.reversal,
+            *self._loop.head, self._loop.faster, *self._loop.tail, parts.learner.kept.weights, *self._fit.sums,
+        )  # fmt: skip
+
+    def absorb(self, rows: Rows) -> int:
+        """Take rows from the first on; returns how many: none where they have to go step by step."""
+        count, phases, loop = len(rows.time), self._phases, self._loop
+        phase, still = phases.kept.phase, self._standstill
+        if phase in IDLE or not self._alone or count > ROOM or len(rows.motion) != count:
+            return 0
+        if still is not None and not still.holds(count):
+            return 0
+        due = phases.due()
+        shaped, kept, before = loop.shape(rows), loop.kept, self._history.kept.total
+        taken, taught, finite, review = _pass(
+            shaped.time, shaped.phi, shaped.y, shaped.speed, shaped.motion, before, due is None, due or 0,
+            self._learner.kept.signal, self._taught, self._finite, kept.counts, kept.good, kept.snapshot, kept.phi,
+            kept.y, *self._parts,
+        )  # fmt: skip
+        if taught:
+            self._fit.active = True
+        if still is not None:
+            still.looked(taken)
+        own = shaped if taken == count else shaped.part(slice(taken))
+        loop.note(own, int(taught), None if finite == taken else self._finite[:taken])
+        if phase is Phase.STARTING or self._learner.unexcited.open:
+            part = own if taught == taken else own.part(np.flatnonzero(self._taught[:taken]))
+            self._learner.unexcited.add(part.phi, self._learner.rls.noise)
+            if phase is Phase.STARTING:
+                phases.parts.start.absorb(part)
+        if review:
+            phases.review()
+        return taken
+
+
+@inline
+def _weigh(
+    phi: Floats,
+    y: Floats,
+    speed: Floats,
+    motion: Floats,
+    reversal: Floats,
+    slow: float,
+    out_phi: Floats,
+    out_y: Floats,
+) -> None:
+    """Rows as they are learnt (see reversals.py); slow: rad/s (m/s)."""
+    for row in range(len(y)):
+        seen = turns(motion[row, 0, 1], speed[row, 0], slow)
+        for output in range(len(reversal)):
+            factor = reversal[output] if seen else 1.0
+            out_y[row, output] = factor * y[row, output]
+            for column in range(phi.shape[2]):
+                out_phi[row, output, column] = factor * phi[row, output, column]
+
+
+@kernel(
+    "UniTuple(i8, 4)(i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8, b1, i8, f8, b1[::1], b1[::1], "
+    "i8[::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[::1], f8[:, :, ::1], f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[:, "
+    "::1], f8[::1], i8[::1], b1, f8[:, ::1], b1[::1], f8[::1], f8[:, ::1], i8[::1], f8, f8[:, ::1], f8[:, ::1], "
+    "f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1], f8[::1], b1)"
+)
+def _pass(
+    time: Nanoseconds,
+    phi: Floats,
+    y: Floats,
+    speed: Floats,
+    motion: Floats,
+    before: int,
+    every: bool,
+    due: int,
+    signal: float,
+    taught: NDArray[np.bool_],
+    finite: NDArray[np.bool_],
+    counts: NDArray[np.int64],
+    good: Floats,
+    snapshot: Floats,
+    last_phi: Floats,
+    last_y: Floats,
+    weighed_phi: Floats,
+    weighed_y: Floats,
+    seen: Floats,
+    reversal: Floats,
+    state: Floats,
+    gate: Floats,
+    limits: Floats,
+    owners: NDArray[np.int64],
+    faster: bool,
+    judged: Floats,
+    valid: NDArray[np.bool_],
+    deviations: Floats,
+    weights: Floats,
+    outputs_of: NDArray[np.int64],
+    period: float,
+    phi_before: Floats,
+    joints: Floats,
+    outputs: Floats,
+    products: Floats,
+    turned: Floats,
+    scratch: Floats,
+    remembers: bool,
+) -> tuple[int, int, int, int]:
+    """Rows up to a review; returns how many, how many of them taught, those with a finite output, whether it is due.
+
+    before: number of the first row; every, due: whether each block ends with a review, else the row from which one
+    does; seen: of a Standstill; reversal, signal, weights: of a Learner; last_phi, last_y:
+    of a NormalLoop; weighed_phi, weighed_y: scratch; the others: of `advance`, then of `gather`.
+    """
+    learnt_phi, learnt_y, usual, slow = phi, y, True, max(limits[0], UNSEEN)
+    for output in range(len(reversal)):
+        usual = usual and reversal[output] == 1.0
+    if not usual:
+        learnt_phi, learnt_y = weighed_phi[: len(time)], weighed_y[: len(time)]
+        _weigh(phi, y, speed, motion, reversal, slow, learnt_phi, learnt_y)
+    counts[KEPT], counts[TAUGHT], counts[EVERY], counts[LEARN] = before, 0, every, 1
+    counts[DUE] = ENDLESS if every else due
+    least = limits[0] if faster else 0.0
+    taken = advance(
+        state, gate, limits, owners, learnt_phi, learnt_y, speed, least, taught, finite, counts, weights, signal,
+        judged, valid, deviations, good, snapshot,
+    )  # fmt: skip
+    for row in range(taken):
+        see(speed[row, 0], motion[row, 0, 0], seen)
+        if taught[row]:
+            one = slice(row, row + 1)
+            gather(
+                time[one], phi[one], y[one], speed[one], motion[one], outputs_of, period, slow, phi_before, joints,
+                outputs, products, turned, scratch, remembers,
+            )  # fmt: skip
+    for output in range(len(last_y)):
+        last_y[output] = y[taken - 1, output]
+        for column in range(last_phi.shape[1]):
+            last_phi[output, column] = phi[taken - 1, output, column]
+    return taken, counts[TAUGHT], counts[KEPT] - before, counts[REVIEW]
