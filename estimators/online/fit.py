@@ -158,8 +158,8 @@ class Fit:
         if self.active:
             slow = max(float(self._limits[0]), reversals.UNSEEN)
             witnesses.gather(
-                rows.time, np.ascontiguousarray(rows.phi), rows.y, rows.speed, rows.motion, *self.sums[:2], slow,
-                *self.sums[2:],
+                rows.time, np.ascontiguousarray(rows.phi), rows.y, rows.speed, rows.motion, self._owners,
+                self.sums[1], slow, *self.sums[2:7], self.sums[7], self.sums[8],
             )  # fmt: skip
 
     def review(self, rows: Rows, learner: Learner, now: int) -> None:
