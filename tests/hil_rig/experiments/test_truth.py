@@ -22,9 +22,19 @@ def test_fields_of_1e30_teach_nothing() -> None:
 
 
 def test_an_encoder_that_is_too_coarse_is_said_with_what_would_help() -> None:
-    outcome = run(rigid(3, bits=14, seconds=75.0))
+    narrow = {"settings": {"conditioning": {"half_width": 0.02}}}
+    outcome = run(rigid(3, bits=14, seconds=75.0, trial=narrow))
     assert outcome.lying == 0
     assert any("st#ps" in reason and "conditioning" in reason for reason in outcome.reasons), outcome.reasons
+
+
+@pytest.mark.parametrize("how", [{"bits": 12}, {"jitter": 0.3e-3}])
+def test_coarse_encoders_and_known_jitter_are_mended(how: dict[str, float]) -> None:
+    outcome = run(rigid(3, seconds=75.0, **how))
+    assert outcome.lying == 0
+    assert outcome.trusted > 0.95 * outcome.looks > 400
+    value, _, truth = outcome.last["inertia"]
+    assert abs(value / truth - 1.0) < 0.02
 
 
 def test_ripple_is_named_and_not_trusted() -> None:
