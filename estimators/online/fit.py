@@ -93,8 +93,8 @@ class Fit:
         is taken off θ."""
         p, m, own = len(parameters), len(owners), witnesses.columns(turns)
         self._parameters, self._own, self._block = parameters, own, max(2, round(BLOCK / row))
-        self._owners, self._limits = np.array(owners, np.int64), limits
-        self._corrects = corrects
+        self._owners = np.array(owners, np.int64)
+        self._limits, self._corrects = limits, corrects
         self._steps: tuple[Steps, ...] = ()
         self.active = True  # false while rows do not say how their joint moved
         size = p + m * own
@@ -122,7 +122,7 @@ class Fit:
         self.kept.joints[:, : witnesses.PLACE] = 0.0
         self.kept.outputs[:, witnesses.COUNT :] = 0.0
         kept = self.kept
-        self.sums = (  # what `gather` is given each time, but what is slow; a state resumed is written where it lies
+        self.sums = (  # what `gather` is given each time; a state that is resumed is written where it lies
             self._owners, 1e9 * row, kept.before, kept.joints, kept.outputs, kept.fresh, kept.turned,
             np.empty(2 * p + own), remembers,
         )  # fmt: skip
@@ -157,10 +157,8 @@ class Fit:
         self.active = len(rows.motion) == len(rows.time)
         if self.active:
             slow = max(float(self._limits[0]), reversals.UNSEEN)
-            witnesses.gather(
-                rows.time, np.ascontiguousarray(rows.phi), rows.y, rows.speed, rows.motion, self._owners,
-                self.sums[1], slow, *self.sums[2:7], self.sums[7], self.sums[8],
-            )  # fmt: skip
+            phi = np.ascontiguousarray(rows.phi)
+            witnesses.gather(rows.time, phi, rows.y, rows.speed, rows.motion, slow, *self.sums)
 
     def review(self, rows: Rows, learner: Learner, now: int) -> None:
         """Begin with the rows of a start, block by block; now: number of the next one."""
@@ -290,9 +288,11 @@ class Fit:
 
     def cause(self, learner: Learner, which: int, deviation: float) -> str:
         """What rather than a want of motion makes a parameter's deviation as large as this, in words; or ""."""
+        if not self.kept.left > 0.0:
+            return ""
         rls = learner.rls
         noise = rls.variance() * rls.share() * rls.covariance()[which, which] + learner.unexcited_variance[which]
-        if not self.kept.left > 0.0 or noise >= MOSTLY * deviation**2:
+        if noise >= MOSTLY * deviation**2:
             return ""
         if self._steps and self.kept.steps[which] ** 2 >= MOSTLY * deviation**2:
             step = max(self._steps, key=lambda one: one.wanted)

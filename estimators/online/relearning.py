@@ -76,6 +76,7 @@ class Relearning:
         self._learner.relearn(self._lookback.before, score.theta, rows.phi, rows.y, self._motion.memory)
         self._validity.judge(self._learner)
         self._lookback.inflate(score)
+        self._suspect(evidence.first, score)
         return f"the linear parameters changed {self._lookback.ago(evidence.first)} s ago; new values, η as before"
 
     def give_up(self, first: int) -> str:
@@ -98,6 +99,7 @@ class Relearning:
         self._loop.copy_state()
         self._history.outdate(now, self._eta.refill())
         self._lookback.inflate(score)
+        self._suspect(first, score)
         text = f"over {self._lookback.ago(first)} s of motion: {words}"
         self._log.say("sharpened", text, self._history.span(first))
 
@@ -121,4 +123,10 @@ class Relearning:
         self._validity.judge(self._learner)
         score = lookback.explain(pending.first, before)
         lookback.inflate(score)
+        self._suspect(pending.first, score)
         return lookback.told_apart(score, self._parameters)
+
+    def _suspect(self, first: int, score: Score) -> None:
+        """What the rows since `first` say of what is taken as known, at the noise that they have."""
+        noise = self._learner.rls.noise * max(self._lookback.kept.usual, score.variance)
+        self._lookback.suspect(self._history.since(first), self._learner.rls.theta, noise)

@@ -33,7 +33,8 @@ def estimate(parts: Parts, phase: Phase, spectrum: Spectrum) -> Estimate:
     reasons: tuple[str, ...] = ()
     if phase in WEIGHED:
         weak = parts.validity.told(lambda which, deviation: parts.fit.cause(parts.learner, which, deviation))
-        reasons = parts.fit.reasons + weak
+        wrong = "" if parts.nonlinear is None else parts.nonlinear.lookback.kept.wrong
+        reasons = (*filter(None, (wrong,)), *parts.fit.reasons, *weak)
     told = verdict(phase, parts.gate.resting, reasons)
     names, known, reasons = parts.names, theta, told.reasons
     if parts.nonlinear is not None:

@@ -145,7 +145,8 @@ def _pass(
     does; seen: of a Standstill; reversal, signal, weights: of a Learner; last_phi, last_y:
     of a NormalLoop; weighed_phi, weighed_y: scratch; the others: of `advance`, then of `gather`.
     """
-    learnt_phi, learnt_y, usual, slow = phi, y, True, max(limits[0], UNSEEN)
+    slow = max(limits[0], UNSEEN)
+    learnt_phi, learnt_y, usual = phi, y, True
     for output in range(len(reversal)):
         usual = usual and reversal[output] == 1.0
     if not usual:
@@ -163,7 +164,7 @@ def _pass(
         if taught[row]:
             one = slice(row, row + 1)
             gather(
-                time[one], phi[one], y[one], speed[one], motion[one], outputs_of, period, slow, phi_before, joints,
+                time[one], phi[one], y[one], speed[one], motion[one], slow, outputs_of, period, phi_before, joints,
                 outputs, products, turned, scratch, remembers,
             )  # fmt: skip
     for output in range(len(last_y)):

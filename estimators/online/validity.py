@@ -12,7 +12,7 @@ from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Parameter
 from estimators.recursive import state as at
 from estimators.recursive.estimator import LARGEST
-from estimators.recursive.learner import INFLATION, LEVERAGE, Learner, own_deviations
+from estimators.recursive.learner import LEVERAGE, SEARCHED, Learner, own_deviations
 
 GOOD: Final = 0.05  # a value is valid when its deviation is below this share of it …
 SMALL: Final = 0.01  # … or moves the torque by less than this share of its rms
@@ -138,7 +138,7 @@ def judge_learner(
     own_deviations(state, weights, judged[DEVIATIONS])
     for i in range(len(valid)):
         judged[VALUES, i] = state[at.HEADER + i]
-        deviations[i] = judged[DEVIATIONS, i] * weights[INFLATION, i]
+        deviations[i] = np.sqrt(judged[DEVIATIONS, i] ** 2 + weights[SEARCHED, i])
     judge(judged, weights[LEVERAGE], signal, valid)
 
 

@@ -1,10 +1,11 @@
 """What a joint's estimator has learnt: θ and P row by row, and how much wider each deviation is than P says.
 
-    deviation_i = √(v · share · P_ii · honesty_i² · correlated_i² + unexcited_i + misfit_i) · inflation_i
+    deviation_i = √(v · share · P_ii · honesty_i² · correlated_i² + unexcited_i + misfit_i + searched_i)
 
-v: recent residual variance; share: Σw²/Σw of the rows' weights; honesty: for the residual's structure, inflation: for η
-not being known (both factors); unexcited: variance of directions that no motion has told yet; correlated, misfit: what
-the rows since have said of the residual's correlation (a factor) and of the model (a squared error), see online/fit.py.
+v: recent residual variance; share: Σw²/Σw of the rows' weights; honesty: for the residual's structure (a factor);
+searched: what θ owes to η not being known, which stays while P becomes small; unexcited: variance of directions that no
+motion has told yet; correlated, misfit: what the rows since have said of the residual's correlation (a factor) and of
+the model (a squared error), see online/fit.py.
 """
 
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from estimators.recursive.prior import Prior
 from estimators.recursive.restart import COUNTERS, relearn
 from estimators.recursive.unexcited import Unexcited
 
-LEVERAGE, HONESTY, INFLATION, UNEXCITED, CORRELATED, MISFIT, WEIGHTS = range(7)  # rows of `weights`
+LEVERAGE, HONESTY, SEARCHED, UNEXCITED, CORRELATED, MISFIT, WEIGHTS = range(7)  # rows of `weights`
 THRESHOLD: Final = [NOISE, ALLOWANCE, LIMIT]  # of the alarm in a state
 
 
@@ -29,7 +30,7 @@ THRESHOLD: Final = [NOISE, ALLOWANCE, LIMIT]  # of the alarm in a state
 class Learnt:
     """What a Learner keeps."""
 
-    VERSION: ClassVar[int] = 3
+    VERSION: ClassVar[int] = 4
 
     state: Floats  # flat, see state.py
     weights: Floats  # (WEIGHTS, parameters); LEVERAGE: rms of each column, whitened
@@ -46,10 +47,10 @@ class Learner:
         self.rls = RecursiveLeastSquares(parameters, outputs, period, forgetting)
         self.unexcited = Unexcited(parameters, LARGEST)
         weights = np.ones((WEIGHTS, parameters))
-        weights[[UNEXCITED, MISFIT]] = 0.0
+        weights[[SEARCHED, UNEXCITED, MISFIT]] = 0.0
         self.kept = Learnt(self.rls.state, weights, np.full(parameters, np.inf), 0.0, np.ones(outputs))
         self.reversal = self.kept.reversal
-        self.leverage, self.honesty, self.inflation, self.unexcited_variance, self.correlated, self.misfit = weights
+        self.leverage, self.honesty, self.searched, self.unexcited_variance, self.correlated, self.misfit = weights
 
     def learn(self, phi: Floats, y: Floats, noise: Floats, leverage: Floats, signal: float, theta: Floats) -> None:
         """Begin from a wide prior around theta (parameters,), with these rows.

@@ -16,6 +16,7 @@ from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.quantities import Floats
 from estimators.rows import Rows
 
+GRAVE: Final = 0.05  # of a constant, that is asked of a value (GOOD): with more, what rests on it is not true
 SIGNIFICANT: Final = 4.5  # σ: several constants are asked, thousands of times
 LEAST: Final = {"": 0.01, "rad": 1e-6, "s": 5e-6}  # errors smaller than this are not worth a word
 ALIKE: Final = 1e-9  # of a column's square that must be its own
@@ -30,11 +31,23 @@ class Suspect(NamedTuple):
     error: float
     deviation: float
 
+    @property
+    def grave(self) -> bool:
+        """Whether nothing that rests on it may be trusted."""
+        return self.unit == "" and abs(self.error) > GRAVE
+
     def __str__(self) -> str:
         """In words."""
         if self.unit == "":
             return f"{self.name} ({100 * self.error:+.1f} ± {100 * self.deviation:.1f} %)"
         return f"{self.name} ({self.error:+.2g} ± {self.deviation:.1g} {self.unit})"
+
+
+def accused(suspects: Sequence[Suspect]) -> str:
+    """In words, "" where there are none."""
+    if not suspects:
+        return ""
+    return f"something taken as known is wrong, most likely {' or '.join(map(str, suspects))}"
 
 
 def suspected(

@@ -181,7 +181,7 @@ def test_skew_between_the_encoders_is_named_with_its_size() -> None:
     _, _, events = identified(model, values | {"link_position": np.roll(values["link_position"], 1)})
     named = started(events).split("most likely ")[1]
     assert named.startswith("the delay of link_position against position")
-    assert float(named.split("(")[1].split(" ±")[0]) == pytest.approx(1e-3, rel=0.1)
+    assert float(named.split("(")[1].split(" ±")[0]) == pytest.approx(1e-3, rel=0.15)  # two digits are told
 
 
 def test_ten_minutes_of_heating_are_followed_without_a_search() -> None:

@@ -12,19 +12,22 @@ from estimators.quantities import Floats, Parameter
 from estimators.recursive.learner import Learner
 from estimators.recursive.prior import Prior, nothing
 from estimators.refit.acceptance import delta
+from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
 from estimators.window.score_test import Score, explain
 from estimators.window.spectrum import spectrum
+from estimators.window.wrong_constants import Suspect, accused, suspected
 
 
 @dataclass(slots=True)
 class LookbackKept:
     """What a Lookback keeps."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
 
     motions: Floats  # (parameters + nonlinear,)² [Φ T]ᵀ[Φ T] a row, over the start: all of the motion
     usual: float = 1.0  # residual variance of the start, whitened
+    wrong: str = ""  # known constants that are so wrong that nothing may be trusted
 
 
 class Lookback:
@@ -54,8 +57,11 @@ class Lookback:
         prior = self.nothing._replace(theta=learner.rls.theta_of(state))
         if len(rest):
             covariance, variance = learner.variance_of(state)
-            factor = learner.honesty[rest] * learner.inflation[rest]
+            factor = learner.honesty[rest]
             spread = covariance[np.ix_(rest, rest)] * np.outer(factor, factor) * max(1.0, variance / self.kept.usual)
+            own = np.diag(spread)
+            wider = np.sqrt(1.0 + learner.searched[rest] / (self._eta.overlap * self.kept.usual * own))
+            spread *= np.outer(wider, wider)
             prior.information[np.ix_(rest, rest)] = np.linalg.inv(spread)
         return prior
 
@@ -87,10 +93,17 @@ class Lookback:
         return delta(self.kept.usual, signal)
 
     def inflate(self, score: Score) -> None:
-        """How much less certain θ is for η not being known: with the tangent columns, over without."""
-        own = np.sqrt(np.diag(self._learner.rls.covariance()))
-        self._learner.inflation[:] = np.maximum(score.spread / np.maximum(own, 1e-300), 1.0)
+        """What θ owes to η not being known: (dθ/ds) cov(s) (dθ/ds)ᵀ, which stays while more rows make θ certain."""
+        p, q = self._learner.rls.p, len(score.step)
+        along = score.inverse[:p, p:] @ np.linalg.inv(score.inverse[p:, p:]) if q else np.zeros((p, 0))
+        self._learner.searched[:] = np.einsum("ij,jk,ik->i", along, self._eta.kept.covariance, along)
         self._validity.judge(self._learner)
+
+    def suspect(self, rows: Rows, theta: Floats, noise: Floats) -> list[Suspect]:
+        """Known constants whose error rows show, under η in force; one that is far off takes validity away."""
+        found = suspected(self._eta.block, rows, self._eta.kept.eta, theta, noise, self._eta.overlap)
+        self.kept.wrong = accused(found) if any(one.grave for one in found) else ""
+        return found
 
     def told_apart(self, score: Score, parameters: tuple[Parameter, ...]) -> Spectrum:
         """What a window tells apart, η included, and what was known before as further rows; parameters: θ."""

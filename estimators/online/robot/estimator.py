@@ -336,7 +336,7 @@ class RobotEstimator:
             words = f"the start lasts {self._start_rows / ROWS:.0f} s of motion"
             return Phase.STARTING, Status.LEARNING, (words,)
         if self._watch.told.any():
-            return Phase.TRANSIENT, Status.VALID, ("torque that the model does not explain",)
+            return Phase.TRANSIENT, Status.LEARNING, ("torque that the model does not explain",)
         if self._causes.payload.carried:
             return Phase.HELD, Status.HELD, ("a payload is carried: the model stays as it is",)
         return (Phase.NORMAL, Status.VALID, ()) if self._moves else (Phase.HELD, Status.HELD, ("at rest",))

@@ -27,7 +27,7 @@ from estimators.refit.acceptance import doubts
 from estimators.refit.outcome import Outcome
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
-from estimators.window.wrong_constants import Suspect, suspected
+from estimators.window.wrong_constants import accused, suspected
 
 ALLOWANCE: Final = 2.0  # k of the CUSUM: a false alarm costs little here, a late one more
 LIMIT: Final = 25.0  # h, at least
@@ -39,7 +39,7 @@ SMALL_ZERO: Final = 0.25  # of the largest twist, up to which a zero found in th
 class SearchedStart:
     """A gathering whose end is a search."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"spectrum", "unsure", "_first", "_try", "_recentrings", "_suspects"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"spectrum", "unsure", "_first", "_try", "_recentrings"})
 
     def __init__(
         self,
@@ -65,7 +65,6 @@ class SearchedStart:
         self._first = 0  # number of the start's first row
         self._try = 0  # rows of motion before which no refit is tried
         self._recentrings = 0
-        self._suspects: list[Suspect] = []
 
     def absorb(self, rows: Rows) -> int:
         """Take rows that taught; returns how many had no finite output."""
@@ -119,7 +118,7 @@ class SearchedStart:
     def restart(self) -> None:
         """Forget everything."""
         self.gathering.restart()
-        self.spectrum, self._recentrings, self._suspects = UNKNOWN, 0, []
+        self.spectrum, self._recentrings = UNKNOWN, 0
         self._eta.kept.zero = 0.0
 
     def _again(self, pending: Pending, reason: str) -> None:
@@ -133,7 +132,7 @@ class SearchedStart:
         self._refits.accepted(pending, words)
         eta.write(outcome.columns, pending.first, pending.last, history)
         rows = history.since(pending.first)
-        self._suspects = suspected(eta.block, rows, eta.kept.eta, outcome.theta, outcome.noise, eta.overlap)
+        suspects = self._lookback.suspect(rows, outcome.theta, outcome.noise)
         gathering.rows.clear()
         gathering.absorb(rows._replace(phi=rows.phi.copy(), y=rows.y.copy()))
         gathering.anchor = outcome.theta
@@ -143,7 +142,7 @@ class SearchedStart:
         self._look(learner.rls.noise)
         self._peak()
         self._validity.judge(learner)
-        weak = (*self._validity.reasons, *self._accused())
+        weak = (*self._validity.reasons, *filter(None, (accused(suspects),)))
         verdict = gathering.started(threshold, pending.first, str(self.spectrum), weak)
         score = self._lookback.explain(pending.first, self._lookback.nothing)
         self._lookback.kept.motions = score.mean
@@ -177,11 +176,6 @@ class SearchedStart:
         eta.move_zero(self._history.since(0), zero)
         self._refits.ask("start", pending.first, outcome.noise, self._lookback.nothing)
         return True
-
-    def _accused(self) -> tuple[str, ...]:
-        if not self._suspects:
-            return ()
-        return (f"something taken as known is wrong, most likely {' or '.join(map(str, self._suspects))}",)
 
     def _look(self, noise: Floats) -> None:
         """What the window tells apart, η included; noise: (outputs,) variances."""

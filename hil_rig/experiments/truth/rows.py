@@ -6,7 +6,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from hil_rig.experiments.truth.trial import Sampled, Trial
+from hil_rig.experiments.truth import robot
+from hil_rig.experiments.truth.trial import Outcome, Sampled, Trial
 from hil_rig.plants.base import Jump, encoder
 from hil_rig.plants.joints.gear import GearSettings
 from hil_rig.plants.joints.imperfect import STOPS, Imperfect, ImperfectSettings
@@ -25,7 +26,7 @@ class Row(NamedTuple):
     """One kind of joint."""
 
     right: bool  # whether the model is right
-    make: Callable[[int], Trial]  # by the seed
+    make: Callable[[int], Trial | Callable[[], Outcome]]  # by the seed
 
 
 def rigid(
@@ -206,4 +207,7 @@ ROWS: Final[dict[str, Row]] = {
     "two_mass inertia /3": Row(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 1 / 3})),
     "two_mass inertia x3": Row(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 3.0})),
     "two_mass backlash": Row(False, lambda seed: elastic(seed, "elastic", gap=2e-4)),
+    "whole robot": Row(True, robot.whole),
+    "whole robot, payload": Row(True, lambda seed: robot.whole(seed, ("payload.mass", 1.0, True))),  # kg
+    "whole robot, joint 3": Row(True, lambda seed: robot.whole(seed, ("joint3.coulomb", 1.5, False))),  # factor
 }

@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Final
 
 from hil_rig.experiments.truth.rows import ROWS
-from hil_rig.experiments.truth.trial import FIGURES, Outcome, run, together
+from hil_rig.experiments.truth.trial import FIGURES, Outcome, Trial, run, together
 
 LIES: Final = 1.0  # % of the time, in every row
 BEYOND: Final = 1.0  # %, in rows whose model is right
@@ -61,7 +61,8 @@ def main() -> int:
 
 
 def _one(job: tuple[str, int]) -> Outcome:
-    return run(ROWS[job[0]].make(job[1]))
+    made = ROWS[job[0]].make(job[1])
+    return run(made) if isinstance(made, Trial) else made()
 
 
 def _missed(name: str, figures: dict[str, float]) -> list[str]:

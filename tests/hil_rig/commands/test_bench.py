@@ -5,6 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from hil_rig.commands import bench
 from hil_rig.commands.bench import FOLDER, machine, with_section
 
 ROOT = Path(__file__).parents[3]
@@ -41,6 +44,17 @@ def test_the_command_writes_the_page_only_when_a_benchmark_ran(tmp_path: Path) -
     assert done.returncode == 2
     assert "leave --json out" in done.stderr
     assert page.read_text() == PAGE
+
+
+def test_figures_that_miss_a_limit_are_written_too_and_said_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "figures.md"
+    page.write_text(PAGE)
+    for name, body in (("one", "print('a  1')\nraise SystemExit(1)"), ("two", "raise SystemExit(1)")):
+        (tmp_path / f"{name}.py").write_text(body)
+    monkeypatch.setattr(bench, "FOLDER", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["bench", "one", "two", "--write", str(page)])
+    assert bench.main() == 1
+    assert page.read_text() == with_section(PAGE, "one", "a  1", machine() + bench.MISSED)
 
 
 def test_the_machine_is_named_with_its_cores_and_the_day() -> None:

@@ -1,0 +1,110 @@
+"""The whole robot against its truth: seven axes, identified from one motion, learning live on another.
+
+Judged is what its drift is judged by: the friction torque of each joint at two speeds. The arm is the one of
+plants/robots/lwr4.py without the bend of its friction, so the law of the model is right.
+"""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from daq.state.baselines import JUDGED
+from estimators.models.robots.files.identified import IdentifiedRobot
+from estimators.models.robots.files.urdf import read_urdf
+from estimators.offline.robot.identification import identify
+from estimators.offline.robot.live_residuals import Recorded, live_residuals
+from estimators.offline.robot.motion import pieces
+from estimators.online.robot.estimator import RobotEstimator
+from hil_rig.experiments.truth.trial import EXCUSED, UNSEEN, Outcome
+from hil_rig.plants.base import Floats, Jump
+from hil_rig.plants.robots import lwr4
+from hil_rig.plants.robots.fourier import Fourier
+from hil_rig.plants.robots.rigid_arm import SMOOTH, TORQUE, RigidArm
+
+RATE: Final = 500  # Hz
+LEARNT: Final = 40  # s that it is identified from
+SECONDS: Final = 150
+BITS: Final = 20
+CHANGE: Final = 40.0  # s
+
+
+def whole(seed: int, *jumps: tuple[str, float, bool], seconds: int = SECONDS) -> Callable[[], Outcome]:
+    """A trial of it; jumps: of the arm while it learns live, name, factor or value, and whether it is a value."""
+    return partial(_run, seed, tuple(Jump(CHANGE, *jump) for jump in jumps), seconds)
+
+
+class _Arm(RigidArm):
+    """The arm, its sensors, and the truth."""
+
+    def __init__(self, seed: int, draw: int, jumps: tuple[Jump, ...]) -> None:
+        """draw: which motion."""
+        friction = lwr4.FRICTION | {"bend": (0.0,) * lwr4.JOINTS}
+        motion = Fourier(frequency=0.1, draw=draw).series(lwr4.LIMITS)
+        super().__init__(lwr4.ROWS, lwr4.links(), friction, motion, RATE, 40.0, jumps, lwr4.ROTORS)
+        self._rng = np.random.default_rng([seed, draw, 16])
+
+    def take(self, seconds: int) -> tuple[Floats, Floats]:
+        """The next positions (rad) and torques (N·m), (samples, joints)."""
+        exact = self.exact(seconds * RATE)
+        noise = lwr4.NOISE * self._rng.standard_normal(exact.shape[:2])
+        return self.encoded(exact, BITS), exact[:, :, TORQUE] + noise
+
+    def friction(self, speeds: Floats) -> Floats:
+        """Torque at speeds (joints, k), rad/s, as it is now."""
+        now = self.parameters.as_dict()
+        dry, viscous = (np.array([[now[f"joint{j + 1}.{name}"]] for j in range(self.joints)]) for name in LAW)
+        return np.asarray(dry * np.tanh(speeds / SMOOTH) + viscous * speeds)
+
+
+LAW: Final = ("coulomb", "viscous")
+
+
+def _identified(seed: int) -> IdentifiedRobot:
+    """From another motion of the same arm."""
+    with tempfile.TemporaryDirectory() as folder:
+        sheet = Path(folder) / "lwr4.urdf"
+        sheet.write_text(lwr4.Lwr4Settings().data_sheet(), encoding="utf-8")
+        robot = read_urdf(sheet).robot
+    q, torque = _Arm(seed, 2 * seed + 1, ()).take(LEARNT)
+    time = np.arange(len(q)) / RATE
+    found = identify(robot, pieces(time, q, torque), [], ()).found
+    peaks, deviations = live_residuals(found, [Recorded(time, q, torque)])
+    return replace(found, peaks=peaks, deviations=deviations)
+
+
+def _run(seed: int, jumps: tuple[Jump, ...], seconds: int) -> Outcome:
+    estimator, arm = RobotEstimator(_identified(seed), 1.0 / RATE), _Arm(seed, 2 * seed + 2, jumps)
+    looks = trusted = lying = alarms = 0
+    worst, worst_name, started = 0.0, "", False
+    scores: list[Floats] = []
+    errors: list[float] = []
+    reasons: dict[str, int] = {}
+    for second in range(seconds):
+        q, torque = arm.take(1)
+        estimator.absorb(1_000_000_000 // RATE * (1 + second * RATE + np.arange(RATE)), q, torque)
+        since = min((second + 1 - jump.time for jump in jumps if second + 1 >= jump.time), default=np.inf)
+        for event in estimator.events():
+            started |= event.kind == "started"
+            alarms += event.kind in ("contact", "friction", "payload") and since > EXCUSED
+        if not started:
+            continue
+        looks += 1
+        estimate, found = estimator.estimate(), estimator.friction()
+        errors.append(float(np.linalg.norm(estimate.measured - estimate.predicted) / np.linalg.norm(estimate.measured)))
+        if estimate.status not in JUDGED:
+            reasons |= {one: reasons.get(one, 0) + 1 for one in estimate.reasons[:1]}
+            continue
+        z = (found.torque - arm.friction(found.speeds)) / found.deviations
+        trusted += 1
+        lying += np.abs(z).max() > 4.0
+        if since > UNSEEN:
+            scores.append(z)
+        if np.abs(z).max() > worst:
+            worst, worst_name = float(np.abs(z).max()), f"joint{int(np.abs(z).max(axis=1).argmax()) + 1}"
+    left = float(np.median(errors)) if errors else np.nan
+    return Outcome(looks, trusted, int(lying), worst, np.array(scores).ravel(), alarms, 0, left, reasons, worst_name)
