@@ -37,6 +37,12 @@ def test_a_coarse_encoder_gets_the_kernel_that_it_needs(bits: int, off: float) -
     assert abs(value - truth) < off * truth + 2.0 * deviation
 
 
+def test_known_jitter_is_mended() -> None:
+    outcome = run(rigid(3, jitter=0.3e-3, seconds=75.0))
+    assert outcome.lying == 0
+    assert outcome.trusted > 0.95 * outcome.looks > 400
+
+
 def test_ripple_is_named_and_not_trusted() -> None:
     outcome = run(rigid(3, ripple=1.5, seconds=75.0))
     assert outcome.lying == 0
