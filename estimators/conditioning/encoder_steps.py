@@ -118,11 +118,14 @@ def one_step(taps: Floats, period: float, step: float) -> float:
     return float(np.sqrt(np.convolve(taps, rate**2).max()))
 
 
-def noise_of(model: Model, taps: Floats, period: float, step: float, channel: int) -> tuple[Floats, Floats]:
+def noise_of(
+    model: Model, taps: Floats, period: float, step: float, channel: int, before: int = 0
+) -> tuple[Floats, Floats]:
     """Products of the noise of one channel's steps in a row: N (outputs, parameters, parameters), n (outputs,
     parameters).
 
-    Of columns that are linear in value and derivatives of the position; what a law makes of them is not.
+    Of columns that are linear in value and derivatives of the position; what a law makes of them is not. The first
+    factor may be of a row so many samples before.
     """
     value = np.pad(taps, 1)
     rate = np.zeros(len(taps) + 2)
@@ -133,7 +136,8 @@ def noise_of(model: Model, taps: Floats, period: float, step: float, channel: in
     second[:-2] += taps / period**2
     second[1:-1] -= 2.0 * taps / period**2
     kernels = np.stack((value, rate, second))
-    shared = step**2 / 12.0 * kernels @ kernels.T
+    earlier, later = np.pad(kernels, ((0, 0), (0, before))), np.pad(kernels, ((0, 0), (before, 0)))
+    shared = step**2 / 12.0 * earlier @ later.T
     slopes, own = _slopes(model, channel)
     return np.einsum("kop,kl,loq->opq", slopes, shared, slopes), np.einsum("kop,kl,lo->op", slopes, shared, own)
 

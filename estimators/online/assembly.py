@@ -47,7 +47,7 @@ def linear(
     history = RowHistory(round(LOOK_BACK / row), whole=False)
     loop = NormalLoop(learner, gate, validity, history, motion, log, _as_they_are, faster=True)
     begin = LinearStart(tuple(parameters), learner, validity, motion, loop.block, gate)
-    fit, watch = Fit(parameters, owners, row, standstill, turns, remembers, corrects=True), PlainMonitor()
+    fit, watch = Fit(parameters, owners, row, gate.limits, turns, remembers, corrects=True), PlainMonitor()
     return Phases(Parts(tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, watch, fit))
 
 
@@ -86,7 +86,7 @@ def searched(
     relearning = Relearning(model.parameters, learner, validity, motion, history, eta, lookback, refits, loop, log)
     nonlinear = Nonlinear(eta, lookback, refits, relearning)
     watch, turns = DESIGNS[monitor.design](row), model.blocks[0].axis is Axis.ROTARY
-    fit = Fit(model.parameters, model.owners, row, standstill, turns)
+    fit = Fit(model.parameters, model.owners, row, gate.limits, turns)
     parts = Parts(model.parameters, learner, gate, validity, motion, history, log, loop, begin, watch, fit, nonlinear)
     return Phases(parts)
 

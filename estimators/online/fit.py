@@ -18,10 +18,11 @@ are too few blocks, as behind an alarm, what was told before stands.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final
 
 import numpy as np
 
+from estimators.online.steps import UNSURE, Steps, added, clear, moved
 from estimators.online.validity import GOOD
 from estimators.quantities import Floats, Parameter
 from estimators.recursive import misfit, reversals, witnesses
@@ -38,7 +39,6 @@ MOSTLY: Final = 0.5  # of a variance: where white noise makes less of it, someth
 LOSE: Final = 0.7  # times the limit, at which a misfit is over
 FOLLOWS: Final = 2.0 ** (1.0 / 60.0)  # a second, by which the alarm's unit may change: a jump is there within one
 NEVER: Final = 1 << 40  # rows
-UNSURE: Final = 0.3**2  # of the square of what steps do, where that is taken off: they are not quite white
 
 
 @dataclass(slots=True)
@@ -73,38 +73,28 @@ class FitKept:
     forgotten: float = 0.0  # of the learner, when the last block ended
 
 
-class Steps(NamedTuple):
-    """Of one encoder, and what they add to a row (conditioning/encoder_steps.py)."""
-
-    size: float  # rad (m)
-    since: int  # ns, from when they are known
-    wanted: float  # s, half width of a kernel under which they would harm nobody
-    noise: Floats  # (outputs, parameters, parameters)
-    own: Floats  # (outputs, parameters)
-
-
 class Fit:
     """Of one estimator."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"active", "sums", "_steps"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"active", "sums", "_limits", "_steps"})
 
     def __init__(
         self,
         parameters: Sequence[Parameter],
         owners: Sequence[int],
         row: float,
-        standstill: float,
+        limits: Floats,
         turns: bool = True,
         remembers: bool = False,
         corrects: bool = False,
     ) -> None:
-        """owners: the joint of each output; row: s between rows; standstill: rad/s (m/s); turns: whether positions are
-        angles; remembers: whether friction has a memory of its own; corrects: whether what an encoder's steps do is
-        taken off θ."""
+        """owners: the joint of each output; row: s between rows; limits: of a Gate, as found; turns: whether positions
+        are angles; remembers: whether friction has a memory of its own; corrects: whether what an encoder's steps do
+        is taken off θ."""
         p, m, own = len(parameters), len(owners), witnesses.columns(turns)
         self._parameters, self._own, self._block = parameters, own, max(2, round(BLOCK / row))
         self._owners = np.array(owners, np.int64)
-        self._corrects = corrects
+        self._limits, self._corrects = limits, corrects
         self._steps: tuple[Steps, ...] = ()
         self.active = True  # false while rows do not say how their joint moved
         size = p + m * own
@@ -131,9 +121,9 @@ class Fit:
         )
         self.kept.joints[:, : witnesses.PLACE] = 0.0
         self.kept.outputs[:, witnesses.COUNT :] = 0.0
-        kept, slow = self.kept, max(standstill, reversals.UNSEEN)
+        kept = self.kept
         self.sums = (  # what `gather` is given each time; a state that is resumed is written where it lies
-            self._owners, 1e9 * row, slow, kept.before, kept.joints, kept.outputs, kept.fresh, kept.turned,
+            self._owners, 1e9 * row, kept.before, kept.joints, kept.outputs, kept.fresh, kept.turned,
             np.empty(2 * p + own), remembers,
         )  # fmt: skip
 
@@ -166,7 +156,9 @@ class Fit:
             return
         self.active = len(rows.motion) == len(rows.time)
         if self.active:
-            witnesses.gather(rows.time, np.ascontiguousarray(rows.phi), rows.y, rows.speed, rows.motion, *self.sums)
+            slow = max(float(self._limits[0]), reversals.UNSEEN)
+            phi = np.ascontiguousarray(rows.phi)
+            witnesses.gather(rows.time, phi, rows.y, rows.speed, rows.motion, slow, *self.sums)
 
     def review(self, rows: Rows, learner: Learner, now: int) -> None:
         """Begin with the rows of a start, block by block; now: number of the next one."""
@@ -194,6 +186,8 @@ class Fit:
         kept.turned *= fade
         turned = learner.reversal**2 * kept.outputs[:, witnesses.TURNED]
         kept.owed[:] = fade * kept.owed + kept.outputs[:, witnesses.COUNT] + turned
+        if self._corrects:
+            clear(self._steps, kept.outputs[:, witnesses.COUNT], time, kept.fresh)
         kept.outputs[:, witnesses.COUNT :] = 0.0
         deviations, bias, late = np.empty(p), np.zeros(p), np.zeros(p)
         gains, found = np.zeros(len(kept.gains)), np.zeros(len(kept.found))
@@ -250,35 +244,17 @@ class Fit:
         """
         rls, kept = learner.rls, self.kept
         if self._corrected and self._steps:
-            noise, own = self._noise(kept.owed / rls.noise, time)
+            noise, own = added(self._steps, kept.owed / rls.noise, time, rls.p)
             rls.theta[:] = rls.theta + rls.covariance() @ (noise @ rls.theta - own)
         kept.owed[:] = 0.0
 
-    def _noise(self, rows: Floats, time: int) -> tuple[Floats, Floats]:
-        """What steps that are known by then (ns) add to the products of rows (outputs,): N (p, p), n (p,)."""
-        p = len(self.kept.theta)
-        noise, own = np.zeros((p, p)), np.zeros(p)
-        for one in self._steps:
-            if time >= one.since:
-                noise += np.einsum("o,opq->pq", rows, one.noise)
-                own += np.einsum("o,op->p", rows, one.own)
-        return noise, own
-
     def _weigh_steps(self, weight: Floats, time: int) -> None:
-        """What the steps move θ by: with noise N in the products of a row, and n in those with y, least squares give
-        θ = (G + N)⁻¹(Gθ₀ + n), so θ₀ − θ = G⁻¹(Nθ − n); infinite where N is most of what tells a direction."""
+        """What the steps move θ by."""
         kept, p = self.kept, len(self.kept.theta)
-        noise, own = self._noise(weight * kept.rows, time)
-        if not noise.any():
-            return
-        gram = np.einsum("o,opq->pq", weight, kept.gram[:, :p, :p])
-        gram = np.tril(gram) + np.tril(gram, -1).T
-        scale = np.sqrt(np.where(np.diag(gram) > 0.0, np.diag(gram), 1.0))
-        unit, clean = gram / np.outer(scale, scale), (gram - noise) / np.outer(scale, scale)
-        if np.linalg.eigvalsh(clean)[0] <= 0.5 * np.linalg.eigvalsh(unit)[0]:
-            kept.steps[:] = np.where(np.diag(noise) > 0.0, np.inf, 0.0)
-        else:
-            kept.steps[:] = np.linalg.solve(clean, (noise @ kept.theta - own) / scale) / scale
+        noise, own = added(self._steps, weight * kept.rows, time, p)
+        if noise.any():
+            gram = np.einsum("o,opq->pq", weight, kept.gram[:, :p, :p])
+            kept.steps[:] = moved(np.tril(gram) + np.tril(gram, -1).T, noise, own, kept.theta)
 
     def _widen(self, learner: Learner, deviations: Floats, bias: Floats) -> None:
         """Let the learner's deviations hold what the rows have said."""
@@ -312,9 +288,11 @@ class Fit:
 
     def cause(self, learner: Learner, which: int, deviation: float) -> str:
         """What rather than a want of motion makes a parameter's deviation as large as this, in words; or ""."""
+        if not self.kept.left > 0.0:
+            return ""
         rls = learner.rls
         noise = rls.variance() * rls.share() * rls.covariance()[which, which] + learner.unexcited_variance[which]
-        if not self.kept.left > 0.0 or noise >= MOSTLY * deviation**2:
+        if noise >= MOSTLY * deviation**2:
             return ""
         if self._steps and self.kept.steps[which] ** 2 >= MOSTLY * deviation**2:
             step = max(self._steps, key=lambda one: one.wanted)

@@ -20,11 +20,11 @@ from estimators.models.friction.base import FrictionSettings
 from estimators.models.memory import thresholds
 from estimators.online import assembly
 from estimators.online.checkpoint import NotTheSameError
-from estimators.online.fit import Steps
 from estimators.online.inspection import Inspection, Inspector
 from estimators.online.settings import Identification
 from estimators.online.standstill import Standstill
 from estimators.online.steady import Steady
+from estimators.online.steps import Steps
 from estimators.quantities import Axis, Floats, Nanoseconds
 
 TELLING: Final = 1.05  # times the kernel's width, up to which another one is not worth a new start
@@ -116,8 +116,11 @@ class JointEstimator:
         """What the steps of an encoder do under this kernel."""
         taps, period = self.conditioner.taps, self.conditioner.period
         noise, own = noise_of(self._model, taps, period, steps.step, channel)
-        told = Steps(steps.step, steps.since, half_width(steps.step, period), noise, own)
-        self.phases.parts.fit.coarse(told)
+        before = noise_of(self._model, taps, period, steps.step, channel, self.conditioner.decimation)
+        row = self.conditioner.row_period
+        rate, rate_own = (noise - before[0]) / row, (own - before[1]) / row
+        wanted = half_width(steps.step, period)
+        self.phases.parts.fit.coarse(Steps(steps.step, steps.since, wanted, noise, own, rate, rate_own))
         if self._standstill is not None and channel == self._model.joints[0]:
             self._standstill.coarse(steps.since, one_step(taps, period, steps.step))
 

@@ -96,7 +96,7 @@ def _weigh(
 @kernel(
     "UniTuple(i8, 4)(i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8, b1, i8, f8, b1[::1], b1[::1], "
     "i8[::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[::1], f8[:, :, ::1], f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[:, "
-    "::1], f8[::1], i8[::1], b1, f8[:, ::1], b1[::1], f8[::1], f8[:, ::1], i8[::1], f8, f8, f8[:, ::1], f8[:, ::1], "
+    "::1], f8[::1], i8[::1], b1, f8[:, ::1], b1[::1], f8[::1], f8[:, ::1], i8[::1], f8, f8[:, ::1], f8[:, ::1], "
     "f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1], f8[::1], b1)"
 )
 def _pass(
@@ -131,7 +131,6 @@ def _pass(
     weights: Floats,
     outputs_of: NDArray[np.int64],
     period: float,
-    slow: float,
     phi_before: Floats,
     joints: Floats,
     outputs: Floats,
@@ -146,12 +145,13 @@ def _pass(
     does; seen: of a Standstill; reversal, signal, weights: of a Learner; last_phi, last_y:
     of a NormalLoop; weighed_phi, weighed_y: scratch; the others: of `advance`, then of `gather`.
     """
+    slow = max(limits[0], UNSEEN)
     learnt_phi, learnt_y, usual = phi, y, True
     for output in range(len(reversal)):
         usual = usual and reversal[output] == 1.0
     if not usual:
         learnt_phi, learnt_y = weighed_phi[: len(time)], weighed_y[: len(time)]
-        _weigh(phi, y, speed, motion, reversal, max(limits[0], UNSEEN), learnt_phi, learnt_y)
+        _weigh(phi, y, speed, motion, reversal, slow, learnt_phi, learnt_y)
     counts[KEPT], counts[TAUGHT], counts[EVERY], counts[LEARN] = before, 0, every, 1
     counts[DUE] = ENDLESS if every else due
     least = limits[0] if faster else 0.0
@@ -164,7 +164,7 @@ def _pass(
         if taught[row]:
             one = slice(row, row + 1)
             gather(
-                time[one], phi[one], y[one], speed[one], motion[one], outputs_of, period, slow, phi_before, joints,
+                time[one], phi[one], y[one], speed[one], motion[one], slow, outputs_of, period, phi_before, joints,
                 outputs, products, turned, scratch, remembers,
             )  # fmt: skip
     for output in range(len(last_y)):

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.numerics.jit import inline
+from estimators.numerics.jit import inline, kernel
 from estimators.numerics.robust import OUTLIER
 from estimators.quantities import Floats
 from estimators.rows import Rows
@@ -37,10 +37,21 @@ def turns(mean: float, rms: float, slow: float) -> bool:
 
 def turning(rows: Rows, owners: NDArray[np.int64], slow: float) -> NDArray[np.bool_]:
     """Which outputs of rows saw one: (rows, outputs); owners: the joint of each output."""
-    if len(rows.motion) != len(rows.time):
-        return np.zeros(rows.y.shape, np.bool_)
-    seen = np.abs(rows.motion[:, :, 1]) < TURNING * (rows.speed + AROUND * slow)
-    return np.asarray(seen[:, owners])
+    seen = np.zeros(rows.y.shape, np.bool_)
+    if len(rows.motion) == len(rows.time):
+        _turning(rows.motion, rows.speed, owners, slow, seen)
+    return seen
+
+
+@kernel(
+    "void(Array(f8, 3, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), Array(i8, 1, 'C', readonly=True), f8, "
+    "b1[:, ::1])"
+)
+def _turning(motion: Floats, speed: Floats, owners: NDArray[np.int64], slow: float, seen: NDArray[np.bool_]) -> None:
+    for row in range(len(seen)):
+        for output in range(len(owners)):
+            joint = owners[output]
+            seen[row, output] = turns(motion[row, joint, 1], speed[row, joint], slow)
 
 
 def weight(straight: float, rows: float, reversing: float, seen: float, now: float = 1.0) -> float:

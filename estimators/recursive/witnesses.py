@@ -71,7 +71,7 @@ def _fill(row: Floats, first: int, joint: Floats, q: float, v: float, rms: float
 
 
 @kernel(
-    "void(i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8[::1], f8, f8, f8[:, ::1], f8[:, ::1], "
+    "void(i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], f8, i8[::1], f8, f8[:, ::1], f8[:, ::1], "
     "f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1], f8[::1], b1)"
 )
 def gather(
@@ -80,9 +80,9 @@ def gather(
     y: Floats,
     speed: Floats,
     motion: Floats,
+    slow: float,
     owners: NDArray[np.int64],
     period: float,
-    slow: float,
     before: Floats,
     joints: Floats,
     outputs: Floats,
@@ -93,7 +93,7 @@ def gather(
 ) -> None:
     """Add the products of [φ φ̇ w y] of each output to the lower triangles of products (outputs, n, n).
 
-    time … motion: of Rows; owners: the joint of each output; period: ns between rows; slow: rad/s (m/s); before
+    time … motion: of Rows; slow: rad/s (m/s); owners: the joint of each output; period: ns between rows; before
     (outputs, p): φ of the last row; joints (joints, JOINT_STATE), outputs (outputs, OUTPUT_STATE); turned (outputs,
     p + 1, p + 1): of [φ y] where a reversal is seen; row (n,): scratch; remembers: whether the model has such columns
     of its own.

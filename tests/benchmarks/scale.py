@@ -1,9 +1,12 @@
 """How cost and latency grow with the number of joints, against a floor; and what an overload does.
 
     python tests/benchmarks/scale.py [--joints 1,7,14,28,56] [--rate 1000] [--seconds 10] [--json] [--plot FILE]
+                                     [--rigs gear,leg,robot]
 
 Rig (rigid joints on one multicast bus), service with recorder, and this subscriber run on the same two cores. Latency
-is from the arrival of the newest frame that went into an update to its being unpacked here. Shares are of one core.
+is from the arrival of the newest frame that went into an update to its being unpacked here. Shares are of one core. A
+point begins when every joint has ended its start, which costs more than what follows. Then other rigs in their own
+size: joints with a gear between two encoders, a mechanism, and a robot with its model (learnt first, in two minutes).
 The floor is measured right after, on the same rig: a process that receives the same driver's messages and publishes as
 many updates of the same size, with nothing in between. Overload: the core gets a third of the processor time that it
 took (it is stopped and continued), then all of it again; told are what was lost, how many updates there were, and how
@@ -11,9 +14,11 @@ long it took until latencies were as before.
 """
 
 import argparse
+import atexit
 import json
 import multiprocessing
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -28,6 +33,7 @@ import msgpack
 import numpy as np
 import zmq
 from latency import cpu, losses
+from robot_live import MOTION, identified
 
 from daq.config.load import load
 from daq.processes import driver
@@ -41,7 +47,7 @@ KEYS: Final = ("p50", "p99", "core", "driver", "outlet", "rig", "floor", "lost")
 UPDATES: Final = 50.0  # of a joint, 1/s
 PAIR: Final = ("estimate", "residual")
 TURN: Final = 0.05  # s of one stop and go in an overload
-LONGEST: Final = 60.0  # s waited for a recovery
+LONGEST: Final = 60.0  # s waited for a recovery, and for the joints' starts
 
 Result = dict[str, Any]
 
@@ -52,7 +58,8 @@ def main() -> int:
     parser.add_argument("--joints", default="1,7,14,28,56", type=lambda text: [int(one) for one in text.split(",")])
     parser.add_argument("--rate", type=float, default=1000.0, help="Hz of every joint")
     parser.add_argument("--seconds", type=float, default=10.0, help="of each point")
-    parser.add_argument("--warm-up", type=float, default=5.0, help="s left out; joints start within 10 to 20 s")
+    parser.add_argument("--warm-up", type=float, default=5.0, help="s left out behind the starts of all joints")
+    parser.add_argument("--rigs", default="", type=lambda text: [one for one in text.split(",") if one])
     parser.add_argument("--overload", type=float, metavar="S", help="only this: so long, at the first of --joints")
     parser.add_argument("--plot", type=Path, help="write a picture, too (.png, .svg)")
     options = parser.parse_args()
@@ -61,37 +68,57 @@ def main() -> int:
         found = overload(options.joints[0], options.rate, options.overload, options.warm_up)
         print(json.dumps(found) if options.json else told_overload(found))
         return 0
-    points = {
-        joints: measure(joints, options.rate, options.seconds, options.warm_up) for joints in sorted(options.joints)
+    points: dict[int, Result] = {
+        joints: measure(rigid(joints, options.rate), options.seconds, options.warm_up)
+        for joints in sorted(options.joints)
     }
+    others = {name: measure(words(name), options.seconds, options.warm_up) for name in options.rigs}
     if options.plot is not None:
         draw(points, options.rate, options.plot)
     if options.json:
-        print(json.dumps({"joints": {str(n): {key: one[key] for key in KEYS} for n, one in points.items()}}))
+        told = {"joints": points, "rigs": others} if others else {"joints": points}
+        rows = {kind: {str(n): {key: one[key] for key in KEYS} for n, one in of.items()} for kind, of in told.items()}
+        print(json.dumps(rows))
         return 0
     print(f"{options.rate:g} Hz, {options.seconds:g} s a point")
     print(table(points))
+    if others:
+        print()
+        print(table(others, "rig"))
     if options.rate == parser.get_default("rate") and 7 in points:
         print("\n4000 Hz")
-        print(table({7: measure(7, 4000.0, options.seconds, options.warm_up)}))
+        print(table({7: measure(rigid(7, 4000.0), options.seconds, options.warm_up)}))
         print()
         print(told_overload(overload(7, options.rate, options.seconds, options.warm_up)))
     return 0
 
 
+def rigid(joints: int, rate: float) -> list[str]:
+    """The rig of so many joints."""
+    return ["rigid", "--joints", str(joints), "--wire", "udp", "--set", f"rate={rate:g}"]
+
+
+def words(name: str) -> list[str]:
+    """Another rig; the robot's model is learnt from a recording of it."""
+    if name != "robot":
+        return [name, "--wire", "udp"]
+    folder = Path(tempfile.mkdtemp(prefix="jointwatch-scale-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return ["lwr4", "--wire", "udp", *MOTION, "--model", str(identified(folder)[0])]
+
+
 class Run:
     """A rig and the service beside it, and this process's subscription."""
 
-    def __init__(self, joints: int, rate: float) -> None:
-        self.joints = joints
+    def __init__(self, rig: list[str]) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="jointwatch-scale-")
-        rig = ["rigid", "--joints", str(joints), "--wire", "udp", "--set", f"rate={rate:g}"]
         self.live = Live(rig, more=f'\n[recorder]\nfolder = "{self._folder.name}"\nreserve = 0\n')
 
     def __enter__(self) -> "Run":
         self.live.__enter__()
         self.subscriber = Subscriber(self.live.endpoint, ("estimate/",), timeout=30.0)
         self.subscriber.__enter__()
+        self.joints = len(load(self.live.config).joints)
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -120,29 +147,39 @@ class Run:
                 break
         return latencies, update
 
+    def settle(self, warm_up: float) -> None:
+        """Until every joint has ended its start, but no longer than it takes, and so many s more."""
+        early, end = {"waiting", "starting"}, time.time() + LONGEST
+        phases: dict[str, str] = {}
+        for topic, update in self.subscriber:
+            phases[topic] = update["phase"]
+            if (len(phases) == self.joints and not early & set(phases.values())) or time.time() > end:
+                break
+        self.listen(warm_up)
+
     def residual(self) -> Any:
         with Subscriber(self.live.endpoint, ("residual/",), timeout=30.0) as one:
             return next(iter(one))[1]
 
 
-def measure(joints: int, rate: float, seconds: float, warm_up: float) -> Result:
+def measure(rig: list[str], seconds: float, warm_up: float) -> Result:
     """One point."""
-    with Run(joints, rate) as run:
-        run.listen(warm_up)
+    with Run(rig) as run:
+        run.settle(warm_up)
         pids, lost = run.pids(), run.lost()
         before, began = {name: cpu(pid) for name, pid in pids.items()}, time.monotonic()
         latencies, update = run.listen(seconds)
         took = time.monotonic() - began
         result: Result = {name: (cpu(pid) - before[name]) / took for name, pid in pids.items()}
         result["p50"], result["p99"] = np.quantile(latencies, [0.5, 0.99]).tolist()
-        result["updates"] = len(latencies) / took / joints
+        result["updates"] = len(latencies) / took / run.joints
         result["lost"] = run.lost() - lost
         sizes = [len(msgpack.packb(one)) for one in (update, run.residual())]
         service = run.live.service
         assert service is not None
         service.send_signal(signal.SIGTERM)
         service.wait(30)
-        result["floor"] = floor(run.live.config, joints, sizes, seconds)
+        result["floor"] = floor(run.live.config, run.joints, sizes, seconds)
     return result
 
 
@@ -214,8 +251,8 @@ def receive_and_publish(folder: str, joints: int, sizes: list[int]) -> None:
 
 def overload(joints: int, rate: float, seconds: float, warm_up: float) -> Result:
     """A third of the processor time that it takes, for these seconds, then all of it again."""
-    with Run(joints, rate) as run:
-        run.listen(warm_up)
+    with Run(rigid(joints, rate)) as run:
+        run.settle(warm_up)
         core = run.pids()["core"]
         before, began = cpu(core), time.monotonic()
         usual, _ = run.listen(5.0)
@@ -262,14 +299,14 @@ def hold_back(pid: int, share: float, over: threading.Event) -> None:
         time.sleep(TURN * share)
 
 
-def table(points: Mapping[int, Result]) -> str:
+def table(points: Mapping[Any, Result], head: str = "joints") -> str:
     """For people."""
-    lines = [f"{'joints':>6} {'p50':>9} {'p99':>9}  " + " ".join(f"{name:>8}" for name in (*PROCESSES, "floor"))]
+    lines = [f"{head:>6} {'p50':>9} {'p99':>9}  " + " ".join(f"{name:>8}" for name in (*PROCESSES, "floor"))]
     lines[0] += f" {'core/floor':>11} {'updates/s':>10} {'lost':>6}"
     for joints, one in points.items():
         shares = " ".join(f"{one[name]:8.1%}" for name in (*PROCESSES, "floor"))
         lines.append(
-            f"{joints:6} {1e3 * one['p50']:6.2f} ms {1e3 * one['p99']:6.2f} ms  {shares}"
+            f"{joints:>6} {1e3 * one['p50']:6.2f} ms {1e3 * one['p99']:6.2f} ms  {shares}"
             f" {one['core'] / one['floor']:11.2f} {one['updates']:10.1f} {one['lost']:6}"
         )
     return "\n".join(lines)

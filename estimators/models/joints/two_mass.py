@@ -9,8 +9,8 @@ On the link's side (motor angle and torque divided and multiplied by the gear, s
 Reference: da Silva, de Souza, Schäfer 2007, (4.1), (4.6), with T_d,in of (3.5) and T_d,out + T_fscs of (4.6). A sensor
 of joint torque stands behind the output friction (T_out: link_torque) or before it (T_stiff: spring_torque). The link's
 row says nothing while it sticks: sign(0) is any torque between ±b_outC (irj-joint design, §6). Nor does the motor's,
-unless T_stiff is measured, where the link's encoder stays on one step: its rounding, times k1, is no noise there, and
-comes back with the motion. An encoder's zero shows as Δθ₀ = (d1 − d2)/(2 k1).
+unless T_stiff is measured, where it turns while the link's encoder stays on one step: its rounding, times k1, is no
+noise there, and comes back with the motion. An encoder's zero shows as Δθ₀ = (d1 − d2)/(2 k1).
 """
 
 import math
@@ -34,6 +34,7 @@ K1, K2 = 0, 1  # columns
 # Of `stick`, below which the link's encoder stays on one step for longer than a sample: 18 bits at 1 kHz 24 mrad/s, and
 # rows see 20 ms further, in which a joint becomes 10 mrad/s faster.
 STEPPING = 0.5
+TURNS = 0.005  # rad/s of the motor, below which the joint is at rest: that its rows say so
 
 
 class TwoMassSettings(ModelSettings):
@@ -214,7 +215,7 @@ def _fill(signals: Floats, known: Floats, measured: bool, offsets: bool, frictio
         y[row, 0] = inertia_in * motor[SECOND] - signals[row, EFFORT, VALUE]
         if abs(link[SMOOTH_RATE]) < stick:
             y[row, 1] = np.nan
-            if y.shape[1] == 2 and abs(link[SMOOTH_RATE]) < STEPPING * stick:
+            if y.shape[1] == 2 and abs(link[SMOOTH_RATE]) < STEPPING * stick and abs(motor[SMOOTH_RATE]) > TURNS:
                 y[row, 0] = np.nan
         elif measured:
             y[row, 1] = signals[row, JOINT, VALUE]

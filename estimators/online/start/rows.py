@@ -1,5 +1,6 @@
 """The rows of a starting procedure, kept whole: scale, whitening, period and the alarm's threshold come from them."""
 
+import math
 from typing import Final
 
 import numpy as np
@@ -37,14 +38,18 @@ class StartRows:
 
         Returns how many had no finite output.
         """
-        whole = (np.isfinite(y) & np.isfinite(phi).all(axis=2)).any(axis=1)
-        time, phi, y = time[whole], phi[whole], y[whole]
+        refused = 0
+        if not math.isfinite(phi.sum() + y.sum()):
+            whole = (np.isfinite(y) & np.isfinite(phi).all(axis=2)).any(axis=1)
+            refused = int(np.count_nonzero(~whole))
+            time, phi, y = time[whole], phi[whole], y[whole]
+            seen = None if seen is None else seen[whole]
         if len(time):
             self.span = (self.span[0] if self.span else int(time[0]), int(time[-1]))
         self._parts.append((phi, y))
-        self._seen.append(np.zeros(y.shape, np.bool_) if seen is None else seen[whole])
+        self._seen.append(np.zeros(y.shape, np.bool_) if seen is None else seen)
         self._finite = None
-        return int(np.count_nonzero(~whole))
+        return refused
 
     def raw(self) -> tuple[Floats, Floats]:
         """phi (rows, outputs, parameters), y (rows, outputs) as they came."""

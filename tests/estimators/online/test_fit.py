@@ -222,6 +222,12 @@ def test_steps_of_an_encoder_are_taken_off_however_samples_are_cut(half_width: f
     assert abs(found.values[0] - 2.0) < 3.0 * found.deviations[0]
     assert abs(found.values[0] - 2.0) < 0.01
     assert found.deviations[0] < (0.015 if half_width is None else 0.06)
+    again, kept = JointEstimator(Identification.model_validate(settings), 1e-3), joint.keep()
+    assert kept is not None
+    again.resume(kept)
+    again.absorb(np.round(t * 1e9).astype(np.int64) + 26_000_000_000, values)
+    assert again.conditioner.half_width == joint.conditioner.half_width
+    assert "kernel" not in {one.kind for one in again.events()}
     uncorrected = joint.phases.parts.fit.kept.steps[0]
     assert (uncorrected < 2e-3) if half_width is None else (uncorrected > 0.02)
 

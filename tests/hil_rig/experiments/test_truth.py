@@ -22,9 +22,19 @@ def test_fields_of_1e30_teach_nothing() -> None:
 
 
 def test_an_encoder_that_is_too_coarse_is_said_with_what_would_help() -> None:
-    outcome = run(rigid(3, bits=14, seconds=75.0))
+    narrow = {"settings": {"conditioning": {"half_width": 0.02}}}
+    outcome = run(rigid(3, bits=14, seconds=75.0, trial=narrow))
     assert outcome.lying == 0
     assert any("st#ps" in reason and "conditioning" in reason for reason in outcome.reasons), outcome.reasons
+
+
+@pytest.mark.parametrize(("bits", "off"), [(14, 0.005), (12, 0.02)])
+def test_a_coarse_encoder_gets_the_kernel_that_it_needs(bits: int, off: float) -> None:
+    outcome = run(rigid(3, bits=bits, seconds=75.0))
+    assert outcome.trusted == outcome.looks > 400
+    assert outcome.worst < 4.0
+    value, deviation, truth = outcome.last["inertia"]
+    assert abs(value - truth) < off * truth + 2.0 * deviation
 
 
 def test_ripple_is_named_and_not_trusted() -> None:
@@ -94,8 +104,8 @@ def test_friction_that_remembers_is_explained_live_by_a_law_that_does() -> None:
 
 def test_a_wrong_inertia_of_an_elastic_joint_takes_validity_away_from_the_start_on() -> None:
     """Stiffness and the link's friction follow it, tens of deviations off."""
-    outcome = run(elastic(3, "elastic", {"inertia_link": 1 / 3}, seconds=20.0))
-    assert outcome.looks > 40
+    outcome = run(elastic(3, "elastic", {"inertia_link": 1 / 3}, seconds=26.0))
+    assert outcome.looks > 50
     assert outcome.trusted == 0
     assert all("known is wrong, most lik#ly" in reason for reason in outcome.reasons), outcome.reasons
 
