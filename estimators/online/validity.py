@@ -138,7 +138,9 @@ def judge_learner(
     own_deviations(state, weights, judged[DEVIATIONS])
     for i in range(len(valid)):
         judged[VALUES, i] = state[at.HEADER + i]
-        deviations[i] = np.sqrt(judged[DEVIATIONS, i] ** 2 + weights[SEARCHED, i])
+        deviations[i] = judged[DEVIATIONS, i]
+        if weights[SEARCHED, i] > 0.0:
+            deviations[i] = np.sqrt(deviations[i] ** 2 + weights[SEARCHED, i])
     judge(judged, weights[LEVERAGE], signal, valid)
 
 
