@@ -50,7 +50,7 @@ def main() -> int:
 
 def with_section(page: str, name: str, printed: str, where: str) -> str:
     """A page of Markdown with what a benchmark printed in its section `## name`, which is made where there is none."""
-    section = ["", where, "", "```text", *printed.strip().splitlines(), "```", ""]
+    section = ["", where, "", "```text", *printed.rstrip().lstrip("\n").splitlines(), "```", ""]
     kept: list[str] = []
     inside = fenced = False
     for line in page.rstrip().splitlines():

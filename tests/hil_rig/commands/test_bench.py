@@ -26,8 +26,8 @@ def test_only_its_own_section_changes() -> None:
 
 
 def test_a_section_that_is_not_there_is_made() -> None:
-    page = with_section(PAGE, "three", "x", "here")
-    assert page == PAGE + "\n## three\n\nhere\n\n```text\nx\n```\n"
+    page = with_section(PAGE, "three", "\n     p50\nx  1.0\n\n", "here")
+    assert page == PAGE + "\n## three\n\nhere\n\n```text\n     p50\nx  1.0\n```\n", "columns stay below their heads"
     assert with_section("", "three", "x", "here").startswith("## three\n")
 
 
