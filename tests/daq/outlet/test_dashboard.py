@@ -132,7 +132,7 @@ def painted(page: Page, selector: str) -> int:
 
 
 def test_seven_joints_are_drawn(seven: str, open_page: Callable[..., Page], wait: Callable[..., None]) -> None:
-    page = open_page(seven)
+    page = open_page(seven, 1440, 2400)  # with all of them in view: what is not is not drawn
     expect(page.locator(".card[data-joint]")).to_have_count(7, timeout=SOON)
     expect(page.locator("#connection")).to_have_text("Live", timeout=SOON)
     expect(page).to_have_title("demo-arm · jointwatch")
