@@ -32,7 +32,7 @@ SETTLING: Final = 0.1  # s until the low-passes have forgotten that
 
 
 class ContactWatch:
-    """Thresholds, how they came about, and which joints are beyond them."""
+    """Thresholds, how they came about, which joints are beyond them, and which of that is told as a contact."""
 
     def __init__(self, peaks: Floats | None, deviations: Floats, chunk: float) -> None:
         """peaks: (n,) largest residual of teaching, if known; deviations: (n,); chunk: s."""
@@ -42,7 +42,7 @@ class ContactWatch:
         self.thresholds = np.full(n, np.nan)
         if peaks is not None:
             self.thresholds = np.maximum(MARGIN * peaks, GAUSSIAN * deviations)
-        self.beyond: NDArray[np.bool_] = np.zeros(n, np.bool_)
+        self.beyond: NDArray[np.bool_] = np.zeros(n, np.bool_)  # by now: such rows teach nothing
         self.told: NDArray[np.bool_] = np.zeros(n, np.bool_)  # contact, which outlasts the moments in between
         self.moving: NDArray[np.bool_] = np.zeros(n, np.bool_)  # joints whose friction is that of motion
         self._above, self._below = np.zeros((2, n), np.int64)

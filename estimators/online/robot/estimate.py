@@ -44,7 +44,7 @@ class RobotEstimate:
     predicted: Floats  # (n,) of the model, the payload included
     deviations: Floats  # (n,) of the residual where nothing was wrong
     thresholds: Floats  # (n,) NaN until they stand
-    contact: tuple[bool, ...]  # joints whose residual is beyond theirs
+    contact: tuple[bool, ...]  # joints whose residual is beyond theirs, or has been just before
     payload: Payload
     progress: float  # of the start, per cent
     compensation: Floats  # (n,) of `predicted`, what a learnt compensation gives; NaN where none is used
