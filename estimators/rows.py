@@ -15,6 +15,14 @@ LOAD: Final = 2
 ARGUMENTS: Final = 3
 
 
+# How a joint moved under a row's kernel, the last axis of Rows.motion.
+PLACE: Final = 0
+SPEED: Final = 1
+ROUNDING: Final = 2  # noise of its encoder's steps in the acceleration, times that of white rounding (rounding.py)
+WEIGHT: Final = 3  # what its outputs have been multiplied by (recursive/grain.py)
+MOTION: Final = 4
+
+
 class Rows(NamedTuple):
     """Conditioned, decimated, whole regression rows: y = Φ θ + error, ready for an estimator.
 
@@ -26,7 +34,7 @@ class Rows(NamedTuple):
     y: Floats  # (rows, outputs)
     speed: Floats  # (rows, joints) rms speed over the row's support, rad/s (m/s): standstill is decided on it
     samples: Floats = np.zeros((0, 1, ARGUMENTS, 0))  # (rows, blocks, ARGUMENTS, taps) what laws with η saw; else empty
-    motion: Floats = np.zeros((0, 1, 2))  # (rows, joints, 2) mean position and velocity, smoothed; empty: not known
+    motion: Floats = np.zeros((0, 1, MOTION))  # (rows, joints, MOTION) smoothed, means of the support; empty: not known
 
     def part(self, which: "slice | NDArray[np.bool_] | NDArray[np.int64]") -> "Rows":
         """Some of the rows."""

@@ -20,12 +20,28 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from estimators.conditioning import rounding
 from estimators.models.base import Model, NonlinearPlace
 from estimators.models.memory import thresholds
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
 from estimators.quantities import Settings as BaseSettings
-from estimators.rows import ARGUMENTS, RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, Rows, joined
+from estimators.rows import (
+    ARGUMENTS,
+    MOTION,
+    PLACE,
+    RATE,
+    ROUNDING,
+    SECOND,
+    SIGNALS,
+    SMOOTH,
+    SMOOTH_RATE,
+    SPEED,
+    VALUE,
+    WEIGHT,
+    Rows,
+    joined,
+)
 
 CHUNK: Final = 1024  # raw rows taken at once: bounds the memory of a large batch
 USUAL: Final = 0.020  # s, half width of the kernel
@@ -84,6 +100,7 @@ class Conditioner:
         self._y = np.zeros((len(self.signals), outputs))
         self.due = np.zeros((CHUNK + 1, 2), np.int64)  # last raw row of each due window, and its time in ns
         self.state = np.zeros(STATES, np.int64)
+        self._lattices = np.zeros((len(self._joints), rounding.LENGTH))
         self._rows = self._masked = 0
         self.nothing = Rows(
             np.zeros(0, np.int64),
@@ -91,8 +108,12 @@ class Conditioner:
             np.zeros((0, outputs)),
             np.zeros((0, len(self._joints))),
             np.zeros((0, len(model.blocks), ARGUMENTS, len(self.taps) if len(self._eta) else 0)),
-            np.zeros((0, len(self._joints), 2)),
+            np.zeros((0, len(self._joints), MOTION)),
         )
+
+    def coarse(self, channel: int, step: float) -> None:
+        """The readings of a channel have steps (rad, m): rows say from now on how white they are."""
+        self._lattices[self._joints == channel] = rounding.lattice(self.taps, step)
 
     def absorb(self, time: Nanoseconds, values: Floats) -> Rows:
         """Take raw rows and return the regression rows that became due.
@@ -130,10 +151,11 @@ class Conditioner:
             np.empty((count, outputs, phi.shape[2])),
             np.empty((count, outputs)),
         )
-        speed, motion = np.empty((count, joints)), np.empty((count, joints, 2))
+        speed, motion = np.empty((count, joints)), np.empty((count, joints, MOTION))
         kept = _reduce(
-            self.due, count, self._joints, self._delay, self.taps, signals, phi, y, time, out_phi, out_y, speed, motion
-        )
+            self.due, count, self._joints, self._delay, self.taps, self._period, self._lattices, signals, phi, y, time,
+            out_phi, out_y, speed, motion,
+        )  # fmt: skip
         self._rows += kept
         rows = Rows(time, out_phi, out_y, speed, self._samples(count, time[:kept], signals), motion)
         if kept == count:
@@ -300,7 +322,7 @@ def _take(
 
 
 @kernel(
-    "i8(i8[:, ::1], i8, i8[::1], i8, f8[::1], f8[:, :, ::1], f8[:, :, ::1], f8[:, ::1], "
+    "i8(i8[:, ::1], i8, i8[::1], i8, f8[::1], f8, f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1], f8[:, ::1], "
     "i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1])"
 )
 def _reduce(
@@ -309,6 +331,8 @@ def _reduce(
     joints: NDArray[np.int64],
     delay: int,
     g: Floats,
+    period: float,
+    lattices: Floats,
     signals: Floats,
     phi: Floats,
     y: Floats,
@@ -337,13 +361,20 @@ def _reduce(
                     for c in range(phi.shape[2]):
                         out_phi[kept, o, c] += g[k] * phi[start + k, o, c]
         for j in range(len(joints)):
-            square = place = rate = 0.0
+            square = place = rate = bend = bends = 0.0
             for k in range(len(g)):
                 square += g[k] * signals[start + k, joints[j], SMOOTH_RATE] ** 2
                 place += g[k] * signals[start + k, joints[j], SMOOTH]
                 rate += g[k] * signals[start + k, joints[j], SMOOTH_RATE]
+                second = signals[start + k, joints[j], SECOND]
+                bend += g[k] * second
+                bends += g[k] * second * second
             out_speed[kept, j] = np.sqrt(square)
-            out_motion[kept, j, 0], out_motion[kept, j, 1] = place, rate
+            out_motion[kept, j, PLACE], out_motion[kept, j, SPEED] = place, rate
+            out_motion[kept, j, WEIGHT] = 1.0
+            out_motion[kept, j, ROUNDING] = rounding.whiteness(
+                lattices[j], period, len(g), square - rate * rate, bends - bend * bend
+            )
         if whole:
             out_time[kept] = due[i, 1] - delay
             kept += 1

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from functools import partial
 from typing import Final
 
 from estimators.models.base import Model
@@ -18,9 +19,9 @@ from estimators.online.start.linear import LinearStart
 from estimators.online.validity import Validity
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.recursive.forgetting import Forgetting
+from estimators.recursive.grain import temper
 from estimators.recursive.learner import Learner
 from estimators.refit.settings import Monitor
-from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
 
 LINEAR_PERIODS: Final = 2.0  # motion periods that a start takes at least
@@ -45,7 +46,8 @@ def linear(
     learner, log = Learner(len(parameters), len(owners), row, forgetting), EventLog()
     gate, validity, motion = Gate(standstill, row, owners), Validity(parameters), Motion(row, start, LINEAR_PERIODS)
     history = RowHistory(round(LOOK_BACK / row), whole=False)
-    loop = NormalLoop(learner, gate, validity, history, motion, log, _as_they_are, faster=True)
+    tempered = partial(temper, grain=learner.kept.grain, owners=gate.owners)
+    loop = NormalLoop(learner, gate, validity, history, motion, log, tempered, faster=True)
     begin = LinearStart(tuple(parameters), learner, validity, motion, loop.block, gate)
     fit, watch = Fit(parameters, owners, row, gate.limits, turns, remembers, corrects=True), PlainMonitor()
     return Phases(Parts(tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, watch, fit))
@@ -89,7 +91,3 @@ def searched(
     fit = Fit(model.parameters, model.owners, row, gate.limits, turns)
     parts = Parts(model.parameters, learner, gate, validity, motion, history, log, loop, begin, watch, fit, nonlinear)
     return Phases(parts)
-
-
-def _as_they_are(rows: Rows) -> Rows:
-    return rows

@@ -45,7 +45,7 @@ NEVER: Final = 1 << 40  # rows
 class FitKept:
     """What a Fit keeps; n: columns of an output, its own, witnesses and y; N: of all outputs, y left out."""
 
-    VERSION: ClassVar[int] = 3
+    VERSION: ClassVar[int] = 4
 
     fresh: Floats  # (outputs, n + p − 1, the same) products of the current block
     gram: Floats  # the same of all, faded
@@ -61,7 +61,8 @@ class FitKept:
     theta: Floats  # (parameters,) least squares over the same rows
     rows: Floats  # (outputs,) of them, faded
     steps: Floats  # (parameters,) what an encoder's steps have moved θ by, as told
-    owed: Floats  # (outputs,) rows that taught and are not corrected for an encoder's steps yet, faded
+    rough: Floats  # … by the noise of steps in them, 1: that of white rounding
+    owed: Floats  # (outputs,) the same of all that taught and are not corrected for an encoder's steps yet, faded
     trail: Floats  # (parameters + 1,) Σ of θ at the ends of blocks, faded, and of their weights
     late: Floats  # (parameters,) what a lag that nobody knows may have done to θ, squared, as told
     gains: Floats  # (witnesses,) share of y² that each explains, as told
@@ -114,6 +115,7 @@ class Fit:
             np.zeros(m),
             np.zeros(p),
             np.zeros(m),
+            np.zeros(m),
             np.zeros(p + 1),
             np.zeros(p),
             np.zeros(m * own),
@@ -137,7 +139,17 @@ class Fit:
         kept = self.kept
         for one in (kept.fresh, kept.gram, kept.turned, kept.spread):
             one[:] = 0.0
-        for flat in (kept.sums, kept.last, kept.figures, kept.theta, kept.rows, kept.turns, kept.owed, kept.trail):
+        for flat in (
+            kept.sums,
+            kept.last,
+            kept.figures,
+            kept.theta,
+            kept.rows,
+            kept.rough,
+            kept.turns,
+            kept.owed,
+            kept.trail,
+        ):
             flat[:] = 0.0
         kept.outputs[:, witnesses.WHEN], kept.outputs[:, witnesses.COUNT :] = -math.inf, 0.0
         kept.due, kept.forgotten = now + self._block, 0.0
@@ -184,10 +196,11 @@ class Fit:
         kept.rows[:] = fade * kept.rows + kept.outputs[:, witnesses.COUNT]
         kept.turns[:] = fade * (kept.turns + kept.outputs[:, witnesses.TURNED])
         kept.turned *= fade
-        turned = learner.reversal**2 * kept.outputs[:, witnesses.TURNED]
-        kept.owed[:] = fade * kept.owed + kept.outputs[:, witnesses.COUNT] + turned
+        noisy, turned = kept.outputs[:, witnesses.ROUND], kept.outputs[:, witnesses.ROUND_TURNED]
+        kept.rough[:] = fade * kept.rough + noisy
+        kept.owed[:] = fade * kept.owed + noisy + learner.reversal**2 * turned
         if self._corrects:
-            clear(self._steps, kept.outputs[:, witnesses.COUNT], time, kept.fresh)
+            clear(self._steps, noisy, time, kept.fresh)
         kept.outputs[:, witnesses.COUNT :] = 0.0
         deviations, bias, late = np.empty(p), np.zeros(p), np.zeros(p)
         gains, found = np.zeros(len(kept.gains)), np.zeros(len(kept.found))
@@ -205,6 +218,7 @@ class Fit:
             self.correct(learner, time)
             kept.trail[:] = fade * kept.trail + np.append(rls.theta, 1.0)
             self._widen(learner, deviations, bias)
+            self._roughen(learner, time)
 
     def follow(self, learner: Learner, settled: bool) -> None:
         """What rows with a reversal weigh from here on, and what residual is usual; settled: whether θ is published."""
@@ -248,10 +262,18 @@ class Fit:
             rls.theta[:] = rls.theta + rls.covariance() @ (noise @ rls.theta - own)
         kept.owed[:] = 0.0
 
+    def _roughen(self, learner: Learner, time: int) -> None:
+        """What rows weigh from here on in which rounding does not average out."""
+        rls, grain = learner.rls, learner.kept.grain
+        for o in range(len(grain) if self._corrected else 0):
+            noise, own = added(self._steps, np.eye(len(grain))[o], time, rls.p)
+            white = float(rls.theta @ noise @ rls.theta - 2.0 * own @ rls.theta)
+            grain[o] = max(0.0, white) / (rls.variance() * rls.noise[o])
+
     def _weigh_steps(self, weight: Floats, time: int) -> None:
         """What the steps move θ by."""
         kept, p = self.kept, len(self.kept.theta)
-        noise, own = added(self._steps, weight * kept.rows, time, p)
+        noise, own = added(self._steps, weight * kept.rough, time, p)
         if noise.any():
             gram = np.einsum("o,opq->pq", weight, kept.gram[:, :p, :p])
             kept.steps[:] = moved(np.tril(gram) + np.tril(gram, -1).T, noise, own, kept.theta)

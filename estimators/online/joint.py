@@ -115,6 +115,7 @@ class JointEstimator:
     def _coarse(self, channel: int, steps: EncoderSteps) -> None:
         """What the steps of an encoder do under this kernel."""
         taps, period = self.conditioner.taps, self.conditioner.period
+        self.conditioner.coarse(channel, steps.step)
         noise, own = noise_of(self._model, taps, period, steps.step, channel)
         before = noise_of(self._model, taps, period, steps.step, channel, self.conditioner.decimation)
         row = self.conditioner.row_period

@@ -22,6 +22,7 @@ from estimators.online.validity import Validity, healthy, judge_learner
 from estimators.quantities import Floats
 from estimators.recursive import reversals
 from estimators.recursive import state as at
+from estimators.recursive.grain import told
 from estimators.recursive.kernel import learn
 from estimators.recursive.learner import Learner
 from estimators.rows import Rows
@@ -200,7 +201,7 @@ class NormalLoop:
         taught, finite = int(counts[TAUGHT]), int(counts[KEPT]) - before
         own = rows if count == len(rows.time) else rows.part(slice(count))
         taken = Taken(own, self._taught[:count], bool(counts[REVIEW]), taught == count)
-        self.kept.phi[:], self.kept.y[:] = rows.phi[count - 1], rows.y[count - 1]
+        self.kept.phi[:], self.kept.y[:] = told(rows, count - 1, self._gate.owners)
         self.note(own, taught, None if finite == count else self._finite[:count])
         if self._learner.unexcited.open:
             self._learner.unexcited.add(taken.part().phi, self._learner.rls.noise)

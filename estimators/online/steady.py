@@ -19,7 +19,7 @@ from estimators.online.standstill import Standstill, see
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.reversals import UNSEEN, turns
 from estimators.recursive.witnesses import gather
-from estimators.rows import Rows
+from estimators.rows import WEIGHT, Rows
 
 ROOM: Final = 64  # rows at once
 
@@ -168,7 +168,8 @@ def _pass(
                 outputs, products, turned, scratch, remembers,
             )  # fmt: skip
     for output in range(len(last_y)):
-        last_y[output] = y[taken - 1, output]
+        weight = motion[taken - 1, outputs_of[output], WEIGHT]
+        last_y[output] = y[taken - 1, output] / weight
         for column in range(last_phi.shape[1]):
-            last_phi[output, column] = phi[taken - 1, output, column]
+            last_phi[output, column] = phi[taken - 1, output, column] / weight
     return taken, counts[TAUGHT], counts[KEPT] - before, counts[REVIEW]

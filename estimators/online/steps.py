@@ -14,6 +14,9 @@ from estimators.quantities import Floats
 UNSURE: Final = 0.3**2  # of the square of what steps do, where that is taken off: they are not quite white
 
 
+SINGULAR: Final = 1e-12  # of a gram of unit columns: directions that no row tells
+
+
 class Steps(NamedTuple):
     """Of one encoder, and what they add to a row."""
 
@@ -50,6 +53,6 @@ def moved(gram: Floats, noise: Floats, own: Floats, theta: Floats) -> Floats:
     """θ₀ − θ (p,); gram: G + N (p, p). Infinite for what has noise, where N is most of what tells a direction."""
     scale = np.sqrt(np.where(np.diag(gram) > 0.0, np.diag(gram), 1.0))
     unit, clean = gram / np.outer(scale, scale), (gram - noise) / np.outer(scale, scale)
-    if np.linalg.eigvalsh(clean)[0] <= 0.5 * np.linalg.eigvalsh(unit)[0]:
+    if np.linalg.eigvalsh(clean)[0] <= max(SINGULAR, 0.5 * np.linalg.eigvalsh(unit)[0]):
         return np.where(np.diag(noise) > 0.0, np.inf, 0.0)
     return np.asarray(np.linalg.solve(clean, (noise @ theta - own) / scale) / scale)

@@ -30,13 +30,14 @@ THRESHOLD: Final = [NOISE, ALLOWANCE, LIMIT]  # of the alarm in a state
 class Learnt:
     """What a Learner keeps."""
 
-    VERSION: ClassVar[int] = 4
+    VERSION: ClassVar[int] = 5
 
     state: Floats  # flat, see state.py
     weights: Floats  # (WEIGHTS, parameters); LEVERAGE: rms of each column, whitened
     deviations: Floats  # (parameters,) as published
     signal: float  # rms of y, whitened
     reversal: Floats  # (outputs,) by which a row that sees a reversal is multiplied, see reversals.py
+    grain: Floats  # (outputs,) variance of an encoder's white rounding over that of the residual, see grain.py
 
 
 class Learner:
@@ -48,7 +49,9 @@ class Learner:
         self.unexcited = Unexcited(parameters, LARGEST)
         weights = np.ones((WEIGHTS, parameters))
         weights[[SEARCHED, UNEXCITED, MISFIT]] = 0.0
-        self.kept = Learnt(self.rls.state, weights, np.full(parameters, np.inf), 0.0, np.ones(outputs))
+        self.kept = Learnt(
+            self.rls.state, weights, np.full(parameters, np.inf), 0.0, np.ones(outputs), np.zeros(outputs)
+        )
         self.reversal = self.kept.reversal
         self.leverage, self.honesty, self.searched, self.unexcited_variance, self.correlated, self.misfit = weights
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 from estimators.recursive.reversals import turns
+from estimators.rows import ROUNDING
 
 STOPS: Final = (0.001, 0.006, 0.04)  # rad (m)
 HARMONICS: Final = 4
@@ -36,7 +37,8 @@ LATER: Final = 1.5  # row periods, up to which a row comes right after the one b
 
 PLACE: Final = len(STOPS)  # in the state of a joint, behind its stops: last position
 JOINT_STATE: Final = PLACE + 1
-WHEN, COUNT, TURNED, OUTPUT_STATE = range(4)  # of an output: ns; rows of the block, and rows that see a reversal
+# of an output: ns; rows of the block, and rows that see a reversal; of either kind, how much noise of steps is in them
+WHEN, COUNT, TURNED, ROUND, ROUND_TURNED, OUTPUT_STATE = range(6)
 
 
 def columns(turns: bool) -> int:
@@ -119,6 +121,7 @@ def gather(
             if turns(motion[r, j, 1], speed[r, j], slow):
                 outputs[o, WHEN] = -np.inf
                 outputs[o, TURNED] += 1.0
+                outputs[o, ROUND_TURNED] += motion[r, j, ROUNDING]
                 row[p] = y[r, o]
                 for i in range(p + 1):
                     for k in range(i + 1):
@@ -127,6 +130,7 @@ def gather(
             _fill(row, 2 * p - 1, joints[j], motion[r, j, 0], motion[r, j, 1], speed[r, j], slow, remembers)
             row[last] = y[r, o]
             outputs[o, COUNT] += 1.0
+            outputs[o, ROUND] += motion[r, j, ROUNDING]
             for i in range(len(row)):
                 for k in range(i + 1):
                     products[o, i, k] += row[i] * row[k]

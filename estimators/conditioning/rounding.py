@@ -1,0 +1,75 @@
+"""How white an encoder's rounding is: at a constant speed it is a beat, which a kernel averages away, or lets through.
+
+A joint at v moves by ν = vT/Δ steps a sample (T: period, Δ: step). The error of rounding is a sawtooth of the
+position, so its harmonics, of power 6/(πk)² of Δ²/12, come at the frequencies that kφ/T folds to, φ the distance of ν
+from a whole number. Where the speed changes they sweep the band, and rounding is white; at a constant one the second
+derivative under a kernel with the response H has
+
+    ρ(φ) = Σ_k 6/(πk)² |H(kφ/T)|² / ∫|H|²
+
+times the noise of white rounding: up to half_width/T times where φ is small, and nothing for most φ. φ is seen in the
+readings: in whole steps their second differences have the variance 2φ.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from estimators.numerics.jit import inline
+from estimators.quantities import Floats
+
+BINS: Final = 512  # of φ, from 0 to ½
+HARMONICS: Final = 40  # what is beyond is white
+FREQUENCIES: Final = 1 << 14
+STEP, TABLE = 0, 1  # of a lattice: Δ (0: not known), then ∫₀^φ ρ at the bins' ends
+LENGTH: Final = TABLE + BINS + 1
+
+
+def lattice(taps: Floats, step: float) -> Floats:
+    """What `whiteness` reads of an encoder with this step (rad, m) under this kernel: (LENGTH,)."""
+    second = np.convolve(taps, (1.0, -2.0, 1.0))
+    power = np.abs(np.fft.fft(second, FREQUENCIES)) ** 2
+    power /= power.mean()
+    k = np.arange(1, HARMONICS + 1)
+    share = 6.0 / (np.pi * k) ** 2
+    finer = 16
+    phi = 0.5 * (np.arange(finer * BINS) + 0.5) / (finer * BINS)
+    where = np.round(np.outer(phi, k) * FREQUENCIES).astype(np.int64) % FREQUENCIES
+    found = power[where] @ share + 1.0 - share.sum()
+    table = np.zeros(LENGTH)
+    table[STEP] = step
+    table[TABLE + 1 :] = np.cumsum(found.reshape(BINS, finer).mean(axis=1)) * 0.5 / BINS
+    return table
+
+
+@inline
+def _integral(table: Floats, phi: float) -> float:
+    """∫₀^φ ρ, which is even, and even about ½ too."""
+    last = table[len(table) - 1]
+    if phi < 0.0:
+        return -_within(table, -phi)
+    if phi > 0.5:
+        return float(2.0 * last - _within(table, 1.0 - phi))
+    return _within(table, phi)
+
+
+@inline
+def _within(table: Floats, phi: float) -> float:
+    at = min(phi, 0.5) * 2.0 * BINS
+    low = min(int(at), BINS - 1)
+    before, after = table[TABLE + low], table[TABLE + low + 1]
+    return float(before + (at - low) * (after - before))
+
+
+@inline
+def whiteness(lattice: Floats, period: float, support: int, spread: float, bend: float) -> float:
+    """ρ of a row; spread: variance of its speed under the kernel; bend: of the readings' second derivative; support:
+    taps."""
+    step = lattice[STEP]
+    if step == 0.0:
+        return 1.0
+    phi = min(0.5, 0.5 * bend * (period * period / step) ** 2)
+    swept = max(0.5 / support, np.sqrt(3.0 * max(spread, 0.0)) * period / step)
+    if swept >= 0.5:
+        return 1.0
+    return float((_integral(lattice, phi + swept) - _integral(lattice, phi - swept)) / (2.0 * swept))
