@@ -34,6 +34,7 @@ from estimators.rows import Rows
 BLOCK: Final = 1.0  # s of rows
 LEAST: Final = 8.0  # blocks, before which nothing is told
 KNOWN: Final = 20.0  # blocks that the learner's own deviations weigh
+EITHER: Final = 100.0  # rows of motion either way, without which nothing proves rows with a reversal
 MOST: Final = 0.5  # of what the model leaves, rms, that a cause has to explain to be named
 MOSTLY: Final = 0.5  # of a variance: where white noise makes less of it, something else is the cause
 LOSE: Final = 0.7  # times the limit, at which a misfit is over
@@ -61,6 +62,7 @@ class FitKept:
     theta: Floats  # (parameters,) least squares over the same rows
     rows: Floats  # (outputs,) of them, faded
     steps: Floats  # (parameters,) what an encoder's steps have moved θ by, as told
+    forth: Floats  # … of them, those in which the joint moves forth
     rough: Floats  # … by the noise of steps in them, 1: that of white rounding
     owed: Floats  # (outputs,) the same of all that taught and are not corrected for an encoder's steps yet, faded
     trail: Floats  # (parameters + 1,) Σ of θ at the ends of blocks, faded, and of their weights
@@ -116,6 +118,7 @@ class Fit:
             np.zeros(p),
             np.zeros(m),
             np.zeros(m),
+            np.zeros(m),
             np.zeros(p + 1),
             np.zeros(p),
             np.zeros(m * own),
@@ -146,6 +149,7 @@ class Fit:
             kept.theta,
             kept.rows,
             kept.rough,
+            kept.forth,
             kept.turns,
             kept.owed,
             kept.trail,
@@ -195,6 +199,7 @@ class Fit:
         kept.forgotten = forgotten
         kept.rows[:] = fade * kept.rows + kept.outputs[:, witnesses.COUNT]
         kept.turns[:] = fade * (kept.turns + kept.outputs[:, witnesses.TURNED])
+        kept.forth[:] = fade * kept.forth + kept.outputs[:, witnesses.FORTH]
         kept.turned *= fade
         noisy, turned = kept.outputs[:, witnesses.ROUND], kept.outputs[:, witnesses.ROUND_TURNED]
         kept.rough[:] = fade * kept.rough + noisy
@@ -226,6 +231,8 @@ class Fit:
         if self._blocks < LEAST or learner.rls.state[at.CUSUM] > 0.0:
             return
         for o in range(len(kept.rows)):
+            if learner.reversal[o] == reversals.UNPROVEN and min(kept.forth[o], kept.rows[o] - kept.forth[o]) < EITHER:
+                continue
             straight = _left(kept.gram[o], kept.theta)
             reversing = _left(kept.turned[o], kept.theta)
             learner.reversal[o] = reversals.weight(

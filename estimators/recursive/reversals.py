@@ -9,6 +9,10 @@ is believed here (numerics/robust.py, recursive/kernel.py), each such row is mul
 which is what least squares do with rows of two variances. Less than GROSS stays as it is, w = 1: there the rows around
 a reversal are what tells Coulomb from viscous friction, and published values rest on them. It is over at half of GROSS.
 Rows below the standstill speed are not among them: they teach nothing at all.
+
+Where a joint stops, friction is any torque up to the Coulomb friction, and so are rows that see a stop. As long as it
+has moved one way only, these rows alone tell Coulomb friction from the offset, and wrongly: until it has moved either
+way they weigh UNPROVEN.
 """
 
 from typing import Final
@@ -19,13 +23,15 @@ from numpy.typing import NDArray
 from estimators.numerics.jit import inline, kernel
 from estimators.numerics.robust import OUTLIER
 from estimators.quantities import Floats
-from estimators.rows import Rows
+from estimators.rows import SPEED, Rows
 
 TURNING: Final = 0.9  # |v̄| over the rms of v below which a row saw a reversal, or a joint that hardly moves
 AROUND: Final = 0.1  # of the standstill speed: rounding is no reversal
 GROSS: Final = OUTLIER  # σ
 OVER: Final = 0.5  # of GROSS, below which it is over
 UNSEEN: Final = 1e-3  # rad/s (m/s): the least standstill speed that it is a share of
+CLEAR: Final = 0.99  # |v̄| over the rms of v above which a row saw nothing of a reversal or a stop
+UNPROVEN: Final = 1e-3
 LEAST: Final = 10  # rows of either kind, from which their variances are compared
 
 
@@ -41,6 +47,14 @@ def turning(rows: Rows, owners: NDArray[np.int64], slow: float) -> NDArray[np.bo
     if len(rows.motion) == len(rows.time):
         _turning(rows.motion, rows.speed, owners, slow, seen)
     return seen
+
+
+def clear(rows: Rows, owners: NDArray[np.int64], slow: float) -> NDArray[np.bool_]:
+    """Which outputs of rows saw nothing of one: (rows, outputs); arguments as of turning()."""
+    if len(rows.motion) != len(rows.time):
+        return np.ones(rows.y.shape, np.bool_)
+    mean, rms = np.abs(rows.motion[:, owners, SPEED]), rows.speed[:, owners]
+    return np.asarray(mean >= CLEAR * (rms + AROUND * slow))
 
 
 @kernel(

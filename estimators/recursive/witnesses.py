@@ -37,8 +37,9 @@ LATER: Final = 1.5  # row periods, up to which a row comes right after the one b
 
 PLACE: Final = len(STOPS)  # in the state of a joint, behind its stops: last position
 JOINT_STATE: Final = PLACE + 1
-# of an output: ns; rows of the block, and rows that see a reversal; of either kind, how much noise of steps is in them
-WHEN, COUNT, TURNED, ROUND, ROUND_TURNED, OUTPUT_STATE = range(6)
+# of an output: ns; rows of the block, and rows that see a reversal; of either kind, how much noise of steps is in them;
+# of the former, those in which the joint moves forth
+WHEN, COUNT, TURNED, ROUND, ROUND_TURNED, FORTH, OUTPUT_STATE = range(7)
 
 
 def columns(turns: bool) -> int:
@@ -130,6 +131,7 @@ def gather(
             _fill(row, 2 * p - 1, joints[j], motion[r, j, 0], motion[r, j, 1], speed[r, j], slow, remembers)
             row[last] = y[r, o]
             outputs[o, COUNT] += 1.0
+            outputs[o, FORTH] += motion[r, j, 1] > 0.0
             outputs[o, ROUND] += motion[r, j, ROUNDING]
             for i in range(len(row)):
                 for k in range(i + 1):

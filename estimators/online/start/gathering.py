@@ -9,7 +9,7 @@ from estimators.online.gate import Gate
 from estimators.online.motion import Motion
 from estimators.online.start.base import Started
 from estimators.online.start.rows import StartRows
-from estimators.online.validity import Validity
+from estimators.online.validity import EXCESS, LOSE, Validity
 from estimators.quantities import Floats
 from estimators.recursive import reversals
 from estimators.recursive.forgetting import Threshold
@@ -34,10 +34,11 @@ class Gathering:
 
     def absorb(self, rows: Rows) -> int:
         """Append rows; returns how many had no finite output."""
-        gate, seen = self._gate, None
+        gate, seen, clear = self._gate, None, None
         if gate is not None:
-            seen = reversals.turning(rows, gate.owners, max(float(gate.limits[0]), reversals.UNSEEN))
-        return self.rows.add(rows.time, rows.phi, rows.y, seen)
+            slow = max(float(gate.limits[0]), reversals.UNSEEN)
+            seen, clear = reversals.turning(rows, gate.owners, slow), reversals.clear(rows, gate.owners, slow)
+        return self.rows.add(rows.time, rows.phi, rows.y, seen, clear)
 
     def begin(self) -> bool:
         """Learn from what is there, with the outputs' power as noise; whether enough of it is finite."""
@@ -67,11 +68,17 @@ class Gathering:
         self._motion.found(self.rows.cycle())
         self._learner.honesty[:] = self.rows.honesty(self._learner.rls)
 
+    @property
+    def proven(self) -> bool:
+        """Whether what is valid would not be lost without the rows that saw something of a reversal or a stop."""
+        factor = self.rows.rests_on_reversals(self._learner.rls.noise)
+        return bool((factor * self._validity.kept.judged[EXCESS] <= LOSE).all())
+
     def solve(self) -> None:
         """Least squares over all rows, 0 where they tell nothing, become where the learner begins."""
         learner, signal = self._learner, self._learner.kept.signal
         least = learner.rls.variance() / (TOLD * signal) ** 2 if signal > 0 else np.inf
-        learner.reversal[:] = self.rows.discount(learner.rls.noise, learner.leverage, least)
+        learner.reversal[:] = self.rows.discount(learner.rls.noise, learner.leverage, least, self.proven)
         self.anchor = self.rows.solution(learner.rls.noise, learner.leverage, least)
 
     def calibrate(self, threshold: Callable[[Floats], Threshold]) -> Threshold:

@@ -24,6 +24,7 @@ class StartRows:
         self.span: tuple[int, int] | None = None  # ns, first and last instant
         self._parts: list[tuple[Floats, Floats]] = []  # as they came, rows without any finite output left out
         self._seen: list[NDArray[np.bool_]] = []  # (rows, outputs) which saw a reversal
+        self._clear: list[NDArray[np.bool_]] = []  # … and which nothing of one
         self._finite: tuple[Floats, Floats] | None = None  # all of them, once someone has asked
 
     def __len__(self) -> int:
@@ -31,10 +32,18 @@ class StartRows:
 
     def clear(self) -> None:
         """Forget all rows."""
-        self._parts, self._seen, self._finite, self.span = [], [], None, None
+        self._parts, self._seen, self._clear, self._finite, self.span = [], [], [], None, None
 
-    def add(self, time: Nanoseconds, phi: Floats, y: Floats, seen: NDArray[np.bool_] | None = None) -> int:
-        """Append rows: time (rows,) ns, phi (rows, outputs, parameters), y (rows, outputs), seen: reversals, the same.
+    def add(
+        self,
+        time: Nanoseconds,
+        phi: Floats,
+        y: Floats,
+        seen: NDArray[np.bool_] | None = None,
+        clear: NDArray[np.bool_] | None = None,
+    ) -> int:
+        """Append rows: time (rows,) ns, phi (rows, outputs, parameters), y (rows, outputs), seen: reversals, the same,
+        clear: nothing of one.
 
         Returns how many had no finite output.
         """
@@ -44,10 +53,12 @@ class StartRows:
             refused = int(np.count_nonzero(~whole))
             time, phi, y = time[whole], phi[whole], y[whole]
             seen = None if seen is None else seen[whole]
+            clear = None if clear is None else clear[whole]
         if len(time):
             self.span = (self.span[0] if self.span else int(time[0]), int(time[-1]))
         self._parts.append((phi, y))
         self._seen.append(np.zeros(y.shape, np.bool_) if seen is None else seen)
+        self._clear.append(np.ones(y.shape, np.bool_) if clear is None else clear)
         self._finite = None
         return refused
 
@@ -77,19 +88,32 @@ class StartRows:
         signal = np.sqrt(np.mean(np.sum(y**2 / noise, axis=1)))
         return np.where(scale > 0, scale, 1.0 / np.sqrt(noise.min())), float(signal)
 
-    def products(self, noise: Floats) -> Floats:
-        """ΦᵀΦ, whitened: (parameters, parameters); noise: (outputs,) variances."""
+    def products(self, noise: Floats, which: NDArray[np.bool_] | None = None) -> Floats:
+        """ΦᵀΦ, whitened: (parameters, parameters); noise: (outputs,) variances; which: (rows, outputs), else all."""
         phi, _ = self._rows()
-        flat = (phi / np.sqrt(noise)[:, None]).reshape(-1, phi.shape[2])
+        phi = phi / np.sqrt(noise)[:, None]
+        flat = (phi if which is None else phi * which[:, :, None]).reshape(-1, phi.shape[2])
         return np.asarray(flat.T @ flat)
 
-    def discount(self, noise: Floats, scale: Floats, least: float) -> Floats:
-        """Let rows with a reversal weigh by their own variance: by what (outputs,); arguments as of solution()."""
+    def rests_on_reversals(self, noise: Floats) -> Floats:
+        """By what factor (parameters,) deviations grow without the rows that saw something of a reversal or a stop."""
+        with_them, without = self.products(noise), self.products(noise, np.concatenate(self._clear))
+        scale = np.sqrt(np.maximum(np.diag(with_them), np.finfo(float).tiny))
+        unit = np.outer(scale, scale)
+        if np.linalg.eigvalsh(without / unit)[0] <= SINGULAR:
+            return np.full(len(scale), np.inf)
+        return np.asarray(np.sqrt(np.diag(np.linalg.inv(without / unit)) / np.diag(np.linalg.pinv(with_them / unit))))
+
+    def discount(self, noise: Floats, scale: Floats, least: float, proven: bool) -> Floats:
+        """Let rows with a reversal weigh by their own variance: by what (outputs,); arguments as of solution().
+
+        proven: whether all of θ is told without them.
+        """
         seen, (phi, y) = np.concatenate(self._seen), self._rows()
         theta = self.solution(noise, scale, least, ~seen)
         squares = (y - phi @ theta) ** 2
-        weights = np.ones(y.shape[1])
-        for o in range(len(weights)):
+        weights = np.full(y.shape[1], 1.0 if proven else reversals.UNPROVEN)
+        for o in range(len(weights) if proven else 0):
             turned, straight = seen[:, o] & (y[:, o] != 0.0), ~seen[:, o] & (y[:, o] != 0.0)
             weights[o] = reversals.weight(
                 float(squares[straight, o].sum()), float(np.count_nonzero(straight)),
