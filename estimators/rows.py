@@ -58,6 +58,13 @@ SMOOTH_RATE: Final = 4  # its first central difference, 1/s
 SIGNALS: Final = 5
 
 
+def moved(place: Floats, speed: Floats) -> Floats:
+    """Rows.motion of mean positions and speeds (rows, joints), whose encoders have no steps."""
+    motion = np.ones((*place.shape, MOTION))
+    motion[..., PLACE], motion[..., SPEED] = place, speed
+    return motion
+
+
 def joined(parts: Sequence[Rows]) -> Rows:
     """Rows one after the other."""
     return Rows(*(np.concatenate(column) for column in zip(*parts, strict=True)))

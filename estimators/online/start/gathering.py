@@ -68,17 +68,19 @@ class Gathering:
         self._motion.found(self.rows.cycle())
         self._learner.honesty[:] = self.rows.honesty(self._learner.rls)
 
-    @property
-    def proven(self) -> bool:
-        """Whether what is valid would not be lost without the rows that saw something of a reversal or a stop."""
+    def proven(self, least: float = 0.0) -> bool:
+        """Whether what is valid would not be lost without the rows that saw something of a reversal or a stop, nor
+        become less certain by more than this factor."""
         factor = self.rows.rests_on_reversals(self._learner.rls.noise)
-        return bool((factor * self._validity.kept.judged[EXCESS] <= LOSE).all())
+        return bool(((factor * self._validity.kept.judged[EXCESS] <= LOSE) | (factor <= least)).all())
 
     def solve(self) -> None:
         """Least squares over all rows, 0 where they tell nothing, become where the learner begins."""
         learner, signal = self._learner, self._learner.kept.signal
         least = learner.rls.variance() / (TOLD * signal) ** 2 if signal > 0 else np.inf
-        learner.reversal[:] = self.rows.discount(learner.rls.noise, learner.leverage, least, self.proven)
+        learner.reversal[:] = self.rows.discount(
+            learner.rls.noise, learner.leverage, least, self.proven(reversals.GROSS)
+        )
         self.anchor = self.rows.solution(learner.rls.noise, learner.leverage, least)
 
     def calibrate(self, threshold: Callable[[Floats], Threshold]) -> Threshold:

@@ -15,7 +15,7 @@ from estimators.online.phases import Phases
 from estimators.online.settings import Identification
 from estimators.quantities import Floats
 from estimators.recursive.forgetting import Alarm
-from estimators.rows import Rows
+from estimators.rows import Rows, moved
 
 pytestmark = pytest.mark.compiled
 
@@ -50,7 +50,7 @@ def rows(
         noise[i] = memory * noise[i - 1] + math.sqrt(1.0 - memory**2) * noise[i]
     y = phi @ THETA * np.reshape(scale, (-1, 1)) + (noise + misfit(t, q, v))[:, None]
     time = np.round(t * 1e9).astype(np.int64) + 1
-    return Rows(time, phi, y, np.hypot(v, half)[:, None], motion=np.stack([q, v], axis=1)[:, None])
+    return Rows(time, phi, y, np.hypot(v, half)[:, None], motion=moved(q[:, None], v[:, None]))
 
 
 def phases() -> Phases:
@@ -79,8 +79,8 @@ def kicks(t: Floats, _q: Floats, _v: Floats) -> Floats:
 
 def stop(_t: Floats, q: Floats, _v: Floats) -> Floats:
     deflection, found = 0.0, np.empty(len(q))
-    for i, moved in enumerate(np.diff(q, prepend=q[0])):
-        deflection = min(max(deflection + moved / 0.05, -1.0), 1.0)
+    for i, step in enumerate(np.diff(q, prepend=q[0])):
+        deflection = min(max(deflection + step / 0.05, -1.0), 1.0)
         found[i] = 4.0 * deflection
     return found
 

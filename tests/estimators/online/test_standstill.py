@@ -12,7 +12,7 @@ from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
 from estimators.online.standstill import USUAL, Standstill
 from estimators.quantities import Axis, Floats
-from estimators.rows import Rows
+from estimators.rows import Rows, moved
 
 pytestmark = pytest.mark.interpreted
 ROW = 0.01  # s
@@ -21,7 +21,7 @@ TICK = 10_000_000  # ns
 
 def rows(place: Floats, speed: Floats) -> Rows:
     none = np.zeros((len(place), 1, 0))
-    motion = np.stack((place, speed), 1)[:, None]
+    motion = moved(place[:, None], speed[:, None])
     return Rows(np.arange(len(place)) * TICK, none, np.zeros((len(place), 1)), np.abs(speed)[:, None], motion=motion)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from estimators.recursive import reversals
-from estimators.rows import Rows
+from estimators.rows import Rows, moved
 
 
 def test_they_weigh_by_their_own_variance_beyond_what_is_believed_of_a_residual() -> None:
@@ -19,9 +19,7 @@ def test_they_weigh_by_their_own_variance_beyond_what_is_believed_of_a_residual(
 def test_only_outputs_whose_joint_turns_round_are_weighed() -> None:
     speed = np.array([[0.5, 0.5], [0.02, 0.5], [0.02, 0.5]])
     mean = np.array([[0.5, -0.5], [0.01, -0.5], [-0.0195, -0.5]])
-    rows = Rows(
-        np.arange(3), np.ones((3, 3, 2)), np.ones((3, 3)), speed, motion=np.stack([np.zeros((3, 2)), mean], axis=2)
-    )
+    rows = Rows(np.arange(3), np.ones((3, 3, 2)), np.ones((3, 3)), speed, motion=moved(np.zeros((3, 2)), mean))
     seen = reversals.turning(rows, np.array([0, 1, 0]), 0.005)
     np.testing.assert_array_equal(seen, [[False] * 3, [True, False, True], [False] * 3])
     weighed = reversals.discount(rows, seen, np.array([0.25, 0.5, 1.0]))

@@ -1,0 +1,63 @@
+"""How white rounding is in a row, against rounding itself."""
+
+import numpy as np
+import pytest
+
+from estimators.conditioning.conditioner import Conditioner, Conditioning, taps
+from estimators.conditioning.rounding import lattice, whiteness
+from estimators.models.joints.rigid import RigidSettings
+from estimators.rows import ROUNDING
+
+HALF = 73.0  # samples
+KERNEL = taps(HALF)
+
+
+def both(steps: float) -> tuple[float, float]:
+    """Noise of the second derivative over that of white rounding, as it is and as it is found; steps: a sample."""
+    second, table = np.convolve(KERNEL, (1.0, -2.0, 1.0)), lattice(KERNEL, 1.0)
+    is_, found = [], []
+    for phase in np.arange(0.0, 40.0, 0.173):
+        place = phase + steps * np.arange(len(second))
+        readings = np.round(place)
+        is_.append(float(second @ (readings - place)) ** 2)
+        bent = np.diff(readings, 2)[: len(KERNEL)]
+        weight = KERNEL[: len(bent)] / KERNEL[: len(bent)].sum()
+        spread = float(weight @ bent**2 - (weight @ bent) ** 2)
+        found.append(whiteness(table, 1.0, len(KERNEL), 0.0, spread))
+    return float(np.mean(is_)) / (float(second @ second) / 12.0), float(np.mean(found))
+
+
+@pytest.mark.parametrize("around", [3.0, 3.25, 3.5, 3.3333])
+def test_the_noise_at_constant_speeds_is_found_in_the_readings(around: float) -> None:
+    speeds = around + np.linspace(-0.03, 0.03, 41)
+    is_, found = np.array([both(speed) for speed in speeds]).T
+    assert found.mean() == pytest.approx(is_.mean(), rel=0.35, abs=0.15)
+
+
+def test_a_beat_that_the_kernel_lets_through_is_told_from_one_that_it_does_not() -> None:
+    slow, quick = both(2.994), both(3.1)
+    assert min(slow) > 15.0
+    assert max(quick) < 0.5
+
+
+def test_rounding_is_white_where_the_speed_changes_or_no_step_is_known() -> None:
+    table = lattice(KERNEL, 1.0)
+    assert whiteness(table, 1.0, len(KERNEL), 0.5**2, 0.0) == 1.0
+    assert whiteness(np.zeros_like(table), 1.0, len(KERNEL), 0.0, 0.0) == 1.0
+    mean = np.mean([whiteness(table, 1.0, len(KERNEL), 0.0, 2.0 * phi) for phi in np.linspace(0.0, 0.5, 4001)])
+    assert mean == pytest.approx(1.0, abs=0.02)
+
+
+def test_rows_say_it_once_the_step_is_known() -> None:
+    step, period = 2.0 * np.pi / 2**14, 1e-3
+    model = RigidSettings(gravity_sin=True, gravity_cos=True).build()
+    conditioner = Conditioner(model, period, Conditioning(half_width=0.073))
+    t = np.arange(3000) * period
+    place = 2.994 * step / period * t
+    values = np.column_stack((np.round(place / step) * step, np.zeros(3000)))
+    time = np.round(t * 1e9).astype(np.int64)
+    before = conditioner.absorb(time[:1500], values[:1500])
+    conditioner.coarse(0, step)
+    after = conditioner.absorb(time[1500:], values[1500:])
+    assert (before.motion[:, 0, ROUNDING] == 1.0).all()
+    assert after.motion[:, 0, ROUNDING].mean() > 15.0

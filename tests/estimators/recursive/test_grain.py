@@ -1,0 +1,43 @@
+"""Rows whose encoder beats, against weighted least squares."""
+
+import numpy as np
+
+from estimators.recursive.grain import temper, told
+from estimators.rows import ROUNDING, WEIGHT, Rows, moved
+
+OWNERS = np.array([0])
+
+
+def rows(beat: float) -> Rows:
+    rng = np.random.default_rng(4)
+    motion = moved(np.zeros((400, 1)), np.ones((400, 1)))
+    motion[::2, 0, ROUNDING] = beat
+    phi = rng.standard_normal((400, 1, 2))
+    noise = rng.standard_normal(400) * np.sqrt(1.0 + 0.5 * (motion[:, 0, ROUNDING] - 1.0))
+    return Rows(np.arange(400), phi, (phi[:, 0] @ (2.0, -1.0) + noise)[:, None], np.ones((400, 1)), motion=motion)
+
+
+def test_least_squares_over_them_are_those_of_known_variances() -> None:
+    given = rows(41.0)
+    tempered = temper(given, np.array([0.5]), OWNERS)
+    weight = 1.0 / np.sqrt(1.0 + 0.5 * (given.motion[:, 0, ROUNDING] - 1.0))
+    wanted = np.linalg.lstsq(given.phi[:, 0] * weight[:, None], given.y[:, 0] * weight)[0]
+    found = np.linalg.lstsq(tempered.phi[:, 0], tempered.y[:, 0])[0]
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    residual = tempered.y[:, 0] - tempered.phi[:, 0] @ (2.0, -1.0)
+    assert 0.85 < np.std(residual[::2]) / np.std(residual[1::2]) < 1.15  # one variance
+    np.testing.assert_allclose(tempered.motion[::2, 0, ROUNDING], 41.0 * weight[0] ** 2)
+
+
+def test_what_is_told_is_the_row_as_it_was() -> None:
+    given = rows(41.0)
+    tempered = temper(given, np.array([0.5]), OWNERS)
+    assert tempered.motion[0, 0, WEIGHT] < 0.25
+    phi, y = told(tempered, 0, OWNERS)
+    np.testing.assert_allclose(phi, given.phi[0], rtol=1e-12)
+    np.testing.assert_allclose(y, given.y[0], rtol=1e-12)
+
+
+def test_white_rounding_and_an_encoder_whose_steps_do_not_matter_change_nothing() -> None:
+    assert temper(white := rows(1.0), np.array([0.5]), OWNERS) is white
+    assert temper(beat := rows(41.0), np.array([0.0]), OWNERS) is beat
