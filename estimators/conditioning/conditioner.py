@@ -361,20 +361,18 @@ def _reduce(
                     for c in range(phi.shape[2]):
                         out_phi[kept, o, c] += g[k] * phi[start + k, o, c]
         for j in range(len(joints)):
-            square = place = rate = bend = bends = 0.0
+            square = place = rate = 0.0
             for k in range(len(g)):
                 square += g[k] * signals[start + k, joints[j], SMOOTH_RATE] ** 2
                 place += g[k] * signals[start + k, joints[j], SMOOTH]
                 rate += g[k] * signals[start + k, joints[j], SMOOTH_RATE]
-                second = signals[start + k, joints[j], SECOND]
-                bend += g[k] * second
-                bends += g[k] * second * second
             out_speed[kept, j] = np.sqrt(square)
             out_motion[kept, j, PLACE], out_motion[kept, j, SPEED] = place, rate
             out_motion[kept, j, WEIGHT] = 1.0
-            out_motion[kept, j, ROUNDING] = rounding.whiteness(
-                lattices[j], period, len(g), square - rate * rate, bends - bend * bend
-            )
+            out_motion[kept, j, ROUNDING] = rounding.of_row(
+                lattices[j], period, signals[start : start + len(g), joints[j], SMOOTH_RATE],
+                signals[start : start + len(g), joints[j], SECOND],
+            )  # fmt: skip
         if whole:
             out_time[kept] = due[i, 1] - delay
             kept += 1

@@ -21,6 +21,7 @@ from estimators.quantities import Floats
 BINS: Final = 512  # of φ, from 0 to ½
 HARMONICS: Final = 40  # what is beyond is white
 FREQUENCIES: Final = 1 << 14
+PARTS: Final = 4  # of a kernel
 STEP, TABLE = 0, 1  # of a lattice: Δ (0: not known), then ∫₀^φ ρ at the bins' ends
 LENGTH: Final = TABLE + BINS + 1
 
@@ -62,9 +63,29 @@ def _within(table: Floats, phi: float) -> float:
 
 
 @inline
+def of_row(lattice: Floats, period: float, speed: Floats, second: Floats) -> float:
+    """ρ of a row from speed and second derivative at the instants under its kernel, part by part: the second derivative
+    weighs all parts alike, and a joint may keep its speed in one of them alone."""
+    if lattice[STEP] == 0.0:
+        return 1.0
+    total, parts = 0.0, min(PARTS, len(speed))
+    for part in range(parts):
+        first, last = part * len(speed) // parts, (part + 1) * len(speed) // parts
+        count = last - first
+        mean = spread = bent = bend = 0.0
+        for k in range(first, last):
+            mean += speed[k] / count
+            bent += second[k] / count
+        for k in range(first, last):
+            spread += (speed[k] - mean) ** 2 / count
+            bend += (second[k] - bent) ** 2 / count
+        total += whiteness(lattice, period, count, spread, bend)
+    return total / parts
+
+
+@inline
 def whiteness(lattice: Floats, period: float, support: int, spread: float, bend: float) -> float:
-    """ρ of a row; spread: variance of its speed under the kernel; bend: of the readings' second derivative; support:
-    taps."""
+    """ρ; spread: variance of the speed; bend: of the readings' second derivative; support: readings."""
     step = lattice[STEP]
     if step == 0.0:
         return 1.0

@@ -4,10 +4,13 @@ At a constant speed rounding is a beat (conditioning/rounding.py). Where its fre
 through, the row's residual has ρ times the variance v of white rounding, up to seventy times, for as long as the speed
 stays; with R the variance of the others each such row is multiplied by
 
-    w = 1 / √(1 + g·(ρ − 1))        g = v/R, v = θᵀNθ − 2nᵀθ    N, n: of a row, conditioning/encoder_steps.py
+    w = 1 / √(1 + SURE·g·(ρ − 1))        g = v/R, v = θᵀNθ − 2nᵀθ    N, n: of a row, conditioning/encoder_steps.py
 
-which is what least squares do with rows of known variances: neither θ nor the alarm takes the beat for news.
+which is what least squares do with rows of known variances: neither θ nor the alarm takes the beat for news. SURE: ρ
+found in the readings of one row is known to a factor of two, and rows of a beat that lasts are not independent.
 """
+
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +18,8 @@ from numpy.typing import NDArray
 from estimators.numerics.jit import kernel
 from estimators.quantities import Floats
 from estimators.rows import ROUNDING, WEIGHT, Rows
+
+SURE: Final = 2.0
 
 
 def temper(rows: Rows, grain: Floats, owners: NDArray[np.int64]) -> Rows:
@@ -48,7 +53,7 @@ def _temper(phi: Floats, y: Floats, motion: Floats, grain: Floats, owners: NDArr
                 if owners[output] == joint:
                     most = max(most, grain[output])
             if beyond > 0.0 and most > 0.0:
-                weight = 1.0 / np.sqrt(1.0 + most * beyond)
+                weight = 1.0 / np.sqrt(1.0 + SURE * most * beyond)
                 motion[row, joint, WEIGHT] = weight
                 motion[row, joint, ROUNDING] *= weight * weight
         for output in range(len(owners)):

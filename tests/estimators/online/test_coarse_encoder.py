@@ -8,7 +8,7 @@ from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
 
 RATE = 1000.0
-TRUTH = {"inertia": 1.8, "viscous": 4.6, "coulomb": 0.5, "offset": 0.2, "gravity_sin": 0.4, "gravity_cos": 0.6}
+TRUTH = {"inertia": 1.8, "viscous": 4.6, "coulomb": 6.0, "offset": 0.2, "gravity_sin": 4.0, "gravity_cos": 2.0}
 SETTINGS = {"model": {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}}
 
 
@@ -50,15 +50,15 @@ def test_a_beat_of_its_rounding_is_no_alarm(seed: int) -> None:
     assert "started" in kinds
     assert "alarm" not in kinds
     assert estimate.status is Status.VALID
-    truth = np.array([TRUTH[name] for name in estimate.names])
-    assert np.abs((estimate.values - truth) / estimate.deviations).max() < 4.0
+    assert estimate.values[estimate.names.index("inertia")] == pytest.approx(TRUTH["inertia"], rel=0.005)
 
 
 def test_stops_alone_do_not_tell_friction_from_offset() -> None:
-    one_way = moves([0.12] * 5, ramp=0.5, flat=2.5, rest=0.4)
-    estimate, kinds = play(np.concatenate((one_way, one_way)), 20, 0)
-    assert estimate.status is not Status.VALID
-    either, _ = play(np.concatenate((one_way, -one_way, one_way, -one_way)), 20, 0)
+    one_way = moves([0.1], ramp=0.5, flat=14.0, rest=0.6)
+    estimate, kinds = play(one_way, 16, 0)
+    assert "started" not in kinds
+    assert estimate.status in (Status.UNESTIMATED, Status.LEARNING)
+    either, kinds = play(np.concatenate((one_way, -one_way)), 16, 0)
+    assert "started" in kinds
     truth = np.array([TRUTH[name] for name in either.names])
-    assert "alarm" not in kinds
-    assert np.abs((either.values - truth) / either.deviations).max() < 5.0
+    assert np.abs((either.values - truth) / either.deviations).max() < 4.0
