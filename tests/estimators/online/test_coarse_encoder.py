@@ -54,7 +54,7 @@ def test_a_beat_of_its_rounding_is_no_alarm(seed: int) -> None:
 
 
 def test_stops_alone_do_not_tell_friction_from_offset() -> None:
-    one_way = moves([0.1], ramp=0.5, flat=14.0, rest=0.6)
+    one_way = moves([0.2], ramp=0.1, flat=13.0, rest=0.6)
     estimate, kinds = play(one_way, 16, 0)
     assert "started" not in kinds
     assert estimate.status in (Status.UNESTIMATED, Status.LEARNING)
