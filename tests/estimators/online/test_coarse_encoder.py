@@ -58,7 +58,8 @@ def test_stops_alone_do_not_tell_friction_from_offset() -> None:
     estimate, kinds = play(one_way, 16, 0)
     assert "started" not in kinds
     assert estimate.status in (Status.UNESTIMATED, Status.LEARNING)
-    either, kinds = play(np.concatenate((one_way, -one_way)), 16, 0)
+    usual = moves([-0.6, 0.3, -0.4, 0.5, -0.3, 0.6] * 3, ramp=0.4, flat=2.0, rest=0.3)
+    either, kinds = play(np.concatenate((one_way, usual)), 16, 0)
     assert "started" in kinds
     truth = np.array([TRUTH[name] for name in either.names])
     assert np.abs((either.values - truth) / either.deviations).max() < 4.0
