@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from hil_rig.experiments.truth import robot
+from hil_rig.experiments.truth.moves import moves
 from hil_rig.experiments.truth.trial import Outcome, Sampled, Trial
 from hil_rig.plants.base import Jump, encoder
 from hil_rig.plants.joints.gear import GearSettings
@@ -174,6 +175,10 @@ ROWS: Final[dict[str, Row]] = {
     "encoder 16 bits": Row(True, lambda seed: rigid(seed, bits=16)),
     "encoder 14 bits": Row(True, lambda seed: rigid(seed, bits=14)),
     "encoder 12 bits": Row(True, lambda seed: rigid(seed, bits=12)),
+    "moves and stops": Row(True, lambda seed: moves(seed, 20)),
+    "moves, 16 bits": Row(True, lambda seed: moves(seed, 16)),
+    "moves, 14 bits, 1 kHz": Row(True, lambda seed: moves(seed, 14, rate=1000.0)),
+    "scans": Row(True, lambda seed: moves(seed, 20, "scans")),
     "dropouts": Row(True, lambda seed: rigid(seed, dropouts=0.02)),
     "jitter 0.3 ms stamped": Row(True, lambda seed: rigid(seed, jitter=0.3e-3)),
     "payload": Row(True, payload),
