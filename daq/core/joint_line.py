@@ -15,6 +15,7 @@ from daq.core.gear_line import line_of
 from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
+from estimators.conditioning.front import LAST
 from estimators.models.joints.lost_motion import PARAMETERS
 from estimators.numerics.jit import kernel
 from estimators.online.gear.two_encoders import gear_of
@@ -51,8 +52,8 @@ class JointLine:
         self.samples = 0
         self.updates = 0
         self._publication = publication
-        self._interval, self.offset = interval, offset
-        self._slot = -1
+        self.offset = offset
+        self._intervals = np.array([-1, interval, offset], np.int64)  # see Front.arrive
         self._ends = np.empty(0, np.int64)  # room for where publishing intervals begin in a batch
         self.due = 0  # ns of arrival from which the next update can be made: what comes before may wait
         self._period = round(1e9 / joint.rate)
@@ -84,20 +85,34 @@ class JointLine:
         """
         arrival = int(times[-1])
         self._last_arrival = arrival
-        _hear(times, columns, self._seen)
-        messages = self._recovered(arrival + epoch) if self._stale and not self._silent(arrival) else []
-        ticks, rows = self.aligner.absorb(times, values, columns)
+        messages: list[Message] = []
+        if self._stale:
+            _hear(times, columns, self._seen)
+            messages += [] if self._silent(arrival) else self._recovered(arrival + epoch)
+        before = self._intervals[LAST]
+        ticks, samples, rows = self.estimator.front.arrive(
+            self.aligner.resampler, times, values, columns, self._seen, self._intervals
+        )
         self.samples += len(ticks)
         if self.follower is not None:
-            self.follower(self.name, ticks, rows)
-        for start, end, due in self._cuts(ticks, late):
-            whole = end - start == len(ticks)
-            self.estimator.absorb(ticks if whole else ticks[start:end], rows if whole else rows[start:end])
-            messages += self._events(epoch, arrival)
-            if due:
-                messages += self._update(self.estimator.estimate(), int(ticks[end - 1]), arrival, epoch, now())
-                messages += self.gear.settle(epoch) if self.gear is not None else []
+            self.follower(self.name, ticks, samples)
+        if rows is not None:
+            self.estimator.learn(rows)
+            messages += self._said(int(ticks[-1]), arrival, epoch, now if self._intervals[LAST] != before else None)
+        else:
+            ticks, samples = ticks.copy(), samples.copy()
+            for start, end, due in self._cuts(ticks, late):
+                self.estimator.absorb(ticks[start:end], samples[start:end])
+                messages += self._said(int(ticks[end - 1]), arrival, epoch, now if due else None)
         self.due = arrival + self._wait(ticks)
+        return messages
+
+    def _said(self, tick: int, arrival: int, epoch: int, now: Callable[[], int] | None) -> list[Message]:
+        """What the rows up to a tick have to say; now: where an update is due."""
+        messages = self._events(epoch, arrival)
+        if now is not None:
+            messages += self._update(self.estimator.estimate(), tick, arrival, epoch, now())
+            messages += self.gear.settle(epoch) if self.gear is not None else []
         return messages
 
     def watch(self, now: int, epoch: int) -> list[Message]:
@@ -155,7 +170,8 @@ class JointLine:
         """ns from the last arrival to before that of the row that the next update is made of, and after all others."""
         if not len(ticks):
             return 0
-        ahead = (self._slot + 1) * self._interval + self.offset - int(ticks[-1])
+        last, interval, offset = self._intervals.tolist()
+        ahead = (last + 1) * interval + offset - int(ticks[-1])
         others = -(-ahead // self._period) - 1
         return min(self._held, others * self._period + self._period // 4) if others > 0 else 0
 
@@ -163,19 +179,14 @@ class JointLine:
         """Cut a batch where publishing intervals begin: (start, end, whether an update is due at end)."""
         if not len(ticks):
             return []
-        last = (int(ticks[-1]) - self.offset) // self._interval
-        if last == self._slot:
-            return [(0, len(ticks), False)]
+        before, interval, offset = self._intervals.tolist()
+        self._intervals[LAST] = (int(ticks[-1]) - offset) // interval
         if len(ticks) > len(self._ends):
             self._ends = np.empty(len(ticks), np.int64)
-        fresh = self._ends[: _intervals(ticks, self._interval, self.offset, self._slot, self._ends)].tolist()
-        if fresh == [len(ticks)]:  # as nearly always
-            self._slot = last
-            return [(0, len(ticks), True)]
+        fresh = self._ends[: _intervals(ticks, interval, offset, before, self._ends)].tolist()
         if late:
             del fresh[:-1]
-        self._slot = last
-        if not fresh:  # time went back
+        if not fresh:
             return [(0, len(ticks), False)]
         cuts = [(start, end, True) for start, end in zip([0, *fresh[:-1]], fresh, strict=True)]
         return [*cuts, (fresh[-1], len(ticks), False)] if fresh[-1] < len(ticks) else cuts
