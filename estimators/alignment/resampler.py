@@ -255,9 +255,7 @@ def _finish(
 
 
 @inline
-def align(
-    times: Nanoseconds, values: Floats, columns: NDArray[np.int32], start: int, table: Table
-) -> tuple[int, int]:
+def align(times: Nanoseconds, values: Floats, columns: NDArray[np.int32], start: int, table: Table) -> tuple[int, int]:
     """Take readings from start on until all are taken or the output is full; returns (taken, ticks), or (-1, 0).
 
     table: of a Resampler, where ticks and rows are then.

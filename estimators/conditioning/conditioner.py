@@ -23,6 +23,7 @@ from pydantic import Field
 from estimators.models.base import Model, NonlinearPlace
 from estimators.models.memory import thresholds
 from estimators.numerics.jit import inline, kernel
+from estimators.numerics.parcel import TABLE, Parcel, Table, cube, integer_matrix, integers, matrix, vector
 from estimators.quantities import Floats, Nanoseconds
 from estimators.quantities import Settings as BaseSettings
 from estimators.rows import ARGUMENTS, RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, Rows, joined
@@ -85,6 +86,13 @@ class Conditioner:
         self.due = np.zeros((CHUNK + 1, 2), np.int64)  # last raw row of each due window, and its time in ns
         self.state = np.zeros(STATES, np.int64)
         self._rows = self._masked = 0
+        self._parcel = Parcel(
+            [self.taps],
+            [self._y],
+            [self.signals, self._phi],
+            [self._joints, np.array([self._delay])],
+            [self.due],
+        )
         self.nothing = Rows(
             np.zeros(0, np.int64),
             np.zeros((0, outputs, parameters)),
@@ -131,9 +139,7 @@ class Conditioner:
             np.empty((count, outputs)),
         )
         speed, motion = np.empty((count, joints)), np.empty((count, joints, 2))
-        kept = _reduce(
-            self.due, count, self._joints, self._delay, self.taps, signals, phi, y, time, out_phi, out_y, speed, motion
-        )
+        kept = _reduce(count, time, out_phi, out_y, speed, motion, self._parcel.table)
         self._rows += kept
         rows = Rows(time, out_phi, out_y, speed, self._samples(count, time[:kept], signals), motion)
         if kept == count:
@@ -299,26 +305,22 @@ def _take(
     return take(time, values, period, support, decimation, raw, due, state, g, smooth, signals)
 
 
-@kernel(
-    "i8(i8[:, ::1], i8, i8[::1], i8, f8[::1], f8[:, :, ::1], f8[:, :, ::1], f8[:, ::1], "
-    "i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1])"
-)
+@kernel("i8(i8, i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], " + TABLE + ")")
 def _reduce(
-    due: NDArray[np.int64],
     count: int,
-    joints: NDArray[np.int64],
-    delay: int,
-    g: Floats,
-    signals: Floats,
-    phi: Floats,
-    y: Floats,
     out_time: Nanoseconds,
     out_phi: Floats,
     out_y: Floats,
     out_speed: Floats,
     out_motion: Floats,
+    table: Table,
 ) -> int:
-    """Pass the full-rate rows through g at the due instants; a row whose every output is masked is left out."""
+    """Pass the full-rate rows through g at the due instants; a row whose every output is masked is left out.
+
+    table: of a Conditioner.
+    """
+    g, y, signals, phi = vector(table, 0), matrix(table, 0), cube(table, 0), cube(table, 1)
+    joints, delay, due = integers(table, 0), integers(table, 1)[0], integer_matrix(table, 0)
     kept = 0
     for i in range(count):
         start = due[i, 0] - due[0, 0]  # the full-rate row under g[0]

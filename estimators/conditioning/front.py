@@ -111,7 +111,15 @@ class Front:
         further than the samples, and intervals are as before.
         """
         taken, count, due = _arrive(
-            times, values, columns, seen, intervals, aligned.parcel.table, self.channels.rows, self._most, self._parcel.table
+            times,
+            values,
+            columns,
+            seen,
+            intervals,
+            aligned.parcel.table,
+            self.channels.rows,
+            self._most,
+            self._parcel.table,
         )
         if taken != len(times) or count >= aligned.room:
             ticks, samples = aligned.gathered(times, values, columns, taken, count)

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numba
 import numpy as np
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic as untyped
 from numpy.typing import NDArray
 
 from estimators.numerics.jit import INTERPRETED, inline
@@ -52,14 +52,15 @@ class Parcel:
         return table
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _lies_at(_context: Any, _address: Any) -> Any:
-    """An address as a pointer."""
-
+def _pointer(_context: Any, _address: Any) -> Any:
     def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], cgutils.voidptr_t)
 
     return numba.types.voidptr(numba.types.int64), generate
+
+
+_lies_at: Any = untyped(_pointer)  # an address as a pointer
+_array: Any = numba.carray  # type: ignore[attr-defined]
 
 
 if INTERPRETED:
@@ -74,34 +75,34 @@ else:
     def vector(table: Table, number: int) -> Any:
         """(n,) floats."""
         one = table[0, number]
-        return numba.carray(_lies_at(one[0]), (one[1],), np.float64)
+        return _array(_lies_at(one[0]), (one[1],), np.float64)
 
     @inline
     def matrix(table: Table, number: int) -> Any:
         """(n, m) floats."""
         one = table[1, number]
-        return numba.carray(_lies_at(one[0]), (one[1], one[2]), np.float64)
+        return _array(_lies_at(one[0]), (one[1], one[2]), np.float64)
 
     @inline
     def cube(table: Table, number: int) -> Any:
         """(n, m, k) floats."""
         one = table[2, number]
-        return numba.carray(_lies_at(one[0]), (one[1], one[2], one[3]), np.float64)
+        return _array(_lies_at(one[0]), (one[1], one[2], one[3]), np.float64)
 
     @inline
     def integers(table: Table, number: int) -> Any:
         """(n,) integers."""
         one = table[3, number]
-        return numba.carray(_lies_at(one[0]), (one[1],), np.int64)
+        return _array(_lies_at(one[0]), (one[1],), np.int64)
 
     @inline
     def integer_matrix(table: Table, number: int) -> Any:
         """(n, m) integers."""
         one = table[4, number]
-        return numba.carray(_lies_at(one[0]), (one[1], one[2]), np.int64)
+        return _array(_lies_at(one[0]), (one[1], one[2]), np.int64)
 
     @inline
     def flags(table: Table, number: int) -> Any:
         """(n,) truths."""
         one = table[5, number]
-        return numba.carray(_lies_at(one[0]), (one[1],), np.bool_)
+        return _array(_lies_at(one[0]), (one[1],), np.bool_)
