@@ -89,30 +89,36 @@ class JointLine:
         if self._stale:
             _hear(times, columns, self._seen)
             messages += [] if self._silent(arrival) else self._recovered(arrival + epoch)
-        before = self._intervals[LAST]
-        ticks, samples, rows = self.estimator.front.arrive(
-            self.aligner.resampler, times, values, columns, self._seen, self._intervals
-        )
-        self.samples += len(ticks)
-        if self.follower is not None:
-            self.follower(self.name, ticks, samples)
-        if rows is not None:
-            self.estimator.learn(rows)
-            messages += self._said(int(ticks[-1]), arrival, epoch, now if self._intervals[LAST] != before else None)
-        else:
-            ticks, samples = ticks.copy(), samples.copy()
-            for start, end, due in self._cuts(ticks, late):
-                self.estimator.absorb(ticks[start:end], samples[start:end])
-                messages += self._said(int(ticks[end - 1]), arrival, epoch, now if due else None)
-        self.due = arrival + self._wait(ticks)
+        came = self.estimator.front.arrive(self.aligner.resampler, times, values, columns, self._seen, self._intervals)
+        ticks, samples, rows, begun, last = came
+        if len(ticks):
+            self.samples += len(ticks)
+            if self.follower is not None:
+                self.follower(self.name, ticks, samples)
+            if rows is not None:
+                self.estimator.learn(rows)
+                messages += self._said(last, arrival, epoch, now if begun else None)
+            else:
+                messages += self._step_by_step(ticks.copy(), samples.copy(), arrival, epoch, now, late)
+        self.due = arrival + self._wait(last) if len(ticks) else arrival
         return messages
 
     def _said(self, tick: int, arrival: int, epoch: int, now: Callable[[], int] | None) -> list[Message]:
-        """What the rows up to a tick have to say; now: where an update is due."""
+        """What the samples up to a tick have to say; now: where an update is due."""
         messages = self._events(epoch, arrival)
         if now is not None:
             messages += self._update(self.estimator.estimate(), tick, arrival, epoch, now())
             messages += self.gear.settle(epoch) if self.gear is not None else []
+        return messages
+
+    def _step_by_step(
+        self, ticks: Nanoseconds, samples: Floats, arrival: int, epoch: int, now: Callable[[], int], late: bool
+    ) -> list[Message]:
+        """Samples that begin an interval before their end, or are odd."""
+        messages: list[Message] = []
+        for start, end, due in self._cuts(ticks, late):
+            self.estimator.absorb(ticks[start:end], samples[start:end])
+            messages += self._said(int(ticks[end - 1]), arrival, epoch, now if due else None)
         return messages
 
     def watch(self, now: int, epoch: int) -> list[Message]:
@@ -166,12 +172,10 @@ class JointLine:
             if at in silent
         )
 
-    def _wait(self, ticks: Nanoseconds) -> int:
+    def _wait(self, tick: int) -> int:
         """ns from the last arrival to before that of the row that the next update is made of, and after all others."""
-        if not len(ticks):
-            return 0
-        last, interval, offset = self._intervals.tolist()
-        ahead = (last + 1) * interval + offset - int(ticks[-1])
+        slot, interval, offset = self._intervals.tolist()
+        ahead = (slot + 1) * interval + offset - tick
         others = -(-ahead // self._period) - 1
         return min(self._held, others * self._period + self._period // 4) if others > 0 else 0
 

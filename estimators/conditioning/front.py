@@ -7,7 +7,7 @@ friction with a memory, a channel that is held) goes the same way step by step. 
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,16 @@ HARD, MIDDLE, LIMIT, KERNEL, SMOOTHED, MEASURED = range(6)
 (RUNS, TIMES, WILD, COUNTED, CLEAN_TIMES, STATE), DUE = range(6), 0
 # intervals of ticks: the number of that of the last tick, their length and where they are counted from, ns
 LAST, INTERVAL, OFFSET, INTERVALS = range(4)
+
+
+class Arrived(NamedTuple):
+    """What readings have become."""
+
+    time: Nanoseconds  # (n,) ns; samples are there up to the next readings
+    samples: Floats  # (n, channels) SI, NaN where missing
+    rows: Rows | None  # None: samples have to be absorbed
+    begun: bool  # whether an interval begins with the last sample
+    last: int  # ns, of the last sample
 
 
 class Front:
@@ -102,32 +112,23 @@ class Front:
         columns: NDArray[np.int32],
         seen: Nanoseconds,
         intervals: NDArray[np.int64],
-    ) -> tuple[Nanoseconds, Floats, Rows | None]:
-        """Readings in order of arrival → ticks (n,) ns, samples (n, channels) and regression rows.
+    ) -> Arrived:
+        """Readings in order of arrival → samples, and regression rows.
 
         aligned: of this joint, which keeps ticks and samples up to the next readings; times (readings,) ns; values SI;
         columns: of the samples; seen (columns,) ns: when each was heard last; intervals (INTERVALS,): of the ticks.
-        Where an interval begins before the last tick, or something is odd, regression rows are None: nothing has gone
-        further than the samples, and intervals are as before.
+        Where an interval begins before the last tick, or something is odd, nothing goes further than the samples, and
+        intervals are as before.
         """
-        taken, count, due = _arrive(
-            times,
-            values,
-            columns,
-            seen,
-            intervals,
-            aligned.parcel.table,
-            self.channels.rows,
-            self._most,
+        taken, count, due, begun, last = _arrive(
+            times, values, columns, seen, intervals, aligned.parcel.table, self.channels.rows, self._most,
             self._parcel.table,
-        )
-        if taken != len(times) or count >= aligned.room:
-            ticks, samples = aligned.gathered(times, values, columns, taken, count)
-            return ticks, samples, None
-        ticks, samples = aligned.ticks[:count], aligned.rows[:count]
-        if due == ODD or not count:
-            return ticks, samples, None
-        return ticks, samples, self._passed(count, due)
+        )  # fmt: skip
+        if taken == len(times) and count < aligned.room:
+            rows = None if due == ODD else self._passed(count, due)
+            return Arrived(aligned.ticks[:count], aligned.rows[:count], rows, begun, last)
+        ticks, samples = aligned.gathered(times, values, columns, taken, count)
+        return Arrived(ticks, samples, None, False, int(ticks[-1]))
 
     @property
     def _most(self) -> int:
@@ -234,7 +235,7 @@ def _pass(time: Nanoseconds, values: Floats, first: int, most: int, table: Table
 
 
 @kernel(
-    "UniTuple(i8, 3)(Array(i8, 1, 'A', readonly=True), Array(f8, 1, 'A', readonly=True), "
+    "Tuple((i8, i8, i8, b1, i8))(Array(i8, 1, 'A', readonly=True), Array(f8, 1, 'A', readonly=True), "
     f"Array(i4, 1, 'A', readonly=True), i8[::1], i8[::1], {TABLE}, i8, i8, {TABLE})"
 )
 def _arrive(
@@ -247,23 +248,22 @@ def _arrive(
     first: int,
     most: int,
     table: Table,
-) -> tuple[int, int, int]:
-    """Readings taken, ticks that left, and regression rows that are due, or ODD; see Front.arrive."""
+) -> tuple[int, int, int, bool, int]:
+    """Readings taken, ticks that left, regression rows that are due, or ODD, and of Arrived; see Front.arrive."""
     for i in range(len(times)):
         seen[columns[i]] = times[i]
     taken, count = align(times, values, columns, 0, aligned)
     if taken != len(times) or count == 0 or count >= len(integers(aligned, OUT_TICKS)) - LONGEST_LOSS:
-        return taken, count, ODD
+        return taken, count, ODD, False, 0
     ticks, rows = integers(aligned, OUT_TICKS)[:count], matrix(aligned, OUT_ROWS)[:count]
-    now = intervals[LAST]
+    last = ticks[count - 1]
+    before = now = intervals[LAST]
     for row in range(count):
         here = (ticks[row] - intervals[OFFSET]) // intervals[INTERVAL]
-        if here != now and row < count - 1:
-            return taken, count, ODD
+        if here < before or (here > before and row < count - 1):
+            return taken, count, ODD, False, last
         now = here
-    if now < intervals[LAST]:
-        return taken, count, ODD
     due = _through(ticks, rows, first, most, table)
     if due != ODD:
         intervals[LAST] = now
-    return taken, count, due
+    return taken, count, due, now > before, last
