@@ -266,4 +266,4 @@ def _arrive(
     due = _through(ticks, rows, first, most, table)
     if due != ODD:
         intervals[LAST] = now
-    return taken, count, due, now > before, last
+    return taken, count, due, due != ODD and now > before, last

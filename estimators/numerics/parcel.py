@@ -41,7 +41,9 @@ class Parcel:
         for (dtype, dimensions), arrays in zip(KINDS, self._kept, strict=True):
             for one in arrays:
                 if one.dtype != np.dtype(dtype) or one.ndim != dimensions or not one.flags.carray:
-                    raise TypeError(f"expected {dimensions}-d {dtype}, contiguous, found {one.ndim}-d {one.dtype}")
+                    raise TypeError(
+                        f"expected {dimensions}-d {dtype}, contiguous, writable; found {one.ndim}-d {one.dtype}"
+                    )
         self.table: Any = self._kept if INTERPRETED else self._told()
 
     def _told(self) -> Table:
