@@ -89,17 +89,19 @@ class JointLine:
         if self._stale:
             _hear(times, columns, self._seen)
             messages += [] if self._silent(arrival) else self._recovered(arrival + epoch)
-        came = self.estimator.front.arrive(self.aligner.resampler, times, values, columns, self._seen, self._intervals)
-        ticks, samples, rows, begun, last = came
-        if len(ticks):
-            self.samples += len(ticks)
-            if self.follower is not None:
-                self.follower(self.name, ticks, samples)
-            if rows is not None:
-                self.estimator.learn(rows)
-                messages += self._said(last, arrival, epoch, now if begun else None)
-            else:
-                messages += self._step_by_step(ticks.copy(), samples.copy(), arrival, epoch, now, late)
+        ticks, samples, taken, rows, begun, last = self.estimator.front.arrive(
+            self.aligner.resampler, times, values, columns, self._seen, self._intervals, late
+        )
+        self.samples += len(ticks)
+        if self.follower is not None:
+            self.follower(self.name, ticks, samples)
+        if taken:
+            self.estimator.learn(rows)
+            tick = last if taken == len(ticks) else int(ticks[taken - 1])
+            messages += self._said(tick, arrival, epoch, now if begun else None)
+        if taken < len(ticks):
+            ticks, samples = ticks[taken:].copy(), samples[taken:].copy()
+            messages += self._step_by_step(ticks, samples, arrival, epoch, now, late)
         self.due = arrival + self._wait(last) if len(ticks) else arrival
         return messages
 
@@ -114,7 +116,7 @@ class JointLine:
     def _step_by_step(
         self, ticks: Nanoseconds, samples: Floats, arrival: int, epoch: int, now: Callable[[], int], late: bool
     ) -> list[Message]:
-        """Samples that begin an interval before their end, or are odd."""
+        """What comes behind the begin of an interval, or is odd."""
         messages: list[Message] = []
         for start, end, due in self._cuts(ticks, late):
             self.estimator.absorb(ticks[start:end], samples[start:end])

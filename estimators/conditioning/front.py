@@ -46,8 +46,9 @@ class Arrived(NamedTuple):
 
     time: Nanoseconds  # (n,) ns; samples are there up to the next readings
     samples: Floats  # (n, channels) SI, NaN where missing
-    rows: Rows | None  # None: samples have to be absorbed
-    begun: bool  # whether an interval begins with the last sample
+    taken: int  # of the samples; the others have to be absorbed
+    rows: Rows  # of those
+    begun: bool  # whether an interval begins with the last of them
     last: int  # ns, of the last sample
 
 
@@ -112,23 +113,24 @@ class Front:
         columns: NDArray[np.int32],
         seen: Nanoseconds,
         intervals: NDArray[np.int64],
+        late: bool = False,
     ) -> Arrived:
         """Readings in order of arrival → samples, and regression rows.
 
         aligned: of this joint, which keeps ticks and samples up to the next readings; times (readings,) ns; values SI;
         columns: of the samples; seen (columns,) ns: when each was heard last; intervals (INTERVALS,): of the ticks.
-        Where an interval begins before the last tick, or something is odd, nothing goes further than the samples, and
-        intervals are as before.
+        late: whether intervals may only begin with the last sample. Samples are taken up to the first that begins an
+        interval; where something is odd, none.
         """
-        taken, count, due, begun, last = _arrive(
-            times, values, columns, seen, intervals, aligned.parcel.table, self.channels.rows, self._most,
+        heard, count, taken, due, begun, last = _arrive(
+            times, values, columns, seen, intervals, late, aligned.parcel.table, self.channels.rows, self._most,
             self._parcel.table,
         )  # fmt: skip
-        if taken == len(times) and count < aligned.room:
-            rows = None if due == ODD else self._passed(count, due)
-            return Arrived(aligned.ticks[:count], aligned.rows[:count], rows, begun, last)
-        ticks, samples = aligned.gathered(times, values, columns, taken, count)
-        return Arrived(ticks, samples, None, False, int(ticks[-1]))
+        if heard == len(times) and count < aligned.room:
+            rows = self._passed(taken, due) if taken else self.conditioner.nothing
+            return Arrived(aligned.ticks[:count], aligned.rows[:count], taken, rows, begun, last)
+        ticks, samples = aligned.gathered(times, values, columns, heard, count)
+        return Arrived(ticks, samples, 0, self.conditioner.nothing, False, int(ticks[-1]))
 
     @property
     def _most(self) -> int:
@@ -235,8 +237,8 @@ def _pass(time: Nanoseconds, values: Floats, first: int, most: int, table: Table
 
 
 @kernel(
-    "Tuple((i8, i8, i8, b1, i8))(Array(i8, 1, 'A', readonly=True), Array(f8, 1, 'A', readonly=True), "
-    f"Array(i4, 1, 'A', readonly=True), i8[::1], i8[::1], {TABLE}, i8, i8, {TABLE})"
+    "Tuple((i8, i8, i8, i8, b1, i8))(Array(i8, 1, 'A', readonly=True), Array(f8, 1, 'A', readonly=True), "
+    f"Array(i4, 1, 'A', readonly=True), i8[::1], i8[::1], b1, {TABLE}, i8, i8, {TABLE})"
 )
 def _arrive(
     times: Nanoseconds,
@@ -244,26 +246,28 @@ def _arrive(
     columns: NDArray[np.int32],
     seen: Nanoseconds,
     intervals: NDArray[np.int64],
+    late: bool,
     aligned: Table,
     first: int,
     most: int,
     table: Table,
-) -> tuple[int, int, int, bool, int]:
-    """Readings taken, ticks that left, regression rows that are due, or ODD, and of Arrived; see Front.arrive."""
+) -> tuple[int, int, int, int, bool, int]:
+    """Readings heard, ticks that left, of them taken, regression rows that are due, begun, last: see Front.arrive."""
     for i in range(len(times)):
         seen[columns[i]] = times[i]
-    taken, count = align(times, values, columns, 0, aligned)
-    if taken != len(times) or count == 0 or count >= len(integers(aligned, OUT_TICKS)) - LONGEST_LOSS:
-        return taken, count, ODD, False, 0
+    heard, count = align(times, values, columns, 0, aligned)
+    if heard != len(times) or count == 0 or count >= len(integers(aligned, OUT_TICKS)) - LONGEST_LOSS:
+        return heard, count, 0, 0, False, 0
     ticks, rows = integers(aligned, OUT_TICKS)[:count], matrix(aligned, OUT_ROWS)[:count]
-    last = ticks[count - 1]
-    before = now = intervals[LAST]
-    for row in range(count):
-        here = (ticks[row] - intervals[OFFSET]) // intervals[INTERVAL]
-        if here < before or (here > before and row < count - 1):
-            return taken, count, ODD, False, last
-        now = here
-    due = _through(ticks, rows, first, most, table)
-    if due != ODD:
-        intervals[LAST] = now
-    return taken, count, due, due != ODD and now > before, last
+    last, now, taken = ticks[count - 1], intervals[LAST], 0
+    while taken < count and now == intervals[LAST]:
+        now = (ticks[taken] - intervals[OFFSET]) // intervals[INTERVAL]
+        taken += 1
+    if now < intervals[LAST] or (late and taken < count):
+        return heard, count, 0, 0, False, last
+    due = _through(ticks[:taken], rows[:taken], first, most, table)
+    if due == ODD:
+        return heard, count, 0, 0, False, last
+    begun = now > intervals[LAST]
+    intervals[LAST] = now
+    return heard, count, taken, due, begun, last

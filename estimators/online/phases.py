@@ -71,6 +71,8 @@ class PhasesKept:
 class Phases:
     """The state machine around the parts of one estimator; the only one who carries out decisions."""
 
+    WORKING: ClassVar[frozenset[str]] = frozenset({"_report"})
+
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.kept = PhasesKept(np.ones(len(parts.parameters), np.bool_), np.zeros((2, len(parts.parameters))))

@@ -64,7 +64,7 @@ def aligner() -> Resampler:
 
 
 @pytest.mark.interpreted
-@pytest.mark.parametrize(("size", "count"), [(6, 2300), pytest.param(7, 6000, marks=pytest.mark.compiled)])
+@pytest.mark.parametrize(("size", "count"), [(30, 2300), pytest.param(7, 6000, marks=pytest.mark.compiled)])
 def test_readings_that_arrive_give_what_alignment_and_a_pass_give(size: int, count: int) -> None:
     kept = samples(6000)[:count]
     times, values, columns = readings(kept)
@@ -85,10 +85,13 @@ def test_readings_that_arrive_give_what_alignment_and_a_pass_give(size: int, cou
         assert np.array_equal(came.samples, rows, equal_nan=True)
         if len(ticks):
             assert came.last == ticks[-1]
-            assert came.rows is None or (slots[:-1] == slot).all(), "no interval begins before the last"
-            assert came.begun == (came.rows is not None and slots[-1] > slot)
-            slot, begun, arrived = slots[-1], begun + came.begun, arrived + (came.rows is not None)
-            found.append(whole.absorb(came.time, came.samples) if came.rows is None else came.rows)
+            cut = int(np.argmax(slots > slot)) + 1 if slots[-1] > slot else len(slots)
+            assert came.taken in (0, cut)
+            assert came.begun == (came.taken > 0 and slots[came.taken - 1] > slot)
+            slot, begun, arrived = slots[-1], begun + came.begun, arrived + came.taken
+            found.append(came.rows)
+            if came.taken < len(ticks):
+                found.append(whole.absorb(ticks[came.taken :], rows[came.taken :]))
             expected.append(plain.absorb(ticks, rows))
         if start == 0:
             for one in (whole, plain):
@@ -96,7 +99,7 @@ def test_readings_that_arrive_give_what_alignment_and_a_pass_give(size: int, cou
         intervals[LAST] = slot
     assert seen[:3].tolist() == [times[-1]] * 3
     assert begun > 0
-    assert arrived > (count - 2150) * 3 / size / 4, "most in one pass"
+    assert arrived > 0.4 * (count - 2150), "all but the seconds behind a value that no joint has, and a span's end"
     for name in ("time", "phi", "y"):
         ours, theirs = (np.concatenate([getattr(rows, name) for rows in each]) for each in (found, expected))
         assert np.array_equal(ours, theirs), name
