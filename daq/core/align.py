@@ -25,7 +25,7 @@ class Aligner:
     def __init__(self, joint: Joint, columns: Sequence[str]) -> None:
         channels = [joint.channels[role] for role in columns]
         messages = [channel.signal.rsplit(".", 1)[0] for channel in channels]  # driver.MESSAGE: one frame, one clock
-        self._resampler = Resampler(
+        self.resampler = Resampler(
             period=1.0 / joint.rate,
             channels=len(columns),
             reference=columns.index(joint.reference),
@@ -41,15 +41,15 @@ class Aligner:
 
     def absorb(self, times: Nanoseconds, values: Floats, columns: NDArray[np.int32]) -> tuple[Nanoseconds, Floats]:
         """Readings of this joint in order of arrival → ticks (n,) ns, rows (n, channels)."""
-        return self._resampler.absorb(times, values, columns)
+        return self.resampler.absorb(times, values, columns)
 
     def lost(self) -> Mapping[str, int]:
         """Totals by cause: lost, late, out_of_order, invalid, restart, …"""
-        return {cause: count for cause, count in self._resampler.counters().items() if cause != "interpolated"}
+        return {cause: count for cause, count in self.resampler.counters().items() if cause != "interpolated"}
 
     def interpolated(self) -> int:
         """Rows that were given across missing values."""
-        return self._resampler.counters()["interpolated"]
+        return self.resampler.counters()["interpolated"]
 
 
 class Sorter:

@@ -15,6 +15,7 @@ from daq.core.gear_line import line_of
 from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
+from estimators.conditioning.front import LAST
 from estimators.models.joints.lost_motion import PARAMETERS
 from estimators.numerics.jit import kernel
 from estimators.online.gear.two_encoders import gear_of
@@ -51,8 +52,8 @@ class JointLine:
         self.samples = 0
         self.updates = 0
         self._publication = publication
-        self._interval, self.offset = interval, offset
-        self._slot = -1
+        self.offset = offset
+        self._intervals = np.array([-1, interval, offset], np.int64)  # see Front.arrive
         self._ends = np.empty(0, np.int64)  # room for where publishing intervals begin in a batch
         self.due = 0  # ns of arrival from which the next update can be made: what comes before may wait
         self._period = round(1e9 / joint.rate)
@@ -84,20 +85,42 @@ class JointLine:
         """
         arrival = int(times[-1])
         self._last_arrival = arrival
-        _hear(times, columns, self._seen)
-        messages = self._recovered(arrival + epoch) if self._stale and not self._silent(arrival) else []
-        ticks, rows = self.aligner.absorb(times, values, columns)
+        messages: list[Message] = []
+        if self._stale:
+            _hear(times, columns, self._seen)
+            messages += [] if self._silent(arrival) else self._recovered(arrival + epoch)
+        ticks, samples, taken, rows, begun, last = self.estimator.front.arrive(
+            self.aligner.resampler, times, values, columns, self._seen, self._intervals, late
+        )
         self.samples += len(ticks)
         if self.follower is not None:
-            self.follower(self.name, ticks, rows)
+            self.follower(self.name, ticks, samples)
+        if taken:
+            self.estimator.learn(rows)
+            tick = last if taken == len(ticks) else int(ticks[taken - 1])
+            messages += self._said(tick, arrival, epoch, now if begun else None)
+        if taken < len(ticks):
+            ticks, samples = ticks[taken:].copy(), samples[taken:].copy()
+            messages += self._step_by_step(ticks, samples, arrival, epoch, now, late)
+        self.due = arrival + self._wait(last) if len(ticks) else arrival
+        return messages
+
+    def _said(self, tick: int, arrival: int, epoch: int, now: Callable[[], int] | None) -> list[Message]:
+        """What the samples up to a tick have to say; now: where an update is due."""
+        messages = self._events(epoch, arrival)
+        if now is not None:
+            messages += self._update(self.estimator.estimate(), tick, arrival, epoch, now())
+            messages += self.gear.settle(epoch) if self.gear is not None else []
+        return messages
+
+    def _step_by_step(
+        self, ticks: Nanoseconds, samples: Floats, arrival: int, epoch: int, now: Callable[[], int], late: bool
+    ) -> list[Message]:
+        """What comes behind the begin of an interval, or is odd."""
+        messages: list[Message] = []
         for start, end, due in self._cuts(ticks, late):
-            whole = end - start == len(ticks)
-            self.estimator.absorb(ticks if whole else ticks[start:end], rows if whole else rows[start:end])
-            messages += self._events(epoch, arrival)
-            if due:
-                messages += self._update(self.estimator.estimate(), int(ticks[end - 1]), arrival, epoch, now())
-                messages += self.gear.settle(epoch) if self.gear is not None else []
-        self.due = arrival + self._wait(ticks)
+            self.estimator.absorb(ticks[start:end], samples[start:end])
+            messages += self._said(int(ticks[end - 1]), arrival, epoch, now if due else None)
         return messages
 
     def watch(self, now: int, epoch: int) -> list[Message]:
@@ -151,11 +174,10 @@ class JointLine:
             if at in silent
         )
 
-    def _wait(self, ticks: Nanoseconds) -> int:
+    def _wait(self, tick: int) -> int:
         """ns from the last arrival to before that of the row that the next update is made of, and after all others."""
-        if not len(ticks):
-            return 0
-        ahead = (self._slot + 1) * self._interval + self.offset - int(ticks[-1])
+        slot, interval, offset = self._intervals.tolist()
+        ahead = (slot + 1) * interval + offset - tick
         others = -(-ahead // self._period) - 1
         return min(self._held, others * self._period + self._period // 4) if others > 0 else 0
 
@@ -163,19 +185,14 @@ class JointLine:
         """Cut a batch where publishing intervals begin: (start, end, whether an update is due at end)."""
         if not len(ticks):
             return []
-        last = (int(ticks[-1]) - self.offset) // self._interval
-        if last == self._slot:
-            return [(0, len(ticks), False)]
+        before, interval, offset = self._intervals.tolist()
+        self._intervals[LAST] = (int(ticks[-1]) - offset) // interval
         if len(ticks) > len(self._ends):
             self._ends = np.empty(len(ticks), np.int64)
-        fresh = self._ends[: _intervals(ticks, self._interval, self.offset, self._slot, self._ends)].tolist()
-        if fresh == [len(ticks)]:  # as nearly always
-            self._slot = last
-            return [(0, len(ticks), True)]
+        fresh = self._ends[: _intervals(ticks, interval, offset, before, self._ends)].tolist()
         if late:
             del fresh[:-1]
-        self._slot = last
-        if not fresh:  # time went back
+        if not fresh:
             return [(0, len(ticks), False)]
         cuts = [(start, end, True) for start, end in zip([0, *fresh[:-1]], fresh, strict=True)]
         return [*cuts, (fresh[-1], len(ticks), False)] if fresh[-1] < len(ticks) else cuts

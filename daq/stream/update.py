@@ -74,6 +74,10 @@ class Publication:
     _words: tuple[Any, ...] = field(default=(), repr=False, compare=False)
     _form: Form | None = field(default=None, repr=False, compare=False)
     _residuals: Form | None = field(default=None, repr=False, compare=False)
+    _topics: tuple[bytes, bytes] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._topics = f"estimate/{self.joint}".encode(), f"residual/{self.joint}".encode()
 
     def head(self, topic: str, timestamp: float) -> Map:
         """The fields every map has; advances the topic's sequence."""
@@ -93,7 +97,7 @@ class Publication:
 
         timestamp: Unix s; arrival: Unix s at which the newest frame that went in came; latency: s from there to here.
         """
-        topic, spectrum = b"estimate/" + self.joint.encode(), estimate.spectrum
+        topic, spectrum = self._topics[0], estimate.spectrum
         words = estimate.phase, estimate.status, estimate.reasons, estimate.names, spectrum
         form, seq = self._form, self.sequence.get("estimate", 0)
         if form is not None and seq < form.room and words == self._words:
@@ -121,7 +125,7 @@ class Publication:
 
     def residual(self, estimate: Estimate, timestamp: float) -> tuple[bytes, bytes]:
         """`residual/<joint>`: measured, predicted and residual torque."""
-        topic, measured, predicted = b"residual/" + self.joint.encode(), estimate.measured, estimate.predicted
+        topic, measured, predicted = self._topics[1], estimate.measured, estimate.predicted
         form, seq = self._residuals, self.sequence.get("residual", 0)
         if form is not None and seq < form.room:
             self.sequence["residual"] = seq + 1

@@ -54,6 +54,7 @@ from estimators.alignment.ring_buffers import (
 )
 from estimators.alignment.unwrap import UNWRAP_FLOATS, unwrap
 from estimators.numerics.jit import inline, kernel
+from estimators.numerics.parcel import TABLE, Parcel, Table, cube, integer_matrix, integers, matrix, vector
 from estimators.quantities import Floats, Nanoseconds
 
 # totals, in clock's order
@@ -65,6 +66,12 @@ NEVER: Final = 1 << 62  # ns
 STAMP, SEEN, FULL, PENDING_COUNTER, STREAM_INTEGERS = range(CLOCK_INTEGERS, CLOCK_INTEGERS + 5)
 # a channel's floats: those of its unwrapping, then its value in the frame in the making
 PENDING, CHANNEL_FLOATS = UNWRAP_FLOATS, UNWRAP_FLOATS + 1
+# of a joint: ns of its first arrival, or NEVER; where the ticks come from; of the counter; values that may be missing
+ORIGIN, REFERENCE, MODULO, BRIDGE, CHOSEN = range(5)
+UNIT, PATIENCE, MEASURES = range(3)  # ns of the device's time, or 1; ns
+# of a Resampler's parcel
+MEASURED, (TABLE_OF, CLOCKS, CHANNELS, OUT_ROWS), (WAITS, RING) = 0, range(4), range(2)
+(CHOICES, STREAMS, STATE, OUT_TICKS), (FRAMES, RINGS) = range(4), range(2)
 
 
 class Resampler:
@@ -106,23 +113,20 @@ class Resampler:
         self._table[:, WRAP] = _per_channel("wraps", wraps, channels, [0.0] * channels)
         self._table[:, PERIOD] = 1e9 * _per_channel("periods", periods, channels, [period] * channels)
         self._table[self._streams == self._streams[reference], PERIOD] = period * 1e9
-        self._reference, self._modulo, self._patience = reference, counter_modulo, patience * 1e9
-        self._bridge = bridge
-        self._unit = 1.0
+        modulo, unit, patience = counter_modulo, 1.0, patience * 1e9
         if device_wrap:
             if counter_modulo:
                 raise ValueError("expected either a counter or a device time, found both")
-            self._modulo = round(min(device_wrap * 1e9, float(NEVER)))
-            self._unit = period * 1e9
-            if self._modulo < 8 * LONGEST_LOSS * self._unit:
+            modulo, unit = round(min(device_wrap * 1e9, float(NEVER))), period * 1e9
+            if modulo < 8 * LONGEST_LOSS * unit:
                 raise ValueError(f"expected a device time over {8 * LONGEST_LOSS} periods, found {device_wrap} s")
         shortest = self._table[self._table[:, PERIOD] > 0, PERIOD].min()
-        size = 1 << min(16, math.ceil(math.log2((self._patience + RESTART_AFTER) / shortest + 16)))
+        size = 1 << min(16, math.ceil(math.log2((patience + RESTART_AFTER) / shortest + 16)))
         streams = int(self._streams.max()) + 1
         self._stream_integers = np.zeros((streams, STREAM_INTEGERS), np.int64)
         for channel, stream in enumerate(self._streams):
             self._stream_integers[stream, FULL] |= 1 << channel
-        if self._modulo:
+        if modulo:
             self._stream_integers[self._streams[reference], FULL] |= 1 << COUNTER_BIT
         self._stream_floats = np.zeros((streams, CLOCK_FLOATS))
         self._channel_floats = np.full((channels, CHANNEL_FLOATS), np.nan)
@@ -131,9 +135,15 @@ class Resampler:
         self._held = np.zeros((streams, size, HELD_FLOATS))
         self._state = np.zeros(STATES, np.int64)
         self._totals = self._state[:CAUSES]
-        self._origin: int | None = None
-        self._out_ticks = np.zeros(size + LONGEST_LOSS, np.int64)
-        self._out_rows = np.zeros((size + LONGEST_LOSS, channels))
+        self.ticks = np.zeros(size + LONGEST_LOSS, np.int64)  # where they leave, …
+        self.rows = np.zeros((size + LONGEST_LOSS, channels))  # … up to the next readings
+        self.parcel = Parcel(
+            [np.array([unit, patience])],
+            [self._table, self._stream_floats, self._channel_floats, self.rows],
+            [self._held, self._ring],
+            [np.array([NEVER, reference, modulo, bridge]), self._streams, self._state, self.ticks],
+            [self._stream_integers, self._rings],
+        )
 
     def absorb(self, times: Nanoseconds, values: Floats, columns: NDArray[np.int32]) -> tuple[Nanoseconds, Floats]:
         """Readings in order of arrival → ticks (n,) ns and rows (n, channels), NaN where a value is missing.
@@ -143,25 +153,32 @@ class Resampler:
         """
         if len(times) == 0:
             return np.zeros(0, np.int64), np.zeros((0, self._channels))
-        if self._origin is None:
-            self._origin = int(times[0])
+        return self.gathered(times, values, columns, *_absorb(times, values, columns, 0, self.parcel.table))
+
+    def gathered(
+        self, times: Nanoseconds, values: Floats, columns: NDArray[np.int32], consumed: int, count: int
+    ) -> tuple[Nanoseconds, Floats]:
+        """What `absorb` gives, where so many readings are taken and so many ticks of them have left."""
         parts: list[tuple[Nanoseconds, Floats]] = []
-        consumed, count = 0, len(self._out_ticks)
-        while consumed < len(times) or count > len(self._out_ticks) - LONGEST_LOSS - 1:
-            consumed, count = _absorb(
-                times, values, columns, consumed, self._origin, self._reference, self._modulo, self._unit,
-                self._patience, self._bridge, self._table, self._streams, self._stream_integers, self._stream_floats,
-                self._held, self._channel_floats, self._rings, self._ring, self._state, self._out_ticks, self._out_rows,
-            )  # fmt: skip
+        while True:
             if consumed < 0:
                 raise ValueError(
                     f"expected columns from 0 to {self._channels}, found {columns.min()} to {columns.max()}"
                 )
-            part = (self._out_ticks[:count] + self._origin, self._out_rows[:count].copy())
-            if consumed == len(times) and not parts and count < len(self._out_ticks) - LONGEST_LOSS:
-                return part  # as nearly always
+            part = (self.ticks[:count].copy(), self.rows[:count].copy())
+            if consumed == len(times) and count < self.room:
+                break
             parts.append(part)
+            consumed, count = _absorb(times, values, columns, consumed, self.parcel.table)
+        if not parts:
+            return part  # as nearly always
+        parts.append(part)
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+    @property
+    def room(self) -> int:
+        """Ticks that leave at once: fewer are all that there are."""
+        return len(self.ticks) - LONGEST_LOSS
 
     def counters(self) -> dict[str, int]:
         """Totals by cause.
@@ -237,43 +254,35 @@ def _finish(
             release_ticks(0.0, 0, 0.0, np.inf, lines)
 
 
-@kernel(
-    "UniTuple(i8, 2)(Array(i8, 1, 'A', readonly=True), Array(f8, 1, 'A', readonly=True), "
-    "Array(i4, 1, 'A', readonly=True), i8, i8, i8, i8, f8, f8, i8, f8[:, ::1], i8[::1], i8[:, ::1], f8[:, ::1], "
-    "f8[:, :, ::1], f8[:, ::1], i8[:, ::1], f8[:, :, ::1], i8[::1], i8[::1], f8[:, ::1])"
-)
-def _absorb(
-    times: Nanoseconds,
-    values: Floats,
-    columns: NDArray[np.int32],
-    start: int,
-    origin: int,
-    reference: int,
-    modulo: int,
-    unit: float,
-    patience: float,
-    bridge: int,
-    table: Floats,
-    streams: NDArray[np.int64],
-    stream_integers: NDArray[np.int64],
-    stream_floats: Floats,
-    held: Floats,
-    channel_floats: Floats,
-    rings: NDArray[np.int64],
-    ring: Floats,
-    state: NDArray[np.int64],
-    out_ticks: Nanoseconds,
-    out_rows: Floats,
-) -> tuple[int, int]:
-    """Take readings from start on until all are taken or the output is full; returns (taken, ticks), or (-1, 0)."""
+@inline
+def align(times: Nanoseconds, values: Floats, columns: NDArray[np.int32], start: int, table: Table) -> tuple[int, int]:
+    """Take readings from start on until all are taken or the output is full; returns (taken, ticks), or (-1, 0).
+
+    table: of a Resampler, where ticks and rows are then.
+    """
+    choices, measured = integers(table, CHOICES), vector(table, MEASURED)
+    streams, stream_integers, stream_floats = (
+        integers(table, STREAMS),
+        integer_matrix(table, FRAMES),
+        matrix(table, CLOCKS),
+    )
+    channel_floats, held, state = matrix(table, CHANNELS), cube(table, WAITS), integers(table, STATE)
+    out_ticks, out_rows = integers(table, OUT_TICKS), matrix(table, OUT_ROWS)
+    reference, modulo, bridge = choices[REFERENCE], choices[MODULO], choices[BRIDGE]
+    unit, patience = measured[UNIT], measured[PATIENCE]
     channels = len(streams)
-    lines = Lines(table, rings, ring, state, unit > 1.0)
+    lines = Lines(matrix(table, TABLE_OF), integer_matrix(table, RINGS), cube(table, RING), state, unit > 1.0)
+    if choices[ORIGIN] == NEVER:
+        choices[ORIGIN] = times[0]
+    origin = choices[ORIGIN]
     count = (
         emit(patience, bridge, lines, out_ticks, out_rows, 0) if start > 0 else 0
     )  # what the full output left behind
+    taken = len(times)
     for i in range(start, len(times)):
         if count >= len(out_ticks) - LONGEST_LOSS:
-            return i, count
+            taken = i
+            break
         column = columns[i]
         if column < 0 or column > channels or (column == channels and modulo == 0):
             return -1, 0
@@ -300,4 +309,16 @@ def _absorb(
             )
         if frame[SEEN] == 0 or torn:
             count = emit(patience, bridge, lines, out_ticks, out_rows, count)
-    return len(times), count
+    for row in range(count):
+        out_ticks[row] += origin
+    return taken, count
+
+
+@kernel(
+    "UniTuple(i8, 2)(Array(i8, 1, 'A', readonly=True), Array(f8, 1, 'A', readonly=True), "
+    f"Array(i4, 1, 'A', readonly=True), i8, {TABLE})"
+)
+def _absorb(
+    times: Nanoseconds, values: Floats, columns: NDArray[np.int32], start: int, table: Table
+) -> tuple[int, int]:
+    return align(times, values, columns, start, table)

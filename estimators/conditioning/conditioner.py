@@ -24,6 +24,7 @@ from estimators.conditioning import rounding
 from estimators.models.base import Model, NonlinearPlace
 from estimators.models.memory import thresholds
 from estimators.numerics.jit import inline, kernel
+from estimators.numerics.parcel import TABLE, Parcel, Table, cube, integer_matrix, integers, matrix, vector
 from estimators.quantities import Floats, Nanoseconds
 from estimators.quantities import Settings as BaseSettings
 from estimators.rows import (
@@ -102,6 +103,13 @@ class Conditioner:
         self.state = np.zeros(STATES, np.int64)
         self._lattices = np.zeros((len(self._joints), rounding.LENGTH))
         self._rows = self._masked = 0
+        self._parcel = Parcel(
+            [self.taps, np.array([period])],
+            [self._y, self._lattices],
+            [self.signals, self._phi],
+            [self._joints, np.array([self._delay])],
+            [self.due],
+        )
         self.nothing = Rows(
             np.zeros(0, np.int64),
             np.zeros((0, outputs, parameters)),
@@ -152,10 +160,7 @@ class Conditioner:
             np.empty((count, outputs)),
         )
         speed, motion = np.empty((count, joints)), np.empty((count, joints, MOTION))
-        kept = _reduce(
-            self.due, count, self._joints, self._delay, self.taps, self._period, self._lattices, signals, phi, y, time,
-            out_phi, out_y, speed, motion,
-        )  # fmt: skip
+        kept = _reduce(count, time, out_phi, out_y, speed, motion, self._parcel.table)
         self._rows += kept
         rows = Rows(time, out_phi, out_y, speed, self._samples(count, time[:kept], signals), motion)
         if kept == count:
@@ -321,28 +326,23 @@ def _take(
     return take(time, values, period, support, decimation, raw, due, state, g, smooth, signals)
 
 
-@kernel(
-    "i8(i8[:, ::1], i8, i8[::1], i8, f8[::1], f8, f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1], f8[:, ::1], "
-    "i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1])"
-)
+@kernel("i8(i8, i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], " + TABLE + ")")
 def _reduce(
-    due: NDArray[np.int64],
     count: int,
-    joints: NDArray[np.int64],
-    delay: int,
-    g: Floats,
-    period: float,
-    lattices: Floats,
-    signals: Floats,
-    phi: Floats,
-    y: Floats,
     out_time: Nanoseconds,
     out_phi: Floats,
     out_y: Floats,
     out_speed: Floats,
     out_motion: Floats,
+    table: Table,
 ) -> int:
-    """Pass the full-rate rows through g at the due instants; a row whose every output is masked is left out."""
+    """Pass the full-rate rows through g at the due instants; a row whose every output is masked is left out.
+
+    table: of a Conditioner.
+    """
+    g, y, signals, phi = vector(table, 0), matrix(table, 0), cube(table, 0), cube(table, 1)
+    joints, delay, due = integers(table, 0), integers(table, 1)[0], integer_matrix(table, 0)
+    period, lattices = vector(table, 1)[0], matrix(table, 1)
     kept = 0
     for i in range(count):
         start = due[i, 0] - due[0, 0]  # the full-rate row under g[0]

@@ -1,17 +1,19 @@
-"""Raw rows of one joint → regression rows: looked at, cleaned, observed; one compiled pass where nothing is odd.
+"""Readings of one joint → regression rows: aligned, looked at, cleaned, observed; a compiled pass where nothing is odd.
 
-    dead channels → physical range → held → spikes → saturation → conditioner
+    alignment → dead channels → physical range → held → spikes → saturation → conditioner
 
 Whatever needs a decision (values beyond reason, a span of rows that is full, an encoder whose step is not known yet,
 friction with a memory, a channel that is held) goes the same way step by step. Either way gives the same bits.
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from estimators.alignment.device_clock import LONGEST_LOSS
+from estimators.alignment.resampler import OUT_ROWS, OUT_TICKS, Resampler, align
 from estimators.conditioning.conditioner import CHUNK, Conditioner, Conditioning, take
 from estimators.conditioning.dead_channels import SLOW, Channels
 from estimators.conditioning.encoder_steps import EncoderSteps, UnevenTime
@@ -21,13 +23,33 @@ from estimators.conditioning.spikes import Spikes, judge
 from estimators.conditioning.stops import Stops
 from estimators.models.base import Model
 from estimators.models.memory import bristle, thresholds
-from estimators.numerics.jit import kernel
+from estimators.numerics.jit import inline, kernel
+from estimators.numerics.parcel import TABLE, Parcel, Table, cube, integer_matrix, integers, matrix, vector
 from estimators.quantities import Floats, Nanoseconds
 from estimators.rows import Rows
 
 NEAR: Final = 0.98  # of the saturation, from which a torque is not believed
 ODD: Final = -1  # what a pass answers, having changed nothing, where it is not for it
-PASSED, CLIPPED, FIGURES = range(3)  # of a pass: rows that have left the spikes; samples at saturation so far
+# of a pass: rows that have left the spikes; samples at saturation so far; of the conditioner; channel of the effort
+PASSED, CLIPPED, SUPPORT, DECIMATION, EFFORT, FIGURES = range(6)
+SPACING, SATURATION, PERIOD, MEASURES = range(4)  # ns between rows; NaN or N·m (N) not believed; s between rows
+# of a parcel
+HARD, MIDDLE, LIMIT, KERNEL, SMOOTHED, MEASURED = range(6)
+(WATCHED, KEPT, FLOATS, CLEAN, RAW), SIGNALS = range(5), 0
+(RUNS, TIMES, WILD, COUNTED, CLEAN_TIMES, STATE), DUE = range(6), 0
+# intervals of ticks: the number of that of the last tick, their length and where they are counted from, ns
+LAST, INTERVAL, OFFSET, INTERVALS = range(4)
+
+
+class Arrived(NamedTuple):
+    """What readings have become."""
+
+    time: Nanoseconds  # (n,) ns; samples are there up to the next readings
+    samples: Floats  # (n, channels) SI, NaN where missing
+    taken: int  # of the samples; the others have to be absorbed
+    rows: Rows  # of those
+    begun: bool  # whether an interval begins with the last of them
+    last: int  # ns, of the last sample
 
 
 class Front:
@@ -66,22 +88,59 @@ class Front:
     def _gather(self) -> None:
         """What a pass is given."""
         watch, limits, spikes, c = self.channels, self.range, self.spikes, self.conditioner
-        self._parts = (  # what a pass walks over
-            watch.values, limits.hard, limits.middle, limits.limit, spikes.period, spikes.kept, spikes.runs,
-            spikes.times, spikes.floats, spikes.state, self._effort, self._saturation, self._figures, self._times,
-            self._values, c.period, c.support, c.decimation, c.raw, c.due, c.state, c.arguments, c.smooth, c.signals,
-        )  # fmt: skip
+        self._figures[SUPPORT], self._figures[DECIMATION], self._figures[EFFORT] = c.support, c.decimation, self._effort
+        measured = np.array([spikes.period, self._saturation, c.period])
+        self._parcel = Parcel(
+            [limits.hard, limits.middle, limits.limit, c.arguments, c.smooth, measured],
+            [watch.values, spikes.kept, spikes.floats, self._values, c.raw],
+            [c.signals],
+            [spikes.runs, spikes.times, spikes.state, self._figures, self._times, c.state],
+            [c.due],
+        )
 
     def absorb(self, time: Nanoseconds, values: Floats) -> Rows:
         """Equidistant samples: time (n,) ns; values (n, channels) SI, NaN where missing → regression rows."""
-        watch, count = self.channels, len(time)
-        plain = self.range.quiet and not (self._unknown or self._untimed or self._stepwise) and count <= CHUNK
-        if not plain or watch.rows + count >= watch.span:
-            return self._step_by_step(time, values)
-        due = _pass(time, values, watch.rows, *self._parts)
+        due = _pass(time, values, self.channels.rows, self._most, self._parcel.table)
         if due == ODD:
             return self._step_by_step(time, values)
-        watch.rows += count
+        return self._passed(len(time), due)
+
+    def arrive(
+        self,
+        aligned: Resampler,
+        times: Nanoseconds,
+        values: Floats,
+        columns: NDArray[np.int32],
+        seen: Nanoseconds,
+        intervals: NDArray[np.int64],
+        late: bool = False,
+    ) -> Arrived:
+        """Readings in order of arrival → samples, and regression rows.
+
+        aligned: of this joint, which keeps ticks and samples up to the next readings; times (readings,) ns; values SI;
+        columns: of the samples; seen (columns,) ns: when each was heard last; intervals (INTERVALS,): of the ticks.
+        late: whether intervals may only begin with the last sample. Samples are taken up to the first that begins an
+        interval; where something is odd, none.
+        """
+        heard, count, taken, due, begun, last = _arrive(
+            times, values, columns, seen, intervals, late, aligned.parcel.table, self.channels.rows, self._most,
+            self._parcel.table,
+        )  # fmt: skip
+        if heard == len(times) and count < aligned.room:
+            rows = self._passed(taken, due) if taken else self.conditioner.nothing
+            return Arrived(aligned.ticks[:count], aligned.rows[:count], taken, rows, begun, last)
+        ticks, samples = aligned.gathered(times, values, columns, heard, count)
+        return Arrived(ticks, samples, 0, self.conditioner.nothing, False, int(ticks[-1]))
+
+    @property
+    def _most(self) -> int:
+        """Rows that may be passed at once: 0 where all have to go step by step."""
+        plain = self.range.quiet and not (self._unknown or self._untimed or self._stepwise)
+        return min(CHUNK, self.channels.span - self.channels.rows - 1) if plain else 0
+
+    def _passed(self, count: int, due: int) -> Rows:
+        """So many samples have gone the whole way, and made so many rows due."""
+        self.channels.rows += count
         if self.follower is not None:
             passed = self._figures[PASSED]
             self.follower(self._times[:passed].copy(), self._values[:passed].copy())
@@ -143,55 +202,72 @@ class Front:
         return self.conditioner.absorb(time, self._stops.absorb(own))
 
 
-@kernel(
-    "i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), i8, f8[:, ::1], f8[::1], f8[::1], f8[::1], "
-    "f8, f8[:, ::1], i8[::1], i8[::1], f8[:, ::1], i8[::1], i8, f8, i8[::1], i8[::1], f8[:, ::1], "
-    "f8, i8, i8, f8[:, ::1], i8[:, ::1], i8[::1], f8[::1], f8[::1], f8[:, :, ::1])"
-)
-def _pass(
-    time: Nanoseconds,
-    values: Floats,
-    first: int,
-    watched: Floats,
-    hard: Floats,
-    middle: Floats,
-    limit: Floats,
-    spacing: float,
-    kept: Floats,
-    runs: NDArray[np.int64],
-    times: Nanoseconds,
-    floats: Floats,
-    wild: NDArray[np.int64],
-    effort: int,
-    saturation: float,
-    figures: NDArray[np.int64],
-    out_times: Nanoseconds,
-    out: Floats,
-    period: float,
-    support: int,
-    decimation: int,
-    raw: Floats,
-    due: NDArray[np.int64],
-    state: NDArray[np.int64],
-    g: Floats,
-    smooth: Floats,
-    signals: Floats,
-) -> int:
+@inline
+def _through(time: Nanoseconds, values: Floats, first: int, most: int, table: Table) -> int:
     """Rows through every step; returns how many regression rows are due, or ODD.
 
-    first, watched: of Channels, its row for the first of these; hard, middle, limit: of PhysicalRange; spacing
-    (ns) … wild: of Spikes; effort, saturation: channel, and NaN or its limit; figures (FIGURES,); out_times, out:
-    scratch; period (s) … signals: of Conditioner.
+    first, most: rows that Channels have seen of their span, and that may come; table: of a Front.
     """
-    if beyond(values, hard, middle, limit):
+    if len(time) > most or beyond(values, vector(table, HARD), vector(table, MIDDLE), vector(table, LIMIT)):
         return ODD
+    watched, figures, measured = matrix(table, WATCHED), integers(table, COUNTED), vector(table, MEASURED)
     for row in range(len(time)):
         for channel in range(watched.shape[1]):
             watched[first + row, channel] = values[row, channel]
-    passed = judge(time, values, spacing, kept, runs, times, floats, wild, out_times, out)
+    times, out = integers(table, CLEAN_TIMES), matrix(table, CLEAN)
+    passed = judge(
+        time, values, measured[SPACING], matrix(table, KEPT), integers(table, RUNS), integers(table, TIMES),
+        matrix(table, FLOATS), integers(table, WILD), times, out,
+    )  # fmt: skip
     figures[PASSED] = passed
     for row in range(passed):
-        if abs(out[row, effort]) >= saturation:
-            out[row, effort] = np.nan
+        if abs(out[row, figures[EFFORT]]) >= measured[SATURATION]:
+            out[row, figures[EFFORT]] = np.nan
             figures[CLIPPED] += 1
-    return take(out_times[:passed], out[:passed], period, support, decimation, raw, due, state, g, smooth, signals)
+    return take(
+        times[:passed], out[:passed], measured[PERIOD], figures[SUPPORT], figures[DECIMATION], matrix(table, RAW),
+        integer_matrix(table, DUE), integers(table, STATE), vector(table, KERNEL), vector(table, SMOOTHED),
+        cube(table, SIGNALS),
+    )  # fmt: skip
+
+
+@kernel(f"i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), i8, i8, {TABLE})")
+def _pass(time: Nanoseconds, values: Floats, first: int, most: int, table: Table) -> int:
+    return _through(time, values, first, most, table)
+
+
+@kernel(
+    "Tuple((i8, i8, i8, i8, b1, i8))(Array(i8, 1, 'A', readonly=True), Array(f8, 1, 'A', readonly=True), "
+    f"Array(i4, 1, 'A', readonly=True), i8[::1], i8[::1], b1, {TABLE}, i8, i8, {TABLE})"
+)
+def _arrive(
+    times: Nanoseconds,
+    values: Floats,
+    columns: NDArray[np.int32],
+    seen: Nanoseconds,
+    intervals: NDArray[np.int64],
+    late: bool,
+    aligned: Table,
+    first: int,
+    most: int,
+    table: Table,
+) -> tuple[int, int, int, int, bool, int]:
+    """Readings heard, ticks that left, of them taken, regression rows that are due, begun, last: see Front.arrive."""
+    for i in range(len(times)):
+        seen[columns[i]] = times[i]
+    heard, count = align(times, values, columns, 0, aligned)
+    if heard != len(times) or count == 0 or count >= len(integers(aligned, OUT_TICKS)) - LONGEST_LOSS:
+        return heard, count, 0, 0, False, 0
+    ticks, rows = integers(aligned, OUT_TICKS)[:count], matrix(aligned, OUT_ROWS)[:count]
+    last, now, taken = ticks[count - 1], intervals[LAST], 0
+    while taken < count and now == intervals[LAST]:
+        now = (ticks[taken] - intervals[OFFSET]) // intervals[INTERVAL]
+        taken += 1
+    if now < intervals[LAST] or (late and taken < count):
+        return heard, count, 0, 0, False, last
+    due = _through(ticks[:taken], rows[:taken], first, most, table)
+    if due == ODD:
+        return heard, count, 0, 0, False, last
+    begun = now > intervals[LAST]
+    intervals[LAST] = now
+    return heard, count, taken, due, begun, last

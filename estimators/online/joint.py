@@ -26,6 +26,7 @@ from estimators.online.standstill import Standstill
 from estimators.online.steady import Steady
 from estimators.online.steps import Steps
 from estimators.quantities import Axis, Floats, Nanoseconds
+from estimators.rows import Rows
 
 TELLING: Final = 1.05  # times the kernel's width, up to which another one is not worth a new start
 KERNEL: Final = "kernel"  # of what is kept
@@ -81,6 +82,10 @@ class JointEstimator:
         rows = self.front.absorb(time, values)
         for channel, uneven in self.front.timed():
             self._sampled(channel, uneven)
+        self.learn(rows)
+
+    def learn(self, rows: Rows) -> None:
+        """Learn from regression rows, as `front` gives them."""
         if not len(rows.time):
             return
         if (taken := self._steady.absorb(rows)) < len(rows.time):

@@ -71,9 +71,12 @@ class PhasesKept:
 class Phases:
     """The state machine around the parts of one estimator; the only one who carries out decisions."""
 
+    WORKING: ClassVar[frozenset[str]] = frozenset({"_report"})
+
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.kept = PhasesKept(np.ones(len(parts.parameters), np.bool_), np.zeros((2, len(parts.parameters))))
+        self._report = report.Report(parts)
 
     @property
     def phase(self) -> Phase:
@@ -312,7 +315,7 @@ class Phases:
 
     def estimate(self) -> Estimate:
         """Report; never learns."""
-        return report.estimate(self.parts, self.phase, self.kept.spectrum)
+        return self._report.estimate(self.kept.phase, self.kept.spectrum)
 
     def events(self) -> list[Event]:
         """What happened since the last call."""

@@ -1,21 +1,26 @@
 """What is told of an estimate, by the phase it is in."""
 
-import math
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from estimators.base import Estimate, Phase, Spectrum, Status
+from estimators.numerics.jit import kernel
+from estimators.numerics.parcel import TABLE, Parcel, Table, flags, matrix, vector
+from estimators.online.gate import at_rest
 from estimators.online.motion import Motion
-from estimators.online.normal_loop import NormalLoop
 from estimators.online.parts import Parts
 from estimators.online.validity import Validity
 from estimators.quantities import Floats
 from estimators.recursive import state as at
-from estimators.recursive.learner import Learner
 
 IDLE = (Phase.WAITING, Phase.FAULTED)
 WEIGHED = (Phase.STARTING, Phase.NORMAL)  # phases in which it matters why a value may not be trusted
+FIGURES: Final = 3  # told beside values and deviations
+# of a parcel
+STATE, DEVIATIONS, LAST_Y = range(3)
+GOOD, GATE = range(2)
+VALID: Final = 0
 
 
 class Verdict(NamedTuple):
@@ -26,40 +31,72 @@ class Verdict(NamedTuple):
     reasons: tuple[str, ...]
 
 
-def estimate(parts: Parts, phase: Phase, spectrum: Spectrum) -> Estimate:
-    """What is known by now; phase: of the state machine; spectrum: of what was learnt from last."""
-    state, loop = parts.learner.rls.state, parts.loop.kept
-    theta, deviations = values(phase, parts.learner, parts.loop)
-    reasons: tuple[str, ...] = ()
-    if phase in WEIGHED:
-        weak = parts.validity.told(lambda which, deviation: parts.fit.cause(parts.learner, which, deviation))
-        wrong = "" if parts.nonlinear is None else parts.nonlinear.lookback.kept.wrong
-        reasons = (*filter(None, (wrong,)), *parts.fit.reasons, *weak)
-    told = verdict(phase, parts.gate.resting, reasons)
-    names, known, reasons = parts.names, theta, told.reasons
-    if parts.nonlinear is not None:
-        eta = parts.nonlinear.eta
-        unknown = np.full(len(eta.kept.eta), np.nan)
-        names += tuple(one.name for one in eta.block.nonlinear)
-        known = np.concatenate([theta, unknown if phase in IDLE else eta.kept.eta])
-        deviations = np.concatenate([deviations, eta.deviations])
-        reasons += parts.start.unsure if phase is Phase.STARTING else ()
-    error, signal = state.item(at.ERROR), state.item(at.SIGNAL)
-    return Estimate(
-        time=parts.log.kept.time,
-        phase=told.phase,
-        status=told.status,
-        reasons=reasons,
-        names=names,
-        values=known,
-        deviations=deviations,
-        error=math.sqrt(error / signal) if signal > 0 else math.nan,
-        forgetting=state.item(at.LAMBDA),
-        measured=loop.y.item(0),
-        predicted=loop.phi[0].dot(theta).item(),
-        progress=progress(phase, parts.motion, parts.validity),
-        spectrum=spectrum,
-    )
+class Report:
+    """Of one estimator: what it looks at each time lies side by side."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts, self._names, self._fit = parts, parts.names, parts.fit.kept
+        learner, loop = parts.learner.kept, parts.loop.kept
+        self._count, self._phi, self._time = len(parts.names), loop.phi[0], parts.log.kept
+        self._parcel = Parcel(
+            [learner.state, learner.deviations, loop.y],
+            [loop.good, parts.gate.kept.state],
+            flags=[parts.validity.kept.valid],
+        )
+
+    def estimate(self, phase: Phase, spectrum: Spectrum) -> Estimate:
+        """What is known by now; phase: of the state machine; spectrum: of what was learnt from last."""
+        parts, told, names, count = self._parts, np.empty(2 * self._count + FIGURES), self._names, self._count
+        certain, resting = _figures(phase in IDLE, phase is Phase.TRANSIENT, told, self._parcel.table)
+        values, deviations = told[:count], told[count : 2 * count]
+        reasons: tuple[str, ...] = ()
+        linear = parts.nonlinear is None
+        if phase in WEIGHED and not (certain and linear and not self._fit.spoiled):
+            reasons = _reasons(parts)
+        predicted = self._phi.dot(values).item()
+        error, forgetting, measured = told[2 * count :].tolist()
+        now, status, reasons = verdict(phase, resting, reasons)
+        if parts.nonlinear is not None:
+            eta = parts.nonlinear.eta
+            unknown = np.full(len(eta.kept.eta), np.nan)
+            names += tuple(one.name for one in eta.block.nonlinear)
+            values = np.concatenate([values, unknown if phase in IDLE else eta.kept.eta])
+            deviations = np.concatenate([deviations, eta.deviations])
+            reasons += parts.start.unsure if phase is Phase.STARTING else ()
+        done = progress(phase, parts.motion, parts.validity)
+        return Estimate(
+            self._time.time, now, status, reasons, names, values, deviations, error, forgetting, measured, predicted,
+            done, spectrum,
+        )  # fmt: skip
+
+
+def _reasons(parts: Parts) -> tuple[str, ...]:
+    """Why parameters may not be trusted."""
+    weak = parts.validity.told(lambda which, deviation: parts.fit.cause(parts.learner, which, deviation))
+    wrong = "" if parts.nonlinear is None else parts.nonlinear.lookback.kept.wrong
+    return (*filter(None, (wrong,)), *parts.fit.reasons, *weak)
+
+
+@kernel("UniTuple(b1, 2)(b1, b1, f8[::1], " + TABLE + ")")
+def _figures(idle: bool, alarmed: bool, told: Floats, table: Table) -> tuple[bool, bool]:
+    """Whether every value is certain, and whether the joint rests.
+
+    idle, alarmed: whether nothing is known yet, or an alarm stands, and the values of before it are told; told
+    (2 parameters + FIGURES,): values, deviations, and from the end ERROR, LAMBDA and MEASURED; table: of a Report.
+    """
+    state, deviations, good = vector(table, STATE), vector(table, DEVIATIONS), matrix(table, GOOD)
+    valid, count, certain = flags(table, VALID), len(deviations), True
+    for i in range(count):
+        certain = certain and valid[i]
+        told[i], told[count + i] = state[at.HEADER + i], deviations[i]
+        if idle:
+            told[i] = told[count + i] = np.nan
+        elif alarmed:
+            told[i], told[count + i] = good[0, i], good[1, i]
+    signal = state[at.SIGNAL]
+    told[2 * count] = np.sqrt(state[at.ERROR] / signal) if signal > 0.0 else np.nan
+    told[2 * count + 1], told[2 * count + 2] = state[at.LAMBDA], vector(table, LAST_Y)[0]
+    return certain, at_rest(matrix(table, GATE))
 
 
 def verdict(phase: Phase, resting: bool, reasons: tuple[str, ...]) -> Verdict:
@@ -76,16 +113,6 @@ def verdict(phase: Phase, resting: bool, reasons: tuple[str, ...]) -> Verdict:
     if reasons:
         return Verdict(Phase.HELD if rest else Phase.NORMAL, Status.LEARNING, (*rest, *reasons))
     return Verdict(Phase.HELD, Status.HELD, rest) if rest else Verdict(Phase.NORMAL, Status.VALID, ())
-
-
-def values(phase: Phase, learner: Learner, loop: NormalLoop) -> tuple[Floats, Floats]:
-    """θ and its deviations (parameters,) as published: NaN before a start, those of before while an alarm stands."""
-    if phase in IDLE:
-        nothing = np.full(learner.rls.p, np.nan)
-        return nothing, nothing
-    if phase is Phase.TRANSIENT:
-        return loop.kept.good[0].copy(), loop.kept.good[1].copy()
-    return learner.rls.theta.copy(), learner.kept.deviations.copy()
 
 
 def progress(phase: Phase, motion: Motion, validity: Validity) -> float:

@@ -8,10 +8,10 @@ step.
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from estimators.base import Phase
 from estimators.numerics.jit import inline, kernel
+from estimators.numerics.parcel import TABLE, Parcel, Table, cube, flags, integers, matrix, vector
 from estimators.online.normal_loop import DUE, ENDLESS, EVERY, KEPT, LEARN, REVIEW, TAUGHT, advance
 from estimators.online.phases import Phases
 from estimators.online.report import IDLE
@@ -22,6 +22,14 @@ from estimators.recursive.witnesses import gather
 from estimators.rows import WEIGHT, Rows
 
 ROOM: Final = 64  # rows at once
+# of a parcel
+SEEN, REVERSAL, STATE, LIMITS, DEVIATIONS, SNAPSHOT, LAST_Y, SCRATCH, MEASURED = range(9)
+GATE, JUDGED, WEIGHTS, GOOD, LAST_PHI, WEIGHED_Y, PHI_BEFORE, JOINTS, OUTPUTS = range(9)
+WEIGHED_PHI, PRODUCTS, TURNED = range(3)
+OWNERS, COUNTED, OUTPUTS_OF, CHOSEN = range(4)
+TAUGHT_ROWS, FINITE_ROWS, VALID = range(3)
+PERIOD, MEASURES = range(2)  # ns between rows
+FASTER, REMEMBERS, CHOICES = range(3)  # see `advance` and `gather`
 
 
 class Steady:
@@ -34,12 +42,32 @@ class Steady:
         self._loop, self._learner, self._history, self._fit = parts.loop, parts.learner, parts.history, parts.fit
         self._alone = len(parts.gate.kept.state) == 1
         self._taught, self._finite = np.empty(ROOM, np.bool_), np.empty(ROOM, np.bool_)
-        self._seen = np.zeros(4) if standstill is None else standstill.seen
         outputs, parameters = parts.loop.kept.phi.shape
-        self._parts = (
-            np.empty((ROOM, outputs, parameters)), np.empty((ROOM, outputs)), self._seen, parts.learner.reversal,
-            *self._loop.head, self._loop.faster, *self._loop.tail, parts.learner.kept.weights, *self._fit.sums,
-        )  # fmt: skip
+        self._parcel = self._gathered(np.zeros(4) if standstill is None else standstill.seen, outputs, parameters)
+
+    def _gathered(self, seen: Floats, outputs: int, parameters: int) -> Parcel:
+        """What a pass walks over; seen: of a Standstill."""
+        kept, learner = self._loop.kept, self._learner
+        state, gate, limits, owners = self._loop.head
+        judged, valid, deviations = self._loop.tail
+        outputs_of, period, before, joints, sums, products, turned, scratch, remembers = self._fit.sums
+        return Parcel(
+            [seen, learner.reversal, state, limits, deviations, kept.snapshot, kept.y, scratch, np.array([period])],
+            [
+                gate,
+                judged,
+                learner.kept.weights,
+                kept.good,
+                kept.phi,
+                np.empty((ROOM, outputs)),
+                before,
+                joints,
+                sums,
+            ],
+            [np.empty((ROOM, outputs, parameters)), products, turned],
+            [owners, kept.counts, outputs_of, np.array([self._loop.faster, remembers], np.int64)],
+            flags=[self._taught, self._finite, valid],
+        )
 
     def absorb(self, rows: Rows) -> int:
         """Take rows from the first on; returns how many: none where they have to go step by step."""
@@ -50,11 +78,10 @@ class Steady:
         if still is not None and not still.holds(count):
             return 0
         due = phases.due()
-        shaped, kept, before = loop.shape(rows), loop.kept, self._history.kept.total
+        shaped, before = loop.shape(rows), self._history.kept.total
         taken, taught, finite, review = _pass(
             shaped.time, shaped.phi, shaped.y, shaped.speed, shaped.motion, before, due is None, due or 0,
-            self._learner.kept.signal, self._taught, self._finite, kept.counts, kept.good, kept.snapshot, kept.phi,
-            kept.y, *self._parts,
+            self._learner.kept.signal, self._parcel.table,
         )  # fmt: skip
         if taught:
             self._fit.active = True
@@ -93,12 +120,7 @@ def _weigh(
                 out_phi[row, output, column] = factor * phi[row, output, column]
 
 
-@kernel(
-    "UniTuple(i8, 4)(i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8, b1, i8, f8, b1[::1], b1[::1], "
-    "i8[::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[::1], f8[:, :, ::1], f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[:, "
-    "::1], f8[::1], i8[::1], b1, f8[:, ::1], b1[::1], f8[::1], f8[:, ::1], i8[::1], f8, f8[:, ::1], f8[:, ::1], "
-    "f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1], f8[::1], b1)"
-)
+@kernel("UniTuple(i8, 4)(i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8, b1, i8, f8, " + TABLE + ")")
 def _pass(
     time: Nanoseconds,
     phi: Floats,
@@ -109,63 +131,39 @@ def _pass(
     every: bool,
     due: int,
     signal: float,
-    taught: NDArray[np.bool_],
-    finite: NDArray[np.bool_],
-    counts: NDArray[np.int64],
-    good: Floats,
-    snapshot: Floats,
-    last_phi: Floats,
-    last_y: Floats,
-    weighed_phi: Floats,
-    weighed_y: Floats,
-    seen: Floats,
-    reversal: Floats,
-    state: Floats,
-    gate: Floats,
-    limits: Floats,
-    owners: NDArray[np.int64],
-    faster: bool,
-    judged: Floats,
-    valid: NDArray[np.bool_],
-    deviations: Floats,
-    weights: Floats,
-    outputs_of: NDArray[np.int64],
-    period: float,
-    phi_before: Floats,
-    joints: Floats,
-    outputs: Floats,
-    products: Floats,
-    turned: Floats,
-    scratch: Floats,
-    remembers: bool,
+    table: Table,
 ) -> tuple[int, int, int, int]:
     """Rows up to a review; returns how many, how many of them taught, those with a finite output, whether it is due.
 
     before: number of the first row; every, due: whether each block ends with a review, else the row from which one
-    does; seen: of a Standstill; reversal, signal, weights: of a Learner; last_phi, last_y:
-    of a NormalLoop; weighed_phi, weighed_y: scratch; the others: of `advance`, then of `gather`.
+    does; signal: of a Learner; table: of a Steady.
     """
+    reversal, limits, counts = vector(table, REVERSAL), vector(table, LIMITS), integers(table, COUNTED)
+    taught, last_phi, last_y = flags(table, TAUGHT_ROWS), matrix(table, LAST_PHI), vector(table, LAST_Y)
     slow = max(limits[0], UNSEEN)
     learnt_phi, learnt_y, usual = phi, y, True
     for output in range(len(reversal)):
         usual = usual and reversal[output] == 1.0
     if not usual:
-        learnt_phi, learnt_y = weighed_phi[: len(time)], weighed_y[: len(time)]
+        learnt_phi, learnt_y = cube(table, WEIGHED_PHI)[: len(time)], matrix(table, WEIGHED_Y)[: len(time)]
         _weigh(phi, y, speed, motion, reversal, slow, learnt_phi, learnt_y)
     counts[KEPT], counts[TAUGHT], counts[EVERY], counts[LEARN] = before, 0, every, 1
     counts[DUE] = ENDLESS if every else due
-    least = limits[0] if faster else 0.0
+    least = limits[0] if integers(table, CHOSEN)[FASTER] == 1 else 0.0
     taken = advance(
-        state, gate, limits, owners, learnt_phi, learnt_y, speed, least, taught, finite, counts, weights, signal,
-        judged, valid, deviations, good, snapshot,
+        vector(table, STATE), matrix(table, GATE), limits, integers(table, OWNERS), learnt_phi, learnt_y, speed, least,
+        taught, flags(table, FINITE_ROWS), counts, matrix(table, WEIGHTS), signal, matrix(table, JUDGED),
+        flags(table, VALID), vector(table, DEVIATIONS), matrix(table, GOOD), vector(table, SNAPSHOT),
     )  # fmt: skip
     for row in range(taken):
-        see(speed[row, 0], motion[row, 0, 0], seen)
+        see(speed[row, 0], motion[row, 0, 0], vector(table, SEEN))
         if taught[row]:
             one = slice(row, row + 1)
             gather(
-                time[one], phi[one], y[one], speed[one], motion[one], slow, outputs_of, period, phi_before, joints,
-                outputs, products, turned, scratch, remembers,
+                time[one], phi[one], y[one], speed[one], motion[one], slow, integers(table, OUTPUTS_OF),
+                vector(table, MEASURED)[PERIOD], matrix(table, PHI_BEFORE), matrix(table, JOINTS),
+                matrix(table, OUTPUTS), cube(table, PRODUCTS), cube(table, TURNED), vector(table, SCRATCH),
+                integers(table, CHOSEN)[REMEMBERS] == 1,
             )  # fmt: skip
     for output in range(len(last_y)):
         weight = motion[taken - 1, outputs_of[output], WEIGHT]
