@@ -64,7 +64,7 @@ def _serve(driver: Driver, sender: Sender, stop: Stop, totals: dict[str, int], l
     before = dict(totals)
     look = due = 0.0
     cause = ""
-    heard = 0
+    heard = False
     try:
         while not stop.asked:
             known = cause
@@ -74,7 +74,7 @@ def _serve(driver: Driver, sender: Sender, stop: Stop, totals: dict[str, int], l
                 readings, cause = empty(), str(error)
             if len(readings):
                 sender.send(readings)
-                heard += 1
+                heard = True
             now = time.monotonic()
             if now < look and cause == known:
                 continue
@@ -84,7 +84,7 @@ def _serve(driver: Driver, sender: Sender, stop: Stop, totals: dict[str, int], l
                 link.wrong(cause)
             elif heard:
                 link.right("data again")
-            heard = 0
+            heard = False
             if now >= due or cause != known:
                 due = now + REPORT_EVERY
                 _add(totals, before, driver)

@@ -16,7 +16,7 @@ from drivers.can import take
 from drivers.can.burst import begun
 from drivers.decode.decoder import Decoder
 from drivers.layout.frame import Frames
-from drivers.reading import READING, WORDS
+from drivers.reading import READING, WORDS, empty
 
 MOST: Final = 4096  # frames in one go: a flooded bus must not keep its first frames waiting
 _RECORDS: Final = 256  # in one system call; their buffers stay in the cache
@@ -53,7 +53,7 @@ class Receiver:
         self._room = (headers, records, control, self._state, self._marks, words, self._lengths, self._times)
         self._decoder: Decoder | None = None
         self._tables: tuple[NDArray[Any], ...] = ()
-        self._readings = np.zeros(0, np.int64)
+        self._readings = memoryview(b"")
         take.settle(self._state)
 
     @property
@@ -88,15 +88,14 @@ class Receiver:
     def read(self, timeout: float, decoder: Decoder) -> tuple[int, NDArray[np.void]]:
         """The same, decoded: how many frames, and a READING array. Raises OSError."""
         if decoder is not self._decoder:
-            self._decoder, self._tables = decoder, decoder.tables
-            self._readings = np.zeros(MOST * decoder.most * WORDS, np.int64)
-        found, made = take.read(
-            *self._wire, _ms(timeout), *self._room, *self._tables, self._readings, decoder.totals
-        )
+            readings = np.zeros(MOST * decoder.most * WORDS, np.int64)
+            self._decoder, self._tables = decoder, (*decoder.tables, readings, decoder.totals)
+            self._readings = memoryview(readings).cast("B")
+        found, made = take.read(*self._wire, _ms(timeout), *self._room, *self._tables)
+        if made > 0:
+            return found, np.frombuffer(bytes(self._readings[: made * READING.itemsize]), READING)
         found = self._checked(found)
-        if made < 0:
-            return found, decoder.decode(self.frames(found))
-        return found, self._readings[: WORDS * made].copy().view(READING)
+        return found, decoder.decode(self.frames(found)) if made < 0 else empty()
 
     def frames(self, found: int) -> Frames:
         """The first so many of those taken last."""
