@@ -24,7 +24,9 @@ REST: Final = 200_000  # ns that the rest of a burst gets at first, and where no
 LEAST: Final = 20_000  # ns of grace: some frames on their way through the kernel
 LONGER, SHORTER = 20_000, 1_000  # ns by which the grace changes
 LASTING: Final = 100  # reads after which it is tried whether bursts still come in pieces
-STEADY: Final = 8  # bursts in a row at one pace, from which the next is foreseen; more off it than on it, until it is learnt anew
+STEADY: Final = (
+    8  # bursts in a row at one pace, from which the next is foreseen; more off it than on it, until it is learnt anew
+)
 ALIKE: Final = 0.1  # of a pace, by which a burst may be off
 LONGEST: Final = 2_000_000  # ns that a frame may be slept through which comes out of turn
 

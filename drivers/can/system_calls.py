@@ -33,7 +33,12 @@ def _functions() -> tuple[Any, ...]:
         return (*external, types.ExternalFunction("__errno_location", where()))
     c = ctypes.CDLL(None, use_errno=True)
     whole, long = ctypes.c_int, ctypes.c_ssize_t
-    arguments = ([whole, long, ctypes.c_uint, whole, long], [whole, long], [whole, whole, long, long], [long, long, whole])
+    arguments = (
+        [whole, long, ctypes.c_uint, whole, long],
+        [whole, long],
+        [whole, whole, long, long],
+        [long, long, whole],
+    )
     for name, kinds in zip(_NAMES, arguments, strict=True):
         getattr(c, name).argtypes = kinds
     return (*(getattr(c, name) for name in _NAMES), lambda: [ctypes.get_errno()])

@@ -164,9 +164,7 @@ def _wait_and_take(  # type: ignore[no-untyped-def]
     until = foreseen(burst, now(MONOTONIC, clocks))
     if until > 0:
         sleep_until(until, clocks)
-        found = _take(
-            descriptor, packed, keep_own, headers, records, control, state, marks, words, lengths, times
-        )
+        found = _take(descriptor, packed, keep_own, headers, records, control, state, marks, words, lengths, times)
         if found > 0:
             met(burst, until, True)
         elif found < 0 and state[ERRNO] not in _AGAIN:
@@ -179,18 +177,14 @@ def _wait_and_take(  # type: ignore[no-untyped-def]
             pause = met(burst, arrived, False)
             if pause > 0:
                 sleep_until(arrived + pause, clocks)
-        found = _take(
-            descriptor, packed, keep_own, headers, records, control, state, marks, words, lengths, times
-        )
+        found = _take(descriptor, packed, keep_own, headers, records, control, state, marks, words, lengths, times)
     if found > 0:
         burst[LAST_READ] = now(MONOTONIC, clocks)
         note(burst, times[:found])
     return found
 
 
-@kernel(
-    "i8(i4, b1, b1, i4, i8[:,::1], u8[:,::1], i8[:,::1], i8[::1], u4[:,::1], u8[:,::1], i8[::1], i8[::1])"
-)
+@kernel("i8(i4, b1, b1, i4, i8[:,::1], u8[:,::1], i8[:,::1], i8[::1], u4[:,::1], u8[:,::1], i8[::1], i8[::1])")
 def receive(  # type: ignore[no-untyped-def]
     descriptor, packed, keep_own, timeout, headers, records, control, state, marks, words, lengths, times
 ):

@@ -49,6 +49,7 @@ AGREEMENT: Final = 0.1  # periods
 EVIDENCE_TIME: Final = 50e6  # ns
 RESTART_AFTER: Final = 1.5e9  # ns
 QUEUED: Final = 20e6  # ns of lateness, and of its change, that a queue explains, and no clock
+MOST_DRIFTED: Final = 0.5  # periods that a window's least lateness may be off by drift: more is a queue, or a pause
 FORGIVEN: Final = 0.05  # a frame, share of OFF: a device whose own period is another is not off for ever
 REMEMBERED: Final = 1000.0  # frames that say where even ones would be
 EVEN: Final = 2e-3  # periods off, up to which a frame is where it should be
@@ -97,8 +98,11 @@ LONGEST_LOSS: Final = 64  # ticks that are given as rows of NaN; more is a resta
     BEHIND,
     PACE,
     EVENED,
+    QUEUE,
+    QUEUE_SINCE,
     CLOCK_FLOATS,
-) = range(24)
+) = range(26)
+# QUEUE: a window's least lateness beyond MOST_DRIFTED, and when it came down to it
 # of a device that says when it sampled, in samples: what a frame is OFF the place that its number gives it (soon
 # forgiven), and BEHIND its place among EVENED even ones, which are PACE longer than the period
 HELD_INSTANT, HELD_LATENESS, HELD_ARRIVAL, HELD_FLOATS = range(4)  # of a frame that is held as late
@@ -185,11 +189,13 @@ def place(
         floats[SLEW] = 0.0
     too_early = late < -0.5 * period and integers[HELD] != SETTLING
     held_up = integers[HELD] == SETTLING and floats[AWAY] > 0.0 and late > -floats[AWAY] - 0.5 * period
-    if too_early or late > RESTART_AFTER or (step > LONGEST_LOSS + 1 and not held_up):
+    counted = modulo > 0 and counter >= 0 and integers[COUNTER] >= 0
+    queued = counted and step <= LONGEST_LOSS + 1 and late < SUSPICIOUS * ticks * period
+    too_late = late > RESTART_AFTER and (_stands(arrival, floats) or not queued)
+    if too_early or too_late or (step > LONGEST_LOSS + 1 and not held_up):
         totals[RESTARTS] += 1
         if too_early:  # perhaps a delay was taken for a loss
             integers[MOST] = min(max(2 * integers[MOST], EVIDENCE_FRAMES), 100)
-        counted = modulo > 0 and counter >= 0 and integers[COUNTER] >= 0
         believed = late > -0.5 * steps * advance  # a counter that is ahead of all time is damaged
         _start(arrival, counter, period, integers, floats, totals)
         if not too_early and (believed or not counted):
@@ -290,6 +296,7 @@ def _start(
     floats[LATENESS] = 0.0
     floats[SLEW] = floats[OFF] = floats[BEHIND] = floats[PACE] = 0.0
     floats[EVENED] = 1.0
+    floats[QUEUE] = 0.0
     _open_window(integers, floats)
     _hold(SETTLING, arrival, integers, floats)
 
@@ -328,8 +335,13 @@ def _gather(late: float, integers: NDArray[np.int64], floats: Floats) -> None:
 def _learn(period: float, integers: NDArray[np.int64], floats: Floats) -> None:
     """Follow the window's least lateness; a window has eight frames that were not queued behind others."""
     if integers[WINDOW_FRAMES] >= WINDOW and integers[WINDOW_EVIDENCE] >= EVIDENCE_FRAMES:
-        queued = floats[WINDOW_LEAST] > QUEUED and floats[WINDOW_MOST] - floats[WINDOW_LEAST] > QUEUED
-        if queued:
+        least, arrival = floats[WINDOW_LEAST], floats[ARRIVED]
+        if least <= MOST_DRIFTED * period:
+            floats[QUEUE] = 0.0
+        elif floats[QUEUE] == 0.0 or (not _stands(arrival, floats) and least < floats[QUEUE] - MOST_DRIFTED * period):
+            floats[QUEUE], floats[QUEUE_SINCE] = least, arrival
+        queued = least > QUEUED and floats[WINDOW_MOST] - least > QUEUED
+        if queued or least > RESTART_AFTER or (floats[QUEUE] > 0.0 and not _stands(arrival, floats)):
             floats[SLEW] = 0.0
             _open_window(integers, floats)
             return
@@ -337,6 +349,12 @@ def _learn(period: float, integers: NDArray[np.int64], floats: Floats) -> None:
         drift = floats[DRIFT] + INTEGRAL * floats[WINDOW_LEAST] / (WINDOW * period)
         floats[DRIFT] = min(max(drift, -FASTEST_DRIFT), FASTEST_DRIFT)
         _open_window(integers, floats)
+
+
+@inline
+def _stands(arrival: float, floats: Floats) -> bool:
+    """Whether frames are late for so long, and no less so, that no queue explains it: the device itself is late."""
+    return bool(floats[QUEUE] > 0.0 and arrival - floats[QUEUE_SINCE] > RESTART_AFTER)
 
 
 @inline

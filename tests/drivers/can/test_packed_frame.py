@@ -1,7 +1,6 @@
 """Frames in datagrams, read without Python, against the msgpack library."""
 
 import socket
-import time
 from collections.abc import Iterator
 from typing import Any
 
