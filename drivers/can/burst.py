@@ -31,8 +31,8 @@ ALIKE: Final = 0.1  # of a pace, by which a burst may be off
 LONGEST: Final = 2_000_000  # ns that a frame may be slept through which comes out of turn
 
 # monotonic ns, when it was read last; reads that wait; the first frame of the last burst, and where the next one's is
-# expected; ns between two; bursts in a row that came at this pace; two for each off it, less one for each on it; ns that a burst gets; whether the
-# last one was foreseen; how many of its frames were read, and how many the one before had
+# expected; ns between two; bursts in a row that came at this pace; two for each off it, less one for each on it; ns
+# that a burst gets; whether the last was foreseen; how many of its frames were read, and how many the one before had
 READ, LEFT, FIRST, NEXT, PACE, ALIKE_BURSTS, ODD, GRACE, FORESEEN, SO_FAR, USUAL, BURST = range(12)
 
 
@@ -54,7 +54,7 @@ def foreseen(burst: NDArray[np.int64], now: int) -> int:
 
 @inline
 def met(burst: NDArray[np.int64], now: int, whole: bool) -> int:
-    """To be told when a first frame is there; whole: so is the rest, as foreseen. Returns ns to sleep before reading."""
+    """To be told when a first frame is there; whole: so is the rest, as foreseen. Returns ns to sleep for the rest."""
     pieces = now - burst[READ] < CLOSE
     if burst[FORESEEN] != 0:
         grace = burst[GRACE] + (LONGER if pieces else -SHORTER)
