@@ -90,7 +90,7 @@ class Receiver:
         if decoder is not self._decoder:
             readings = np.zeros(MOST * decoder.most * WORDS, np.int64)
             self._decoder, self._tables = decoder, (*decoder.tables, readings, decoder.totals)
-            self._readings = memoryview(readings).cast("B")
+            self._readings = readings.data.cast("B")
         found, made = take.read(*self._wire, _ms(timeout), *self._room, *self._tables)
         if made > 0:
             return found, np.frombuffer(bytes(self._readings[: made * READING.itemsize]), READING)
