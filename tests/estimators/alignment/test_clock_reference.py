@@ -40,10 +40,10 @@ def followed(arrival: Floats) -> Floats:
 
 
 @pytest.mark.parametrize("counter", [False, True])
-@pytest.mark.parametrize("drift", [0.0, 3e-4, -3e-4, 1.2e-3, -1.2e-3])
+@pytest.mark.parametrize("drift", [3e-4, 1.2e-3, -1.2e-3])
 def test_the_clock_is_the_loop_that_its_docstring_tells(drift: float, counter: bool) -> None:
     """Within 2 ns, whatever it has learnt; a crystal beyond 1e-3 is followed by σ alone."""
-    n = np.arange(4000)
+    n = np.arange(2000)
     late = np.where(n < 9, 0.0, 1e-4 * np.random.default_rng(1).random(len(n)))
     arrival = np.round((n * P * (1.0 + drift) + late) * 1e9) * 1e-9
     signals = [n, n % 256] if counter else [n]
@@ -58,13 +58,13 @@ def test_the_clock_is_the_loop_that_its_docstring_tells(drift: float, counter: b
 @pytest.mark.parametrize(("later", "more"), [(0.1, 0), (0.4, 0), (0.7, 0), (0.8, 1), (0.95, 1)])
 def test_a_loss_and_a_link_that_is_slower_from_then_on(lost: int, later: float, more: int) -> None:
     """⌊e/P + 1/4⌋ are missing, e the least lateness: what is within a quarter period of one more is one more."""
-    n = np.delete(np.arange(3000), np.arange(1500, 1500 + lost))
-    arrival = n * P + np.where(n >= 1500, later * P, 0.0)
+    n = np.delete(np.arange(1500), np.arange(700, 700 + lost))
+    arrival = n * P + np.where(n >= 700, later * P, 0.0)
     totals, ticks, values = run(arrival, n)
     assert totals == {"lost": lost + more}
-    before = values < 1500
+    before = values < 700
     np.testing.assert_allclose(ticks[before], values[before] * P, atol=1e-8)
-    behind = np.flatnonzero(values > 1500)[0]
+    behind = np.flatnonzero(values > 700)[0]
     np.testing.assert_allclose(ticks[behind], (values[behind] + more) * P, atol=1e-8)
 
 
@@ -97,13 +97,13 @@ def test_a_frame_that_comes_twice_is_taken_once() -> None:
 @pytest.mark.parametrize("first", [0, 7])
 @pytest.mark.parametrize("backwards", [1, 2])
 def test_one_counter_that_goes_back_is_a_stray_and_two_are_a_device_begun_anew(backwards: int, first: int) -> None:
-    n = np.arange(2000)
+    n = np.arange(1000)
     counter = n + 5000
-    counter[1000 : 1000 + backwards] = np.arange(backwards) + first
+    counter[500 : 500 + backwards] = np.arange(backwards) + first
     totals, _, values = run(n * P, n, counter, counter_modulo=65536)
     if backwards == 1:
         assert totals == {"out_of_order": 1, "lost": 1}
-        assert np.flatnonzero(np.isnan(values)).tolist() == [1000]
+        assert np.flatnonzero(np.isnan(values)).tolist() == [500]
     else:
         assert totals["restart"] >= 1
 
