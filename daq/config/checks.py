@@ -9,7 +9,7 @@ from daq.config import physics
 from daq.config.sections import Joint
 from daq.config.words import unknown
 from drivers.base import LayoutError, Wanted
-from estimators.alignment.device_clock import LONGEST_LOSS
+from estimators.alignment.clock_state import LONGEST_LOSS
 
 RESERVED: Final = frozenset(("core", "outlet", "recorder", "supervisor", "readings", "running"))
 DEEPEST: Final = 12

@@ -4,14 +4,11 @@ import time
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from daq.config.routes import wanted
 from daq.config.sections import Config
 from daq.processes.complaint import Complaint
 from daq.processes.heartbeat import Life
-from daq.processes.process import CannotStartError, Stop, endpoint, log
+from daq.processes.process import CannotStartError, Stop, endpoint, log, sleep_exactly
 from daq.stream.channel import Sender
 from drivers.base import Driver, EndOfFileError, LinkError, LinkPausedError
 from drivers.reading import empty
@@ -25,6 +22,7 @@ def run(name: str, settings: Config, runtime: Path, life: Life) -> None:
     """Serve one driver until SIGTERM. Raises CannotStartError when the wire cannot be opened the first time."""
     stop = Stop()
     sender = Sender(endpoint(runtime, "readings"), name)
+    sleep_exactly()
     totals: dict[str, int] = {}
     opened = restarted = (runtime / f"{name}.opened").exists()
     pause = BACK_OFF[0]
@@ -59,38 +57,40 @@ def run(name: str, settings: Config, runtime: Path, life: Life) -> None:
 
 
 def _serve(driver: Driver, sender: Sender, stop: Stop, totals: dict[str, int], life: Life, link: Complaint) -> None:
-    """Read until the wire is lost (LinkError) or a stop is asked; totals go on over re-opened wires."""
+    """Read until the wire is lost (LinkError) or a stop is asked; totals go on over re-opened wires.
+
+    A thousand times a second it reads and sends, and nothing else; what is told waits for its turn.
+    """
     before = dict(totals)
-    due = 0.0
+    look = due = 0.0
     cause = ""
+    heard = False
     try:
         while not stop.asked:
             known = cause
-            life.beat()
-            readings, cause = _read(driver)
+            try:
+                readings, cause = driver.read(WAIT), ""
+            except LinkPausedError as error:
+                readings, cause = empty(), str(error)
             if len(readings):
                 sender.send(readings)
+                heard = True
             now = time.monotonic()
-            if cause != known:
-                due = now
+            if now < look and cause == known:
+                continue
+            look = now + WAIT
+            life.beat()
             if cause:
                 link.wrong(cause)
-            elif len(readings):
+            elif heard:
                 link.right("data again")
-            if now >= due:
+            heard = False
+            if now >= due or cause != known:
                 due = now + REPORT_EVERY
                 _add(totals, before, driver)
                 sender.report(not cause, totals, cause)
     finally:
         _add(totals, before, driver)
-
-
-def _read(driver: Driver) -> tuple[NDArray[np.void], str]:
-    """Readings, or why the wire carries nothing for now."""
-    try:
-        return driver.read(WAIT), ""
-    except LinkPausedError as error:
-        return empty(), str(error)
 
 
 def _add(totals: dict[str, int], before: dict[str, int], driver: Driver) -> None:

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
 import can
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from drivers.base import LinkError
 from drivers.can.arrival_time import on_monotonic
+from drivers.decode.decoder import Decoder
 from drivers.drain import drain, link_error
 from drivers.layout.frame import ERROR, EXTENDED, REMOTE, Frames
 from drivers.reading import BIT_RATE_SWITCH, ERROR_STATE, FD, OWN
@@ -57,6 +58,13 @@ class Adapter(Protocol):
     def receive(self, timeout: float) -> Frames: ...
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class Decoding(Protocol):
+    """An adapter that decodes what it reads at once."""
+
+    def read(self, timeout: float, decoder: Decoder) -> NDArray[np.void]: ...
 
 
 class Messages:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
 from drivers.base import LinkError, Wanted, nearest
-from drivers.can.adapter import SILENT, UNHURRIED, Adapter, open_adapter
+from drivers.can.adapter import SILENT, UNHURRIED, Adapter, Decoding, open_adapter
 from drivers.decode.decoder import Decoder
 from drivers.drain import link_error
 from drivers.layout.can_settings import CanLayoutSettings
@@ -85,6 +85,8 @@ class CanBus:
         self._settings, self._layout, self._wanted = settings, layout, wanted
         self._decoder = Decoder(layout, wanted)
         self._adapter: Adapter | None = None
+        self._at_once: Decoding | None = None  # the same, where it decodes by itself
+        self._watches = self._decoder.watches
         self._garbage: Mapping[str, int] = {}
         self._bits = 0  # on the bus, of every frame that came
 
@@ -101,6 +103,7 @@ class CanBus:
             )
         except Exception as error:  # adapters' libraries raise whatever they like when opening fails
             raise link_error(settings.channel, error) from error
+        self._at_once = self._adapter if isinstance(self._adapter, Decoding) else None
         return self
 
     def __exit__(
@@ -109,18 +112,24 @@ class CanBus:
         if self._adapter is not None:
             self._adapter.close()
             self._garbage = self._adapter.counts
-            self._adapter = None
+            self._adapter = self._at_once = None
 
     def read(self, timeout: float) -> NDArray[np.void]:
         """Readings of all frames that are there. Raises LinkError."""
-        if self._adapter is None:
+        if self._at_once is not None:
+            readings = self._at_once.read(timeout, self._decoder)
+        elif self._adapter is not None:
+            readings = self._decoded(self._adapter.receive(timeout))
+        else:
             raise LinkError(f"{self._settings.channel}: not open")
-        frames = self._adapter.receive(timeout)
+        if self._watches:
+            self._decoder.watch(time.monotonic_ns())
+        return readings
+
+    def _decoded(self, frames: Frames) -> NDArray[np.void]:
         if self._settings.bitrate is not None and not self._settings.fd:
             self._bits += _bits(frames)
-        readings = self._decoder.decode(frames)
-        self._decoder.watch(time.monotonic_ns())
-        return readings
+        return self._decoder.decode(frames)
 
     def counters(self) -> Mapping[str, int]:
         """Frames received, and every loss by cause (see Decoder); malformed: what could not be taken for a frame.

@@ -10,10 +10,13 @@ from contextlib import suppress
 from typing import Any
 
 import can
+import numpy as np
+from numpy.typing import NDArray
 
 from drivers.base import LinkError
 from drivers.can.receive_buffer import enlarge
 from drivers.can.recvmmsg import Receiver, prepare
+from drivers.decode.decoder import Decoder
 from drivers.drain import link_error
 from drivers.layout.frame import Frames
 
@@ -44,8 +47,20 @@ class Multicast:
         try:
             return self._receiver.receive(timeout)
         except OSError as error:
-            self._lost = link_error(self._name, error)
-            raise self._lost from error
+            raise self._wrong(error) from error
+
+    def read(self, timeout: float, decoder: Decoder) -> NDArray[np.void]:
+        """The same, decoded: a READING array. Raises LinkError."""
+        if self._lost is not None:
+            raise self._lost
+        try:
+            return self._receiver.read(timeout, decoder)[1]
+        except OSError as error:
+            raise self._wrong(error) from error
+
+    def _wrong(self, error: OSError) -> LinkError:
+        self._lost = link_error(self._name, error)
+        return self._lost
 
     def close(self) -> None:
         self._socket.detach()  # python-can closes it

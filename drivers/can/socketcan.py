@@ -11,11 +11,13 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from drivers.base import LinkError, LinkPausedError
 from drivers.can.bus_errors import BusErrors
 from drivers.can.receive_buffer import enlarge
 from drivers.can.recvmmsg import Receiver, prepare
+from drivers.decode.decoder import Decoder
 from drivers.drain import link_error
 from drivers.layout.frame import ERROR, EXTENDED, REMOTE, Frames
 
@@ -65,25 +67,47 @@ class SocketCan:
 
     def receive(self, timeout: float) -> Frames:
         """Wait for the first frame, then take all that are there. Raises LinkError."""
-        if self._lost is not None:
-            raise self._lost
-        before = self._receiver.errors
+        before = self._before()
         try:
             frames = self._receiver.receive(timeout)
         except OSError as error:
-            if error.errno != errno.ENETDOWN:
-                self._lost = link_error(self._name, error)
-                raise self._lost from error
+            raise self._wrong(error) from error
+        self._look(before, len(frames.ids))
+        return frames
+
+    def read(self, timeout: float, decoder: Decoder) -> NDArray[np.void]:
+        """The same, decoded: a READING array. Raises LinkError."""
+        before = self._before()
+        try:
+            found, readings = self._receiver.read(timeout, decoder)
+        except OSError as error:
+            raise self._wrong(error) from error
+        self._look(before, found)
+        return readings
+
+    def _before(self) -> int:
+        """Error frames until now. Raises LinkError."""
+        if self._lost is not None:
+            raise self._lost
+        return self._receiver.errors
+
+    def _wrong(self, error: OSError) -> LinkError:
+        if error.errno == errno.ENETDOWN:
             self._down = True
-            raise self._paused() from error
+            return self._paused()
+        self._lost = link_error(self._name, error)
+        return self._lost
+
+    def _look(self, before: int, found: int) -> None:
+        """Complaints of the bus among these frames, and whether the interface is up again. Raises LinkPausedError."""
         if self._receiver.errors != before:
+            frames = self._receiver.frames(found)
             which = np.flatnonzero(frames.ids & ERROR)
             self._errors.absorb(frames.ids[which], frames.payload[which])
         if self._down:
-            if not len(frames.ids) and not self._is_up():
+            if not found and not self._is_up():
                 raise self._paused()
             self._down = False
-        return frames
 
     def close(self) -> None:
         self._socket.close()

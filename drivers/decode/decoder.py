@@ -45,15 +45,17 @@ class Decoder:
 
     def __init__(self, layout: Layout, wanted: Sequence[Wanted]) -> None:
         layout.check(wanted)
-        self._totals = np.zeros(extract.TOTALS, np.int64)
+        self.totals = np.zeros(extract.TOTALS, np.int64)
         self._silences = 0
         ordered = sorted(wanted, key=lambda one: layout.signals[one.signal].frame)
         signals = _Signals(layout, ordered)
-        self._signals, self._scales, self._allowed = signals.table, signals.scales, signals.allowed
         self._frames = signals.frames
-        self._checks, self._crcs = signals.checks, signals.crcs
-        self._index = _index(sorted(layout.lengths))
-        self._most = int(self._frames[:, extract.COUNT].max(initial=0))
+        # as extract takes them
+        self.tables = (
+            *(_index(sorted(layout.lengths)), signals.frames, signals.table, signals.scales, signals.allowed),
+            *(signals.checks, signals.crcs),
+        )
+        self.most = int(self._frames[:, extract.COUNT].max(initial=0))  # readings of one frame
         self._patience = _patience(layout, {layout.signals[one.signal].frame for one in wanted})
         self._due = 0
         self._silent: set[int] = set()
@@ -61,31 +63,30 @@ class Decoder:
     @property
     def counts(self) -> dict[str, int]:
         """Totals since the beginning."""
-        totals = dict(zip(("frames", *CAUSES), self._totals.tolist(), strict=True))
+        totals = dict(zip(("frames", *CAUSES), self.totals.tolist(), strict=True))
         return totals | {"silent": self._silences}
 
     def decode(self, frames: Frames) -> NDArray[np.void]:
         """READING array of the wanted signals in these frames; what is lost is counted."""
-        readings = np.empty(len(frames.ids) * self._most, READING)
+        readings = np.empty(len(frames.ids) * self.most, READING)
         made = extract.extract(
             frames.ids,
             _words(frames.payload),
             frames.lengths,
             frames.times,
             frames.flags,
-            self._index,
-            self._frames,
-            self._signals,
-            self._scales,
-            self._allowed,
-            self._checks,
-            self._crcs,
+            *self.tables,
             readings.view(np.int64),
-            self._totals,
+            self.totals,
         )
         if made < 0:
             return self.decode(_sorted(frames))
         return readings[:made] if 2 * made >= len(readings) else readings[:made].copy()
+
+    @property
+    def watches(self) -> bool:
+        """Whether any frame has a time-out."""
+        return bool(self._patience)
 
     def watch(self, now: int) -> None:
         """Count and name the frames that have been silent for longer than their time-out. now: monotonic ns."""

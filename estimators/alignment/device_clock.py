@@ -29,85 +29,66 @@ counter, where there is one; it tells the rest itself, also of what is missing i
 do not fit in what may be held while the burst lasts are placed as if nothing had been lost.
 """
 
-from typing import Final
-
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.numerics.jit import inline
-from estimators.quantities import Floats
-
-WINDOW: Final = 128  # frames
-PROPORTIONAL: Final = 0.3  # the loop of window minima is critically damped with these
-INTEGRAL: Final = 0.04
-FASTEST_DRIFT: Final = 1e-3  # crystals differ by less than 1e-4
-SUSPICIOUS: Final = 0.75  # units
-DOUBTFUL: Final = 0.5  # units of jitter beside which the place of a loss is a guess
-EVIDENCE_FRAMES: Final = 8
-SETTLING_FRAMES: Final = 32
-AGREEMENT: Final = 0.1  # periods
-EVIDENCE_TIME: Final = 50e6  # ns
-RESTART_AFTER: Final = 1.5e9  # ns
-QUEUED: Final = 20e6  # ns of lateness, and of its change, that a queue explains, and no clock
-FORGIVEN: Final = 0.05  # a frame, share of OFF: a device whose own period is another is not off for ever
-REMEMBERED: Final = 1000.0  # frames that say where even ones would be
-EVEN: Final = 2e-3  # periods off, up to which a frame is where it should be
-YOUNG, SURE = 10.0, 100.0  # frames, before which none is believed to show another pace by a leap, and by its trend
-MOST_PACE: Final = 0.1  # of the period
-LEAP: Final = 0.5  # … from which sampling is not uneven: the clock leaps
-LONGEST_LOSS: Final = 64  # ticks that are given as rows of NaN; more is a restart
-
-# a stream's state: integers, times in ns
-(
-    FRAMES,
-    COUNTER,
-    BACKWARDS,
-    HELD,
-    HOLDING,
-    EVIDENCE,
-    INDEX,
-    FRESH,
-    SLIP,
-    MOST,
-    WINDOW_FRAMES,
-    WINDOW_EVIDENCE,
-    CLOCK_INTEGERS,
-) = range(13)
-(
-    INSTANT,
+from estimators.alignment.clock_rate import (
+    EVIDENCE_FRAMES,
+    RESTART_AFTER,
+    even,
+    open_window,
+    stands,
+)
+from estimators.alignment.clock_state import (
     ARRIVED,
-    LATENESS,
-    EARLIEST,
-    LATEST,
-    LEAST,
-    SINCE,
-    SHIFT,
+    AWAY,
+    BACKWARDS,
+    BEHIND,
+    COUNTER,
     DECIDED,
-    UNSURE,
+    DISORDERED,
     DRIFT,
-    SLEW,
-    WINDOW_LEAST,
-    WINDOW_MOST,
+    DUPLICATE,
+    DUPLICATES,
+    EVENED,
+    EVIDENCE,
+    FRAMES,
+    FRESH,
     GAP,
     GAP_UNIT,
     HEARD,
-    AWAY,
-    FALLEN,
+    HELD,
+    IN_TIME,
+    INDEX,
+    INSTANT,
+    LATENESS,
+    LEAST,
+    LONGEST_LOSS,
+    LOST,
+    MOST,
     OFF,
-    BEHIND,
+    OUT_OF_ORDER,
     PACE,
-    EVENED,
-    CLOCK_FLOATS,
-) = range(24)
-# of a device that says when it sampled, in samples: what a frame is OFF the place that its number gives it (soon
-# forgiven), and BEHIND its place among EVENED even ones, which are PACE longer than the period
-HELD_INSTANT, HELD_LATENESS, HELD_ARRIVAL, HELD_FLOATS = range(4)  # of a frame that is held as late
-
-IN_TIME, LATE, SETTLING = range(3)  # values of HELD
-DUPLICATE, OUT_OF_ORDER, PLACED = range(3)  # what became of a frame
-
-# totals by cause
-LOST, LATE_ROWS, DUPLICATES, DISORDERED, INVALID, GLITCHES, RESTARTS, REJECTED, INTERPOLATED, CAUSES = range(10)
+    PLACED,
+    QUEUE,
+    REJECTED,
+    RESTARTS,
+    SETTLING,
+    SHIFT,
+    SLEW,
+    SLIP,
+    UNSURE,
+    WINDOW_EVIDENCE,
+)
+from estimators.alignment.held_frames import (
+    SUSPICIOUS,
+    count_gap,
+    hold,
+    take,
+    undelayed,
+)
+from estimators.numerics.jit import inline
+from estimators.quantities import Floats
 
 
 @inline
@@ -185,11 +166,13 @@ def place(
         floats[SLEW] = 0.0
     too_early = late < -0.5 * period and integers[HELD] != SETTLING
     held_up = integers[HELD] == SETTLING and floats[AWAY] > 0.0 and late > -floats[AWAY] - 0.5 * period
-    if too_early or late > RESTART_AFTER or (step > LONGEST_LOSS + 1 and not held_up):
+    counted = modulo > 0 and counter >= 0 and integers[COUNTER] >= 0
+    queued = counted and step <= LONGEST_LOSS + 1 and late < SUSPICIOUS * ticks * period
+    too_late = late > RESTART_AFTER and (stands(arrival, floats) or not queued)
+    if too_early or too_late or (step > LONGEST_LOSS + 1 and not held_up):
         totals[RESTARTS] += 1
         if too_early:  # perhaps a delay was taken for a loss
             integers[MOST] = min(max(2 * integers[MOST], EVIDENCE_FRAMES), 100)
-        counted = modulo > 0 and counter >= 0 and integers[COUNTER] >= 0
         believed = late > -0.5 * steps * advance  # a counter that is ahead of all time is damaged
         _start(arrival, counter, period, integers, floats, totals)
         if not too_early and (believed or not counted):
@@ -199,7 +182,7 @@ def place(
         return PLACED
     totals[LOST] += whole - 1
     if modulo > 0 and counter >= 0 and integers[COUNTER] >= 0:
-        _even(steps, whole, floats)
+        even(steps, whole, floats)
     if counter >= 0:
         integers[COUNTER] = counter
     elif modulo > 0 and integers[COUNTER] >= 0:  # one without its counter
@@ -207,63 +190,8 @@ def place(
     integers[FRAMES] += 1
     integers[INDEX] += step
     floats[ARRIVED] = arrival
-    _take(instant, late, arrival, period, ticks, room, integers, floats, held, totals)
+    take(instant, late, arrival, period, ticks, room, integers, floats, held, totals)
     return PLACED
-
-
-@inline
-def _take(
-    instant: float,
-    late: float,
-    arrival: float,
-    period: float,
-    ticks: int,
-    room: int,
-    integers: NDArray[np.int64],
-    floats: Floats,
-    held: Floats,
-    totals: NDArray[np.int64],
-) -> None:
-    """A frame that belongs to the stream, `late` (ns) after its instant: taken at once, or held until it is decided.
-
-    ticks: that pass unseen while the counter turns once; the others as in `place`.
-    """
-    floats[LATENESS] = late
-    floats[EARLIEST] = min(floats[EARLIEST], late)
-    floats[LATEST] = max(floats[LATEST], late)
-    suspicious = late >= SUSPICIOUS * ticks * period
-    if integers[HELD] == IN_TIME and suspicious:
-        _hold(LATE, arrival, integers, floats)
-    elif integers[HELD] == LATE and not suspicious:  # a mere delay
-        for frame in range(integers[HOLDING]):
-            _gather(held[frame, HELD_LATENESS], integers, floats)
-        integers[HELD] = IN_TIME
-        integers[MOST] = min(max(integers[MOST], integers[EVIDENCE]), 100)
-    if integers[HELD] == IN_TIME:
-        _gather(late, integers, floats)
-    else:
-        own = held[integers[HOLDING]]
-        own[HELD_INSTANT], own[HELD_LATENESS], own[HELD_ARRIVAL] = instant, late, arrival
-        integers[HOLDING] += 1
-        falls = late < floats[FALLEN] - 0.5 * period
-        again = late > floats[FALLEN] + 4.0 * period + QUEUED  # held up once more
-        if (falls or again) and (integers[HELD] == LATE or floats[AWAY] > 0.0):
-            integers[EVIDENCE] = 0
-            floats[FALLEN], floats[SINCE] = late, arrival  # LEAST stays: what is held from before is less late
-        if _known(arrival, period, integers, floats):
-            if integers[HELD] == LATE:
-                _divide(period, ticks, integers, floats, held, totals)
-            else:
-                _settle(floats[EARLIEST], period, integers, floats, totals)
-        elif integers[HOLDING] >= room:
-            if integers[HELD] == SETTLING:
-                _settle(_undelayed(floats), period, integers, floats, totals)
-            integers[HELD] = IN_TIME
-    floats[INSTANT] = instant + floats[SHIFT]
-    if integers[HELD] == IN_TIME:
-        floats[DECIDED] = np.inf
-    if floats[DECIDED] > -np.inf:
-        _learn(period, integers, floats)
 
 
 @inline
@@ -276,8 +204,8 @@ def _start(
     totals: NDArray[np.int64],
 ) -> None:
     if integers[FRAMES] > 0 and integers[HELD] == SETTLING:
-        floats[SHIFT] = _undelayed(floats)
-        _count_gap(period, floats, totals)
+        floats[SHIFT] = undelayed(floats)
+        count_gap(period, floats, totals)
     floats[AWAY] = 0.0
     integers[FRAMES] = 1
     integers[COUNTER] = counter
@@ -290,141 +218,6 @@ def _start(
     floats[LATENESS] = 0.0
     floats[SLEW] = floats[OFF] = floats[BEHIND] = floats[PACE] = 0.0
     floats[EVENED] = 1.0
-    _open_window(integers, floats)
-    _hold(SETTLING, arrival, integers, floats)
-
-
-@inline
-def _even(steps: float, step: int, floats: Floats) -> None:
-    """Where a frame stands among even ones, `steps` periods and `step` frames behind the one before.
-
-    With r = behind + steps − step·(1 + pace): behind ← (1 − α) r, and after SURE frames pace ← pace + ¼α² r, critically
-    damped; α is one over the frames so far, at least one over REMEMBERED. Even frames have r = 0 and stay where they
-    are. Where r leaps, the frame is the first of its kind, and what r has grown by is the pace.
-    """
-    floats[OFF] = (1.0 - FORGIVEN) * (steps + floats[OFF] - step * (1.0 + floats[PACE]))
-    apart = floats[BEHIND] + steps - step * (1.0 + floats[PACE])
-    if abs(apart) > LEAP:
-        if floats[EVENED] > YOUNG:
-            floats[PACE] = min(max(floats[PACE] + apart / floats[EVENED], -MOST_PACE), MOST_PACE)
-        floats[BEHIND], floats[EVENED] = 0.0, 1.0
-        return
-    floats[EVENED] = min(floats[EVENED] + 1.0, REMEMBERED)
-    share = 1.0 / floats[EVENED]
-    floats[BEHIND] = (1.0 - share) * apart
-    if floats[EVENED] > SURE:
-        floats[PACE] += 0.25 * share * share * apart
-
-
-@inline
-def _gather(late: float, integers: NDArray[np.int64], floats: Floats) -> None:
-    """One more frame of the window, whose lateness is decided."""
-    integers[WINDOW_FRAMES] += 1
-    floats[WINDOW_LEAST] = min(floats[WINDOW_LEAST], late)
-    floats[WINDOW_MOST] = max(floats[WINDOW_MOST], late)
-
-
-@inline
-def _learn(period: float, integers: NDArray[np.int64], floats: Floats) -> None:
-    """Follow the window's least lateness; a window has eight frames that were not queued behind others."""
-    if integers[WINDOW_FRAMES] >= WINDOW and integers[WINDOW_EVIDENCE] >= EVIDENCE_FRAMES:
-        queued = floats[WINDOW_LEAST] > QUEUED and floats[WINDOW_MOST] - floats[WINDOW_LEAST] > QUEUED
-        if queued:
-            floats[SLEW] = 0.0
-            _open_window(integers, floats)
-            return
-        floats[SLEW] = PROPORTIONAL * floats[WINDOW_LEAST] / WINDOW
-        drift = floats[DRIFT] + INTEGRAL * floats[WINDOW_LEAST] / (WINDOW * period)
-        floats[DRIFT] = min(max(drift, -FASTEST_DRIFT), FASTEST_DRIFT)
-        _open_window(integers, floats)
-
-
-@inline
-def _open_window(integers: NDArray[np.int64], floats: Floats) -> None:
-    integers[WINDOW_FRAMES] = integers[WINDOW_EVIDENCE] = 0
-    floats[WINDOW_LEAST], floats[WINDOW_MOST] = np.inf, -np.inf
-
-
-@inline
-def _hold(why: int, arrival: float, integers: NDArray[np.int64], floats: Floats) -> None:
-    integers[HELD] = why
-    integers[HOLDING] = 0
-    integers[EVIDENCE] = 0
-    floats[EARLIEST] = floats[LATEST] = floats[FALLEN] = floats[LATENESS]
-    floats[LEAST] = np.inf
-    floats[SINCE] = arrival
-
-
-@inline
-def _known(arrival: float, period: float, integers: NDArray[np.int64], floats: Floats) -> bool:
-    """Whether the frames seen since holding began decide what happened."""
-    if integers[HELD] == SETTLING:
-        agree = floats[LATEST] - floats[EARLIEST] <= AGREEMENT * period
-        return bool(integers[EVIDENCE] >= (EVIDENCE_FRAMES if agree else SETTLING_FRAMES))
-    enough = integers[EVIDENCE] >= max(EVIDENCE_FRAMES, 3 * integers[MOST])
-    return bool(enough and arrival - floats[SINCE] >= EVIDENCE_TIME)
-
-
-@inline
-def _undelayed(floats: Floats) -> float:
-    """The setting as if a silence before it had cost nothing; without one, that of the earliest frame."""
-    return float(min(floats[EARLIEST], -floats[AWAY]) if floats[AWAY] > 0.0 else floats[EARLIEST])
-
-
-@inline
-def _count_gap(period: float, floats: Floats, totals: NDArray[np.int64]) -> None:
-    """What a silence cost, once the first frame after it has its place."""
-    if floats[GAP] > 0.0:
-        units = int(np.rint((floats[GAP] + floats[SHIFT]) / (floats[GAP_UNIT] * period)))
-        totals[LOST] += max(0, units * int(floats[GAP_UNIT]))
-    floats[GAP] = 0.0
-
-
-@inline
-def _settle(
-    shift: float, period: float, integers: NDArray[np.int64], floats: Floats, totals: NDArray[np.int64]
-) -> None:
-    """The clock's first setting."""
-    floats[SHIFT] = shift
-    _count_gap(period, floats, totals)
-    floats[AWAY] = 0.0
-    floats[LATENESS] -= floats[SHIFT]
-    floats[SLEW] = 0.0
-    integers[HELD] = IN_TIME
-    _open_window(integers, floats)
-
-
-@inline
-def _divide(
-    period: float, ticks: int, integers: NDArray[np.int64], floats: Floats, held: Floats, totals: NDArray[np.int64]
-) -> None:
-    """Some are lost: move what is held, decide what is in time then, hold on to what follows the last such frame."""
-    unit, count = ticks * period, integers[HOLDING]
-    units = int(np.floor(min(floats[LEAST], floats[LATENESS]) / unit + 0.25))
-    floats[SHIFT] = units * unit
-    floats[LATENESS] -= floats[SHIFT]
-    integers[SLIP] = units * ticks
-    integers[INDEX] += units * ticks
-    totals[LOST] += units * ticks
-    first = 0
-    for frame in range(count):
-        held[frame, HELD_INSTANT] += floats[SHIFT]
-        held[frame, HELD_LATENESS] -= floats[SHIFT]
-        if held[frame, HELD_LATENESS] < SUSPICIOUS * unit:
-            first = frame + 1
-    for frame in range(first):
-        _gather(held[frame, HELD_LATENESS], integers, floats)
-        if held[frame, HELD_LATENESS] >= DOUBTFUL * unit:
-            floats[UNSURE] = 1.0
-    if first == count:
-        integers[HELD] = IN_TIME
-        return
-    if first > 0:
-        floats[DECIDED] = held[first - 1, HELD_INSTANT]
-    integers[HOLDING], integers[EVIDENCE] = count - first, 0
-    floats[SINCE], floats[LEAST] = held[first, HELD_ARRIVAL], np.inf
-    for frame in range(first, count):
-        held[frame - first, :] = held[frame]
-        if frame + 1 < count and held[frame + 1, HELD_ARRIVAL] - held[frame, HELD_ARRIVAL] >= 0.5 * period:
-            integers[EVIDENCE] += 1
-            floats[LEAST] = min(floats[LEAST], held[frame, HELD_LATENESS])
+    floats[QUEUE] = 0.0
+    open_window(integers, floats)
+    hold(SETTLING, arrival, integers, floats)

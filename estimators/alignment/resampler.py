@@ -15,13 +15,16 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.alignment.device_clock import (
+from estimators.alignment.clock_rate import (
+    EVEN,
+    RESTART_AFTER,
+)
+from estimators.alignment.clock_state import (
     BEHIND,
     CAUSES,
     CLOCK_FLOATS,
     CLOCK_INTEGERS,
     DECIDED,
-    EVEN,
     FRESH,
     HELD,
     HELD_FLOATS,
@@ -31,10 +34,11 @@ from estimators.alignment.device_clock import (
     INVALID,
     LONGEST_LOSS,
     PLACED,
-    RESTART_AFTER,
     SHIFT,
     SLIP,
     UNSURE,
+)
+from estimators.alignment.device_clock import (
     place,
 )
 from estimators.alignment.ring_buffers import (

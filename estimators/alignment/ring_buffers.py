@@ -15,7 +15,13 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.alignment.device_clock import CAUSES, DISORDERED, INTERPOLATED, LATE_ROWS, LONGEST_LOSS
+from estimators.alignment.clock_state import (
+    CAUSES,
+    DISORDERED,
+    INTERPOLATED,
+    LATE_ROWS,
+    LONGEST_LOSS,
+)
 from estimators.numerics.jit import inline
 from estimators.quantities import Floats, Nanoseconds
 

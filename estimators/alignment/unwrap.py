@@ -11,7 +11,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.alignment.device_clock import GLITCHES, INVALID
+from estimators.alignment.clock_state import (
+    GLITCHES,
+    INVALID,
+)
 from estimators.numerics.jit import inline
 from estimators.quantities import Floats
 

@@ -13,7 +13,8 @@ from hil_rig.wire.robot import Robot
 
 LONGEST: Final = 0.02  # s asleep at most: a signal must not wait
 PRECISION: Final = 1e-4  # s before it is due that a sample may go: a shorter sleep is not worth the call
-BREATH: Final = 1e-3  # s between bursts on a wire that limits them
+BREATH: Final = 1e-3  # s at most between bursts on a wire that limits them …
+MADE_UP: Final = 0.125  # … and no more of the time that a burst makes up for: else it never catches up
 HOLD: Final = 2.0  # s that the wire stays open after the last sample
 
 
@@ -62,6 +63,7 @@ class Player:
     def _paced(self, stop: Callable[[], bool]) -> None:
         robot, period = self._robot, 1 / self._robot.rate
         most = max(2, self._wires[0].burst // sum(map(len, robot.messages.values())))  # 1 would never catch up
+        breath = min(BREATH, MADE_UP * most * period / self._speed)
         start, held = time.monotonic(), 0.0
         while not stop():
             elapsed = (time.monotonic() - start) * self._speed
@@ -77,7 +79,7 @@ class Player:
                 if sent < min(count, most):
                     return
                 if count > most:
-                    time.sleep(BREATH)
+                    time.sleep(breath)
                 held = robot.at(self.samples) + self._faults.lateness() * self._speed
             self._queue.prepare()
             due = max(held, robot.at(self.samples))

@@ -69,9 +69,11 @@ ROOMS: Final = {
         ("tests/estimators/conditioning/test_stops.py", "tests/estimators/conditioning/test_physical_range.py"),
     ),
     "alignment": Room(
-        ("estimators/alignment/resampler.py", "estimators/alignment/unwrap.py"),
-        ("tests/estimators/alignment/test_resampler.py",),
-        compiled=True,
+        tuple(
+            f"estimators/alignment/{file}.py"
+            for file in ("clock_rate", "device_clock", "held_frames", "resampler", "ring_buffers", "unwrap")
+        ),
+        ("tests/estimators/alignment/test_clock_reference.py", "tests/estimators/alignment/test_resampler.py"),
     ),
     "units": Room(("drivers/units.py",), ("tests/drivers/test_units.py",)),
     "frames": Room(

@@ -1,7 +1,6 @@
-"""Frames in datagrams, read without Python, against the msgpack library; and bursts that came in pieces."""
+"""Frames in datagrams, read without Python, against the msgpack library."""
 
 import socket
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,8 +10,6 @@ import numpy as np
 import pytest
 from can.interfaces.udp_multicast.utils import pack_message
 
-from drivers.can import burst
-from drivers.can.burst import Burst
 from drivers.can.recvmmsg import Receiver, prepare
 from drivers.layout.frame import ERROR, EXTENDED, REMOTE
 
@@ -119,59 +116,3 @@ def test_what_is_no_map_is_counted(ends: Ends, datagram: bytes) -> None:
 def test_a_datagram_that_is_too_long_is_counted(ends: Ends) -> None:
     whole = msgpack.unpackb(pack_message(can.Message(arbitration_id=1, is_extended_id=False)))
     assert heard(ends, msgpack.packb(whole | {"channel": "x" * 2000})) is None
-
-
-def test_only_bursts_that_came_in_pieces_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, slept = [10**9], []
-    monkeypatch.setattr(time, "monotonic_ns", lambda: clock[0])
-    monkeypatch.setattr(time, "sleep", slept.append)
-    one = Burst()
-
-    def first_frame_after(pause: int) -> bool:
-        clock[0] += pause
-        before = len(slept)
-        one.gather()
-        return len(slept) > before
-
-    assert not any(first_frame_after(1_000_000) for _ in range(10)), "one frame a millisecond"
-    assert first_frame_after(burst.CLOSE // 2), "the rest of a burst"
-    assert all(first_frame_after(1_000_000) for _ in range(burst.LASTING - 1)), "so that the next is taken whole"
-    assert not first_frame_after(1_000_000), "and then it is tried anew"
-
-
-def test_a_burst_that_is_foreseen_costs_one_waking(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, slept = [10**9], []
-
-    def sleep(seconds: float) -> None:
-        slept.append(seconds)
-        clock[0] += round(1e9 * seconds)
-
-    monkeypatch.setattr(time, "monotonic_ns", lambda: clock[0])
-    monkeypatch.setattr(time, "sleep", sleep)
-    one, first = Burst(), 10**9
-
-    def burst_after(pace: int) -> bool:
-        nonlocal first
-        first += pace
-        foreseen = one.foresee()
-        whole = foreseen and clock[0] >= first
-        clock[0] = max(clock[0], first)
-        one.gather(whole)
-        one.note(first)
-        return whole
-
-    assert not burst_after(1_000_000)
-    one.gather()  # its rest, in another piece
-    told = [burst_after(1_000_000) for _ in range(40)]
-    assert told.index(True) <= burst.STEADY + 1
-    assert all(told[burst.STEADY + 1 :])
-    assert clock[0] == first + burst.REST, "when the rest is there, and no later"
-    before = len(slept)
-    burst_after(1_000_000)
-    assert len(slept) == before + 1
-    assert not burst_after(1_700_000), "late: read as one that nobody has foreseen"
-    assert not any(burst_after(1_000_000) for _ in range(burst.STEADY + 1)), "until the pace is steady again"
-    assert burst_after(1_000_000)
-    for _ in range(2 * burst.LASTING):
-        burst_after(1_000_000)
-    assert not burst_after(1_000_000), "whole bursts are not waited for"

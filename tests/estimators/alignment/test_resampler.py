@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.io import loadmat
 
-from estimators.alignment.device_clock import LONGEST_LOSS
+from estimators.alignment.clock_state import (
+    LONGEST_LOSS,
+)
 from estimators.alignment.resampler import Resampler
 from estimators.conditioning.conditioner import Conditioner
 from estimators.models.joints.rigid import RigidSettings
