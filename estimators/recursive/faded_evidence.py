@@ -14,7 +14,7 @@ import numpy as np
 from estimators.quantities import Floats
 
 FADE: Final = 0.9  # a look
-KEPT: Final = 2  # looks that stay when the past does not count any more
+KEPT: Final = 2  # looks that stay when the past does not count any more, usually
 
 
 class Change(NamedTuple):
@@ -28,12 +28,12 @@ class Change(NamedTuple):
 class FadedEvidence:
     """For k columns with prior N(0, P0)."""
 
-    def __init__(self, precision: Floats) -> None:
-        """precision: (k, k), P0⁻¹."""
+    def __init__(self, precision: Floats, kept: int = KEPT) -> None:
+        """precision: (k, k), P0⁻¹; kept: looks that stay."""
         k = len(precision)
         self._precision = precision
         self.S, self._b = np.zeros((k, k)), np.zeros(k)
-        self._looks: deque[tuple[Floats, Floats]] = deque(maxlen=KEPT)
+        self._looks: deque[tuple[Floats, Floats]] = deque(maxlen=kept)
 
     def absorb(self, X: Floats, r: Floats, weights: Floats) -> None:
         """One look: X (rows, n, k), residual r (rows, n), weights (n,)."""
@@ -47,11 +47,11 @@ class FadedEvidence:
         """What the coefficients are most likely."""
         return self._solved(self.S, self._b)
 
-    def lately(self) -> Change:
+    def lately(self, count: int = KEPT) -> Change:
         """The same from the last looks alone."""
         if not self._looks:
             return self.change()
-        S, b = (np.sum(parts, axis=0) for parts in zip(*self._looks, strict=True))
+        S, b = (np.sum(parts, axis=0) for parts in zip(*list(self._looks)[-count:], strict=True))
         return self._solved(S, b)
 
     def looks(self) -> list[Change]:

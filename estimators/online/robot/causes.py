@@ -56,7 +56,8 @@ class Causes:
         mass, size = TOOL
         self._load = FadedEvidence(metric(standard(mass, np.zeros(3), mass * size**2 * np.eye(3))))
         self._friction = [
-            FadedEvidence(np.diag(1.0 / prior_deviations[model.base + terms] ** 2)) for terms in self.terms
+            FadedEvidence(np.diag(1.0 / prior_deviations[model.base + terms] ** 2), FRICTION_LOOKS - 1)
+            for terms in self.terms
         ]
         self._directions = np.zeros((2, 2, n))  # forth, back: sum of the residual and rows, faded
         self.payload, self.carried = NO_PAYLOAD, np.zeros(PARAMETERS)
@@ -98,7 +99,7 @@ class Causes:
                 self.forget()
                 return Verdict(GONE, np.zeros(0), np.zeros((0, 0)))
             self._load.only_lately()
-            return self._rubs(cause, changes)
+            return self._rubs(cause)
         self.payload = payload
         lately = self._load.lately()
         now = self._as_payload(lately)
@@ -112,17 +113,22 @@ class Causes:
         if cause != PAYLOAD:
             self._load.clear()
             self.payload = NO_PAYLOAD
-            return self._rubs(cause, changes)
+            return self._rubs(cause)
         self._load.only_lately()
         found = self._load.change()
         self.carried, self.payload = found.values, self._as_payload(found)._replace(carried=True)
         self._begin()
         return Verdict(PAYLOAD, found.values, found.covariance)
 
-    def _rubs(self, joint: int, changes: list[Change]) -> Verdict:
-        """The verdict that a joint's friction has changed; nothing of before counts for any friction."""
+    def _rubs(self, joint: int) -> Verdict:
+        """The verdict that a joint's friction has changed; nothing of before counts for any friction.
+
+        By how much is what the looks say that came after the first that was certain: those up to it may be from before
+        the change, and lessen it.
+        """
+        lately = self._friction[joint].lately(FRICTION_LOOKS - 1)
         self._begin()
-        return Verdict(joint, changes[joint].values, changes[joint].covariance)
+        return Verdict(joint, lately.values, lately.covariance)
 
     def _begin(self) -> None:
         """Evidence for frictions, and what is unexplained, from here on."""
