@@ -46,8 +46,8 @@ class LongRun:
         return np.where(power > 0.0, power / np.maximum(self._rows, 1.0) * factor, variance * self._correlation)
 
     def absorb(self, number: int, before: Floats, after: Floats, most: Floats) -> None:
-        """One block. number: 1, 2, … where blocks follow each other; before, after: (rows, n) residuals before it taught
-        and after, 0 where a row says nothing; most: (n,) that one counts at most."""
+        """One block. number: 1, 2, … where blocks follow each other; before, after: (rows, n) residuals before it
+        taught and after, 0 where a row says nothing; most: (n,) that one counts at most."""
         before, after = np.clip(before, -most, most), np.clip(after, -most, most)
         known = self._before if number == self._number + 1 else np.zeros_like(self._before)
         series, self._number = np.concatenate([known, after]), number

@@ -56,8 +56,7 @@ class Causes:
         mass, size = TOOL
         self._load = FadedEvidence(metric(standard(mass, np.zeros(3), mass * size**2 * np.eye(3))))
         self._friction = [
-            FadedEvidence(np.diag(1.0 / prior_deviations[model.base + terms] ** 2), FRICTION_LOOKS - 1)
-            for terms in self.terms
+            FadedEvidence(np.diag(1.0 / prior_deviations[model.base + terms] ** 2)) for terms in self.terms
         ]
         self._directions = np.zeros((2, 2, n))  # forth, back: sum of the residual and rows, faded
         self.payload, self.carried = NO_PAYLOAD, np.zeros(PARAMETERS)
@@ -82,6 +81,11 @@ class Causes:
         self._lasts = float(weights @ (late**2).sum(axis=0)) > float((len(late) / self._correlation).sum())
         beyond = float(weights @ (u**2).sum(axis=0) - (len(u) / self._correlation).sum())
         self._excess, self._lately = FADE * self._excess + beyond, (self._lately[1], beyond)
+
+    def mark(self) -> None:
+        """A residual is beyond its threshold: what is to be explained may begin now."""
+        for evidence in self._friction:
+            evidence.mark()
 
     def verdict(self) -> Verdict | None:
         """What is certain now."""
@@ -123,12 +127,11 @@ class Causes:
     def _rubs(self, joint: int) -> Verdict:
         """The verdict that a joint's friction has changed; nothing of before counts for any friction.
 
-        By how much is what the looks say that came after the first that was certain: those up to it may be from before
-        the change, and lessen it.
+        By how much is what the looks say that came after it began: those before it would lessen it.
         """
-        lately = self._friction[joint].lately(FRICTION_LOOKS - 1)
+        since = self._friction[joint].since()
         self._begin()
-        return Verdict(joint, lately.values, lately.covariance)
+        return Verdict(joint, since.values, since.covariance)
 
     def _begin(self) -> None:
         """Evidence for frictions, and what is unexplained, from here on."""

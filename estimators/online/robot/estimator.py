@@ -233,6 +233,7 @@ class RobotEstimator:
         if self._watch.beyond.any():
             self._pending.clear()
         if fresh.any():
+            self._causes.mark()
             size = np.abs(unexplained).mean(axis=0)
             words = (
                 f"{names[j]}: {size[j]:.3g} {self.model.robot.joints[j].axis.effort} that the model does not explain, "
