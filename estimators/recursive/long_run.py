@@ -2,7 +2,7 @@
 
     γ_k = Σ f r_t r_{t−k} / Σ f        S = γ_0 (1 + 2 Σ γ_k/γ_0), up to the first share below INDEPENDENT
 
-f fades block by block; the r of now is taken before its block taught, the other one after, so what θ has taken of the
+f fades block by block, at first so that block n counts n times: θ was worse before. The r of now is taken before its block taught, the other one after, so what θ has taken of the
 noise and what θ is off by cancel (their product has the mean R where R + z is that of the first squared). S does not
 depend on the low-pass that a residual has passed (its spectrum at frequency zero), as variance and correlation do.
 What was known before of the correlation stands until there are ENOUGH blocks, and PER_PARAMETER independent rows for
@@ -52,9 +52,10 @@ class LongRun:
         known = self._before if number == self._number + 1 else np.zeros_like(self._before)
         series, self._number = np.concatenate([known, after]), number
         lagged = np.lib.stride_tricks.sliding_window_view(series, len(after), axis=0)  # (longest + 1, n, rows)
-        self._products = self._fade * self._products + np.einsum("knt,tn->kn", lagged, before)[::-1]
-        rows = np.count_nonzero(before, axis=0)
-        self._rows = self._fade * self._rows + rows
-        self._before = series[-self._longest :]
         self._blocks += 1
+        fade = min(self._fade, 1.0 - 2.0 / (1.0 + self._blocks))
+        self._products = fade * self._products + np.einsum("knt,tn->kn", lagged, before)[::-1]
+        rows = np.count_nonzero(before, axis=0)
+        self._rows = fade * self._rows + rows
+        self._before = series[-self._longest :]
         self._independent += float((rows / self._correlation).sum())
