@@ -27,6 +27,7 @@ class Parameter(NamedTuple):
     equation: str  # where it is defined
     meaning: str = ""  # in words, for someone who sees it for the first time
     needs: str = "a more varied motion"  # what motion would teach it
+    late: float = 1.0  # by how much its column runs ahead where the torque is read late: 0, −1 where y is no torque
 
 
 class Axis(StrEnum):

@@ -1,8 +1,9 @@
 """Whether a model fits, by the second of motion: what its misfit did to θ widens the deviations, and has a name.
 
-    deviation² ← deviation² · factor² + bias² + behind² + late² + steps²
+    deviation² ← deviation² · factor² + bias² + near² + behind² + late² + steps²
 
 factor: from the scores' own covariance (recursive/misfit.py), beside the learner's with the weight of KNOWN blocks;
+near: what the rows behind reversals pull θ by, beyond noise (recursive/reversals.py: backlash, friction with memory);
 bias: what θ owes to columns that the model does not have (recursive/witnesses.py), and to rows that saw a reversal, by
 which it differs from least squares without them; behind: by which θ differs from its own mean under the same
 forgetting, and so from a truth that moves on at a constant rate (Brown's double exponential smoothing); late: for a lag
@@ -17,11 +18,11 @@ are too few blocks, as behind an alarm, what was told before stands.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 import numpy as np
 
+from estimators.online import fit_kept
 from estimators.online.steps import UNSURE, Steps, added, clear, moved
 from estimators.online.validity import GOOD
 from estimators.quantities import Floats, Parameter
@@ -35,45 +36,12 @@ BLOCK: Final = 1.0  # s of rows
 LEAST: Final = 8.0  # blocks, before which nothing is told
 KNOWN: Final = 20.0  # blocks that the learner's own deviations weigh
 EITHER: Final = 100.0  # rows of motion either way, without which nothing proves rows with a reversal
+NOISE: Final = 0.1  # of the residual's variance that is noise at least
 MOST: Final = 0.5  # of what the model leaves, rms, that a cause has to explain to be named
 MOSTLY: Final = 0.5  # of a variance: where white noise makes less of it, something else is the cause
 LOSE: Final = 0.7  # times the limit, at which a misfit is over
 FOLLOWS: Final = 2.0 ** (1.0 / 60.0)  # a second, by which the alarm's unit may change: a jump is there within one
 NEVER: Final = 1 << 40  # rows
-
-
-@dataclass(slots=True)
-class FitKept:
-    """What a Fit keeps; n: columns of an output, its own, witnesses and y; N: of all outputs, y left out."""
-
-    VERSION: ClassVar[int] = 4
-
-    fresh: Floats  # (outputs, n + p − 1, the same) products of the current block
-    gram: Floats  # the same of all, faded
-    turned: Floats  # (outputs, p + 1, p + 1) of rows with a reversal, of their φ and y, faded
-    turns: Floats  # (outputs,) of these rows, faded
-    before: Floats  # (outputs, p) φ of the last row
-    joints: Floats  # (joints, JOINT_STATE)
-    outputs: Floats  # (outputs, OUTPUT_STATE)
-    spread: Floats  # (N, N)
-    sums: Floats  # (N,)
-    last: Floats  # (N,)
-    figures: Floats  # (FIGURES,)
-    theta: Floats  # (parameters,) least squares over the same rows
-    rows: Floats  # (outputs,) of them, faded
-    steps: Floats  # (parameters,) what an encoder's steps have moved θ by, as told
-    forth: Floats  # … of them, those in which the joint moves forth
-    rough: Floats  # … by the noise of steps in them, 1: that of white rounding
-    owed: Floats  # (outputs,) the same of all that taught and are not corrected for an encoder's steps yet, faded
-    trail: Floats  # (parameters + 1,) Σ of θ at the ends of blocks, faded, and of their weights
-    late: Floats  # (parameters,) what a lag that nobody knows may have done to θ, squared, as told
-    gains: Floats  # (witnesses,) share of y² that each explains, as told
-    found: Floats  # (witnesses,) their weights
-    share: float = 0.0  # of the torque, rms, that witnesses explain, as told
-    left: float = 0.0  # … and that the model leaves
-    spoiled: bool = False  # whether it is too much for anything to be valid
-    due: int = 0  # number of the row that ends the block
-    forgotten: float = 0.0  # of the learner, when the last block ended
 
 
 class Fit:
@@ -95,37 +63,13 @@ class Fit:
         are angles; remembers: whether friction has a memory of its own; corrects: whether what an encoder's steps do
         is taken off θ."""
         p, m, own = len(parameters), len(owners), witnesses.columns(turns)
+        self._lags = np.array([one.late for one in parameters])
         self._parameters, self._own, self._block = parameters, own, max(2, round(BLOCK / row))
         self._owners = np.array(owners, np.int64)
         self._limits, self._corrects = limits, corrects
         self._steps: tuple[Steps, ...] = ()
         self.active = True  # false while rows do not say how their joint moved
-        size = p + m * own
-        self.kept = FitKept(
-            np.zeros((m, 2 * p + own, 2 * p + own)),
-            np.zeros((m, 2 * p + own, 2 * p + own)),
-            np.zeros((m, p + 1, p + 1)),
-            np.zeros(m),
-            np.zeros((m, p)),
-            np.full((max(owners) + 1, witnesses.JOINT_STATE), np.nan),
-            np.full((m, witnesses.OUTPUT_STATE), -math.inf),
-            np.zeros((size, size)),
-            np.zeros(size),
-            np.zeros(size),
-            np.zeros(misfit.FIGURES),
-            np.zeros(p),
-            np.zeros(m),
-            np.zeros(p),
-            np.zeros(m),
-            np.zeros(m),
-            np.zeros(m),
-            np.zeros(p + 1),
-            np.zeros(p),
-            np.zeros(m * own),
-            np.zeros(m * own),
-        )
-        self.kept.joints[:, : witnesses.PLACE] = 0.0
-        self.kept.outputs[:, witnesses.COUNT :] = 0.0
+        self.kept = fit_kept.nothing(p, m, own, max(owners) + 1)
         kept = self.kept
         self.sums = (  # what `gather` is given each time; a state that is resumed is written where it lies
             self._owners, 1e9 * row, kept.before, kept.joints, kept.outputs, kept.fresh, kept.turned,
@@ -155,6 +99,7 @@ class Fit:
             kept.trail,
         ):
             flat[:] = 0.0
+        kept.behind[:] = 0.0
         kept.outputs[:, witnesses.WHEN], kept.outputs[:, witnesses.COUNT :] = -math.inf, 0.0
         kept.due, kept.forgotten = now + self._block, 0.0
 
@@ -210,8 +155,8 @@ class Fit:
         deviations, bias, late = np.empty(p), np.zeros(p), np.zeros(p)
         gains, found = np.zeros(len(kept.gains)), np.zeros(len(kept.found))
         misfit.close(
-            kept.fresh, kept.gram, rls.noise[0] / rls.noise, fade, kept.spread, kept.sums, kept.last, kept.figures,
-            kept.theta, deviations, bias, gains, found, late,
+            kept.fresh, kept.gram, rls.noise[0] / rls.noise, fade, self._lags, kept.behind, kept.spread, kept.sums,
+            kept.last, kept.figures, kept.theta, deviations, bias, gains, found, late,
         )  # fmt: skip
         if self._blocks < LEAST or rls.state[at.CUSUM] > 0.0:
             return
@@ -295,16 +240,28 @@ class Fit:
             learner.correlated[:], learner.misfit[:] = 1.0, 0.0
             return
         known = free * deviations**2
-        learner.correlated[:] = np.sqrt(
-            np.maximum(1.0 - share + share * known / claimed, 1.0)
-        )  # as at the start, or more
+        ahead = rls.theta - kept.trail[:-1] / kept.trail[-1]
+        kept.behind[:] = np.sign(ahead) * np.sqrt(np.maximum(ahead**2 - known, 0.0))
+        weight = rls.noise[0] / rls.noise
+        whole = self._products(kept.gram, weight)
+        lagging = float(kept.behind @ whole[:-1, :-1] @ kept.behind) / (float(rls.noise[0]) * float(kept.rows.sum()))
+        least = max(1.0 - lagging / rls.variance(), NOISE)  # as at the start, but what θ is behind is no noise
+        learner.correlated[:] = np.sqrt(np.maximum((1.0 - share) * least + share * known / claimed, least))
         straight = kept.theta + kept.steps if self._corrected else kept.theta
         apart = rls.theta - straight  # what reversals pull θ by, beyond what θ without them is uncertain
         pulled = np.sign(apart) * np.sqrt(np.maximum(apart**2 - known, 0.0))
-        behind = np.maximum((rls.theta - kept.trail[:-1] / kept.trail[-1]) ** 2 - known, 0.0)
+        turned = self._products(kept.turned[len(weight) :], weight)
+        near = reversals.contrast(whole, turned, kept.theta, known)
+        steps = (UNSURE if self._corrected else 1.0) * kept.steps**2
         learner.misfit[:] = (
-            (pulled + bias) ** 2 + behind + kept.late + (UNSURE if self._corrected else 1.0) * kept.steps**2
+            (pulled + bias) ** 2 + near**2 + kept.behind**2 + kept.late + steps
         )  # infinite where an encoder is too coarse
+
+    def _products(self, parts: Floats, weight: Floats) -> Floats:
+        """[φ y]ᵀ[φ y] of all outputs, from the lower triangles of each: (p + 1, p + 1)."""
+        places = np.append(np.arange(len(self.kept.theta)), parts.shape[1] - 1)
+        whole = np.einsum("o,opq->pq", weight, parts[:, places[:, None], places])
+        return np.asarray(np.tril(whole) + np.tril(whole, -1).T)
 
     # --- what is told
 

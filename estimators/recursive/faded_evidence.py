@@ -15,6 +15,7 @@ from estimators.quantities import Floats
 
 FADE: Final = 0.9  # a look
 KEPT: Final = 2  # looks that stay when the past does not count any more
+MARKED: Final = 20  # looks behind a mark, until which another one is of the same event
 
 
 class Change(NamedTuple):
@@ -33,6 +34,7 @@ class FadedEvidence:
         k = len(precision)
         self._precision = precision
         self.S, self._b = np.zeros((k, k)), np.zeros(k)
+        self._since, self._marked = (np.zeros((k, k)), np.zeros(k)), MARKED + 1  # looks since the mark's own
         self._looks: deque[tuple[Floats, Floats]] = deque(maxlen=KEPT)
 
     def absorb(self, X: Floats, r: Floats, weights: Floats) -> None:
@@ -41,6 +43,10 @@ class FadedEvidence:
         S = np.einsum("tjk,tjl->kl", weighted, X)
         b = np.einsum("tjk,tj->k", weighted, r)
         self._looks.append((S, b))
+        self._marked += 1
+        if self._marked > 0:
+            self._since[0][:] += S
+            self._since[1][:] += b
         self.S, self._b = FADE * self.S + S, FADE * self._b + b
 
     def change(self) -> Change:
@@ -54,6 +60,16 @@ class FadedEvidence:
         S, b = (np.sum(parts, axis=0) for parts in zip(*self._looks, strict=True))
         return self._solved(S, b)
 
+    def mark(self) -> None:
+        """Something happens, in the look that is under way."""
+        if self._marked > MARKED:
+            self._marked = -1
+            self._since[0][:], self._since[1][:] = 0.0, 0.0
+
+    def since(self) -> Change:
+        """What all looks behind the mark say, each as much as the others; the last ones where there is no such mark."""
+        return self._solved(*self._since) if len(self._looks) < self._marked <= MARKED else self.lately()
+
     def looks(self) -> list[Change]:
         """Each of the last looks alone."""
         return [self._solved(S, b) for S, b in self._looks]
@@ -66,6 +82,7 @@ class FadedEvidence:
     def clear(self) -> None:
         """Nothing is known."""
         self._looks.clear()
+        self._marked = MARKED + 1
         self.S[:], self._b[:] = 0.0, 0.0
 
     def _solved(self, S: Floats, b: Floats) -> Change:

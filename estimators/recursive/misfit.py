@@ -3,7 +3,7 @@
 With X = [Φ W], W the witnesses of all outputs, whitened, blocks b of rows and weights f that fade as the learner's (of
 [Φ Φ̇ …], of which Φ̇θ is the lag's column under the θ of now):
 
-    G = Σ f XᵀX, θ from its Φ                 u_b = Xᵀ(y − Φθ) of a block, under the θ of that time
+    G = Σ f XᵀX, θ from its Φ                 u_b = Xᵀ(y − Φθ) of a block, under the θ of that time and its lag behind
     J = Σ f² (u_b u_bᵀ + ½(u_b u_b−1ᵀ + u_b−1 u_bᵀ))                        covariance of Σ f u_b (Newey & West, lag 1)
     deviations of θ: √diag(G_ΦΦ⁻¹ J_ΦΦ G_ΦΦ⁻¹)                              (what 1 + 2Σρ is for each of them)
     witness k given S (Φ, and what was taken in): z = x_k − X_S β,  t = z′y / √(z-part of J, less the mean's share)
@@ -236,14 +236,16 @@ def _select(
 
 
 @kernel(
-    "void(f8[:, :, ::1], f8[:, :, ::1], f8[::1], f8, f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], "
-    "f8[::1], f8[::1], f8[::1])"
+    "void(f8[:, :, ::1], f8[:, :, ::1], f8[::1], f8, f8[::1], f8[::1], f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], "
+    "f8[::1], f8[::1], f8[::1], f8[::1], f8[::1])"
 )
 def close(
     fresh: Floats,
     gram: Floats,
     weight: Floats,
     fade: float,
+    lags: Floats,
+    behind: Floats,
     spread: Floats,
     sums: Floats,
     last: Floats,
@@ -257,7 +259,9 @@ def close(
 ) -> None:
     """End a block: fresh, its products, go into gram (outputs, n + p − 1, the same), faded; what all say is written.
 
-    weight: (outputs,); spread (N − 1, N − 1), sums, last (N − 1,): of scores; figures (FIGURES,); theta, deviations,
+    weight: (outputs,); lags (parameters,): by how much a column runs ahead where the torque is late; behind
+    (parameters,): what θ is behind a truth that moves on, so that its scores are no noise; spread (N − 1, N − 1), sums,
+    last (N − 1,): of scores; figures (FIGURES,); theta, deviations,
     bias, late (parameters,): late squared; gains, found (witnesses,): share of y² that each explains, 0 for those
     left out, and its weight.
     """
@@ -270,9 +274,9 @@ def close(
             for j in range(i + 1):
                 gram[o, i, j] = fade * gram[o, i, j] + fresh[o, i, j]
     _least_squares(gram, weight, theta)
-    _compress(fresh, theta, compressed)
+    _compress(fresh, lags * theta, compressed)
     _assemble(compressed, weight, p, part)
-    _compress(gram, theta, compressed)
+    _compress(gram, lags * theta, compressed)
     _assemble(compressed, weight, p, a)
     fresh[:] = 0.0
     scale = np.empty(count + 1)
@@ -291,7 +295,7 @@ def close(
     figures[BLOCKS] += 1.0
     if figures[BLOCKS] <= YOUNG:
         return
-    _score(part, theta, fade, spread, sums, last, figures)
+    _score(part, theta + behind, fade, spread, sums, last, figures)
     _deviations(a, p, spread, scale, deviations)
     _consider(a, p, own, taken, spread, sums, scale, figures, owed)
     rest = a[count, count]

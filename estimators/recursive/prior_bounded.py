@@ -40,6 +40,11 @@ class PriorBounded:
         """(p, p)."""
         return np.asarray(self._P0 * np.outer(self._scale, self._scale))
 
+    @property
+    def unknown(self) -> float:
+        """How many parameters are known no better than by their prior, by variance."""
+        return float(np.diag(self._P).sum())
+
     def begin(self, theta: Floats, covariance: Floats) -> None:
         """Go on from what was learnt before."""
         self._theta = theta / self._scale

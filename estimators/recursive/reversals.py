@@ -32,6 +32,7 @@ OVER: Final = 0.5  # of GROSS, below which it is over
 UNSEEN: Final = 1e-3  # rad/s (m/s): the least standstill speed that it is a share of
 CLEAR: Final = 0.99  # |v̄| over the rms of v above which a row saw nothing of a reversal or a stop
 UNPROVEN: Final = 1e-3
+LEAST_TOLD: Final = 1e-9  # of a column's square
 LEAST: Final = 10  # rows of either kind, from which their variances are compared
 
 
@@ -74,6 +75,24 @@ def weight(straight: float, rows: float, reversing: float, seen: float, now: flo
         return now
     ratio = (straight / rows) / max(reversing / seen, 1e-300)
     return float(np.sqrt(ratio)) if ratio < (1.0 if now == 1.0 else OVER**-2) / GROSS**2 else 1.0
+
+
+def contrast(gram: Floats, near: Floats, theta: Floats, known: Floats) -> Floats:
+    """What the rows behind reversals pull θ by (p,), beyond noise: θ of least squares less that without them.
+
+    Hausman's contrast: where the model is right its variance is that of θ without them less that of θ. gram, near
+    (p + 1, p + 1): products of [φ y] of all rows and of these; known: (p,) variances of θ.
+    """
+    p = len(theta)
+    scale = np.sqrt(np.where(np.diag(gram)[:p] > 0.0, np.diag(gram)[:p], 1.0))
+    both, far = (part[:p, :p] / np.outer(scale, scale) + LEAST_TOLD * np.eye(p) for part in (gram, gram - near))
+    if np.linalg.eigvalsh(far)[0] <= 0.5 * LEAST_TOLD:  # rounding
+        return np.zeros(p)
+    spread = np.linalg.inv(far)
+    score = (gram - near)[:p, p] / scale - (gram - near)[:p, :p] @ theta / scale
+    apart = -spread @ score / scale
+    noise = known * np.maximum(np.diag(spread) / np.diag(np.linalg.inv(both)) - 1.0, 0.0)
+    return np.asarray(np.sign(apart) * np.sqrt(np.maximum(apart**2 - noise, 0.0)))
 
 
 def discount(rows: Rows, seen: NDArray[np.bool_], weights: Floats) -> Rows:

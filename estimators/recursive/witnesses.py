@@ -13,7 +13,8 @@ Products of [Φ Φ̇ W y] are summed row by row, Φ̇ the change of Φ: with θ 
 rows are cut into batches does not matter. Rows that see a reversal are
 left out: around it a joint sticks, its bristles and teeth change sides, and at a row's noise that is an error of a
 hundred deviations, which any column would be taken for that is large near standstill. Their products [Φ y] are summed
-apart: what they weigh follows from it (recursive/reversals.py).
+apart: what they weigh follows from it (recursive/reversals.py). So are those of the rows up to twice the largest stop
+behind a reversal: they stay among the others, and what they alone pull θ by is seen.
 """
 
 from typing import Final
@@ -27,6 +28,7 @@ from estimators.recursive.reversals import turns
 from estimators.rows import ROUNDING
 
 STOPS: Final = (0.001, 0.006, 0.04)  # rad (m)
+NEAR: Final = 2  # the stop that has slipped again where a reversal lies behind
 HARMONICS: Final = 4
 LAG, SPEED, DIRECTION, MEMORY, ANGLE = range(5)  # causes
 TURNS: Final = 9  # the first column that only a joint that turns has
@@ -97,9 +99,9 @@ def gather(
     """Add the products of [φ φ̇ w y] of each output to the lower triangles of products (outputs, n, n).
 
     time … motion: of Rows; slow: rad/s (m/s); owners: the joint of each output; period: ns between rows; before
-    (outputs, p): φ of the last row; joints (joints, JOINT_STATE), outputs (outputs, OUTPUT_STATE); turned (outputs,
-    p + 1, p + 1): of [φ y] where a reversal is seen; row (n,): scratch; remembers: whether the model has such columns
-    of its own.
+    (outputs, p): φ of the last row; joints (joints, JOINT_STATE), outputs (outputs, OUTPUT_STATE); turned (2 outputs,
+    p + 1, p + 1): of [φ y] where a reversal is seen, then of the rows behind one; row (n,): scratch; remembers:
+    whether the model has such columns of its own.
     """
     p = before.shape[1]
     last = len(row) - 1
@@ -119,14 +121,18 @@ def gather(
             for i in range(p):
                 row[p + i] = 1e9 * (row[i] - before[o, i]) / period if follows else 0.0
                 before[o, i] = row[i]
-            if turns(motion[r, j, 1], speed[r, j], slow):
+            reverses = turns(motion[r, j, 1], speed[r, j], slow)
+            if reverses or abs(joints[j, NEAR]) < 1.0:
+                to = o if reverses else len(owners) + o
+                row[p], passed = y[r, o], row[p]
+                for i in range(p + 1):
+                    for k in range(i + 1):
+                        turned[to, i, k] += row[i] * row[k]
+                row[p] = passed
+            if reverses:
                 outputs[o, WHEN] = -np.inf
                 outputs[o, TURNED] += 1.0
                 outputs[o, ROUND_TURNED] += motion[r, j, ROUNDING]
-                row[p] = y[r, o]
-                for i in range(p + 1):
-                    for k in range(i + 1):
-                        turned[o, i, k] += row[i] * row[k]
                 continue
             _fill(row, 2 * p - 1, joints[j], motion[r, j, 0], motion[r, j, 1], speed[r, j], slow, remembers)
             row[last] = y[r, o]

@@ -59,7 +59,8 @@ class Transmission:
         self.outputs: tuple[str, ...] = (axis.length,)
         self._harmonics = Harmonics(settings.ripple, axis)
         self._own = OWN if self._loaded else TWIST
-        waves = tuple(one._replace(unit=axis.length, meaning="gear error") for one in self._harmonics.parameters)
+        parts = self._harmonics.parameters
+        waves = tuple(one._replace(unit=axis.length, meaning="gear error", late=0.0) for one in parts)
         self.parameters: tuple[Parameter, ...] = (*_parameters(axis)[: self._own], *waves)
         self.nonlinear: tuple[Parameter, ...] = ()
         self.start = np.zeros(0)
@@ -85,7 +86,7 @@ class Transmission:
 def _parameters(axis: Axis) -> tuple[Parameter, ...]:
     length, effort = axis.length, axis.effort
     ratio = "position told for each of the link's: 1 where the gear ratio is right"
-    return (
+    told = (
         Parameter("ratio", "1", 0.0, math.inf, f"{EQUATION}r", ratio, POSITIONS),
         Parameter("lag", "s", -1.0, 1.0, f"{EQUATION}lag", "by which the link's encoder is read late", SPEEDS),
         Parameter(
@@ -97,6 +98,7 @@ def _parameters(axis: Axis) -> tuple[Parameter, ...]:
         ),
         Parameter("gap", length, -math.inf, math.inf, f"{EQUATION}gap", "half of the lost motion", LOADS),
     )
+    return tuple(one._replace(late=-1.0 if one.needs == LOADS else 0.0) for one in told)
 
 
 @kernel("void(f8[:, :, ::1], b1, f8, f8[:, :, ::1], f8[:, ::1])")

@@ -82,6 +82,11 @@ class Causes:
         beyond = float(weights @ (u**2).sum(axis=0) - (len(u) / self._correlation).sum())
         self._excess, self._lately = FADE * self._excess + beyond, (self._lately[1], beyond)
 
+    def mark(self) -> None:
+        """A residual is beyond its threshold: what is to be explained may begin now."""
+        for evidence in self._friction:
+            evidence.mark()
+
     def verdict(self) -> Verdict | None:
         """What is certain now."""
         found = self._load.change()
@@ -98,7 +103,7 @@ class Causes:
                 self.forget()
                 return Verdict(GONE, np.zeros(0), np.zeros((0, 0)))
             self._load.only_lately()
-            return self._rubs(cause, changes)
+            return self._rubs(cause)
         self.payload = payload
         lately = self._load.lately()
         now = self._as_payload(lately)
@@ -112,17 +117,21 @@ class Causes:
         if cause != PAYLOAD:
             self._load.clear()
             self.payload = NO_PAYLOAD
-            return self._rubs(cause, changes)
+            return self._rubs(cause)
         self._load.only_lately()
         found = self._load.change()
         self.carried, self.payload = found.values, self._as_payload(found)._replace(carried=True)
         self._begin()
         return Verdict(PAYLOAD, found.values, found.covariance)
 
-    def _rubs(self, joint: int, changes: list[Change]) -> Verdict:
-        """The verdict that a joint's friction has changed; nothing of before counts for any friction."""
+    def _rubs(self, joint: int) -> Verdict:
+        """The verdict that a joint's friction has changed; nothing of before counts for any friction.
+
+        By how much is what the looks say that came after it began: those before it would lessen it.
+        """
+        since = self._friction[joint].since()
         self._begin()
-        return Verdict(joint, changes[joint].values, changes[joint].covariance)
+        return Verdict(joint, since.values, since.covariance)
 
     def _begin(self) -> None:
         """Evidence for frictions, and what is unexplained, from here on."""

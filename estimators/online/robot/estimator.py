@@ -25,6 +25,7 @@ from estimators.online.robot.contact import SLOW, ContactWatch
 from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstimate
 from estimators.online.robot.motion import CHUNK, Chunk, RobotMotion
 from estimators.quantities import Floats, Nanoseconds
+from estimators.recursive.long_run import LongRun
 from estimators.recursive.prior_bounded import PriorBounded
 
 ROWS: Final = 50.0  # Hz, of regression rows
@@ -37,6 +38,7 @@ WANDERS: Final = 0.3  # of a coefficient of friction that temperature and wear m
 CERTAIN: Final = 2.0  # deviations of the identification: it may be that wrong from the beginning
 CLIPPED: Final = 9.0  # times the variance, that one squared residual counts at most
 SLOWLY: Final = 0.02  # of a block in the variance
+LONGEST: Final = 100  # rows (2 s) after which residuals count as independent
 DOUBTFUL: Final = 3.0  # times the deviation of what has just changed
 NOTHING: Final = np.zeros((0, 0))
 SPEEDS: Final = (0.1, 0.5)  # of the speed seen, at which friction torque is reported
@@ -61,10 +63,11 @@ class RobotEstimator:
         motor_side = any(joint.motor_side for joint in learnt.robot.joints)
         self._causes = Causes(model, np.sqrt(np.diag(learnt.prior_covariance)), learnt.correlation, motor_side)
         self._learner = self._learner_of(learnt)
+        self._long_run = LongRun(learnt.correlation, self._learner.unknown, LONGEST, 1.0 - SLOWLY)
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
         self._watch = ContactWatch(learnt.peaks, deviations, self._chunk * period)
         self._starting = True
-        self._pending: deque[tuple[Floats, Floats, Floats]] = deque()  # X, y, r of blocks that have not taught yet
+        self._pending: deque[tuple[int, Floats, Floats, Floats]] = deque()  # of blocks: number, X, y, r
         nothing = np.zeros((0, n))
         self._rest: tuple[Nanoseconds, Floats, Floats, Floats] = (np.zeros(0, np.int64), nothing, nothing, nothing)
         self._samples = 0
@@ -75,7 +78,7 @@ class RobotEstimator:
         self._dq: list[Floats] = []  # where friction is that of motion
         self._speed: list[float] = []
         self._disturbed = False  # in the current block
-        self._moved_rows, self._moves = 0, False
+        self._moved_rows, self._moves, self._blocks = 0, False, 0
         self._time = 0
         self._measured, self._predicted, self._compensated = np.full((3, n), np.nan)
         self._events: list[Event] = []
@@ -230,6 +233,7 @@ class RobotEstimator:
         if self._watch.beyond.any():
             self._pending.clear()
         if fresh.any():
+            self._causes.mark()
             size = np.abs(unexplained).mean(axis=0)
             words = (
                 f"{names[j]}: {size[j]:.3g} {self.model.robot.joints[j].axis.effort} that the model does not explain, "
@@ -306,17 +310,20 @@ class RobotEstimator:
             self._watch.explained()
             self._causes.forget()
             self._say("started", "the thresholds of the residuals stand")
+        self._blocks += 1
         usable = self._teaches and not self._disturbed and not self._causes.payload.carried
         if not usable or max(self._speed) <= AT_REST:
             return
         X, r = np.array(self._X), np.array(self._r)
-        self._pending.append((X, r + X @ self._learner.theta, r))
+        self._pending.append((self._blocks, X, r + X @ self._learner.theta, r))
         if len(self._pending) <= AFTER:
             return
-        X, y, r = self._pending.popleft()
-        if not self._learner.absorb(X, y, 1.0 / (self._variance * self._correlation)):
+        number, X, y, r = self._pending.popleft()
+        before = y - X @ self._learner.theta
+        if not self._learner.absorb(X, y, 1.0 / self._long_run.of(self._variance)):
             self.faults += 1
             return
+        self._long_run.absorb(number, before, y - X @ self._learner.theta, np.sqrt(CLIPPED * self._variance))
         squares = np.minimum(r**2, CLIPPED * self._variance).mean(axis=0)
         self._variance += SLOWLY * (squares - self._variance)
         self.learnt += 1
