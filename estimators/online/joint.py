@@ -95,7 +95,7 @@ class JointEstimator:
             return
         self._steps[channel] = steps
         wanted, now = half_width(steps.step, self.conditioner.period), self.conditioner.half_width
-        free = self._settings.conditioning.half_width is None and not self._model.nonlinear
+        free = self._settings.conditioning.half_width is None
         if wanted <= TELLING * now or not free or not accelerates(self._model, channel):
             self._coarse(channel, steps)
             return
