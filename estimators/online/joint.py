@@ -26,6 +26,7 @@ from estimators.online.standstill import Standstill
 from estimators.online.steady import Steady
 from estimators.online.steps import Steps
 from estimators.quantities import Axis, Floats, Nanoseconds
+from estimators.window.lattice import Lattice
 
 TELLING: Final = 1.05  # times the kernel's width, up to which another one is not worth a new start
 KERNEL: Final = "kernel"  # of what is kept
@@ -121,6 +122,9 @@ class JointEstimator:
         rate, rate_own = (noise - before[0]) / row, (own - before[1]) / row
         wanted = half_width(steps.step, period)
         self.phases.parts.fit.coarse(Steps(steps.step, steps.since, wanted, noise, own, rate, rate_own))
+        if self.phases.parts.nonlinear is not None and channel == self._friction.position:
+            lattice = Lattice(steps.step, self.conditioner.arguments, period)
+            self.phases.parts.nonlinear.lookback.lattice = lattice
         if self._standstill is not None and channel == self._model.joints[0]:
             self._standstill.coarse(steps.since, one_step(taps, period, steps.step))
 
