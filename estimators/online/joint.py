@@ -14,6 +14,7 @@ from estimators.conditioning.encoder_steps import (
     half_width,
     noise_of,
     one_step,
+    slopes_of,
 )
 from estimators.conditioning.front import Front
 from estimators.models.friction.base import FrictionSettings
@@ -122,9 +123,9 @@ class JointEstimator:
         rate, rate_own = (noise - before[0]) / row, (own - before[1]) / row
         wanted = half_width(steps.step, period)
         self.phases.parts.fit.coarse(Steps(steps.step, steps.since, wanted, noise, own, rate, rate_own))
-        if self.phases.parts.nonlinear is not None and channel == self._friction.position:
-            lattice = Lattice(steps.step, self.conditioner.arguments, period)
-            self.phases.parts.nonlinear.lookback.lattice = lattice
+        if (nonlinear := self.phases.parts.nonlinear) is not None:
+            lattice = Lattice(steps.step, *slopes_of(self._model, channel), self.conditioner.arguments, period)
+            nonlinear.lookback.lattices[channel] = lattice
         if self._standstill is not None and channel == self._model.joints[0]:
             self._standstill.coarse(steps.since, one_step(taps, period, steps.step))
 

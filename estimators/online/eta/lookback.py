@@ -37,13 +37,13 @@ class LookbackKept:
 class Lookback:
     """Looks at windows of kept rows with η frozen."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"before", "lattice"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"before", "lattices"})
 
     def __init__(self, learner: Learner, history: RowHistory, eta: EtaInForce, validity: Validity, row: float) -> None:
         """row: s between rows."""
         self._learner, self._history, self._eta, self._validity, self._row = learner, history, eta, validity, row
         self.kept = LookbackKept(np.zeros((0, 0)), np.zeros(learner.rls.p))
-        self.lattice: Lattice | None = None  # of the encoder that the law's speed comes from, once it is known
+        self.lattices: dict[int, Lattice] = {}  # of encoders, by channel, once they are known
         self.before = self.nothing  # what was known of θ before the change that is looked into
 
     @property
@@ -106,11 +106,13 @@ class Lookback:
 
     def weigh_steps(self, first: int, score: Score) -> None:
         """What an encoder's steps may have done to η, and to θ beside it, as a search over rows since `first` found."""
-        if self.lattice is None:
+        law = self.lattices.get(self._eta.block.place.position)
+        if law is None:
             return
         p, rows = self._learner.rls.p, self._history.since(max(first, self._history.total - round(READ / self._row)))
         noise = self._learner.rls.noise
-        whole = owed(self._eta.block, rows, self._eta.kept.eta, self._learner.rls.theta, noise, self.lattice)
+        far = next((one for channel, one in self.lattices.items() if channel != self._eta.block.place.position), None)
+        whole = owed(self._eta.block, rows, self._eta.kept.eta, self._learner.rls.theta, noise, law, far)
         self._eta.kept.steps = whole[p:, p:].copy()
         beside = np.concatenate((np.eye(p), -self._along(score)), axis=1)  # of θ, less what η takes along
         self.kept.owed[:] = np.einsum("ij,jk,ik->i", beside, whole, beside)
