@@ -54,7 +54,7 @@ def _tell(findings: list[Finding], recording: Path, signals: Mapping[tuple[str, 
         late = f"{one['delay'] * 1e3:.3f} ± {one['deviation'] * 1e3:.3f} ms"
         ratio = one["before"] / one["after"]
         std = f"{one['before']:.3g} → {one['after']:.3g} ({ratio:.1f}×)"
-        print(f"{head} {late:>20}   {std:28} {one['gain']:.5f}", file=sys.stderr)
+        print(f"{head} {late:>20}   {std:28} {one['gain']:.5f} ± {one['gain_deviation']:.5f}", file=sys.stderr)
     told = ""
     for one in findings:
         if "delay" in one:
