@@ -29,7 +29,8 @@ from estimators.online.steps import Steps
 from estimators.quantities import Axis, Floats, Nanoseconds
 from estimators.window.lattice import Lattice
 
-TELLING: Final = 1.05  # times the kernel's width, up to which another one is not worth a new start
+TELLING: Final = 1.05  # times the kernel's width, up to which another one is not worth a new start …
+SEARCHED: Final = 1.5  # … with a search at its end, for which every second of motion counts (18 bits at 1 kHz: 1.2)
 KERNEL: Final = "kernel"  # of what is kept
 
 
@@ -98,7 +99,8 @@ class JointEstimator:
         self._steps[channel] = steps
         wanted, now = half_width(steps.step, self.conditioner.period), self.conditioner.half_width
         free = self._settings.conditioning.half_width is None
-        if wanted <= TELLING * now or not free or not accelerates(self._model, channel):
+        worth = SEARCHED if self._model.nonlinear else TELLING
+        if wanted <= worth * now or not free or not accelerates(self._model, channel):
             self._coarse(channel, steps)
             return
         self._said += self.phases.events()
