@@ -18,9 +18,9 @@ whitened: a delay is read where the motion is, not where a joint's resonances tu
 
 Standard deviations are those of the delete-one-block jackknife (Shao, Wu 1989), since residuals of real joints (gear
 error, hysteresis) are correlated, over tenths of a second or over the whole of an arm's motion. How long is not known
-beforehand: the blocks are 20, then 10 and 5, and the largest deviation counts (Flyvbjerg, Petersen, J. Chem. Phys.
-91:461–466, 1989: blocks are long enough where longer ones say no more). Between halves and thirds of two recordings of a
-KR300 delays differ by 2.7 of the deviations from 20 blocks.
+beforehand: the blocks are 20, then 10 and 5, and the largest deviation counts (Flyvbjerg, Petersen, J. Chem.
+Phys. 91:461–466, 1989: blocks are long enough where longer ones say no more). Between halves and thirds of two
+recordings of a KR300 delays differ by 2.7 of the deviations from 20 blocks.
 """
 
 from enum import StrEnum

@@ -17,6 +17,7 @@ from estimators.conditioning.encoder_steps import (
     slopes_of,
 )
 from estimators.conditioning.front import Front
+from estimators.conditioning.swing import Swing
 from estimators.models.friction.base import FrictionSettings
 from estimators.models.memory import thresholds
 from estimators.online import assembly
@@ -45,6 +46,7 @@ class JointEstimator:
         self._settings, self._executor = settings, executor
         self._said: list[Event] = []  # by phases that were given up
         self._steps: dict[int, EncoderSteps] = {}  # by channel, where there are some
+        self._swings: dict[int, Swing] = {}  # by channel, under a kernel that an encoder asked for
         self._faults: tuple[str, ...] = ()  # of how channels are sampled
         self._friction = model.blocks[0]
         self._begin()
@@ -82,6 +84,9 @@ class JointEstimator:
 
     def _learn(self, time: Nanoseconds, values: Floats) -> None:
         rows = self.front.absorb(time, values)
+        for channel, swing in self._swings.items():
+            for instant, words in swing.absorb(time, values[:, channel]):
+                self._said.append(Event(instant, "swing", f"{self.channels[channel]}: {words}"))
         for channel, uneven in self.front.timed():
             self._sampled(channel, uneven)
         if not len(rows.time):
@@ -114,6 +119,7 @@ class JointEstimator:
         self.front.widen(half_width)
         self._begin()
         for channel, steps in self._steps.items():
+            self._swings[channel] = Swing(self.conditioner.taps, self.conditioner.period, steps.step)
             self._coarse(channel, steps)
 
     def _coarse(self, channel: int, steps: EncoderSteps) -> None:
@@ -142,6 +148,9 @@ class JointEstimator:
         estimate = self.phases.estimate()
         early = estimate.phase in (Phase.WAITING, Phase.STARTING)
         watch = self.front.channels
+        swings = tuple(f"{self.channels[i]}: {one.words}" for i, one in self._swings.items() if one.lost)
+        if swings:
+            estimate = estimate._replace(reasons=(*estimate.reasons, *swings))
         faults = (watch.faults if early else watch.certain) + self.front.range.faults + self._faults
         if not faults:
             return estimate
@@ -185,4 +194,4 @@ class JointEstimator:
     def events(self) -> list[Event]:
         """What happened since the last call."""
         said, self._said = self._said, []
-        return said + self.phases.events()
+        return sorted(said + self.phases.events(), key=lambda event: event.time) if said else self.phases.events()

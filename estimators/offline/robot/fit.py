@@ -5,10 +5,9 @@
 four times over: R_j the variance of joint j's residual, c_j how many rows count as one (the residual is model error and
 correlated; taken as white noise its σ is four times too small). Where leaving one of some blocks of rows out moves θ by
 more than that says, σ is from that (delete-a-group jackknife: the sandwich of a misspecified model would take the
-residuals of few blocks for its errors, although θ was fitted to them; Bell and McCaffrey, Survey Methodology 28:169–181,
+residuals of few blocks for its errors, although θ was fitted to them; Bell, McCaffrey, Survey Methodology 28:169–181,
 2002). A parameter at its bound of zero is not known to be there, so σ is that of the fit without bounds: else an offset
-would be certain because Coulomb friction, which one direction does not tell from it, is held. Reference: whole-robot.md
-§3, §4.
+were certain because Coulomb friction, which one direction does not tell from it, is held. See whole-robot.md §3, §4.
 """
 
 import itertools
@@ -97,8 +96,8 @@ def _honesty(rows: RobotRows, weights: Floats, right: Floats, prior: Floats, mea
     spread = np.linalg.inv(whole)
     theta = spread @ (right + prior @ mean)
     moved = np.array([np.linalg.solve(whole - K, K @ theta - c) for K, c in blocks])
-    jackknife = (1.0 - 1.0 / len(blocks)) * (moved**2).sum(axis=0) + np.diag(spread @ prior @ spread)
-    return np.sqrt(np.maximum(jackknife / np.diag(spread), 1.0))
+    jackknife: Floats = (1.0 - 1.0 / len(blocks)) * (moved**2).sum(axis=0) + np.diag(spread @ prior @ spread)
+    return np.asarray(np.sqrt(np.maximum(jackknife / np.diag(spread), 1.0)))
 
 
 def _blocks(count: int) -> list[tuple[int, int]]:

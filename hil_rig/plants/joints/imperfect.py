@@ -93,7 +93,11 @@ class Imperfect:
         now, one = self._parameters.as_dict(), self._settings
         seconds = self._state[TIME] / (self.rate * SUBSTEPS)
         now["coulomb"] *= 1.0 - one.warming * min(seconds / one.warm, 1.0)
-        return now | ({"stribeck": one.extra, "omega_tanh": one.smooth, "omega_stribeck": one.stribeck} if one.friction == "stribeck" else {})
+        return now | (
+            {"stribeck": one.extra, "omega_tanh": one.smooth, "omega_stribeck": one.stribeck}
+            if one.friction == "stribeck"
+            else {}
+        )
 
 
 @kernel("void(f8[::1], f8[::1], f8[::1], f8[:, ::1], f8, f8[::1], f8[:, ::1])")
