@@ -96,7 +96,7 @@ class JointLine:
         if self.follower is not None:
             self.follower(self.name, ticks, samples)
         if taken:
-            self.estimator.learn(rows)
+            self.estimator.learn(ticks[:taken], samples[:taken], rows)
             tick = last if taken == len(ticks) else int(ticks[taken - 1])
             messages += self._said(tick, arrival, epoch, now if begun else None)
         if taken < len(ticks):

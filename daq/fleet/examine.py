@@ -13,8 +13,8 @@ from daq.core.joint_line import JointLine
 from daq.core.pipeline import Pipeline
 from daq.fleet.addresses import Address, at_hand
 from daq.recording.columns import Channels, Columns, read
-from daq.recording.reader import SUFFIX, RecordingError, blocks, break_of, configuration
-from daq.recording.ros_bag import is_bag
+from daq.recording.reader import RecordingError, blocks, break_of, configuration
+from daq.recording.ros_bag import is_bag, is_ours
 from daq.replay.delays import aligned, find, of_frames
 from daq.replay.from_columns import configured
 from daq.replay.replay import BOOT, Played, play
@@ -86,7 +86,7 @@ def failed(address: Address, why: str) -> Found:
 
 
 def _examine(file: Path, address: Address, plan: Plan) -> Found:
-    ours = file.suffix.lower() == SUFFIX and not is_bag(file)
+    ours = is_ours(file)
     config = plan.config or _configuration(file, address, plan, ours)
     began, played, counts = math.nan, Played(), Counter[tuple[str, str]]()
     pipeline = Pipeline(config, BOOT)

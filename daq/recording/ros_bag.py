@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from mcap.records import Channel, Message, Schema
 
-from daq.recording.reader import RecordingError
+from daq.recording.reader import SUFFIX, RecordingError
 from daq.recording.ros_messages import Definition
 from drivers.files.mcap_records import records
 from estimators.quantities import Floats
@@ -39,6 +39,11 @@ def is_bag(path: Path) -> bool:
         return bool(files) and any(_joint_states(file, first=True) for file in files)
     except RecordingError:
         return False
+
+
+def is_ours(file: Path) -> bool:
+    """Whether a file is a recording of ours: an .mcap that is no bag, and brings its configuration along."""
+    return file.suffix.lower() == SUFFIX and not is_bag(file)
 
 
 def read_bag(path: Path) -> dict[str, tuple[Floats, dict[str, Floats]]]:

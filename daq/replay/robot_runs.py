@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from daq.recording.columns import Channels, Column, Columns, read
-from daq.recording.reader import SUFFIX, RecordingError
-from daq.recording.ros_bag import is_bag
+from daq.recording.reader import RecordingError
+from daq.recording.ros_bag import is_ours
 from daq.replay.aligned import aligned
 from drivers.base import nearest
 from estimators.alignment.channel_delay import Series
@@ -87,8 +87,7 @@ def read_runs(robot: Robot, files: Sequence[Path], columns: Columns | None) -> R
 
 def _channels(file: Path, columns: Columns | None) -> Channels:
     """Of our own recordings the instants are those that alignment recovers."""
-    ours = file.suffix.lower() == SUFFIX and columns is None and not is_bag(file)
-    return aligned(file) if ours else read(file, columns)
+    return aligned(file) if columns is None and is_ours(file) else read(file, columns)
 
 
 def _standing(robot: Robot, lacking: list[str]) -> list[str]:

@@ -40,6 +40,7 @@ EVENTS: Final = {
     "refit_rejected": "the search's result does not count",
     "law": "another friction law explains the motion better and is used from here on",
     "standstill": "below which speed the joint counts as at rest has been found from its motion",
+    "swing": "how much of its motion a wide kernel leaves: with less than half, tell half_width",
     "kernel": "the steps of an encoder asked for a wider kernel: the joint is learnt anew under it",
     "scaled": "all parameters have changed by one factor: the torque constant, or its sensor",
     "sharpened": "the nonlinear parameters hold, and are more certain now",

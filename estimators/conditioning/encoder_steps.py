@@ -138,17 +138,17 @@ def noise_of(
     kernels = np.stack((value, rate, second))
     earlier, later = np.pad(kernels, ((0, 0), (0, before))), np.pad(kernels, ((0, 0), (before, 0)))
     shared = step**2 / 12.0 * earlier @ later.T
-    slopes, own = _slopes(model, channel)
+    slopes, own = slopes_of(model, channel)
     return np.einsum("kop,kl,loq->opq", slopes, shared, slopes), np.einsum("kop,kl,lo->op", slopes, shared, own)
 
 
 def accelerates(model: Model, channel: int) -> bool:
     """Whether the second derivative of a channel is in a row."""
-    slopes, own = _slopes(model, channel)
+    slopes, own = slopes_of(model, channel)
     return bool(slopes[2].any() or own[2].any())
 
 
-def _slopes(model: Model, channel: int) -> tuple[Floats, Floats]:
+def slopes_of(model: Model, channel: int) -> tuple[Floats, Floats]:
     """∂φ and ∂y by value, rate and second derivative of a channel: (3, outputs, parameters), (3, outputs)."""
     rng = np.random.default_rng(3)
     channels = max(len(model.channels), 1 + max(one.load for one in model.blocks)) + 16  # stops, if any, stand behind

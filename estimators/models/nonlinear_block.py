@@ -30,8 +30,8 @@ class NonlinearBlock:
         self.law: FrictionLaw = place.law.law(place.axis)
         self.nonlinear: tuple[Parameter, ...] = _own(model, index)
         structure = look(self.settings, place.axis)
-        self._own, self._alone = structure.moving, structure.alone  # of the law's columns, those that η moves
-        self.moving = np.array(place.columns, np.int64)[self._own]  # of phi
+        self.own, self._alone = structure.moving, structure.alone  # of the law's columns, those that η moves
+        self.moving = np.array(place.columns, np.int64)[self.own]  # of phi
         others = [column for column in range(len(model.parameters)) if column not in self.moving]
         self.fixed = np.array(others, np.int64)
         self.rest = np.array([c for c in others if c not in place.columns], np.int64)  # not friction at all
@@ -43,7 +43,7 @@ class NonlinearBlock:
         """Write the friction columns for η into the rows' phi."""
         seen, first = self.seen(rows)
         columns = columns_of(self.law, seen, eta)
-        smooth(columns, first, self.taps, self._own, self.place.sign, self.place.output, self.moving, rows.phi)
+        smooth(columns, first, self.taps, self.own, self.place.sign, self.place.output, self.moving, rows.phi)
 
     def seen(self, rows: Rows) -> tuple[Floats, NDArray[np.int64]]:
         """What the moving columns look at, each instant once, and where each row's begins (overlap.py)."""
@@ -84,13 +84,13 @@ class NonlinearBlock:
         signals[:, 0, RATE] = signals[:, 0, SMOOTH_RATE] = seen[:, VELOCITY]
         signals[:, 1, VALUE] = signals[:, 1, SMOOTH] = seen[:, LOAD]
         up, down = (np.empty((len(signals), len(self.law.parameters))) for _ in range(2))
-        slopes = np.empty((len(signals), len(self._own), len(eta)))
+        slopes = np.empty((len(signals), len(self.own), len(eta)))
         for k in range(len(eta)):
             for step, columns in ((STEP, up), (-STEP, down)):
                 shifted = eta.copy()
                 shifted[k] = eta[k] * math.exp(step) if self.log[k] else eta[k] + step * self._range[k]
                 self.law.fill(signals, 0, 1, shifted, columns)
-            slopes[:, :, k] = (up - down)[:, self._own] / (2.0 * STEP)
+            slopes[:, :, k] = (up - down)[:, self.own] / (2.0 * STEP)
         return slopes
 
 

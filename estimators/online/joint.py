@@ -14,8 +14,10 @@ from estimators.conditioning.encoder_steps import (
     half_width,
     noise_of,
     one_step,
+    slopes_of,
 )
 from estimators.conditioning.front import Front
+from estimators.conditioning.swing import Swing
 from estimators.models.friction.base import FrictionSettings
 from estimators.models.memory import thresholds
 from estimators.online import assembly
@@ -27,8 +29,10 @@ from estimators.online.steady import Steady
 from estimators.online.steps import Steps
 from estimators.quantities import Axis, Floats, Nanoseconds
 from estimators.rows import Rows
+from estimators.window.lattice import Lattice
 
-TELLING: Final = 1.05  # times the kernel's width, up to which another one is not worth a new start
+TELLING: Final = 1.05  # times the kernel's width, up to which another one is not worth a new start …
+SEARCHED: Final = 1.5  # … with a search at its end, for which every second of motion counts (18 bits at 1 kHz: 1.2)
 KERNEL: Final = "kernel"  # of what is kept
 
 
@@ -43,6 +47,7 @@ class JointEstimator:
         self._settings, self._executor = settings, executor
         self._said: list[Event] = []  # by phases that were given up
         self._steps: dict[int, EncoderSteps] = {}  # by channel, where there are some
+        self._swings: dict[int, Swing] = {}  # by channel, under a kernel that an encoder asked for
         self._faults: tuple[str, ...] = ()  # of how channels are sampled
         self._friction = model.blocks[0]
         self._begin()
@@ -82,10 +87,13 @@ class JointEstimator:
         rows = self.front.absorb(time, values)
         for channel, uneven in self.front.timed():
             self._sampled(channel, uneven)
-        self.learn(rows)
+        self.learn(time, values, rows)
 
-    def learn(self, rows: Rows) -> None:
-        """Learn from regression rows, as `front` gives them."""
+    def learn(self, time: Nanoseconds, values: Floats, rows: Rows) -> None:
+        """Learn from regression rows, as `front` gives them for these samples (see absorb)."""
+        for channel, swing in self._swings.items():
+            for instant, words in swing.absorb(time, values[:, channel]):
+                self._said.append(Event(instant, "swing", f"{self.channels[channel]}: {words}"))
         if not len(rows.time):
             return
         if (taken := self._steady.absorb(rows)) < len(rows.time):
@@ -100,8 +108,9 @@ class JointEstimator:
             return
         self._steps[channel] = steps
         wanted, now = half_width(steps.step, self.conditioner.period), self.conditioner.half_width
-        free = self._settings.conditioning.half_width is None and not self._model.nonlinear
-        if wanted <= TELLING * now or not free or not accelerates(self._model, channel):
+        free = self._settings.conditioning.half_width is None
+        worth = SEARCHED if self._model.nonlinear else TELLING
+        if wanted <= worth * now or not free or not accelerates(self._model, channel):
             self._coarse(channel, steps)
             return
         self._said += self.phases.events()
@@ -115,6 +124,7 @@ class JointEstimator:
         self.front.widen(half_width)
         self._begin()
         for channel, steps in self._steps.items():
+            self._swings[channel] = Swing(self.conditioner.taps, self.conditioner.period, steps.step)
             self._coarse(channel, steps)
 
     def _coarse(self, channel: int, steps: EncoderSteps) -> None:
@@ -127,6 +137,9 @@ class JointEstimator:
         rate, rate_own = (noise - before[0]) / row, (own - before[1]) / row
         wanted = half_width(steps.step, period)
         self.phases.parts.fit.coarse(Steps(steps.step, steps.since, wanted, noise, own, rate, rate_own))
+        if (nonlinear := self.phases.parts.nonlinear) is not None:
+            lattice = Lattice(steps.step, *slopes_of(self._model, channel), self.conditioner.arguments, period)
+            nonlinear.lookback.lattices[channel] = lattice
         if self._standstill is not None and channel == self._model.joints[0]:
             self._standstill.coarse(steps.since, one_step(taps, period, steps.step))
 
@@ -141,6 +154,9 @@ class JointEstimator:
         estimate = self.phases.estimate()
         early = estimate.phase in (Phase.WAITING, Phase.STARTING)
         watch = self.front.channels
+        swings = tuple(f"{self.channels[i]}: {one.words}" for i, one in self._swings.items() if one.lost)
+        if swings:
+            estimate = estimate._replace(reasons=(*estimate.reasons, *swings))
         faults = (watch.faults if early else watch.certain) + self.front.range.faults + self._faults
         if not faults:
             return estimate
@@ -184,4 +200,4 @@ class JointEstimator:
     def events(self) -> list[Event]:
         """What happened since the last call."""
         said, self._said = self._said, []
-        return said + self.phases.events()
+        return sorted(said + self.phases.events(), key=lambda event: event.time) if said else self.phases.events()

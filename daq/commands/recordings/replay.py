@@ -21,8 +21,8 @@ from daq.config.words import ConfigError
 from daq.core.joint_line import Message
 from daq.core.pipeline import Pipeline
 from daq.recording.columns import Columns, is_configuration, load_columns, read
-from daq.recording.reader import SUFFIX, RecordingError
-from daq.recording.ros_bag import is_bag
+from daq.recording.reader import RecordingError
+from daq.recording.ros_bag import is_ours
 from daq.replay.from_columns import configured
 from daq.replay.repeat import Repetition, compare
 from daq.replay.replay import BOOT, Played, play
@@ -33,7 +33,7 @@ from drivers.base import DriverError
 def run(options: argparse.Namespace) -> int:
     """Play it, then tell the final estimates and every loss: on stdout, or with --json on stderr."""
     try:
-        ours = options.file.suffix.lower() == SUFFIX and not is_bag(options.file)
+        ours = is_ours(options.file)
         if options.config is None:
             if ours:
                 return _repeat(options, None)

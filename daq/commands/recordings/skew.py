@@ -11,8 +11,8 @@ from daq.config.load import load
 from daq.config.sections import Config
 from daq.config.words import ConfigError
 from daq.recording.columns import is_configuration, load_columns, read
-from daq.recording.reader import SUFFIX, RecordingError, blocks, configuration
-from daq.recording.ros_bag import is_bag
+from daq.recording.reader import RecordingError, blocks, configuration
+from daq.recording.ros_bag import is_ours
 from daq.replay.delays import Finding, aligned, find, of_frames
 from drivers.base import DriverError
 
@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
         if options.config is not None and is_configuration(options.config):
             config = load(options.config)
             channels = of_frames(options.recording, config)
-        elif options.config is None and options.recording.suffix.lower() == SUFFIX and not is_bag(options.recording):
+        elif options.config is None and is_ours(options.recording):
             config = configuration(options.recording)
             channels = aligned((block.readings for block in blocks(options.recording)), config)
         else:
@@ -54,7 +54,7 @@ def _tell(findings: list[Finding], recording: Path, signals: Mapping[tuple[str, 
         late = f"{one['delay'] * 1e3:.3f} ± {one['deviation'] * 1e3:.3f} ms"
         ratio = one["before"] / one["after"]
         std = f"{one['before']:.3g} → {one['after']:.3g} ({ratio:.1f}×)"
-        print(f"{head} {late:>20}   {std:28} {one['gain']:.5f}", file=sys.stderr)
+        print(f"{head} {late:>20}   {std:28} {one['gain']:.5f} ± {one['gain_deviation']:.5f}", file=sys.stderr)
     told = ""
     for one in findings:
         if "delay" in one:

@@ -3,10 +3,14 @@
     minimise  Σ_j |y_j − X_j θ|² / (R_j c_j) + (θ − θ0)ᵀ Cov0⁻¹ (θ − θ0),   some θ ≥ 0
 
 four times over: R_j the variance of joint j's residual, c_j how many rows count as one (the residual is model error and
-correlated; taken as white noise its σ is four times too small). Where the scores Xᵀe of blocks of 2 s vary more than
-that says, σ is theirs (batch means, the sandwich of a misspecified model). Reference: whole-robot.md §3, §4.
+correlated; taken as white noise its σ is four times too small). Where leaving one of some blocks of rows out moves θ by
+more than that says, σ is from that (delete-a-group jackknife: the sandwich of a misspecified model would take the
+residuals of few blocks for its errors, although θ was fitted to them; Bell, McCaffrey, Survey Methodology 28:169–181,
+2002). A parameter at its bound of zero is not known to be there, so σ is that of the fit without bounds: else an offset
+were certain because Coulomb friction, which one direction does not tell from it, is held. See whole-robot.md §3, §4.
 """
 
+import itertools
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -22,7 +26,7 @@ PASSES: Final = 4
 FIRST: Final = 0.1  # of the rms torque: the residual before the first pass
 LONGEST: Final = 100  # rows (2 s) after which residuals count as independent
 INDEPENDENT: Final = 0.05  # autocorrelation below which they do
-FEWEST: Final = 6  # blocks of that length whose scores tell a spread
+FEWEST: Final = 6  # blocks of that length, else shorter ones, that tell a spread
 CONSTANT: Final = 1e-9  # of a torque, by which one that never changes does after the low-pass
 LEARNT: Final = 0.5  # of its prior's deviation: below it the data taught a parameter
 
@@ -73,28 +77,39 @@ def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "Sums | 
         variance = np.maximum((residual**2).sum(axis=0) / count, 1e-6 * squares / count + 1e-12)
         if not white:
             independent = correlation(residual, rows.piece, LONGEST, INDEPENDENT)
-    free = ~held
-    spread: Floats = np.zeros_like(information)
-    spread[np.ix_(free, free)] = np.linalg.inv(information[np.ix_(free, free)])
-    full = np.linalg.inv(information)
-    spread[held, held] = np.diag(full)[held]  # at its bound, yet known no better than this
+    spread: Floats = np.asarray(np.linalg.inv(information))
     wider = np.ones(model.size)
     if not white:
-        wider = _honesty(rows, theta, np.where(silent, 0.0, 1.0 / (variance * independent)), spread, inverse)
+        weights = np.where(silent, 0.0, 1.0 / (variance * independent))
+        wider = _honesty(rows, weights, np.einsum("j,jp->p", weights, c), inverse, mean)
         wider = np.minimum(wider, np.maximum(np.sqrt(np.diag(covariance) / np.diag(spread)), 1.0))
     return Fit(theta, spread * wider * wider[:, None], mean, covariance, variance, independent, held)
 
 
-def _honesty(rows: RobotRows, theta: Floats, weights: Floats, spread: Floats, prior: Floats) -> Floats:
-    """By how much the scores of blocks of rows make each deviation larger than `spread` says: (p,), at least 1."""
-    count = len(rows.y) // LONGEST
-    if count < FEWEST:
-        return np.ones(len(theta))
-    error = (rows.y - rows.predicted(theta)) * weights
-    score = np.einsum("tjp,tj->tp", rows.X, error)[: count * LONGEST].reshape(count, LONGEST, -1).sum(axis=1)
-    score = (score - score.mean(axis=0)) * np.sqrt(count / (count - 1.0))
-    sandwich = np.diag(spread @ (score.T @ score + prior) @ spread)
-    return np.sqrt(np.maximum(sandwich / np.diag(spread), 1.0))
+def _honesty(rows: RobotRows, weights: Floats, right: Floats, prior: Floats, mean: Floats) -> Floats:
+    """By how much leaving blocks of rows out makes each deviation larger than their information says: (p,), at least 1.
+
+    weights: (n,) of each joint's rows; right: (p,) Σ XᵀWy; prior: (p, p) information about mean (p,).
+    """
+    blocks = [_information(rows.part(slice(*ends)), weights) for ends in _blocks(len(rows.y))]
+    whole = prior + sum(block[0] for block in blocks)
+    spread = np.linalg.inv(whole)
+    theta = spread @ (right + prior @ mean)
+    moved = np.array([np.linalg.solve(whole - K, K @ theta - c) for K, c in blocks])
+    jackknife: Floats = (1.0 - 1.0 / len(blocks)) * (moved**2).sum(axis=0) + np.diag(spread @ prior @ spread)
+    return np.asarray(np.sqrt(np.maximum(jackknife / np.diag(spread), 1.0)))
+
+
+def _blocks(count: int) -> list[tuple[int, int]]:
+    """First and last row of each, as equal as can be."""
+    ends = np.linspace(0, count, max(FEWEST, count // LONGEST) + 1).astype(int)
+    return list(itertools.pairwise(ends.tolist()))
+
+
+def _information(rows: RobotRows, weights: Floats) -> tuple[Floats, Floats]:
+    """XᵀWX (p, p) and XᵀWy (p,)."""
+    own = sums(rows)
+    return np.einsum("j,jpq->pq", weights, own.K), np.einsum("j,jp->p", weights, own.c)
 
 
 def prior_of(model: WholeRobot, rows: RobotRows) -> tuple[Floats, Floats]:

@@ -26,7 +26,7 @@ class RobotRows(NamedTuple):
     time: Floats  # (rows,) s, on the recording's clock
     moves: NDArray[np.bool_]  # (rows,) they may teach
 
-    def part(self, which: NDArray[np.bool_]) -> "RobotRows":
+    def part(self, which: NDArray[np.bool_] | slice) -> "RobotRows":
         """Some of the rows."""
         X, y, dq, q, piece, time, moves = self
         return RobotRows(X[which], y[which], dq[which], q[which], piece[which], time[which], moves[which])

@@ -22,11 +22,12 @@ from estimators.window.row_history import RowHistory
 class EtaKept:
     """What an EtaInForce keeps."""
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
 
     eta: Floats  # (nonlinear,)
     sigma: Floats  # (nonlinear,) deviations of s, of the last accepted refit
     covariance: Floats  # (nonlinear, nonlinear) of s, likewise
+    steps: Floats  # (nonlinear, nonlinear) covariance of s that is owed to an encoder's steps
     law: dict[str, Any]  # settings of the law
     basis: int = 0  # rows that η rests on
     zero: float = 0.0  # rad, of the spring's twist: what the encoders' zeros differ by
@@ -46,7 +47,7 @@ class EtaInForce:
         count = len(self.block.nonlinear)
         law = self.block.settings.model_dump()
         start = np.array(self.block.law.start, np.float64)
-        self.kept = EtaKept(start, np.full(count, np.inf), np.zeros((count, count)), law)
+        self.kept = EtaKept(start, np.full(count, np.inf), np.zeros((count, count)), np.zeros((count, count)), law)
 
     def shaped(self, rows: Rows) -> Rows:
         """Rows with the law's columns for η in force, about the encoders' zero."""
@@ -114,8 +115,13 @@ class EtaInForce:
         return ", ".join(f"{key} = {value}" for key, value in theirs.items() if value != ours[key])
 
     @property
+    def covariance(self) -> Floats:
+        """Of s (nonlinear, nonlinear), with what is owed to an encoder's steps."""
+        return self.kept.covariance + self.kept.steps
+
+    @property
     def deviations(self) -> Floats:
         """Standard deviations of η (nonlinear,), NaN while they are not known."""
         if not np.isfinite(self.kept.sigma).all():
             return np.full(len(self.kept.eta), np.nan)
-        return self.block.absolute(self.kept.eta, self.kept.sigma)
+        return self.block.absolute(self.kept.eta, np.sqrt(self.kept.sigma**2 + np.diag(self.kept.steps)))

@@ -1,7 +1,7 @@
 """What the rows that are kept say of θ and η, and what was known of θ before a change."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -13,19 +13,23 @@ from estimators.recursive.learner import Learner
 from estimators.recursive.prior import Prior, nothing
 from estimators.refit.acceptance import delta
 from estimators.rows import Rows
+from estimators.window.lattice import Lattice, owed
 from estimators.window.row_history import RowHistory
 from estimators.window.score_test import Score, explain
 from estimators.window.spectrum import spectrum
 from estimators.window.wrong_constants import Suspect, accused, suspected
+
+READ: Final = 16.0  # s of rows, at most, that are read again
 
 
 @dataclass(slots=True)
 class LookbackKept:
     """What a Lookback keeps."""
 
-    VERSION: ClassVar[int] = 2
+    VERSION: ClassVar[int] = 3
 
     motions: Floats  # (parameters + nonlinear,)² [Φ T]ᵀ[Φ T] a row, over the start: all of the motion
+    owed: Floats  # (parameters,) variances of θ that are owed to an encoder's steps, η as it is
     usual: float = 1.0  # residual variance of the start, whitened
     wrong: str = ""  # known constants that are so wrong that nothing may be trusted
 
@@ -33,12 +37,13 @@ class LookbackKept:
 class Lookback:
     """Looks at windows of kept rows with η frozen."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"before"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"before", "lattices"})
 
     def __init__(self, learner: Learner, history: RowHistory, eta: EtaInForce, validity: Validity, row: float) -> None:
         """row: s between rows."""
         self._learner, self._history, self._eta, self._validity, self._row = learner, history, eta, validity, row
-        self.kept = LookbackKept(np.zeros((0, 0)))
+        self.kept = LookbackKept(np.zeros((0, 0)), np.zeros(learner.rls.p))
+        self.lattices: dict[int, Lattice] = {}  # of encoders, by channel, once they are known
         self.before = self.nothing  # what was known of θ before the change that is looked into
 
     @property
@@ -79,7 +84,7 @@ class Lookback:
         """χ² of the step that explains a window better than η in force does, which is not known exactly either."""
         p = self._learner.rls.p
         free = score.inverse[p:, p:]
-        return float(score.step @ np.linalg.solve(noise * free + self._eta.kept.covariance, score.step))
+        return float(score.step @ np.linalg.solve(noise * free + self._eta.covariance, score.step))
 
     def reach(self, score: Score) -> float:
         """How uncertain a window leaves the torque over the whole motion, of a row's noise variance."""
@@ -94,10 +99,28 @@ class Lookback:
 
     def inflate(self, score: Score) -> None:
         """What θ owes to η not being known: (dθ/ds) cov(s) (dθ/ds)ᵀ, which stays while more rows make θ certain."""
-        p, q = self._learner.rls.p, len(score.step)
-        along = score.inverse[:p, p:] @ np.linalg.inv(score.inverse[p:, p:]) if q else np.zeros((p, 0))
-        self._learner.searched[:] = np.einsum("ij,jk,ik->i", along, self._eta.kept.covariance, along)
+        along = self._along(score)
+        known = np.einsum("ij,jk,ik->i", along, self._eta.covariance, along)
+        self._learner.searched[:] = known + self.kept.owed
         self._validity.judge(self._learner)
+
+    def weigh_steps(self, first: int, score: Score) -> None:
+        """What an encoder's steps may have done to η, and to θ beside it, as a search over rows since `first` found."""
+        law = self.lattices.get(self._eta.block.place.position)
+        if law is None:
+            return
+        p, rows = self._learner.rls.p, self._history.since(max(first, self._history.total - round(READ / self._row)))
+        noise = self._learner.rls.noise
+        far = next((one for channel, one in self.lattices.items() if channel != self._eta.block.place.position), None)
+        whole = owed(self._eta.block, rows, self._eta.kept.eta, self._learner.rls.theta, noise, law, far)
+        self._eta.kept.steps = whole[p:, p:].copy()
+        beside = np.concatenate((np.eye(p), -self._along(score)), axis=1)  # of θ, less what η takes along
+        self.kept.owed[:] = np.einsum("ij,jk,ik->i", beside, whole, beside)
+
+    def _along(self, score: Score) -> Floats:
+        """dθ/ds (parameters, nonlinear)."""
+        p, q = self._learner.rls.p, len(score.step)
+        return score.inverse[:p, p:] @ np.linalg.inv(score.inverse[p:, p:]) if q else np.zeros((p, 0))
 
     def suspect(self, rows: Rows, theta: Floats, noise: Floats) -> list[Suspect]:
         """Known constants whose error rows show, under η in force; one that is far off takes validity away."""

@@ -19,6 +19,7 @@ RIGID: Final = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
 MEMORY: Final = RIGID | {"friction": {"kind": "prandtl_ishlinskii"}}
 LUGRE: Final = RIGID | {"friction": {"kind": "lugre"}}
 SPRINGS: Final = RIGID | {"friction": {"kind": "prandtl_ishlinskii", "thresholds": [reach for _, reach in STOPS]}}
+STRIBECK: Final = RIGID | {"friction": {"kind": "tanh_stribeck"}}
 NOISE: Final = 0.2  # N·m, standard deviation of the torque, white
 SECONDS: Final = 150.0
 
@@ -121,6 +122,11 @@ def payload(seed: int) -> Trial:
     return rigid(seed, jumps=(Jump(80.0, "payload", 1.3),), trial={"changes": (80.0,)})
 
 
+def stribeck(seed: int, bits: int) -> Trial:
+    """Friction with a peak of 2.4 N·m over Coulomb's at 0.13 rad/s, and a model that searches for its shape."""
+    return rigid(seed, bits=bits, friction="stribeck", smooth=0.06, stribeck=0.13, extra=50.0, model=STRIBECK)
+
+
 def friction_jump(seed: int) -> Trial:
     """At 80 s Coulomb and viscous friction grow by half."""
     both = (Jump(80.0, "coulomb", 1.5), Jump(80.0, "viscous", 1.5))
@@ -179,6 +185,9 @@ ROWS: Final[dict[str, Row]] = {
     "moves, 16 bits": Row(True, lambda seed: moves(seed, 16)),
     "moves, 14 bits, 1 kHz": Row(True, lambda seed: moves(seed, 14, rate=1000.0)),
     "scans": Row(True, lambda seed: moves(seed, 20, "scans")),
+    "Stribeck": Row(True, lambda seed: stribeck(seed, 20)),
+    "Stribeck, 14 bits": Row(True, lambda seed: stribeck(seed, 14)),
+    "Stribeck, 12 bits": Row(True, lambda seed: stribeck(seed, 12)),
     "dropouts": Row(True, lambda seed: rigid(seed, dropouts=0.02)),
     "jitter 0.3 ms stamped": Row(True, lambda seed: rigid(seed, jitter=0.3e-3)),
     "payload": Row(True, payload),
@@ -207,8 +216,13 @@ ROWS: Final[dict[str, Row]] = {
     "backlash 1 mrad": Row(False, lambda seed: rigid(seed, backlash=0.5e-3)),
     "friction only": Row(True, lambda seed: elastic(seed, "friction")),
     "drive, torque 10 % off": Row(True, lambda seed: elastic(seed, "drive", torque_scale=1.1)),
+    "friction only, 14 bits": Row(True, lambda seed: elastic(seed, "friction", motor_bits=14)),
+    "friction only, 12 bits": Row(True, lambda seed: elastic(seed, "friction", motor_bits=12)),
+    "drive, 14 bits": Row(True, lambda seed: elastic(seed, "drive", motor_bits=14)),
     "ratio of a gear": Row(True, ratio),
     "two_mass": Row(True, lambda seed: elastic(seed, "elastic")),
+    "two_mass, 16 bits": Row(True, lambda seed: elastic(seed, "elastic", motor_bits=16, link_bits=16)),
+    "two_mass, 14 bits": Row(True, lambda seed: elastic(seed, "elastic", motor_bits=14, link_bits=14)),
     "two_mass inertia /3": Row(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 1 / 3})),
     "two_mass inertia x3": Row(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 3.0})),
     "two_mass backlash": Row(False, lambda seed: elastic(seed, "elastic", gap=2e-4)),

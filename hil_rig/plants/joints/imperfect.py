@@ -4,7 +4,8 @@
 
 F is Coulomb friction that truly sticks; LuGre's bristles, F = σ0 z + σ1 ż with ż = q̇ − σ0 |q̇| z/g, g = Fc + (Fs − Fc)
 exp(−(q̇/v_s)²) (Canudas de Wit, Olsson, Åström, Lischinsky, IEEE Trans. Autom. Control 40:419–425, 1995, equations
-(1)–(3)); or presliding hysteresis, springs in parallel that slip one after the other (Prandtl–Ishlinskii stops).
+(1)–(3)); presliding hysteresis, springs in parallel that slip one after the other (Prandtl–Ishlinskii stops); or a law
+without memory, F = Fc tanh(q̇/ω1) + C2 q̇ exp(−|q̇/v_s|), as identified with `tanh_stribeck`.
 Integration as in rigid.py.
 """
 
@@ -20,7 +21,7 @@ from hil_rig.plants.trajectory import Trajectory, reference
 
 SUBSTEPS: Final = 20  # per sample
 COLUMNS: Final = ("position", "velocity", "acceleration", "torque")  # of `exact`
-KINDS: Final = ("sticks", "lugre", "stops")
+KINDS: Final = ("sticks", "lugre", "stops", "stribeck")
 STOPS: Final = ((0.4, 0.0015), (0.35, 0.008), (0.25, 0.04))  # share of Fc, rad at which each slips
 PLACE, BETWEEN, ACCELERATION, TIME, BRISTLE = range(5)  # state, then one deflection a stop
 
@@ -34,11 +35,13 @@ class ImperfectSettings(Settings):
     offset: float = -1.5
     gravity_sin: float = 12.0
     gravity_cos: float = 3.0
-    friction: Literal["sticks", "lugre", "stops"] = "sticks"
+    friction: Literal["sticks", "lugre", "stops", "stribeck"] = "sticks"
     bristle: float = Field(default=1000.0, gt=0, description="σ0, N·m/rad")
     bristle_damping: float = Field(default=5.0, ge=0, description="σ1, N·m·s/rad")
     breakaway: float = Field(default=6.5, gt=0, description="Fs, N·m")
     stribeck: float = Field(default=0.05, gt=0, description="v_s, rad/s")
+    smooth: float = Field(default=0.05, gt=0, description="ω1, rad/s")
+    extra: float = Field(default=0.0, ge=0, description="C2, N·m·s/rad")
     ripple: float = Field(default=0.0, description="R, N·m")
     ripples: float = Field(default=2.0, gt=0, description="n, a turn")
     warming: float = Field(default=0.0, ge=0, lt=1, description="share of Coulomb friction that is lost …")
@@ -67,6 +70,7 @@ class Imperfect:
         self._constants = np.array(
             [one.stiffness, one.damping, KINDS.index(one.friction), *bristles, one.ripple, one.ripples, slow, one.warm]
             + rest
+            + [one.smooth, one.extra]
         )
         self._trajectory = settings.trajectory.constants()
         self._state = np.zeros(5 + len(STOPS))
@@ -89,7 +93,11 @@ class Imperfect:
         now, one = self._parameters.as_dict(), self._settings
         seconds = self._state[TIME] / (self.rate * SUBSTEPS)
         now["coulomb"] *= 1.0 - one.warming * min(seconds / one.warm, 1.0)
-        return now
+        return now | (
+            {"stribeck": one.extra, "omega_tanh": one.smooth, "omega_stribeck": one.stribeck}
+            if one.friction == "stribeck"
+            else {}
+        )
 
 
 @kernel("void(f8[::1], f8[::1], f8[::1], f8[:, ::1], f8, f8[::1], f8[:, ::1])")
@@ -97,7 +105,7 @@ def _run(
     parameters: Floats, constants: Floats, trajectory: Floats, stops: Floats, step: float, state: Floats, out: Floats
 ) -> None:
     J, Fv, Fc, offset, A, B = parameters
-    kp, kd, kind, s0, s1, breakaway, vs, ripple, ripples, slow, warm, rest, moving = constants
+    kp, kd, kind, s0, s1, breakaway, vs, ripple, ripples, slow, warm, rest, moving, smooth, extra = constants
     for row in range(len(out)):
         for substep in range(SUBSTEPS):
             q, between, t = state[PLACE], state[BETWEEN], state[TIME] * step
@@ -118,6 +126,8 @@ def _run(
                     d = min(max(d, -stops[i, 1]), stops[i, 1])
                     state[BRISTLE + 1 + i] = d
                     dry += coulomb * stops[i, 0] * d / stops[i, 1]
+            elif kind == 3:
+                dry = coulomb * np.tanh(v / smooth) + extra * v * np.exp(-abs(v / vs))
             free = between + step / J * (torque - other - dry)
             after = free
             if kind == 0:

@@ -18,7 +18,7 @@ from daq.__main__ import main
 from daq.commands.doctor.bus import Field, fields, nominal
 from daq.commands.doctor.bus import load as bus_load
 from daq.commands.doctor.command import CAUSES
-from daq.commands.doctor.host import BAD, GOOD, WARN, host, serial_port
+from daq.commands.doctor.host import BAD, GOOD, NOTE, WARN, host, serial_port
 from daq.commands.doctor.proposal import port_proposal
 from daq.config.load import load
 from drivers.decode import decoder as decode
@@ -113,6 +113,35 @@ def test_a_configured_bus_is_judged_by_what_its_joints_need(tmp_path: Path, caps
     assert "configured are 2000 Hz" in err
     assert "unmatched = " in err
     assert "bus.STATE.position: moves, -0." in err
+
+
+@pytest.mark.parametrize(
+    ("counts", "given", "told"),
+    [
+        (1534, "", (NOTE, "steps of 0.0015 rad want a kernel of half_width = 0.13 s, and get it")),
+        (1534, "conditioning = { half_width = 0.02 }", (WARN, "half_width = 0.13 s would do")),
+        (6, "", None),
+    ],
+)
+def test_an_encoder_that_was_seen_to_be_too_coarse_is_a_finding(
+    counts: int, given: str, told: tuple[str, str] | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Counts of a microradian that come in steps: 1534 are 12 bits a turn, 6 are 20."""
+
+    def steps(number: int) -> bytes:
+        position = counts * round(400_000 * np.sin(number * 0.02) / counts)
+        return b"t1818" + (np.array([position], "<i4").tobytes() + state(number)[4:]).hex().upper().encode() + b"\r"
+
+    template = (Path(__file__).parents[3] / "daq" / "jointwatch.toml").read_text()
+    with pty(steps) as port:
+        text = template.replace("/dev/ttyACM0", port)
+        text = text.replace("rate = 1000.0 ", f"{given}\nrate = 1000.0 ")
+        (tmp_path / "c.toml").write_text(text)
+        main(["doctor", str(tmp_path / "c.toml"), "--seconds", "1", "--json"])
+    found = json.loads(capsys.readouterr().out)["findings"]
+    mine = [one for one in found if one["subject"] == "elbow.position" and "steps of" in one["text"]]
+    assert [one["level"] for one in mine] == ([] if told is None else [told[0]]), found
+    assert told is None or told[1] in mine[0]["text"]
 
 
 def test_each_unsound_message_of_a_dbc_is_named_with_its_reason(

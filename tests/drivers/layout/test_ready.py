@@ -46,7 +46,7 @@ def published(section: str) -> list[tuple[int, bytes]]:
     """Frames of one section of the collection of real ones."""
     file = DATA / "frames/real_frames_untimed.txt"
     if not file.exists():
-        pytest.skip(f"{file} is not here")
+        pytest.skip(f"needs the recorded frames {file}")
     text = file.read_text().split(f"# [{section}]")[1].split("\n# [")[0]
     lines = re.findall(r"can0\s+([0-9A-F]+)\s+\[\d\]\s*([0-9A-F ]*)$", text, re.MULTILINE)
     return [(int(ident, 16), bytes.fromhex(data)) for ident, data in lines]
@@ -63,7 +63,7 @@ def test_every_ready_layout_is_here() -> None:
 def test_odrive_is_as_in_its_own_dbc() -> None:
     file = DATA / "odrive/odrive-cansimple.dbc"
     if not file.exists():
-        pytest.skip(f"{file} is not here")
+        pytest.skip(f"needs the database {file}")
     database = cantools.database.load_file(file)
     settings = bus(kind="odrive", name="knee", node=3)
     data = struct.pack("<ff", 0.25, -1.5)
@@ -128,7 +128,7 @@ def test_several_mini_cheetah_motors_share_an_id() -> None:
 def test_real_process_data_of_a_cia_402_drive() -> None:
     file = DATA / "frames/real_frames.log"
     if not file.exists():
-        pytest.skip(f"{file} is not here")
+        pytest.skip(f"needs the recorded frames {file}")
     sent = [(int(i, 16), bytes.fromhex(d)) for i, d in re.findall(r"can0 (\w+)#(\w+)", file.read_text())]
     settings = bus(
         kind="cia402",

@@ -1,5 +1,6 @@
 """Delays that were put in come out, within the deviation stated; and those of a real robot's two encoders."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -155,13 +156,36 @@ def test_what_cannot_be_told_is_said() -> None:
         delay(moving, Series(t[::-1], moving.values), Relation.SAME)
 
 
-def kr300(run: str, axis: int) -> Delay:
+def test_the_gain_has_a_deviation_that_is_what_its_error_is() -> None:
+    def one(seed: int) -> float:
+        motor, link, torque = joint(0.003, seed)
+        found = delay(motor, Series(link.time, 1.01 * link.values), Relation.SAME, torque)
+        return (found.gain - 1.01) / found.gain_deviation
+
+    scores = np.array([one(seed) for seed in range(12)])
+    assert 0.4 < np.sqrt(np.mean(scores**2)) < 1.6
+
+
+def kr300(run: str, axis: int, part: slice = slice(None)) -> Delay:
     record = loadmat(KR300 / f"traj_{run}.mat", squeeze_me=True, struct_as_record=False)
     rec, gear = record["rec"], record["para"].u
     time = rec.time_cont
     motor, link = np.deg2rad(rec.act_pos_mot_deg[axis]), np.deg2rad(rec.act_pos_se_deg[axis])
     torque = rec.act_torque_abs_nm[axis] * gear[axis]
-    return delay(Series(time, motor), Series(time, link), Relation.SAME, Series(time, torque))
+    motor, link, torque = (Series(time[part], one[part]) for one in (motor, link, torque))
+    return delay(motor, link, Relation.SAME, torque)
+
+
+@pytest.mark.skipif(not KR300.exists(), reason="needs the recording ../shared/data/kr300")
+def test_disjoint_segments_of_a_real_robot_agree_within_their_deviations() -> None:
+    z = []
+    for axis in range(3):
+        halves = [kr300(run, axis, part) for run in "AB" for part in (slice(1250), slice(1250, None))]
+        for a, b in itertools.combinations(halves, 2):
+            z.append((a.delay - b.delay) / np.hypot(a.deviation, b.deviation))
+            z.append((a.gain - b.gain) / np.hypot(a.gain_deviation, b.gain_deviation))
+    assert np.mean(np.abs(z) < 2.0) >= 0.9
+    assert 0.5 < np.sqrt(np.mean(np.square(z))) < 1.3
 
 
 @pytest.mark.skipif(not KR300.exists(), reason="needs the recording ../shared/data/kr300")
@@ -170,7 +194,8 @@ def test_the_encoders_of_a_real_robot(axis: int) -> None:
     runs = [kr300(run, axis) for run in "AB"]
     for found in runs:
         assert 3.0e-3 - 0.15e-3 < found.delay < 3.2e-3 + 0.15e-3
-        assert found.deviation < 0.1e-3
+        assert found.deviation < 0.25e-3
+        assert abs(found.gain - 1.0) < 3.0 * found.gain_deviation + 3e-4  # of one gear
         assert found.before / found.after > (5.0 if axis == 0 else 3.5)
     a, b = runs
     assert abs(a.delay - b.delay) < 3 * np.hypot(a.deviation, b.deviation)

@@ -232,6 +232,31 @@ def test_steps_of_an_encoder_are_taken_off_however_samples_are_cut(half_width: f
     assert (uncorrected < 2e-3) if half_width is None else (uncorrected > 0.02)
 
 
+def test_a_search_under_the_kernel_of_a_coarse_encoder_does_not_depend_on_how_samples_are_cut() -> None:
+    t = np.arange(15_000) * 1e-3
+    q = 0.8 * np.sin(1.1 * t) + 0.25 * np.sin(3.7 * t)
+    v, a = np.gradient(q, t), np.gradient(np.gradient(q, t), t)
+    torque = 2.0 * a + 8.0 * v + 5.0 * np.tanh(v / 0.06) + 50.0 * v * np.exp(-np.abs(v / 0.13)) - 1.5
+    torque += np.random.default_rng(2).normal(0.0, 0.2, len(t))
+    step = 2.0 * math.pi / 2**12
+    values = np.column_stack([np.round(q / step) * step, torque])
+    told = []
+    for size in (93, 15_000):
+        settings = Identification.model_validate({"model": {"kind": "rigid", "friction": {"kind": "tanh_stribeck"}}})
+        joint = JointEstimator(settings, 1e-3)
+        for first in range(0, len(t), size):
+            part = slice(first, first + size)
+            joint.absorb(np.round(t[part] * 1e9).astype(np.int64), values[part])
+        told.append((joint.estimate(), joint.events()))
+    (one, events), (other, same) = told
+    np.testing.assert_array_equal(one.values, other.values)
+    np.testing.assert_array_equal(one.deviations, other.deviations)
+    assert events == same
+    assert one.phase is Phase.NORMAL
+    assert [event.kind for event in events].count("kernel") == 1
+    assert events[0].time < 2_000_000_000, "it is learnt anew before anything was searched"
+
+
 def sticks(_t: Floats, _q: Floats, v: Floats) -> Floats:
     """What a joint that sticks shows around a reversal: all of one sign, at 100 deviations."""
     return np.where(np.abs(v) < 0.015, 5.0, 0.0)

@@ -30,14 +30,21 @@ def test_z_is_of_what_both_have_learnt(segments: ModuleType) -> None:
     assert segments.covered(np.array([-2.0, 2.0, 2.1, 0.0])) == pytest.approx(75.0)
 
 
-@pytest.mark.parametrize(("outside", "code"), [(1, 0), (2, 1)])
-def test_only_halves_of_one_recording_are_asked_for_nine_of_ten(
-    segments: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], outside: int, code: int
+@pytest.mark.parametrize(("own", "across", "code"), [(1, 1, 0), (2, 1, 1), (1, 2, 1)])
+def test_halves_of_one_recording_and_of_different_ones_are_asked_for_nine_of_ten(
+    segments: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    own: int,
+    across: int,
+    code: int,
 ) -> None:
-    own, across = np.where(np.arange(10) < outside, 3.0, 0.5), np.full(10, 5.0)
-    found = [segments.Pair("halves", own, True), segments.Pair("two recordings", across, False)]
+    found = [
+        segments.Pair(name, np.where(np.arange(10) < outside, 3.0, 0.5), same)
+        for name, outside, same in (("halves", own, True), ("two recordings", across, False))
+    ]
     monkeypatch.setattr(segments, "pairs", lambda _: iter(found))
     assert segments.main() == code
     told = json.loads(capsys.readouterr().out)
     assert told["ok"] == (code == 0)
-    assert [row["covered"] for row in told["rows"]] == pytest.approx([100.0 - 10.0 * outside, 0.0, 100 - 10 * outside])
+    assert [row["covered"] for row in told["rows"]] == pytest.approx(2 * [100.0 - 10.0 * own, 100.0 - 10.0 * across])

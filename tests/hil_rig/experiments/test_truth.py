@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hil_rig.experiments.truth import table
-from hil_rig.experiments.truth.rows import MEMORY, elastic, ratio, rigid, rippling, warming
+from hil_rig.experiments.truth.rows import MEMORY, elastic, ratio, rigid, rippling, stribeck, warming
 from hil_rig.experiments.truth.trial import run
 
 pytestmark = pytest.mark.compiled
@@ -35,6 +35,17 @@ def test_a_coarse_encoder_gets_the_kernel_that_it_needs(bits: int, off: float) -
     assert outcome.worst < 4.0
     value, deviation, truth = outcome.last["inertia"]
     assert abs(value - truth) < off * truth + 2.0 * deviation
+
+
+@pytest.mark.parametrize("bits", [14, 12])
+def test_under_a_searched_law_too_and_what_the_lattice_does_is_in_the_deviations(bits: int) -> None:
+    outcome = run(replace(stribeck(3, bits), seconds=45.0))
+    assert outcome.lying == 0
+    for name, (value, deviation, truth) in outcome.last.items():
+        assert abs(value - truth) < 4.0 * deviation, name
+    value, deviation, truth = outcome.last["inertia"]
+    assert abs(value - truth) < 0.01 * truth + 2.0 * deviation
+    assert outcome.last["omega_tanh"][1] > (0.01 if bits == 14 else 0.04) * 0.06, "of noise alone: 0.5 %"
 
 
 def test_known_jitter_is_mended() -> None:

@@ -19,7 +19,7 @@ JOINTS = 6
 
 
 def test_dynamics_are_those_of_pinocchio() -> None:
-    pinocchio = pytest.importorskip("pinocchio")
+    pinocchio = pytest.importorskip("pinocchio", reason="needs Pinocchio to compare with: pip install pin")
     rng = np.random.default_rng(1)
     model, parent, links = pinocchio.Model(), 0, []
     for alpha, a, d, offset in elastic.ROWS:

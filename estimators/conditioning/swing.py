@@ -1,0 +1,71 @@
+"""Whether a joint swings faster than its kernel sees, which is as wide as an encoder asks for.
+
+Of blocks of samples two mean squares of speed are compared: that of differences over USUAL, less what steps Δ add to
+them, Δ²/(6 USUAL²), and that of speed under the kernel. Their ratio is the square of the share that gets through, of a
+swing of one frequency its frequency response: ½ at half a cycle a half width (Hann).
+"""
+
+from typing import Final
+
+import numpy as np
+
+from estimators.conditioning.conditioner import USUAL
+from estimators.quantities import Floats, Nanoseconds
+
+BLOCK: Final = 4.0  # s of samples
+FADE: Final = 0.8  # weight of the past after a block
+HALF: Final = 0.5  # of the motion, rms: with less of it, a kernel is too wide …
+MOST: Final = 0.7  # … until it sees this much
+CLEAR: Final = 4.0  # times the steps' own mean square, that a motion must have to be judged
+
+
+class Swing:
+    """Of one position under one kernel; how samples are cut does not matter."""
+
+    def __init__(self, taps: Floats, period: float, step: float) -> None:
+        """taps: of the kernel; period: s between samples; step: rad (m), of the encoder."""
+        self.share = 1.0  # of the motion that gets through, rms
+        self.lost = False  # whether it is too little
+        self._taps, self._period = taps, period
+        self._half_width = 0.5 * period * (len(taps) + 1)
+        self._over = max(1, round(USUAL / period))
+        self._noise = step**2 / (6.0 * (self._over * period) ** 2)
+        self._block = np.empty(max(round(BLOCK / period), 4 * len(taps)))
+        self._filled = 0
+        self._sums = np.zeros(2)
+
+    def absorb(self, time: Nanoseconds, column: Floats) -> list[tuple[int, str]]:
+        """Look at samples (n,); wherever the verdict changes: the instant, ns, and what to say."""
+        changed = []
+        while len(column):
+            count = min(len(column), len(self._block) - self._filled)
+            self._block[self._filled : self._filled + count] = column[:count]
+            self._filled += count
+            if self._filled == len(self._block):
+                self._filled = 0
+                if self._judge():
+                    changed.append((int(time[count - 1]), self.words))
+            time, column = time[count:], column[count:]
+        return changed
+
+    @property
+    def words(self) -> str:
+        """What the kernel leaves."""
+        told = ": tell conditioning.half_width for a joint that swings so fast" if self.lost else ""
+        seen = f"the kernel that its steps ask for, {self._half_width:.2g} s"
+        return f"{seen}, leaves {100.0 * self.share:.0f} % of the motion{told}"
+
+    def _judge(self) -> bool:
+        """The end of a block; whether the verdict is another one."""
+        x, over = self._block, self._over
+        if not np.isfinite(x).all():
+            return False
+        spread = (x[over:] - x[:-over]) / (over * self._period)
+        smoothed = np.convolve(x, self._taps, "valid")
+        both = np.array([np.mean(np.diff(smoothed) ** 2) / self._period**2, np.mean(spread**2) - self._noise])
+        if both[1] < CLEAR * self._noise:
+            return False
+        self._sums = FADE * self._sums + both
+        self.share = float(np.sqrt(min(1.0, self._sums[0] / self._sums[1])))
+        before, self.lost = self.lost, self.share < (MOST if self.lost else HALF)
+        return self.lost != before

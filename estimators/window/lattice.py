@@ -1,0 +1,108 @@
+"""What an encoder's steps do to a law's columns, and through them to θ and η: the motion as found, read again.
+
+Where a joint turns round it stands on a step of its encoder. It does so at the same places period after period, so what
+that does to ω1, or to a spring, is no noise: it does not average out, and no residual shows it.
+Where on the lattice of steps a joint turns is chance. So the smoothed motion is read by an encoder that has these steps
+and lies elsewhere by a share of one, is smoothed once more, and least squares say by how much columns then differ:
+
+    b = −([Φ' T]ᵀW[Φ' T])⁻¹ [Φ' T]ᵀW ((Φ' − Φ)θ − (y' − y)),   Φ', y' of that reading, T: tangents of η
+
+The mean of b bᵀ over the lattice is the covariance of [θ s] that is owed to it. What smoothing takes from the motion is
+in it, too, to first order.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.models.nonlinear_block import NonlinearBlock
+from estimators.models.shared_instants import columns_of, distinct, smooth
+from estimators.quantities import Floats
+from estimators.rows import ARGUMENTS, POSITION, VELOCITY, Rows
+
+PLACES: Final = 8  # of the lattice against the motion, evenly over one step
+
+
+class Lattice(NamedTuple):
+    """How an encoder is read, and how that is smoothed."""
+
+    step: float  # rad (m)
+    slopes: Floats  # (3, outputs, parameters) ∂φ by value, rate and second derivative of what it reads
+    own: Floats  # (3, outputs) ∂y, likewise
+    kernel: Floats  # of a law's arguments
+    period: float  # s between samples
+
+
+def owed(
+    block: NonlinearBlock, rows: Rows, eta: Floats, theta: Floats, noise: Floats, law: Lattice, far: Lattice | None
+) -> Floats:
+    """Covariance of [θ s] (parameters + nonlinear,)²; rows: with the columns of η; noise: (outputs,) variances.
+
+    law: of the encoder that the law's speed comes from; far: of that behind the spring, where there is one. Zero where
+    rows do not hang together for long enough to be smoothed once more.
+    """
+    p, place, taps = len(theta), block.place, len(block.taps)
+    seen, first = distinct(rows.samples[:, block.index], ARGUMENTS)
+    reach = len(law.kernel) // 2 + 1
+    ends = np.concatenate(([0], first[1:][np.diff(first) >= taps], [seen.shape[1]]))
+    stretch = np.searchsorted(ends, first, "right")
+    whole = (first - reach >= ends[stretch - 1]) & (first + taps + reach <= ends[stretch])
+    covariance = np.zeros((p + len(eta), p + len(eta)))
+    if np.count_nonzero(whole) <= len(covariance):
+        return covariance
+    rows, first = rows.part(np.flatnonzero(whole)), first[whole]
+    weight = np.isfinite(rows.y) / np.sqrt(noise)
+    tangents = np.nan_to_num(block.tangents(rows, eta, theta))
+    near = seen[POSITION] / place.scale[0]
+    beyond = seen[POSITION] - _twist(block, rows, first, seen.shape[1])
+    for number in range(PLACES):
+        off = _read(near, law.step, number / PLACES)
+        phi, y = rows.phi.copy(), np.zeros_like(rows.y)
+        columns = columns_of(block.law, _smoothed(seen, place.scale[0] * (near + off), law), eta)
+        smooth(columns, first, block.taps, block.own, place.sign, place.output, block.moving, phi)
+        _add(law, off, block.taps, first, phi, y)
+        if far is not None:
+            _add(far, _read(beyond, far.step, number / PLACES), block.taps, first, phi, y)
+        moved = np.nan_to_num((phi - rows.phi) @ theta - y) * weight
+        design = np.concatenate((np.nan_to_num(phi), tangents), axis=2) * weight[:, :, np.newaxis]
+        flat = design.reshape(-1, len(covariance))
+        b = np.linalg.lstsq(flat, -moved.reshape(-1), rcond=None)[0]
+        covariance += np.outer(b, b) / PLACES
+    return covariance
+
+
+def _read(place: Floats, step: float, share: float) -> Floats:
+    """What an encoder reads too much (instants,) whose lattice lies off by a share of a step."""
+    return np.asarray((np.round(place / step + share) - share) * step - place)
+
+
+def _twist(block: NonlinearBlock, rows: Rows, first: NDArray[np.int64], instants: int) -> Floats:
+    """Of the spring (instants,), rad; 0 where there is none."""
+    if not block.joint.springs:
+        return np.zeros(instants)
+    spring = block.joint.springs[0]
+    twist = rows.phi[:, spring.output, spring.columns[0]]
+    told = np.isfinite(twist)
+    if not told.any():
+        return np.zeros(instants)
+    return np.interp(np.arange(instants), first[told] + len(block.taps) // 2, twist[told])
+
+
+def _add(lattice: Lattice, off: Floats, taps: Floats, first: NDArray[np.int64], phi: Floats, y: Floats) -> None:
+    """What readings that are off (instants,) do to the linear columns of rows: phi (rows, outputs, parameters), y."""
+    rate, second = np.zeros_like(off), np.zeros_like(off)
+    rate[1:-1] = (off[2:] - off[:-2]) / (2.0 * lattice.period)
+    second[1:-1] = (off[2:] - 2.0 * off[1:-1] + off[:-2]) / lattice.period**2
+    kinds = np.stack([np.convolve(one, taps, "same")[first + len(taps) // 2] for one in (off, rate, second)])
+    phi += np.einsum("kr,kop->rop", kinds, lattice.slopes)
+    y += np.einsum("kr,ko->ro", kinds, lattice.own)
+
+
+def _smoothed(seen: Floats, read: Floats, lattice: Lattice) -> Floats:
+    """What a law sees (arguments, instants) of a position that is read so (instants,)."""
+    found = seen.copy()
+    place = np.convolve(read, lattice.kernel, "same")
+    found[POSITION] = place
+    found[VELOCITY, 1:-1] = (place[2:] - place[:-2]) / (2.0 * lattice.period)
+    return found
