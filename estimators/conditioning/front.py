@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.alignment.device_clock import LONGEST_LOSS
+from estimators.alignment.clock_state import LONGEST_LOSS
 from estimators.alignment.resampler import OUT_ROWS, OUT_TICKS, Resampler, align
 from estimators.conditioning.conditioner import CHUNK, Conditioner, Conditioning, take
 from estimators.conditioning.dead_channels import SLOW, Channels

@@ -166,7 +166,7 @@ def _pass(
                 integers(table, CHOSEN)[REMEMBERS] == 1,
             )  # fmt: skip
     for output in range(len(last_y)):
-        weight = motion[taken - 1, outputs_of[output], WEIGHT]
+        weight = motion[taken - 1, integers(table, OUTPUTS_OF)[output], WEIGHT]
         last_y[output] = y[taken - 1, output] / weight
         for column in range(last_phi.shape[1]):
             last_phi[output, column] = phi[taken - 1, output, column] / weight
