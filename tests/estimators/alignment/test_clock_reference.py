@@ -172,3 +172,17 @@ def test_a_value_within_a_quarter_turn_of_what_is_expected_counts(off: float) ->
     totals, _, values = run(n * P, raw % 1.0, wraps=[1.0])
     np.testing.assert_allclose(values[:101], raw[:101], atol=1e-9)
     assert totals.get("glitch", 0) <= 1, "the step that it makes is extrapolated once"
+
+
+@pytest.mark.parametrize("drift", [1e-4, 8e-4])
+def test_between_neighbours_nothing_is_bridged(drift: float) -> None:
+    """A frame of another device, a little slower than said: its values are interpolated, but none was missing."""
+    n = np.arange(1500)
+    own, other = n * P, n * P * (1.0 + drift) + 3e-4
+    times = np.concatenate([own, other])
+    order = np.argsort(times, kind="stable")
+    values, columns = np.concatenate([own, 5.0 * other])[order], np.repeat([0, 1], len(n)).astype(np.int32)[order]
+    resampler = Resampler(P, 2, bridge=2)
+    _, rows = resampler.absorb(np.round(times[order] * 1e9).astype(np.int64) + 10**12, values, columns)
+    assert not any(resampler.counters().values())
+    np.testing.assert_allclose(rows[:, 1], 5.0 * rows[:, 0], atol=2.5e-3)  # half a period of the other clock
