@@ -54,6 +54,27 @@ def test_the_clock_is_the_loop_that_its_docstring_tells(drift: float, counter: b
     np.testing.assert_allclose(ticks, followed(arrival), atol=2e-9)
 
 
+@pytest.mark.parametrize("pace", [1.0, 1.0003])
+def test_even_ticks_of_an_uneven_device_are_the_recursion_of_its_docstring(pace: float) -> None:
+    """Frames that arrive as they are stamped: the clock is theirs, and ticks are behind by what the recursion says."""
+    n = np.arange(2000)
+    taken = np.round((n * pace + np.random.default_rng(2).uniform(-0.15, 0.15, len(n))) * P * 1e9) * 1e-9
+    taken[:9] = n[:9] * P
+    behind, longer, evened = np.zeros(len(n)), 0.0, 1.0
+    for k in range(1, len(n)):
+        apart = behind[k - 1] + (taken[k] - taken[k - 1]) / P - 1.0 - longer
+        evened = min(evened + 1.0, 1000.0)
+        behind[k] = (1.0 - 1.0 / evened) * apart
+        if evened > 100.0:
+            longer += 0.25 * apart / evened**2
+    assert np.abs(behind).max() < 0.5, "no leap"
+    totals, ticks, _ = run(taken, np.sin(n), taken + 7.0, device_wrap=np.inf)
+    assert totals == {}
+    shown = np.where(np.abs(behind) > 2e-3, behind, 0.0) * P
+    right = (taken - shown)[: len(ticks)]
+    np.testing.assert_allclose(ticks, right, atol=5e-9)
+
+
 @pytest.mark.parametrize("lost", [1, 2, 5])
 @pytest.mark.parametrize(("later", "more"), [(0.1, 0), (0.4, 0), (0.7, 0), (0.8, 1), (0.95, 1)])
 def test_a_loss_and_a_link_that_is_slower_from_then_on(lost: int, later: float, more: int) -> None:
@@ -151,3 +172,17 @@ def test_a_value_within_a_quarter_turn_of_what_is_expected_counts(off: float) ->
     totals, _, values = run(n * P, raw % 1.0, wraps=[1.0])
     np.testing.assert_allclose(values[:101], raw[:101], atol=1e-9)
     assert totals.get("glitch", 0) <= 1, "the step that it makes is extrapolated once"
+
+
+@pytest.mark.parametrize("drift", [1e-4, 8e-4])
+def test_between_neighbours_nothing_is_bridged(drift: float) -> None:
+    """A frame of another device, a little slower than said: its values are interpolated, but none was missing."""
+    n = np.arange(1500)
+    own, other = n * P, n * P * (1.0 + drift) + 3e-4
+    times = np.concatenate([own, other])
+    order = np.argsort(times, kind="stable")
+    values, columns = np.concatenate([own, 5.0 * other])[order], np.repeat([0, 1], len(n)).astype(np.int32)[order]
+    resampler = Resampler(P, 2, bridge=2)
+    _, rows = resampler.absorb(np.round(times[order] * 1e9).astype(np.int64) + 10**12, values, columns)
+    assert not any(resampler.counters().values())
+    np.testing.assert_allclose(rows[:, 1], 5.0 * rows[:, 0], atol=2.5e-3)  # half a period of the other clock

@@ -479,6 +479,8 @@ def test_bad_input_is_said_clearly() -> None:
         Resampler(0.0, 1)
     with pytest.raises(ValueError, match="reference among them"):
         Resampler(P, 2, reference=2)
+    with pytest.raises(ValueError, match="device time over 512 periods, found"):
+        Resampler(P, 1, device_wrap=0.5)
     with pytest.raises(ValueError, match="delays for 2 channels, found 3"):
         Resampler(P, 2, delays=[0, 0, 0])
     assert len(Resampler(P, 1).absorb(times[:0], values[:0], columns[:0])[0]) == 0
