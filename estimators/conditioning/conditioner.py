@@ -86,13 +86,8 @@ class Conditioner:
         self.due = np.zeros((CHUNK + 1, 2), np.int64)  # last raw row of each due window, and its time in ns
         self.state = np.zeros(STATES, np.int64)
         self._rows = self._masked = 0
-        self._parcel = Parcel(
-            [self.taps],
-            [self._y],
-            [self.signals, self._phi],
-            [self._joints, np.array([self._delay])],
-            [self.due],
-        )
+        whole = self._joints, np.array([self._delay])
+        self._parcel = Parcel([self.taps], [self._y], [self.signals, self._phi], whole, [self.due])
         self.nothing = Rows(
             np.zeros(0, np.int64),
             np.zeros((0, outputs, parameters)),
