@@ -66,7 +66,7 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
             going = not stop.asked
             life.beat()
             time.sleep(room.pause(time.monotonic_ns()))
-            room.add(receiver.drain(WAIT))
+            room.add(receiver.drain(WAIT, room.expected))
             now = time.monotonic_ns()
             readings = room.take(pipeline.due, now) if going else room.rest()
             if going and not len(readings) and now < look:

@@ -79,6 +79,11 @@ class WaitingRoom:
         ahead = min(self._next - now, NOBODY)
         return ahead / 1e9 if ahead > SOON else 0.0
 
+    @property
+    def expected(self) -> int:
+        """ns of arrival of what is due next."""
+        return self._next
+
     def held(self) -> dict[str, int]:
         """How many readings of every driver wait."""
         if len(self._names) == 1:

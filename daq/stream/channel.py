@@ -21,6 +21,7 @@ from drivers.reading import READING
 
 # magic, kind, length of the name, boot (drawn at every start of the driver), readings made before this batch
 HEADER: Final = struct.Struct("<4sHHQQ")
+TIME: Final = struct.Struct("<q")  # of a reading
 MAGIC: Final = b"JWR2"
 READINGS, COUNTERS = 0, 1
 QUEUE: Final = 20_000  # messages that may wait for a busy core: > 1 s at 8 kframe/s even when each comes alone
@@ -125,9 +126,13 @@ class Receiver:
         if self._ledger is not None:
             self._ledger.close()
 
-    def drain(self, timeout: float) -> NDArray[np.void]:
-        """Wait up to timeout seconds for the first message, take every other that is already there: one batch."""
-        wait, flags = int(timeout * 1000), 0
+    def drain(self, timeout: float, until: int = 0) -> NDArray[np.void]:
+        """Wait up to timeout seconds for a message, take every other that is already there: one batch.
+
+        until: ns, before which no reading is worth a batch of its own: it waits on for one that is not, no longer
+        than timeout behind that instant.
+        """
+        wait, flags, newest, latest = int(timeout * 1000), 0, 0, until + int(timeout * 1e9)
         if wait != self._timeout:
             self._timeout = wait
             self._socket.setsockopt(zmq.RCVTIMEO, wait)
@@ -135,9 +140,11 @@ class Receiver:
         try:
             for _ in range(QUEUE):  # bounded: a flood must not keep the core from its other work
                 body = self._book(self._socket.recv(flags))
-                flags = zmq.NOBLOCK
                 if body:
                     bodies.append(body)
+                    (newest,) = TIME.unpack_from(body, len(body) - READING.itemsize)
+                if newest >= until or time.monotonic_ns() > latest:
+                    flags = zmq.NOBLOCK
         except zmq.Again:
             pass
         return np.frombuffer(b"".join(bodies), READING)

@@ -103,13 +103,9 @@ class Conditioner:
         self.state = np.zeros(STATES, np.int64)
         self._lattices = np.zeros((len(self._joints), rounding.LENGTH))
         self._rows = self._masked = 0
-        self._parcel = Parcel(
-            [self.taps, np.array([period])],
-            [self._y, self._lattices],
-            [self.signals, self._phi],
-            [self._joints, np.array([self._delay])],
-            [self.due],
-        )
+        whole = self._joints, np.array([self._delay])
+        taken, observed = [self._y, self._lattices], [self.signals, self._phi]
+        self._parcel = Parcel([self.taps, np.array([period])], taken, observed, whole, [self.due])
         self.nothing = Rows(
             np.zeros(0, np.int64),
             np.zeros((0, outputs, parameters)),

@@ -1,5 +1,7 @@
 """Readings cross a real socket unchanged, and every loss on the way is counted."""
 
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +43,41 @@ def test_readings_arrive_bit_for_bit(address: str) -> None:
         assert got.tobytes() == np.concatenate(sent).tobytes()
         link = receiver.links["can0"]
         assert (link.readings, link.lost, link.restarts, link.up) == (104, 0, 0, True)
+        sender.close()
+
+
+def test_it_waits_on_for_the_reading_that_is_worth_a_batch(address: str) -> None:
+    with Receiver(address) as receiver:
+        sender, now = Sender(address, "can0"), time.monotonic_ns()
+        late = threading.Timer(0.1, lambda: sender.send(batch(now + 50_000_000, 2)))
+        sender.send(batch(now, 3))
+        late.start()
+        got = receiver.drain(30.0, now + 50_000_000)
+        late.join()
+        assert len(got) == 5
+        sender.close()
+
+
+def test_it_does_not_wait_for_a_reading_that_never_comes(address: str) -> None:
+    """A driver that goes on with stamps of the past must not keep the core from its other work."""
+    over = threading.Event()
+    with Receiver(address) as receiver:
+        sender = Sender(address, "can0")
+
+        def stamps_of_the_past() -> None:
+            while not over.wait(0.002):
+                sender.send(batch(0, 1))
+
+        thread = threading.Thread(target=stamps_of_the_past)
+        thread.start()
+        try:
+            gather(receiver, 1)
+            began = time.monotonic()
+            assert len(receiver.drain(0.1, time.monotonic_ns() + 20_000_000)) > 1
+            assert time.monotonic() - began < 10.0
+        finally:
+            over.set()
+            thread.join()
         sender.close()
 
 
