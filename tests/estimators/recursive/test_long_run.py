@@ -45,13 +45,13 @@ def test_what_theta_was_off_by_and_what_it_has_taken_of_the_noise_cancel() -> No
     """y = θ + e, learnt with the gain of a block against an equal prior: e⁻ and e⁺ are each far off, not their
     product."""
     rng, long_run = np.random.default_rng(8), LongRun(np.ones(1), 0.0, LONGEST, 1.0)
-    for number in range(1, 2 * 3_000, 2):  # no block follows another
+    for number in range(1, 2 * 800, 2):  # no block follows another
         e = rng.standard_normal((ROWS, 1))
         off = rng.standard_normal() / np.sqrt(ROWS)
         before = e - off
         long_run.absorb(number, before, before - 0.5 * before.mean(), FAR[:1])
     lag0 = long_run.of(np.ones(1))[0]
-    assert lag0 == pytest.approx(1.0, abs=0.03)
+    assert lag0 == pytest.approx(1.0, abs=0.05)
 
 
 def test_blocks_that_do_not_follow_each_other_are_not_correlated() -> None:
