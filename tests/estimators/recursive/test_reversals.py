@@ -47,9 +47,7 @@ def test_what_rows_behind_reversals_pull_theta_by_is_seen_beyond_noise() -> None
         found = reversals.contrast(_products(phi, y), _products(phi[near], y[near]), theta, known)
         ratios.append(found / np.sqrt(known))
     assert np.abs(ratios[0]).max() < 1.0, "a tenth of the rows: their noise moves θ by a third of its deviation"
-    assert ratios[1][0] * np.sqrt(known[0]) == pytest.approx(0.05, abs=0.005), (
-        "half of the column in a tenth of the rows"
-    )
+    assert ratios[1][0] * np.sqrt(known[0]) == pytest.approx(0.05, abs=0.005), "half of it in a tenth of the rows"
     assert np.abs(ratios[1][1:]).max() < 1.0
 
 
