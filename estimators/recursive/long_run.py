@@ -3,12 +3,12 @@
     γ_k = Σ f r_t r_{t−k} / Σ f        S = γ_0 (1 + 2 Σ γ_k/γ_0), up to the first share below INDEPENDENT
 
 f fades block by block, at first so that block n counts n times: θ was worse before. The r of now is taken before its
-block taught, the other one after, so what θ has taken of the noise and what θ is off by cancel (their product has the
-mean R where R + z is that of the first squared). S does not depend on the low-pass that a residual has passed (its
-spectrum at frequency zero), as variance and correlation do.
-What was known before of the correlation stands until there are ENOUGH blocks, and PER_PARAMETER independent rows for
-each parameter that was not known then: the residual of those is small because they were fitted. From its data sheet
-alone a real arm's θ bent to few rows: at ten a parameter its error on another motion was a fifth larger (LWR4).
+block taught, the other one after, so what θ has taken of the noise and what θ is off by cancel: their product has the
+mean R where that of the first squared has R + z. S does not depend on the low-pass that a residual has passed (its
+spectrum at frequency zero), as variance and correlation do. What was known before of the correlation stands until there
+are ENOUGH blocks, and PER_PARAMETER independent rows for each parameter that was not known then: the residual of those
+is small because they were fitted. From its data sheet alone a real arm's θ bent to few rows: at ten a parameter its
+error on another motion was a fifth larger (LWR4).
 Reference: whole-robot.md §4.
 """
 

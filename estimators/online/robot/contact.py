@@ -10,6 +10,7 @@ factor 1.5 is for it. Reference: whole-robot.md §6.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -91,6 +92,14 @@ class ContactWatch:
         peaks, self.deviations = self.gathered()
         self.thresholds = np.maximum(MARGIN * np.maximum(peaks, self._taught), GAUSSIAN * self._noise())
         self._gathered = []
+
+    def words(self, fresh: NDArray[np.bool_], residual: Floats, names: Sequence[str], units: Sequence[str]) -> str:
+        """Of joints in contact from now on; residual: (rows, n) of the chunk."""
+        size = np.abs(residual).mean(axis=0)
+        return "; ".join(
+            f"{names[j]}: {size[j]:.3g} {units[j]} that the model does not explain, threshold {self.thresholds[j]:.3g}"
+            for j in map(int, np.flatnonzero(fresh))
+        )
 
     def _noise(self) -> Floats:
         """Of the residual, (n,): from the median, which no step that came meanwhile moves."""

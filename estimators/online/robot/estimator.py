@@ -21,7 +21,7 @@ from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.tree import PARAMETERS
 from estimators.online.robot.causes import GONE, PAYLOAD, Causes, Verdict
 from estimators.online.robot.compensation import Compensation
-from estimators.online.robot.contact import SLOW, ContactWatch
+from estimators.online.robot.contact import SLOW, SOON, ContactWatch
 from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstimate
 from estimators.online.robot.motion import CHUNK, Chunk, RobotMotion
 from estimators.quantities import Floats, Nanoseconds
@@ -79,7 +79,7 @@ class RobotEstimator:
         self._speed: list[float] = []
         self._disturbed = False  # in the current block
         self._moved_rows, self._moves, self._blocks = 0, False, 0
-        self._time = 0
+        self._time = self._doubted = 0  # ns
         self._measured, self._predicted, self._compensated = np.full((3, n), np.nan)
         self._events: list[Event] = []
         self.learnt, self.faults = 0, 0  # blocks that have taught, and that could not
@@ -229,20 +229,16 @@ class RobotEstimator:
         fresh, over = self._watch.look(unexplained, self._stiction)
         if self._starting:  # thresholds of the recordings: what is beyond them does not teach, and is no contact yet
             return
-        names = np.array(self.model.robot.names)
         if self._watch.beyond.any():
             self._pending.clear()
         if fresh.any():
             self._causes.mark()
-            size = np.abs(unexplained).mean(axis=0)
-            words = (
-                f"{names[j]}: {size[j]:.3g} {self.model.robot.joints[j].axis.effort} that the model does not explain, "
-                f"threshold {self._watch.thresholds[j]:.3g}"
-                for j in np.flatnonzero(fresh)
-            )
-            self._say("contact", "; ".join(words))
+            units = [one.axis.effort for one in self.model.robot.joints]
+            self._say("contact", self._watch.words(fresh, unexplained, self.model.robot.names, units))
         if over.any():
-            self._say("recovered", f"{', '.join(names[over])}: the model explains the torque again")
+            self._doubted = self._time + round(1e9 * SOON)
+            names = ", ".join(name for name, one in zip(self.model.robot.names, over, strict=True) if one)
+            self._say("recovered", f"{names}: the model explains the torque again")
 
     def _row(self, chunk: Chunk, at: int, r: Floats, u: Floats) -> None:
         """One regression row at 50 Hz."""
@@ -278,6 +274,7 @@ class RobotEstimator:
         verdict = self._causes.verdict() if self._watch.ready else None
         if verdict is not None:
             self._pending.clear()
+            self._doubted = 0
             self._tell(verdict)
 
     def _tell(self, verdict: Verdict) -> None:
@@ -342,7 +339,7 @@ class RobotEstimator:
         if self._starting:
             words = f"the start lasts {self._start_rows / ROWS:.0f} s of motion"
             return Phase.STARTING, Status.LEARNING, (words,)
-        if self._watch.told.any():
+        if self._watch.told.any() or self._time < self._doubted:  # what has happened is known within SOON
             return Phase.TRANSIENT, Status.LEARNING, ("torque that the model does not explain",)
         if self._causes.payload.carried:
             return Phase.HELD, Status.HELD, ("a payload is carried: the model stays as it is",)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from estimators.quantities import Floats
 from estimators.recursive import reversals
 from estimators.rows import Rows, moved
 
@@ -26,3 +27,32 @@ def test_only_outputs_whose_joint_turns_round_are_weighed() -> None:
     np.testing.assert_array_equal(weighed.y, [[1.0] * 3, [0.25, 1.0, 1.0], [1.0] * 3])
     np.testing.assert_array_equal(weighed.phi[1, :, 0], [0.25, 1.0, 1.0])
     np.testing.assert_array_equal(rows.y, np.ones((3, 3)), err_msg="what is published is not weighed")
+
+
+def _products(phi: Floats, y: Floats) -> Floats:
+    rows = np.column_stack([phi, y])
+    return rows.T @ rows
+
+
+def test_what_rows_behind_reversals_pull_theta_by_is_seen_beyond_noise() -> None:
+    rng = np.random.default_rng(4)
+    phi, near = rng.standard_normal((4_000, 3)), np.arange(4_000) % 10 == 0
+    ratios = []
+    for bent in (0.0, 0.5):
+        y = phi @ [1.0, -2.0, 3.0] + 0.1 * rng.standard_normal(4_000) + bent * near * phi[:, 0]
+        theta = np.linalg.lstsq(phi, y, rcond=None)[0]
+        known = 0.01 * np.diag(np.linalg.inv(phi.T @ phi))
+        found = reversals.contrast(_products(phi, y), _products(phi[near], y[near]), theta, known)
+        ratios.append(found / np.sqrt(known))
+    assert np.abs(ratios[0]).max() < 1.0, "a tenth of the rows: their noise moves θ by a third of its deviation"
+    assert ratios[1][0] * np.sqrt(known[0]) == pytest.approx(0.05, abs=0.005), "half of it in a tenth of the rows"
+    assert np.abs(ratios[1][1:]).max() < 1.0
+
+
+def test_where_no_other_rows_tell_a_direction_nothing_is_said_of_it() -> None:
+    rng = np.random.default_rng(4)
+    phi, near = rng.standard_normal((1_000, 2)), np.arange(1_000) % 2 == 0
+    phi[~near, 1] = 0.0
+    y = phi @ [1.0, 2.0] + 0.1 * rng.standard_normal(1_000)
+    theta, known = np.linalg.lstsq(phi, y, rcond=None)[0], 0.01 * np.diag(np.linalg.inv(phi.T @ phi))
+    assert reversals.contrast(_products(phi, y), _products(phi[near], y[near]), theta, known)[1] == 0.0

@@ -1,0 +1,38 @@
+"""What evidence says since something has happened."""
+
+import numpy as np
+import pytest
+
+from estimators.quantities import Floats
+from estimators.recursive.faded_evidence import MARKED, FadedEvidence
+
+
+def _look(evidence: FadedEvidence, value: float) -> None:
+    X: Floats = np.ones((25, 1, 1))
+    evidence.absorb(X, np.full((25, 1), value), np.ones(1))
+
+
+def test_since_a_mark_nothing_of_before_lessens_the_change() -> None:
+    evidence = FadedEvidence(np.array([[1e-9]]))
+    for _ in range(10):
+        _look(evidence, 0.0)
+    evidence.mark()
+    _look(evidence, 0.5)  # the look under way
+    for _ in range(4):
+        _look(evidence, 1.0)
+    assert evidence.change().values[0] < 0.6
+    assert evidence.since().values[0] == pytest.approx(1.0)
+    assert evidence.since().covariance[0, 0] == pytest.approx(0.01, rel=1e-3)  # of 4 · 25 rows
+
+
+def test_a_second_mark_is_of_the_same_event_and_an_old_one_does_not_count() -> None:
+    evidence = FadedEvidence(np.array([[1e-9]]))
+    evidence.mark()
+    for _ in range(3):
+        _look(evidence, 1.0)
+    evidence.mark()
+    _look(evidence, 1.0)
+    assert evidence.since().covariance[0, 0] == pytest.approx(1.0 / 75.0, rel=1e-3)  # all but the first
+    for _ in range(MARKED):
+        _look(evidence, 2.0)
+    assert evidence.since().values == evidence.lately().values
