@@ -75,8 +75,8 @@ class Relearning:
         rows = self._history.since(evidence.first)
         self._learner.relearn(self._lookback.before, score.theta, rows.phi, rows.y, self._motion.memory)
         self._validity.judge(self._learner)
-        self._lookback.inflate(score)
         self._suspect(evidence.first, score)
+        self._lookback.inflate(score)
         return f"the linear parameters changed {self._lookback.ago(evidence.first)} s ago; new values, η as before"
 
     def give_up(self, first: int) -> str:
@@ -98,8 +98,8 @@ class Relearning:
         words = self._eta.step(score.step, evidence.sigma, noise * free, now - first)
         self._loop.copy_state()
         self._history.outdate(now, self._eta.refill())
-        self._lookback.inflate(score)
         self._suspect(first, score)
+        self._lookback.inflate(score)
         text = f"over {self._lookback.ago(first)} s of motion: {words}"
         self._log.say("sharpened", text, self._history.span(first))
 
@@ -123,8 +123,8 @@ class Relearning:
         self._validity.judge(self._learner)
         score = lookback.explain(pending.first, before)
         lookback.weigh_steps(pending.first, score)
-        lookback.inflate(score)
         self._suspect(pending.first, score)
+        lookback.inflate(score)
         return lookback.told_apart(score, self._parameters)
 
     def _suspect(self, first: int, score: Score) -> None:

@@ -1,8 +1,9 @@
 """Which known constant is wrong: what its error would leave in the residual, searched for there (score test).
 
 With all parameters known from least squares, y − Φθ = e + ε·c for a small error ε of a constant, c = ∂(y − Φθ)/∂ε. One
-step of least squares over [Φ T c] (T: tangents of η) gives ε and its deviation. An error that another value of the
-parameters imitates is not seen, and does not disturb the prediction either.
+step of least squares over [Φ T c] (T: tangents of η) gives ε and its deviation, and ε[Φ T]⁺c is what the error has done
+to θ and s: where the test sees something that is considered in the deviations, and nowhere else. An error that another
+value of the parameters imitates is not seen, and does not disturb the prediction either.
 Reference: Rao 1948 (score test).
 """
 
@@ -30,6 +31,8 @@ class Suspect(NamedTuple):
     unit: str  # "" where the error is relative
     error: float
     deviation: float
+    shift: Floats  # (parameters + nonlinear,) what the error has done to θ and s, and …
+    unsure: Floats  # … by how much more, one deviation
 
     @property
     def grave(self) -> bool:
@@ -70,7 +73,9 @@ def suspects(
     design: (equations, columns) whitened [Φ T]; residual: (equations,) whitened; usable: (rows, outputs) weights, zero
     where an output is masked; noise: variance of an equation, times the number of equations that say the same.
     """
-    base, _ = np.linalg.qr(design / np.maximum(np.linalg.norm(design, axis=0), 1e-300))
+    norms = np.maximum(np.linalg.norm(design, axis=0), 1e-300)
+    scaled = design / norms
+    base, _ = np.linalg.qr(scaled)
     rest = residual - base @ (base.T @ residual)
     found: list[tuple[float, Suspect]] = []
     for constant in constants:
@@ -81,6 +86,8 @@ def suspects(
             continue
         error, deviation = float(own @ rest) / length, float(np.sqrt(noise / length))
         if abs(error) > max(SIGNIFICANT * deviation, LEAST[constant.unit]):
-            found.append((error**2 * length, Suspect(constant.name, constant.unit, error, deviation)))
+            imitated = np.linalg.lstsq(scaled, column, rcond=None)[0] / norms
+            suspect = Suspect(constant.name, constant.unit, error, deviation, error * imitated, deviation * imitated)
+            found.append((error**2 * length, suspect))
     found.sort(key=lambda pair: -pair[0])
     return [suspect for gain, suspect in found if gain >= RIVAL * found[0][0]]

@@ -58,10 +58,13 @@ class FrictionLaw:
         there = self.columns(place, speed, 2.0 * load, self.start)
         return bool((self.columns(place, speed, load, self.start) != there).any())
 
-    def columns(self, position: Floats, velocity: Floats, load: Floats, eta: Floats) -> Floats:
+    def columns(
+        self, position: Floats, velocity: Floats, load: Floats, eta: Floats, memory: Floats | None = None
+    ) -> Floats:
         """The columns for a known motion, without any filter: arrays (rows,) in SI → (rows, parameters).
 
-        load: (rows,), or (rows, loads) where the law takes more than one.
+        load: (rows,), or (rows, loads) where the law takes more than one; memory: (stops, 2) deflection and position of
+        each spring before these rows, NaN while there were none, written to go on from; else it begins unloaded.
         """
         signals = np.zeros((len(velocity), 1 + max(self.loads, len(self.stops)), SIGNALS))
         signals[:, 0, VALUE] = signals[:, 0, SMOOTH] = position
@@ -70,30 +73,36 @@ class FrictionLaw:
         carried = carried.reshape(len(carried), -1)
         signals[:, 1 : 1 + carried.shape[1], VALUE] = signals[:, 1 : 1 + carried.shape[1], SMOOTH] = carried
         for i, reach in enumerate(self.stops):
-            signals[:, 1 + i, VALUE], signals[:, 1 + i, RATE] = _spring(position, velocity, reach, self.bristle)
+            signals[:, 1 + i, VALUE], signals[:, 1 + i, RATE] = _spring(
+                position, velocity, reach, self.bristle, None if memory is None else memory[i]
+            )
         columns = np.empty((len(velocity), len(self.parameters)))
         self.fill(signals, 0, 1, np.asarray(eta, np.float64), columns)
         return columns
 
 
 def _spring(
-    position: Floats, velocity: Floats, reach: float, bristle: tuple[float, float] | None
+    position: Floats, velocity: Floats, reach: float, bristle: tuple[float, float] | None, memory: Floats | None
 ) -> tuple[Floats, Floats]:
-    """Deflection and rate of a spring that slips at `reach` along a path (rows,); where there is none, one that has
-    slipped long since."""
+    """Deflection and rate of a spring that slips at `reach` along a path (rows,); where there is none, and no memory
+    (2,) of one, a spring that has slipped long since."""
     most = np.ones(len(position))
     if bristle is not None:
         most = 1.0 + (bristle[0] - 1.0) * np.exp(-((velocity / bristle[1]) ** 2))
-    if np.ptp(position) == 0.0:
+    if memory is None and np.ptp(position) == 0.0:
         return np.sign(velocity) * most, np.zeros(len(position))
-    deflection, found = 0.0, np.empty(len(position))
-    for row, moved in enumerate(np.diff(position, prepend=position[0]) / reach):
+    deflection, before, found = 0.0, float(position[0]), np.empty(len(position))
+    if memory is not None and np.isfinite(memory).all():
+        deflection, before = memory.tolist()
+    for row, moved in enumerate(np.diff(position, prepend=before) / reach):
         if bristle is None:
             deflection = min(max(deflection + moved, -1.0), 1.0)
         else:
             end = math.copysign(most[row], moved)
             deflection = end + (deflection - end) * math.exp(-abs(moved) / most[row])
         found[row] = deflection
+    if memory is not None:
+        memory[:] = deflection, position[-1]
     rate = np.zeros(len(position)) if bristle is None else (velocity - np.abs(velocity) * found / most) / reach
     return found, rate
 

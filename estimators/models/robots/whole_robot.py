@@ -6,6 +6,7 @@ counterbalances. Order of θ: b, φ.
 """
 
 import math
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Annotated, Final, NamedTuple, get_args
 
@@ -122,13 +123,20 @@ class WholeRobot:
         return found
 
     def others(
-        self, q: Floats, dq: Floats, ddq: Floats, load: Floats, reach: Floats, twist: Floats | None = None
+        self,
+        q: Floats,
+        dq: Floats,
+        ddq: Floats,
+        load: Floats,
+        reach: Floats,
+        twist: Floats | None = None,
+        memory: Sequence[Floats] | None = None,
     ) -> list[tuple[int, int, Floats]]:
         """What of F is not zero: (joint, index of the term, column (rows,)).
 
         load: (rows, n) N·m (N), or all that a joint carries as `load` gives it; reach: (n,) rad/s (m/s), beyond which a
         law that is not linear in speed stays as it is; twist: (rows, n) difference of the encoders, rad (m), needed
-        where the model has `twisted` joints.
+        where the model has `twisted` joints; memory: of each joint's springs (stops, 2), where rows go on from others.
         """
         found: list[tuple[int, int, Floats]] = []
         every = load.reshape(*load.shape[:2], -1)
@@ -139,7 +147,8 @@ class WholeRobot:
         for j, law in enumerate(self._friction):
             if together is None:
                 speed = dq[:, j] if self.laws[j].kind == DEFAULT.kind else np.clip(dq[:, j], -reach[j], reach[j])
-                columns = law.columns(q[:, j], speed, every[:, j, : law.loads], law.start)
+                springs = None if memory is None else memory[j]
+                columns = law.columns(q[:, j], speed, every[:, j, : law.loads], law.start, springs)
             else:
                 columns = together[j]
             extra = [np.ones(len(q)), *([ddq[:, j]] if self._rotor(j) else [])]
@@ -164,10 +173,19 @@ class WholeRobot:
                 k += 1
         return found
 
-    def table(self, q: Floats, dq: Floats, ddq: Floats, load: Floats, reach: Floats, twist: Floats | None) -> Floats:
+    def table(
+        self,
+        q: Floats,
+        dq: Floats,
+        ddq: Floats,
+        load: Floats,
+        reach: Floats,
+        twist: Floats | None,
+        memory: Sequence[Floats] | None = None,
+    ) -> Floats:
         """The columns of `others`, in their order: (rows, columns)."""
         if not self._plain:
-            return np.array([column for _, _, column in self.others(q, dq, ddq, load, reach, twist)]).T
+            return np.array([column for _, _, column in self.others(q, dq, ddq, load, reach, twist, memory)]).T
         found = np.ones((len(q), len(self.terms)))
         columns = self._columns_of_all(q, dq, load.reshape(*load.shape[:2], -1)[:, :, 0])
         _arrange(columns, ddq, *self._order, found)
@@ -246,6 +264,10 @@ class WholeRobot:
     def law_of(self, j: int) -> FrictionLaw:
         """The friction law of a joint."""
         return self._friction[j]
+
+    def memory(self) -> list[Floats]:
+        """Of each joint's springs (stops, 2), before any motion."""
+        return [np.full((len(law.stops), 2), np.nan) for law in self._friction]
 
     def count_of(self, j: int) -> int:
         """How many terms are joint j's own: its law's, the offset, the rotor, friction by twist."""

@@ -30,6 +30,7 @@ class LookbackKept:
 
     motions: Floats  # (parameters + nonlinear,)² [Φ T]ᵀ[Φ T] a row, over the start: all of the motion
     owed: Floats  # (parameters,) variances of θ that are owed to an encoder's steps, η as it is
+    constants: Floats  # (parameters,) … to known constants that were seen to be wrong
     usual: float = 1.0  # residual variance of the start, whitened
     wrong: str = ""  # known constants that are so wrong that nothing may be trusted
 
@@ -42,7 +43,7 @@ class Lookback:
     def __init__(self, learner: Learner, history: RowHistory, eta: EtaInForce, validity: Validity, row: float) -> None:
         """row: s between rows."""
         self._learner, self._history, self._eta, self._validity, self._row = learner, history, eta, validity, row
-        self.kept = LookbackKept(np.zeros((0, 0)), np.zeros(learner.rls.p))
+        self.kept = LookbackKept(np.zeros((0, 0)), np.zeros(learner.rls.p), np.zeros(learner.rls.p))
         self.lattices: dict[int, Lattice] = {}  # of encoders, by channel, once they are known
         self.before = self.nothing  # what was known of θ before the change that is looked into
 
@@ -101,7 +102,7 @@ class Lookback:
         """What θ owes to η not being known: (dθ/ds) cov(s) (dθ/ds)ᵀ, which stays while more rows make θ certain."""
         along = self._along(score)
         known = np.einsum("ij,jk,ik->i", along, self._eta.covariance, along)
-        self._learner.searched[:] = known + self.kept.owed
+        self._learner.searched[:] = known + self.kept.owed + self.kept.constants
         self._validity.judge(self._learner)
 
     def weigh_steps(self, first: int, score: Score) -> None:
@@ -123,8 +124,14 @@ class Lookback:
         return score.inverse[:p, p:] @ np.linalg.inv(score.inverse[p:, p:]) if q else np.zeros((p, 0))
 
     def suspect(self, rows: Rows, theta: Floats, noise: Floats) -> list[Suspect]:
-        """Known constants whose error rows show, under η in force; one that is far off takes validity away."""
+        """Known constants whose error rows show, under η in force; one that is far off takes validity away.
+
+        What the worst of them has done to θ is in its deviations from the next `inflate` on.
+        """
         found = suspected(self._eta.block, rows, self._eta.kept.eta, theta, noise, self._eta.overlap)
+        p = self._learner.rls.p
+        done = [one.shift[:p] ** 2 + one.unsure[:p] ** 2 for one in found]
+        self.kept.constants[:] = np.max(done, axis=0) if done else 0.0
         self.kept.wrong = accused(found) if any(one.grave for one in found) else ""
         return found
 

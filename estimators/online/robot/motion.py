@@ -53,6 +53,7 @@ class RobotMotion:
         still = np.zeros((1, n))
         found = model.others(still, still, still, still, reach, still)
         self.places = np.array([(joint, term) for joint, term, _ in found], np.int64).reshape(-1, 2)
+        self._memory = model.memory()
         self._quick = CausalLowPass(2 * n + m, QUICK, period)
         self._slow = CausalLowPass(2 * n + self._followed + len(found), SLOW, period)
         self._last = np.full(2 * n + m, np.nan)
@@ -71,7 +72,7 @@ class RobotMotion:
             twist[:, twisted] = quick[:, 2 * n :]
         if self.model.loaded:
             load = self.model.load(self._loading, place, speed, second[:, :n])
-        columns = self.model.table(place, speed, second[:, :n], load, self._reach, twist)
+        columns = self.model.table(place, speed, second[:, :n], load, self._reach, twist, self._memory)
         first = 2 * n + self._followed
         slow, rate, second = self._slow.absorb(np.concatenate([quick[:, :first], columns], axis=1))
         q, dq, ddq = (np.ascontiguousarray(one) for one in (slow[:, :n], rate[:, :n], second[:, :n]))

@@ -223,6 +223,8 @@ ROWS: Final[dict[str, Row]] = {
     "two_mass": Row(True, lambda seed: elastic(seed, "elastic")),
     "two_mass, 16 bits": Row(True, lambda seed: elastic(seed, "elastic", motor_bits=16, link_bits=16)),
     "two_mass, 14 bits": Row(True, lambda seed: elastic(seed, "elastic", motor_bits=14, link_bits=14)),
+    "two_mass inertia +2 %": Row(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 1.02})),
+    "two_mass inertia -4 %": Row(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 0.96})),
     "two_mass inertia /3": Row(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 1 / 3})),
     "two_mass inertia x3": Row(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 3.0})),
     "two_mass backlash": Row(False, lambda seed: elastic(seed, "elastic", gap=2e-4)),

@@ -11,6 +11,7 @@ import pytest
 
 from estimators.models.friction.cubic_viscous import CubicViscousSettings
 from estimators.models.friction.directional import DirectionalSettings
+from estimators.models.friction.prandtl_ishlinskii import PrandtlIshlinskiiSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.robots.files import identified
 from estimators.models.robots.gear_twist import GearTwist
@@ -223,6 +224,22 @@ def test_rows_at_rest_teach_nothing(truth: Any) -> None:
 def test_the_default_law_of_all_joints_is_one(truth: Any) -> None:
     assert isinstance(truth.model.laws[0], ViscousCoulombSettings)
     assert len({law.model_dump_json() for law in truth.model.laws}) == 1
+
+
+def test_friction_that_remembers_is_told_by_its_springs(simulated: Any) -> None:
+    """Weights of springs that slip at 2 and 60 mrad (mm), from one motion, and another motion predicted."""
+    law = PrandtlIshlinskiiSettings(thresholds=(0.002, 0.06))
+    truth = simulated.Truth(law, np.array([3.0, 1.0, 2.5, 0.5]))  # viscous, the springs, offset
+    plain, springs = (identify(truth.robot, truth.pieces(1), [truth.pieces(2)], (), law=one) for one in (None, law))
+    assert springs.test is not None
+    assert plain.test is not None
+    assert springs.test.error < 0.3 * plain.test.error
+    names = list(springs.found.model().names)
+    for joint in truth.robot.names[:2]:
+        for spring, weight in (("stop1", 1.0), ("stop2", 2.5)):
+            at = names.index(f"{spring}.{joint}")
+            value, deviation = springs.fit.theta[at], springs.fit.deviation[at]
+            assert abs(value - weight) < max(0.15 * weight, 3.0 * deviation), (spring, joint, value)
 
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "whole_robot.py"

@@ -127,6 +127,13 @@ def test_a_wrong_inertia_of_an_elastic_joint_takes_validity_away_from_the_start_
     assert all("known is wrong, most lik#ly" in reason for reason in outcome.reasons), outcome.reasons
 
 
+def test_a_wrong_inertia_that_is_small_is_in_the_deviations() -> None:
+    """Before, stiffness was 5 deviations off here."""
+    outcome = run(elastic(1000, "elastic", {"inertia_link": 1.02}, seconds=40.0))
+    assert outcome.trusted == outcome.looks > 250
+    assert outcome.worst < 4.0
+
+
 def test_an_elastic_joint_that_is_as_told_is_valid_and_true() -> None:
     outcome = run(elastic(1001, "elastic", seconds=60.0))
     assert outcome.trusted == outcome.looks

@@ -9,14 +9,18 @@ import numpy as np
 import pytest
 
 from estimators.base import Event
+from estimators.models.friction.prandtl_ishlinskii import PrandtlIshlinskiiSettings
+from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.robots.description import Joint, Robot, pose
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.inertia import standard
+from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.robot.identification import identify
 from estimators.offline.robot.live_residuals import Recorded, live_residuals
 from estimators.offline.robot.motion import pieces
 from estimators.online.robot.contact import ContactWatch
 from estimators.online.robot.estimator import RobotEstimator
+from estimators.online.robot.motion import RobotMotion
 from estimators.quantities import Axis, Floats
 
 pytestmark = pytest.mark.compiled
@@ -287,3 +291,21 @@ def test_what_is_kept_goes_on_and_what_does_not_fit_is_refused_in_words() -> Non
     for wrong in ({"version": 99}, {"theta": [1.0]}, {"covariance": [[float("nan")]]}):
         with pytest.raises(ValueError, match="anew"):
             fresh.resume(state | wrong)
+
+
+def test_friction_that_remembers_is_followed_from_chunk_to_chunk() -> None:
+    """A spring that began anew with each chunk would never be wound up."""
+    law = PrandtlIshlinskiiSettings(thresholds=(0.001, 0.05))
+    model = WholeRobot(arm(), (law, ViscousCoulombSettings(), law))
+    _, q, _, _ = motion(3, 8.0)
+    still, parameters = np.zeros_like(q), np.array(arm().parameters)
+    found = []
+    for size in (5, len(q)):
+        moves = RobotMotion(model, np.full(3, np.inf), parameters, 1.0 / RATE)
+        chunks = [moves.absorb(q[i : i + size], still[i : i + size]) for i in range(0, len(q), size)]
+        found.append(np.concatenate([one.columns for one in chunks]))
+    np.testing.assert_allclose(found[0], found[1], rtol=0.0, atol=1e-9)
+    names = [term.name for term in model.terms]
+    wound = np.abs(found[0][:, names.index("stop2.joint1")])
+    assert wound.max() == pytest.approx(1.0, abs=0.05), "low-passes overshoot"
+    assert 0.2 < np.mean(wound > 0.9) < 0.999
