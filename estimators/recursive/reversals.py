@@ -50,12 +50,13 @@ def turning(rows: Rows, owners: NDArray[np.int64], slow: float) -> NDArray[np.bo
     return seen
 
 
-def clear(rows: Rows, owners: NDArray[np.int64], slow: float) -> NDArray[np.bool_]:
-    """Which outputs of rows saw nothing of one: (rows, outputs); arguments as of turning()."""
+def directions(rows: Rows, owners: NDArray[np.int64], slow: float) -> Floats:
+    """Which way the joint of each output moved: (rows, outputs), 0 where a row saw something of a reversal or a stop;
+    arguments as of turning()."""
     if len(rows.motion) != len(rows.time):
-        return np.ones(rows.y.shape, np.bool_)
-    mean, rms = np.abs(rows.motion[:, owners, SPEED]), rows.speed[:, owners]
-    return np.asarray(mean >= CLEAR * (rms + AROUND * slow))
+        return np.ones(rows.y.shape)
+    mean, rms = rows.motion[:, owners, SPEED], rows.speed[:, owners]
+    return np.asarray(np.where(np.abs(mean) >= CLEAR * (rms + AROUND * slow), np.sign(mean), 0.0))
 
 
 @kernel(

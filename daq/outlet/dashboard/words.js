@@ -31,6 +31,7 @@ const EVENTS = {
   moving: "The joint moves again.",
   standstill: "Below which speed the joint stands still has been found from its motion and its encoder.",
   kernel: "The steps of an encoder asked for a wider kernel: the joint is learnt anew under it.",
+  swing: "The joint swings faster than the kernel sees that its encoder asks for: its values are less certain.",
   baseline: "What drift is measured against from here on.",
   contact: "Torque of some joints that the whole robot's model does not explain: a contact, or something has changed.",
   compensation: "What was learnt of a joint's residual is used from here on, or no longer.",

@@ -17,6 +17,7 @@ from estimators.recursive.learner import Learner
 from estimators.rows import Rows
 
 SCALE_WINDOW: Final = 1.0  # s of motion that give the columns' scale
+EITHER: Final = 1.0  # s of motion either way
 TOLD: Final = 0.5  # of the rms of y: a direction of θ less certain than this is left at 0 when the start ends
 
 
@@ -34,11 +35,11 @@ class Gathering:
 
     def absorb(self, rows: Rows) -> int:
         """Append rows; returns how many had no finite output."""
-        gate, seen, clear = self._gate, None, None
+        gate, seen, ways = self._gate, None, None
         if gate is not None:
             slow = max(float(gate.limits[0]), reversals.UNSEEN)
-            seen, clear = reversals.turning(rows, gate.owners, slow), reversals.clear(rows, gate.owners, slow)
-        return self.rows.add(rows.time, rows.phi, rows.y, seen, clear)
+            seen, ways = reversals.turning(rows, gate.owners, slow), reversals.directions(rows, gate.owners, slow)
+        return self.rows.add(rows.time, rows.phi, rows.y, seen, ways)
 
     def begin(self) -> bool:
         """Learn from what is there, with the outputs' power as noise; whether enough of it is finite."""
@@ -68,19 +69,19 @@ class Gathering:
         self._motion.found(self.rows.cycle())
         self._learner.honesty[:] = self.rows.honesty(self._learner.rls)
 
-    def proven(self, least: float = 0.0) -> bool:
-        """Whether what is valid would not be lost without the rows that saw something of a reversal or a stop, nor
-        become less certain by more than this factor."""
+    @property
+    def proven(self) -> bool:
+        """Whether the joint has moved either way, or what is valid does not rest on rows that saw it stop."""
+        if self._gate is None or self.rows.either_way(round(EITHER / self._motion.row)):
+            return True
         factor = self.rows.rests_on_reversals(self._learner.rls.noise)
-        return bool(((factor * self._validity.kept.judged[EXCESS] <= LOSE) | (factor <= least)).all())
+        return bool(((factor * self._validity.kept.judged[EXCESS] <= LOSE) | (factor <= reversals.GROSS)).all())
 
     def solve(self) -> None:
         """Least squares over all rows, 0 where they tell nothing, become where the learner begins."""
         learner, signal = self._learner, self._learner.kept.signal
         least = learner.rls.variance() / (TOLD * signal) ** 2 if signal > 0 else np.inf
-        learner.reversal[:] = self.rows.discount(
-            learner.rls.noise, learner.leverage, least, self.proven(reversals.GROSS)
-        )
+        learner.reversal[:] = self.rows.discount(learner.rls.noise, learner.leverage, least, self.proven)
         self.anchor = self.rows.solution(learner.rls.noise, learner.leverage, least)
 
     def calibrate(self, threshold: Callable[[Floats], Threshold]) -> Threshold:

@@ -55,7 +55,7 @@ class LinearStart:
         if gathering.due(self._block, resting):
             self._look(gathering.noise())
             gathering.look()
-        ready = motion.kept.count >= motion.needed and not self._validity.reasons and gathering.proven()
+        ready = motion.kept.count >= motion.needed and not self._validity.reasons and gathering.proven
         if not ready and motion.seconds < motion.patience:
             return Wait()
         gathering.solve()

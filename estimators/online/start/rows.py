@@ -24,7 +24,7 @@ class StartRows:
         self.span: tuple[int, int] | None = None  # ns, first and last instant
         self._parts: list[tuple[Floats, Floats]] = []  # as they came, rows without any finite output left out
         self._seen: list[NDArray[np.bool_]] = []  # (rows, outputs) which saw a reversal
-        self._clear: list[NDArray[np.bool_]] = []  # … and which nothing of one
+        self._ways: list[Floats] = []  # which way the joint moved, 0: something of one was seen
         self._finite: tuple[Floats, Floats] | None = None  # all of them, once someone has asked
 
     def __len__(self) -> int:
@@ -32,7 +32,7 @@ class StartRows:
 
     def clear(self) -> None:
         """Forget all rows."""
-        self._parts, self._seen, self._clear, self._finite, self.span = [], [], [], None, None
+        self._parts, self._seen, self._ways, self._finite, self.span = [], [], [], None, None
 
     def add(
         self,
@@ -40,10 +40,10 @@ class StartRows:
         phi: Floats,
         y: Floats,
         seen: NDArray[np.bool_] | None = None,
-        clear: NDArray[np.bool_] | None = None,
+        ways: Floats | None = None,
     ) -> int:
         """Append rows: time (rows,) ns, phi (rows, outputs, parameters), y (rows, outputs), seen: reversals, the same,
-        clear: nothing of one.
+        ways: reversals.directions.
 
         Returns how many had no finite output.
         """
@@ -53,12 +53,12 @@ class StartRows:
             refused = int(np.count_nonzero(~whole))
             time, phi, y = time[whole], phi[whole], y[whole]
             seen = None if seen is None else seen[whole]
-            clear = None if clear is None else clear[whole]
+            ways = None if ways is None else ways[whole]
         if len(time):
             self.span = (self.span[0] if self.span else int(time[0]), int(time[-1]))
         self._parts.append((phi, y))
         self._seen.append(np.zeros(y.shape, np.bool_) if seen is None else seen)
-        self._clear.append(np.ones(y.shape, np.bool_) if clear is None else clear)
+        self._ways.append(np.ones(y.shape) if ways is None else ways)
         self._finite = None
         return refused
 
@@ -95,9 +95,16 @@ class StartRows:
         flat = (phi if which is None else phi * which[:, :, None]).reshape(-1, phi.shape[2])
         return np.asarray(flat.T @ flat)
 
+    def either_way(self, least: int) -> bool:
+        """Whether the joint of every output has moved either way in as many rows that saw nothing of a reversal."""
+        ways = np.concatenate(self._ways)
+        return bool(
+            min(np.count_nonzero(ways > 0.0, axis=0).min(), np.count_nonzero(ways < 0.0, axis=0).min()) >= least
+        )
+
     def rests_on_reversals(self, noise: Floats) -> Floats:
         """By what factor (parameters,) deviations grow without the rows that saw something of a reversal or a stop."""
-        with_them, without = self.products(noise), self.products(noise, np.concatenate(self._clear))
+        with_them, without = self.products(noise), self.products(noise, np.concatenate(self._ways) != 0.0)
         scale = np.sqrt(np.maximum(np.diag(with_them), np.finfo(float).tiny))
         unit = np.outer(scale, scale)
         if np.linalg.eigvalsh(without / unit)[0] <= SINGULAR:
