@@ -175,7 +175,7 @@ def ratio(seed: int, seconds: float = SECONDS) -> Trial:
     return Trial(plant.model, sample, plant.truth, seconds, order=("position", "link_position", "torque"))
 
 
-# The same motion, read by encoders whose steps lie elsewhere, gives other values: that alone is more than is asked of one.
+# The same motion, read by encoders whose steps lie elsewhere, gives other values: that alone is more than is asked.
 TOO_COARSE: Final = {"valid": "where such steps lie moves a value by more than its limit, and the reasons say so"}
 NOT_FRICTION: Final = ("inertia", "viscous", "offset", "gravity_sin", "gravity_cos")
 ROWS: Final[dict[str, Row]] = {
