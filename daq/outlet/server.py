@@ -238,7 +238,7 @@ def serve(
         context: zmq.Context[Socket] = zmq.Context()
         internal = open_receiver(context, status, INTERNAL)
         try:
-            outlet = Outlet(forwarder.tap(), internal, robot, joints, lambda: forwarder.refused)
+            outlet = Outlet(forwarder.tap, internal, robot, joints, lambda: forwarder.refused)
             outlet.baseline, outlet.watched = baseline, watched
             shown = f"[{host}]" if ":" in host else host
             log.info(

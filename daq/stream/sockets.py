@@ -85,7 +85,9 @@ class Forwarder:
             raise
         self.endpoint = outside.getsockopt_string(zmq.LAST_ENDPOINT)  # with the port that :0 was given
         inside.bind(INSIDE)
-        self._taps: list[Socket] = []
+        # Made before the threads run: what waited for this process arrives at once, and nothing of it may be missed.
+        self.tap = self._subscribed()
+        """A SUB socket on everything that goes out, for this process; closed with the forwarder."""
         news = self._subscribed()
         self._reception = Reception(self._late(), news, outside, curve.allows if curve else None)
         self._threads = [
@@ -108,15 +110,9 @@ class Forwarder:
         """Subscribers that were not let in."""
         return self._reception.refused
 
-    def tap(self) -> Socket:
-        """A SUB socket on everything that goes out, once, for this process; closed with the forwarder."""
-        self._taps.append(self._subscribed())
-        return self._taps[-1]
-
     def close(self) -> None:
         """Stop forwarding; what is queued has LINGER ms to leave."""
-        for socket in self._taps:
-            socket.close()
+        self.tap.close()
         self._context.term()  # ends the threads, which then close their sockets
         for thread in self._threads:
             thread.join()

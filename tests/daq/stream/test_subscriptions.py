@@ -44,7 +44,7 @@ def test_a_late_joiner_has_everything_although_nothing_new_is_said(
     tmp_path: Path, core: Any, wait: Callable[..., None]
 ) -> None:
     with Forwarder(f"ipc://{tmp_path}/u", ANY) as forwarder:
-        tap = forwarder.tap()
+        tap = forwarder.tap
         wait(lambda: core.estimate() or tap.poll(20))
         core.estimate("base")
         core.updates.send_multipart(Introduction("robot", core.boot, "0", {}).message(1.0))
@@ -131,7 +131,7 @@ def test_only_a_listed_key_is_let_in_and_the_others_are_counted(
 ) -> None:
     keys = tmp_path / "keys"
     with Forwarder(f"ipc://{tmp_path}/u", ANY, locked) as forwarder:
-        tap = forwarder.tap()
+        tap = forwarder.tap
         wait(lambda: core.estimate() or tap.poll(20))
         listed, stranger, server = keys / "laptop.key_secret", keys / "stranger.key_secret", keys / "server.key"
         with Subscriber(forwarder.endpoint, timeout=60, key=listed, server_key=server) as known:
