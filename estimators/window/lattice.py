@@ -3,14 +3,16 @@
 Where a joint turns round it stands on a step of its encoder. It does so at the same places period after period, so what
 that does to ω1, or to a spring, is no noise: it does not average out, and no residual shows it.
 Where on the lattice of steps a joint turns is chance. So the smoothed motion is read by an encoder that has these steps
-and lies elsewhere by a share of one, is smoothed once more, and least squares say by how much columns then differ:
+and lies elsewhere by a share of one, is smoothed as readings are, and least squares say by how much columns then differ:
 
-    b = −([Φ' T]ᵀW[Φ' T])⁻¹ [Φ' T]ᵀW ((Φ' − Φ)θ − (y' − y)),   Φ', y' of that reading, T: tangents of η
+    b = −([Φ' T']ᵀW[Φ' T'])⁻¹ [Φ' T']ᵀW ((Φ' − Φ)θ − (y' − y)),   Φ', y', T' of that reading, T: tangents of η
 
 The mean of b bᵀ over the lattice is the covariance of [θ s] that is owed to it. What smoothing takes from the motion is
-in it, too, to first order.
+in it, too. The motion that is read is smoothed AGAIN times more than rows are, for what one smoothing leaves of a
+reversal's own step says too little, or too much.
 """
 
+import itertools
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -22,6 +24,7 @@ from estimators.quantities import Floats
 from estimators.rows import ARGUMENTS, POSITION, VELOCITY, Rows
 
 PLACES: Final = 8  # of the lattice against the motion, evenly over one step
+AGAIN: Final = 2  # times
 
 
 class Lattice(NamedTuple):
@@ -53,23 +56,47 @@ def owed(
         return covariance
     rows, first = rows.part(np.flatnonzero(whole)), first[whole]
     weight = np.isfinite(rows.y) / np.sqrt(noise)
-    tangents = np.nan_to_num(block.tangents(rows, eta, theta))
-    near = seen[POSITION] / place.scale[0]
-    beyond = seen[POSITION] - _twist(block, rows, first, seen.shape[1])
+    near = _calm(seen[POSITION] / place.scale[0], ends, law)
+    beyond = _calm(seen[POSITION] - _twist(block, rows, first, seen.shape[1]), ends, law)
+    before, design = rows.phi.copy(), np.empty((len(rows.time), rows.y.shape[1], len(covariance)))
+    _look(block, _seen(seen, place.scale[0] * near, law.period), first, eta, theta, before, design)
     for number in range(PLACES):
         off = _read(near, law.step, number / PLACES)
         phi, y = rows.phi.copy(), np.zeros_like(rows.y)
-        columns = columns_of(block.law, _smoothed(seen, place.scale[0] * (near + off), law), eta)
-        smooth(columns, first, block.taps, block.own, place.sign, place.output, block.moving, phi)
         _add(law, off, block.taps, first, phi, y)
         if far is not None:
             _add(far, _read(beyond, far.step, number / PLACES), block.taps, first, phi, y)
-        moved = np.nan_to_num((phi - rows.phi) @ theta - y) * weight
-        design = np.concatenate((np.nan_to_num(phi), tangents), axis=2) * weight[:, :, np.newaxis]
-        flat = design.reshape(-1, len(covariance))
+        read = np.convolve(place.scale[0] * (near + off), law.kernel, "same")
+        _look(block, _seen(seen, read, law.period), first, eta, theta, phi, design)
+        moved = np.nan_to_num((phi - before) @ theta - y) * weight
+        flat = (design * weight[:, :, np.newaxis]).reshape(-1, len(covariance))
         b = np.linalg.lstsq(flat, -moved.reshape(-1), rcond=None)[0]
         covariance += np.outer(b, b) / PLACES
     return covariance
+
+
+def _look(
+    block: NonlinearBlock, seen: Floats, first: NDArray[np.int64], eta: Floats, theta: Floats, phi: Floats, out: Floats
+) -> None:
+    """Write the law's columns of what it sees into phi, and [Φ T] into out (rows, outputs, parameters + nonlinear)."""
+    place, p = block.place, len(theta)
+    smooth(
+        columns_of(block.law, seen, eta), first, block.taps, block.own, place.sign, place.output, block.moving, phi
+    )  # fmt: skip
+    out[:, :, :p], out[:, :, p:] = phi, 0.0
+    slopes = block.slopes_along(seen, first, eta)
+    out[:, place.output, p:] = place.sign * np.einsum("rck,c->rk", slopes, theta[block.moving])
+    np.nan_to_num(out, copy=False)
+
+
+def _calm(place: Floats, ends: NDArray[np.int64], lattice: Lattice) -> Floats:
+    """A position (instants,) without what is left in it of steps; ends: of stretches that hang together."""
+    half, found = len(lattice.kernel) // 2, place.copy()
+    for _ in range(AGAIN):
+        for begin, end in itertools.pairwise(ends):
+            padded = np.pad(found[begin:end], half, "reflect", reflect_type="odd")
+            found[begin:end] = np.convolve(padded, lattice.kernel, "valid")
+    return found
 
 
 def _read(place: Floats, step: float, share: float) -> Floats:
@@ -99,10 +126,9 @@ def _add(lattice: Lattice, off: Floats, taps: Floats, first: NDArray[np.int64], 
     y += np.einsum("kr,ko->ro", kinds, lattice.own)
 
 
-def _smoothed(seen: Floats, read: Floats, lattice: Lattice) -> Floats:
-    """What a law sees (arguments, instants) of a position that is read so (instants,)."""
+def _seen(seen: Floats, place: Floats, period: float) -> Floats:
+    """What a law sees (arguments, instants) where its position is this (instants,)."""
     found = seen.copy()
-    place = np.convolve(read, lattice.kernel, "same")
     found[POSITION] = place
-    found[VELOCITY, 1:-1] = (place[2:] - place[:-2]) / (2.0 * lattice.period)
+    found[VELOCITY, 1:-1] = (place[2:] - place[:-2]) / (2.0 * period)
     return found
