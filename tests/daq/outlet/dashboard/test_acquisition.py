@@ -1,5 +1,6 @@
 """The view of the drivers: rates, losses and their causes."""
 
+import re
 from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
@@ -20,6 +21,8 @@ def test_acquisition_tells_rates_losses_and_causes(seven: str, open_page: Callab
     rate = joints.nth(1).get_by_role("cell").nth(0)
     expect(rate).not_to_have_text("–")
     assert 500 < float((rate.text_content() or "").replace("\u202f", "")) < 1500, "1000 a second are published"
+    processes = page.get_by_role("table", name="Processes").get_by_role("row")
+    expect(processes.nth(1).get_by_role("cell").nth(1)).to_have_text(re.compile(r"^\d+\.\d s of 10 s$"))
     expect(page.get_by_role("link", name="Acquisition")).to_have_attribute("aria-current", "page")
     page.keyboard.press("Escape")
     expect(page.locator(".card[data-joint]")).to_have_count(7)
