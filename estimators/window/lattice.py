@@ -3,7 +3,7 @@
 Where a joint turns round it stands on a step of its encoder. It does so at the same places period after period, so what
 that does to ω1, or to a spring, is no noise: it does not average out, and no residual shows it.
 Where on the lattice of steps a joint turns is chance. So the smoothed motion is read by an encoder that has these steps
-and lies elsewhere by a share of one, is smoothed as readings are, and least squares say by how much columns then differ:
+and lies elsewhere by a share of one, is smoothed as readings are, and least squares say what that moves:
 
     b = −([Φ' T']ᵀW[Φ' T'])⁻¹ [Φ' T']ᵀW ((Φ' − Φ)θ − (y' − y)),   T: tangents of η, ': of that reading
 
