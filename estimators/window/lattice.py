@@ -14,6 +14,7 @@ that lies elsewhere at each instant, is left out: that is in the residual, and a
 """
 
 import itertools
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -57,24 +58,64 @@ def moved(
     block: NonlinearBlock, rows: Rows, eta: Floats, theta: Floats, noise: Floats, law: Lattice, far: Lattice | None
 ) -> tuple[Floats, Floats]:
     """b (PLACES, parameters + nonlinear) of encoders that lie elsewhere, and of such that do so at each instant."""
-    p, place, taps = len(theta), block.place, len(block.taps)
+    one = _readings(block, rows, eta, theta, noise, law, far)
+    if one is None:
+        nothing = np.zeros((PLACES, len(theta) + len(eta)))
+        return nothing, nothing
+    rng = np.random.default_rng(0)
+    lattices = [_solved(*one.read(np.full(one.instants, number / PLACES))) for number in range(PLACES)]
+    return np.array(lattices), np.array([_solved(*one.read(rng.random(one.instants))) for _ in range(PLACES)])
+
+
+def imitated(
+    block: NonlinearBlock, rows: Rows, eta: Floats, theta: Floats, noise: Floats, law: Lattice, far: Lattice | None
+) -> dict[str, float]:
+    """By what error of a known constant, rms, its score test would take the steps of encoders that lie elsewhere."""
+    one = _readings(block, rows, eta, theta, noise, law, far)
+    if one is None:
+        return {}
+    part = rows.part(one.which)
+    weight = np.isfinite(part.y) / np.sqrt(noise)
+    constants = block.joint.constants(part, block.taps, theta)
+    columns = np.array([(np.nan_to_num(constant.column) * weight).reshape(-1) for constant in constants]).T
+    squares = np.zeros(len(constants))
+    for number in range(PLACES):
+        design, left = one.read(np.full(one.instants, number / PLACES))
+        base, _ = np.linalg.qr(design / np.maximum(np.linalg.norm(design, axis=0), np.finfo(float).tiny))
+        own = columns - base @ (base.T @ columns)
+        squares += (own.T @ left / np.maximum(np.sum(own**2, axis=0), np.finfo(float).tiny)) ** 2 / PLACES
+    return {constant.name: float(np.sqrt(square)) for constant, square in zip(constants, squares, strict=True)}
+
+
+class _Readings(NamedTuple):
+    """Of a window by encoders that lie elsewhere."""
+
+    which: NDArray[np.int64]  # of its rows
+    instants: int
+    read: Callable[[Floats], tuple[Floats, Floats]]  # [Φ' T'] (equations, columns) and what that adds to the residual
+
+
+def _readings(
+    block: NonlinearBlock, rows: Rows, eta: Floats, theta: Floats, noise: Floats, law: Lattice, far: Lattice | None
+) -> _Readings | None:
+    """What reads a window again; None where too few rows hang together."""
+    place, taps, count = block.place, len(block.taps), len(theta) + len(eta)
     seen, first = distinct(rows.samples[:, block.index], ARGUMENTS)
     reach = len(law.kernel) // 2 + 1
     ends = np.concatenate(([0], first[1:][np.diff(first) >= taps], [seen.shape[1]]))
     stretch = np.searchsorted(ends, first, "right")
-    whole = (first - reach >= ends[stretch - 1]) & (first + taps + reach <= ends[stretch])
-    count = p + len(eta)
-    if np.count_nonzero(whole) <= count:
-        return np.zeros((PLACES, count)), np.zeros((PLACES, count))
-    rows, first = rows.part(np.flatnonzero(whole)), first[whole]
+    which = np.flatnonzero((first - reach >= ends[stretch - 1]) & (first + taps + reach <= ends[stretch]))
+    if len(which) <= count:
+        return None
+    rows, first = rows.part(which), first[which]
     weight = np.isfinite(rows.y) / np.sqrt(noise)
     near = _calm(seen[POSITION] / place.scale[0], ends, law)
     beyond = _calm(seen[POSITION] - _twist(block, rows, first, seen.shape[1]), ends, law)
     before, design = rows.phi.copy(), np.empty((len(rows.time), rows.y.shape[1], count))
     _look(block, _seen(seen, place.scale[0] * near, law.period), first, eta, theta, before, design)
 
-    def read(shares: Floats) -> Floats:
-        """b of encoders that lie off by these shares of a step, one for all instants or one for each."""
+    def read(shares: Floats) -> tuple[Floats, Floats]:
+        """By encoders that lie off by these shares of a step (instants,)."""
         off = _read(near, law.step, shares)
         phi, y = rows.phi.copy(), np.zeros_like(rows.y)
         _add(law, off, block.taps, first, phi, y)
@@ -82,13 +123,15 @@ def moved(
             _add(far, _read(beyond, far.step, shares), block.taps, first, phi, y)
         smoothed = np.convolve(place.scale[0] * (near + off), law.kernel, "same")
         _look(block, _seen(seen, smoothed, law.period), first, eta, theta, phi, design)
-        left = np.nan_to_num((phi - before) @ theta - y) * weight
-        flat = (design * weight[:, :, np.newaxis]).reshape(-1, count)
-        return np.asarray(np.linalg.lstsq(flat, -left.reshape(-1), rcond=None)[0])
+        left = np.nan_to_num(y - (phi - before) @ theta) * weight
+        return (design * weight[:, :, np.newaxis]).reshape(-1, count), left.reshape(-1)
 
-    rng = np.random.default_rng(0)
-    lattices = [read(np.full(len(near), number / PLACES)) for number in range(PLACES)]
-    return np.array(lattices), np.array([read(rng.random(len(near))) for _ in range(PLACES)])
+    return _Readings(which, len(near), read)
+
+
+def _solved(design: Floats, left: Floats) -> Floats:
+    """b."""
+    return np.asarray(np.linalg.lstsq(design, left, rcond=None)[0])
 
 
 def _look(

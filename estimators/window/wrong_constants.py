@@ -39,6 +39,10 @@ class Suspect(NamedTuple):
         """Whether nothing that rests on it may be trusted."""
         return self.unit == "" and abs(self.error) > GRAVE
 
+    def beyond(self, steps: float) -> bool:
+        """Whether it is more than what an encoder's steps pass for, rms."""
+        return bool(abs(self.error) > SIGNIFICANT * np.hypot(self.deviation, steps))
+
     def __str__(self) -> str:
         """In words."""
         if self.unit == "":
@@ -51,6 +55,11 @@ def accused(suspects: Sequence[Suspect]) -> str:
     if not suspects:
         return ""
     return f"something taken as known is wrong, most likely {' or '.join(map(str, suspects))}"
+
+
+def too_coarse(suspect: Suspect) -> str:
+    """In words, of one that is no more than what an encoder's steps pass for."""
+    return f"the encoders' steps are too coarse for this joint: they pass for an error of {suspect}"
 
 
 def suspected(

@@ -13,11 +13,11 @@ from estimators.recursive.learner import Learner
 from estimators.recursive.prior import Prior, nothing
 from estimators.refit.acceptance import delta
 from estimators.rows import Rows
-from estimators.window.lattice import Lattice, owed
+from estimators.window.lattice import Lattice, imitated, owed
 from estimators.window.row_history import RowHistory
 from estimators.window.score_test import Score, explain
 from estimators.window.spectrum import spectrum
-from estimators.window.wrong_constants import Suspect, accused, suspected
+from estimators.window.wrong_constants import Suspect, accused, suspected, too_coarse
 
 READ: Final = 16.0  # s of rows, at most, that are read again
 
@@ -107,12 +107,11 @@ class Lookback:
 
     def weigh_steps(self, first: int, score: Score) -> None:
         """What an encoder's steps may have done to η, and to θ beside it, as a search over rows since `first` found."""
-        law = self.lattices.get(self._eta.block.place.position)
+        law, far = self._encoders
         if law is None:
             return
         p, rows = self._learner.rls.p, self._history.since(max(first, self._history.total - round(READ / self._row)))
         noise = self._learner.rls.noise
-        far = next((one for channel, one in self.lattices.items() if channel != self._eta.block.place.position), None)
         whole = owed(self._eta.block, rows, self._eta.kept.eta, self._learner.rls.theta, noise, law, far)
         self._eta.kept.steps = whole[p:, p:].copy()
         beside = np.concatenate((np.eye(p), -self._along(score)), axis=1)  # of θ, less what η takes along
@@ -123,13 +122,29 @@ class Lookback:
         p, q = self._learner.rls.p, len(score.step)
         return score.inverse[:p, p:] @ np.linalg.inv(score.inverse[p:, p:]) if q else np.zeros((p, 0))
 
+    @property
+    def _encoders(self) -> tuple[Lattice | None, Lattice | None]:
+        """Of the law, and the other one, as far as their steps are known."""
+        place = self._eta.block.place.position
+        return self.lattices.get(place), next((one for i, one in self.lattices.items() if i != place), None)
+
     def suspect(self, rows: Rows, theta: Floats, noise: Floats) -> list[Suspect]:
         """Known constants whose error rows show, under η in force; one that is far off takes validity away.
 
-        What the worst of them has done to θ is in its deviations from the next `inflate` on.
+        What the worst of them has done to θ is in its deviations from the next `inflate` on. What an encoder's steps
+        pass for is no error of a constant; where that is as much as would be grave, they are the reason.
         """
         found = suspected(self._eta.block, rows, self._eta.kept.eta, theta, noise, self._eta.overlap)
-        p = self._learner.rls.p
+        p, (law, far) = self._learner.rls.p, self._encoders
+        if found and law is not None:
+            last = rows.part(slice(max(0, len(rows.time) - round(READ / self._row)), None))
+            steps = imitated(self._eta.block, last, self._eta.kept.eta, theta, noise, law, far)
+            told = [one for one in found if one.beyond(steps.get(one.name, 0.0))]
+            if not told:
+                self.kept.constants[:] = 0.0
+                self.kept.wrong = too_coarse(found[0]) if found[0].grave else ""
+                return []
+            found = told
         done = [one.shift[:p] ** 2 + one.unsure[:p] ** 2 for one in found]
         self.kept.constants[:] = np.max(done, axis=0) if done else 0.0
         self.kept.wrong = accused(found) if any(one.grave for one in found) else ""
