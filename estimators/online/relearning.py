@@ -122,7 +122,7 @@ class Relearning:
         self._learner.take_over(outcome.learnt, rows.phi, rows.y, self._motion.memory)
         self._validity.judge(self._learner)
         score = lookback.explain(pending.first, before)
-        lookback.weigh_steps(pending.first, score)
+        lookback.weigh_steps(pending.first)
         self._suspect(pending.first, score)
         lookback.inflate(score)
         return lookback.told_apart(score, self._parameters)

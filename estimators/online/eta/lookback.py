@@ -29,7 +29,7 @@ class LookbackKept:
     VERSION: ClassVar[int] = 3
 
     motions: Floats  # (parameters + nonlinear,)² [Φ T]ᵀ[Φ T] a row, over the start: all of the motion
-    owed: Floats  # (parameters,) variances of θ that are owed to an encoder's steps, η as it is
+    owed: Floats  # (parameters,) variances of θ that are owed to an encoder's steps
     constants: Floats  # (parameters,) … to known constants that were seen to be wrong
     usual: float = 1.0  # residual variance of the start, whitened
     wrong: str = ""  # known constants that are so wrong that nothing may be trusted
@@ -99,13 +99,16 @@ class Lookback:
         return delta(self.kept.usual, signal)
 
     def inflate(self, score: Score) -> None:
-        """What θ owes to η not being known: (dθ/ds) cov(s) (dθ/ds)ᵀ, which stays while more rows make θ certain."""
-        along = self._along(score)
-        known = np.einsum("ij,jk,ik->i", along, self._eta.covariance, along)
-        self._learner.searched[:] = known + self.kept.owed + self.kept.constants
+        """What θ owes to η not being known: (dθ/ds) cov(s) (dθ/ds)ᵀ, which stays while more rows make θ certain.
+
+        Of an encoder's steps it is what they did to θ and η together, or what η alone takes along, whichever is more.
+        """
+        along, kept = self._along(score), self._eta.kept
+        known, steps = (np.einsum("ij,jk,ik->i", along, one, along) for one in (kept.covariance, kept.steps))
+        self._learner.searched[:] = known + np.maximum(steps, self.kept.owed) + self.kept.constants
         self._validity.judge(self._learner)
 
-    def weigh_steps(self, first: int, score: Score) -> None:
+    def weigh_steps(self, first: int) -> None:
         """What an encoder's steps may have done to η, and to θ beside it, as a search over rows since `first` found."""
         law, far = self._encoders
         if law is None:
@@ -114,8 +117,7 @@ class Lookback:
         noise = self._learner.rls.noise
         whole = owed(self._eta.block, rows, self._eta.kept.eta, self._learner.rls.theta, noise, law, far)
         self._eta.kept.steps = whole[p:, p:].copy()
-        beside = np.concatenate((np.eye(p), -self._along(score)), axis=1)  # of θ, less what η takes along
-        self.kept.owed[:] = np.einsum("ij,jk,ik->i", beside, whole, beside)
+        self.kept.owed[:] = np.diag(whole)[:p]
 
     def _along(self, score: Score) -> Floats:
         """dθ/ds (parameters, nonlinear)."""

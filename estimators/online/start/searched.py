@@ -146,7 +146,7 @@ class SearchedStart:
         verdict = gathering.started(threshold, pending.first, str(self.spectrum), weak)
         score = self._lookback.explain(pending.first, self._lookback.nothing)
         self._lookback.kept.motions = score.mean
-        self._lookback.weigh_steps(pending.first, score)
+        self._lookback.weigh_steps(pending.first)
         self._lookback.inflate(score)
         return verdict
 

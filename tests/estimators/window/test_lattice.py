@@ -11,9 +11,11 @@ from estimators.models.base import Model
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.joints.rigid import RigidSettings
 from estimators.models.nonlinear_block import NonlinearBlock
+from estimators.online.eta.in_force import EtaInForce
 from estimators.quantities import Floats
 from estimators.rows import Rows
 from estimators.window.lattice import Lattice, moved, owed
+from estimators.window.wrong_constants import Suspect, too_coarse
 
 pytestmark = pytest.mark.compiled
 
@@ -95,3 +97,33 @@ def test_rows_that_do_not_hang_together_owe_nothing() -> None:
     apart = rows.part(np.arange(0, len(rows.time), 30))
     lattice = Lattice(1.5e-3, *slopes_of(MODEL, 0), conditioner.arguments, PERIOD)
     assert not owed(block, apart, ETA, THETA, NOISE, lattice, None).any()
+
+
+def test_tangents_are_slopes_of_what_the_kernel_makes_of_columns() -> None:
+    rows, conditioner = rows_of(motion(), 2.0 * np.pi / 2**12, 0.2)
+    block, sides = NonlinearBlock(MODEL, conditioner.taps), []
+    for k in range(len(ETA)):
+        for step in (1e-4, -1e-4):
+            shifted = ETA * np.exp(step * (np.arange(len(ETA)) == k))
+            block.refill(rows, shifted)
+            sides.append(rows.phi @ THETA)
+    found = block.tangents(rows, ETA, THETA)
+    for k in range(len(ETA)):
+        slope = (sides[2 * k] - sides[2 * k + 1]) / 2e-4
+        assert found[:, :, k] == pytest.approx(slope, abs=1e-4 * np.abs(slope).max())
+
+
+def test_a_law_that_steps_move_too_far_is_a_reason() -> None:
+    eta = EtaInForce(MODEL, np.ones(1), 1.0)
+    eta.kept.steps = np.diag(np.square([0.07, 0.09]))
+    (reason,) = eta.reasons
+    assert reason.startswith("omega_stribeck = 0.14 rad/s is uncertain by 9 %")
+    assert "steps" in reason
+
+
+def test_steps_pass_for_an_error_of_a_constant() -> None:
+    suspect = Suspect("the scale of torque", "", 0.14, 0.011, np.zeros(1), np.zeros(1))
+    assert suspect.beyond(0.0)
+    assert suspect.beyond(0.029)
+    assert not suspect.beyond(0.03)
+    assert "the scale of torque (+14.0 ± 1.1 %)" in too_coarse(suspect)
