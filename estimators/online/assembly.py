@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from functools import partial
 from typing import Final
 
 from estimators.models.base import Model
@@ -19,9 +18,10 @@ from estimators.online.start.linear import LinearStart
 from estimators.online.validity import Validity
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.recursive.forgetting import Forgetting
-from estimators.recursive.grain import temper
+from estimators.recursive import grain, held
 from estimators.recursive.learner import Learner
 from estimators.refit.settings import Monitor
+from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
 
 LINEAR_PERIODS: Final = 2.0  # motion periods that a start takes at least
@@ -37,19 +37,24 @@ def linear(
     standstill: float,
     turns: bool = True,
     remembers: bool = False,
+    sample: float = 0.0,
 ) -> Phases:
     """For a model without nonlinear parameters.
 
     owners: the joint of each output; row: s between rows; start: s of motion; standstill: rad/s (m/s); turns: whether
-    positions are angles; remembers: whether friction has a memory.
+    positions are angles; remembers: whether friction has a memory; sample: s between readings, 0: at an instant each.
     """
     learner, log = Learner(len(parameters), len(owners), row, forgetting), EventLog()
     gate, validity, motion = Gate(standstill, row, owners), Validity(parameters), Motion(row, start, LINEAR_PERIODS)
     history = RowHistory(round(LOOK_BACK / row), whole=False)
-    tempered = partial(temper, grain=learner.kept.grain, owners=gate.owners)
+    weights = learner.kept
+
+    def tempered(rows: Rows) -> Rows:
+        return held.temper(grain.temper(rows, weights.grain, gate.owners), weights.held, gate.owners)
+
     loop = NormalLoop(learner, gate, validity, history, motion, log, tempered, faster=True)
     begin = LinearStart(tuple(parameters), learner, validity, motion, loop.block, gate)
-    fit, watch = Fit(parameters, owners, row, gate.limits, turns, remembers, corrects=True), PlainMonitor()
+    fit, watch = Fit(parameters, owners, row, gate.limits, turns, remembers, True, sample), PlainMonitor()
     return Phases(Parts(tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, watch, fit))
 
 
