@@ -50,7 +50,9 @@ def linear(
     weights = learner.kept
 
     def tempered(rows: Rows) -> Rows:
-        return held.temper(grain.temper(rows, weights.grain, gate.owners), weights.held, gate.owners)
+        return held.temper(
+            grain.temper(rows, weights.grain, weights.usual, gate.owners), weights.held, gate.owners
+        )
 
     loop = NormalLoop(learner, gate, validity, history, motion, log, tempered, faster=True)
     begin = LinearStart(tuple(parameters), learner, validity, motion, loop.block, gate)

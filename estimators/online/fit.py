@@ -111,7 +111,7 @@ class Fit:
         kept.share, kept.left, kept.spoiled = 0.0, 0.0, False
         kept.gains[:] = kept.found[:] = 0.0
         kept.steps[:] = kept.late[:] = 0.0
-        learner.kept.grain[:] = learner.kept.held[:] = 0.0
+        learner.kept.grain[:], learner.kept.usual[:], learner.kept.held[:] = 0.0, 1.0, 0.0
         learner.correlated[:], learner.misfit[:] = 1.0, 0.0
 
     def absorb(self, rows: Rows) -> None:
@@ -220,6 +220,7 @@ class Fit:
     def _roughen(self, learner: Learner, time: int) -> None:
         """What rows weigh from here on in which rounding does not average out, or the torque changes at once."""
         rls, grain = learner.rls, learner.kept.grain
+        learner.kept.usual[:] = np.minimum(self.kept.rough / np.maximum(self.kept.rows, 1.0), 1.0)
         learner.kept.held[:] = self._instant / (rls.variance() * rls.noise)
         for o in range(len(grain) if self._corrected else 0):
             noise, own = added(self._steps, np.eye(len(grain))[o], time, rls.p)
