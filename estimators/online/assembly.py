@@ -38,11 +38,13 @@ def linear(
     turns: bool = True,
     remembers: bool = False,
     sample: float = 0.0,
+    overlap: float = 1.0,
 ) -> Phases:
     """For a model without nonlinear parameters.
 
     owners: the joint of each output; row: s between rows; start: s of motion; standstill: rad/s (m/s); turns: whether
-    positions are angles; remembers: whether friction has a memory; sample: s between readings, 0: at an instant each.
+    positions are angles; remembers: whether friction has a memory; sample: s between readings, 0: at an instant each;
+    overlap: rows that say the same.
     """
     learner, log = Learner(len(parameters), len(owners), row, forgetting), EventLog()
     gate, validity, motion = Gate(standstill, row, owners), Validity(parameters), Motion(row, start, LINEAR_PERIODS)
@@ -56,8 +58,13 @@ def linear(
 
     loop = NormalLoop(learner, gate, validity, history, motion, log, tempered, faster=True)
     begin = LinearStart(tuple(parameters), learner, validity, motion, loop.block, gate)
-    fit, watch = Fit(parameters, owners, row, gate.limits, turns, remembers, True, sample), PlainMonitor()
+    fit, watch = Fit(parameters, owners, row, gate.limits, turns, remembers, True, sample, overlap), PlainMonitor()
     return Phases(Parts(tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, watch, fit))
+
+
+def rows_alike(taps: Floats, decimation: int) -> float:
+    """Rows that say the same, where one in `decimation` leaves a kernel."""
+    return max(1.0, 1.0 / (float(taps @ taps) * max(1.0, decimation)))
 
 
 def searched(
@@ -82,7 +89,7 @@ def searched(
     from estimators.online.relearning import Relearning
     from estimators.online.start.searched import SearchedStart
 
-    overlap = max(1.0, 1.0 / (float(taps @ taps) * max(1.0, decimation)))  # rows that say the same
+    overlap = rows_alike(taps, decimation)
     learner, log = Learner(len(model.parameters), len(model.outputs), row, forgetting), EventLog()
     gate = Gate(standstill, row, model.owners)
     validity = Validity(model.parameters, next((spring.columns[1] for spring in model.springs), None))
