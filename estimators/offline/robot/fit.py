@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from estimators.models.robots.torque_lag import SPREAD, TorqueLag
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.numerics.jit import kernel
 from estimators.numerics.nnls import OUT, Integers, nnls
@@ -28,6 +29,7 @@ LONGEST: Final = 100  # rows (2 s) after which residuals count as independent
 INDEPENDENT: Final = 0.05  # autocorrelation below which they do
 FEWEST: Final = 6  # blocks of that length, else shorter ones, that tell a spread
 CONSTANT: Final = 1e-9  # of a torque, by which one that never changes does after the low-pass
+WITHIN: Final = 0.1  # s between the rows before and behind one, at most: no rest in between
 LEARNT: Final = 0.5  # of its prior's deviation: below it the data taught a parameter
 
 
@@ -41,6 +43,7 @@ class Fit(NamedTuple):
     variance: Floats  # (n,) R_j
     correlation: Floats  # (n,) c_j
     held: NDArray[np.bool_]  # (p,) at zero, against their sign
+    information: Floats  # (p, p) that these weights and the prior are
 
     @property
     def deviation(self) -> Floats:
@@ -83,7 +86,30 @@ def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "Sums | 
         weights = np.where(silent, 0.0, 1.0 / (variance * independent))
         wider = _honesty(rows, weights, np.einsum("j,jp->p", weights, c), inverse, mean)
         wider = np.minimum(wider, np.maximum(np.sqrt(np.diag(covariance) / np.diag(spread)), 1.0))
-    return Fit(theta, spread * wider * wider[:, None], mean, covariance, variance, independent, held)
+    return Fit(theta, spread * wider * wider[:, None], mean, covariance, variance, independent, held, information)
+
+
+def torque_lag(rows: RobotRows, found: Fit) -> TorqueLag:
+    """What these rows say of it beside a θ that was learnt from them without; see models/robots/torque_lag.py."""
+    rows = rows.part(rows.moves)
+    weights = 1.0 / np.maximum(found.variance * found.correlation, 1e-12)
+    weights[np.ptp(rows.y, axis=0) <= CONSTANT * np.abs(rows.y).max(axis=0)] = 0.0
+    late, residual = _rates(rows), rows.y - rows.predicted(found.theta)
+    C = np.einsum("j,tjp,tj->pj", weights, rows.X, late)
+    moves = np.linalg.solve(found.information, C)
+    information = np.diag(weights * (late**2).sum(axis=0) + SPREAD**-2) - C.T @ moves
+    return TorqueLag(
+        np.linalg.solve(information, weights * (late * residual).sum(axis=0)), np.linalg.inv(information), moves
+    )
+
+
+def _rates(rows: RobotRows) -> Floats:
+    """dy/dt (rows, n), 0 where a row has no neighbours of its own piece."""
+    found = np.zeros_like(rows.y)
+    span = rows.time[2:] - rows.time[:-2]
+    own = (rows.piece[2:] == rows.piece[:-2]) & (span < WITHIN)
+    found[1:-1][own] = (rows.y[2:] - rows.y[:-2])[own] / span[own, None]
+    return found
 
 
 def _honesty(rows: RobotRows, weights: Floats, right: Floats, prior: Floats, mean: Floats) -> Floats:
