@@ -20,7 +20,7 @@ from estimators.models.robots.torque_lag import SPREAD, TorqueLag
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.numerics.jit import kernel
 from estimators.numerics.nnls import OUT, Integers, nnls
-from estimators.offline.robot.rows import RobotRows, correlation
+from estimators.offline.robot.rows import AT_REST, RobotRows, correlation
 from estimators.quantities import Floats
 
 PASSES: Final = 4
@@ -30,6 +30,7 @@ INDEPENDENT: Final = 0.05  # autocorrelation below which they do
 FEWEST: Final = 6  # blocks of that length, else shorter ones, that tell a spread
 CONSTANT: Final = 1e-9  # of a torque, by which one that never changes does after the low-pass
 WITHIN: Final = 0.1  # s between the rows before and behind one, at most: no rest in between
+SETTLING: Final = 8  # rows (0.16 s) about a standstill, in which the low-pass still says it
 LEARNT: Final = 0.5  # of its prior's deviation: below it the data taught a parameter
 
 
@@ -104,12 +105,16 @@ def torque_lag(rows: RobotRows, found: Fit) -> TorqueLag:
 
 
 def _rates(rows: RobotRows) -> Floats:
-    """dy/dt (rows, n), 0 where a row has no neighbours of its own piece."""
+    """dy/dt (rows, n); 0 where a row has no neighbours of its own piece, and about standstill: what friction is
+    there has the shape of a lag, and is none."""
     found = np.zeros_like(rows.y)
     span = rows.time[2:] - rows.time[:-2]
     own = (rows.piece[2:] == rows.piece[:-2]) & (span < WITHIN)
     found[1:-1][own] = (rows.y[2:] - rows.y[:-2])[own] / span[own, None]
-    return found
+    slow = np.lib.stride_tricks.sliding_window_view(
+        np.pad(np.abs(rows.dq) < AT_REST, ((SETTLING, SETTLING), (0, 0)), "edge"), 2 * SETTLING + 1, axis=0
+    )
+    return np.where(slow.any(axis=2), 0.0, found)
 
 
 def _honesty(rows: RobotRows, weights: Floats, right: Floats, prior: Floats, mean: Floats) -> Floats:
