@@ -44,7 +44,8 @@ class Fit(NamedTuple):
     variance: Floats  # (n,) R_j
     correlation: Floats  # (n,) c_j
     held: NDArray[np.bool_]  # (p,) at zero, against their sign
-    information: Floats  # (p, p) that these weights and the prior are
+    weights: Floats  # (n,) of each joint's rows, θ was found with
+    information: Floats  # (p, p) of these rows and the prior
 
     @property
     def deviation(self) -> Floats:
@@ -72,10 +73,10 @@ def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "Sums | 
     silent = np.ptp(rows.y, axis=0) <= CONSTANT * np.abs(rows.y).max(axis=0)  # no sensor says exactly the same
     variance = np.maximum(FIRST**2 * squares / count, 1e-12)
     independent, theta = np.ones(len(squares)), mean
-    information, held = inverse, np.zeros(model.size, np.bool_)
+    taken, information, held = np.zeros(len(squares)), inverse, np.zeros(model.size, np.bool_)
     for _ in range(PASSES):
         weights = np.where(silent, 0.0, 1.0 / (variance * independent))
-        information = np.einsum("j,jpq->pq", weights, K) + inverse
+        taken, information = weights, np.einsum("j,jpq->pq", weights, K) + inverse
         theta, held = constrained(information, weights @ c + inverse @ mean, signed)
         residual = rows.y - rows.predicted(theta)
         variance = np.maximum((residual**2).sum(axis=0) / count, 1e-6 * squares / count + 1e-12)
@@ -87,14 +88,15 @@ def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "Sums | 
         weights = np.where(silent, 0.0, 1.0 / (variance * independent))
         wider = _honesty(rows, weights, np.einsum("j,jp->p", weights, c), inverse, mean)
         wider = np.minimum(wider, np.maximum(np.sqrt(np.diag(covariance) / np.diag(spread)), 1.0))
-    return Fit(theta, spread * wider * wider[:, None], mean, covariance, variance, independent, held, information)
+    return Fit(
+        theta, spread * wider * wider[:, None], mean, covariance, variance, independent, held, taken, information
+    )
 
 
 def torque_lag(rows: RobotRows, found: Fit) -> TorqueLag:
     """What these rows say of it beside a θ that was learnt from them without; see models/robots/torque_lag.py."""
     rows = rows.part(rows.moves)
-    weights = 1.0 / np.maximum(found.variance * found.correlation, 1e-12)
-    weights[np.ptp(rows.y, axis=0) <= CONSTANT * np.abs(rows.y).max(axis=0)] = 0.0
+    weights = found.weights
     late, residual = _rates(rows), rows.y - rows.predicted(found.theta)
     C = np.einsum("j,tjp,tj->pj", weights, rows.X, late)
     moves = np.linalg.solve(found.information, C)
