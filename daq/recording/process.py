@@ -64,19 +64,25 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
 
 
 class Expected:
-    """The block that comes next; kept in a file, so that the recorder after a killed one counts what is missing."""
+    """The block that comes next; kept in a file, so that the recorder after a killed one counts what is missing.
+
+    It is kept once a block is written or counted, not before: what a recorder was killed over is counted by the next.
+    """
 
     LAYOUT: Final = struct.Struct("<QQ")  # boot, number
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
 
-    def follow(self, boot: int, number: int) -> int:
+    def missing(self, boot: int, number: int) -> int:
         """How many blocks are missing before this one."""
         known = os.pread(self._file, self.LAYOUT.size, 0)
         last_boot, expected = self.LAYOUT.unpack(known) if known else (0, 0)
-        os.pwrite(self._file, self.LAYOUT.pack(boot, number + 1), 0)
         return max(0, number - expected) if boot == last_boot else 0
+
+    def passed(self, boot: int, number: int) -> None:
+        """This one is written, or counted as lost."""
+        os.pwrite(self._file, self.LAYOUT.pack(boot, number + 1), 0)
 
     def close(self) -> None:
         """Done."""
@@ -106,7 +112,7 @@ class Recorder:
 
     def take(self, block: Block) -> None:
         """Write a block; what cannot be written is lost and counted."""
-        self._lost += self._expected.follow(block.boot, block.number)
+        self._lost += self._expected.missing(block.boot, block.number)
         try:
             self._keep_in_limits()
             if self._file is None:
@@ -117,6 +123,7 @@ class Recorder:
         except OSError as error:
             self._fail(f"{self._shelf.folder}: {error.strerror or error}")
         self._lost += 1
+        self._expected.passed(block.boot, block.number)
 
     def status(self) -> Map:
         """For metrics and page."""
@@ -204,6 +211,7 @@ class Recorder:
             self._clock = time.monotonic() + CLOCK_EVERY
             channels.clock(last.watched, last.epoch)
         file.write()
+        self._expected.passed(block.boot, block.number)
         if time.monotonic() >= self._sync:
             self._sync = time.monotonic() + SYNC_EVERY
             file.sync()

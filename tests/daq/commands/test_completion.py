@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-pytest.importorskip("argcomplete")
+pytest.importorskip("argcomplete", reason="needs argcomplete: pip install 'jointwatch[completion]'")
 
 
 def completions(line: str) -> list[str]:

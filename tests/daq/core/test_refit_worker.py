@@ -22,7 +22,7 @@ def test_without_an_answer_the_work_is_done_here(
 
 
 def test_jobs_are_done_by_a_worker_of_the_cluster() -> None:
-    distributed = pytest.importorskip("distributed")
+    distributed = pytest.importorskip("distributed", reason="needs distributed: pip install 'jointwatch[fleet]'")
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as workers:
         refits = Refits(0, workers.scheduler_address)
         try:

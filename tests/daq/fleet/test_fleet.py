@@ -130,7 +130,7 @@ def test_four_cannot_be_compared() -> None:
 def test_the_command_writes_page_and_parquet(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow: pip install 'jointwatch[parquet]'")
     monkeypatch.chdir(tmp_path)
     words = ["fleet", "identify", str(folder / "robot000"), str(folder / "robot009"), "--workers", "0", "--no-skew"]
     assert main([*words, "--json", "--parquet", "fleet.parquet"]) == 0
@@ -146,7 +146,7 @@ def test_the_command_writes_page_and_parquet(
 
 @pytest.mark.compiled
 def test_any_address_that_fsspec_reads(folder: Path) -> None:
-    fsspec = pytest.importorskip("fsspec")
+    fsspec = pytest.importorskip("fsspec", reason="needs fsspec: pip install 'jointwatch[fleet]'")
     memory = fsspec.filesystem("memory")
     memory.pipe("/fleet/arm7/a.npz", next(folder.rglob("00.npz")).read_bytes())
     try:

@@ -219,6 +219,35 @@ def test_a_full_disk_costs_blocks_that_are_counted_and_no_file(tmp_path: Path) -
         assert sum(1 for _ in make_reader(stream, validate_crcs=True).iter_messages(topics="event/elbow")) == len(kept)
 
 
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+sys.path[:0] = sys.argv[2:]
+from daq.recording.mcap_file import McapFile
+from daq.recording.process import Expected, Recorder
+from test_process import block, configured
+folder = Path(sys.argv[1])
+recorder = Recorder(configured(folder), Expected(folder / "recorder.next"))
+for number in range(5):
+    recorder.take(block(number))
+McapFile.write = lambda file: os.kill(os.getpid(), signal.SIGKILL)
+recorder.take(block(5))
+"""
+
+
+def test_the_block_that_a_recorder_was_killed_over_is_counted_by_the_next(
+    tmp_path: Path, start: Callable[..., Recorder]
+) -> None:
+    here = Path(__file__).parent
+    arguments = [sys.executable, "-c", KILLED, str(tmp_path), str(here), str(here.parents[2])]
+    assert subprocess.run(arguments, check=False, timeout=60).returncode == -signal.SIGKILL
+    recorder = start(configured(tmp_path))
+    recorder.take(block(6))
+    recorder.close()
+    assert [one.number for file in recordings(tmp_path, "arm") for one in blocks(file)] == [0, 1, 2, 3, 4, 6]
+    assert recorder.status()["lost"] == 1
+
+
 def test_what_is_recorded_is_configured(tmp_path: Path) -> None:
     file = tmp_path / "x.toml"
     file.write_text(TEMPLATE.read_text() + '\n[recorder]\nfolder = "kept"\nkeep = 3e6\nfile_size = 2e6\n')

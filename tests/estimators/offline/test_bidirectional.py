@@ -10,7 +10,7 @@ from estimators.offline.robot.cubic_friction import cubic_friction
 from estimators.offline.robot.motion import MotionError, Piece, pieces
 from estimators.quantities import Axis, Floats
 
-pinocchio = pytest.importorskip("pinocchio")
+pinocchio = pytest.importorskip("pinocchio", reason="needs Pinocchio: pip install 'jointwatch[test]'")
 pytestmark = pytest.mark.compiled
 RATE = 200.0
 DRY, SLOPE = (np.array([[6.0, 9.0], [4.0, 5.0]]), np.array([[3.0, 4.0], [2.0, 2.5]]))  # joint × (forward, backward)

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.compiled]
 
 @pytest.mark.parametrize(("name", "evaluations"), [("double-encoder-robot", 600), ("er16", 400)])
 def test_it_judges_every_figure_and_draws(name: str, evaluations: int, tmp_path: Path) -> None:
-    pytest.importorskip("sklearn")
+    pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'jointwatch[learned]'")
     picture = tmp_path / "plot.png"
     words = [sys.executable, "-m", "daq", "reproduce", name, "--json", "--plot", str(picture)]
     done = subprocess.run([*words, "--evaluations", str(evaluations)], capture_output=True, text=True)

@@ -25,7 +25,7 @@ class Table {
       element("thead", {}, element("tr", {}, ...columns.map(([title, hint]) => element("th", { scope: "col", title: hint }, title)))), this.body), this.none);
   }
 
-  // entries: [[key, state, [text | [strong, small] …]], …]
+  // entries: [[key, state, [text …]], …]
   update(entries) {
     this.none.hidden = entries.length > 0;
     const keys = new Set(entries.map(([key]) => key));
@@ -56,7 +56,7 @@ export class AcquisitionView {
       ["share", "of all samples"], ["frame to update", "from the arrival of the newest frame to this update"], ["skew", "how late each channel is: taken off before samples are built, as configured"],
     ], "No joint yet.");
     this.processes = new Table("Processes", [["process", ""], ["state", ""],
-      ["last sign of life", "and, in small, after how much silence it is ended and started anew"], ["restarts", ""], ["last cause", ""]], "No process has reported yet.", "states");
+      ["last sign of life", "and after how much silence it is ended and started anew"], ["restarts", ""], ["last cause", ""]], "No process has reported yet.", "states");
     this.recorder = element("p", { class: "recorder" });
     this.events = new EventLog(12, true);
     const part = (title, hint, ...nodes) => element("article", { class: "panel part" },
@@ -93,7 +93,7 @@ export class AcquisitionView {
     }));
     this.processes.update(Object.entries(robot.processes).map(([name, process]) =>
       [name, process.up ? "good" : "bad", [name, process.up ? "running" : process.pid ? "hangs" : "stopped",
-        [`${(process.age ?? 0).toFixed(1)} s`, process.deadline ? `of ${process.deadline} s` : ""], format.count(process.restarts), process.cause || "–"]]));
+        `${(process.age ?? 0).toFixed(1)} s${process.deadline ? ` of ${process.deadline} s` : ""}`, format.count(process.restarts), process.cause || "–"]]));
     const { up, cause, file, bytes, lost } = robot.recorder;
     const losses = lost ? ` · ${format.count(lost)} blocks lost` : "";
     const kept = up === undefined ? "Nothing is recorded: the configuration has no [recorder]." : up ? `Recording into ${file}: ${format.bytes(bytes)}${losses}` : `Not recording: ${cause || "waiting for data"}${losses}`;

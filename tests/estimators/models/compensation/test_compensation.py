@@ -24,7 +24,7 @@ def data(seed: int, rows: int = 1500) -> tuple[Floats, Floats, Floats]:
 
 def test_a_mixture_is_the_mean_of_y_given_u() -> None:
     """Against the joint density, integrated over y."""
-    pytest.importorskip("sklearn")
+    pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'jointwatch[learned]'")
     u, _, y = data(1)
     found = GaussianMixtureRegression.fit(u, y, 4)
     d = u.shape[1]
@@ -48,7 +48,7 @@ def test_a_mixture_is_the_mean_of_y_given_u() -> None:
 
 
 def test_models_learn_what_the_twist_tells() -> None:
-    pytest.importorskip("sklearn")
+    pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'jointwatch[learned]'")
     u, _, y = data(1)
     v, truth, _ = data(2)
     plain = np.sqrt(np.mean(truth**2))
@@ -70,7 +70,7 @@ def test_what_models_see() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_learnt_says_nothing_beyond_what_it_saw_and_is_the_same_from_a_file(kind: Kind) -> None:
-    pytest.importorskip("sklearn")
+    pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'jointwatch[learned]'")
     u, _, y = data(1)
     found = Learned.fit(kind, u, y)
     far = np.array([[1.0, 5.0], [-1.0, -5.0]])

@@ -11,7 +11,7 @@ from estimators.models.robots.residual import residual_torque
 from estimators.models.robots.tree import PRISMATIC, REVOLUTE, Tree, tree
 from estimators.quantities import Floats
 
-pinocchio = pytest.importorskip("pinocchio")
+pinocchio = pytest.importorskip("pinocchio", reason="needs Pinocchio: pip install 'jointwatch[test]'")
 
 ROWS = 20
 CHAIN = (-1, 0, 1, 2, 3, 4, 5)

@@ -45,7 +45,7 @@ def written(folder: Path, inside: str) -> Path:
 
 
 def test_a_branching_robot_with_welded_links_is_that_of_pinocchio(tmp_path: Path) -> None:
-    pinocchio = pytest.importorskip("pinocchio")
+    pinocchio = pytest.importorskip("pinocchio", reason="needs Pinocchio: pip install 'jointwatch[test]'")
     file = written(tmp_path, BRANCHING)
     ours, theirs = read_urdf(file).robot, pinocchio.buildModelFromUrdf(str(file))
     assert ours.names == ("turn", "push", "a", "b")

@@ -1,0 +1,157 @@
+"""The page in a real Chromium: it draws, it updates, it reconnects, it explains, and it stays on this machine."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from estimators.base import Estimate
+
+ROOT = Path(__file__).parents[4]
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run",
+    "--disable-quic", "--disable-component-update",
+]  # fmt: skip
+SOON = 60_000  # ms that a loaded machine may take: nothing waits longer than it must
+expect.set_options(timeout=SOON)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("chromium is missing: apt-get install chromium")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def troubles() -> list[str]:
+    """What the browser complained about, and every request that left the page's own host."""
+    return []
+
+
+@pytest.fixture
+def open_page(browser: Browser, troubles: list[str]) -> Iterator[Callable[..., Page]]:
+    """Opens pages; at the end of the test none may have had trouble, unless the test emptied the list."""
+    contexts = []
+
+    def open_one(address: str, width: int = 1440, height: int = 900, **more: Any) -> Page:
+        context = browser.new_context(viewport={"width": width, "height": height}, **more)
+        context.set_default_timeout(SOON)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda said: troubles.append(said.text) if said.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        own = (address.split("/#")[0], "data:")
+        page.on("request", lambda asked: None if asked.url.startswith(own) else troubles.append(asked.url))
+        page.goto(address)
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert not troubles
+
+
+def fed(folder: Path, *words: str) -> Iterator[str]:
+    """The address of an outlet that a core with seven joints of every kind feeds."""
+    spec = spec_from_file_location("outlet_conftest", ROOT / "tests/daq/conftest.py")
+    assert spec is not None
+    assert spec.loader is not None
+    conftest = module_from_spec(spec)
+    sys.modules["outlet_conftest"] = conftest
+    spec.loader.exec_module(conftest)
+    outlet = conftest.start_outlet(folder)
+    child = subprocess.Popen(
+        [sys.executable, ROOT / "tests/support/fake_core.py", f"ipc://{folder}/u", f"ipc://{folder}/s", *words],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    yield outlet.page
+    child.terminate()
+    child.wait(10)
+    assert outlet.stop() == 0
+
+
+@pytest.fixture(scope="session")
+def seven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Its joints have moved for a minute."""
+    yield from fed(tmp_path_factory.mktemp("seven"), "--past", "40")
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """There is a model of the whole robot; the second joint is touched now and then, two kilograms are carried."""
+    yield from fed(tmp_path_factory.mktemp("whole"), "--whole")
+
+
+def _painted(page: Page, selector: str) -> int:
+    """How many pixels of the canvases under the selector are not transparent; −1 when one of them is blank."""
+    script = """(selector) => {
+      const counts = [...document.querySelectorAll(`${selector} canvas, canvas${selector}`)].map((canvas) => {
+        const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+        copy.drawImage(canvas, 0, 0);
+        const pixels = copy.getImageData(0, 0, canvas.width, canvas.height).data;
+        let count = 0;
+        for (let i = 3; i < pixels.length; i += 4) count += pixels[i] > 0;
+        return count;
+      });
+      return !counts.length || Math.min(...counts) === 0 ? -1 : counts.reduce((a, b) => a + b);
+    }"""
+    found: int = page.evaluate(script, selector)
+    return found
+
+
+@pytest.fixture
+def painted() -> Callable[..., int]:
+    return _painted
+
+
+def _coloured(page: Page, selector: str, name: str) -> int:
+    """How many pixels of a canvas have nearly the colour of this name (a variable of the style)."""
+    script = """([selector, name]) => {
+      const canvas = document.querySelector(selector), options = { willReadFrequently: true };
+      const probe = new OffscreenCanvas(1, 1).getContext("2d", options);
+      const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", options);
+      copy.drawImage(canvas, 0, 0);
+      probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`);
+      probe.fillRect(0, 0, 1, 1);
+      const [r, g, b] = probe.getImageData(0, 0, 1, 1).data;
+      const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+      const near = (value, wanted) => Math.abs(value - wanted) < 12;
+      const same = (i) => near(data[i], r) && near(data[i + 1], g) && near(data[i + 2], b) && data[i + 3] > 150;
+      let count = 0;
+      for (let i = 0; i < data.length; i += 4) count += same(i);
+      return count;
+    }"""
+    found: int = page.evaluate(script, [selector, name])
+    return found
+
+
+@pytest.fixture
+def coloured() -> Callable[..., int]:
+    return _coloured
+
+
+def _feed(page: Page, core: Any, estimate: Estimate, enough: Callable[[], bool]) -> None:
+    """Publish this estimate until the page shows it."""
+    deadline = time.monotonic() + SOON / 1000
+    while not enough():
+        assert time.monotonic() < deadline, "the page does not follow"
+        core.estimate(estimate=estimate)
+        page.wait_for_timeout(30)  # between two estimates, as a core has it
+
+
+@pytest.fixture
+def feed() -> Callable[..., None]:
+    return _feed

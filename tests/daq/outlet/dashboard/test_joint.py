@@ -1,0 +1,197 @@
+"""One joint in full: its start, parameters, curves, baseline and events."""
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from daq.stream.update import EVENTS
+from estimators.base import Estimate
+
+
+def test_a_starting_joint_shows_its_progress(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{seven}/#/joint/elbow")
+    expect(page.locator(".startup i")).to_be_visible()
+    before = page.locator(".progress-text").text_content()
+    expect(page.locator(".progress-text")).not_to_have_text(before or "")
+    told = page.locator(".spectrum")
+    pattern = r"^Condition so far: \d+ · least told apart: gravity cos against gravity sin$"
+    expect(told).to_have_text(re.compile(pattern))
+    before = told.text_content()
+    expect(told).not_to_have_text(before or "")
+
+
+def test_a_started_joint_says_what_it_started_from_and_events_which_rows_they_speak_of(
+    seven: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(f"{seven}/#/joint/shoulder", timezone_id="UTC")
+    told = page.locator(".spectrum")
+    expect(told).to_have_text(
+        "Condition of the last start or refit: 38 · least told apart: gravity cos against gravity sin"
+    )
+    window = page.locator(".log li", has_text="started").locator("small")
+    expect(window).to_have_text(re.compile(r"^13\.2 s window, \d\d:\d\d:\d\d\.\d–(\d\d:\d\d:)?\d\d\.\d$"))
+    expect(page.locator(".log li", has_text="has drifted").locator("small")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "text"),
+    [
+        (79803.2, 79805.01, "1.81 s window, 22:10:03.2–05.0"),
+        (79855.0, 79863.04, "8.04 s window, 22:10:55.0–22:11:03.0"),
+        (79803.96, 79923.0, "119.0 s window, 22:10:03.9–22:12:03.0"),
+    ],
+)
+def test_a_window_is_written_no_longer_than_it_must(
+    seven: str, open_page: Callable[..., Page], first: float, last: float, text: str
+) -> None:
+    page = open_page(seven, timezone_id="UTC")
+    script = "async ([from, to]) => (await import('./format.js')).span(from, to)"
+    assert page.evaluate(script, [first, last]) == text
+
+
+def test_a_condition_is_written_as_far_as_it_is_known(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(seven)
+    script = "async () => { const { condition } = await import('./format.js'); "
+    script += "return [1.234, 38.4, 1234, Infinity, null].map(condition); }"
+    assert page.evaluate(script) == ["1.2", "38", "1\u202f234", "> 10⁷", "> 10⁷"]
+
+
+def test_one_joint_in_full(
+    seven: str, open_page: Callable[..., Page], wait: Callable[..., None], painted: Callable[..., int]
+) -> None:
+    page = open_page(f"{seven}/#/joint/shoulder")
+    expect(page.locator(".panel.parameter")).to_have_count(6)
+    wait(lambda: painted(page, ".panel") > 0)
+    inertia = page.locator(".panel.parameter").first
+    expect(inertia.locator("h3")).to_have_text("inertia")
+    expect(inertia.locator(".unit")).to_have_text("kg·m²")
+    assert 0.35 < float(inertia.locator(".value").text_content() or "nan") < 0.48
+    for title in (
+        "Friction",
+        "What is known",
+        "Torque",
+        "Residual",
+        "Prediction error",
+        "Alarm",
+        "Forgetting λ",
+        "Events",
+    ):
+        expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
+    expect(page.locator(".log li").filter(has_text="13.0 s of motion")).to_be_visible()
+
+
+def test_curves_show_samples_and_the_fitted_law(
+    seven: str, open_page: Callable[..., Page], wait: Callable[..., None], coloured: Callable[..., int]
+) -> None:
+    page = open_page(f"{seven}/#/joint/base")
+    expect(page.get_by_role("heading", name="Torsion", exact=True)).to_be_visible()
+    for place in (1, 2):
+        curve = f".pictures > :nth-child({place}) .curve"
+        wait(lambda curve=curve: coloured(page, curve, "cloud") > 50)
+        wait(lambda curve=curve: coloured(page, curve, "estimate") > 200)
+        assert coloured(page, curve, "baseline") == 0
+        page.locator(curve).hover()
+        expect(page.locator(".pictures .readout:visible")).to_contain_text("N·m")
+    expect(page.locator(".knowledge .row")).to_have_count(12)
+    expect(page.locator(".knowledge .row .excitation").nth(0)).to_contain_text("%")
+    page.goto(f"{seven}/#/joint/lift")
+    expect(page.get_by_role("heading", name="Friction", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="Torsion", exact=True)).to_have_count(0)
+
+
+def test_drift_is_shown_against_the_baseline(
+    seven: str, open_page: Callable[..., Page], wait: Callable[..., None], coloured: Callable[..., int]
+) -> None:
+    page = open_page(seven)
+    shoulder = page.locator('[data-joint="shoulder"]')
+    expect(shoulder.locator(".pill")).to_have_text("Drifting")
+    expect(shoulder.locator(".meaning")).to_contain_text("viscous +1")
+    expect(page.locator('[data-joint="lift"] .pill')).to_have_text("Normal")
+    expect(page.locator('[data-headline="shoulder"] .what')).to_contain_text("coulomb +1")
+    wait(lambda: coloured(page, '[data-headline="shoulder"] .curve', "baseline") > 20)
+    assert coloured(page, '[data-headline="shoulder"] .curve', "estimate") > 20
+    page.goto(f"{seven}/#/joint/shoulder")
+    coulomb = page.locator(".knowledge .row").nth(3)
+    expect(coulomb).to_contain_text("◆ +16")
+    expect(page.locator(".knowing .since")).to_contain_text("baseline of ")
+    wait(lambda: coloured(page, ".curve", "baseline") > 100)
+
+
+def test_a_baseline_is_set_with_the_token_only(seven: str, open_page: Callable[..., Page], troubles: list[str]) -> None:
+    page = open_page(f"{seven}/#/joint/shoulder")
+    page.get_by_role("button", name="Set baseline…").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Token").fill("guess")
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_role("alert")).to_have_text("This is not the token that the service printed at its start.")
+    dialog.get_by_label("Token").fill("correct-horse")
+    dialog.get_by_role("button", name="Set baseline").click()
+    expect(dialog).to_have_count(0)
+    page.goto(f"{seven}/#/joint/elbow")
+    page.get_by_role("button", name="Set baseline…").click()
+    expect(dialog.get_by_label("Token")).to_have_value("correct-horse")
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_role("alert")).to_contain_text("elbow is still starting up")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    assert all("Failed to load resource" in trouble for trouble in troubles)
+    assert len(troubles) == 2, "401 and 409"
+    troubles.clear()
+
+
+def test_one_joint_has_the_page_to_itself(
+    tmp_path: Path, restart: Callable[..., Any], core: Any, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(restart(tmp_path, more=["--joints", "1"]).page)
+    expect(page.get_by_role("heading", level=1)).to_have_text("base")
+    expect(page.get_by_role("navigation", name="Joints")).to_have_count(0)
+    page.keyboard.press("a")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Acquisition")
+    page.get_by_role("link", name="Joints", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("base")
+
+
+def test_the_cursor_reads_a_plot(seven: str, open_page: Callable[..., Page], wait: Callable[..., None]) -> None:
+    page = open_page(f"{seven}/#/joint/shoulder")
+    wait(lambda: page.locator(".panel .u-over").count() > 0)
+    plot = page.locator(".panel.parameter .u-over").first
+    plot.hover()
+    expect(page.locator(".parameter .readout").first).to_contain_text("s ago: 0.4")
+
+
+def test_a_refit_is_told_with_its_cause(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{seven}/#/joint/base")
+    refit = page.locator(".log li").filter(has_text="refit")
+    expect(refit).to_contain_text("omega_tanh 0.049 → 0.052")
+    expect(refit.locator(".kind")).to_have_attribute("data-tone", "busy")
+    page.goto(f"{seven}/#/joint/shoulder")
+    drift = page.locator(".log li").filter(has_text="has drifted")
+    expect(drift.locator(".kind")).to_have_attribute("data-tone", "warn")
+
+
+def test_every_event_is_told_with_its_cause_and_what_it_means(
+    outlet: Any,
+    core: Any,
+    open_page: Callable[..., Page],
+    make_estimate: Callable[..., Estimate],
+    feed: Callable[..., None],
+) -> None:
+    page = open_page(f"{outlet.page}/#/joint/elbow")
+    feed(page, core, make_estimate(), lambda: page.locator(".panel.log").count() == 1)
+    for kind in EVENTS:
+        core.updates.send_multipart(core.publications["elbow"].event(kind, f"the cause of {kind}", time.time()))
+    rows = page.locator(".panel.log .events li")
+    expect(rows).to_have_count(len(EVENTS))
+    tones = {"alarm": "bad", "fault": "bad", "transient": "warn", "drift": "warn", "refit_rejected": "warn"}
+    tones |= {"refit_started": "busy", "refit_accepted": "busy", "law": "busy", "started": "good", "recovered": "good"}
+    for row, kind in zip(reversed(rows.all()), EVENTS, strict=True):
+        told = row.locator(".kind")
+        expect(told).to_have_text(kind.replace("_", " "))
+        expect(row.locator(".text")).to_have_text(f"the cause of {kind}")
+        assert (told.get_attribute("title") or "").endswith("."), kind
+        assert told.get_attribute("data-tone") == tones.get(kind, told.get_attribute("data-tone")), kind

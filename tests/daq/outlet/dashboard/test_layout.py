@@ -1,0 +1,61 @@
+"""Keyboard, narrow screens, light and dark, and nothing that jumps about."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+
+def test_the_keyboard_is_enough(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(seven)
+    expect(page.locator(".card[data-joint]")).to_have_count(7)
+    page.locator('[data-joint="base"]').get_by_role("link").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("base")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("heading", level=1)).to_have_text("shoulder")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_role("heading", level=1)).to_have_text("lift")
+    page.keyboard.press("Escape")
+    expect(page.locator(".card[data-joint]")).to_have_count(7)
+
+
+@pytest.mark.parametrize("path", ["/", "/#/joint/base", "/#/joint/wrist_pitch", "/#/acquisition"])
+def test_a_phone_never_scrolls_sideways(seven: str, open_page: Callable[..., Page], path: str) -> None:
+    page = open_page(seven + path, 360, 740, device_scale_factor=2, has_touch=True)
+    expect(page.locator("h2, h1").first).to_be_visible()
+    expect(page.locator("#connection")).to_have_text("Live")
+    page.wait_for_timeout(500)  # some updates: with fewer, on a slow machine, the test is less sharp and never fails
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    parts = "[...document.querySelectorAll('.parameters > span, header > *, .caption > *, .card footer > *')]"
+    outside = (
+        f"{parts}.filter((e) => e.getBoundingClientRect().right > innerWidth - 8 || e.scrollWidth > e.clientWidth + 1)"
+    )
+    assert page.evaluate(f"{outside}.map((e) => e.textContent)") == []
+
+
+def test_light_and_dark(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(seven, color_scheme="dark")
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(background) == "rgb(14, 18, 22)"
+    page.locator("#theme").click()
+    assert page.evaluate(background) == "rgb(244, 246, 248)"
+    page.reload()
+    assert page.evaluate(background) == "rgb(244, 246, 248)", "the choice is remembered"
+    expect(page.locator("#theme")).to_have_text("Theme: light")
+
+
+def test_the_layout_stands_still(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(f"{seven}/#/joint/shoulder")
+    expect(page.locator("#connection")).to_have_text("Live")
+    every = "[...document.querySelectorAll('.panel, .head, .plot')]"
+    boxes = f"JSON.stringify({every}.map((e) => e.getBoundingClientRect()))"
+    before, deadline = "", time.monotonic() + 60
+    while before != (before := page.evaluate(boxes)):  # the first curves, and the fonts, are still to come
+        assert time.monotonic() < deadline, "it never stands still"
+        page.wait_for_timeout(300)
+    for _ in range(4):
+        page.wait_for_timeout(300)  # updates that must move nothing: fewer, on a slow machine, do so even less
+        assert page.evaluate(boxes) == before

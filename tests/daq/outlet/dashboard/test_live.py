@@ -1,0 +1,73 @@
+"""The page follows the updates, says when they stop, and comes back by itself."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from estimators.base import Estimate, Phase
+
+
+def test_values_follow_the_updates(
+    outlet: Any,
+    core: Any,
+    open_page: Callable[..., Page],
+    make_estimate: Callable[..., Estimate],
+    feed: Callable[..., None],
+) -> None:
+    page = open_page(outlet.page)
+    card = page.locator('[data-joint="elbow"]')
+    expect(card.locator(".pill")).to_have_text("Waiting")
+    expect(page.locator("#connection")).to_have_text("Connected · no updates yet")
+    value = card.locator(".value").first
+    feed(page, core, make_estimate(inertia=0.5), lambda: value.text_content() == "0.5000")
+    feed(page, core, make_estimate(inertia=0.625), lambda: value.text_content() == "0.6250")
+    expect(card.locator(".deviation").first).to_have_text("± 0.0020")
+    jumped = make_estimate(Phase.FAULTED, ("the encoder jumped",))
+    feed(page, core, jumped, lambda: card.get_attribute("data-phase") == "faulted")
+    expect(card.locator(".meaning")).to_have_text("the encoder jumped")
+
+
+def test_it_says_stale_and_reconnects_by_itself(
+    tmp_path: Path, core: Any, restart: Callable[..., Any], open_page: Callable[..., Page], troubles: list[str],
+    make_estimate: Callable[..., Estimate], feed: Callable[..., None]
+) -> None:  # fmt: skip
+    first = restart(tmp_path)
+    page = open_page(first.page)
+    state = page.locator("#connection")
+    feed(page, core, make_estimate(), lambda: state.text_content() == "Live")
+    expect(state).to_have_text("Stale for 2 s")
+    assert not troubles
+    first.stop()
+    expect(state).to_contain_text("Reconnecting · stale for")
+    restart(tmp_path, page=first.page)
+    feed(page, core, make_estimate(inertia=0.75), lambda: state.text_content() == "Live")
+    expect(page.locator('[data-joint="elbow"] .value').first).to_have_text("0.7500")
+    refused = [trouble for trouble in troubles if "WebSocket connection to" in trouble]
+    assert troubles == refused, "but for the attempts while the outlet was away"
+    troubles.clear()
+
+
+def test_it_survives_a_restart_of_the_whole_service(
+    tmp_path: Path, make_core: Any, restart: Callable[..., Any], open_page: Callable[..., Page], troubles: list[str],
+    make_estimate: Callable[..., Estimate], feed: Callable[..., None]
+) -> None:  # fmt: skip
+    first, core = restart(tmp_path), make_core(tmp_path, boot=1)
+    page = open_page(f"{first.page}/#/joint/elbow")
+    phase = page.locator(".head .pill")
+    feed(page, core, make_estimate(), lambda: phase.text_content() == "Normal")
+    core.close()
+    first.stop()
+    expect(page.locator("#connection")).to_contain_text("Reconnecting")
+    restart(tmp_path, page=first.page)
+    again = make_core(tmp_path, boot=2)
+    try:
+        faulted = make_estimate(Phase.FAULTED, ("the encoder jumped",))
+        feed(page, again, faulted, lambda: phase.text_content() == "Faulted")
+        expect(page.locator(".reasons li")).to_have_text("the encoder jumped")
+        expect(page.locator("#connection")).to_have_text("Live")
+        feed(page, again, make_estimate(inertia=0.75), lambda: phase.text_content() == "Normal")
+    finally:
+        again.close()
+    troubles[:] = [trouble for trouble in troubles if "WebSocket connection to" not in trouble]

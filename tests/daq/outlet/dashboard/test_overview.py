@@ -1,0 +1,172 @@
+"""The first view: which joint, how bad, since when, what to do."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from estimators.base import Estimate, Phase, Status
+
+ROOT = Path(__file__).parents[4]
+
+
+def test_seven_joints_are_drawn(
+    seven: str, open_page: Callable[..., Page], wait: Callable[..., None], painted: Callable[..., int]
+) -> None:
+    page = open_page(seven, 1440, 2400)  # with all of them in view: what is not is not drawn
+    expect(page.locator(".card[data-joint]")).to_have_count(7)
+    expect(page.locator("#connection")).to_have_text("Live")
+    expect(page).to_have_title("demo-arm · jointwatch")
+    wait(lambda: painted(page, ".card .plot") > 0)
+    wait(lambda: painted(page, ".spark") > 0)
+    expect(page.locator("#summary")).to_contain_text("7 joints: 1 starting up")
+
+
+def test_a_faulted_joint_says_why(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(seven)
+    card = page.locator('[data-joint="wrist_pitch"]')
+    expect(card.locator(".pill")).to_have_text("Faulted")
+    expect(card.locator(".meaning")).to_have_text("no data for 12.4 s; driver can1: interface is down")
+    card.get_by_role("link").click()
+    expect(page.locator(".reasons li")).to_have_text(["no data for 12.4 s", "driver can1: interface is down"])
+    expect(page.locator(".explanation")).to_have_text("The values must not be used.")
+
+
+SCREENS = [(1440, 900), (1920, 1080), (390, 844)]
+IN_VIEW = """(selector) => [...document.querySelectorAll(selector)].every((e) => {
+  const { top, bottom, left, right, width } = e.getBoundingClientRect();
+  return width > 0 && top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth;
+})"""
+
+
+@pytest.mark.parametrize(("width", "height"), SCREENS)
+def test_the_first_screen_says_which_joint_how_bad_since_when_and_what_to_do(
+    seven: str, open_page: Callable[..., Page], width: int, height: int
+) -> None:
+    page = open_page(seven, width, height)
+    worst = page.locator(".headline:not(.all)").first
+    expect(worst.locator(".which")).to_have_text("wrist_pitch")
+    expect(worst.locator(".pill")).to_have_text("Faulted")
+    expect(worst.locator(".what")).to_have_text("no data for 12.4 s; driver can1: interface is down")
+    expect(worst.locator(".since")).to_have_text(re.compile(r"^since \d\d:\d\d:\d\d, \d+ (s|min)$"))
+    expect(worst.locator(".todo")).to_have_text("Check its power, cable and interface; Acquisition names the bus.")
+    for part in (".which", ".what", ".since", ".todo"):
+        assert page.evaluate(IN_VIEW, f'[data-headline="wrist_pitch"] {part}'), part
+    chips = page.locator(".chip")
+    expect(chips).to_have_count(7)
+    assert page.evaluate(IN_VIEW, ".chip")
+    assert chips.first.get_attribute("data-chip") == "wrist_pitch"
+    assert chips.evaluate_all("(all) => all.map((e) => e.dataset.phase)")[-1] == "normal"
+    assert (
+        page.locator(".card").evaluate_all(
+            "(all) => [...all].sort((a, b) => a.style.order - b.style.order)[0].dataset.joint"
+        )
+        == "wrist_pitch"
+    )
+
+
+@pytest.mark.parametrize(("width", "height"), SCREENS)
+def test_what_is_old_leaves_a_single_headline_its_width(
+    seven: str, open_page: Callable[..., Page], width: int, height: int
+) -> None:
+    """ "What stands here is old" above a drift with its picture: the words beside that must not stand one by one."""
+    page = open_page(seven, width, height)
+    expect(page.locator(".headline:not(.all)").first).to_be_visible()
+    whole, mine, words = page.evaluate(
+        """() => {
+          const [all, first, ...others] = document.querySelectorAll(".headlines .headline");
+          all.hidden = first.hidden = false;
+          for (const one of others) one.hidden = true;
+          first.dataset.curve = "true";
+          const parts = [first.parentNode, first, first.querySelector(".words")];
+          return parts.map((one) => one.getBoundingClientRect().width);
+        }"""
+    )
+    assert mine == pytest.approx(whole, abs=2)
+    assert words > min(300, 0.5 * whole)
+
+
+def test_what_happened_stands_on_one_line_of_time(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(seven)
+    lane = page.locator(".timeline .lane", has_text="wrist_pitch")
+    expect(lane.locator('.lasting[data-phase="faulted"]')).to_have_count(1)
+    expect(lane.locator('.event[data-tone="bad"]')).to_have_attribute("title", re.compile("fault: no data for 1.0 s$"))
+    bar, track = page.evaluate(
+        """() => {
+          const lane = [...document.querySelectorAll(".timeline .lane")].find((e) => e.textContent === "wrist_pitch");
+          return [".lasting", ".track"].map((name) => lane.querySelector(name).getBoundingClientRect().toJSON());
+        }"""
+    )
+    assert bar["right"] == pytest.approx(track["right"], abs=3), "it lasts until now"
+    assert track["left"] < bar["left"] < track["right"]
+    assert track["top"] <= bar["top"], "a bar has no padding, else one that has just begun runs over the edge"
+    assert bar["height"] < 0.6 * track["height"]
+    assert page.locator(".timeline .lane", has_text="elbow").count() == 0, "nothing has happened to it"
+
+
+def test_no_sentence_is_said_twice_on_the_cards(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(seven)
+    expect(page.locator(".card[data-joint]")).to_have_count(7)
+    expect(page.locator('[data-joint="elbow"] .meaning')).to_contain_text("start-up")
+    said = [text for text in page.locator(".card .meaning").all_text_contents() if len(text) > 25]
+    assert len(set(said)) == len(said)
+
+
+def test_fifty_six_joints_fit_one_screen(
+    tmp_path: Path, restart: Callable[..., Any], open_page: Callable[..., Page]
+) -> None:
+    outlet = restart(tmp_path, more=["--joints", "1"])
+    child = subprocess.Popen(
+        [
+            sys.executable,
+            ROOT / "tests/support/fake_core.py",
+            f"ipc://{tmp_path}/u",
+            f"ipc://{tmp_path}/s",
+            "--joints",
+            "56",
+        ]
+        + ["--rate", "5"],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    try:
+        page = open_page(outlet.page)
+        expect(page.locator(".chip")).to_have_count(56)
+        expect(page.locator(".chip").first).to_have_attribute("data-phase", "faulted")
+        assert page.evaluate(IN_VIEW, ".headline:not([hidden]), .chip")
+    finally:
+        child.terminate()
+        child.wait(10)
+
+
+def test_a_joint_that_lacks_excitation_neither_looks_well_nor_accuses_itself(
+    outlet: Any,
+    core: Any,
+    open_page: Callable[..., Page],
+    make_estimate: Callable[..., Estimate],
+    feed: Callable[..., None],
+) -> None:
+    page = open_page(outlet.page)
+    card = page.locator('[data-joint="elbow"]')
+    reasons = (
+        "inertia lacks excitation: 0.5 ± 0.2 kg·m²; it needs stronger accelerations",
+        "viscous lacks excitation: it needs faster and slower motion",
+    )
+    unsure = make_estimate(Phase.NORMAL, reasons)._replace(status=Status.LEARNING)
+    feed(page, core, unsure, lambda: card.get_attribute("data-phase") == "unsure")
+    expect(card.locator(".pill")).to_have_text("Needs motion")
+    expect(card.locator(".meaning")).to_have_text("not told apart yet: inertia and viscous")
+    tones = "(e) => [getComputedStyle(e).color, getComputedStyle(e).fontWeight]"
+    good = "getComputedStyle(document.documentElement).getPropertyValue('--good')"
+    colour, weight = card.locator(".meaning").evaluate(tones)
+    assert weight == "400"
+    muted = page.evaluate("(() => { const e = document.createElement('i'); e.style.color = 'var(--muted)'; "
+                          "document.body.append(e); return getComputedStyle(e).color; })()")  # fmt: skip
+    assert colour == muted
+    assert page.evaluate(good) != colour
+    expect(page.locator('[data-chip="elbow"] .short')).to_have_text("2 of 2 unsure")
