@@ -14,7 +14,7 @@ from estimators.recursive.prior_bounded import PriorBounded
 pytestmark = pytest.mark.compiled
 
 RATE = 500.0
-SECONDS, ROW, SETTLED, STEP = 30, 10, 25, 2.0 * np.pi / 2**13
+SECONDS, ROW, SETTLED, STEP = 30, 10, 25, 2.0 * np.pi / 2**16  # several a sample: at one it is no white noise
 WEIGHTS = np.array([1.0, 4.0, 0.25])
 
 
