@@ -20,7 +20,8 @@ PLACE: Final = 0
 SPEED: Final = 1
 ROUNDING: Final = 2  # noise of its encoder's steps in the acceleration, times that of white rounding (rounding.py)
 WEIGHT: Final = 3  # what its outputs have been multiplied by (recursive/grain.py)
-MOTION: Final = 4
+SLOPE: Final = 4  # square of d/dt of its outputs, smoothed
+MOTION: Final = 5
 
 
 class Rows(NamedTuple):
@@ -59,9 +60,9 @@ SIGNALS: Final = 5
 
 
 def moved(place: Floats, speed: Floats) -> Floats:
-    """Rows.motion of mean positions and speeds (rows, joints), whose encoders have no steps."""
+    """Rows.motion of mean positions and speeds (rows, joints), whose encoders have no steps and whose outputs stay."""
     motion = np.ones((*place.shape, MOTION))
-    motion[..., PLACE], motion[..., SPEED] = place, speed
+    motion[..., PLACE], motion[..., SPEED], motion[..., SLOPE] = place, speed, 0.0
     return motion
 
 

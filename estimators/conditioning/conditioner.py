@@ -35,6 +35,7 @@ from estimators.rows import (
     ROUNDING,
     SECOND,
     SIGNALS,
+    SLOPE,
     SMOOTH,
     SMOOTH_RATE,
     SPEED,
@@ -83,6 +84,7 @@ class Conditioner:
         given = settings.half_width if settings.half_width is not None else wide
         self.half_width = USUAL if given is None else given
         self.taps = taps(self.half_width / period)
+        slopes = np.convolve(self.taps, (1.0, 0.0, -1.0))[1:-1] / (2.0 * period)
         found = settings.half_width is None and wide is not None  # so wide that sin q would take a share of q̈
         self.arguments = straight(self.taps) if model.straight or found else self.taps
         half = len(self.taps) // 2
@@ -103,9 +105,9 @@ class Conditioner:
         self.state = np.zeros(STATES, np.int64)
         self._lattices = np.zeros((len(self._joints), rounding.LENGTH))
         self._rows = self._masked = 0
-        whole = self._joints, np.array([self._delay])
+        whole = self._joints, np.array([self._delay]), np.array(model.owners, np.int64)
         taken, observed = [self._y, self._lattices], [self.signals, self._phi]
-        self._parcel = Parcel([self.taps, np.array([period])], taken, observed, whole, [self.due])
+        self._parcel = Parcel([self.taps, np.array([period]), slopes], taken, observed, whole, [self.due])
         self.nothing = Rows(
             np.zeros(0, np.int64),
             np.zeros((0, outputs, parameters)),
@@ -339,6 +341,7 @@ def _reduce(
     g, y, signals, phi = vector(table, 0), matrix(table, 0), cube(table, 0), cube(table, 1)
     joints, delay, due = integers(table, 0), integers(table, 1)[0], integer_matrix(table, 0)
     period, lattices = vector(table, 1)[0], matrix(table, 1)
+    slopes, owners = vector(table, 2), integers(table, 2)
     kept = 0
     for i in range(count):
         start = due[i, 0] - due[0, 0]  # the full-rate row under g[0]
@@ -364,11 +367,17 @@ def _reduce(
                 rate += g[k] * signals[start + k, joints[j], SMOOTH_RATE]
             out_speed[kept, j] = np.sqrt(square)
             out_motion[kept, j, PLACE], out_motion[kept, j, SPEED] = place, rate
-            out_motion[kept, j, WEIGHT] = 1.0
+            out_motion[kept, j, WEIGHT], out_motion[kept, j, SLOPE] = 1.0, 0.0
             out_motion[kept, j, ROUNDING] = rounding.of_row(
                 lattices[j], period, signals[start : start + len(g), joints[j], SMOOTH_RATE],
                 signals[start : start + len(g), joints[j], SECOND],
             )  # fmt: skip
+        for o in range(y.shape[1]):
+            slope = 0.0
+            for k in range(len(g)):
+                slope += slopes[k] * y[start + k, o]
+            if np.isfinite(slope):
+                out_motion[kept, owners[o], SLOPE] += slope * slope
         if whole:
             out_time[kept] = due[i, 1] - delay
             kept += 1

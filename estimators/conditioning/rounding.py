@@ -7,8 +7,10 @@ derivative under a kernel with the response H has
 
     ρ(φ) = Σ_k 6/(πk)² |H(kφ/T)|² / ∫|H|²
 
-times the noise of white rounding: up to half_width/T times where φ is small, and nothing for most φ. φ is seen in the
-readings: in whole steps their second differences have the variance 2φ.
+times the noise of white rounding: up to half_width/T times where φ is small, less where kφ is near a whole number, and
+nothing for most φ. The mean speed under the kernel tells φ to SURE/K of a step, K samples, which is finer than such a
+peak. In whole steps the readings' second differences have the variance 2φ: where that says another φ by more than it
+can be wrong by, samples are not even, and the beat is as wide as both.
 """
 
 from typing import Final
@@ -22,6 +24,8 @@ BINS: Final = 512  # of φ, from 0 to ½
 HARMONICS: Final = 40  # what is beyond is white
 FREQUENCIES: Final = 1 << 14
 PARTS: Final = 4  # of a kernel
+SURE: Final = 0.35  # K times what φ of the mean speed is off by at most: 0.2, rms, whatever the speed and K
+UNEVEN: Final = 1.0  # the same of φ of the second differences and a part's length: 0.3, rms
 STEP, TABLE = 0, 1  # of a lattice: Δ (0: not known), then ∫₀^φ ρ at the bins' ends
 LENGTH: Final = TABLE + BINS + 1
 
@@ -68,7 +72,7 @@ def of_row(lattice: Floats, period: float, speed: Floats, second: Floats) -> flo
     weighs all parts alike, and a joint may keep its speed in one of them alone."""
     if lattice[STEP] == 0.0:
         return 1.0
-    total, parts = 0.0, min(PARTS, len(speed))
+    total, parts, known = 0.0, min(PARTS, len(speed)), SURE / len(speed)
     for part in range(parts):
         first, last = part * len(speed) // parts, (part + 1) * len(speed) // parts
         count = last - first
@@ -79,18 +83,23 @@ def of_row(lattice: Floats, period: float, speed: Floats, second: Floats) -> flo
         for k in range(first, last):
             spread += (speed[k] - mean) ** 2 / count
             bend += (second[k] - bent) ** 2 / count
-        total += whiteness(lattice, period, count, spread, bend)
+        total += whiteness(lattice, period, count, mean, known, spread, bend)
     return total / parts
 
 
 @inline
-def whiteness(lattice: Floats, period: float, support: int, spread: float, bend: float) -> float:
-    """ρ; spread: variance of the speed; bend: of the readings' second derivative; support: readings."""
+def whiteness(
+    lattice: Floats, period: float, support: int, speed: float, known: float, spread: float, bend: float
+) -> float:
+    """ρ; speed: mean; known: steps a sample to which it is; spread: its variance; bend: that of the readings' second
+    derivative; support: readings."""
     step = lattice[STEP]
     if step == 0.0:
         return 1.0
-    phi = min(0.5, 0.5 * bend * (period * period / step) ** 2)
-    swept = max(0.5 / support, np.sqrt(3.0 * max(spread, 0.0)) * period / step)
+    steps = abs(speed) * period / step
+    phi, bent = abs(steps - np.round(steps)), min(0.5, 0.5 * bend * (period * period / step) ** 2)
+    swept = max(known, np.sqrt(3.0 * max(spread, 0.0)) * period / step, abs(bent - phi) - UNEVEN / support)
     if swept >= 0.5:
         return 1.0
-    return float((_integral(lattice, phi + swept) - _integral(lattice, phi - swept)) / (2.0 * swept))
+    low, high = phi - swept, phi + swept
+    return float((_integral(lattice, high) - _integral(lattice, low)) / (2.0 * swept))

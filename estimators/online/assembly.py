@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from functools import partial
 from typing import Final
 
 from estimators.models.base import Model
@@ -18,10 +17,11 @@ from estimators.online.phases import Phases
 from estimators.online.start.linear import LinearStart
 from estimators.online.validity import Validity
 from estimators.quantities import Axis, Floats, Parameter
+from estimators.recursive import grain, held
 from estimators.recursive.forgetting import Forgetting
-from estimators.recursive.grain import temper
 from estimators.recursive.learner import Learner
 from estimators.refit.settings import Monitor
+from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
 
 LINEAR_PERIODS: Final = 2.0  # motion periods that a start takes at least
@@ -37,20 +37,32 @@ def linear(
     standstill: float,
     turns: bool = True,
     remembers: bool = False,
+    sample: float = 0.0,
+    overlap: float = 1.0,
 ) -> Phases:
     """For a model without nonlinear parameters.
 
     owners: the joint of each output; row: s between rows; start: s of motion; standstill: rad/s (m/s); turns: whether
-    positions are angles; remembers: whether friction has a memory.
+    positions are angles; remembers: whether friction has a memory; sample: s between readings, 0: at an instant each;
+    overlap: rows that say the same.
     """
     learner, log = Learner(len(parameters), len(owners), row, forgetting), EventLog()
     gate, validity, motion = Gate(standstill, row, owners), Validity(parameters), Motion(row, start, LINEAR_PERIODS)
     history = RowHistory(round(LOOK_BACK / row), whole=False)
-    tempered = partial(temper, grain=learner.kept.grain, owners=gate.owners)
+    weights = learner.kept
+
+    def tempered(rows: Rows) -> Rows:
+        return held.temper(grain.temper(rows, weights.grain, weights.usual, gate.owners), weights.held, gate.owners)
+
     loop = NormalLoop(learner, gate, validity, history, motion, log, tempered, faster=True)
     begin = LinearStart(tuple(parameters), learner, validity, motion, loop.block, gate)
-    fit, watch = Fit(parameters, owners, row, gate.limits, turns, remembers, corrects=True), PlainMonitor()
+    fit, watch = Fit(parameters, owners, row, gate.limits, turns, remembers, True, sample, overlap), PlainMonitor()
     return Phases(Parts(tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, watch, fit))
+
+
+def rows_alike(taps: Floats, decimation: int) -> float:
+    """Rows that say the same, where one in `decimation` leaves a kernel."""
+    return max(1.0, 1.0 / (float(taps @ taps) * max(1.0, decimation)))
 
 
 def searched(
@@ -75,7 +87,7 @@ def searched(
     from estimators.online.relearning import Relearning
     from estimators.online.start.searched import SearchedStart
 
-    overlap = max(1.0, 1.0 / (float(taps @ taps) * max(1.0, decimation)))  # rows that say the same
+    overlap = rows_alike(taps, decimation)
     learner, log = Learner(len(model.parameters), len(model.outputs), row, forgetting), EventLog()
     gate = Gate(standstill, row, model.owners)
     validity = Validity(model.parameters, next((spring.columns[1] for spring in model.springs), None))

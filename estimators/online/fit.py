@@ -58,15 +58,20 @@ class Fit:
         turns: bool = True,
         remembers: bool = False,
         corrects: bool = False,
+        sample: float = 0.0,
+        overlap: float = 1.0,
     ) -> None:
         """owners: the joint of each output; row: s between rows; limits: of a Gate, as found; turns: whether positions
         are angles; remembers: whether friction has a memory of its own; corrects: whether what an encoder's steps do
-        is taken off θ."""
+        is taken off θ; sample: s for which a torque that is read is held; overlap: rows that a
+        kernel lets say the same."""
         p, m, own = len(parameters), len(owners), witnesses.columns(turns)
         self._lags = np.array([one.late for one in parameters])
         self._parameters, self._own, self._block = parameters, own, max(2, round(BLOCK / row))
         self._owners = np.array(owners, np.int64)
         self._limits, self._corrects = limits, corrects
+        self._overlap = overlap
+        self._instant = sample**2 / 12.0 if self._lags.all() else 0.0  # s², variance; y may be no torque
         self._steps: tuple[Steps, ...] = ()
         self.active = True  # false while rows do not say how their joint moved
         self.kept = fit_kept.nothing(p, m, own, max(owners) + 1)
@@ -109,6 +114,7 @@ class Fit:
         kept.share, kept.left, kept.spoiled = 0.0, 0.0, False
         kept.gains[:] = kept.found[:] = 0.0
         kept.steps[:] = kept.late[:] = 0.0
+        learner.kept.grain[:], learner.kept.usual[:], learner.kept.held[:] = 0.0, 1.0, 0.0
         learner.correlated[:], learner.misfit[:] = 1.0, 0.0
 
     def absorb(self, rows: Rows) -> None:
@@ -215,8 +221,10 @@ class Fit:
         kept.owed[:] = 0.0
 
     def _roughen(self, learner: Learner, time: int) -> None:
-        """What rows weigh from here on in which rounding does not average out."""
+        """What rows weigh from here on in which rounding does not average out, or the torque changes at once."""
         rls, grain = learner.rls, learner.kept.grain
+        learner.kept.usual[:] = np.minimum(self.kept.rough / np.maximum(self.kept.rows, 1.0), 1.0)
+        learner.kept.held[:] = self._instant / (rls.variance() * rls.noise)
         for o in range(len(grain) if self._corrected else 0):
             noise, own = added(self._steps, np.eye(len(grain))[o], time, rls.p)
             white = float(rls.theta @ noise @ rls.theta - 2.0 * own @ rls.theta)
@@ -246,7 +254,8 @@ class Fit:
         whole = self._products(kept.gram, weight)
         lagging = float(kept.behind @ whole[:-1, :-1] @ kept.behind) / (float(rls.noise[0]) * float(kept.rows.sum()))
         least = max(1.0 - lagging / rls.variance(), NOISE)  # as at the start, but what θ is behind is no noise
-        learner.correlated[:] = np.sqrt(np.maximum((1.0 - share) * least + share * known / claimed, least))
+        lowest = self._overlap * least / learner.honesty**2 if self._corrects else least
+        learner.correlated[:] = np.sqrt(np.maximum((1.0 - share) * least + share * known / claimed, lowest))
         straight = kept.theta + kept.steps if self._corrected else kept.theta
         apart = rls.theta - straight  # what reversals pull θ by, beyond what θ without them is uncertain
         pulled = np.sign(apart) * np.sqrt(np.maximum(apart**2 - known, 0.0))

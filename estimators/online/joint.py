@@ -64,7 +64,10 @@ class JointEstimator:
             )
         else:
             turns, remembers = model.blocks[0].axis is Axis.ROTARY, bool(thresholds(model))
-            self.phases = assembly.linear(model.parameters, model.owners, row, law, start, standstill, turns, remembers)
+            self.phases = assembly.linear(
+                model.parameters, model.owners, row, law, start, standstill, turns, remembers, conditioner.period,
+                assembly.rows_alike(taps, conditioner.decimation),
+            )  # fmt: skip
         parts = self.phases.parts
         found = settings.standstill is None and len(model.joints) == 1
         self._standstill = Standstill(parts.gate, row, parts.log, model.blocks[0].axis) if found else None

@@ -2,9 +2,9 @@
 
 At a constant speed rounding is a beat (conditioning/rounding.py). Where its frequency is one that the kernel lets
 through, the row's residual has ρ times the variance v of white rounding, up to seventy times, for as long as the speed
-stays; with R the variance of the others each such row is multiplied by
+stays; with R the variance of the rows as they are learnt, and ρ̄ ≤ 1 the mean of theirs, each such row is multiplied by
 
-    w = 1 / √(1 + SURE·g·(ρ − 1))        g = v/R, v = θᵀNθ − 2nᵀθ    N, n: of a row, conditioning/encoder_steps.py
+    w = 1 / √(1 + SURE·g·(ρ − ρ̄))        g = v/R, v = θᵀNθ − 2nᵀθ    N, n: of a row, conditioning/encoder_steps.py
 
 which is what least squares do with rows of known variances: neither θ nor the alarm takes the beat for news. SURE: ρ
 found in the readings of one row is known to a factor of two, and rows of a beat that lasts are not independent.
@@ -22,17 +22,17 @@ from estimators.rows import ROUNDING, WEIGHT, Rows
 SURE: Final = 2.0
 
 
-def temper(rows: Rows, grain: Floats, owners: NDArray[np.int64]) -> Rows:
-    """The rows as they are learnt; grain: (outputs,) g; owners: the joint of each output.
+def temper(rows: Rows, grain: Floats, usual: Floats, owners: NDArray[np.int64]) -> Rows:
+    """The rows as they are learnt; grain: (outputs,) g; usual: (outputs,) ρ̄; owners: the joint of each output.
 
     ROUNDING of what it returns is what is left of the noise, WEIGHT is w.
     """
     if len(rows.motion) != len(rows.time) or not (
-        grain.max() > 0.0 and rows.motion[:, :, ROUNDING].max(initial=0.0) > 1.0
+        grain.max() > 0.0 and rows.motion[:, :, ROUNDING].max(initial=0.0) > usual.min()
     ):
         return rows
     phi, y, motion = rows.phi.copy(), rows.y.copy(), rows.motion.copy()
-    _temper(phi, y, motion, grain, owners)
+    _temper(phi, y, motion, grain, usual, owners)
     return rows._replace(phi=phi, y=y, motion=motion)
 
 
@@ -44,16 +44,16 @@ def told(rows: Rows, row: int, owners: NDArray[np.int64]) -> tuple[Floats, Float
     return rows.phi[row] / weight[:, None], rows.y[row] / weight
 
 
-@kernel("void(f8[:, :, ::1], f8[:, ::1], f8[:, :, ::1], f8[::1], Array(i8, 1, 'C', readonly=True))")
-def _temper(phi: Floats, y: Floats, motion: Floats, grain: Floats, owners: NDArray[np.int64]) -> None:
+@kernel("void(f8[:, :, ::1], f8[:, ::1], f8[:, :, ::1], f8[::1], f8[::1], Array(i8, 1, 'C', readonly=True))")
+def _temper(phi: Floats, y: Floats, motion: Floats, grain: Floats, usual: Floats, owners: NDArray[np.int64]) -> None:
     for row in range(len(y)):
         for joint in range(motion.shape[1]):
-            beyond, most = motion[row, joint, ROUNDING] - 1.0, 0.0
+            most = 0.0
             for output in range(len(owners)):
                 if owners[output] == joint:
-                    most = max(most, grain[output])
-            if beyond > 0.0 and most > 0.0:
-                weight = 1.0 / np.sqrt(1.0 + SURE * most * beyond)
+                    most = max(most, grain[output] * (motion[row, joint, ROUNDING] - usual[output]))
+            if most > 0.0:
+                weight = 1.0 / np.sqrt(1.0 + SURE * most)
                 motion[row, joint, WEIGHT] = weight
                 motion[row, joint, ROUNDING] *= weight * weight
         for output in range(len(owners)):

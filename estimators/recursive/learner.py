@@ -30,7 +30,7 @@ THRESHOLD: Final = [NOISE, ALLOWANCE, LIMIT]  # of the alarm in a state
 class Learnt:
     """What a Learner keeps."""
 
-    VERSION: ClassVar[int] = 5
+    VERSION: ClassVar[int] = 6
 
     state: Floats  # flat, see state.py
     weights: Floats  # (WEIGHTS, parameters); LEVERAGE: rms of each column, whitened
@@ -38,6 +38,8 @@ class Learnt:
     signal: float  # rms of y, whitened
     reversal: Floats  # (outputs,) by which a row that sees a reversal is multiplied, see reversals.py
     grain: Floats  # (outputs,) variance of an encoder's white rounding over that of the residual, see grain.py
+    usual: Floats  # (outputs,) mean noise of that rounding in a row, 1 at most, see there
+    held: Floats  # (outputs,) of a sample's instant, over the residual's, 1/(N·m/s)², see held.py
 
 
 class Learner:
@@ -50,7 +52,14 @@ class Learner:
         weights = np.ones((WEIGHTS, parameters))
         weights[[SEARCHED, UNEXCITED, MISFIT]] = 0.0
         self.kept = Learnt(
-            self.rls.state, weights, np.full(parameters, np.inf), 0.0, np.ones(outputs), np.zeros(outputs)
+            self.rls.state,
+            weights,
+            np.full(parameters, np.inf),
+            0.0,
+            np.ones(outputs),
+            np.zeros(outputs),
+            np.ones(outputs),
+            np.zeros(outputs),
         )
         self.reversal = self.kept.reversal
         self.leverage, self.honesty, self.searched, self.unexcited_variance, self.correlated, self.misfit = weights

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 from estimators.recursive.reversals import turns
-from estimators.rows import ROUNDING
+from estimators.rows import ROUNDING, WEIGHT
 
 STOPS: Final = (0.001, 0.006, 0.04)  # rad (m)
 NEAR: Final = 2  # the stop that has slipped again where a reversal lies behind
@@ -98,10 +98,10 @@ def gather(
 ) -> None:
     """Add the products of [φ φ̇ w y] of each output to the lower triangles of products (outputs, n, n).
 
-    time … motion: of Rows; slow: rad/s (m/s); owners: the joint of each output; period: ns between rows; before
-    (outputs, p): φ of the last row; joints (joints, JOINT_STATE), outputs (outputs, OUTPUT_STATE); turned (2 outputs,
-    p + 1, p + 1): of [φ y] where a reversal is seen, then of the rows behind one; row (n,): scratch; remembers:
-    whether the model has such columns of its own.
+    time … motion: of Rows, multiplied by their WEIGHT; slow: rad/s (m/s); owners: the joint of each output; period: ns
+    between rows; before (outputs, p): φ of the last row; joints (joints, JOINT_STATE), outputs (outputs,
+    OUTPUT_STATE); turned (2 outputs, p + 1, p + 1): of [φ y] where a reversal is seen, then of the rows behind one;
+    row (n,): scratch; remembers: whether the model has such columns of its own.
     """
     p = before.shape[1]
     last = len(row) - 1
@@ -110,7 +110,7 @@ def gather(
             _follow(joints[j], motion[r, j, 0])
         for o in range(len(owners)):
             j = owners[o]
-            finite = np.isfinite(y[r, o])
+            finite, weight = np.isfinite(y[r, o]), motion[r, j, WEIGHT]
             for i in range(p):
                 row[i] = phi[r, o, i]
                 finite = finite and np.isfinite(row[i])
@@ -119,8 +119,8 @@ def gather(
             follows = time[r] - outputs[o, WHEN] <= LATER * period
             outputs[o, WHEN] = time[r]
             for i in range(p):
-                row[p + i] = 1e9 * (row[i] - before[o, i]) / period if follows else 0.0
-                before[o, i] = row[i]
+                row[p + i] = 1e9 * (row[i] - weight * before[o, i]) / period if follows else 0.0
+                before[o, i] = row[i] / weight
             reverses = turns(motion[r, j, 1], speed[r, j], slow)
             if reverses or abs(joints[j, NEAR]) < 1.0:
                 to = o if reverses else len(owners) + o
@@ -135,6 +135,8 @@ def gather(
                 outputs[o, ROUND_TURNED] += motion[r, j, ROUNDING]
                 continue
             _fill(row, 2 * p - 1, joints[j], motion[r, j, 0], motion[r, j, 1], speed[r, j], slow, remembers)
+            for i in range(2 * p, last):
+                row[i] *= weight
             row[last] = y[r, o]
             outputs[o, COUNT] += 1.0
             outputs[o, FORTH] += motion[r, j, 1] > 0.0

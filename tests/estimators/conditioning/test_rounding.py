@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from estimators.conditioning.conditioner import Conditioner, Conditioning, taps
-from estimators.conditioning.rounding import lattice, whiteness
+from estimators.conditioning.rounding import SURE, lattice, whiteness
 from estimators.models.joints.rigid import RigidSettings
 from estimators.rows import ROUNDING
 
@@ -23,7 +23,7 @@ def both(steps: float) -> tuple[float, float]:
         bent = np.diff(readings, 2)[: len(KERNEL)]
         weight = KERNEL[: len(bent)] / KERNEL[: len(bent)].sum()
         spread = float(weight @ bent**2 - (weight @ bent) ** 2)
-        found.append(whiteness(table, 1.0, len(KERNEL), 0.0, spread))
+        found.append(whiteness(table, 1.0, len(KERNEL), steps, SURE / len(KERNEL), 0.0, spread))
     return float(np.mean(is_)) / (float(second @ second) / 12.0), float(np.mean(found))
 
 
@@ -42,9 +42,10 @@ def test_a_beat_that_the_kernel_lets_through_is_told_from_one_that_it_does_not()
 
 def test_rounding_is_white_where_the_speed_changes_or_no_step_is_known() -> None:
     table = lattice(KERNEL, 1.0)
-    assert whiteness(table, 1.0, len(KERNEL), 0.5**2, 0.0) == 1.0
-    assert whiteness(np.zeros_like(table), 1.0, len(KERNEL), 0.0, 0.0) == 1.0
-    mean = np.mean([whiteness(table, 1.0, len(KERNEL), 0.0, 2.0 * phi) for phi in np.linspace(0.0, 0.5, 4001)])
+    assert whiteness(table, 1.0, len(KERNEL), 0.0, 0.0, 0.5**2, 0.0) == 1.0
+    assert whiteness(np.zeros_like(table), 1.0, len(KERNEL), 0.0, 0.0, 0.0, 0.0) == 1.0
+    every = np.linspace(0.0, 0.5, 4001)
+    mean = np.mean([whiteness(table, 1.0, len(KERNEL), 3.0 - phi, 1e-3, 0.0, 2.0 * phi) for phi in every])
     assert mean == pytest.approx(1.0, abs=0.02)
 
 

@@ -19,7 +19,7 @@ def rows(beat: float) -> Rows:
 
 def test_least_squares_over_them_are_those_of_known_variances() -> None:
     given = rows(41.0)
-    tempered = temper(given, np.array([0.5 / SURE]), OWNERS)
+    tempered = temper(given, np.array([0.5 / SURE]), np.ones(1), OWNERS)
     weight = 1.0 / np.sqrt(1.0 + 0.5 * (given.motion[:, 0, ROUNDING] - 1.0))
     wanted = np.linalg.lstsq(given.phi[:, 0] * weight[:, None], given.y[:, 0] * weight)[0]
     found = np.linalg.lstsq(tempered.phi[:, 0], tempered.y[:, 0])[0]
@@ -31,7 +31,7 @@ def test_least_squares_over_them_are_those_of_known_variances() -> None:
 
 def test_what_is_told_is_the_row_as_it_was() -> None:
     given = rows(41.0)
-    tempered = temper(given, np.array([0.5 / SURE]), OWNERS)
+    tempered = temper(given, np.array([0.5 / SURE]), np.ones(1), OWNERS)
     assert tempered.motion[0, 0, WEIGHT] < 0.25
     phi, y = told(tempered, 0, OWNERS)
     np.testing.assert_allclose(phi, given.phi[0], rtol=1e-12)
@@ -39,5 +39,5 @@ def test_what_is_told_is_the_row_as_it_was() -> None:
 
 
 def test_white_rounding_and_an_encoder_whose_steps_do_not_matter_change_nothing() -> None:
-    assert temper(white := rows(1.0), np.array([0.5 / SURE]), OWNERS) is white
-    assert temper(beat := rows(41.0), np.array([0.0]), OWNERS) is beat
+    assert temper(white := rows(1.0), np.array([0.5 / SURE]), np.ones(1), OWNERS) is white
+    assert temper(beat := rows(41.0), np.array([0.0]), np.ones(1), OWNERS) is beat
