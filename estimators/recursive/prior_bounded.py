@@ -59,6 +59,12 @@ class PriorBounded:
         self._theta, self._P = theta, P
         return True
 
+    def unbias(self, noise: Floats) -> None:
+        """Take off what noise in the columns of a block did, θ ← θ + PNθ; noise: (k, k) N of the first k parameters."""
+        k = len(noise)
+        pulled = noise @ self.theta[:k] * self._scale[:k]
+        self._theta = self._theta + self._P[:, :k] @ pulled
+
     def move(self, which: NDArray[np.int64], change: Floats, covariance: Floats) -> None:
         """These parameters have changed, all at once: by how much, (k,), and how certain that is, (k, k)."""
         scale = self._scale[which]

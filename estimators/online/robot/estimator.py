@@ -22,9 +22,11 @@ from estimators.models.robots.tree import PARAMETERS
 from estimators.online.robot.causes import GONE, PAYLOAD, Causes, Verdict
 from estimators.online.robot.compensation import Compensation
 from estimators.online.robot.contact import SLOW, SOON, ContactWatch
+from estimators.online.robot.encoders import SPARSE, Encoders
 from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstimate
 from estimators.online.robot.learner import learner_of
-from estimators.online.robot.motion import CHUNK, Chunk, RobotMotion
+from estimators.online.robot.motion import CHUNK, QUICK, Chunk, RobotMotion
+from estimators.online.robot.motion import SLOW as SLOW_PASS
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.long_run import LongRun
 
@@ -63,9 +65,11 @@ class RobotEstimator:
         self._learner = learner_of(learnt, own, BLOCK / ROWS)
         self._long_run = LongRun(learnt.correlation, self._learner.unknown, LONGEST, 1.0 - SLOWLY)
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
+        self._encoders = Encoders(model, (QUICK, SLOW_PASS), period)
         self._watch = ContactWatch(learnt.peaks, deviations, self._chunk * period)
         self._starting = True
-        self._pending: deque[tuple[int, Floats, Floats, Floats]] = deque()  # of blocks: number, X, y, r
+        self._pending: deque[tuple[int, Floats, Floats, Floats, Floats]] = deque()  # blocks: number, X, y, r, slopes
+        self._readings: list[tuple[Nanoseconds, Floats]] = []  # since the last block
         nothing = np.zeros((0, n))
         self._rest: tuple[Nanoseconds, Floats, Floats, Floats] = (np.zeros(0, np.int64), nothing, nothing, nothing)
         self._samples = 0
@@ -73,6 +77,7 @@ class RobotEstimator:
         self._Y: list[Floats] = []
         self._r: list[Floats] = []  # against the model without payload
         self._u: list[Floats] = []  # against the model with it
+        self._q: list[Floats] = []
         self._dq: list[Floats] = []  # where friction is that of motion
         self._speed: list[float] = []
         self._disturbed = False  # in the current block
@@ -96,6 +101,7 @@ class RobotEstimator:
         whole = len(time) // self._chunk * self._chunk
         for first in range(0, whole, self._chunk):
             part = slice(first, first + self._chunk)
+            self._readings.append((time[part], q[part]))
             self._absorb(time[part], self._motion.absorb(q[part], tau[part], link[part] if self._twisted else None))
         self._rest = (time[whole:].copy(), q[whole:].copy(), tau[whole:].copy(), link[whole:].copy())
 
@@ -232,6 +238,7 @@ class RobotEstimator:
         rows: tuple[tuple[list[Floats], Floats], ...] = ((self._X, X), (self._Y, Y), (self._r, r), (self._u, u))
         for kept, row in rows:
             kept.append(row)
+        self._q.append(chunk.q[at])
         self._dq.append(np.where(still, 0.0, chunk.dq[at]))
         self._speed.append(float(np.abs(chunk.dq[at]).max()))
         self._moved_rows += self._moves
@@ -242,6 +249,7 @@ class RobotEstimator:
             self._block()
             for kept, _ in rows:
                 kept.clear()
+            self._q.clear()
             self._dq.clear()
             self._speed.clear()
             self._disturbed = False
@@ -291,18 +299,25 @@ class RobotEstimator:
             self._causes.forget()
             self._say("started", "the thresholds of the residuals stand")
         self._blocks += 1
+        self._encoders.absorb(*(np.concatenate(both) for both in zip(*self._readings, strict=True)))
+        self._readings.clear()
         usable = self._teaches and not self._disturbed and not self._causes.payload.carried
         if not usable or max(self._speed) <= AT_REST:
             return
         X, r = np.array(self._X), np.array(self._r)
-        self._pending.append((self._blocks, X, r + X @ self._learner.theta, r))
+        slopes = self._encoders.slopes(np.array(self._q))
+        self._pending.append((self._blocks, X, r + X @ self._learner.theta, r, slopes))
         if len(self._pending) <= AFTER:
             return
-        number, X, y, r = self._pending.popleft()
+        number, X, y, r, slopes = self._pending.popleft()
         before = y - X @ self._learner.theta
-        if not self._learner.absorb(X, y, 1.0 / self._long_run.of(self._variance)):
+        weights = 1.0 / self._long_run.of(self._variance)
+        if not self._learner.absorb(X, y, weights):
             self.faults += 1
             return
+        if self._encoders.known:
+            taught = (r != 0.0).reshape(-1, SPARSE, self._n).mean(axis=1)
+            self._learner.unbias(self._encoders.noise(slopes, taught, weights))
         self._long_run.absorb(number, before, y - X @ self._learner.theta, np.sqrt(CLIPPED * self._variance))
         squares = np.minimum(r**2, CLIPPED * self._variance).mean(axis=0)
         self._variance += SLOWLY * (squares - self._variance)

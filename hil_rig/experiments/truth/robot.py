@@ -33,26 +33,32 @@ BITS: Final = 20
 CHANGE: Final = 40.0  # s
 
 
-def whole(seed: int, *jumps: tuple[str, float, bool], seconds: int = SECONDS) -> Callable[[], Outcome]:
-    """A trial of it; jumps: of the arm while it learns live, name, factor or value, and whether it is a value."""
-    return partial(_run, seed, tuple(Jump(CHANGE, *jump) for jump in jumps), seconds)
+def whole(
+    seed: int, *jumps: tuple[str, float, bool], seconds: int = SECONDS, bits: int = BITS
+) -> Callable[[], Outcome]:
+    """A trial of it; jumps: of the arm while it learns live, name, factor or value, and whether it is a value.
+
+    bits: of its encoders.
+    """
+    return partial(_run, seed, tuple(Jump(CHANGE, *jump) for jump in jumps), seconds, bits)
 
 
 class _Arm(RigidArm):
     """The arm, its sensors, and the truth."""
 
-    def __init__(self, seed: int, draw: int, jumps: tuple[Jump, ...]) -> None:
+    def __init__(self, seed: int, draw: int, jumps: tuple[Jump, ...], bits: int = BITS) -> None:
         """draw: which motion."""
         friction = lwr4.FRICTION | {"bend": (0.0,) * lwr4.JOINTS}
         motion = Fourier(frequency=0.1, draw=draw).series(lwr4.LIMITS)
         super().__init__(lwr4.ROWS, lwr4.links(), friction, motion, RATE, 40.0, jumps, lwr4.ROTORS)
+        self._bits = bits
         self._rng = np.random.default_rng([seed, draw, 16])
 
     def take(self, seconds: int) -> tuple[Floats, Floats]:
         """The next positions (rad) and torques (N·m), (samples, joints)."""
         exact = self.exact(seconds * RATE)
         noise = lwr4.NOISE * self._rng.standard_normal(exact.shape[:2])
-        return self.encoded(exact, BITS), exact[:, :, TORQUE] + noise
+        return self.encoded(exact, self._bits), exact[:, :, TORQUE] + noise
 
     def friction(self, speeds: Floats) -> Floats:
         """Torque at speeds (joints, k), rad/s, as it is now."""
@@ -64,21 +70,21 @@ class _Arm(RigidArm):
 LAW: Final = ("coulomb", "viscous")
 
 
-def _identified(seed: int) -> IdentifiedRobot:
+def _identified(seed: int, bits: int = BITS) -> IdentifiedRobot:
     """From another motion of the same arm."""
     with tempfile.TemporaryDirectory() as folder:
         sheet = Path(folder) / "lwr4.urdf"
         sheet.write_text(lwr4.Lwr4Settings().data_sheet(), encoding="utf-8")
         robot = read_urdf(sheet).robot
-    q, torque = _Arm(seed, 2 * seed + 1, ()).take(LEARNT)
+    q, torque = _Arm(seed, 2 * seed + 1, (), bits).take(LEARNT)
     time = np.arange(len(q)) / RATE
     found = identify(robot, pieces(time, q, torque), [], ()).found
     peaks, deviations = live_residuals(found, [Recorded(time, q, torque)])
     return replace(found, peaks=peaks, deviations=deviations)
 
 
-def _run(seed: int, jumps: tuple[Jump, ...], seconds: int) -> Outcome:
-    estimator, arm = RobotEstimator(_identified(seed), 1.0 / RATE), _Arm(seed, 2 * seed + 2, jumps)
+def _run(seed: int, jumps: tuple[Jump, ...], seconds: int, bits: int) -> Outcome:
+    estimator, arm = RobotEstimator(_identified(seed, bits), 1.0 / RATE), _Arm(seed, 2 * seed + 2, jumps, bits)
     looks = trusted = lying = alarms = 0
     worst, worst_name, started = 0.0, "", False
     scores: list[Floats] = []

@@ -232,6 +232,7 @@ ROWS: Final[dict[str, Row]] = {
     "two_mass inertia x3": Row(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 3.0})),
     "two_mass backlash": Row(False, lambda seed: elastic(seed, "elastic", gap=2e-4)),
     "whole robot": Row(True, robot.whole),
+    "whole robot, 14 bits": Row(True, lambda seed: robot.whole(seed, bits=14)),
     "whole robot, payload": Row(True, lambda seed: robot.whole(seed, ("payload.mass", 1.0, True))),  # kg
     "whole robot, joint 3": Row(True, lambda seed: robot.whole(seed, ("joint3.coulomb", 1.5, False))),  # factor
 }

@@ -1,0 +1,70 @@
+"""What the steps of a robot's encoders do to its rows: noise in the accelerations pulls inertias towards zero.
+
+    q̈ + e_j in a row: X + Σ_j e_j X_j,  X_j = ∂X/∂q̈_j        N = Σ rows, j  var(e_j) X_jᵀ W X_j        θ ← θ + P N θ
+
+14 bits at 1 kHz are 0.13 rad/s² behind both low-passes, 7 % of the inertia in a motion of 0.5 rad/s² rms. Friction,
+whose memory is short, then follows what the links leave, up and down within each period. So it is bias-compensated
+least squares, as of single joints (decision 016). A step Δ is white noise of variance Δ²/12 a sample where the joint
+moves on. Speeds have a hundredth of that noise, and stay out.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from estimators.conditioning.causal_low_pass import CausalLowPass
+from estimators.conditioning.encoder_steps import EncoderSteps
+from estimators.models.robots.regressor import regressor
+from estimators.models.robots.tree import PARAMETERS
+from estimators.models.robots.whole_robot import WholeRobot
+from estimators.quantities import Floats, Nanoseconds
+
+SPARSE: Final = 5  # rows of which one says X_j for all: it depends on the pose alone
+RINGING: Final = 0.5  # s
+
+
+class Encoders:
+    """Of n joints, found in their readings."""
+
+    def __init__(self, model: WholeRobot, low_passes: tuple[float, ...], period: float) -> None:
+        """low_passes: Hz, one behind the other; period: s between rows."""
+        n = model.tree.size()
+        self._model = model
+        self._steps = [EncoderSteps() for _ in range(n)]
+        response = np.zeros((round(RINGING / period), 1))
+        response[1] = 1.0
+        second = response
+        for cutoff in low_passes:
+            response, _, second = CausalLowPass(1, cutoff, period).absorb(response)
+        self._gain = float((second**2).sum())  # 1/s⁴: of white noise, in the second derivative
+        rotors = [(j, k) for k, one in enumerate(model.terms) for j in one.joints if one.name.startswith("rotor.")]
+        self._rotors = np.array(rotors, np.int64).reshape(-1, 2)
+
+    def absorb(self, time: Nanoseconds, q: Floats) -> None:
+        """Readings, (rows,) ns and (rows, n)."""
+        for one, column in zip(self._steps, q.T, strict=True):
+            one.absorb(time, column)
+
+    def slopes(self, q: Floats) -> Floats:
+        """X_j of every SPARSE-th of these poses (rows, n): (rows / SPARSE, n joints that accelerate, n torques, p)."""
+        poses, n = np.ascontiguousarray(q[::SPARSE]), q.shape[1]
+        still, Y = np.zeros_like(poses), np.empty((n + 1, len(poses), n, PARAMETERS * n))
+        for j, pushed in enumerate((*np.eye(n), np.zeros(n))):
+            regressor(*self._model.tree, poses, still, still + pushed, Y[j])
+        found = np.zeros((len(poses), n, n, self._model.size))
+        columns = self._model.projection.columns
+        found[..., : self._model.base] = (Y[:n] - Y[n])[..., columns].transpose(1, 0, 2, 3)
+        found[:, self._rotors[:, 0], self._rotors[:, 0], self._model.base + self._rotors[:, 1]] = 1.0
+        return found
+
+    def noise(self, slopes: Floats, taught: Floats, weights: Floats) -> Floats:
+        """N (p, p) of a block. taught: (rows / SPARSE, n) share of the rows that taught; weights: (n,)."""
+        variances = self._gain / 12.0 * np.array([one.step for one in self._steps]) ** 2
+        share = SPARSE * taught[:, None, :] * weights * variances[:, None]
+        scaled = (slopes * np.sqrt(share)[..., None]).reshape(-1, slopes.shape[-1])
+        return np.asarray(scaled.T @ scaled)
+
+    @property
+    def known(self) -> bool:
+        """Whether one of them has steps."""
+        return any(one.step > 0.0 for one in self._steps)

@@ -1,0 +1,84 @@
+"""What an encoder's steps add to the products of a robot's columns, against rows of readings with such noise."""
+
+import numpy as np
+import pytest
+
+from estimators.models.robots.description import Joint, Robot, pose
+from estimators.models.robots.inertia import standard
+from estimators.models.robots.whole_robot import WholeRobot
+from estimators.online.robot.encoders import SPARSE, Encoders
+from estimators.online.robot.motion import QUICK, SLOW, RobotMotion
+from estimators.quantities import Axis, Floats
+from estimators.recursive.prior_bounded import PriorBounded
+
+pytestmark = pytest.mark.compiled
+
+RATE = 500.0
+SECONDS, ROW, SETTLED, STEP = 30, 10, 25, 2.0 * np.pi / 2**16  # several a sample: at one it is no white noise
+WEIGHTS = np.array([1.0, 4.0, 0.25])
+
+
+def _arm() -> Robot:
+    places = np.eye(4), pose((-np.pi / 2, 0.0, 0.0), (0.0, 0.0, 0.4)), pose((0.0, 0.0, 0.0), (0.5, 0.0, 0.0))
+    z, body = np.array([0.0, 0.0, 1.0]), standard(5.0, np.array([0.25, 0.02, 0.03]), np.diag([0.05, 0.15, 0.15]))
+    joints = (Joint(f"joint{i}", Axis.ROTARY, i - 1, place, z, rotor=0.1 * i) for i, place in enumerate(places))
+    return Robot("arm", tuple(joints), np.array([body, body, body]))
+
+
+def _motion() -> tuple[Floats, Floats]:
+    """Time, and five sines a joint."""
+    rng, t = np.random.default_rng(4), np.arange(0.0, SECONDS, 1.0 / RATE)
+    phases = 2.0 * np.pi * (np.arange(1, 6) * 0.1 * t[:, None, None] + rng.random((3, 5)))
+    return t, np.asarray((0.2 * np.sin(phases)).sum(axis=2))
+
+
+def _rows(model: WholeRobot, q: Floats) -> tuple[Floats, Floats]:
+    moves = RobotMotion(model, np.full(3, np.inf), model.robot.parameters, 1.0 / RATE)
+    found, poses = [], []
+    for first in range(0, len(q), ROW):
+        chunk = moves.absorb(q[first : first + ROW], np.zeros((ROW, 3)))
+        found.append(moves.row(chunk, 0)[0])
+        poses.append(chunk.q[0])
+    return np.array(found)[SETTLED:, :, : model.size], np.array(poses)[SETTLED:]
+
+
+def test_it_is_what_steps_add_to_the_products_of_the_columns() -> None:
+    model = WholeRobot(_arm())
+    t, q = _motion()
+    stepped = np.round(q / STEP) * STEP
+    exact, poses = _rows(model, q)
+    noisy, _ = _rows(model, stepped)
+    poses, off = poses[: len(poses) // SPARSE * SPARSE], (noisy - exact)[: len(poses) // SPARSE * SPARSE]
+    encoders = Encoders(model, (QUICK, SLOW), 1.0 / RATE)
+    encoders.absorb(np.round(1e9 * t).astype(np.int64), stepped)
+    assert encoders.known
+    N = encoders.noise(encoders.slopes(poses), np.ones((len(poses) // SPARSE, 3)), WEIGHTS)
+    added = np.einsum("tjp,j,tjq->pq", off, WEIGHTS, off)
+    # 1,450 rows tell a variance to √(2/1450) = 4 % and, as rows beside each other share noise, a little less
+    large = np.diag(N) > 0.1 * np.diag(N).max()
+    assert large.sum() > 5
+    assert np.diag(added)[large] == pytest.approx(np.diag(N)[large], rel=0.15)
+
+
+def test_readings_without_steps_are_not_corrected() -> None:
+    model = WholeRobot(_arm())
+    t, q = _motion()
+    encoders = Encoders(model, (QUICK, SLOW), 1.0 / RATE)
+    encoders.absorb(np.round(1e9 * t).astype(np.int64), q)
+    assert not encoders.known
+
+
+def test_what_noise_in_columns_does_is_taken_off() -> None:
+    """y = 2 x₁ + x₂, x₁ read with noise of half its variance: least squares find 4/3."""
+    rng = np.random.default_rng(6)
+    learner, noise, blocks = PriorBounded(np.zeros(2), 100.0 * np.eye(2), np.ones(2)), 0.5, 200
+    plain = PriorBounded(np.zeros(2), 100.0 * np.eye(2), np.ones(2))
+    for _ in range(blocks):
+        x = rng.standard_normal((50, 1, 2))
+        y = x @ np.array([2.0, 1.0])
+        x[:, 0, 0] += np.sqrt(noise) * rng.standard_normal(50)
+        for one in (learner, plain):
+            one.absorb(x, y, np.ones(1))
+        learner.unbias(np.diag([50 * noise, 0.0]))
+    assert plain.theta[0] == pytest.approx(2.0 / (1.0 + noise), rel=0.03)
+    assert learner.theta == pytest.approx([2.0, 1.0], rel=0.1)
