@@ -17,8 +17,8 @@ from estimators.online.phases import Phases
 from estimators.online.start.linear import LinearStart
 from estimators.online.validity import Validity
 from estimators.quantities import Axis, Floats, Parameter
-from estimators.recursive.forgetting import Forgetting
 from estimators.recursive import grain, held
+from estimators.recursive.forgetting import Forgetting
 from estimators.recursive.learner import Learner
 from estimators.refit.settings import Monitor
 from estimators.rows import Rows
@@ -52,9 +52,7 @@ def linear(
     weights = learner.kept
 
     def tempered(rows: Rows) -> Rows:
-        return held.temper(
-            grain.temper(rows, weights.grain, weights.usual, gate.owners), weights.held, gate.owners
-        )
+        return held.temper(grain.temper(rows, weights.grain, weights.usual, gate.owners), weights.held, gate.owners)
 
     loop = NormalLoop(learner, gate, validity, history, motion, log, tempered, faster=True)
     begin = LinearStart(tuple(parameters), learner, validity, motion, loop.block, gate)

@@ -45,9 +45,7 @@ def told(rows: Rows, row: int, owners: NDArray[np.int64]) -> tuple[Floats, Float
 
 
 @kernel("void(f8[:, :, ::1], f8[:, ::1], f8[:, :, ::1], f8[::1], f8[::1], Array(i8, 1, 'C', readonly=True))")
-def _temper(
-    phi: Floats, y: Floats, motion: Floats, grain: Floats, usual: Floats, owners: NDArray[np.int64]
-) -> None:
+def _temper(phi: Floats, y: Floats, motion: Floats, grain: Floats, usual: Floats, owners: NDArray[np.int64]) -> None:
     for row in range(len(y)):
         for joint in range(motion.shape[1]):
             most = 0.0

@@ -52,8 +52,14 @@ class Learner:
         weights = np.ones((WEIGHTS, parameters))
         weights[[SEARCHED, UNEXCITED, MISFIT]] = 0.0
         self.kept = Learnt(
-            self.rls.state, weights, np.full(parameters, np.inf), 0.0, np.ones(outputs), np.zeros(outputs),
-            np.ones(outputs), np.zeros(outputs),
+            self.rls.state,
+            weights,
+            np.full(parameters, np.inf),
+            0.0,
+            np.ones(outputs),
+            np.zeros(outputs),
+            np.ones(outputs),
+            np.zeros(outputs),
         )
         self.reversal = self.kept.reversal
         self.leverage, self.honesty, self.searched, self.unexcited_variance, self.correlated, self.misfit = weights
