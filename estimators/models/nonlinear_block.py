@@ -14,7 +14,7 @@ from estimators.models.friction.base import FrictionLaw, FrictionSettings
 from estimators.models.friction.structure import RefitModel, look
 from estimators.models.shared_instants import columns_of, distinct, smooth
 from estimators.quantities import Axis, Floats, Parameter
-from estimators.rows import ARGUMENTS, LOAD, POSITION, RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, VELOCITY, Rows
+from estimators.rows import ARGUMENTS, Rows
 
 STEP: Final = 1e-3  # of s, central differences for the tangents
 
@@ -67,30 +67,32 @@ class NonlinearBlock:
         return np.where(self.log, sigma * eta, sigma * self._range)
 
     def tangents(self, rows: Rows, eta: Floats, theta: Floats) -> Floats:
-        """∂(Φθ)/∂s at the middle of each row's samples: (rows, outputs, nonlinear)."""
+        """∂(Φθ)/∂s: (rows, outputs, nonlinear)."""
         tangents = np.zeros((len(rows.time), rows.y.shape[1], len(eta)))
         slopes = self.slopes(rows, eta)
         tangents[:, self.place.output] = self.place.sign * np.einsum("rck,c->rk", slopes, theta[self.moving])
         return tangents
 
     def slopes(self, rows: Rows, eta: Floats) -> Floats:
-        """What the tangents are made of, ∂(a moving column)/∂s at the middle of each row's samples.
+        """What the tangents are made of, ∂(a moving column)/∂s under each row's kernel: (rows, moving, nonlinear).
 
-        (rows, moving, nonlinear), without the law's sign in the equation of motion.
+        Without the law's sign in the equation of motion.
         """
-        seen = rows.samples[:, self.index, :, rows.samples.shape[3] // 2]
-        signals = np.zeros((len(rows.time), 2, SIGNALS))
-        signals[:, 0, VALUE] = signals[:, 0, SMOOTH] = seen[:, POSITION]
-        signals[:, 0, RATE] = signals[:, 0, SMOOTH_RATE] = seen[:, VELOCITY]
-        signals[:, 1, VALUE] = signals[:, 1, SMOOTH] = seen[:, LOAD]
-        up, down = (np.empty((len(signals), len(self.law.parameters))) for _ in range(2))
-        slopes = np.empty((len(signals), len(self.own), len(eta)))
+        return self.slopes_along(*self.seen(rows), eta)
+
+    def slopes_along(self, seen: Floats, first: NDArray[np.int64], eta: Floats) -> Floats:
+        """The same of a stretch (arguments, instants), in which the instants of each row begin at `first` (rows,)."""
+        slopes = np.empty((len(first), len(self.own), len(eta)))
         for k in range(len(eta)):
-            for step, columns in ((STEP, up), (-STEP, down)):
+            sides = []
+            for step in (STEP, -STEP):
                 shifted = eta.copy()
                 shifted[k] = eta[k] * math.exp(step) if self.log[k] else eta[k] + step * self._range[k]
-                self.law.fill(signals, 0, 1, shifted, columns)
-            slopes[:, :, k] = (up - down)[:, self.own] / (2.0 * STEP)
+                sides.append(columns_of(self.law, seen, shifted))
+            slope = (sides[0] - sides[1]) / (2.0 * STEP)
+            under = np.empty((len(first), 1, len(self.own)))
+            smooth(slope, first, self.taps, self.own, 1.0, 0, np.arange(len(self.own)), under)
+            slopes[:, :, k] = under[:, 0]
         return slopes
 
 

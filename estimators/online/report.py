@@ -73,8 +73,10 @@ class Report:
 def _reasons(parts: Parts) -> tuple[str, ...]:
     """Why parameters may not be trusted."""
     weak = parts.validity.told(lambda which, deviation: parts.fit.cause(parts.learner, which, deviation))
-    wrong = "" if parts.nonlinear is None else parts.nonlinear.lookback.kept.wrong
-    return (*filter(None, (wrong,)), *parts.fit.reasons, *weak)
+    if parts.nonlinear is None:
+        return (*parts.fit.reasons, *weak)
+    wrong = parts.nonlinear.lookback.kept.wrong
+    return (*filter(None, (wrong,)), *parts.nonlinear.eta.reasons, *parts.fit.reasons, *weak)
 
 
 @kernel("UniTuple(b1, 2)(b1, b1, f8[::1], " + TABLE + ")")

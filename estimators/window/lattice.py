@@ -3,14 +3,17 @@
 Where a joint turns round it stands on a step of its encoder. It does so at the same places period after period, so what
 that does to ω1, or to a spring, is no noise: it does not average out, and no residual shows it.
 Where on the lattice of steps a joint turns is chance. So the smoothed motion is read by an encoder that has these steps
-and lies elsewhere by a share of one, is smoothed once more, and least squares say by how much columns then differ:
+and lies elsewhere by a share of one, is smoothed as readings are, and least squares say what that moves:
 
-    b = −([Φ' T]ᵀW[Φ' T])⁻¹ [Φ' T]ᵀW ((Φ' − Φ)θ − (y' − y)),   Φ', y' of that reading, T: tangents of η
+    b = −([Φ' T']ᵀW[Φ' T'])⁻¹ [Φ' T']ᵀW ((Φ' − Φ)θ − (y' − y)),   T: tangents of η, ': of that reading
 
 The mean of b bᵀ over the lattice is the covariance of [θ s] that is owed to it. What smoothing takes from the motion is
-in it, too, to first order.
+in it, too. The motion that is read is smoothed AGAIN times more than rows are, for what one smoothing leaves of a
+reversal's own step says too little, or too much. What b would be spread by if steps were white noise, as of an encoder
+that lies elsewhere at each instant, is left out: that is in the residual, and averages out.
 """
 
+import itertools
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -22,6 +25,7 @@ from estimators.quantities import Floats
 from estimators.rows import ARGUMENTS, POSITION, VELOCITY, Rows
 
 PLACES: Final = 8  # of the lattice against the motion, evenly over one step
+AGAIN: Final = 2  # times
 
 
 class Lattice(NamedTuple):
@@ -42,38 +46,77 @@ def owed(
     law: of the encoder that the law's speed comes from; far: of that behind the spring, where there is one. Zero where
     rows do not hang together for long enough to be smoothed once more.
     """
+    lattices, white = moved(block, rows, eta, theta, noise, law, far)
+    covariance = lattices.T @ lattices / PLACES
+    square = np.maximum(np.diag(covariance), np.finfo(float).tiny)
+    own = np.sqrt(np.maximum(1.0 - white.var(axis=0, ddof=1) / square, 0.0))
+    return np.asarray(covariance * np.outer(own, own))
+
+
+def moved(
+    block: NonlinearBlock, rows: Rows, eta: Floats, theta: Floats, noise: Floats, law: Lattice, far: Lattice | None
+) -> tuple[Floats, Floats]:
+    """b (PLACES, parameters + nonlinear) of encoders that lie elsewhere, and of such that do so at each instant."""
     p, place, taps = len(theta), block.place, len(block.taps)
     seen, first = distinct(rows.samples[:, block.index], ARGUMENTS)
     reach = len(law.kernel) // 2 + 1
     ends = np.concatenate(([0], first[1:][np.diff(first) >= taps], [seen.shape[1]]))
     stretch = np.searchsorted(ends, first, "right")
     whole = (first - reach >= ends[stretch - 1]) & (first + taps + reach <= ends[stretch])
-    covariance = np.zeros((p + len(eta), p + len(eta)))
-    if np.count_nonzero(whole) <= len(covariance):
-        return covariance
+    count = p + len(eta)
+    if np.count_nonzero(whole) <= count:
+        return np.zeros((PLACES, count)), np.zeros((PLACES, count))
     rows, first = rows.part(np.flatnonzero(whole)), first[whole]
     weight = np.isfinite(rows.y) / np.sqrt(noise)
-    tangents = np.nan_to_num(block.tangents(rows, eta, theta))
-    near = seen[POSITION] / place.scale[0]
-    beyond = seen[POSITION] - _twist(block, rows, first, seen.shape[1])
-    for number in range(PLACES):
-        off = _read(near, law.step, number / PLACES)
+    near = _calm(seen[POSITION] / place.scale[0], ends, law)
+    beyond = _calm(seen[POSITION] - _twist(block, rows, first, seen.shape[1]), ends, law)
+    before, design = rows.phi.copy(), np.empty((len(rows.time), rows.y.shape[1], count))
+    _look(block, _seen(seen, place.scale[0] * near, law.period), first, eta, theta, before, design)
+
+    def read(shares: Floats) -> Floats:
+        """b of encoders that lie off by these shares of a step, one for all instants or one for each."""
+        off = _read(near, law.step, shares)
         phi, y = rows.phi.copy(), np.zeros_like(rows.y)
-        columns = columns_of(block.law, _smoothed(seen, place.scale[0] * (near + off), law), eta)
-        smooth(columns, first, block.taps, block.own, place.sign, place.output, block.moving, phi)
         _add(law, off, block.taps, first, phi, y)
         if far is not None:
-            _add(far, _read(beyond, far.step, number / PLACES), block.taps, first, phi, y)
-        moved = np.nan_to_num((phi - rows.phi) @ theta - y) * weight
-        design = np.concatenate((np.nan_to_num(phi), tangents), axis=2) * weight[:, :, np.newaxis]
-        flat = design.reshape(-1, len(covariance))
-        b = np.linalg.lstsq(flat, -moved.reshape(-1), rcond=None)[0]
-        covariance += np.outer(b, b) / PLACES
-    return covariance
+            _add(far, _read(beyond, far.step, shares), block.taps, first, phi, y)
+        smoothed = np.convolve(place.scale[0] * (near + off), law.kernel, "same")
+        _look(block, _seen(seen, smoothed, law.period), first, eta, theta, phi, design)
+        left = np.nan_to_num((phi - before) @ theta - y) * weight
+        flat = (design * weight[:, :, np.newaxis]).reshape(-1, count)
+        return np.asarray(np.linalg.lstsq(flat, -left.reshape(-1), rcond=None)[0])
+
+    rng = np.random.default_rng(0)
+    lattices = [read(np.full(len(near), number / PLACES)) for number in range(PLACES)]
+    return np.array(lattices), np.array([read(rng.random(len(near))) for _ in range(PLACES)])
 
 
-def _read(place: Floats, step: float, share: float) -> Floats:
-    """What an encoder reads too much (instants,) whose lattice lies off by a share of a step."""
+def _look(
+    block: NonlinearBlock, seen: Floats, first: NDArray[np.int64], eta: Floats, theta: Floats, phi: Floats, out: Floats
+) -> None:
+    """Write the law's columns of what it sees into phi, and [Φ T] into out (rows, outputs, parameters + nonlinear)."""
+    place, p = block.place, len(theta)
+    smooth(
+        columns_of(block.law, seen, eta), first, block.taps, block.own, place.sign, place.output, block.moving, phi
+    )  # fmt: skip
+    out[:, :, :p], out[:, :, p:] = phi, 0.0
+    slopes = block.slopes_along(seen, first, eta)
+    out[:, place.output, p:] = place.sign * np.einsum("rck,c->rk", slopes, theta[block.moving])
+    np.nan_to_num(out, copy=False)
+
+
+def _calm(place: Floats, ends: NDArray[np.int64], lattice: Lattice) -> Floats:
+    """A position (instants,) without what is left in it of steps; ends: of stretches that hang together."""
+    half, found = len(lattice.kernel) // 2, place.copy()
+    for _ in range(AGAIN):
+        for begin, end in itertools.pairwise(ends):
+            padded = np.pad(found[begin:end], half, "reflect", reflect_type="odd")
+            found[begin:end] = np.convolve(padded, lattice.kernel, "valid")
+    return found
+
+
+def _read(place: Floats, step: float, share: Floats) -> Floats:
+    """What an encoder reads too much (instants,) whose lattice lies off by shares of a step (instants,)."""
     return np.asarray((np.round(place / step + share) - share) * step - place)
 
 
@@ -99,10 +142,9 @@ def _add(lattice: Lattice, off: Floats, taps: Floats, first: NDArray[np.int64], 
     y += np.einsum("kr,ko->ro", kinds, lattice.own)
 
 
-def _smoothed(seen: Floats, read: Floats, lattice: Lattice) -> Floats:
-    """What a law sees (arguments, instants) of a position that is read so (instants,)."""
+def _seen(seen: Floats, place: Floats, period: float) -> Floats:
+    """What a law sees (arguments, instants) where its position is this (instants,)."""
     found = seen.copy()
-    place = np.convolve(read, lattice.kernel, "same")
     found[POSITION] = place
-    found[VELOCITY, 1:-1] = (place[2:] - place[:-2]) / (2.0 * lattice.period)
+    found[VELOCITY, 1:-1] = (place[2:] - place[:-2]) / (2.0 * period)
     return found

@@ -16,10 +16,11 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from estimators.models.robots.torque_lag import SPREAD, TorqueLag
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.numerics.jit import kernel
 from estimators.numerics.nnls import OUT, Integers, nnls
-from estimators.offline.robot.rows import RobotRows, correlation
+from estimators.offline.robot.rows import AT_REST, RobotRows, correlation
 from estimators.quantities import Floats
 
 PASSES: Final = 4
@@ -28,6 +29,8 @@ LONGEST: Final = 100  # rows (2 s) after which residuals count as independent
 INDEPENDENT: Final = 0.05  # autocorrelation below which they do
 FEWEST: Final = 6  # blocks of that length, else shorter ones, that tell a spread
 CONSTANT: Final = 1e-9  # of a torque, by which one that never changes does after the low-pass
+WITHIN: Final = 0.1  # s between the rows before and behind one, at most: no rest in between
+SETTLING: Final = 8  # rows (0.16 s) about a standstill, in which the low-pass still says it
 LEARNT: Final = 0.5  # of its prior's deviation: below it the data taught a parameter
 
 
@@ -41,6 +44,8 @@ class Fit(NamedTuple):
     variance: Floats  # (n,) R_j
     correlation: Floats  # (n,) c_j
     held: NDArray[np.bool_]  # (p,) at zero, against their sign
+    weights: Floats  # (n,) of each joint's rows, θ was found with
+    information: Floats  # (p, p) of these rows and the prior
 
     @property
     def deviation(self) -> Floats:
@@ -68,10 +73,10 @@ def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "Sums | 
     silent = np.ptp(rows.y, axis=0) <= CONSTANT * np.abs(rows.y).max(axis=0)  # no sensor says exactly the same
     variance = np.maximum(FIRST**2 * squares / count, 1e-12)
     independent, theta = np.ones(len(squares)), mean
-    information, held = inverse, np.zeros(model.size, np.bool_)
+    taken, information, held = np.zeros(len(squares)), inverse, np.zeros(model.size, np.bool_)
     for _ in range(PASSES):
         weights = np.where(silent, 0.0, 1.0 / (variance * independent))
-        information = np.einsum("j,jpq->pq", weights, K) + inverse
+        taken, information = weights, np.einsum("j,jpq->pq", weights, K) + inverse
         theta, held = constrained(information, weights @ c + inverse @ mean, signed)
         residual = rows.y - rows.predicted(theta)
         variance = np.maximum((residual**2).sum(axis=0) / count, 1e-6 * squares / count + 1e-12)
@@ -83,7 +88,35 @@ def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "Sums | 
         weights = np.where(silent, 0.0, 1.0 / (variance * independent))
         wider = _honesty(rows, weights, np.einsum("j,jp->p", weights, c), inverse, mean)
         wider = np.minimum(wider, np.maximum(np.sqrt(np.diag(covariance) / np.diag(spread)), 1.0))
-    return Fit(theta, spread * wider * wider[:, None], mean, covariance, variance, independent, held)
+    return Fit(
+        theta, spread * wider * wider[:, None], mean, covariance, variance, independent, held, taken, information
+    )
+
+
+def torque_lag(rows: RobotRows, found: Fit) -> TorqueLag:
+    """What these rows say of it beside a θ that was learnt from them without; see models/robots/torque_lag.py."""
+    rows = rows.part(rows.moves)
+    weights = found.weights
+    late, residual = _rates(rows), rows.y - rows.predicted(found.theta)
+    C = np.einsum("j,tjp,tj->pj", weights, rows.X, late)
+    moves = np.linalg.solve(found.information, C)
+    information = np.diag(weights * (late**2).sum(axis=0) + SPREAD**-2) - C.T @ moves
+    return TorqueLag(
+        np.linalg.solve(information, weights * (late * residual).sum(axis=0)), np.linalg.inv(information), moves
+    )
+
+
+def _rates(rows: RobotRows) -> Floats:
+    """dy/dt (rows, n); 0 where a row has no neighbours of its own piece, and about standstill: what friction is
+    there has the shape of a lag, and is none."""
+    found = np.zeros_like(rows.y)
+    span = rows.time[2:] - rows.time[:-2]
+    own = (rows.piece[2:] == rows.piece[:-2]) & (span < WITHIN)
+    found[1:-1][own] = (rows.y[2:] - rows.y[:-2])[own] / span[own, None]
+    slow = np.lib.stride_tricks.sliding_window_view(
+        np.pad(np.abs(rows.dq) < AT_REST, ((SETTLING, SETTLING), (0, 0)), "edge"), 2 * SETTLING + 1, axis=0
+    )
+    return np.where(slow.any(axis=2), 0.0, found)
 
 
 def _honesty(rows: RobotRows, weights: Floats, right: Floats, prior: Floats, mean: Floats) -> Floats:

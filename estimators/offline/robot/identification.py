@@ -13,7 +13,7 @@ from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.whole_robot import RobotFriction, WholeRobot
 from estimators.offline.least_squares import ordinary, reweighted, weighted
 from estimators.offline.robot.entropic import entropic
-from estimators.offline.robot.fit import Fit, fit, relative_error
+from estimators.offline.robot.fit import Fit, fit, relative_error, torque_lag
 from estimators.offline.robot.gear_twists import compensated, gear_twists, learn
 from estimators.offline.robot.law_choice import Verdict, choose, imposed, with_rotors
 from estimators.offline.robot.motion import MotionError, Piece
@@ -134,6 +134,7 @@ def identify(
         {},
         twists=twists,
         learned=() if compensation is None else learn(compensation, model, train, rows.y - predicted, rows.moves),
+        lag=torque_lag(rows, found),
     )
     reach = learnt.reach()
     judged = []

@@ -13,6 +13,7 @@ from estimators.models.friction.base import FrictionSettings
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.models.spring_zero import recentre
 from estimators.quantities import Floats
+from estimators.refit.acceptance import CERTAIN
 from estimators.refit.outcome import Outcome
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
@@ -118,6 +119,17 @@ class EtaInForce:
     def covariance(self) -> Floats:
         """Of s (nonlinear, nonlinear), with what is owed to an encoder's steps."""
         return self.kept.covariance + self.kept.steps
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Where on its steps an encoder happens to turn moves η by more than a search may leave open, in words."""
+        steps = np.sqrt(np.diag(self.kept.steps))
+        return tuple(
+            f"{parameter.name} = {value:.4g} {parameter.unit} is uncertain by {100 * one:.0f} %: "
+            "where the joint turns, its encoder's steps are too coarse for it"
+            for parameter, value, one in zip(self.block.nonlinear, self.kept.eta, steps, strict=True)
+            if one > CERTAIN
+        )
 
     @property
     def deviations(self) -> Floats:

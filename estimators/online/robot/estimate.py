@@ -8,7 +8,7 @@ import numpy as np
 from estimators.base import Phase, Status
 from estimators.quantities import Floats
 
-VERSION: Final = 1  # of what is kept
+VERSION: Final = 2  # of what is kept
 
 
 class Payload(NamedTuple):
@@ -55,8 +55,8 @@ class Kept:
     """What outlives a restart."""
 
     version: int
-    theta: Floats  # (p,)
-    covariance: Floats  # (p, p)
+    theta: Floats  # (p + n,) the lags of the torques last
+    covariance: Floats  # (p + n, p + n)
     variance: Floats  # (n,)
     thresholds: Floats  # (n,)
     deviations: Floats  # (n,)

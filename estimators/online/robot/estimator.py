@@ -23,19 +23,16 @@ from estimators.online.robot.causes import GONE, PAYLOAD, Causes, Verdict
 from estimators.online.robot.compensation import Compensation
 from estimators.online.robot.contact import SLOW, SOON, ContactWatch
 from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstimate
+from estimators.online.robot.learner import learner_of
 from estimators.online.robot.motion import CHUNK, Chunk, RobotMotion
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.long_run import LongRun
-from estimators.recursive.prior_bounded import PriorBounded
 
 ROWS: Final = 50.0  # Hz, of regression rows
 LOOK: Final = 25  # rows between two looks at what explains the residual
 BLOCK: Final = 50  # rows that teach together
 AFTER: Final = 3  # blocks that a block waits before it teaches
 AT_REST: Final = 0.02  # rad/s (m/s)
-FRICTION_MEMORY: Final = 600.0  # s
-WANDERS: Final = 0.3  # of a coefficient of friction that temperature and wear may change it by, one deviation
-CERTAIN: Final = 2.0  # deviations of the identification: it may be that wrong from the beginning
 CLIPPED: Final = 9.0  # times the variance, that one squared residual counts at most
 SLOWLY: Final = 0.02  # of a block in the variance
 LONGEST: Final = 100  # rows (2 s) after which residuals count as independent
@@ -62,7 +59,8 @@ class RobotEstimator:
         self._twisted = bool(model.twisted)
         motor_side = any(joint.motor_side for joint in learnt.robot.joints)
         self._causes = Causes(model, np.sqrt(np.diag(learnt.prior_covariance)), learnt.correlation, motor_side)
-        self._learner = self._learner_of(learnt)
+        own = np.sort(np.concatenate([model.base + terms for terms in self._causes.terms]))
+        self._learner = learner_of(learnt, own, BLOCK / ROWS)
         self._long_run = LongRun(learnt.correlation, self._learner.unknown, LONGEST, 1.0 - SLOWLY)
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
         self._watch = ContactWatch(learnt.peaks, deviations, self._chunk * period)
@@ -113,7 +111,8 @@ class RobotEstimator:
 
     def parameters(self) -> tuple[Floats, Floats]:
         """θ and its deviations, (p,) each, in the order of `model.names`."""
-        return self._learner.theta, np.sqrt(np.diag(self._learner.covariance))
+        p = self.model.size
+        return self._learner.theta[:p], np.sqrt(np.diag(self._learner.covariance))[:p]
 
     def friction(self) -> Friction:
         """At SPEEDS of the speed seen."""
@@ -157,7 +156,7 @@ class RobotEstimator:
 
     def resume(self, kept: Mapping[str, Any]) -> None:
         """Go on from what `keep` gave, as a map of lists. Raises ValueError where it is of another model or version."""
-        n, p = self._n, self.model.size
+        n, p = self._n, self.model.size + self._n
         shapes = {
             "theta": (p,), "covariance": (p, p), "variance": (n,), "thresholds": (n,), "deviations": (n,)
         }  # fmt: skip
@@ -174,25 +173,9 @@ class RobotEstimator:
         self.learnt, self._starting = int(kept["learnt"]), False
         self._adopt()
 
-    def _learner_of(self, learnt: IdentifiedRobot) -> PriorBounded:
-        """Friction wanders about what was identified, by as much as WANDERS says; the links stay what they are."""
-        own = np.sort(np.concatenate([self.model.base + terms for terms in self._causes.terms]))
-        fade = np.ones(self.model.size)
-        fade[own] = np.exp(-BLOCK / ROWS / FRICTION_MEMORY)
-        inert = np.setdiff1d(np.arange(self.model.size), own)
-        mean, prior = learnt.prior.copy(), learnt.prior_covariance.copy()
-        mean[own] = learnt.theta[own]
-        prior[np.ix_(own, inert)] = prior[np.ix_(inert, own)] = 0.0
-        size = np.sqrt(np.diag(prior))
-        wanders = np.maximum(WANDERS * np.abs(learnt.theta), CERTAIN * np.sqrt(np.diag(learnt.covariance)))
-        ratio = np.where(np.isin(np.arange(self.model.size), own), np.minimum(wanders / size, 1.0), 1.0)
-        learner = PriorBounded(mean, prior * np.outer(ratio, ratio), fade)
-        learner.begin(learnt.theta, learnt.covariance)
-        return learner
-
     def _absorb(self, time: Nanoseconds, chunk: Chunk) -> None:
         predicted = self.model.torque(self._standard, chunk.q, chunk.dq, chunk.ddq)
-        predicted += chunk.columns @ self._shares
+        predicted += chunk.columns @ self._shares + chunk.rate * self._lag
         unexplained, explained = chunk.tau - predicted, predicted
         if self._causes.payload.carried:
             body = np.zeros((self._n, PARAMETERS))
@@ -201,7 +184,7 @@ class RobotEstimator:
             unexplained, explained = unexplained - payload, explained + payload
         known = used = NOTHING  # by the learnt compensation; what of it is used
         if self._compensation.joints:
-            known = self._compensation.torque(chunk.twist, chunk.rate, chunk.dq, chunk.ddq)
+            known = self._compensation.torque(chunk.twist, chunk.twist_rate, chunk.dq, chunk.ddq)
             used = np.where(self._compensation.on, known, 0.0)
             unexplained, explained = unexplained - used, explained + used
             self._compensated = np.where(self._compensation.on, known[-1], np.nan)
@@ -330,7 +313,8 @@ class RobotEstimator:
         """The learner's parameters are those of the prediction from here on."""
         theta = self._learner.theta
         self._standard = np.ascontiguousarray(self.model.standard(theta[: self.model.base]))
-        self._shares = self._motion.shares(theta[self.model.base :])
+        self._shares = self._motion.shares(theta[self.model.base : self.model.size])
+        self._lag = theta[self.model.size :]
         self._stiction = np.abs(self._friction_at(np.full((self._n, 1), SLOW))[0][:, 0])
 
     def _state(self) -> tuple[Phase, Status, tuple[str, ...]]:

@@ -29,10 +29,11 @@ class Chunk(NamedTuple):
     dq: Floats
     ddq: Floats
     tau: Floats
+    rate: Floats  # (rows, n) of tau, N·m/s (N/s)
     columns: Floats  # (rows, columns): of friction, offsets, rotors, couplings, see RobotMotion.places
     usable: NDArray[np.bool_]  # (rows,) every value was there, and the low-passes have settled
     twist: Floats  # (rows, n) difference of a gear's encoders, 0 where there is one only; no rows unless followed
-    rate: Floats  # (rows, n) of it
+    twist_rate: Floats  # (rows, n) of it
 
 
 class RobotMotion:
@@ -79,14 +80,15 @@ class RobotMotion:
         twists = np.zeros((2, len(q) if self._followed else 0, n))
         if self._followed:
             twists[:, :, twisted] = slow[:, 2 * n : first], rate[:, 2 * n : first]
-        return Chunk(q, dq, ddq, slow[:, n : 2 * n], slow[:, first:], usable, *twists)
+        return Chunk(q, dq, ddq, slow[:, n : 2 * n], rate[:, n : 2 * n], slow[:, first:], usable, *twists)
 
     def row(self, chunk: Chunk, at: int) -> tuple[Floats, Floats]:
-        """Regression row of one instant: X (n, p), and the full regressor's part of the last link (n, 10)."""
+        """Regression row of one instant: X (n, p + n), the lags last, and the last link's part (n, 10)."""
         n = chunk.q.shape[1]
         Y = np.empty((1, n, PARAMETERS * n))
         regressor(*self.model.tree, chunk.q[at : at + 1], chunk.dq[at : at + 1], chunk.ddq[at : at + 1], Y)
-        X = np.zeros((n, self.model.size))
+        X = np.zeros((n, self.model.size + n))
+        X[:, self.model.size :] = np.diag(chunk.rate[at])
         X[:, : self.model.base] = Y[0][:, self.model.projection.columns]
         X[self.places[:, 0], self.model.base + self.places[:, 1]] = chunk.columns[at]
         return X, Y[0][:, -PARAMETERS:]

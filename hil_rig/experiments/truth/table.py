@@ -95,8 +95,9 @@ def _missed(name: str, figures: dict[str, float]) -> list[str]:
     missed = ["lies"] if figures["lies"] > LIES else []
     if ROWS[name].right:
         missed += ["valid"] if not figures["valid"] >= VALID else []
-        missed += [">3σ"] if not figures["beyond3"] <= BEYOND else []
-        missed += ["rms z"] if not RMS[0] <= figures["rms"] <= RMS[1] else []
+        if figures["valid"] > 0.0:  # else there is no z
+            missed += [">3σ"] if not figures["beyond3"] <= BEYOND else []
+            missed += ["rms z"] if not RMS[0] <= figures["rms"] <= RMS[1] else []
         missed += ["alarms"] if figures["alarms"] > 0 else []
         missed += ["drifts"] if figures["drifts"] > 0 and name != "warming" else []
     return missed

@@ -141,7 +141,7 @@ def test_a_new_core_goes_on_where_the_old_one_was(played: tuple[Pipeline, list[M
     told = play(pipeline, readings(3.0, begin=40.0))
     assert {one["phase"] for one in of(told, b"robot")[60:]} == {"normal"}
     first = of(told, b"robot/parameters")[0]
-    assert list(first["parameters"].values()) == kept["theta"]
+    assert list(first["parameters"].values()) == kept["theta"][:-2]  # lags of the torques last
     assert first["learnt"] == kept["learnt"] > 5
 
 

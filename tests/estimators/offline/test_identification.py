@@ -16,10 +16,11 @@ from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.robots.files import identified
 from estimators.models.robots.gear_twist import GearTwist
 from estimators.models.robots.inertia import pseudo_inertia
+from estimators.models.robots.torque_lag import SPREAD
 from estimators.models.robots.whole_robot import RobotFriction, WholeRobot
 from estimators.offline.least_squares import ordinary, reweighted, weighted
 from estimators.offline.robot.entropic import entropic
-from estimators.offline.robot.fit import constrained, fit, relative_error
+from estimators.offline.robot.fit import _rates, constrained, fit, relative_error, torque_lag
 from estimators.offline.robot.identification import identify
 from estimators.offline.robot.law_choice import candidates, choose
 from estimators.offline.robot.motion import MotionError, pieces
@@ -275,3 +276,33 @@ def test_a_law_is_not_used_beyond_what_it_has_seen(simulated: Any, law: RobotFri
             for factor in (1.1, 3.0)
         ]
         assert far - links[1] == pytest.approx(edge - links[0], rel=1e-9)
+
+
+def test_the_lag_of_a_torque_is_found_beside_what_it_does_to_theta(truth: Any) -> None:
+    time, q, tau = truth.motion(1)
+    early = np.column_stack([np.interp(time + 1e-3 * j, time, one) for j, one in enumerate(tau.T)])  # 0, 1, 2 ms
+    early += 0.05 * np.random.default_rng(3).standard_normal(tau.shape)
+    found = identify(truth.robot, pieces(time, q, early), [], ()).found
+    lag = found.lag
+    assert lag is not None
+    wanted, deviations = np.array([0.0, 1e-3, 2e-3]), np.sqrt(np.diag(lag.covariance))
+    assert (np.abs(lag.values - wanted) < 3.0 * deviations).all()
+    assert deviations.min() < 0.5e-3
+    # least squares of [θ δ] in one: the same as by blocks
+    model = WholeRobot(truth.robot)
+    rows = build(model, pieces(time, q, early))
+    alone = fit(model, rows)
+    assert not alone.held.any()
+    theta, covariance = torque_lag(rows, alone).with_theta(alone.theta, np.linalg.inv(alone.information))
+    X = np.zeros((*rows.X.shape[:2], model.size + 3))
+    X[:, :, : model.size] = rows.X
+    X[:, range(3), range(model.size, model.size + 3)] = _rates(rows)
+    prior = np.zeros((model.size + 3,) * 2)
+    prior[: model.size, : model.size] = np.linalg.inv(alone.prior_covariance)
+    prior[model.size :, model.size :] = np.eye(3) / SPREAD**2
+    weights, mean = alone.weights, np.append(alone.prior, np.zeros(3))
+    information = np.einsum("tjp,j,tjq->pq", X, weights, X, optimize=True) + prior
+    right = np.einsum("tjp,j,tj->p", X, weights, rows.y, optimize=True) + prior @ mean
+    deviation = np.sqrt(np.diag(covariance))
+    assert np.allclose(covariance @ information, np.eye(model.size + 3), atol=1e-5)
+    assert np.allclose(np.linalg.solve(information, right) / deviation, theta / deviation, atol=1e-3)

@@ -16,6 +16,7 @@ from estimators.models.compensation.learned import read as read_learned
 from estimators.models.robots.description import Coupling, Frame, Joint, Limits, Robot
 from estimators.models.robots.gear_twist import GearTwist
 from estimators.models.robots.springs import CounterbalanceSettings
+from estimators.models.robots.torque_lag import TorqueLag
 from estimators.models.robots.whole_robot import RobotFriction, WholeRobot
 from estimators.quantities import Axis, Floats
 
@@ -54,6 +55,7 @@ class IdentifiedRobot:
     deviations: Floats | None = None  # (n,) its root mean square
     twists: tuple[GearTwist | None, ...] = ()  # of each joint's gear; () or None where there is no second encoder
     learned: tuple[Learned | None, ...] = ()  # of each joint's residual, where a compensation was asked for
+    lag: TorqueLag | None = None  # of the torque; θ was learnt without
 
     def model(self) -> WholeRobot:
         """The columns that θ belongs to."""
@@ -110,6 +112,11 @@ class IdentifiedRobot:
                 "prior": self.prior.tolist(),
                 "prior_covariance": self.prior_covariance.tolist(),
             },
+            **(
+                {}
+                if self.lag is None
+                else {"torque_lag": {key: one.tolist() for key, one in self.lag._asdict().items()}}
+            ),
         }
 
     def _joint(self, i: int, joint: Joint) -> dict[str, Any]:
@@ -215,6 +222,7 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
         _column(joints, "residual_rms") if _all_have(joints, "residual_rms") else None,
         twists=twists,
         learned=learned,
+        lag=_lag(document.get("torque_lag"), p, len(joints)),
     )
     if not all(np.isfinite(one).all() and one.stiffness > 0 for one in twists if one is not None):
         raise ModelError("found the twist of a gear that no spring has")
@@ -223,6 +231,17 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
     if not all(np.isfinite(one).all() for one in (*vectors.values(), *squares.values(), found.parameters)):
         raise ModelError("found a parameter that is not finite")
     return found
+
+
+def _lag(found: Mapping[str, Any] | None, p: int, n: int) -> TorqueLag | None:
+    """Of a document; models of before have none."""
+    if found is None:
+        return None
+    shapes = {"values": (n,), "covariance": (n, n), "moves": (p, n)}
+    lag = TorqueLag(**{key: np.array(found[key], np.float64).reshape(shape) for key, shape in shapes.items()})
+    if not all(np.isfinite(one).all() for one in lag):
+        raise ModelError("found a lag of a torque that is not finite")
+    return lag
 
 
 def _table(joints: Mapping[str, Any], key: str, columns: int) -> Floats:
