@@ -161,13 +161,18 @@ def main(argv: list[str] | None = None) -> int:
     if asked.json:
         print(json.dumps(told, ensure_ascii=False, default=float))
         return 0
-    for title in ("start, CPU s", "overhead, µs"):
-        print(title, json.dumps(told[title], ensure_ascii=False, indent=1))
+    print(
+        "first import, s of processor time:", ", ".join(f"{name} {s:.2g}" for name, s in told["start, CPU s"].items())
+    )
+    for name, found in told["overhead, µs"].items():
+        print(f"µs an evaluation of {name}:", "; ".join(f"{what} {us:.2g}" for what, us in found.items()))
+    print(f"evaluations to 1e-4 (median of {asked.boxes} shifted boxes; f: so many failed)")
+    print(f"{'':24}", *(f"{function.name.replace(' ', '')[:11]:>12}" for function in FUNCTIONS))
     for name in told["boxes"]["Branin"]:
         cells = [told["boxes"][function.name][name] for function in FUNCTIONS]
         medians = ["—" if cell["median"] is None else f"{cell['median']:g}" for cell in cells]
         failed = [f"f{cell['failed']}" if cell["failed"] else "" for cell in cells]
-        print(f"{name:24}", *(f"{m:>7}{f:5}" for m, f in zip(medians, failed, strict=True)))
+        print(f"{name:24}", *(f"{m + f:>12}" for m, f in zip(medians, failed, strict=True)))
     return 0
 
 
