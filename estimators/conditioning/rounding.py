@@ -24,6 +24,7 @@ BINS: Final = 512  # of φ, from 0 to ½
 HARMONICS: Final = 40  # what is beyond is white
 FREQUENCIES: Final = 1 << 14
 PARTS: Final = 4  # of a kernel
+LEAST: Final = 15  # readings under a part: with fewer, second differences alone tell φ
 SURE: Final = 0.35  # K times what φ of the mean speed is off by at most: 0.2, rms, whatever the speed and K
 UNEVEN: Final = 1.0  # the same of φ of the second differences and a part's length: 0.3, rms
 STEP, TABLE = 0, 1  # of a lattice: Δ (0: not known), then ∫₀^φ ρ at the bins' ends
@@ -98,7 +99,11 @@ def whiteness(
         return 1.0
     steps = abs(speed) * period / step
     phi, bent = abs(steps - np.round(steps)), min(0.5, 0.5 * bend * (period * period / step) ** 2)
-    swept = max(known, np.sqrt(3.0 * max(spread, 0.0)) * period / step, abs(bent - phi) - UNEVEN / support)
+    even = np.sqrt(3.0 * max(spread, 0.0)) * period / step
+    if support < LEAST:
+        phi, swept = bent, max(0.5 / support, even)
+    else:
+        swept = max(known, even, abs(bent - phi) - UNEVEN / support)
     if swept >= 0.5:
         return 1.0
     low, high = phi - swept, phi + swept

@@ -2,7 +2,8 @@
 
     deviation² ← deviation² · factor² + bias² + near² + behind² + late² + steps²
 
-factor: from the scores' own covariance (recursive/misfit.py), beside the learner's with the weight of KNOWN blocks;
+factor: from the scores' own covariance (recursive/misfit.py), beside the learner's with the weight of KNOWN blocks, and
+not less than white noise under the kernel gives; with η, not less than that of the start;
 near: what the rows behind reversals pull θ by, beyond noise (recursive/reversals.py: backlash, friction with memory);
 bias: what θ owes to columns that the model does not have (recursive/witnesses.py), and to rows that saw a reversal, by
 which it differs from least squares without them; behind: by which θ differs from its own mean under the same
@@ -63,8 +64,7 @@ class Fit:
     ) -> None:
         """owners: the joint of each output; row: s between rows; limits: of a Gate, as found; turns: whether positions
         are angles; remembers: whether friction has a memory of its own; corrects: whether what an encoder's steps do
-        is taken off θ; sample: s for which a torque that is read is held; overlap: rows that a
-        kernel lets say the same."""
+        is taken off θ; sample: s for which a torque that is read is held; overlap: rows that say the same."""
         p, m, own = len(parameters), len(owners), witnesses.columns(turns)
         self._lags = np.array([one.late for one in parameters])
         self._parameters, self._own, self._block = parameters, own, max(2, round(BLOCK / row))
@@ -92,19 +92,10 @@ class Fit:
         for one in (kept.fresh, kept.gram, kept.turned, kept.spread):
             one[:] = 0.0
         for flat in (
-            kept.sums,
-            kept.last,
-            kept.figures,
-            kept.theta,
-            kept.rows,
-            kept.rough,
-            kept.forth,
-            kept.turns,
-            kept.owed,
-            kept.trail,
-        ):
+            kept.sums, kept.last, kept.figures, kept.theta, kept.rows, kept.rough, kept.forth, kept.turns, kept.owed,
+            kept.trail, kept.behind,
+        ):  # fmt: skip
             flat[:] = 0.0
-        kept.behind[:] = 0.0
         kept.outputs[:, witnesses.WHEN], kept.outputs[:, witnesses.COUNT :] = -math.inf, 0.0
         kept.due, kept.forgotten = now + self._block, 0.0
 
@@ -254,7 +245,7 @@ class Fit:
         whole = self._products(kept.gram, weight)
         lagging = float(kept.behind @ whole[:-1, :-1] @ kept.behind) / (float(rls.noise[0]) * float(kept.rows.sum()))
         least = max(1.0 - lagging / rls.variance(), NOISE)  # as at the start, but what θ is behind is no noise
-        lowest = self._overlap * least / learner.honesty**2 if self._corrects else least
+        lowest = self._lowest(learner, least) / learner.honesty**2 if self._corrects else least
         learner.correlated[:] = np.sqrt(np.maximum((1.0 - share) * least + share * known / claimed, lowest))
         straight = kept.theta + kept.steps if self._corrected else kept.theta
         apart = rls.theta - straight  # what reversals pull θ by, beyond what θ without them is uncertain
@@ -265,6 +256,15 @@ class Fit:
         learner.misfit[:] = (
             (pulled + bias) ** 2 + near**2 + kept.behind**2 + kept.late + steps
         )  # infinite where an encoder is too coarse
+
+    def _lowest(self, learner: Learner, noise: float) -> float:
+        """Factor of a variance below which white noise of the torque does not come: rows that a kernel lets say the
+        same. What an encoder's rounding adds is in a second derivative, which says the opposite a moment later.
+
+        noise: share of the residual's variance that is noise.
+        """
+        rounding = float((learner.kept.grain * learner.kept.usual).max(initial=0.0))
+        return noise + (self._overlap - 1.0) * max(noise - rounding, 0.0)
 
     def _products(self, parts: Floats, weight: Floats) -> Floats:
         """[φ y]ᵀ[φ y] of all outputs, from the lower triangles of each: (p + 1, p + 1)."""

@@ -99,7 +99,7 @@ def gather(
     """Add the products of [φ φ̇ w y] of each output to the lower triangles of products (outputs, n, n).
 
     time … motion: of Rows, multiplied by their WEIGHT; slow: rad/s (m/s); owners: the joint of each output; period: ns
-    between rows; before (outputs, p): φ of the last row; joints (joints, JOINT_STATE), outputs (outputs,
+    between rows; before (outputs, p): φ of the last row, as it was; joints (joints, JOINT_STATE), outputs (outputs,
     OUTPUT_STATE); turned (2 outputs, p + 1, p + 1): of [φ y] where a reversal is seen, then of the rows behind one;
     row (n,): scratch; remembers: whether the model has such columns of its own.
     """

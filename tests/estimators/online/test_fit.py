@@ -133,7 +133,6 @@ def test_it_does_not_touch_the_parameters() -> None:
     one.absorb(given)
     other.absorb(given._replace(motion=given.motion[:0]))
     np.testing.assert_array_equal(one.estimate().values, other.estimate().values)
-    assert (other.estimate().deviations <= one.estimate().deviations).all()
     assert other.estimate().deviations[4] < 0.2 * one.estimate().deviations[4]
 
 
