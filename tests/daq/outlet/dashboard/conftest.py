@@ -24,7 +24,7 @@ SOON = 60_000  # ms that a loaded machine may take: nothing waits longer than it
 expect.set_options(timeout=SOON)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     program = shutil.which("chromium")
     if program is None:
@@ -83,13 +83,13 @@ def fed(folder: Path, *words: str) -> Iterator[str]:
     assert outlet.stop() == 0
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def seven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Its joints have moved for a minute."""
     yield from fed(tmp_path_factory.mktemp("seven"), "--past", "40")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """There is a model of the whole robot; the second joint is touched now and then, two kilograms are carried."""
     yield from fed(tmp_path_factory.mktemp("whole"), "--whole")
