@@ -69,7 +69,7 @@ class RobotLine:
         index = self._places.get(joint)
         if index is None or not len(ticks):
             return
-        self._waiting[index].append((ticks, rows[:, self._columns[joint]]))
+        self._waiting[index].append((ticks.copy(), rows[:, self._columns[joint]]))  # they are filled anew
         if index == 0:
             self._first += len(ticks)
 

@@ -123,10 +123,11 @@ def test_a_repetition_is_the_same_to_the_bit(played: tuple[Pipeline, list[Messag
     assert [body for _, body in again] == [body for _, body in played[1]]
 
 
+@pytest.mark.parametrize("size", [4, 400])  # a row, which waits for more; many
 def test_what_is_learnt_does_not_depend_on_how_readings_are_cut(
-    played: tuple[Pipeline, list[Message]], config: Config
+    played: tuple[Pipeline, list[Message]], config: Config, size: int
 ) -> None:
-    other = of(play(Pipeline(config, boot=1), readings(18.0), 400), b"robot/parameters")[-1]
+    other = of(play(Pipeline(config, boot=1), readings(18.0), size), b"robot/parameters")[-1]
     found = of(played[1], b"robot/parameters")[-1]
     assert abs(other["timestamp"] - found["timestamp"]) < 0.2
     assert found["learnt"] == other["learnt"] > 5
