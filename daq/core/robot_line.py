@@ -65,11 +65,14 @@ class RobotLine:
         self._effort = [joint.axis.effort for joint in learnt.robot.joints]
 
     def note(self, joint: str, ticks: Nanoseconds, rows: Floats) -> None:
-        """Samples of one joint, as its own estimator gets them: ticks (rows,) ns, rows (rows, channels)."""
+        """Samples of one joint, as its own estimator gets them: ticks (rows,) ns, rows (rows, channels).
+
+        Both are views of what the next batch overwrites, and these wait longer: they are copied.
+        """
         index = self._places.get(joint)
         if index is None or not len(ticks):
             return
-        self._waiting[index].append((ticks.copy(), rows[:, self._columns[joint]]))  # they are filled anew
+        self._waiting[index].append((ticks.copy(), rows[:, self._columns[joint]]))
         if index == 0:
             self._first += len(ticks)
 
