@@ -23,6 +23,7 @@ from pydantic import Field
 from estimators.conditioning import rounding
 from estimators.models.base import Model, NonlinearPlace
 from estimators.models.memory import thresholds
+from estimators.models.plain_columns import PLACES, fill
 from estimators.numerics.jit import inline, kernel
 from estimators.numerics.parcel import TABLE, Parcel, Table, cube, integer_matrix, integers, matrix, vector
 from estimators.quantities import Floats, Nanoseconds
@@ -51,8 +52,16 @@ MOST: Final = 100.0  # Hz, rows
 OVERLAP: Final = 4.0  # rows that share a half width: more say little anew, and what is correlated raises alarms
 GAP: Final = 0.5  # periods by which a step in time may differ from the period before it counts as a gap
 
-# the integer state of a Conditioner
-FILLED, CLEAN, SEEN, LAST, DROPPED, GAPS, LENGTH, STATES = range(8)  # LENGTH: instants at the full rate, of what is due
+ROOM: Final = 64  # rows that a pass forms at once
+
+# the integer state of a Conditioner; LENGTH: instants at the full rate, of what is due
+FILLED, CLEAN, SEEN, LAST, DROPPED, GAPS, LENGTH, LEFT, MASKED, STATES = range(10)
+# of its parcel
+TAPS, PERIOD, SLOPES = range(3)
+OBSERVED_Y, LATTICES, PLAN, ROWS_Y, ROWS_SPEED = range(5)
+OBSERVED, OBSERVED_PHI, ROWS_PHI, ROWS_MOTION = range(4)
+JOINTS, LATER, OWNERS, STATE, ROWS_TIME = range(5)
+DUE: Final = 0
 
 
 class Conditioning(BaseSettings):
@@ -104,17 +113,22 @@ class Conditioner:
         self.due = np.zeros((CHUNK + 1, 2), np.int64)  # last raw row of each due window, and its time in ns
         self.state = np.zeros(STATES, np.int64)
         self._lattices = np.zeros((len(self._joints), rounding.LENGTH))
-        self._rows = self._masked = 0
-        whole = self._joints, np.array([self._delay]), np.array(model.owners, np.int64)
-        taken, observed = [self._y, self._lattices], [self.signals, self._phi]
-        self._parcel = Parcel([self.taps, np.array([period]), slopes], taken, observed, whole, [self.due])
-        self.nothing = Rows(
-            np.zeros(0, np.int64),
-            np.zeros((0, outputs, parameters)),
-            np.zeros((0, outputs)),
-            np.zeros((0, len(self._joints))),
+        self.formed = Rows(  # where a pass leaves rows, up to the next
+            np.zeros(ROOM, np.int64),
+            np.zeros((ROOM, outputs, parameters)),
+            np.zeros((ROOM, outputs)),
+            np.zeros((ROOM, len(self._joints))),
             np.zeros((0, len(model.blocks), ARGUMENTS, len(self.taps) if len(self._eta) else 0)),
-            np.zeros((0, len(self._joints), MOTION)),
+            np.zeros((ROOM, len(self._joints), MOTION)),
+        )
+        self.nothing = self.formed.part(slice(0))
+        plan, formed = np.zeros((0, PLACES)) if model.plan is None else model.plan, self.formed
+        self.parcel = Parcel(
+            [self.taps, np.array([period]), slopes],
+            [self._y, self._lattices, plan, formed.y, formed.speed],
+            [self.signals, self._phi, formed.phi, formed.motion],
+            [self._joints, np.array([self._delay]), np.array(model.owners, np.int64), self.state, formed.time],
+            [self.due],
         )
 
     def coarse(self, channel: int, step: float) -> None:
@@ -140,9 +154,9 @@ class Conditioner:
     def counters(self) -> dict[str, int]:
         """Totals: rows out, dropped (a raw value is missing in the window), masked by the model, and gaps in time."""
         return {
-            "rows": self._rows,
+            "rows": int(self.state[LEFT]),
             "dropped": int(self.state[DROPPED]),
-            "masked": self._masked,
+            "masked": int(self.state[MASKED]),
             "gaps": int(self.state[GAPS]),
         }
 
@@ -158,12 +172,10 @@ class Conditioner:
             np.empty((count, outputs)),
         )
         speed, motion = np.empty((count, joints)), np.empty((count, joints, MOTION))
-        kept = _reduce(count, time, out_phi, out_y, speed, motion, self._parcel.table)
-        self._rows += kept
+        kept = _reduce(count, time, out_phi, out_y, speed, motion, self.parcel.table)
         rows = Rows(time, out_phi, out_y, speed, self._samples(count, time[:kept], signals), motion)
         if kept == count:
             return rows
-        self._masked += count - kept
         return Rows(time[:kept], out_phi[:kept], out_y[:kept], speed[:kept], rows.samples, motion[:kept])
 
     def _samples(self, count: int, kept: Nanoseconds, signals: Floats) -> Floats:
@@ -338,10 +350,11 @@ def _reduce(
 
     table: of a Conditioner.
     """
-    g, y, signals, phi = vector(table, 0), matrix(table, 0), cube(table, 0), cube(table, 1)
-    joints, delay, due = integers(table, 0), integers(table, 1)[0], integer_matrix(table, 0)
-    period, lattices = vector(table, 1)[0], matrix(table, 1)
-    slopes, owners = vector(table, 2), integers(table, 2)
+    g, y = vector(table, TAPS), matrix(table, OBSERVED_Y)
+    signals, phi = cube(table, OBSERVED), cube(table, OBSERVED_PHI)
+    joints, delay, due = integers(table, JOINTS), integers(table, LATER)[0], integer_matrix(table, DUE)
+    period, lattices = vector(table, PERIOD)[0], matrix(table, LATTICES)
+    slopes, owners, state = vector(table, SLOPES), integers(table, OWNERS), integers(table, STATE)
     kept = 0
     for i in range(count):
         start = due[i, 0] - due[0, 0]  # the full-rate row under g[0]
@@ -381,4 +394,25 @@ def _reduce(
         if whole:
             out_time[kept] = due[i, 1] - delay
             kept += 1
+    state[LEFT] += kept
+    state[MASKED] += count - kept
     return kept
+
+
+@kernel(f"i8(i8, {TABLE})")
+def form(count: int, table: Table) -> int:
+    """Leave the rows of as many windows as are due in `formed`; returns how many, -1 where a pass cannot.
+
+    table: of a Conditioner.
+    """
+    plan = matrix(table, PLAN)
+    if len(plan) == 0 or count > len(integers(table, ROWS_TIME)):
+        return -1
+    length = integers(table, STATE)[LENGTH]
+    fill(cube(table, OBSERVED)[:length], plan, cube(table, OBSERVED_PHI)[:length], matrix(table, OBSERVED_Y)[:length])
+    return int(
+        _reduce(
+            count, integers(table, ROWS_TIME), cube(table, ROWS_PHI), matrix(table, ROWS_Y), matrix(table, ROWS_SPEED),
+            cube(table, ROWS_MOTION), table,
+        )
+    )  # fmt: skip
