@@ -1,4 +1,4 @@
-"""The readings of a turn: sorted, and passed through the joints that have some, in one compiled pass over all of them."""
+"""The readings of a turn: sorted, and passed through all joints that have some, in one compiled pass."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from estimators.conditioning.conditioner import CHUNK, Conditioner, Conditioning, take
 from estimators.conditioning.dead_channels import SLOW, Channels
@@ -36,6 +35,7 @@ SPACING, SATURATION, PERIOD, MEASURES = range(4)  # ns between rows; NaN or N·m
 HARD, MIDDLE, LIMIT, KERNEL, SMOOTHED, MEASURED = range(6)
 (WATCHED, KEPT, FLOATS, CLEAN, RAW), SIGNALS = range(5), 0
 (RUNS, TIMES, WILD, COUNTED, CLEAN_TIMES, STATE, SEEN), DUE = range(7), 0
+
 
 class Front:
     """All that stands between the samples of one joint and its estimator."""

@@ -123,7 +123,7 @@ else:
         return _array(_lies_at(one[0]), (one[1],), np.bool_)
 
     @inline
-    def inner(table: Table, number: int) -> Table:
+    def inner(table: Table, number: int) -> Any:
         """The table of a parcel within."""
         one = table[6, number]
         return _array(_lies_at(one[0]), (one[1], one[2], one[3]), np.int64)

@@ -98,7 +98,8 @@ class Rigid:
             + repeats,
             np.float64,
         ).reshape(-1, PLACES)
-        self.plan: Floats | None = self._columns if self._law.plain is not None and not self._warmth.parameters else None
+        plain = self._law.plain is not None and not self._warmth.parameters
+        self.plan: Floats | None = self._columns if plain else None
         place = tuple(range(len(self.parameters))[self._friction])
         self._load = LOAD if settings.load else len(self.channels) if self._law.stops else EFFORT
         self.blocks: tuple[NonlinearPlace, ...] = (
