@@ -11,11 +11,12 @@ from typing import Final
 
 import numpy as np
 
-from estimators.conditioning.conditioner import CHUNK, Conditioner, Conditioning, take
+from estimators.conditioning.conditioner import CHUNK, Conditioner, Conditioning
 from estimators.conditioning.dead_channels import SLOW, Channels
 from estimators.conditioning.encoder_steps import EncoderSteps, UnevenTime
 from estimators.conditioning.held import Held
 from estimators.conditioning.physical_range import PhysicalRange, beyond
+from estimators.conditioning.row_kernels import take
 from estimators.conditioning.spikes import Spikes, judge
 from estimators.conditioning.stops import Stops
 from estimators.models.base import Model

@@ -78,9 +78,9 @@ class JointEstimator:
         self._standstill = Standstill(parts.gate, row, parts.log, model.blocks[0].axis) if found else None
         self._steady = Steady(self.phases, self._standstill, conditioner.formed)
         self._inspector = Inspector(model, taps, row)
-        passed = (self.front, conditioner, self._steady, self._inspector, self.phases.report)
-        for number, part in enumerate(passed):
-            self.parcel.put(number, part.parcel)
+        rest = self._steady.parcel, self._inspector.parcel, self.phases.report.parcel
+        for number, parcel in enumerate((self.front.parcel, conditioner.parcel, *rest)):
+            self.parcel.put(number, parcel)
 
     def absorb(self, time: Nanoseconds, values: Floats) -> None:
         """Learn from equidistant rows.

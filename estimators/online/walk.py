@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from estimators.alignment.clock_state import LONGEST_LOSS
 from estimators.alignment.resampler import OUT_ROWS, OUT_TICKS, align
-from estimators.conditioning.conditioner import ROWS_MOTION, ROWS_PHI, ROWS_SPEED, ROWS_TIME, ROWS_Y, form
 from estimators.conditioning.front import ODD, through
+from estimators.conditioning.row_kernels import ROWS_MOTION, ROWS_PHI, ROWS_SPEED, ROWS_TIME, ROWS_Y, form
 from estimators.numerics.jit import inline, kernel
 from estimators.numerics.parcel import TABLE, Table, cube, inner, integers, matrix
 from estimators.online.inspection import look

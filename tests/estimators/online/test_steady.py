@@ -140,9 +140,9 @@ def test_a_walk_gives_what_the_steps_give(size: int, settings: dict[str, Any]) -
     found = outcome(settings, samples, size, walked)
     assert found == outcome(settings, samples, 90, aligned)
     whole, learnt = sum(WENT.values()), sum(count for way, count in WENT.items() if way[1])
-    assert sum(count for way, count in WENT.items() if way[0]) > 0.7 * whole
-    assert (learnt > 0.15 * whole) is (settings is RIGID), "a law that is searched has rows of its own"
-    assert sum(count for way, count in WENT.items() if way[2]) > 100 or settings is SEARCHED
+    assert sum(count for way, count in WENT.items() if way[0]) > 0.2 * whole, "all but the first seconds"
+    told = sum(count for way, count in WENT.items() if way[2])
+    assert (min(learnt, told) > 0.1 * whole) is (settings is RIGID), "a law that is searched has rows of its own"
 
 
 @pytest.mark.interpreted
