@@ -100,7 +100,7 @@ class Steady:
         )  # fmt: skip
         own = shaped if taken == count else shaped.part(slice(taken))
         self._history.absorb(own, None if finite == taken else self._finite[:taken])
-        self._took(shaped, taken, taught, review != 0)
+        self._took(shaped, taken, int(taught), review != 0)
         return taken
 
     def passed(self, taken: int, taught: int, finite: int, review: bool) -> None:
