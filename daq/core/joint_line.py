@@ -96,19 +96,22 @@ class JointLine:
         messages: list[Message] = []
         if self._stale and not self._silent(arrival):
             messages += self._recovered(arrival + epoch)
-        count, taken = found[COUNT], found[TAKEN]
+        heard, count = found[0][HEARD], found[0][COUNT]
         ticks, samples = resampler.ticks[:count], resampler.rows[:count]
-        if found[HEARD] < len(times) or count >= resampler.room:
-            ticks, samples = resampler.gathered(times, passed.values, passed.columns, found[HEARD], count)
+        if heard < len(times) or count >= resampler.room:
+            ticks, samples = resampler.gathered(times, passed.values, passed.columns, heard, count)
         self.samples += len(ticks)
         if self.follower is not None:
             self.follower(self.name, ticks, samples)
-        if taken:
-            self.estimator.walked(ticks[:taken], samples[:taken], found)
-            messages += self._said(found[TICK], arrival, epoch, now if found[BEGUN] else None, found)
-        last = int(ticks[-1]) if len(ticks) else 0
-        if taken < len(ticks):
-            ticks, samples = ticks[taken:].copy(), samples[taken:].copy()
+        last, done = int(ticks[-1]) if len(ticks) else 0, 0
+        for one in found:
+            if taken := one[TAKEN]:
+                part = slice(done, done + taken)
+                self.estimator.walked(ticks[part], samples[part], one)
+                messages += self._said(one[TICK], arrival, epoch, now if one[BEGUN] else None, one)
+                done += taken
+        if done < len(ticks):
+            ticks, samples = ticks[done:].copy(), samples[done:].copy()
             messages += self._step_by_step(ticks, samples, arrival, epoch, now, late)
         self.due = arrival + self._wait(last) if len(ticks) else arrival
         return messages

@@ -20,7 +20,7 @@ class Passed(NamedTuple):
     times: Nanoseconds  # (readings,) ns of arrival
     values: Floats  # (readings,) SI
     columns: NDArray[np.int32]  # (readings,) of the joint's samples
-    found: Sequence[int]  # (FOUND,)
+    found: Sequence[Sequence[int]]  # (2, FOUND), see estimators.online.walk
 
 
 class Walk:
@@ -29,7 +29,7 @@ class Walk:
     def __init__(self, sorter: Sorter, joints: Sequence[Parcel]) -> None:
         """joints: in the order of the sorter's."""
         self._sorter, self._parcel = sorter, Parcel(parcels=joints)
-        self._found = np.zeros((len(joints), FOUND), np.int64)
+        self._found = np.zeros((len(joints), 2, FOUND), np.int64)
 
     def through(self, readings: NDArray[np.void], late: bool) -> Iterator[tuple[int, Passed]]:
         """Which joints have readings, and what became of them; late: whether one update each is enough."""
@@ -46,14 +46,14 @@ class Walk:
 
 def alone(times: Nanoseconds, values: Floats, columns: NDArray[np.int32], late: bool, joint: Parcel) -> Passed:
     """The same of one joint's readings."""
-    found = np.empty(FOUND, np.int64)
+    found = np.empty((2, FOUND), np.int64)
     walk(times, values, columns, late, joint.table, found)
     return Passed(times, values, columns, found.tolist())
 
 
 @kernel(
     "i8(Array(i8, 2, 'C', readonly=True), Array(f8, 2, 'C', readonly=True), i4[::1], i4[::1], i8[:, ::1], i8[::1], "
-    f"f8[::1], i4[::1], b1, {TABLE}, i8[:, ::1])"
+    f"f8[::1], i4[::1], b1, {TABLE}, i8[:, :, ::1])"
 )
 def _through(
     rows: NDArray[np.int64],
@@ -68,7 +68,7 @@ def _through(
     table: Table,
     found: NDArray[np.int64],
 ) -> int:
-    """Sort (see `sort`) and walk; returns how many joints there are; table: of all joints; found (joints, FOUND)."""
+    """Sort (see `sort`) and walk; returns how many joints there are; table: of all joints; found (joints, 2, FOUND)."""
     present = sort(rows, reals, joints, wanted, places, times, values, columns)
     for at in range(present):
         start, end = places[at, 1], places[at, 2]

@@ -16,6 +16,7 @@ from estimators.conditioning.dead_channels import SLOW, Channels
 from estimators.conditioning.encoder_steps import EncoderSteps, UnevenTime
 from estimators.conditioning.held import Held
 from estimators.conditioning.physical_range import PhysicalRange, beyond
+from estimators.conditioning.row_kernels import SEEN as ROWS_SEEN
 from estimators.conditioning.row_kernels import take
 from estimators.conditioning.spikes import Spikes, judge
 from estimators.conditioning.stops import Stops
@@ -29,8 +30,8 @@ from estimators.rows import Rows
 NEAR: Final = 0.98  # of the saturation, from which a torque is not believed
 ODD: Final = -1  # what a pass answers, having changed nothing, where it is not for it
 # of a pass: rows that have left the spikes; samples at saturation so far; of the conditioner; channel of the effort;
-# whether nothing asks for single steps; rows of the span that Channels look at
-PASSED, CLIPPED, SUPPORT, DECIMATION, EFFORT, PLAIN, SPAN, FIGURES = range(8)
+# whether nothing asks for single steps; rows of the span that Channels look at; whether somebody follows
+PASSED, CLIPPED, SUPPORT, DECIMATION, EFFORT, PLAIN, SPAN, FOLLOWED, FIGURES = range(9)
 SPACING, SATURATION, PERIOD, MEASURES = range(4)  # ns between rows; NaN or N·m (N) not believed; s between rows
 # of a parcel
 HARD, MIDDLE, LIMIT, KERNEL, SMOOTHED, MEASURED = range(6)
@@ -55,7 +56,7 @@ class Front:
         self._build: Callable[[float | None], Conditioner] = lambda wide: Conditioner(model, period, settings, wide)
         self._before: dict[str, int] = {}  # totals of conditioners that were given up
         self.conditioner = self._build(None)
-        self.follower: Callable[[Nanoseconds, Floats], None] | None = None  # of rows without wild samples
+        self._follower: Callable[[Nanoseconds, Floats], None] | None = None
         self.channels = Channels(channels, period, standstill)
         self.spikes = Spikes(channels, period)
         self.range = PhysicalRange(channels, period)
@@ -94,11 +95,20 @@ class Front:
         self.follow()
         return self.conditioner.form(due) if due else self.conditioner.nothing
 
+    @property
+    def follower(self) -> Callable[[Nanoseconds, Floats], None] | None:
+        """Who gets rows without wild samples."""
+        return self._follower
+
+    @follower.setter
+    def follower(self, follower: Callable[[Nanoseconds, Floats], None]) -> None:
+        self._follower, self._figures[FOLLOWED] = follower, 1
+
     def follow(self) -> None:
         """The follower gets what has passed."""
-        if self.follower is not None:
+        if self._follower is not None:
             passed = self._figures[PASSED]
-            self.follower(self._times[:passed].copy(), self._values[:passed].copy())
+            self._follower(self._times[:passed].copy(), self._values[:passed].copy())
 
     def _look(self) -> None:
         """Whether single steps are asked for."""
@@ -157,8 +167,8 @@ class Front:
         if clipped.any():
             self._figures[CLIPPED] += np.count_nonzero(clipped)
             values[clipped, self._effort] = np.nan
-        if self.follower is not None:
-            self.follower(time, values)
+        if self._follower is not None:
+            self._follower(time, values)
         own = values if self._own == values.shape[1] else np.ascontiguousarray(values[:, : self._own])
         return self.conditioner.absorb(time, self._stops.absorb(own))
 
@@ -195,3 +205,16 @@ def through(time: Nanoseconds, values: Floats, table: Table) -> int:
 @kernel(f"i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), {TABLE})")
 def _pass(time: Nanoseconds, values: Floats, table: Table) -> int:
     return through(time, values, table)
+
+
+@inline
+def alone(table: Table) -> bool:
+    """Whether nobody follows; table: of a Front."""
+    return bool(integers(table, COUNTED)[FOLLOWED] == 0)
+
+
+@inline
+def none_due(count: int, table: Table) -> bool:
+    """Whether so many more rows make no window due, whatever they are; table: of a Front."""
+    figures, seen = integers(table, COUNTED), integers(table, STATE)[ROWS_SEEN]
+    return bool((seen - figures[SUPPORT]) % figures[DECIMATION] + count < figures[DECIMATION])

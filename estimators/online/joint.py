@@ -30,7 +30,7 @@ from estimators.online.settings import Identification
 from estimators.online.standstill import Standstill
 from estimators.online.steady import Steady
 from estimators.online.steps import Steps
-from estimators.online.walk import CERTAIN, DUE, FIGURED, FINITE, FORMED, LEARNT, RESTING, REVIEW, TAUGHT
+from estimators.online.walk import CERTAIN, DUE, FIGURED, FINITE, FORMED, INSTANT, LEARNT, RESTING, REVIEW, TAUGHT
 from estimators.quantities import Axis, Floats, Nanoseconds
 from estimators.rows import Rows
 from estimators.window.lattice import Lattice
@@ -103,7 +103,7 @@ class JointEstimator:
             return
         conditioner, formed, learnt = self.conditioner, found[FORMED], found[LEARNT]
         if learnt:
-            self._steady.passed(learnt, found[TAUGHT], found[FINITE], bool(found[REVIEW]))
+            self._steady.passed(found[INSTANT], learnt, found[TAUGHT], found[FINITE], bool(found[REVIEW]))
             if learnt == formed and not found[REVIEW]:
                 return
             if learnt < formed:

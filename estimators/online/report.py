@@ -18,7 +18,7 @@ WEIGHED = (Phase.STARTING, Phase.NORMAL)  # phases in which it matters why a val
 FIGURES: Final = 3  # told beside values and deviations
 # of a parcel
 STATE, DEVIATIONS, LAST_Y, TOLD = range(4)
-GOOD, GATE = range(2)
+GOOD, GATE, LAST_PHI = range(3)
 VALID: Final = 0
 
 
@@ -36,11 +36,11 @@ class Report:
     def __init__(self, parts: Parts) -> None:
         self._parts, self._names, self._fit = parts, parts.names, parts.fit.kept
         learner, loop = parts.learner.kept, parts.loop.kept
-        self._count, self._phi, self._time = len(parts.names), loop.phi[0], parts.log.kept
-        self._told = np.empty(2 * self._count + FIGURES)
+        self._count, self._time = len(parts.names), parts.log.kept
+        self._told = np.empty(2 * self._count + FIGURES + self._count)
         self.parcel = Parcel(
             [learner.state, learner.deviations, loop.y, self._told],
-            [loop.good, parts.gate.kept.state],
+            [loop.good, parts.gate.kept.state, loop.phi],
             flags=[parts.validity.kept.valid],
         )
 
@@ -55,8 +55,8 @@ class Report:
         linear = parts.nonlinear is None
         if phase in WEIGHED and not (certain and linear and not self._fit.spoiled):
             reasons = _reasons(parts)
-        predicted = self._phi.dot(values).item()
-        error, forgetting, measured = told[2 * count :].tolist()
+        predicted = told[2 * count + FIGURES :].dot(values).item()
+        error, forgetting, measured = told[2 * count : 2 * count + FIGURES].tolist()
         now, status, reasons = verdict(phase, resting, reasons)
         if parts.nonlinear is not None:
             eta = parts.nonlinear.eta
@@ -86,7 +86,7 @@ def figures(idle: bool, alarmed: bool, table: Table) -> tuple[bool, bool]:
     """Whether every value is certain, and whether the joint rests.
 
     idle, alarmed: whether nothing is known yet, or an alarm stands, and the values of before it are told; table: of a
-    Report, where they are left (2 parameters + FIGURES,): values, deviations, error, λ and what was measured.
+    Report, where they are left: values, deviations, error, λ, what was measured, and the row of it.
     """
     told = vector(table, TOLD)
     state, deviations, good = vector(table, STATE), vector(table, DEVIATIONS), matrix(table, GOOD)
@@ -101,6 +101,8 @@ def figures(idle: bool, alarmed: bool, table: Table) -> tuple[bool, bool]:
     signal = state[at.SIGNAL]
     told[2 * count] = np.sqrt(state[at.ERROR] / signal) if signal > 0.0 else np.nan
     told[2 * count + 1], told[2 * count + 2] = state[at.LAMBDA], vector(table, LAST_Y)[0]
+    for i in range(count):
+        told[2 * count + FIGURES + i] = matrix(table, LAST_PHI)[0, i]
     return bool(certain), at_rest(matrix(table, GATE))
 
 

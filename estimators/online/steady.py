@@ -100,22 +100,22 @@ class Steady:
         )  # fmt: skip
         own = shaped if taken == count else shaped.part(slice(taken))
         self._history.absorb(own, None if finite == taken else self._finite[:taken])
-        self._took(shaped, taken, int(taught), review != 0)
+        self._took(shaped, int(shaped.time[taken - 1]), taken, int(taught), review != 0)
         return taken
 
-    def passed(self, taken: int, taught: int, finite: int, review: bool) -> None:
-        """A pass of `walk` has taken so many of the rows that it has formed; the others as `_pass` says."""
+    def passed(self, last: int, taken: int, taught: int, finite: int, review: bool) -> None:
+        """A pass of `walk` has taken so many of the rows that it has formed, up to this instant (ns), as `_pass`."""
         self._history.kept.total += finite
-        self._took(self._tempered, taken, taught, review)
+        self._took(self._tempered, last, taken, taught, review)
 
-    def _took(self, rows: Rows, taken: int, taught: int, review: bool) -> None:
-        """The first of these rows have been learnt."""
+    def _took(self, rows: Rows, last: int, taken: int, taught: int, review: bool) -> None:
+        """The first of these rows have been learnt; last: ns, of the last one."""
         phases, starting = self._phases, self._phases.kept.phase is Phase.STARTING
         if taught:
             self._fit.active = True
         if self._standstill is not None:
             self._standstill.looked(taken)
-        self._loop.note(int(rows.time[taken - 1]), taught)
+        self._loop.note(last, taught)
         if starting or self._learner.unexcited.open:
             part = rows.part(np.flatnonzero(self._taught[:taken]))
             self._learner.unexcited.add(part.phi, self._learner.rls.noise)

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from estimators.alignment.clock_state import LONGEST_LOSS
 from estimators.alignment.resampler import OUT_ROWS, OUT_TICKS, align
-from estimators.conditioning.front import ODD, through
+from estimators.conditioning.front import ODD, alone, none_due, through
 from estimators.conditioning.row_kernels import ROWS_MOTION, ROWS_PHI, ROWS_SPEED, ROWS_TIME, ROWS_Y, form
 from estimators.numerics.jit import inline, kernel
 from estimators.numerics.parcel import TABLE, Table, cube, inner, integers, matrix
 from estimators.online.inspection import look
 from estimators.online.report import figures
-from estimators.online.steady import ALARMED, ROWS, TOLD, learn_formed
+from estimators.online.steady import ALARMED, ALWAYS, ROWS, TOLD, learn_formed
 from estimators.quantities import Floats, Nanoseconds
 
 # intervals of ticks: the number of that of the last tick, their length and where they are counted from, ns
@@ -34,7 +34,7 @@ HEARD: Final = 0  # readings that were taken
 COUNT: Final = 1  # samples of them that have left
 TAKEN: Final = 2  # of these, the first; 0 where something is odd
 BEGUN: Final = 3  # whether an interval begins with the last that was taken
-NEWEST: Final = 4  # ns, of the last sample
+INSTANT: Final = 4  # ns, of the last row that was learnt
 TICK: Final = 5  # ns, of the last that was taken
 DUE: Final = 6  # windows of regression rows
 FORMED: Final = 7  # rows that they gave; -1: they are still to be formed
@@ -49,32 +49,25 @@ FOUND: Final = 15
 
 
 @inline
-def _arrive(
-    times: Nanoseconds,
-    values: Floats,
-    columns: NDArray[np.int32],
-    late: bool,
-    slots: NDArray[np.int64],
-    aligned: Table,
-    front: Table,
-    found: NDArray[np.int64],
+def _take(
+    first: int, taken: int, late: bool, slots: NDArray[np.int64], aligned: Table, front: Table, found: NDArray[np.int64]
 ) -> None:
-    """Readings → samples, and those up to the first that begins an interval → windows that are due."""
-    heard, count = align(times, values, columns, 0, aligned)
-    found[HEARD], found[COUNT] = heard, count
-    if heard != len(times) or count == 0 or count >= len(integers(aligned, OUT_TICKS)) - LONGEST_LOSS:
+    """Samples from the first on, up to the first that begins an interval → windows that are due.
+
+    taken: how many there are.
+    """
+    ticks, rows = integers(aligned, OUT_TICKS)[first : first + taken], matrix(aligned, OUT_ROWS)[first : first + taken]
+    now, count = slots[LAST], 0
+    while count < taken and now == slots[LAST]:
+        now = (ticks[count] - slots[OFFSET]) // slots[INTERVAL]
+        count += 1
+    begun = now > slots[LAST]
+    if now < slots[LAST] or (late and count < taken) or (first > 0 and begun):
         return
-    ticks, rows = integers(aligned, OUT_TICKS)[:count], matrix(aligned, OUT_ROWS)[:count]
-    found[NEWEST], now, taken = ticks[count - 1], slots[LAST], 0
-    while taken < count and now == slots[LAST]:
-        now = (ticks[taken] - slots[OFFSET]) // slots[INTERVAL]
-        taken += 1
-    if now < slots[LAST] or (late and taken < count):
-        return
-    due = through(ticks[:taken], rows[:taken], front)
+    due = through(ticks[:count], rows[:count], front)
     if due == ODD:
         return
-    found[TAKEN], found[TICK], found[DUE], found[BEGUN] = taken, ticks[taken - 1], due, now > slots[LAST]
+    found[TAKEN], found[TICK], found[DUE], found[BEGUN] = count, ticks[count - 1], due, begun
     slots[LAST] = now
 
 
@@ -91,12 +84,25 @@ def _learn(found: NDArray[np.int64], estimator: Table) -> None:
     taken, taught, finite, review = learn_formed(count, time, phi, y, speed, motion, inner(estimator, STEADY))
     found[LEARNT], found[TAUGHT], found[FINITE], found[REVIEW] = taken, taught, finite, review
     if taken > 0:
+        found[INSTANT] = time[taken - 1]
         look(count, time, phi, y, speed, motion, inner(estimator, INSPECTOR))
+
+
+@inline
+def _tell(found: NDArray[np.int64], estimator: Table) -> bool:
+    """Figures of the estimate where they are due; whether nothing that Python is still to tell of depends on rows."""
+    told = integers(inner(estimator, STEADY), TOLD)
+    whole = found[FORMED] >= 0 and found[LEARNT] == found[FORMED] and found[REVIEW] == 0
+    if found[BEGUN] == 0 or not whole or told[ROWS] <= 0:
+        return False
+    certain, resting = figures(False, told[ALARMED] == 1, inner(estimator, REPORT))
+    found[FIGURED], found[CERTAIN], found[RESTING] = 1, certain, resting
+    return certain and told[ALWAYS] == 0
 
 
 @kernel(
     "void(Array(i8, 1, 'A', readonly=True), Array(f8, 1, 'A', readonly=True), Array(i4, 1, 'A', readonly=True), b1, "
-    f"{TABLE}, i8[::1])"
+    f"{TABLE}, i8[:, ::1])"
 )
 def walk(
     times: Nanoseconds,
@@ -109,17 +115,28 @@ def walk(
     """Readings of one joint in order of arrival, as far as they go.
 
     times (readings,) ns; values SI; columns: of the samples; late: whether intervals may only begin with the last
-    sample; joint: its parcel's table; found: (FOUND,).
+    sample; joint: its parcel's table; found (2, FOUND): up to the first sample that begins an interval, and of those
+    behind it, where they begin no other and what is still to be told of the first does not depend on them.
     """
-    seen, estimator = integers(joint, SEEN), inner(joint, ESTIMATOR)
+    seen, slots, estimator, aligned = (
+        integers(joint, SEEN),
+        integers(joint, SLOTS),
+        inner(joint, ESTIMATOR),
+        inner(joint, ALIGNED),
+    )
+    front = inner(estimator, FRONT)
     for i in range(len(times)):
         seen[columns[i]] = times[i]
     found[:] = 0
-    _arrive(times, values, columns, late, integers(joint, SLOTS), inner(joint, ALIGNED), inner(estimator, FRONT), found)
-    if found[DUE] > 0:
-        _learn(found, estimator)
-    told = integers(inner(estimator, STEADY), TOLD)
-    whole = found[FORMED] >= 0 and found[LEARNT] == found[FORMED] and found[REVIEW] == 0
-    if found[BEGUN] == 1 and whole and told[ROWS] > 0:
-        certain, resting = figures(False, told[ALARMED] == 1, inner(estimator, REPORT))
-        found[FIGURED], found[CERTAIN], found[RESTING] = 1, certain, resting
+    heard, count = align(times, values, columns, 0, aligned)
+    found[0, HEARD], found[0, COUNT] = heard, count
+    if heard != len(times) or count == 0 or count >= len(integers(aligned, OUT_TICKS)) - LONGEST_LOSS:
+        return
+    _take(0, count, late, slots, aligned, front, found[0])
+    if found[0, DUE] > 0:
+        _learn(found[0], estimator)
+    settled, taken = _tell(found[0], estimator), found[0, TAKEN]
+    if 0 < taken < count and alone(front) and (settled or none_due(count - taken, front)):
+        _take(taken, count - taken, late, slots, aligned, front, found[1])
+        if found[1, DUE] > 0:
+            _learn(found[1], estimator)
