@@ -115,6 +115,10 @@ class Comparison:
         if baseline != self._baseline:
             self._baseline, self._drift, self._looked = baseline, None, -1
 
+    def due(self, time: int) -> bool:
+        """Whether an estimate of this instant (ns) would be looked at."""
+        return self._baseline is not None and time // EVERY != self._looked
+
     def look(
         self,
         estimate: Estimate,

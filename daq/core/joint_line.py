@@ -71,6 +71,7 @@ class JointLine:
         self.heard_until = 0  # ns, before which no channel can be silent for too long
         self._last_arrival = 0  # ns
         self._last_update = 0  # ns
+        self._words: Any = None  # what those of the last update follow from, of a joint as it nearly always is
         self._comparison = Comparison(joint.model.kind, joint.drift, publication)
         self.follower: Callable[[str, Nanoseconds, Floats], None] | None = None  # who else wants the samples
 
@@ -121,10 +122,23 @@ class JointLine:
     ) -> list[Message]:
         """What the samples up to a tick have to say; now: where an update is due; found: by a pass."""
         messages = self._events(epoch, arrival)
-        if now is not None:
-            messages += self._update(self.estimator.estimate(found), tick, arrival, epoch, now())
-            messages += self.gear.settle(epoch) if self.gear is not None else []
-        return messages
+        if now is None:
+            return messages
+        words = None if found is None or self._missing else self.estimator.words(found)
+        again = self._again(arrival, epoch, now) if words is not None and words == self._words else []
+        messages += again or self._update(self.estimator.estimate(found), tick, arrival, epoch, now())
+        self._words = words
+        return messages if self.gear is None else messages + self.gear.settle(epoch)
+
+    def _again(self, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
+        """An update with the words of the one before; none where there is more to it."""
+        report, publication = self.estimator.phases.report, self._publication
+        if not publication.formed or self._comparison.due(report.time):
+            return []
+        told, measured, predicted = report.numbers()
+        self.updates, self._last_update = self.updates + 1, now()
+        times = (report.time + epoch) / 1e9, (arrival + epoch) / 1e9, (self._last_update - arrival) / 1e9
+        return publication.again(told, measured, predicted, times)
 
     def _step_by_step(
         self, ticks: Nanoseconds, samples: Floats, arrival: int, epoch: int, now: Callable[[], int], late: bool
@@ -214,6 +228,7 @@ class JointLine:
     def _update(self, estimate: Estimate, tick: int, arrival: int, epoch: int, now: int) -> list[Message]:
         self.updates += 1
         self._last_update = now
+        self._words = None
         if self._missing:
             estimate = estimate._replace(phase=Phase.FAULTED, status=Status.FAULTED, reasons=self._missing)
         timestamp = ((estimate.time or tick) + epoch) / 1e9
@@ -227,7 +242,7 @@ class JointLine:
 
     def _events(self, epoch: int, arrival: int) -> list[Message]:
         """What the estimator has to say; it was resumed when its first rows came, not when the core before ended."""
-        messages = []
+        messages: list[Message] = []
         for event in self.estimator.events():
             time = arrival if event.kind == "resumed" else event.time
             first, last = event.window or (0, 0)

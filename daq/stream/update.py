@@ -124,6 +124,34 @@ class Publication:
         self._words = words
         return topic, self._pack(body)
 
+    @property
+    def formed(self) -> bool:
+        """Whether there is a form of the last estimate's words, and of its residual, with room for another."""
+        form, residuals = self._form, self._residuals
+        if form is None or residuals is None:
+            return False
+        return self.sequence["estimate"] < form.room and self.sequence["residual"] < residuals.room
+
+    def again(
+        self, told: list[float], measured: float, predicted: float, times: tuple[float, float, float]
+    ) -> list[tuple[bytes, bytes]]:
+        """`estimate` and `residual` of normal mode with the words of the ones before; only where they are `formed`.
+
+        told: values, deviations, error and λ; times: timestamp, arrival, latency.
+        """
+        form, residuals, sequence, (timestamp, arrival, latency) = self._form, self._residuals, self.sequence, times
+        assert form is not None
+        assert residuals is not None
+        seq, other, spectrum = sequence["estimate"], sequence["residual"], self._words[-1]
+        sequence["estimate"], sequence["residual"] = seq + 1, other + 1
+        numbers = [timestamp, seq, *told, 100.0, arrival, latency]
+        if spectrum.values:
+            numbers.append(spectrum.condition)
+        return [
+            (self._topics[0], form.fill(numbers)),
+            (self._topics[1], residuals.fill((timestamp, other, measured, predicted, measured - predicted))),
+        ]
+
     def residual(self, estimate: Estimate, timestamp: float) -> tuple[bytes, bytes]:
         """`residual/<joint>`: measured, predicted and residual torque."""
         topic, measured, predicted = self._topics[1], estimate.measured, estimate.predicted

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from estimators.base import Estimate, Event, Phase, Status
+from estimators.base import Estimate, Event, Phase, Spectrum, Status
 from estimators.conditioning.encoder_steps import (
     WIDEST,
     EncoderSteps,
@@ -97,8 +97,10 @@ class JointEstimator:
 
     def walked(self, time: Nanoseconds, values: Floats, found: Sequence[int]) -> None:
         """A pass of `walk` has taken these samples, and found so much: go on where it has left them."""
-        self.front.follow()
-        self._swing(time, values)
+        if self.front.follower is not None:
+            self.front.follow()
+        if self._swings:
+            self._swing(time, values)
         if not found[DUE]:
             return
         conditioner, formed, learnt = self.conditioner, found[FORMED], found[LEARNT]
@@ -190,14 +192,26 @@ class JointEstimator:
         estimate = self.phases.estimate(figured)
         early = estimate.phase in (Phase.WAITING, Phase.STARTING)
         watch = self.front.channels
-        swings = tuple(f"{self.channels[i]}: {one.words}" for i, one in self._swings.items() if one.lost)
-        if swings:
+        if self._swings:
+            swings = tuple(f"{self.channels[i]}: {one.words}" for i, one in self._swings.items() if one.lost)
             estimate = estimate._replace(reasons=(*estimate.reasons, *swings))
         faults = (watch.faults if early else watch.certain) + self.front.range.faults + self._faults
         if not faults:
             return estimate
         status = Status.LEARNING if estimate.status is Status.VALID else estimate.status
         return estimate._replace(status=status, reasons=(*faults, *estimate.reasons))
+
+    def words(self, found: Sequence[int]) -> tuple[Phase, int, Spectrum] | None:
+        """What the words of an estimate follow from, of a joint as it nearly always is; else None.
+
+        found: by a pass of `walk` that was just made.
+        """
+        kept = self.phases.kept
+        if not found[CERTAIN] or kept.phase is not Phase.NORMAL or self.phases.parts.fit.kept.spoiled:
+            return None
+        if self.front.channels.faults or self._faults or self._swings:
+            return None
+        return kept.phase, found[RESTING], kept.spectrum
 
     def friction(self) -> dict[str, Any]:
         """The friction law in use, as far as it is not searched."""

@@ -44,6 +44,18 @@ class Report:
             flags=[parts.validity.kept.valid],
         )
 
+    @property
+    def time(self) -> int:
+        """ns, of the last row."""
+        return self._time.time
+
+    def numbers(self) -> tuple[list[float], float, float]:
+        """Of `figures` just called, as an estimate tells them: values, deviations, error and λ; measured, predicted."""
+        told, count = self._told, self._count
+        predicted = told[2 * count + FIGURES :].dot(told[:count]).item()
+        numbers = told[: 2 * count + FIGURES].tolist()
+        return numbers, numbers.pop(), predicted
+
     def estimate(self, phase: Phase, spectrum: Spectrum, figured: tuple[bool, bool] | None = None) -> Estimate:
         """What is known by now; phase: of the state machine; spectrum: of what was learnt from last; figured: what
         `figures` gave, if it was just called."""
