@@ -21,7 +21,7 @@ from estimators.numerics.jit import kernel
 from estimators.numerics.parcel import Parcel
 from estimators.online.gear.two_encoders import gear_of
 from estimators.online.joint import JointEstimator
-from estimators.online.walk import BEGUN, COUNT, ESTIMATOR, HEARD, LAST, TAKEN, TICK
+from estimators.online.walk import ARRIVAL, BEGUN, COUNT, ESTIMATOR, HEARD, LAST, TAKEN, TICK, TORN
 from estimators.quantities import Floats, Nanoseconds
 
 Message = tuple[bytes, bytes]  # topic, msgpack map
@@ -92,29 +92,28 @@ class JointLine:
 
     def go_on(self, passed: Passed, epoch: int, now: Callable[[], int], late: bool = False) -> list[Message]:
         """The same, behind a pass over the readings."""
-        times, found, resampler = passed.times, passed.found, self.aligner.resampler
-        self._last_arrival = arrival = int(times[-1])
-        messages: list[Message] = []
+        found, resampler = passed.found, self.aligner.resampler
+        first, messages = found[0], list[Message]()
+        self._last_arrival = arrival = first[ARRIVAL]
         if self._stale and not self._silent(arrival):
             messages += self._recovered(arrival + epoch)
-        heard, count = found[0][HEARD], found[0][COUNT]
-        ticks, samples = resampler.ticks[:count], resampler.rows[:count]
-        if heard < len(times) or count >= resampler.room:
-            ticks, samples = resampler.gathered(times, passed.values, passed.columns, heard, count)
-        self.samples += len(ticks)
+        ticks, samples, count, done = resampler.ticks, resampler.rows, first[COUNT], 0
+        if first[TORN]:
+            ticks, samples = resampler.gathered(*passed.readings(), first[HEARD], count)
+            count = len(ticks)
+        self.samples += count
         if self.follower is not None:
-            self.follower(self.name, ticks, samples)
-        last, done = int(ticks[-1]) if len(ticks) else 0, 0
+            self.follower(self.name, ticks[:count], samples[:count])
         for one in found:
             if taken := one[TAKEN]:
-                part = slice(done, done + taken)
-                self.estimator.walked(ticks[part], samples[part], one)
+                self.estimator.walked(ticks, samples, slice(done, done + taken), one)
                 messages += self._said(one[TICK], arrival, epoch, now if one[BEGUN] else None, one)
                 done += taken
-        if done < len(ticks):
-            ticks, samples = ticks[done:].copy(), samples[done:].copy()
+        last = int(ticks[count - 1]) if count else 0
+        if done < count:
+            ticks, samples = ticks[done:count].copy(), samples[done:count].copy()
             messages += self._step_by_step(ticks, samples, arrival, epoch, now, late)
-        self.due = arrival + self._wait(last) if len(ticks) else arrival
+        self.due = arrival + self._wait(last) if count else arrival
         return messages
 
     def _said(
@@ -242,7 +241,7 @@ class JointLine:
 
     def _events(self, epoch: int, arrival: int) -> list[Message]:
         """What the estimator has to say; it was resumed when its first rows came, not when the core before ended."""
-        messages: list[Message] = []
+        messages = list[Message]()
         for event in self.estimator.events():
             time = arrival if event.kind == "resumed" else event.time
             first, last = event.window or (0, 0)

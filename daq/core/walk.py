@@ -17,10 +17,15 @@ from estimators.quantities import Floats, Nanoseconds
 class Passed(NamedTuple):
     """What a pass has made of the readings of one joint."""
 
-    times: Nanoseconds  # (readings,) ns of arrival
+    found: Sequence[Sequence[int]]  # (2, FOUND), see estimators.online.walk
+    times: Nanoseconds  # (readings,) ns of arrival, of all joints
     values: Floats  # (readings,) SI
     columns: NDArray[np.int32]  # (readings,) of the joint's samples
-    found: Sequence[Sequence[int]]  # (2, FOUND), see estimators.online.walk
+    own: slice  # those of this joint
+
+    def readings(self) -> tuple[Nanoseconds, Floats, NDArray[np.int32]]:
+        """Of this joint, in order of arrival."""
+        return self.times[self.own], self.values[self.own], self.columns[self.own]
 
 
 class Walk:
@@ -41,14 +46,14 @@ class Walk:
         )  # fmt: skip
         places, found = sorter.places[:present].tolist(), self._found[:present].tolist()
         for (joint, start, end), one in zip(places, found, strict=True):
-            yield joint, Passed(times[start:end], values[start:end], columns[start:end], one)
+            yield joint, Passed(one, times, values, columns, slice(start, end))
 
 
 def alone(times: Nanoseconds, values: Floats, columns: NDArray[np.int32], late: bool, joint: Parcel) -> Passed:
     """The same of one joint's readings."""
     found = np.empty((2, FOUND), np.int64)
     walk(times, values, columns, late, joint.table, found)
-    return Passed(times, values, columns, found.tolist())
+    return Passed(found.tolist(), times, values, columns, slice(None))
 
 
 @kernel(

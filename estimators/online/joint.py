@@ -95,12 +95,12 @@ class JointEstimator:
             time, values = time[count:], values[count:]
         self._steady.ready()
 
-    def walked(self, time: Nanoseconds, values: Floats, found: Sequence[int]) -> None:
-        """A pass of `walk` has taken these samples, and found so much: go on where it has left them."""
+    def walked(self, time: Nanoseconds, values: Floats, own: slice, found: Sequence[int]) -> None:
+        """A pass of `walk` has taken these of the samples, and found so much: go on where it has left them."""
         if self.front.follower is not None:
             self.front.follow()
         if self._swings:
-            self._swing(time, values)
+            self._swing(time[own], values[own])
         if not found[DUE]:
             return
         conditioner, formed, learnt = self.conditioner, found[FORMED], found[LEARNT]

@@ -45,7 +45,9 @@ REVIEW: Final = 11  # whether one follows
 FIGURED: Final = 12  # whether the figures of an estimate are there: CERTAIN, RESTING
 CERTAIN: Final = 13
 RESTING: Final = 14
-FOUND: Final = 15
+ARRIVAL: Final = 15  # ns, of the last reading
+TORN: Final = 16  # whether there are more samples than have room: the others are to be gathered
+FOUND: Final = 17
 
 
 @inline
@@ -130,7 +132,9 @@ def walk(
     found[:] = 0
     heard, count = align(times, values, columns, 0, aligned)
     found[0, HEARD], found[0, COUNT] = heard, count
-    if heard != len(times) or count == 0 or count >= len(integers(aligned, OUT_TICKS)) - LONGEST_LOSS:
+    found[0, ARRIVAL] = times[len(times) - 1]
+    found[0, TORN] = heard != len(times) or count >= len(integers(aligned, OUT_TICKS)) - LONGEST_LOSS
+    if found[0, TORN] == 1 or count == 0:
         return
     _take(0, count, late, slots, aligned, front, found[0])
     if found[0, DUE] > 0:

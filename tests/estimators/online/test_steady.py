@@ -64,7 +64,7 @@ def walked(joint: JointEstimator, samples: tuple[Floats, Floats], size: int) -> 
         for one in found.tolist():
             if taken := one[walk.TAKEN]:
                 assert one[walk.TICK] == ticks[done + taken - 1]
-                joint.walked(ticks[done : done + taken], rows[done : done + taken], one)
+                joint.walked(ticks, rows, slice(done, done + taken), one)
                 done += taken
                 if one[walk.FIGURED] and done == count:
                     assert repr(joint.estimate(one)) == repr(joint.estimate())
