@@ -1,4 +1,9 @@
-"""Samples in, Updates out: the way of every reading through alignment and estimation to what is published.
+"""Readings in, Updates out: all joints of a turn pass one kernel, and Python goes on where it has left each of them.
+
+    readings of a turn → walk (sort; of every joint: align, clean, rows, gate, learn, judge, figures) → go_on, one by one
+
+In normal mode there is nothing to decide between a reading and the numbers of an update; what there is to decide (odd
+values, starts, alarms, the end of a block) stops the pass of that joint, not of the others, and gives the same bits.
 
 No thread, no socket, no clock: time comes in with the readings, so a recording replayed through the same pipeline
 gives the same updates.
