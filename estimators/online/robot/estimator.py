@@ -68,7 +68,7 @@ class RobotEstimator:
         self._encoders = Encoders(model, (QUICK, SLOW_PASS), period)
         self._watch = ContactWatch(learnt.peaks, deviations, self._chunk * period)
         self._starting = True
-        self._pending: deque[tuple[int, Floats, Floats, Floats, Floats]] = deque()  # blocks: number, X, y, r, slopes
+        self._pending: deque[tuple[int, Floats, Floats, Floats, Floats]] = deque()  # blocks: number, X, y, r, q
         self._readings: list[tuple[Nanoseconds, Floats]] = []  # since the last block
         nothing = np.zeros((0, n))
         self._rest: tuple[Nanoseconds, Floats, Floats, Floats] = (np.zeros(0, np.int64), nothing, nothing, nothing)
@@ -257,7 +257,8 @@ class RobotEstimator:
     def _look(self) -> None:
         X, Y, r, u, dq = (np.array(rows[-LOOK:]) for rows in (self._X, self._Y, self._r, self._u, self._dq))
         self._moves = max(self._speed[-LOOK:]) > AT_REST
-        self._causes.look(X, Y, r, u, dq, 1.0 / (self._variance * self._correlation))
+        weights = 1.0 / (self._variance * self._correlation)
+        self._causes.look(X, Y, r, u, dq, weights, self._pulls(r, weights) if self._encoders.known else None)
         for one in self._compensation.look():
             name, unit = self.model.robot.names[one.joint], self.model.robot.joints[one.joint].axis.effort
             text = f"{name}: what was learnt of its residual is {'' if one.on else 'no longer '}used: it leaves "
@@ -267,6 +268,15 @@ class RobotEstimator:
             self._pending.clear()
             self._doubted = 0
             self._tell(verdict)
+
+    def _pulls(self, r: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        """What the encoders' steps do to the evidence of this look: (n, p) of each joint's own columns, (10,)."""
+        p = self.model.size
+        slopes, taught = self._encoders.slopes(np.array(self._q[-LOOK:])), _shares(r)
+        model = np.concatenate([self._learner.theta[:p], np.zeros(PARAMETERS)])
+        load = self._encoders.pulls(slopes, taught, weights, model)[:, p:].sum(axis=0)
+        model[p:] = self._causes.carried
+        return self._encoders.pulls(slopes, taught, weights, model)[:, :p], load
 
     def _tell(self, verdict: Verdict) -> None:
         if verdict.cause == PAYLOAD:
@@ -305,19 +315,18 @@ class RobotEstimator:
         if not usable or max(self._speed) <= AT_REST:
             return
         X, r = np.array(self._X), np.array(self._r)
-        slopes = self._encoders.slopes(np.array(self._q))
-        self._pending.append((self._blocks, X, r + X @ self._learner.theta, r, slopes))
+        self._pending.append((self._blocks, X, r + X @ self._learner.theta, r, np.array(self._q)))
         if len(self._pending) <= AFTER:
             return
-        number, X, y, r, slopes = self._pending.popleft()
+        number, X, y, r, q = self._pending.popleft()
         before = y - X @ self._learner.theta
         weights = 1.0 / self._long_run.of(self._variance)
         if not self._learner.absorb(X, y, weights):
             self.faults += 1
             return
         if self._encoders.known:
-            taught = (r != 0.0).reshape(-1, SPARSE, self._n).mean(axis=1)
-            self._learner.unbias(self._encoders.noise(slopes, taught, weights))
+            slopes = self._encoders.slopes(q)
+            self._learner.unbias(self._encoders.noise(slopes, _shares(r), weights))
         self._long_run.absorb(number, before, y - X @ self._learner.theta, np.sqrt(CLIPPED * self._variance))
         squares = np.minimum(r**2, CLIPPED * self._variance).mean(axis=0)
         self._variance += SLOWLY * (squares - self._variance)
@@ -346,3 +355,8 @@ class RobotEstimator:
 
     def _say(self, kind: str, text: str) -> None:
         self._events.append(Event(self._time, kind, text))
+
+
+def _shares(r: Floats) -> Floats:
+    """Of SPARSE rows each, how many taught: (rows / SPARSE, n); r: (rows, n), 0 of those that say nothing."""
+    return np.asarray((r != 0.0).reshape(-1, SPARSE, r.shape[1]).mean(axis=1))
