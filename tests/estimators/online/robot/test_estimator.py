@@ -87,8 +87,7 @@ def measured(seed: int, seconds: float, parameters: Floats | None = None) -> tup
 def taught() -> IdentifiedRobot:
     t, q, tau, _ = measured(1, 40.0)
     found = identify(arm(), pieces(t, q, tau), [], ()).found
-    peaks, deviations = live_residuals(found, [Recorded(t, q, tau)])
-    return replace(found, peaks=peaks, deviations=deviations)
+    return replace(found, **live_residuals(found, [Recorded(t, q, tau)])._asdict())
 
 
 def live(
