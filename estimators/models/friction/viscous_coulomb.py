@@ -26,7 +26,7 @@ class ViscousCoulombSettings(FrictionSettings):
         """The law in the units of this axis."""
         parameters = (viscous(axis, "EMPS IDM, Fv"),) * self.viscous + (coulomb(axis, "EMPS IDM, Fc"),) * self.coulomb
         constants = numbers(self.viscous, self.coulomb, self.transition)
-        return FrictionLaw(parameters, (), NOTHING, constants, kernel=_fill)
+        return FrictionLaw(parameters, (), NOTHING, constants, kernel=fill)
 
     def fixed(self, axis: Axis) -> dict[str, Any]:
         """A sign is not named: a baseline of when there was nothing else means that."""
@@ -34,7 +34,8 @@ class ViscousCoulombSettings(FrictionSettings):
 
 
 @kernel(SIGNATURE)
-def _fill(signals: Floats, position: int, _load: int, constants: Floats, _eta: Floats, columns: Floats) -> None:
+def fill(signals: Floats, position: int, _load: int, constants: Floats, _eta: Floats, columns: Floats) -> None:
+    """See SIGNATURE."""
     with_viscous, with_coulomb = constants[0] > 0, constants[1] > 0
     for row in range(len(signals)):
         if with_viscous:

@@ -82,6 +82,11 @@ class Encoders:
         return np.asarray(SPARSE * taught[:, None, :] * weights * variances[:, None])
 
     @property
+    def settled(self) -> bool:
+        """Whether it is known of all of them if they have any."""
+        return all(one.known for one in self._steps)
+
+    @property
     def known(self) -> bool:
         """Whether one of them has steps."""
         return any(one.step > 0.0 for one in self._steps)

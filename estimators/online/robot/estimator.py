@@ -70,16 +70,15 @@ class RobotEstimator:
         self._starting = True
         self._pending: deque[tuple[int, Floats, Floats, Floats, Floats]] = deque()  # blocks: number, X, y, r, q
         self._readings: list[tuple[Nanoseconds, Floats]] = []  # since the last block
-        nothing = np.zeros((0, n))
-        self._rest: tuple[Nanoseconds, Floats, Floats, Floats] = (np.zeros(0, np.int64), nothing, nothing, nothing)
+        self._rest: tuple[Nanoseconds, Floats] = (np.zeros(0, np.int64), np.zeros((0, 2 + self._twisted, n)))
         self._samples = 0
-        self._X: list[Floats] = []
-        self._Y: list[Floats] = []
-        self._r: list[Floats] = []  # against the model without payload
-        self._u: list[Floats] = []  # against the model with it
-        self._q: list[Floats] = []
-        self._dq: list[Floats] = []  # where friction is that of motion
-        self._speed: list[float] = []
+        self._rows = 0  # of the current block, in what follows
+        self._X, self._Y = np.empty((BLOCK, n, model.size + n)), np.empty((BLOCK, n, PARAMETERS))
+        self._r = np.empty((BLOCK, n))  # against the model without payload
+        self._u = np.empty((BLOCK, n))  # against the model with it
+        self._q = np.empty((BLOCK, n))
+        self._dq = np.empty((BLOCK, n))  # where friction is that of motion
+        self._speed = np.empty(BLOCK)
         self._disturbed = False  # in the current block
         self._moved_rows, self._moves, self._blocks = 0, False, 0
         self._time = self._doubted = 0  # ns
@@ -95,15 +94,16 @@ class RobotEstimator:
         the model has `twisted` joints.
         """
         link = q if link is None else link
+        rows = np.stack((q, tau, link) if self._twisted else (q, tau), axis=1)
         if len(self._rest[0]):
-            both = zip(self._rest, (time, q, tau, link), strict=True)
-            time, q, tau, link = (np.concatenate(pair) for pair in both)
+            time, rows = np.concatenate((self._rest[0], time)), np.concatenate((self._rest[1], rows))
         whole = len(time) // self._chunk * self._chunk
         for first in range(0, whole, self._chunk):
             part = slice(first, first + self._chunk)
-            self._readings.append((time[part], q[part]))
-            self._absorb(time[part], self._motion.absorb(q[part], tau[part], link[part] if self._twisted else None))
-        self._rest = (time[whole:].copy(), q[whole:].copy(), tau[whole:].copy(), link[whole:].copy())
+            if not self._encoders.settled:
+                self._readings.append((time[part], rows[part, 0]))
+            self._absorb(time[part], self._motion.absorb(rows[part]))
+        self._rest = (time[whole:].copy(), rows[whole:].copy())
 
     def estimate(self) -> RobotEstimate:
         """Report; never learns."""
@@ -179,7 +179,7 @@ class RobotEstimator:
         self._compensation.resume(np.array(kept.get("compensation", np.zeros_like(self._compensation.keep()) - 1.0)))
         self._learner.begin(found["theta"], found["covariance"])
         self._variance = found["variance"]
-        self._watch.thresholds, self._watch.deviations = found["thresholds"], found["deviations"]
+        self._watch.resume(found["thresholds"], found["deviations"])
         self.learnt, self._starting = int(kept["learnt"]), False
         self._adopt()
 
@@ -200,7 +200,7 @@ class RobotEstimator:
             self._compensated = np.where(self._compensation.on, known[-1], np.nan)
         self._time = int(time[-1])
         self._measured, self._predicted = chunk.tau[-1], explained[-1]
-        if chunk.usable.all():
+        if chunk.whole:
             self._judge(chunk, unexplained)
         first = -self._samples % self._stride
         self._samples += len(time)
@@ -215,15 +215,18 @@ class RobotEstimator:
 
     def _judge(self, chunk: Chunk, unexplained: Floats) -> None:
         self._watch.notice(chunk.dq)
-        if self._starting and not self._watch.beyond.any():
+        if self._starting and self._watch.calm:
             self._watch.gather(unexplained)
         if not self._watch.ready:
             return
-        fresh, over = self._watch.look(unexplained, self._stiction)
+        changes = self._watch.look(unexplained, self._stiction)
         if self._starting:  # thresholds of the recordings: what is beyond them does not teach, and is no contact yet
             return
-        if self._watch.beyond.any():
+        if not self._watch.calm:
             self._pending.clear()
+        if changes is None:
+            return
+        fresh, over = changes
         if fresh.any():
             self._causes.mark()
             units = [one.axis.effort for one in self.model.robot.joints]
@@ -235,34 +238,29 @@ class RobotEstimator:
 
     def _row(self, chunk: Chunk, at: int, r: Floats, u: Floats) -> None:
         """One regression row at 50 Hz."""
-        X, Y = self._motion.row(chunk, at)
-        still = ~self._watch.moving  # friction at rest is any torque: such a joint teaches nothing
-        if still.any():
-            X[still], Y[still], r[still], u[still] = 0.0, 0.0, 0.0, 0.0
-        rows: tuple[tuple[list[Floats], Floats], ...] = ((self._X, X), (self._Y, Y), (self._r, r), (self._u, u))
-        for kept, row in rows:
-            kept.append(row)
-        self._q.append(chunk.q[at])
-        self._dq.append(np.where(still, 0.0, chunk.dq[at]))
-        self._speed.append(float(np.abs(chunk.dq[at]).max()))
+        k, moving = self._rows, self._watch.moving
+        self._motion.row(chunk, at, self._X[k], self._Y[k])
+        self._r[k], self._u[k], self._q[k], self._dq[k] = r, u, chunk.q[at], chunk.dq[at]
+        self._speed[k] = np.abs(chunk.dq[at]).max()
+        if not moving.all():  # friction at rest is any torque: such a joint teaches nothing
+            for rows in (self._X, self._Y, self._r, self._u, self._dq):
+                rows[k][~moving] = 0.0
+        self._rows += 1
         self._moved_rows += self._moves
-        self._disturbed |= bool(self._watch.beyond.any())
-        if len(self._X) % LOOK == 0:
+        self._disturbed |= not self._watch.calm
+        if self._rows % LOOK == 0:
             self._look()
-        if len(self._X) == BLOCK:
+        if self._rows == BLOCK:
             self._block()
-            for kept, _ in rows:
-                kept.clear()
-            self._q.clear()
-            self._dq.clear()
-            self._speed.clear()
-            self._disturbed = False
+            self._rows, self._disturbed = 0, False
 
     def _look(self) -> None:
-        X, Y, r, u, dq = (np.array(rows[-LOOK:]) for rows in (self._X, self._Y, self._r, self._u, self._dq))
-        self._moves = max(self._speed[-LOOK:]) > AT_REST
+        lately = slice(self._rows - LOOK, self._rows)
+        X, Y, r, u, dq = (rows[lately] for rows in (self._X, self._Y, self._r, self._u, self._dq))
+        self._moves = bool(self._speed[lately].max() > AT_REST)
         weights = 1.0 / (self._variance * self._correlation)
-        self._causes.look(X, Y, r, u, dq, weights, self._pulls(r, weights) if self._encoders.known else None)
+        pulls = self._pulls(self._q[lately], r, weights) if self._encoders.known else None
+        self._causes.look(X, Y, r, u, dq, weights, pulls)
         for one in self._compensation.look():
             name, unit = self.model.robot.names[one.joint], self.model.robot.joints[one.joint].axis.effort
             text = f"{name}: what was learnt of its residual is {'' if one.on else 'no longer '}used: it leaves "
@@ -273,10 +271,10 @@ class RobotEstimator:
             self._doubted = 0
             self._tell(verdict)
 
-    def _pulls(self, r: Floats, weights: Floats) -> tuple[Floats, Floats]:
-        """What the encoders' steps do to the evidence of this look: (n, p) of each joint's own columns, (10,)."""
+    def _pulls(self, q: Floats, r: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        """What the encoders' steps do to the evidence of a look: (n, p) of each joint's own columns, (10,)."""
         p = self.model.size
-        slopes, taught = self._encoders.slopes(np.array(self._q[-LOOK:])), _shares(r)
+        slopes, taught = self._encoders.slopes(q), _shares(r)
         model = np.concatenate([self._learner.theta[:p], np.zeros(PARAMETERS)])
         load = self._encoders.pulls(slopes, taught, weights, model)[:, p:].sum(axis=0)
         model[p:] = self._causes.carried
@@ -313,13 +311,14 @@ class RobotEstimator:
             self._causes.forget()
             self._say("started", "the thresholds of the residuals stand")
         self._blocks += 1
-        self._encoders.absorb(*(np.concatenate(both) for both in zip(*self._readings, strict=True)))
-        self._readings.clear()
+        if self._readings:
+            self._encoders.absorb(*(np.concatenate(both) for both in zip(*self._readings, strict=True)))
+            self._readings.clear()
         usable = self._teaches and not self._disturbed and not self._causes.payload.carried
-        if not usable or max(self._speed) <= AT_REST:
+        if not usable or self._speed.max() <= AT_REST:
             return
-        X, r = np.array(self._X), np.array(self._r)
-        self._pending.append((self._blocks, X, r + X @ self._learner.theta, r, np.array(self._q)))
+        X, r = self._X.copy(), self._r.copy()
+        self._pending.append((self._blocks, X, r + X @ self._learner.theta, r, self._q.copy()))
         if len(self._pending) <= AFTER:
             return
         number, X, y, r, q = self._pending.popleft()
