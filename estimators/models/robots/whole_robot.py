@@ -186,7 +186,7 @@ class WholeRobot:
         """The columns of `others`, in their order: (rows, columns)."""
         if not self._plain:
             return np.array([column for _, _, column in self.others(q, dq, ddq, load, reach, twist, memory)]).T
-        found, law = np.ones((len(q), len(self.terms))), self._friction[0]
+        found, law = np.empty((len(q), len(self.terms))), self._friction[0]
         load = load if load.ndim == 2 else load[:, :, 0]
         _table(q, dq, ddq, load, law.constants, law.start, len(law.parameters), *self._order, found)
         return found
@@ -315,15 +315,14 @@ def _signals(q: Floats, dq: Floats, load: Floats, signals: Floats) -> None:
             signals[j, row, 1, VALUE] = signals[j, row, 1, SMOOTH] = load[row, j]
 
 
-@kernel(
-    "void(f8[:, :], f8[:, :], f8[:, :], f8[:, :], f8[::1], f8[::1], i8, i8[::1], i8[::1], f8[:, ::1])"
-)
+@kernel("void(f8[:, :], f8[:, :], f8[:, :], f8[:, :], f8[::1], f8[::1], i8, i8[::1], i8[::1], f8[:, ::1])")
 def _table(
     q: Floats, dq: Floats, ddq: Floats, load: Floats, constants: Floats, eta: Floats, count: int,
     first: Integers, rotors: Integers, found: Floats,
 ) -> None:  # fmt: skip
-    """Columns of the DEFAULT law for all joints, and their rotors', in the table's order: found (rows, terms) of ones."""
+    """Columns of the DEFAULT law for all joints, and their rotors', in the table's order: found (rows, terms)."""
     rows, n = q.shape
+    found[:] = 1.0
     signals, columns = np.empty((n, rows, 2, SIGNALS)), np.empty((n, rows, count))
     _signals(q, dq, load, signals)
     fill(signals.reshape(n * rows, 2, SIGNALS), 0, 1, constants, eta, columns.reshape(n * rows, count))

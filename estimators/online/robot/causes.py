@@ -102,7 +102,9 @@ class Causes:
         changes = [evidence.change() for evidence in self._friction]
         if self.payload.carried:
             self.carried, self.payload = found.values, payload._replace(carried=True)
-            gone = abs(self._load.lately().values[0]) < max(0.3 * abs(payload.mass), 0.5 * MASS)
+            now = self._as_payload(self._load.lately())
+            gone = abs(now.mass) < max(0.3 * abs(payload.mass), 0.5 * MASS)
+            gone &= abs(payload.mass - now.mass) > CERTAIN * now.mass_deviation  # else these looks do not tell
             cause = GONE if gone else self._likeliest(None, changes)
             if self._again(cause) < (GONE_LOOKS if gone else FRICTION_LOOKS):
                 return None

@@ -115,8 +115,12 @@ class ContactWatch:
         residual: (rows, n) of the chunk; friction: (n,) torque that a joint may hold at rest.
         """
         fresh, over = np.zeros((2, len(self.beyond)), np.bool_)
-        self.calm = _look(residual, friction, self.thresholds, self.moving, self._quiet, self._above, self._below, self.beyond)
-        changes = _tell(self.beyond, self._below, (self._quiet, self._soon), self._wait, self._rested, self.told, fresh, over)
+        self.calm = _look(
+            residual, friction, self.thresholds, self.moving, self._quiet, self._above, self._below, self.beyond
+        )
+        changes = _tell(
+            self.beyond, self._below, (self._quiet, self._soon), self._wait, self._rested, self.told, fresh, over
+        )
         return (fresh, over) if changes else None
 
 

@@ -77,7 +77,7 @@ class Encoders:
         return -np.einsum("sjk,sjkp->kp", share, slopes)
 
     def _share(self, taught: Floats, weights: Floats) -> Floats:
-        """var(e_j) W of the rows that one of SPARSE stands for: (rows / SPARSE, n joints that accelerate, n torques)."""
+        """var(e_j) W of the rows that one of SPARSE stands for: (rows / SPARSE, n that accelerate, n torques)."""
         variances = self._gain / 12.0 * np.array([one.step for one in self._steps]) ** 2
         return np.asarray(SPARSE * taught[:, None, :] * weights * variances[:, None])
 
@@ -90,3 +90,8 @@ class Encoders:
     def known(self) -> bool:
         """Whether one of them has steps."""
         return any(one.step > 0.0 for one in self._steps)
+
+
+def shares(r: Floats) -> Floats:
+    """Of SPARSE rows each, how many taught: (rows / SPARSE, n); r: (rows, n), 0 of those that say nothing."""
+    return np.asarray((r != 0.0).reshape(-1, SPARSE, r.shape[1]).mean(axis=1))

@@ -19,20 +19,18 @@ import numpy as np
 from estimators.base import Event, Phase, Status
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.tree import PARAMETERS
+from estimators.online.robot.block import BLOCK, LOOK, ROWS, Block
 from estimators.online.robot.causes import GONE, PAYLOAD, Causes, Verdict
 from estimators.online.robot.compensation import Compensation
 from estimators.online.robot.contact import SLOW, SOON, ContactWatch
-from estimators.online.robot.encoders import SPARSE, Encoders
+from estimators.online.robot.encoders import Encoders, shares
 from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstimate
 from estimators.online.robot.learner import learner_of
-from estimators.online.robot.motion import CHUNK, QUICK, Chunk, RobotMotion
+from estimators.online.robot.motion import CHUNK, QUICK, Chunk, RobotMotion, explain
 from estimators.online.robot.motion import SLOW as SLOW_PASS
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.long_run import LongRun
 
-ROWS: Final = 50.0  # Hz, of regression rows
-LOOK: Final = 25  # rows between two looks at what explains the residual
-BLOCK: Final = 50  # rows that teach together
 AFTER: Final = 3  # blocks that a block waits before it teaches
 AT_REST: Final = 0.02  # rad/s (m/s)
 CLIPPED: Final = 9.0  # times the variance, that one squared residual counts at most
@@ -72,14 +70,7 @@ class RobotEstimator:
         self._readings: list[tuple[Nanoseconds, Floats]] = []  # since the last block
         self._rest: tuple[Nanoseconds, Floats] = (np.zeros(0, np.int64), np.zeros((0, 2 + self._twisted, n)))
         self._samples = 0
-        self._rows = 0  # of the current block, in what follows
-        self._X, self._Y = np.empty((BLOCK, n, model.size + n)), np.empty((BLOCK, n, PARAMETERS))
-        self._r = np.empty((BLOCK, n))  # against the model without payload
-        self._u = np.empty((BLOCK, n))  # against the model with it
-        self._q = np.empty((BLOCK, n))
-        self._dq = np.empty((BLOCK, n))  # where friction is that of motion
-        self._speed = np.empty(BLOCK)
-        self._disturbed = False  # in the current block
+        self._now = Block(model.size + n, n)
         self._moved_rows, self._moves, self._blocks = 0, False, 0
         self._time = self._doubted = 0  # ns
         self._measured, self._predicted, self._compensated = np.full((3, n), np.nan)
@@ -94,7 +85,9 @@ class RobotEstimator:
         the model has `twisted` joints.
         """
         link = q if link is None else link
-        rows = np.stack((q, tau, link) if self._twisted else (q, tau), axis=1)
+        rows = np.empty((len(time), 2 + self._twisted, self._n))
+        for k, values in enumerate((q, tau, link)[: 2 + self._twisted]):
+            rows[:, k] = values
         if len(self._rest[0]):
             time, rows = np.concatenate((self._rest[0], time)), np.concatenate((self._rest[1], rows))
         whole = len(time) // self._chunk * self._chunk
@@ -185,8 +178,9 @@ class RobotEstimator:
 
     def _absorb(self, time: Nanoseconds, chunk: Chunk) -> None:
         predicted = self.model.torque(self._standard, chunk.q, chunk.dq, chunk.ddq)
-        predicted += chunk.columns @ self._shares + chunk.rate * self._lag
-        unexplained, explained = chunk.tau - predicted, predicted
+        unexplained = np.empty_like(predicted)
+        explain(chunk.columns, self._shares, chunk.rate, self._lag, chunk.tau, predicted, unexplained)
+        explained = predicted
         if self._causes.payload.carried:
             body = np.zeros((self._n, PARAMETERS))
             body[-1] = self._causes.carried
@@ -207,7 +201,7 @@ class RobotEstimator:
         for at in range(first, len(time), self._stride):
             if not chunk.usable[at]:
                 continue
-            r = chunk.tau[at] - predicted[at]
+            r = chunk.tau[at] - predicted[at]  # not `unexplained`, of which a payload is part
             if self._compensation.joints:
                 r -= used[at]
                 self._compensation.absorb(unexplained[at] + used[at], known[at], self._watch.moving)
@@ -238,28 +232,23 @@ class RobotEstimator:
 
     def _row(self, chunk: Chunk, at: int, r: Floats, u: Floats) -> None:
         """One regression row at 50 Hz."""
-        k, moving = self._rows, self._watch.moving
-        self._motion.row(chunk, at, self._X[k], self._Y[k])
-        self._r[k], self._u[k], self._q[k], self._dq[k] = r, u, chunk.q[at], chunk.dq[at]
-        self._speed[k] = np.abs(chunk.dq[at]).max()
-        if not moving.all():  # friction at rest is any torque: such a joint teaches nothing
-            for rows in (self._X, self._Y, self._r, self._u, self._dq):
-                rows[k][~moving] = 0.0
-        self._rows += 1
+        now = self._now
+        self._motion.row(chunk, at, now.X[now.count], now.Y[now.count])
+        now.close(chunk.q[at], chunk.dq[at], r, u, self._watch.moving)
         self._moved_rows += self._moves
-        self._disturbed |= not self._watch.calm
-        if self._rows % LOOK == 0:
+        now.disturbed |= not self._watch.calm
+        if now.count % LOOK == 0:
             self._look()
-        if self._rows == BLOCK:
+        if now.count == BLOCK:
             self._block()
-            self._rows, self._disturbed = 0, False
+            now.clear()
 
     def _look(self) -> None:
-        lately = slice(self._rows - LOOK, self._rows)
-        X, Y, r, u, dq = (rows[lately] for rows in (self._X, self._Y, self._r, self._u, self._dq))
-        self._moves = bool(self._speed[lately].max() > AT_REST)
+        now, lately = self._now, self._now.lately
+        X, Y, r, u, dq = (rows[lately] for rows in (now.X, now.Y, now.r, now.u, now.dq))
+        self._moves = bool(now.speed[lately].max() > AT_REST)
         weights = 1.0 / (self._variance * self._correlation)
-        pulls = self._pulls(self._q[lately], r, weights) if self._encoders.known else None
+        pulls = self._pulls(now.q[lately], r, weights) if self._encoders.known else None
         self._causes.look(X, Y, r, u, dq, weights, pulls)
         for one in self._compensation.look():
             name, unit = self.model.robot.names[one.joint], self.model.robot.joints[one.joint].axis.effort
@@ -274,7 +263,7 @@ class RobotEstimator:
     def _pulls(self, q: Floats, r: Floats, weights: Floats) -> tuple[Floats, Floats]:
         """What the encoders' steps do to the evidence of a look: (n, p) of each joint's own columns, (10,)."""
         p = self.model.size
-        slopes, taught = self._encoders.slopes(q), _shares(r)
+        slopes, taught = self._encoders.slopes(q), shares(r)
         model = np.concatenate([self._learner.theta[:p], np.zeros(PARAMETERS)])
         load = self._encoders.pulls(slopes, taught, weights, model)[:, p:].sum(axis=0)
         model[p:] = self._causes.carried
@@ -314,11 +303,11 @@ class RobotEstimator:
         if self._readings:
             self._encoders.absorb(*(np.concatenate(both) for both in zip(*self._readings, strict=True)))
             self._readings.clear()
-        usable = self._teaches and not self._disturbed and not self._causes.payload.carried
-        if not usable or self._speed.max() <= AT_REST:
+        usable = self._teaches and not self._now.disturbed and not self._causes.payload.carried
+        if not usable or self._now.speed.max() <= AT_REST:
             return
-        X, r = self._X.copy(), self._r.copy()
-        self._pending.append((self._blocks, X, r + X @ self._learner.theta, r, self._q.copy()))
+        X, r = self._now.X.copy(), self._now.r.copy()
+        self._pending.append((self._blocks, X, r + X @ self._learner.theta, r, self._now.q.copy()))
         if len(self._pending) <= AFTER:
             return
         number, X, y, r, q = self._pending.popleft()
@@ -329,7 +318,7 @@ class RobotEstimator:
             return
         if self._encoders.known:
             slopes = self._encoders.slopes(q)
-            self._learner.unbias(self._encoders.noise(slopes, _shares(r), weights))
+            self._learner.unbias(self._encoders.noise(slopes, shares(r), weights))
         self._long_run.absorb(number, before, y - X @ self._learner.theta, np.sqrt(CLIPPED * self._variance))
         squares = np.minimum(r**2, CLIPPED * self._variance).mean(axis=0)
         self._variance += SLOWLY * (squares - self._variance)
@@ -358,8 +347,3 @@ class RobotEstimator:
 
     def _say(self, kind: str, text: str) -> None:
         self._events.append(Event(self._time, kind, text))
-
-
-def _shares(r: Floats) -> Floats:
-    """Of SPARSE rows each, how many taught: (rows / SPARSE, n); r: (rows, n), 0 of those that say nothing."""
-    return np.asarray((r != 0.0).reshape(-1, SPARSE, r.shape[1]).mean(axis=1))

@@ -63,6 +63,7 @@ class RobotMotion:
         self._quick = CausalLowPass(2 * n + m, QUICK, period)
         self._slow = CausalLowPass(2 * n + self._followed + len(found), SLOW, period)
         self._last = np.full(2 * n + m, np.nan)
+        self._every: NDArray[np.bool_] = np.ones(round(1.0 / period), np.bool_)
         self._settled, self._missing, self._restarted = 0, 0, False
 
     def absorb(self, readings: Floats) -> Chunk:
@@ -105,10 +106,10 @@ class RobotMotion:
 
     def _bridged(self, values: Floats) -> tuple[Floats, NDArray[np.bool_], bool]:
         """Values without gaps, which rows may be used, and whether all; a long gap starts the low-passes anew."""
-        usable: NDArray[np.bool_] = np.ones(len(values), np.bool_)
         if self._missing == 0 and self._settled * self._period >= SETTLED and np.isfinite(values).all():
             self._last = values[-1]
-            return values, usable, True
+            return values, self._every[: len(values)], True
+        usable: NDArray[np.bool_] = np.ones(len(values), np.bool_)
         values = values.copy()
         for row in range(len(values)):
             there = np.isfinite(values[row])
@@ -129,7 +130,7 @@ class RobotMotion:
 def _row(
     Y: Floats, kept: Integers, columns: Floats, places: Integers, rate: Floats, X: Floats, last: Floats
 ) -> None:  # fmt: skip
-    """X (n, p + n): base columns of Y (1, n, 10 n), the others at (joint, term), and what lags do; last (n, 10) of Y."""
+    """X (n, p + n): base columns of Y (1, n, 10 n), others at (joint, term), what lags do; last: (n, 10) of Y."""
     n, base = len(X), len(kept)
     X[:] = 0.0
     for j in range(n):
@@ -140,3 +141,16 @@ def _row(
         X[j, X.shape[1] - n + j] = rate[j]
     for k in range(len(places)):
         X[places[k, 0], base + places[k, 1]] = columns[k]
+
+
+@kernel("void(f8[:, :], f8[:, ::1], f8[:, :], f8[::1], f8[:, :], f8[:, ::1], f8[:, ::1])")
+def explain(
+    columns: Floats, shares: Floats, rate: Floats, lag: Floats, tau: Floats, predicted: Floats, unexplained: Floats
+) -> None:
+    """Add to predicted (rows, n), of the rigid body, what other columns (rows, k) and lags give; and what is left."""
+    for row in range(len(predicted)):
+        for j in range(len(lag)):
+            predicted[row, j] += rate[row, j] * lag[j]
+            for k in range(len(shares)):
+                predicted[row, j] += columns[row, k] * shares[k, j]
+            unexplained[row, j] = tau[row, j] - predicted[row, j]

@@ -301,7 +301,9 @@ def test_friction_that_remembers_is_followed_from_chunk_to_chunk() -> None:
     found = []
     for size in (5, len(q)):
         moves = RobotMotion(model, np.full(3, np.inf), parameters, 1.0 / RATE)
-        chunks = [moves.absorb(np.stack((q[i : i + size], still[i : i + size]), axis=1)) for i in range(0, len(q), size)]
+        chunks = [
+            moves.absorb(np.stack((q[i : i + size], still[i : i + size]), axis=1)) for i in range(0, len(q), size)
+        ]
         found.append(np.concatenate([one.columns for one in chunks]))
     np.testing.assert_allclose(found[0], found[1], rtol=0.0, atol=1e-9)
     names = [term.name for term in model.terms]
