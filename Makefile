@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+LATER  := nice -n 10
 
 # a file stays with one worker, since its tests share services and kernels; what takes longest begins (tests/conftest.py)
 WORKERS := --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-slow check compiled interpreted bench mutants chaos fuzz soak systemd docs clean help
+.PHONY: demo test tests test-slow check compiled interpreted bench mutants chaos fuzz soak systemd docs clean help
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -15,15 +16,18 @@ help:  ## this list
 demo: $(VENV)/live.stamp  ## watch a simulated joint being identified, live, in a browser
 	$(BIN)/jointwatch demo $(DEMO)
 
-test: $(VENV)/test.stamp  ## lint, types, import rules, then every test (slow ones excepted)
-	+$(MAKE) --no-print-directory --jobs=3 --output-sync=target compiled check interpreted
-	$(BIN)/python -m pytest -m "not slow" $(WORKERS) $(TEST)
+test: $(VENV)/test.stamp  ## every test (slow ones excepted), and beside them lint, types, import rules
+	+$(MAKE) --no-print-directory compiled
+	+$(MAKE) --no-print-directory --jobs=3 --output-sync=target tests check interpreted
+
+tests: $(VENV)/test.stamp  # many wait for what they watch; `+` lets the others' words wait, and these be seen at once
+	+@$(BIN)/python -m pytest -m "not slow" $(WORKERS) $(TEST)
 
 compiled: $(VENV)/test.stamp
 	$(BIN)/jointwatch compile
 
 interpreted: $(VENV)/test.stamp  # a kernel is Python first: once more without compiling, which needs no kernel on disk
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m "interpreted and not slow and not compiled" tests/estimators tests/contracts
+	NUMBA_DISABLE_JIT=1 $(LATER) $(BIN)/python -m pytest -q -m "interpreted and not slow and not compiled" tests/estimators tests/contracts
 
 test-slow: $(VENV)/test.stamp  ## the endurance runs
 	$(BIN)/python -m pytest -m slow $(TEST)
@@ -31,7 +35,7 @@ test-slow: $(VENV)/test.stamp  ## the endurance runs
 check: $(VENV)/test.stamp  ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(LATER) $(BIN)/mypy
 	$(BIN)/lint-imports
 
 bench: $(VENV)/bench.stamp  ## every figure of the README, measured here (needs gcc for the C reference)

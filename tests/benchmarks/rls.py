@@ -2,7 +2,8 @@
 
 python tests/benchmarks/rls.py [--json]
 
-ns per sample (two scalar updates), medians of interleaved chunks, CPU time of this thread, so ratios belong to one run.
+ns per sample (two scalar updates) of this thread, medians over turns. A ratio is the median of those of a turn, where
+C runs right before: a processor that is shared changes its speed by half from one tenth of a second to the next.
 C is called as ours is, through a Python call per batch, but its time is taken from a call of the whole chunk.
 """
 
@@ -13,7 +14,7 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,6 +35,7 @@ LAMBDA: Final = 1.0 - 1.0 / 60_001.0
 THRESHOLD: Final = Threshold(1e-4, 3.0, 60.0)
 FLAGS: Final = ("-O3",)
 BATCHES: Final = (1, 8, 32, 1000)
+TURNS: Final = 151
 
 Chunk = Callable[[], object]
 
@@ -144,16 +146,23 @@ def libraries(phi: Floats, y: Floats) -> dict[str, tuple[Chunk, int]]:
     return {"padasip": (run_padasip, n), "river": (run_river, n), "filterpy": (run_filterpy, n)}
 
 
-def measure(chunks: dict[str, tuple[Chunk, int]], repeats: int = 41) -> dict[str, float]:
-    """Median ns per sample of each, in turns."""
-    times: dict[str, list[float]] = {name: [] for name in chunks}
+def took(chunk: Chunk, rows: int) -> float:
+    """ns per sample."""
+    chunk()  # warms caches and branch prediction, which the contender before has left cold
+    start = time.thread_time_ns()
+    chunk()
+    return (time.thread_time_ns() - start) / rows
+
+
+def measure(chunks: dict[str, tuple[Chunk, int]], references: Sequence[Chunk], repeats: int) -> dict[str, Floats]:
+    """ns per sample of each, and its ratio to each reference's, run right before it: medians of so many turns."""
+    turns: dict[str, list[list[float]]] = {name: [] for name in chunks}
     for _ in range(repeats):
         for name, (chunk, rows) in chunks.items():
-            chunk()  # warms caches and branch prediction, which the contender before has left cold
-            start = time.thread_time_ns()
-            chunk()
-            times[name].append((time.thread_time_ns() - start) / rows)
-    return {name: float(np.median(values)) for name, values in times.items()}
+            before = [took(one, ROWS) for one in references]
+            own = took(chunk, rows)
+            turns[name].append([own, *(own / one for one in before)])
+    return {name: np.median(found, axis=0) for name, found in turns.items()}
 
 
 def figures() -> list[dict[str, Any]]:
@@ -164,16 +173,14 @@ def figures() -> list[dict[str, Any]]:
         difference = agree(library, phi, y)
         if not difference < 1e-9:
             raise AssertionError(f"C and ours are not the same algorithm: θ differs by {difference:.1g}")
-        chunks = {
-            "C bare UD": (c_chunk(library, phi, y, full=False), ROWS),
-            "C default step": (c_chunk(library, phi, y, full=True), ROWS),
-        }
+        references = [c_chunk(library, phi, y, full=full) for full in (False, True)]
+        chunks = {name: (chunk, ROWS) for name, chunk in zip(("C bare UD", "C default step"), references, strict=True)}
         for batch in BATCHES:
             chunks[f"ours fixed λ, batch {batch}"] = ours(phi, y, False, batch), ROWS
             chunks[f"ours default step, batch {batch}"] = ours(phi, y, True, batch), ROWS
-        result = measure(chunks) | measure(libraries(phi, y), 7)
-    bare, full = result["C bare UD"], result["C default step"]
-    return [{"name": name, "ns": ns, "to_bare_c": ns / bare, "to_same_c": ns / full} for name, ns in result.items()]
+        result = measure(chunks, references, TURNS) | measure(libraries(phi, y), references, 7)
+    keys = "ns", "to_bare_c", "to_same_c"
+    return [{"name": name, **dict(zip(keys, found.tolist(), strict=True))} for name, found in result.items()]
 
 
 def processor() -> str:

@@ -4,19 +4,19 @@
                                      [--rigs gear,leg,robot]
 
 Rig (rigid joints on one multicast bus), service with recorder, and this subscriber run on the same two cores. Latency
-is from the arrival of the newest frame that went into an update to its being unpacked here. Shares are of one core. A
-point begins when every joint has ended its start, which costs more than what follows. Then other rigs in their own
-size: joints with a gear between two encoders, a mechanism, and a robot with its model (learnt first, in two minutes).
+is from the arrival of the newest frame that went into an update to its being unpacked here; `made` is the median
+up to the core's having made it. Shares are of one core. A point begins when every joint has ended its start, which
+costs more than what follows. Then other rigs in their own size: joints with a gear between two encoders, a mechanism,
+and a robot with its model (learnt first, in two minutes).
 The floor is measured right after, on the same rig: a process that receives the same driver's messages and publishes as
-many updates of the same size, with nothing in between. Overload: the core gets a third of the processor time that it
-took (it is stopped and continued), then all of it again; told are what was lost, how many updates there were, and how
-long it took until latencies were as before.
+many updates of the same size, with nothing in between; `floor p50` is how long they are on the same way. Overload: the
+core gets a third of the processor time that it took (it is stopped and continued), then all of it again; told are what
+was lost, how many updates there were, and how long it took until latencies were as before.
 """
 
 import argparse
 import atexit
 import json
-import multiprocessing
 import os
 import shutil
 import signal
@@ -31,21 +31,16 @@ from typing import Any, Final
 
 import msgpack
 import numpy as np
-import zmq
 from latency import cpu, losses
+from parts.floor import UPDATES, floor
 from robot_live import MOTION, identified
 
 from daq.config.load import load
-from daq.processes import driver
-from daq.processes.heartbeat import alone
-from daq.processes.process import endpoint
 from daq.subscriber import Subscriber
 from hil_rig.live import Live
 
 PROCESSES: Final = ("core", "driver", "outlet", "rig", "recorder")
-KEYS: Final = ("p50", "p99", "core", "driver", "outlet", "rig", "floor", "lost")
-UPDATES: Final = 50.0  # of a joint, 1/s
-PAIR: Final = ("estimate", "residual")
+KEYS: Final = ("p50", "p99", "core", "driver", "outlet", "rig", "floor", "lost", "made", "floor_p50", "floor_p99")
 TURN: Final = 0.05  # s of one stop and go in an overload
 LONGEST: Final = 60.0  # s waited for a recovery, and for the joints' starts
 
@@ -135,17 +130,22 @@ class Run:
     def lost(self) -> int:
         return sum(self.subscriber.gaps.values()) + losses(f"{self.live.page}/metrics")
 
-    def listen(self, seconds: float, until: Callable[[float], bool] = lambda _: False) -> tuple[list[float], Any]:
-        """Latencies of what came within these seconds, or until one of them says so; and the last update."""
+    def listen(
+        self, seconds: float, until: Callable[[float], bool] = lambda _: False
+    ) -> tuple[list[float], list[float], Any]:
+        """Of what came within these seconds, or until a latency says so: s from the frame to here, and to its being
+        made; and the last update."""
         latencies: list[float] = []
+        made: list[float] = []
         update: Any = None
         end = time.time() + seconds
         for _, update in self.subscriber:
             now = time.time()
             latencies.append(now - update["arrival"])
+            made.append(update["latency"])
             if now > end or until(latencies[-1]):
                 break
-        return latencies, update
+        return latencies, made, update
 
     def settle(self, warm_up: float) -> None:
         """Until every joint has ended its start, but no longer than it takes, and so many s more."""
@@ -168,10 +168,11 @@ def measure(rig: list[str], seconds: float, warm_up: float) -> Result:
         run.settle(warm_up)
         pids, lost = run.pids(), run.lost()
         before, began = {name: cpu(pid) for name, pid in pids.items()}, time.monotonic()
-        latencies, update = run.listen(seconds)
+        latencies, made, update = run.listen(seconds)
         took = time.monotonic() - began
         result: Result = {name: (cpu(pid) - before[name]) / took for name, pid in pids.items()}
         result["p50"], result["p99"] = np.quantile(latencies, [0.5, 0.99]).tolist()
+        result["made"] = float(np.median(made))
         result["updates"] = len(latencies) / took / run.joints
         result["lost"] = run.lost() - lost
         sizes = [len(msgpack.packb(one)) for one in (update, run.residual())]
@@ -179,74 +180,8 @@ def measure(rig: list[str], seconds: float, warm_up: float) -> Result:
         assert service is not None
         service.send_signal(signal.SIGTERM)
         service.wait(30)
-        result["floor"] = floor(run.live.config, run.joints, sizes, seconds)
+        result |= floor(run.live.config, run.joints, sizes, seconds)
     return result
-
-
-def floor(config: Path, joints: int, sizes: list[int], seconds: float) -> float:
-    """Share of a core of a process that only receives and publishes, on the rig that still plays."""
-    spawn = multiprocessing.get_context("spawn")
-    with tempfile.TemporaryDirectory(prefix="jointwatch-floor-") as folder:
-        sink: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.SUB)
-        sink.bind(endpoint(Path(folder), "updates"))
-        sink.subscribe(b"")
-        loop = spawn.Process(target=receive_and_publish, args=(folder, joints, sizes), daemon=True)
-        wire = spawn.Process(target=drive, args=(config, folder), daemon=True)
-        loop.start()
-        wire.start()
-        try:
-            assert sink.poll(60_000), "the floor publishes"
-            drain(sink, 2.0)
-            assert loop.pid is not None
-            before, began = cpu(loop.pid), time.monotonic()
-            drain(sink, seconds)
-            return (cpu(loop.pid) - before) / (time.monotonic() - began)
-        finally:
-            for process in (loop, wire):
-                process.kill()
-                process.join()
-            sink.close(0)
-
-
-def drain(sink: "zmq.Socket[bytes]", seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while (left := end - time.monotonic()) > 0:
-        if sink.poll(int(1000 * left) + 1):
-            sink.recv_multipart()
-
-
-def drive(config: Path, folder: str) -> None:
-    """The service's own driver process, of a service without a core."""
-    settings = load(config)
-    driver.run(next(iter(settings.drivers)), settings, Path(folder), alone())
-
-
-def receive_and_publish(folder: str, joints: int, sizes: list[int]) -> None:
-    """The floor: what comes is received, what is due is sent."""
-    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
-    readings, updates = context.socket(zmq.PULL), context.socket(zmq.PUB)
-    readings.setsockopt(zmq.RCVHWM, 20_000)
-    readings.bind(endpoint(Path(folder), "readings"))
-    updates.connect(endpoint(Path(folder), "updates"))
-    messages = [
-        (f"{kind}/joint{node}".encode(), bytes(size))
-        for node in range(joints)
-        for kind, size in zip(PAIR, sizes, strict=True)
-    ]
-    due, heard = time.monotonic(), False
-    while True:
-        readings.poll(50)
-        while True:
-            try:
-                readings.recv_multipart(zmq.NOBLOCK)
-                heard = True
-            except zmq.Again:
-                break
-        now = time.monotonic()
-        if heard and now >= due:
-            due = max(due + 1 / UPDATES, now)
-            for message in messages:
-                updates.send_multipart(message)
 
 
 def overload(joints: int, rate: float, seconds: float, warm_up: float) -> Result:
@@ -255,7 +190,7 @@ def overload(joints: int, rate: float, seconds: float, warm_up: float) -> Result
         run.settle(warm_up)
         core = run.pids()["core"]
         before, began = cpu(core), time.monotonic()
-        usual, _ = run.listen(5.0)
+        usual, *_ = run.listen(5.0)
         share = (cpu(core) - before) / (time.monotonic() - began)
         calm = float(np.quantile(usual, 0.99))
         lost = run.lost()
@@ -263,7 +198,7 @@ def overload(joints: int, rate: float, seconds: float, warm_up: float) -> Result
         brake = threading.Thread(target=hold_back, args=(core, share / 3, over))
         brake.start()
         try:
-            late, _ = run.listen(seconds)
+            late, *_ = run.listen(seconds)
         finally:
             over.set()
             brake.join()
@@ -301,12 +236,16 @@ def hold_back(pid: int, share: float, over: threading.Event) -> None:
 
 def table(points: Mapping[Any, Result], head: str = "joints") -> str:
     """For people."""
-    lines = [f"{head:>6} {'p50':>9} {'p99':>9}  " + " ".join(f"{name:>8}" for name in (*PROCESSES, "floor"))]
+    lines = [
+        f"{head:>6} {'p50':>9} {'p99':>9} {'made':>9} {'floor p50':>10}  "
+        + " ".join(f"{name:>8}" for name in (*PROCESSES, "floor"))
+    ]
     lines[0] += f" {'core/floor':>11} {'updates/s':>10} {'lost':>6}"
     for joints, one in points.items():
         shares = " ".join(f"{one[name]:8.1%}" for name in (*PROCESSES, "floor"))
         lines.append(
-            f"{joints:>6} {1e3 * one['p50']:6.2f} ms {1e3 * one['p99']:6.2f} ms  {shares}"
+            f"{joints:>6} {1e3 * one['p50']:6.2f} ms {1e3 * one['p99']:6.2f} ms {1e3 * one['made']:6.2f} ms"
+            f" {1e3 * one['floor_p50']:7.2f} ms  {shares}"
             f" {one['core'] / one['floor']:11.2f} {one['updates']:10.1f} {one['lost']:6}"
         )
     return "\n".join(lines)

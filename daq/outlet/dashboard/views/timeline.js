@@ -5,8 +5,7 @@ import { element } from "../elements.js";
 import * as format from "../format.js";
 import { readable, toneOf } from "../words.js";
 
-const SPANS = [120, 300, 600, 1800, 3600, 6 * 3600, 24 * 3600]; // s
-const TICKS = 4;
+const SPANS = [[120, 4], [300, 5], [600, 5], [1800, 6], [3600, 4], [6 * 3600, 6], [24 * 3600, 4]]; // s, parts of whole minutes
 const SILENT = ["started", "held", "moving", "baseline", "refit_started", "resumed"]; // no reason for a lane of one's own
 
 // from when to when each condition lasted; a clear end or the present
@@ -41,15 +40,15 @@ export class TimeLine {
     this.node.hidden = !lively.length;
     if (!lively.length) return;
     const oldest = Math.min(now - 1, ...lively.flatMap((joint) => told.get(joint).map((event) => event.timestamp)));
-    const span = SPANS.find((one) => one >= now - oldest) ?? SPANS.at(-1);
+    const [span, parts] = SPANS.find(([one]) => one >= now - oldest) ?? SPANS.at(-1);
     const key = `${lively.map((joint) => `${joint.name} ${joint.condition.key} ${told.get(joint).length} ${told.get(joint).at(-1)?.timestamp}`).join()} ${span} ${Math.floor(now / Math.max(1, span / 600))}`;
     if (key === this.key) return;
     this.key = key;
     const place = (time) => `${(100 * Math.min(1, Math.max(0, 1 - (now - time) / span))).toFixed(2)}%`;
     this.lanes.replaceChildren(...lively.map((joint) => this.lane(joint, told.get(joint), now, span, place)));
-    this.scale.replaceChildren(...Array.from({ length: TICKS + 1 }, (_, i) => {
-      const tick = element("span", {}, ago((span * (TICKS - i)) / TICKS));
-      tick.style.left = `${(100 * i) / TICKS}%`;
+    this.scale.replaceChildren(...Array.from({ length: parts + 1 }, (_, i) => {
+      const tick = element("span", {}, ago((span * (parts - i)) / parts));
+      tick.style.left = `${(100 * i) / parts}%`;
       return tick;
     }));
   }

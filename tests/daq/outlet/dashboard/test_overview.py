@@ -110,6 +110,28 @@ def test_what_happened_stands_on_one_line_of_time(seven: str, open_page: Callabl
     assert page.locator(".timeline .lane", has_text="elbow").count() == 0, "nothing has happened to it"
 
 
+def test_an_instant_on_the_line_of_time_is_where_its_words_say(seven: str, open_page: Callable[..., Page]) -> None:
+    scales = open_page(seven).evaluate(
+        """async (ages) => {
+          const { TimeLine } = await import("./views/timeline.js");
+          const joint = { name: "a", condition: { key: "normal" } };
+          return ages.map((age) => {
+            const line = new TimeLine(5);
+            line.update([joint], [{ joint: "a", kind: "alarm", text: "", timestamp: 1e6 - age }], 1e6);
+            return [...line.scale.children].map((tick) => [tick.textContent, parseFloat(tick.style.left)]);
+          });
+        }""",
+        [60, 200, 500, 1500, 3000, 20_000, 80_000],
+    )
+    seconds = {"s": 1, "min": 60, "h": 3600}
+    for ticks in scales:
+        told = [
+            0.0 if words == "now" else float(words[1:].split()[0]) * seconds[words.split()[1]] for words, _ in ticks
+        ]
+        assert told == pytest.approx([told[0] * (1 - place / 100) for _, place in ticks], rel=1e-4), ticks
+        assert ticks[-1] == ["now", 100]
+
+
 def test_no_sentence_is_said_twice_on_the_cards(seven: str, open_page: Callable[..., Page]) -> None:
     page = open_page(seven)
     expect(page.locator(".card[data-joint]")).to_have_count(7)
