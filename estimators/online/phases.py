@@ -190,6 +190,7 @@ class Phases:
                 parts.fit.begin(now)  # the rows so far were weighed otherwise
             else:
                 parts.fit.close(parts.learner, now, parts.log.kept.time, settled=True)
+                parts.fit.roughen(parts.learner, parts.log.kept.time)
                 parts.validity.judge(parts.learner)
             parts.loop.accept()
             parts.loop.begin()

@@ -29,7 +29,7 @@ class ViscousCoulombSettings(FrictionSettings):
         constants = numbers(self.viscous, self.coulomb, self.transition)
         sign = Plain(TANH, self.transition) if self.transition else Plain(SIGN)
         plain = (Plain(SPEED),) * self.viscous + (sign,) * self.coulomb
-        return FrictionLaw(parameters, (), NOTHING, constants, kernel=_fill, plain=plain)
+        return FrictionLaw(parameters, (), NOTHING, constants, kernel=fill, plain=plain)
 
     def fixed(self, axis: Axis) -> dict[str, Any]:
         """A sign is not named: a baseline of when there was nothing else means that."""
@@ -37,7 +37,8 @@ class ViscousCoulombSettings(FrictionSettings):
 
 
 @kernel(SIGNATURE)
-def _fill(signals: Floats, position: int, _load: int, constants: Floats, _eta: Floats, columns: Floats) -> None:
+def fill(signals: Floats, position: int, _load: int, constants: Floats, _eta: Floats, columns: Floats) -> None:
+    """See SIGNATURE."""
     with_viscous, with_coulomb = constants[0] > 0, constants[1] > 0
     for row in range(len(signals)):
         if with_viscous:
