@@ -1,6 +1,6 @@
 """Readings in, Updates out: all joints of a turn pass one kernel, and Python goes on where it has left each of them.
 
-    readings of a turn → walk (sort; of every joint: align, clean, rows, gate, learn, judge, figures) → go_on, one by one
+    readings of a turn → walk (sort; of each joint: align, clean, rows, gate, learn, judge, figures) → go_on, one by one
 
 In normal mode there is nothing to decide between a reading and the numbers of an update; what there is to decide (odd
 values, starts, alarms, the end of a block) stops the pass of that joint, not of the others, and gives the same bits.
