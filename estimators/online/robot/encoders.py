@@ -74,7 +74,7 @@ class Encoders:
         r: −Σ rows, j  var(e_j) X_jᵀ W X_j known. known: (p + 10,), of the payload last.
         """
         share = self._share(taught, weights) * (slopes @ known)
-        return -np.einsum("sjk,sjkp->kp", share, slopes)
+        return np.asarray(-np.einsum("sjk,sjkp->kp", share, slopes))
 
     def _share(self, taught: Floats, weights: Floats) -> Floats:
         """var(e_j) W of the rows that one of SPARSE stands for: (rows / SPARSE, n that accelerate, n torques)."""
