@@ -55,8 +55,8 @@ def linear(
         return held.temper(grain.temper(rows, weights.grain, weights.usual, gate.owners), weights.held, gate.owners)
 
     loop = NormalLoop(learner, gate, validity, history, motion, log, tempered, faster=True)
-    begin = LinearStart(tuple(parameters), learner, validity, motion, loop.block, gate)
     fit, watch = Fit(parameters, owners, row, gate.limits, turns, remembers, True, sample, overlap), PlainMonitor()
+    begin = LinearStart(tuple(parameters), learner, validity, motion, loop.block, gate, fit.roughen, tempered, overlap)
     return Phases(Parts(tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, watch, fit))
 
 

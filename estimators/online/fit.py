@@ -165,7 +165,7 @@ class Fit:
             self.correct(learner, time)
             kept.trail[:] = fade * kept.trail + np.append(rls.theta, 1.0)
             self._widen(learner, deviations, bias)
-            self._roughen(learner, time)
+            self.roughen(learner, time)
 
     def follow(self, learner: Learner, settled: bool) -> None:
         """What rows with a reversal weigh from here on, and what residual is usual; settled: whether θ is published."""
@@ -211,7 +211,7 @@ class Fit:
             rls.theta[:] = rls.theta + rls.covariance() @ (noise @ rls.theta - own)
         kept.owed[:] = 0.0
 
-    def _roughen(self, learner: Learner, time: int) -> None:
+    def roughen(self, learner: Learner, time: int) -> None:
         """What rows weigh from here on in which rounding does not average out, or the torque changes at once."""
         rls, grain = learner.rls, learner.kept.grain
         learner.kept.usual[:] = np.minimum(self.kept.rough / np.maximum(self.kept.rows, 1.0), 1.0)

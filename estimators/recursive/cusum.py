@@ -10,6 +10,7 @@ periods.
 The same structure makes the textbook deviations √(v·P_ii) too small; `honesty` measures by how much.
 """
 
+import math
 from typing import Final
 
 import numpy as np
@@ -21,16 +22,31 @@ from estimators.recursive.forgetting import SATURATION, Threshold
 ALLOWANCE: Final = 3.0  # k
 LEAST: Final = 60.0  # h, at least
 MARGIN: Final = 2.5  # h over the start-up's largest excursion
+SQUARES: Final = 0.72  # of the rows that say the same: Σρ² over Σρ of a Hann window, τ of white noise under one
 LEAST_NOISE: Final = 0.5  # whitening has made it 1; it is less only where an output has no noise at all
 
 
-def calibrate(squared: Floats, allowance: float = ALLOWANCE, least: float = LEAST) -> Threshold:
+def calibrate(
+    squared: Floats, allowance: float = ALLOWANCE, least: float = LEAST, overlap: float = math.inf
+) -> Threshold:
     """Threshold from the start-up's squared residuals, whitened: (rows,), mean over a row's outputs.
 
-    allowance: k; least: h, at least.
+    allowance: k; least: h, at least; overlap: rows that say the same, infinite where `least` holds for any residual.
     """
     noise = max(robust_mean(squared), LEAST_NOISE)
     s = np.minimum(squared / noise, SATURATION)
     total = np.cumsum(s - allowance)
     excursion = float(np.max(total - np.minimum.accumulate(np.minimum(total, 0.0)), initial=0.0))
-    return Threshold(noise, allowance, max(least, MARGIN * excursion))
+    return Threshold(noise, allowance, max(least * max(1.0, clump(s) / (SQUARES * overlap)), MARGIN * excursion))
+
+
+def clump(s: Floats) -> float:
+    """τ, rows: 1 + 2Σρ_k of s (rows,), up to the first ρ_k that is within two deviations of none."""
+    apart = s - s.mean() if len(s) else s
+    power, total = float(apart @ apart), 1.0
+    for k in range(1, len(s) // 20):
+        alike = float(apart[:-k] @ apart[k:]) / power if power > 0.0 else 0.0
+        if alike < 2.0 / math.sqrt(len(s)):
+            break
+        total += 2.0 * alike
+    return total

@@ -33,7 +33,8 @@ UNSEEN: Final = 1e-3  # rad/s (m/s): the least standstill speed that it is a sha
 CLEAR: Final = 0.99  # |v̄| over the rms of v above which a row saw nothing of a reversal or a stop
 UNPROVEN: Final = 1e-3
 LEAST_TOLD: Final = 1e-9  # of a column's square
-LEAST: Final = 10  # rows of either kind, from which their variances are compared
+LEAST: Final = 10  # rows without a reversal, from which variances are compared
+ONE: Final = 1  # … with one: of right rows not one is GROSS, and a slow joint shows few
 
 
 @inline
@@ -72,7 +73,7 @@ def _turning(motion: Floats, speed: Floats, owners: NDArray[np.int64], slow: flo
 
 def weight(straight: float, rows: float, reversing: float, seen: float, now: float = 1.0) -> float:
     """w from the residual's squares over this many rows of either kind; now: what it is so far."""
-    if rows < LEAST or seen < LEAST:
+    if rows < LEAST or seen < ONE:
         return now
     ratio = (straight / rows) / max(reversing / seen, 1e-300)
     return float(np.sqrt(ratio)) if ratio < (1.0 if now == 1.0 else OVER**-2) / GROSS**2 else 1.0

@@ -39,7 +39,7 @@ class Gathering:
         if gate is not None:
             slow = max(float(gate.limits[0]), reversals.UNSEEN)
             seen, ways = reversals.turning(rows, gate.owners, slow), reversals.directions(rows, gate.owners, slow)
-        return self.rows.add(rows.time, rows.phi, rows.y, seen, ways)
+        return self.rows.add(rows.time, rows.phi, rows.y, seen, ways, rows.motion)
 
     def begin(self) -> bool:
         """Learn from what is there, with the outputs' power as noise; whether enough of it is finite."""
@@ -79,10 +79,26 @@ class Gathering:
 
     def solve(self) -> None:
         """Least squares over all rows, 0 where they tell nothing, become where the learner begins."""
+        learner = self._learner
+        learner.reversal[:] = self.rows.discount(learner.rls.noise, learner.leverage, self._least, self.proven)
+        self.anchor = self.rows.solution(learner.rls.noise, learner.leverage, self._least)
+
+    def weigh(self, roughen: Callable[[Learner, int], None], weighed: Callable[[Rows], Rows]) -> None:
+        """The same, each row weighed as it will be in normal mode.
+
+        roughen: finds by what, at a time (ns); weighed: gives rows so.
+        """
+        learner = self._learner
+        self.learn(self.noise())
+        roughen(learner, self.rows.span[1] if self.rows.span else 0)
+        self.rows.weigh(weighed)
+        self.anchor = self.rows.solution(learner.rls.noise, learner.leverage, self._least)
+
+    @property
+    def _least(self) -> float:
+        """Of a direction's information, whitened, below which it is left at 0."""
         learner, signal = self._learner, self._learner.kept.signal
-        least = learner.rls.variance() / (TOLD * signal) ** 2 if signal > 0 else np.inf
-        learner.reversal[:] = self.rows.discount(learner.rls.noise, learner.leverage, least, self.proven)
-        self.anchor = self.rows.solution(learner.rls.noise, learner.leverage, least)
+        return learner.rls.variance() / (TOLD * signal) ** 2 if signal > 0 else np.inf
 
     def calibrate(self, threshold: Callable[[Floats], Threshold]) -> Threshold:
         """Whiten, learn all rows again, set alarm and memory from their residual over whole periods.

@@ -1,5 +1,7 @@
 """The start of a model without nonlinear parameters: it ends when all of θ is certain enough, or patience ends."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 from estimators.base import UNKNOWN, Spectrum
@@ -30,12 +32,16 @@ class LinearStart:
         motion: Motion,
         block: int,
         gate: Gate,
+        roughen: Callable[[Learner, int], None],
+        weighed: Callable[[Rows], Rows],
+        overlap: float,
     ) -> None:
-        """block: rows between two verdicts."""
+        """block: rows between verdicts; roughen, weighed: as of Gathering.weigh; overlap: rows that say the same."""
         self.gathering = Gathering(learner, validity, motion, gate)
         self.spectrum: Spectrum = UNKNOWN
         self._names = tuple(parameter.name for parameter in parameters)
         self._learner, self._validity, self._motion, self._block = learner, validity, motion, block
+        self._roughen, self._weighed, self._overlap = roughen, weighed, overlap
 
     def absorb(self, rows: Rows) -> int:
         """Take rows that taught; returns how many had no finite output."""
@@ -59,7 +65,8 @@ class LinearStart:
         if not ready and motion.seconds < motion.patience:
             return Wait()
         gathering.solve()
-        threshold = gathering.calibrate(calibrate)
+        gathering.weigh(self._roughen, self._weighed)
+        threshold = gathering.calibrate(partial(calibrate, overlap=self._overlap))
         self._look(self._learner.rls.noise)
         self._validity.judge(self._learner)
         return gathering.started(threshold, 0, str(self.spectrum), self._validity.reasons)

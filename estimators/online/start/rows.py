@@ -1,6 +1,7 @@
 """The rows of a starting procedure, kept whole: scale, whitening, period and the alarm's threshold come from them."""
 
 import math
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -10,6 +11,7 @@ from estimators.numerics.robust import honesty, robust_mean
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive import reversals
 from estimators.recursive.estimator import RecursiveLeastSquares
+from estimators.rows import MOTION, Rows
 from estimators.window.motion_period import motion_period
 
 FLOOR: Final = 1e-6  # of an output's rms: the least noise it is believed to have
@@ -25,6 +27,7 @@ class StartRows:
         self._parts: list[tuple[Floats, Floats]] = []  # as they came, rows without any finite output left out
         self._seen: list[NDArray[np.bool_]] = []  # (rows, outputs) which saw a reversal
         self._ways: list[Floats] = []  # which way the joint moved, 0: something of one was seen
+        self._motion: list[Floats] = []  # of Rows
         self._finite: tuple[Floats, Floats] | None = None  # all of them, once someone has asked
 
     def __len__(self) -> int:
@@ -32,7 +35,7 @@ class StartRows:
 
     def clear(self) -> None:
         """Forget all rows."""
-        self._parts, self._seen, self._ways, self._finite, self.span = [], [], [], None, None
+        self._parts, self._seen, self._ways, self._motion, self._finite, self.span = [], [], [], [], None, None
 
     def add(
         self,
@@ -41,9 +44,10 @@ class StartRows:
         y: Floats,
         seen: NDArray[np.bool_] | None = None,
         ways: Floats | None = None,
+        motion: Floats | None = None,
     ) -> int:
         """Append rows: time (rows,) ns, phi (rows, outputs, parameters), y (rows, outputs), seen: reversals, the same,
-        ways: reversals.directions.
+        ways: reversals.directions, motion: of Rows.
 
         Returns how many had no finite output.
         """
@@ -54,13 +58,23 @@ class StartRows:
             time, phi, y = time[whole], phi[whole], y[whole]
             seen = None if seen is None else seen[whole]
             ways = None if ways is None else ways[whole]
+            motion = None if motion is None or not len(motion) else motion[whole]
         if len(time):
             self.span = (self.span[0] if self.span else int(time[0]), int(time[-1]))
         self._parts.append((phi, y))
         self._seen.append(np.zeros(y.shape, np.bool_) if seen is None else seen)
         self._ways.append(np.ones(y.shape) if ways is None else ways)
+        if motion is not None:
+            self._motion.append(motion)
         self._finite = None
         return refused
+
+    def weigh(self, weighed: Callable[[Rows], Rows]) -> None:
+        """Let every row weigh as it will in normal mode, by what is known at the end of the start."""
+        phi, y = self.raw()
+        motion = np.concatenate(self._motion) if self._motion else np.zeros((0, 1, MOTION))
+        rows = weighed(Rows(np.zeros(len(y), np.int64), phi, y, np.zeros(motion.shape[:2]), motion=motion))
+        self._parts, self._motion, self._finite = [(rows.phi, rows.y)], [rows.motion], None
 
     def raw(self) -> tuple[Floats, Floats]:
         """phi (rows, outputs, parameters), y (rows, outputs) as they came."""
