@@ -2,7 +2,8 @@
 
     T_j = max(1.5 · max|r_j| of what was undisturbed,  4.75 ν_j)
 
-A joint that hardly moves may hold any torque up to its friction: there the friction is added to the threshold.
+A joint that hardly moves may hold any torque up to its friction: there the friction is added to the threshold, and
+behind that what the low-passes still hold of it, √2 e^(−ωt/√2), for SETTLING at most.
 ν is the noise: what of the residual is white before the low-passes, from how it changes within 10 ms. Gaussian noise
 behind them crosses 4.75 ν 1.3e-4 times a second and joint, for 16 ms on average; lasting 30 ms makes that less than
 once an hour for seven joints. What else the model does not explain is slower, is bounded and has been seen: the
@@ -17,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.numerics.jit import kernel
+from estimators.online.robot.motion import QUICK
+from estimators.online.robot.motion import SLOW as SLOW_PASS
 from estimators.quantities import Floats
 
 MARGIN: Final = 1.5
@@ -51,6 +54,9 @@ class ContactWatch:
         self._wait = np.full(n, quiet)  # chunks of quiet, after which a contact is over
         self._quiet, self._rested = quiet, np.full(n, self._soon)  # chunks since the last one was
         self._moved = np.zeros(n)  # chunks since it was slow
+        since = chunk * np.arange(math.ceil(self._settling - 1e-9)) - 1.0 / (math.sqrt(2.0) * math.pi * QUICK)
+        held = math.sqrt(2.0) * np.exp(-math.sqrt(2.0) * math.pi * SLOW_PASS * since)
+        self._held = np.concatenate(([1.0], np.minimum(held, 1.0)))  # share of friction in the limit, by `_moved`
         self._roughness = ROUGH / chunk
         self._mean = np.full(n, np.nan)  # of the last chunk's residual, where the joint moved
         self.ready = bool(np.isfinite(self.thresholds).all())  # thresholds stand
@@ -115,8 +121,9 @@ class ContactWatch:
         residual: (rows, n) of the chunk; friction: (n,) torque that a joint may hold at rest.
         """
         fresh, over = np.zeros((2, len(self.beyond)), np.bool_)
+        counts = self._above, self._below
         self.calm = _look(
-            residual, friction, self.thresholds, self.moving, self._quiet, self._above, self._below, self.beyond
+            residual, friction, self.thresholds, self._moved, self._held, self._quiet, *counts, self.beyond
         )
         changes = _tell(
             self.beyond, self._below, (self._quiet, self._soon), self._wait, self._rested, self.told, fresh, over
@@ -154,10 +161,10 @@ def _gather(residual: Floats, moving: Flags, last: Floats, found: Floats) -> Non
             last[j] = np.nan
 
 
-@kernel("b1(f8[:, ::1], f8[::1], f8[::1], b1[::1], i8, i8[::1], i8[::1], b1[::1])")
+@kernel("b1(f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], i8, i8[::1], i8[::1], b1[::1])")
 def _look(
-    residual: Floats, friction: Floats, thresholds: Floats, moving: Flags, quiet: int, above: Counts, below: Counts,
-    beyond: Flags,
+    residual: Floats, friction: Floats, thresholds: Floats, moved: Floats, held: Floats, quiet: int, above: Counts,
+    below: Counts, beyond: Flags,
 ) -> bool:  # fmt: skip
     calm = True
     for j in range(len(beyond)):
@@ -165,7 +172,8 @@ def _look(
         for row in range(len(residual)):
             size += np.abs(residual[row, j])
         size /= len(residual)
-        limit = thresholds[j] if moving[j] else thresholds[j] + friction[j]
+        k = int(moved[j])
+        limit = thresholds[j] + (friction[j] * held[k] if k < len(held) else 0.0)
         above[j] = above[j] + 1 if size > limit else 0
         below[j] = below[j] + 1 if size < RELEASE * limit else 0
         beyond[j] = (beyond[j] or above[j] >= LASTING) and below[j] < quiet

@@ -7,7 +7,7 @@ from estimators.models.robots.description import Joint, Robot, pose
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.online.robot.encoders import SPARSE, Encoders
+from estimators.online.robot.encoders import SPARSE, Encoders, shares
 from estimators.online.robot.motion import QUICK, SLOW, RobotMotion
 from estimators.quantities import Axis, Floats
 from estimators.recursive.prior_bounded import PriorBounded
@@ -85,3 +85,23 @@ def test_what_noise_in_columns_does_is_taken_off() -> None:
         learner.unbias(np.diag([50 * noise, 0.0]))
     assert plain.theta[0] == pytest.approx(2.0 / (1.0 + noise), rel=0.03)
     assert learner.theta == pytest.approx([2.0, 1.0], rel=0.1)
+
+
+def test_it_is_what_steps_make_columns_explain_of_the_residual() -> None:
+    """Σ XᵀWr of rows whose r is nothing but what the steps did to the model's torque."""
+    model = WholeRobot(_arm())
+    t, q = _motion()
+    stepped = np.round(q / STEP) * STEP
+    (exact, poses), (noisy, _) = _rows(model, q), _rows(model, stepped)
+    poses = poses[: len(poses) // SPARSE * SPARSE]
+    exact, noisy = exact[: len(poses)], noisy[: len(poses)]
+    encoders = Encoders(model, (QUICK, SLOW), 1.0 / RATE)
+    encoders.absorb(np.round(1e9 * t).astype(np.int64), stepped)
+    theta = np.concatenate([model.projection.G @ model.robot.parameters.ravel(), np.ones(len(model.terms))])
+    r = (exact - noisy) @ theta
+    found = np.einsum("tjp,j,tj->jp", noisy - exact, WEIGHTS, r)
+    known = np.concatenate([theta, np.zeros(PARAMETERS)])
+    pulls = encoders.pulls(encoders.slopes(poses), shares(np.ones((len(poses), 3))), WEIGHTS, known)
+    large = np.abs(found) > 0.1 * np.abs(found).max()
+    assert large.sum() > 5
+    assert pulls[:, : model.size][large] == pytest.approx(found[large], rel=0.2)  # 4 %, and rows share noise

@@ -12,7 +12,7 @@ from estimators.base import Event
 from estimators.models.friction.prandtl_ishlinskii import PrandtlIshlinskiiSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.robots.description import Joint, Robot, pose
-from estimators.models.robots.files.identified import IdentifiedRobot
+from estimators.models.robots.files.identified import IdentifiedRobot, read
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.robot.identification import identify
@@ -213,6 +213,36 @@ def test_what_comes_back_soon_is_one_contact() -> None:
             watch.look(np.zeros((10, 1)), np.zeros(1))
     assert counts[False] == [20, 20]
     assert counts[True][0] <= 3
+
+
+def test_behind_a_reversal_the_threshold_falls_as_the_low_passes_forget() -> None:
+    """Friction of 2 may hold a joint that turns around; a push of 2 is seen 60 ms behind it, not only after 100."""
+
+    def told_after(push: float) -> float:
+        watch = ContactWatch(np.ones(1) / 1.5, np.full(1, 0.1), 0.01)  # threshold 1
+        watch.notice(np.full((10, 1), 0.01))
+        for chunk in range(1, 20):
+            watch.notice(np.ones((10, 1)))
+            if watch.look(np.full((10, 1), push), np.full(1, 2.0)) is not None:
+                return 0.01 * chunk
+        return np.inf
+
+    assert told_after(3.2) <= 0.03  # beyond both
+    assert told_after(2.0) == pytest.approx(0.06, abs=0.011)
+    assert 0.08 <= told_after(1.2) <= 0.11  # what is left of the friction is a tenth
+    assert told_after(0.9) == np.inf
+
+
+def test_what_rows_weigh_live_is_known_from_the_recordings() -> None:
+    found = taught()
+    assert found.long_run is not None
+    assert read(found.document()).long_run == pytest.approx(found.long_run)
+    identified = found.variance * found.correlation  # of rows about reversals, too
+    assert (found.long_run < identified).all()
+    estimator, _ = live(2, 60.0)
+    own = estimator.long_run()
+    assert own is not None
+    assert (np.abs(np.log(own / found.long_run)) < np.log(4.0)).all()
 
 
 @pytest.mark.parametrize("mass", [0.5, 2.0])
