@@ -225,7 +225,9 @@ class Phases:
         parts.fit.begin(parts.history.total)
         parts.log.say("alarm", "the residual left what it was at the start: relearning, last good values stand", window)
         own = parts.monitor.alarmed(parts.history.total - ago, parts.moment(self.kept.wanted))
-        if parts.nonlinear is not None:
+        if parts.nonlinear is None:
+            parts.learner.doubt()
+        else:
             parts.nonlinear.relearning.alarmed(parts.monitor.onset, own)
 
     def _consult(self, asked: Look | Decision, moment: Moment) -> None:
