@@ -91,6 +91,7 @@ class RecursiveLeastSquares:
         if self.state[at.LAW] == ALARM:
             most = float(np.min(0.5 * self.bound / np.diag(self.covariance())))
             self.d[:] *= max(1.0, min(float(self.state[at.CONSTANT]), most))
+            self.state[at.MEMORY] = self.state[at.CONSTANT]
 
     def absorb(self, phi: Floats, y: Floats) -> None:
         """Learn from rows: phi (rows, outputs, parameters), y (rows, outputs), both C-contiguous float64."""
