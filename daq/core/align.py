@@ -56,22 +56,22 @@ class Sorter:
     """Splits a batch of Readings by joint: which joint a channel belongs to, and which column it is there."""
 
     def __init__(self, routes: Sequence[Route], joints: Sequence[str], columns: Mapping[str, Sequence[str]]) -> None:
-        self._joint = np.array([joints.index(route.joint) for route in routes], np.int32)
-        self._column = np.array(
+        self.joint = np.array([joints.index(route.joint) for route in routes], np.int32)
+        self.column = np.array(
             [
                 len(columns[route.joint]) if route.role == COUNTER else columns[route.joint].index(route.role)
                 for route in routes
             ],
             np.int32,
         )
-        self._places = np.zeros((len(joints), 3), np.int64)
+        self.places = np.zeros((len(joints), 3), np.int64)
 
     def split(self, readings: NDArray[np.void]) -> Iterator[tuple[int, Nanoseconds, Floats, NDArray[np.int32]]]:
         """(joint's index, times, values, columns) for every joint that has readings in the batch, in arrival order."""
         count, rows = len(readings), words(readings)
         times, values, columns = np.empty(count, np.int64), np.empty(count), np.empty(count, np.int32)
-        present = _sort(rows, rows.view(np.float64), self._joint, self._column, self._places, times, values, columns)
-        for joint, start, end in self._places[:present].tolist():
+        present = sort(rows, rows.view(np.float64), self.joint, self.column, self.places, times, values, columns)
+        for joint, start, end in self.places[:present].tolist():
             yield joint, times[start:end], values[start:end], columns[start:end]
 
 
@@ -79,7 +79,7 @@ class Sorter:
     "i8(Array(i8, 2, 'C', readonly=True), Array(f8, 2, 'C', readonly=True), i4[::1], i4[::1], i8[:, ::1], i8[::1], "
     "f8[::1], i4[::1])"
 )
-def _sort(
+def sort(
     rows: NDArray[np.int64],
     reals: Floats,
     joints: NDArray[np.int32],

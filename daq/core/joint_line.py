@@ -1,6 +1,6 @@
 """The way of one joint: readings aligned, rows estimated, updates published where an interval ends; silence, drift."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import partial
 from typing import Any
@@ -12,14 +12,16 @@ from daq.config.sections import Joint
 from daq.core.align import Aligner
 from daq.core.drift import Comparison
 from daq.core.gear_line import line_of
+from daq.core.walk import Passed, alone
 from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
-from estimators.conditioning.front import LAST
 from estimators.models.joints.lost_motion import PARAMETERS
 from estimators.numerics.jit import kernel
+from estimators.numerics.parcel import Parcel
 from estimators.online.gear.two_encoders import gear_of
 from estimators.online.joint import JointEstimator
+from estimators.online.walk import BEGUN, COUNT, ESTIMATOR, HEARD, LAST, TAKEN, TICK
 from estimators.quantities import Floats, Nanoseconds
 
 Message = tuple[bytes, bytes]  # topic, msgpack map
@@ -46,14 +48,13 @@ class JointLine:
         self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor)
         self.estimator = self._build()
         self.gear = line_of(joint, self.estimator.channels, publication)
-        self._follow()
         self.aligner = Aligner(joint, self.estimator.channels)
         self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, taken off
         self.samples = 0
         self.updates = 0
         self._publication = publication
         self.offset = offset
-        self._intervals = np.array([-1, interval, offset], np.int64)  # see Front.arrive
+        self._intervals = np.array([-1, interval, offset], np.int64)  # see estimators.online.walk
         self._ends = np.empty(0, np.int64)  # room for where publishing intervals begin in a batch
         self.due = 0  # ns of arrival from which the next update can be made: what comes before may wait
         self._period = round(1e9 / joint.rate)
@@ -64,6 +65,9 @@ class JointLine:
         rates = [joint.channels[role].rate or joint.rate for role in self.estimator.channels]
         self._stale_after = np.array([max(joint.stale, 3 / rate) * 1e9 for rate in rates])  # ns
         self._seen = np.zeros(len(self._sources) + 1, np.int64)  # ns, last arrival of each column
+        parcels = [self.aligner.resampler.parcel, self.estimator.parcel]
+        self.parcel = Parcel(integers=[self._seen, self._intervals], parcels=parcels)
+        self._follow()
         self.heard_until = 0  # ns, before which no channel can be silent for too long
         self._last_arrival = 0  # ns
         self._last_update = 0  # ns
@@ -83,33 +87,39 @@ class JointLine:
 
         epoch: ns to add to get Unix time.
         """
-        arrival = int(times[-1])
-        self._last_arrival = arrival
+        return self.go_on(alone(times, values, columns, late, self.parcel), epoch, now, late)
+
+    def go_on(self, passed: Passed, epoch: int, now: Callable[[], int], late: bool = False) -> list[Message]:
+        """The same, behind a pass over the readings."""
+        times, found, resampler = passed.times, passed.found, self.aligner.resampler
+        self._last_arrival = arrival = int(times[-1])
         messages: list[Message] = []
-        if self._stale:
-            _hear(times, columns, self._seen)
-            messages += [] if self._silent(arrival) else self._recovered(arrival + epoch)
-        ticks, samples, taken, rows, begun, last = self.estimator.front.arrive(
-            self.aligner.resampler, times, values, columns, self._seen, self._intervals, late
-        )
+        if self._stale and not self._silent(arrival):
+            messages += self._recovered(arrival + epoch)
+        count, taken = found[COUNT], found[TAKEN]
+        ticks, samples = resampler.ticks[:count], resampler.rows[:count]
+        if found[HEARD] < len(times) or count >= resampler.room:
+            ticks, samples = resampler.gathered(times, passed.values, passed.columns, found[HEARD], count)
         self.samples += len(ticks)
         if self.follower is not None:
             self.follower(self.name, ticks, samples)
         if taken:
-            self.estimator.learn(ticks[:taken], samples[:taken], rows)
-            tick = last if taken == len(ticks) else int(ticks[taken - 1])
-            messages += self._said(tick, arrival, epoch, now if begun else None)
+            self.estimator.walked(ticks[:taken], samples[:taken], found)
+            messages += self._said(found[TICK], arrival, epoch, now if found[BEGUN] else None, found)
+        last = int(ticks[-1]) if len(ticks) else 0
         if taken < len(ticks):
             ticks, samples = ticks[taken:].copy(), samples[taken:].copy()
             messages += self._step_by_step(ticks, samples, arrival, epoch, now, late)
         self.due = arrival + self._wait(last) if len(ticks) else arrival
         return messages
 
-    def _said(self, tick: int, arrival: int, epoch: int, now: Callable[[], int] | None) -> list[Message]:
-        """What the samples up to a tick have to say; now: where an update is due."""
+    def _said(
+        self, tick: int, arrival: int, epoch: int, now: Callable[[], int] | None, found: Sequence[int] | None = None
+    ) -> list[Message]:
+        """What the samples up to a tick have to say; now: where an update is due; found: by a pass."""
         messages = self._events(epoch, arrival)
         if now is not None:
-            messages += self._update(self.estimator.estimate(), tick, arrival, epoch, now())
+            messages += self._update(self.estimator.estimate(found), tick, arrival, epoch, now())
             messages += self.gear.settle(epoch) if self.gear is not None else []
         return messages
 
@@ -148,6 +158,7 @@ class JointLine:
             self.estimator.resume(state)
         except Exception:
             self.estimator = self._build()
+            self.parcel.put(ESTIMATOR, self.estimator.parcel)
             self._follow()
             raise
 
@@ -224,13 +235,6 @@ class JointLine:
     def _recovered(self, time: int) -> list[Message]:
         self._stale, self._missing = False, ()
         return [self._publication.event("recovered", "data again", time / 1e9)]
-
-
-@kernel("void(Array(i8, 1, 'A', readonly=True), Array(i4, 1, 'A', readonly=True), i8[::1])")
-def _hear(times: Nanoseconds, columns: NDArray[np.int32], seen: Nanoseconds) -> None:
-    """The last arrival of each column into seen."""
-    for i in range(len(times)):
-        seen[columns[i]] = times[i]
 
 
 @kernel("i8(i8[::1], i8, i8, i8, i8[::1])")

@@ -17,6 +17,7 @@ from daq.config.sections import Config
 from daq.core.align import Sorter
 from daq.core.gear_line import kept_as
 from daq.core.joint_line import JointLine, Message, described
+from daq.core.walk import Walk
 from daq.state.baselines import Baseline
 from daq.stream.curve_points import pack
 from daq.stream.transcript import AT_ONCE, IN_GROUPS, ONE_BY_ONE
@@ -54,7 +55,7 @@ class Pipeline:
         self.due: Nanoseconds = np.zeros(len(self.lines), np.int64)
         names = [line.name for line in self.lines]
         columns = {line.name: line.estimator.channels for line in self.lines}
-        self._sorter = Sorter(routes(config), names, columns)
+        self._walk = Walk(Sorter(routes(config), names, columns), [line.parcel for line in self.lines])
         introduced = {name: described(joint) for name, joint in config.joints.items()}
         self.robot = _robot_line(config, boot, interval)
         if self.robot is not None:
@@ -77,9 +78,9 @@ class Pipeline:
         self, readings: NDArray[np.void], epoch: int, now: Callable[[], int], late: bool = False
     ) -> Iterator[list[Message]]:
         """The same, joint by joint: what the first has to say need not wait for the last."""
-        for index, times, values, columns in self._sorter.split(readings):
+        for index, passed in self._walk.through(readings, late):
             line = self.lines[index]
-            yield line.absorb(times, values, columns, epoch, now, late)
+            yield line.go_on(passed, epoch, now, late)
             self.due[index] = line.due
         if self.robot is not None:
             yield self.robot.settle(epoch)

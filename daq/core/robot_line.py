@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgpack
 import numpy as np
+from numpy.typing import NDArray
 
 from daq.config.drift_limits import DriftSettings
 from daq.config.robot_model import torque_role
@@ -50,12 +51,11 @@ class RobotLine:
         twisted = [self._names[j] for j in learnt.model().twisted]
         self._clock = CommonClock([1.0 / rate for rate in self._rates], columns=3 if twisted else 2)
         self._places = {name: index for index, name in enumerate(self._names)}
-        self._columns = {}
+        self._columns: list[NDArray[np.int64]] = []
         for name in self._names:
             second = (LINK if name in twisted else "position",) if twisted else ()
             roles = ("position", torque_role(joints[name]), *second)
-            self._columns[name] = [joints[name].roles().index(role) for role in roles]
-        self._waiting: list[list[tuple[Nanoseconds, Floats]]] = [[] for _ in self._names]
+            self._columns.append(np.array([joints[name].roles().index(role) for role in roles], np.int64))
         self._first = 0  # rows of the first joint that wait
         self._last_tick = 0
         self._publication = publication
@@ -67,12 +67,12 @@ class RobotLine:
     def note(self, joint: str, ticks: Nanoseconds, rows: Floats) -> None:
         """Samples of one joint, as its own estimator gets them: ticks (rows,) ns, rows (rows, channels).
 
-        Both are views of what the next batch overwrites, and these wait longer: they are copied.
+        Both are views of what the next batch overwrites, and these wait longer: the clock copies them.
         """
         index = self._places.get(joint)
         if index is None or not len(ticks):
             return
-        self._waiting[index].append((ticks.copy(), rows[:, self._columns[joint]]))
+        self._clock.absorb(index, ticks, rows, self._columns[index])
         if index == 0:
             self._first += len(ticks)
 
@@ -81,11 +81,6 @@ class RobotLine:
         if self._first * self._period < SETTLED:
             return []
         self._first = 0
-        for index, parts in enumerate(self._waiting):
-            if parts:
-                ticks, values = (np.concatenate(part) for part in zip(*parts, strict=True))
-                self._clock.absorb(index, ticks, values)
-                parts.clear()
         ticks, rows = self._clock.release()
         messages: list[Message] = []
         for tick, row in _equidistant(ticks, rows, self._last_tick, self._period):
@@ -210,10 +205,11 @@ def _equidistant(ticks: Nanoseconds, rows: Floats, last: int, period: float) -> 
     """Batches without jumps of the clock inside; where it jumps, rows of NaN stand for what is missing."""
     if not len(ticks):
         return []
-    steps = np.diff(ticks, prepend=last or ticks[0] - round(period * 1e9))
-    jumps = np.flatnonzero(np.abs(steps - period * 1e9) > 0.5e9 * period)
-    if not len(jumps):
+    steps = ticks - np.concatenate(((last or ticks[0] - round(period * 1e9),), ticks[:-1]))
+    off = np.abs(steps - period * 1e9)
+    if off.max() <= 0.5e9 * period:
         return [(ticks, rows)]
+    jumps = np.flatnonzero(off > 0.5e9 * period)
     found: list[tuple[Nanoseconds, Floats]] = []
     missing = np.full((round(BREAK / period), *rows.shape[1:]), np.nan)
     for part in np.split(np.arange(len(ticks)), jumps):

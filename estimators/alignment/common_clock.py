@@ -32,6 +32,7 @@ class CommonClock:
     def __init__(self, periods: Sequence[float], columns: int, patience: float = 0.3) -> None:
         """periods: s of each joint, the first of which gives the ticks; columns: values of one row; patience: s."""
         n = len(periods)
+        self._every = np.arange(columns)
         self._periods = np.array(periods) * 1e9
         self._patience = round(patience * 1e9)
         self._ticks = np.zeros((n, ROOM), np.int64)
@@ -40,12 +41,11 @@ class CommonClock:
         self._steady = np.full((n, 2), np.nan)  # the last row's instant, as steadied and as the clock said, ns
         self.dropped = 0  # rows that found no room
 
-    def absorb(self, joint: int, ticks: Nanoseconds, values: Floats) -> None:
-        """Rows of one joint: ticks (rows,) ns ascending, values (rows, columns)."""
-        self.dropped += int(_push(joint, ticks, values, self._periods, self._steady, *self._kept()))
-
-    def _kept(self) -> tuple[Nanoseconds, Floats, NDArray[np.int64]]:
-        return self._ticks, self._values, self._rings
+    def absorb(self, joint: int, ticks: Nanoseconds, values: Floats, which: NDArray[np.int64] | None = None) -> None:
+        """Rows of one joint, copied: ticks (rows,) ns ascending, values (rows, columns), or all of them and which."""
+        which = self._every if which is None else which
+        kept = self._ticks, self._values, self._rings
+        self.dropped += _push(joint, ticks, values, which, self._periods, self._steady, *kept)
 
     def release(self) -> tuple[Nanoseconds, Floats]:
         """The ticks that are due, (rows,) ns, and their values, (rows, joints, columns)."""
@@ -56,13 +56,14 @@ class CommonClock:
 
 
 @kernel(
-    "i8(i8, Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), f8[::1], f8[:, ::1],"
-    " i8[:, ::1], f8[:, :, ::1], i8[:, ::1])"
+    "i8(i8, Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), i8[::1], f8[::1],"
+    " f8[:, ::1], i8[:, ::1], f8[:, :, ::1], i8[:, ::1])"
 )
 def _push(
     joint: int,
     ticks: Nanoseconds,
     values: Floats,
+    which: NDArray[np.int64],
     periods: Floats,
     steady: Floats,
     waiting: NDArray[np.int64],
@@ -86,8 +87,8 @@ def _push(
             instant = float(ticks[row])
         steady[joint, 0], steady[joint, 1] = instant, ticks[row]
         waiting[joint, at] = round(instant)
-        for column in range(values.shape[1]):
-            held[joint, at, column] = values[row, column]
+        for column in range(len(which)):
+            held[joint, at, column] = values[row, which[column]]
         ring[COUNT] += 1
     return dropped
 

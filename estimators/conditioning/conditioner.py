@@ -17,30 +17,22 @@ import math
 from typing import Annotated, Final
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from estimators.conditioning import rounding
+from estimators.conditioning.row_kernels import DROPPED, GAPS, LEFT, LENGTH, MASKED, STATES, reduce, take_rows
 from estimators.models.base import Model, NonlinearPlace
 from estimators.models.memory import thresholds
-from estimators.numerics.jit import inline, kernel
-from estimators.numerics.parcel import TABLE, Parcel, Table, cube, integer_matrix, integers, matrix, vector
+from estimators.models.plain_columns import PLACES
+from estimators.numerics.parcel import Parcel
 from estimators.quantities import Floats, Nanoseconds
 from estimators.quantities import Settings as BaseSettings
 from estimators.rows import (
     ARGUMENTS,
     MOTION,
-    PLACE,
-    RATE,
-    ROUNDING,
-    SECOND,
     SIGNALS,
-    SLOPE,
     SMOOTH,
     SMOOTH_RATE,
-    SPEED,
-    VALUE,
-    WEIGHT,
     Rows,
     joined,
 )
@@ -49,10 +41,7 @@ CHUNK: Final = 1024  # raw rows taken at once: bounds the memory of a large batc
 USUAL: Final = 0.020  # s, half width of the kernel
 MOST: Final = 100.0  # Hz, rows
 OVERLAP: Final = 4.0  # rows that share a half width: more say little anew, and what is correlated raises alarms
-GAP: Final = 0.5  # periods by which a step in time may differ from the period before it counts as a gap
-
-# the integer state of a Conditioner
-FILLED, CLEAN, SEEN, LAST, DROPPED, GAPS, LENGTH, STATES = range(8)  # LENGTH: instants at the full rate, of what is due
+ROOM: Final = 64  # rows that a pass forms at once
 
 
 class Conditioning(BaseSettings):
@@ -104,17 +93,22 @@ class Conditioner:
         self.due = np.zeros((CHUNK + 1, 2), np.int64)  # last raw row of each due window, and its time in ns
         self.state = np.zeros(STATES, np.int64)
         self._lattices = np.zeros((len(self._joints), rounding.LENGTH))
-        self._rows = self._masked = 0
-        whole = self._joints, np.array([self._delay]), np.array(model.owners, np.int64)
-        taken, observed = [self._y, self._lattices], [self.signals, self._phi]
-        self._parcel = Parcel([self.taps, np.array([period]), slopes], taken, observed, whole, [self.due])
-        self.nothing = Rows(
-            np.zeros(0, np.int64),
-            np.zeros((0, outputs, parameters)),
-            np.zeros((0, outputs)),
-            np.zeros((0, len(self._joints))),
+        self.formed = Rows(  # where a pass leaves rows, up to the next
+            np.zeros(ROOM, np.int64),
+            np.zeros((ROOM, outputs, parameters)),
+            np.zeros((ROOM, outputs)),
+            np.zeros((ROOM, len(self._joints))),
             np.zeros((0, len(model.blocks), ARGUMENTS, len(self.taps) if len(self._eta) else 0)),
-            np.zeros((0, len(self._joints), MOTION)),
+            np.zeros((ROOM, len(self._joints), MOTION)),
+        )
+        self.nothing = self.formed.part(slice(0))
+        plan, formed = np.zeros((0, PLACES)) if model.plan is None else model.plan, self.formed
+        self.parcel = Parcel(
+            [self.taps, np.array([period]), slopes],
+            [self._y, self._lattices, plan, formed.y, formed.speed],
+            [self.signals, self._phi, formed.phi, formed.motion],
+            [self._joints, np.array([self._delay]), np.array(model.owners, np.int64), self.state, formed.time],
+            [self.due],
         )
 
     def coarse(self, channel: int, step: float) -> None:
@@ -131,7 +125,7 @@ class Conditioner:
         if len(time) > CHUNK:
             parts = [self.absorb(time[i : i + CHUNK], values[i : i + CHUNK]) for i in range(0, len(time), CHUNK)]
             return joined(parts)
-        count = _take(
+        count = take_rows(
             time, values, self._period, self.support, self.decimation, self.raw, self.due, self.state,
             self.arguments, self.smooth, self.signals,
         )  # fmt: skip
@@ -140,9 +134,9 @@ class Conditioner:
     def counters(self) -> dict[str, int]:
         """Totals: rows out, dropped (a raw value is missing in the window), masked by the model, and gaps in time."""
         return {
-            "rows": self._rows,
+            "rows": int(self.state[LEFT]),
             "dropped": int(self.state[DROPPED]),
-            "masked": self._masked,
+            "masked": int(self.state[MASKED]),
             "gaps": int(self.state[GAPS]),
         }
 
@@ -158,12 +152,10 @@ class Conditioner:
             np.empty((count, outputs)),
         )
         speed, motion = np.empty((count, joints)), np.empty((count, joints, MOTION))
-        kept = _reduce(count, time, out_phi, out_y, speed, motion, self._parcel.table)
-        self._rows += kept
+        kept = reduce(count, time, out_phi, out_y, speed, motion, self.parcel.table)
         rows = Rows(time, out_phi, out_y, speed, self._samples(count, time[:kept], signals), motion)
         if kept == count:
             return rows
-        self._masked += count - kept
         return Rows(time[:kept], out_phi[:kept], out_y[:kept], speed[:kept], rows.samples, motion[:kept])
 
     def _samples(self, count: int, kept: Nanoseconds, signals: Floats) -> Floats:
@@ -209,176 +201,3 @@ def straight(g: Floats) -> Floats:
     b = second / (second**2 - fourth)
     f: Floats = g * (1.0 - b * second + b * square)
     return f
-
-
-@inline
-def _push(
-    time: Nanoseconds,
-    values: Floats,
-    period: float,
-    support: int,
-    decimation: int,
-    raw: Floats,
-    due: NDArray[np.int64],
-    state: NDArray[np.int64],
-) -> int:
-    """Append rows to raw; write (last row, its time) of every whole window that ends in a due row; return how many."""
-    filled = state[FILLED]
-    if filled + len(time) > len(raw):
-        keep = support - 1
-        for row in range(keep):
-            for channel in range(raw.shape[1]):
-                raw[row, channel] = raw[filled - keep + row, channel]
-        filled = keep
-    count = 0
-    for row in range(len(time)):
-        step = time[row] - state[LAST]
-        if state[SEEN] > 0 and abs(step - period) > GAP * period:
-            state[CLEAN] = 0
-            state[GAPS] += 1
-        state[LAST] = time[row]
-        state[SEEN] += 1
-        state[CLEAN] += 1
-        for channel in range(raw.shape[1]):
-            value = values[row, channel]
-            raw[filled, channel] = value
-            if not np.isfinite(value):
-                state[CLEAN] = 0
-        if state[SEEN] >= support and (state[SEEN] - support) % decimation == 0:
-            if state[CLEAN] >= support:
-                due[count, 0] = filled
-                due[count, 1] = time[row]
-                count += 1
-            else:
-                state[DROPPED] += 1
-        filled += 1
-    state[FILLED] = filled
-    return count
-
-
-@inline
-def _observe(raw: Floats, first: int, g: Floats, period: float, smooth: Floats, signals: Floats) -> None:
-    """Fill signals from raw[first:]; row 0 of signals is the instant first + K + 1. smooth is scratch."""
-    half = len(g) // 2
-    length = len(signals)
-    for channel in range(raw.shape[1]):
-        for m in range(length + 2):  # s at the instants first + K + m
-            s = 0.0
-            for k in range(len(g)):
-                s += g[k] * raw[first + m + k, channel]
-            smooth[m] = s
-        for m in range(length):
-            before = raw[first + half + m, channel]
-            here = raw[first + half + m + 1, channel]
-            after = raw[first + half + m + 2, channel]
-            signals[m, channel, VALUE] = here
-            signals[m, channel, RATE] = (after - before) / (2.0 * period)
-            signals[m, channel, SECOND] = ((after - here) - (here - before)) / (period * period)
-            signals[m, channel, SMOOTH] = smooth[m + 1]
-            signals[m, channel, SMOOTH_RATE] = (smooth[m + 2] - smooth[m]) / (2.0 * period)
-
-
-@inline
-def take(
-    time: Nanoseconds,
-    values: Floats,
-    period: float,
-    support: int,
-    decimation: int,
-    raw: Floats,
-    due: NDArray[np.int64],
-    state: NDArray[np.int64],
-    g: Floats,
-    smooth: Floats,
-    signals: Floats,
-) -> int:
-    """Append rows to raw, observe what the windows need that are due; returns how many.
-
-    period: s between rows; state[LENGTH]: rows of signals that were filled.
-    """
-    count = _push(time, values, period * 1e9, support, decimation, raw, due, state)
-    if count > 0:
-        first = due[0, 0] - support + 1
-        state[LENGTH] = due[count - 1, 0] - first + 1 - 2 * (len(g) // 2 + 1)
-        _observe(raw, first, g, period, smooth, signals[: state[LENGTH]])
-    return count
-
-
-@kernel(
-    "i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), "  # a view of a message is read-only
-    "f8, i8, i8, f8[:, ::1], i8[:, ::1], i8[::1], f8[::1], f8[::1], f8[:, :, ::1])"
-)
-def _take(
-    time: Nanoseconds,
-    values: Floats,
-    period: float,
-    support: int,
-    decimation: int,
-    raw: Floats,
-    due: NDArray[np.int64],
-    state: NDArray[np.int64],
-    g: Floats,
-    smooth: Floats,
-    signals: Floats,
-) -> int:
-    return take(time, values, period, support, decimation, raw, due, state, g, smooth, signals)
-
-
-@kernel("i8(i8, i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], " + TABLE + ")")
-def _reduce(
-    count: int,
-    out_time: Nanoseconds,
-    out_phi: Floats,
-    out_y: Floats,
-    out_speed: Floats,
-    out_motion: Floats,
-    table: Table,
-) -> int:
-    """Pass the full-rate rows through g at the due instants; a row whose every output is masked is left out.
-
-    table: of a Conditioner.
-    """
-    g, y, signals, phi = vector(table, 0), matrix(table, 0), cube(table, 0), cube(table, 1)
-    joints, delay, due = integers(table, 0), integers(table, 1)[0], integer_matrix(table, 0)
-    period, lattices = vector(table, 1)[0], matrix(table, 1)
-    slopes, owners = vector(table, 2), integers(table, 2)
-    kept = 0
-    for i in range(count):
-        start = due[i, 0] - due[0, 0]  # the full-rate row under g[0]
-        whole = False
-        for o in range(y.shape[1]):
-            total = 0.0
-            for k in range(len(g)):
-                total += g[k] * y[start + k, o]
-            out_y[kept, o] = total
-            masked = np.isnan(total)
-            whole = whole or not masked
-            for c in range(phi.shape[2]):
-                out_phi[kept, o, c] = np.nan if masked else 0.0
-            if not masked:
-                for k in range(len(g)):
-                    for c in range(phi.shape[2]):
-                        out_phi[kept, o, c] += g[k] * phi[start + k, o, c]
-        for j in range(len(joints)):
-            square = place = rate = 0.0
-            for k in range(len(g)):
-                square += g[k] * signals[start + k, joints[j], SMOOTH_RATE] ** 2
-                place += g[k] * signals[start + k, joints[j], SMOOTH]
-                rate += g[k] * signals[start + k, joints[j], SMOOTH_RATE]
-            out_speed[kept, j] = np.sqrt(square)
-            out_motion[kept, j, PLACE], out_motion[kept, j, SPEED] = place, rate
-            out_motion[kept, j, WEIGHT], out_motion[kept, j, SLOPE] = 1.0, 0.0
-            out_motion[kept, j, ROUNDING] = rounding.of_row(
-                lattices[j], period, signals[start : start + len(g), joints[j], SMOOTH_RATE],
-                signals[start : start + len(g), joints[j], SECOND],
-            )  # fmt: skip
-        for o in range(y.shape[1]):
-            slope = 0.0
-            for k in range(len(g)):
-                slope += slopes[k] * y[start + k, o]
-            if np.isfinite(slope):
-                out_motion[kept, owners[o], SLOPE] += slope * slope
-        if whole:
-            out_time[kept] = due[i, 1] - delay
-            kept += 1
-    return kept

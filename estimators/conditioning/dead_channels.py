@@ -24,25 +24,21 @@ class Channels:
         self._seconds = self.span * period
         self._places = [i for i, name in enumerate(names) if name.endswith("position")]
         self._still = standstill * self._seconds  # rad (m) that a joint at rest moves at most
-        self.rows = 0  # of the span, that were seen
+        self.seen = np.zeros(1, np.int64)  # rows of the span
         self.values = np.empty((self.span, len(names)))  # looked at together
 
     def absorb(self, values: Floats) -> None:
         """Look at rows: (rows, channels)."""
-        end = self.rows + len(values)
-        if end < self.span:  # as nearly always
-            self.values[self.rows : end] = values
-            self.rows = end
-            return
         first = 0
         while first < len(values):
-            part = values[first : first + self.span - self.rows]
-            self.values[self.rows : self.rows + len(part)] = part
-            self.rows += len(part)
+            begin = int(self.seen[0])
+            part = values[first : first + self.span - begin]
+            self.values[begin : begin + len(part)] = part
+            self.seen += len(part)
             first += len(part)
-            if self.rows == self.span:
+            if self.seen[0] == self.span:
                 self._look()
-                self.rows = 0
+                self.seen[:] = 0
 
     def _look(self) -> None:
         valid = np.isfinite(self.values)

@@ -1,24 +1,22 @@
-"""Readings of one joint → regression rows: aligned, looked at, cleaned, observed; a compiled pass where nothing is odd.
+"""Samples of one joint → regression rows: looked at, cleaned, observed; a compiled pass where nothing is odd.
 
-    alignment → dead channels → physical range → held → spikes → saturation → conditioner
+    dead channels → physical range → held → spikes → saturation → conditioner
 
 Whatever needs a decision (values beyond reason, a span of rows that is full, an encoder whose step is not known yet,
 friction with a memory, a channel that is held) goes the same way step by step. Either way gives the same bits.
 """
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from estimators.alignment.clock_state import LONGEST_LOSS
-from estimators.alignment.resampler import OUT_ROWS, OUT_TICKS, Resampler, align
-from estimators.conditioning.conditioner import CHUNK, Conditioner, Conditioning, take
+from estimators.conditioning.conditioner import CHUNK, Conditioner, Conditioning
 from estimators.conditioning.dead_channels import SLOW, Channels
 from estimators.conditioning.encoder_steps import EncoderSteps, UnevenTime
 from estimators.conditioning.held import Held
 from estimators.conditioning.physical_range import PhysicalRange, beyond
+from estimators.conditioning.row_kernels import take
 from estimators.conditioning.spikes import Spikes, judge
 from estimators.conditioning.stops import Stops
 from estimators.models.base import Model
@@ -30,26 +28,14 @@ from estimators.rows import Rows
 
 NEAR: Final = 0.98  # of the saturation, from which a torque is not believed
 ODD: Final = -1  # what a pass answers, having changed nothing, where it is not for it
-# of a pass: rows that have left the spikes; samples at saturation so far; of the conditioner; channel of the effort
-PASSED, CLIPPED, SUPPORT, DECIMATION, EFFORT, FIGURES = range(6)
+# of a pass: rows that have left the spikes; samples at saturation so far; of the conditioner; channel of the effort;
+# whether nothing asks for single steps; rows of the span that Channels look at
+PASSED, CLIPPED, SUPPORT, DECIMATION, EFFORT, PLAIN, SPAN, FIGURES = range(8)
 SPACING, SATURATION, PERIOD, MEASURES = range(4)  # ns between rows; NaN or N·m (N) not believed; s between rows
 # of a parcel
 HARD, MIDDLE, LIMIT, KERNEL, SMOOTHED, MEASURED = range(6)
 (WATCHED, KEPT, FLOATS, CLEAN, RAW), SIGNALS = range(5), 0
-(RUNS, TIMES, WILD, COUNTED, CLEAN_TIMES, STATE), DUE = range(6), 0
-# intervals of ticks: the number of that of the last tick, their length and where they are counted from, ns
-LAST, INTERVAL, OFFSET, INTERVALS = range(4)
-
-
-class Arrived(NamedTuple):
-    """What readings have become."""
-
-    time: Nanoseconds  # (n,) ns; samples are there up to the next readings
-    samples: Floats  # (n, channels) SI, NaN where missing
-    taken: int  # of the samples; the others have to be absorbed
-    rows: Rows  # of those
-    begun: bool  # whether an interval begins with the last of them
-    last: int  # ns, of the last sample
+(RUNS, TIMES, WILD, COUNTED, CLEAN_TIMES, STATE, SEEN), DUE = range(7), 0
 
 
 class Front:
@@ -83,6 +69,7 @@ class Front:
         self._saturation = np.nan if saturation is None else NEAR * saturation
         self._figures = np.zeros(FIGURES, np.int64)
         self._times, self._values = np.empty(CHUNK, np.int64), np.empty((CHUNK, len(channels)))
+        self._figures[SPAN] = self.channels.span
         self._gather()
 
     def _gather(self) -> None:
@@ -90,61 +77,32 @@ class Front:
         watch, limits, spikes, c = self.channels, self.range, self.spikes, self.conditioner
         self._figures[SUPPORT], self._figures[DECIMATION], self._figures[EFFORT] = c.support, c.decimation, self._effort
         measured = np.array([spikes.period, self._saturation, c.period])
-        self._parcel = Parcel(
+        self.parcel = Parcel(
             [limits.hard, limits.middle, limits.limit, c.arguments, c.smooth, measured],
             [watch.values, spikes.kept, spikes.floats, self._values, c.raw],
             [c.signals],
-            [spikes.runs, spikes.times, spikes.state, self._figures, self._times, c.state],
+            [spikes.runs, spikes.times, spikes.state, self._figures, self._times, c.state, watch.seen],
             [c.due],
         )
+        self._look()
 
     def absorb(self, time: Nanoseconds, values: Floats) -> Rows:
         """Equidistant samples: time (n,) ns; values (n, channels) SI, NaN where missing → regression rows."""
-        due = _pass(time, values, self.channels.rows, self._most, self._parcel.table)
+        due = _pass(time, values, self.parcel.table)
         if due == ODD:
             return self._step_by_step(time, values)
-        return self._passed(len(time), due)
+        self.follow()
+        return self.conditioner.form(due) if due else self.conditioner.nothing
 
-    def arrive(
-        self,
-        aligned: Resampler,
-        times: Nanoseconds,
-        values: Floats,
-        columns: NDArray[np.int32],
-        seen: Nanoseconds,
-        intervals: NDArray[np.int64],
-        late: bool = False,
-    ) -> Arrived:
-        """Readings in order of arrival → samples, and regression rows.
-
-        aligned: of this joint, which keeps ticks and samples up to the next readings; times (readings,) ns; values SI;
-        columns: of the samples; seen (columns,) ns: when each was heard last; intervals (INTERVALS,): of the ticks.
-        late: whether intervals may only begin with the last sample. Samples are taken up to the first that begins an
-        interval; where something is odd, none.
-        """
-        heard, count, taken, due, begun, last = _arrive(
-            times, values, columns, seen, intervals, late, aligned.parcel.table, self.channels.rows, self._most,
-            self._parcel.table,
-        )  # fmt: skip
-        if heard == len(times) and count < aligned.room:
-            rows = self._passed(taken, due) if taken else self.conditioner.nothing
-            return Arrived(aligned.ticks[:count], aligned.rows[:count], taken, rows, begun, last)
-        ticks, samples = aligned.gathered(times, values, columns, heard, count)
-        return Arrived(ticks, samples, 0, self.conditioner.nothing, False, int(ticks[-1]))
-
-    @property
-    def _most(self) -> int:
-        """Rows that may be passed at once: 0 where all have to go step by step."""
-        plain = self.range.quiet and not (self._unknown or self._untimed or self._stepwise)
-        return min(CHUNK, self.channels.span - self.channels.rows - 1) if plain else 0
-
-    def _passed(self, count: int, due: int) -> Rows:
-        """So many samples have gone the whole way, and made so many rows due."""
-        self.channels.rows += count
+    def follow(self) -> None:
+        """The follower gets what has passed."""
         if self.follower is not None:
             passed = self._figures[PASSED]
             self.follower(self._times[:passed].copy(), self._values[:passed].copy())
-        return self.conditioner.form(due) if due else self.conditioner.nothing
+
+    def _look(self) -> None:
+        """Whether single steps are asked for."""
+        self._figures[PLAIN] = self.range.quiet and not (self._unknown or self._untimed or self._stepwise)
 
     def widen(self, half_width: float) -> None:
         """Another kernel (half_width: s) from the next samples on; what is under the old one is given up."""
@@ -175,6 +133,7 @@ class Front:
         known = tuple((channel, steps) for channel, steps in self._unknown.items() if steps.known)
         for channel, _ in known:
             del self._unknown[channel]
+        self._look()
         return known
 
     def timed(self) -> tuple[tuple[int, UnevenTime], ...]:
@@ -184,11 +143,13 @@ class Front:
         known = tuple((channel, uneven) for channel, uneven in self._untimed.items() if uneven.known)
         for channel, _ in known:
             del self._untimed[channel]
+        self._look()
         return known
 
     def _step_by_step(self, time: Nanoseconds, values: Floats) -> Rows:
         self.channels.absorb(values)
         values = self._held.absorb(self.range.absorb(values))
+        self._look()
         for channel, uneven in self._untimed.items():
             uneven.absorb(time, values[:, channel])
         time, values = self.spikes.absorb(time, values)
@@ -203,17 +164,17 @@ class Front:
 
 
 @inline
-def _through(time: Nanoseconds, values: Floats, first: int, most: int, table: Table) -> int:
-    """Rows through every step; returns how many regression rows are due, or ODD.
-
-    first, most: rows that Channels have seen of their span, and that may come; table: of a Front.
-    """
-    if len(time) > most or beyond(values, vector(table, HARD), vector(table, MIDDLE), vector(table, LIMIT)):
+def through(time: Nanoseconds, values: Floats, table: Table) -> int:
+    """Rows through every step; returns how many regression rows are due, or ODD; table: of a Front."""
+    figures, seen = integers(table, COUNTED), integers(table, SEEN)
+    many = len(time) > CHUNK or seen[0] + len(time) >= figures[SPAN]
+    if figures[PLAIN] == 0 or many or beyond(values, vector(table, HARD), vector(table, MIDDLE), vector(table, LIMIT)):
         return ODD
-    watched, figures, measured = matrix(table, WATCHED), integers(table, COUNTED), vector(table, MEASURED)
+    watched, measured = matrix(table, WATCHED), vector(table, MEASURED)
     for row in range(len(time)):
         for channel in range(watched.shape[1]):
-            watched[first + row, channel] = values[row, channel]
+            watched[seen[0] + row, channel] = values[row, channel]
+    seen[0] += len(time)
     times, out = integers(table, CLEAN_TIMES), matrix(table, CLEAN)
     passed = judge(
         time, values, measured[SPACING], matrix(table, KEPT), integers(table, RUNS), integers(table, TIMES),
@@ -231,43 +192,6 @@ def _through(time: Nanoseconds, values: Floats, first: int, most: int, table: Ta
     )  # fmt: skip
 
 
-@kernel(f"i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), i8, i8, {TABLE})")
-def _pass(time: Nanoseconds, values: Floats, first: int, most: int, table: Table) -> int:
-    return _through(time, values, first, most, table)
-
-
-@kernel(
-    "Tuple((i8, i8, i8, i8, b1, i8))(Array(i8, 1, 'A', readonly=True), Array(f8, 1, 'A', readonly=True), "
-    f"Array(i4, 1, 'A', readonly=True), i8[::1], i8[::1], b1, {TABLE}, i8, i8, {TABLE})"
-)
-def _arrive(
-    times: Nanoseconds,
-    values: Floats,
-    columns: NDArray[np.int32],
-    seen: Nanoseconds,
-    intervals: NDArray[np.int64],
-    late: bool,
-    aligned: Table,
-    first: int,
-    most: int,
-    table: Table,
-) -> tuple[int, int, int, int, bool, int]:
-    """Readings heard, ticks that left, of them taken, regression rows that are due, begun, last: see Front.arrive."""
-    for i in range(len(times)):
-        seen[columns[i]] = times[i]
-    heard, count = align(times, values, columns, 0, aligned)
-    if heard != len(times) or count == 0 or count >= len(integers(aligned, OUT_TICKS)) - LONGEST_LOSS:
-        return heard, count, 0, 0, False, 0
-    ticks, rows = integers(aligned, OUT_TICKS)[:count], matrix(aligned, OUT_ROWS)[:count]
-    last, now, taken = ticks[count - 1], intervals[LAST], 0
-    while taken < count and now == intervals[LAST]:
-        now = (ticks[taken] - intervals[OFFSET]) // intervals[INTERVAL]
-        taken += 1
-    if now < intervals[LAST] or (late and taken < count):
-        return heard, count, 0, 0, False, last
-    due = _through(ticks[:taken], rows[:taken], first, most, table)
-    if due == ODD:
-        return heard, count, 0, 0, False, last
-    begun = now > intervals[LAST]
-    intervals[LAST] = now
-    return heard, count, taken, due, begun, last
+@kernel(f"i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), {TABLE})")
+def _pass(time: Nanoseconds, values: Floats, table: Table) -> int:
+    return through(time, values, table)

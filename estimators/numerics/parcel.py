@@ -3,7 +3,7 @@
 To hand an array to a kernel costs 0.1 µs, as much as a dozen multiplications, and a joint's way from readings to its
 next decision walks over eighty of them. A Parcel is made once: a table of where its arrays lie and how long they are,
 by kind and number; the kernel takes them out again at the cost of a view. It holds the arrays: they are written in
-place and never replaced.
+place and never replaced. A Parcel may hold others: so one kernel walks over joints that are not alike.
 """
 
 from collections.abc import Sequence
@@ -22,6 +22,7 @@ Table = NDArray[np.int64]  # (kinds, arrays of a kind, 1 + DIMENSIONS): address,
 TABLE: Final = "i8[:, :, ::1]"  # in a signature
 DIMENSIONS: Final = 3
 KINDS: Final = (("f8", 1), ("f8", 2), ("f8", 3), ("i8", 1), ("i8", 2), ("?", 1))  # dtype, dimensions
+PARCELS: Final = len(KINDS)  # the kind of others' tables
 
 
 class Parcel:
@@ -35,20 +36,32 @@ class Parcel:
         integers: Sequence[NDArray[np.int64]] = (),
         integer_matrices: Sequence[NDArray[np.int64]] = (),
         flags: Sequence[NDArray[np.bool_]] = (),
+        parcels: "Sequence[Parcel]" = (),
     ) -> None:
         """Arrays by kind; a kernel finds them in this order. Raises TypeError for one of another kind."""
         self._kept = (vectors, matrices, cubes, integers, integer_matrices, flags)
+        self._parcels = list(parcels)
         for (dtype, dimensions), arrays in zip(KINDS, self._kept, strict=True):
             for one in arrays:
                 if one.dtype != np.dtype(dtype) or one.ndim != dimensions or not one.flags.carray:
                     raise TypeError(
                         f"expected {dimensions}-d {dtype}, contiguous, writable; found {one.ndim}-d {one.dtype}"
                     )
-        self.table: Any = self._kept if INTERPRETED else self._told()
+        tables = [one.table for one in self._parcels]
+        self.table: Any = (*self._kept, tables) if INTERPRETED else self._told(tables)
 
-    def _told(self) -> Table:
-        table = np.zeros((len(KINDS), max(map(len, self._kept)), 1 + DIMENSIONS), np.int64)
-        for kind, arrays in enumerate(self._kept):
+    def put(self, number: int, parcel: "Parcel") -> None:
+        """Another one in the place of one that it holds."""
+        self._parcels[number] = parcel
+        if INTERPRETED:
+            self.table[PARCELS][number] = parcel.table
+        else:
+            self.table[PARCELS, number] = parcel.table.ctypes.data, *parcel.table.shape
+
+    def _told(self, tables: Sequence[Table]) -> Table:
+        kept = (*self._kept, tables)
+        table = np.zeros((len(kept), max(map(len, kept)), 1 + DIMENSIONS), np.int64)
+        for kind, arrays in enumerate(kept):
             for number, one in enumerate(arrays):
                 table[kind, number, : 1 + one.ndim] = one.ctypes.data, *one.shape
         return table
@@ -70,7 +83,7 @@ if INTERPRETED:
     def _taken(kind: int) -> Any:
         return lambda table, number: table[kind][number]
 
-    vector, matrix, cube, integers, integer_matrix, flags = map(_taken, range(len(KINDS)))
+    vector, matrix, cube, integers, integer_matrix, flags, inner = map(_taken, range(len(KINDS) + 1))
 else:
 
     @inline
@@ -108,3 +121,9 @@ else:
         """(n,) truths."""
         one = table[5, number]
         return _array(_lies_at(one[0]), (one[1],), np.bool_)
+
+    @inline
+    def inner(table: Table, number: int) -> Any:
+        """The table of a parcel within."""
+        one = table[6, number]
+        return _array(_lies_at(one[0]), (one[1], one[2], one[3]), np.int64)

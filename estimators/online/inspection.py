@@ -13,14 +13,19 @@ import numpy as np
 from estimators.base import Estimate
 from estimators.models.base import Model
 from estimators.models.curves import Curves
+from estimators.numerics.jit import inline
+from estimators.numerics.parcel import Parcel, Table, cube, integers, matrix
 from estimators.quantities import Floats, Nanoseconds, Settings
 from estimators.recursive import state as at
 from estimators.recursive.learner import Learner
-from estimators.rows import Rows, joined
+from estimators.rows import ARGUMENTS, MOTION, Rows
 
 RATE: Final = 50.0  # rows/s looked at, at most
 KEPT: Final = 64  # rows that wait for a report, at most
 MEMORY: Final = 10.0  # s, of the excitation
+SKIP, EVERY, LOOKED, REPORTED = range(4)  # places
+# of a parcel
+(ROWS_Y, ROWS_SPEED), (ROWS_PHI, ROWS_MOTION), (ROWS_TIME, PLACES) = range(2), range(2), range(2)
 ALIKE: Final = 1e-10  # columns whose own part is less than √ of this share count as the same
 
 
@@ -43,22 +48,31 @@ class Inspector:
         self._curves, self._taps = Curves(model), taps
         self._every = max(1, math.ceil(1.0 / (RATE * period)))
         self._keep = math.exp(-self._every * period / MEMORY)  # weight of the past after one row
-        self._skip = 0  # rows until the next one that is looked at
-        self._parts: list[tuple[Rows, int]] = []  # and the first of them that is looked at
-        count = len(model.parameters)
+        count, outputs, joints, laws = len(model.parameters), len(model.outputs), len(model.joints), len(model.blocks)
+        self._rows = Rows(  # a ring
+            np.zeros(KEPT, np.int64),
+            np.zeros((KEPT, outputs, count)),
+            np.zeros((KEPT, outputs)),
+            np.zeros((KEPT, joints)),
+            np.zeros((KEPT, laws, ARGUMENTS, len(taps) if model.nonlinear else 0)),
+            np.zeros((KEPT, joints, MOTION)),
+        )
+        # rows until the next one that is looked at; from one to the next; looked at so far; and before the last report
+        self._places = np.array([0, self._every, 0, 0])
+        kept = self._rows
+        self.parcel = Parcel([], [kept.y, kept.speed], [kept.phi, kept.motion], [kept.time, self._places])
         self._gram, self._weight = np.zeros((count, count)), 0.0
         self._largest = np.zeros(count)
 
     def absorb(self, rows: Rows) -> None:
         """Look at every n-th row."""
         count = len(rows.time)
-        if not count:
-            return
-        if self._skip < count:
-            self._parts.append((rows, self._skip))
-            if len(self._parts) > KEPT:
-                del self._parts[0]
-        self._skip = (self._skip - count) % self._every
+        for row in range(int(self._places[SKIP]), count, self._every):
+            for column, values in zip(self._rows, rows, strict=True):
+                if values.size:
+                    column[self._places[LOOKED] % KEPT] = values[row]
+            self._places[LOOKED] += 1
+        self._places[SKIP] = (self._places[SKIP] - count) % self._every
 
     def report(
         self,
@@ -71,14 +85,12 @@ class Inspector:
 
         recentre: changes rows to what the parameters are for; law: in use, where not the configured one.
         """
-        if not self._parts:
+        last = int(self._places[LOOKED])
+        first = max(int(self._places[REPORTED]), last - KEPT)
+        if first == last:
             return None
-        which, begin = list[int](), 0
-        for one, first in self._parts:
-            which += range(begin + first, begin + len(one.time), self._every)
-            begin += len(one.time)
-        rows = joined([one for one, _ in self._parts]).part(np.array(which[-KEPT:]))
-        self._parts = []
+        self._places[REPORTED] = last
+        rows = self._rows.part(np.arange(first, last) % KEPT)
         recentre(rows)
         points = self._curves.points(rows, estimate.values, self._taps)
         alarm = learner.threshold
@@ -103,3 +115,24 @@ class Inspector:
         alike = self._gram / self._weight / np.outer(scale, scale) + ALIKE * np.eye(len(rms))
         own = rms / np.sqrt(np.diag(np.linalg.pinv(alike, hermitian=True)).clip(1.0))
         return np.where(self._largest > 0, own / np.where(self._largest > 0, self._largest, 1.0), 0.0)
+
+
+@inline
+def look(count: int, time: Nanoseconds, phi: Floats, y: Floats, speed: Floats, motion: Floats, table: Table) -> None:
+    """`Inspector.absorb` of so many rows without samples; table: of an Inspector."""
+    places = integers(table, PLACES)
+    kept_phi, kept_y = cube(table, ROWS_PHI), matrix(table, ROWS_Y)
+    kept_speed, kept_motion = matrix(table, ROWS_SPEED), cube(table, ROWS_MOTION)
+    for row in range(places[SKIP], count, places[EVERY]):
+        place = places[LOOKED] % len(kept_y)
+        integers(table, ROWS_TIME)[place] = time[row]
+        for output in range(y.shape[1]):
+            kept_y[place, output] = y[row, output]
+            for column in range(phi.shape[2]):
+                kept_phi[place, output, column] = phi[row, output, column]
+        for joint in range(speed.shape[1]):
+            kept_speed[place, joint] = speed[row, joint]
+            for which in range(motion.shape[2]):
+                kept_motion[place, joint, which] = motion[row, joint, which]
+        places[LOOKED] += 1
+    places[SKIP] = (places[SKIP] - count) % places[EVERY]

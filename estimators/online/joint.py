@@ -1,9 +1,11 @@
 """The identification of one joint: its model, its conditioning, and the phases around recursive least squares."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any, Final
+
+import numpy as np
 
 from estimators.base import Estimate, Event, Phase, Status
 from estimators.conditioning.encoder_steps import (
@@ -20,6 +22,7 @@ from estimators.conditioning.front import Front
 from estimators.conditioning.swing import Swing
 from estimators.models.friction.base import FrictionSettings
 from estimators.models.memory import thresholds
+from estimators.numerics.parcel import Parcel
 from estimators.online import assembly
 from estimators.online.checkpoint import NotTheSameError
 from estimators.online.inspection import Inspection, Inspector
@@ -27,6 +30,7 @@ from estimators.online.settings import Identification
 from estimators.online.standstill import Standstill
 from estimators.online.steady import Steady
 from estimators.online.steps import Steps
+from estimators.online.walk import CERTAIN, DUE, FIGURED, FINITE, FORMED, LEARNT, RESTING, REVIEW, TAUGHT
 from estimators.quantities import Axis, Floats, Nanoseconds
 from estimators.rows import Rows
 from estimators.window.lattice import Lattice
@@ -50,6 +54,7 @@ class JointEstimator:
         self._swings: dict[int, Swing] = {}  # by channel, under a kernel that an encoder asked for
         self._faults: tuple[str, ...] = ()  # of how channels are sampled
         self._friction = model.blocks[0]
+        self.parcel = Parcel(parcels=[self.front.parcel] * 5)  # see `walk`
         self._begin()
 
     def _begin(self) -> None:
@@ -71,8 +76,11 @@ class JointEstimator:
         parts = self.phases.parts
         found = settings.standstill is None and len(model.joints) == 1
         self._standstill = Standstill(parts.gate, row, parts.log, model.blocks[0].axis) if found else None
-        self._steady = Steady(self.phases, self._standstill)
+        self._steady = Steady(self.phases, self._standstill, conditioner.formed)
         self._inspector = Inspector(model, taps, row)
+        rest = self._steady.parcel, self._inspector.parcel, self.phases.report.parcel
+        for number, parcel in enumerate((self.front.parcel, conditioner.parcel, *rest)):
+            self.parcel.put(number, parcel)
 
     def absorb(self, time: Nanoseconds, values: Floats) -> None:
         """Learn from equidistant rows.
@@ -85,25 +93,49 @@ class JointEstimator:
             for channel, steps in self.front.found():
                 self._found(channel, steps)
             time, values = time[count:], values[count:]
+        self._steady.ready()
+
+    def walked(self, time: Nanoseconds, values: Floats, found: Sequence[int]) -> None:
+        """A pass of `walk` has taken these samples, and found so much: go on where it has left them."""
+        self.front.follow()
+        self._swing(time, values)
+        if not found[DUE]:
+            return
+        conditioner, formed, learnt = self.conditioner, found[FORMED], found[LEARNT]
+        if learnt:
+            self._steady.passed(learnt, found[TAUGHT], found[FINITE], bool(found[REVIEW]))
+            if learnt == formed and not found[REVIEW]:
+                return
+            if learnt < formed:
+                self._step_by_step(conditioner.formed.part(np.arange(learnt, formed)))
+        else:
+            self._regress(conditioner.form(found[DUE]) if formed < 0 else conditioner.formed.part(np.arange(formed)))
+        self._steady.ready()
 
     def _learn(self, time: Nanoseconds, values: Floats) -> None:
         rows = self.front.absorb(time, values)
         for channel, uneven in self.front.timed():
             self._sampled(channel, uneven)
-        self.learn(time, values, rows)
+        self._swing(time, values)
+        self._regress(rows)
 
-    def learn(self, time: Nanoseconds, values: Floats, rows: Rows) -> None:
-        """Learn from regression rows, as `front` gives them for these samples (see absorb)."""
+    def _swing(self, time: Nanoseconds, values: Floats) -> None:
+        """What samples say of what a wide kernel leaves of the motion."""
         for channel, swing in self._swings.items():
             for instant, words in swing.absorb(time, values[:, channel]):
                 self._said.append(Event(instant, "swing", f"{self.channels[channel]}: {words}"))
+
+    def _regress(self, rows: Rows) -> None:
+        """Learn from regression rows."""
         if not len(rows.time):
             return
         if (taken := self._steady.absorb(rows)) < len(rows.time):
-            rest = rows.part(slice(taken, None)) if taken else rows
-            for part in (rest,) if self._standstill is None else self._standstill.cut(rest):
-                self.phases.absorb(part)
+            self._step_by_step(rows.part(slice(taken, None)) if taken else rows)
         self._inspector.absorb(rows)
+
+    def _step_by_step(self, rows: Rows) -> None:
+        for part in (rows,) if self._standstill is None else self._standstill.cut(rows):
+            self.phases.absorb(part)
 
     def _found(self, channel: int, steps: EncoderSteps) -> None:
         """The step of an encoder is known: a kernel that is too narrow for it is given up, with all that was learnt."""
@@ -152,9 +184,10 @@ class JointEstimator:
         if half_width(uneven.step, self.conditioner.period) > wide:  # else it harms nobody
             self._faults += (f"{self.channels[channel]} is sampled unevenly: accelerations are of that",)
 
-    def estimate(self) -> Estimate:
-        """Report; never learns."""
-        estimate = self.phases.estimate()
+    def estimate(self, found: Sequence[int] | None = None) -> Estimate:
+        """Report; never learns; found: by a pass of `walk` that was just made, if one was."""
+        figured = (bool(found[CERTAIN]), bool(found[RESTING])) if found is not None and found[FIGURED] else None
+        estimate = self.phases.estimate(figured)
         early = estimate.phase in (Phase.WAITING, Phase.STARTING)
         watch = self.front.channels
         swings = tuple(f"{self.channels[i]}: {one.words}" for i, one in self._swings.items() if one.lost)
@@ -190,6 +223,7 @@ class JointEstimator:
                 raise NotTheSameError(f"{KERNEL}: expected a half width of {now:.2g} s or more, found {width:.2g}")
             self._widen(width)
         self.phases.resume({name: part for name, part in kept.items() if name != KERNEL})
+        self._steady.ready()
 
     def counters(self) -> dict[str, int]:
         """Totals of what stands before the phases (see Front), and of these (see Phases)."""

@@ -186,11 +186,10 @@ class NormalLoop:
         """The state of now is what is gone back to."""
         self.kept.snapshot[:], self.kept.counts[SEEN] = self._learner.rls.state, self._history.total
 
-    def note(self, rows: Rows, taught: int, finite: NDArray[np.bool_] | None) -> None:
-        """Rows were taken, of which so many taught; finite (rows,): those that did with a finite output, None: all."""
+    def note(self, time: int, taught: int) -> None:
+        """Rows up to this instant (ns) were taken, of which so many taught."""
         self._motion.kept.count += taught
-        self._log.kept.time = int(rows.time[-1])
-        self._history.absorb(rows, finite)
+        self._log.kept.time = time
 
     def _make_room(self, count: int) -> None:
         if len(self._taught) < count:
@@ -202,7 +201,8 @@ class NormalLoop:
         own = rows if count == len(rows.time) else rows.part(slice(count))
         taken = Taken(own, self._taught[:count], bool(counts[REVIEW]), taught == count)
         self.kept.phi[:], self.kept.y[:] = told(rows, count - 1, self._gate.owners)
-        self.note(own, taught, None if finite == count else self._finite[:count])
+        self.note(int(own.time[-1]), taught)
+        self._history.absorb(own, None if finite == count else self._finite[:count])
         if self._learner.unexcited.open:
             self._learner.unexcited.add(taken.part().phi, self._learner.rls.noise)
         return taken

@@ -71,12 +71,12 @@ class PhasesKept:
 class Phases:
     """The state machine around the parts of one estimator; the only one who carries out decisions."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"_report"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"report"})
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.kept = PhasesKept(np.ones(len(parts.parameters), np.bool_), np.zeros((2, len(parts.parameters))))
-        self._report = report.Report(parts)
+        self.report = report.Report(parts)
 
     @property
     def phase(self) -> Phase:
@@ -318,9 +318,9 @@ class Phases:
 
     # --- what is told
 
-    def estimate(self) -> Estimate:
-        """Report; never learns."""
-        return self._report.estimate(self.kept.phase, self.kept.spectrum)
+    def estimate(self, figured: tuple[bool, bool] | None = None) -> Estimate:
+        """Report; never learns; figured: see Report."""
+        return self.report.estimate(self.kept.phase, self.kept.spectrum, figured)
 
     def events(self) -> list[Event]:
         """What happened since the last call."""

@@ -5,20 +5,19 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from estimators.base import Estimate, Phase, Spectrum, Status
-from estimators.numerics.jit import kernel
+from estimators.numerics.jit import inline, kernel
 from estimators.numerics.parcel import TABLE, Parcel, Table, flags, matrix, vector
 from estimators.online.gate import at_rest
 from estimators.online.motion import Motion
 from estimators.online.parts import Parts
 from estimators.online.validity import Validity
-from estimators.quantities import Floats
 from estimators.recursive import state as at
 
 IDLE = (Phase.WAITING, Phase.FAULTED)
 WEIGHED = (Phase.STARTING, Phase.NORMAL)  # phases in which it matters why a value may not be trusted
 FIGURES: Final = 3  # told beside values and deviations
 # of a parcel
-STATE, DEVIATIONS, LAST_Y = range(3)
+STATE, DEVIATIONS, LAST_Y, TOLD = range(4)
 GOOD, GATE = range(2)
 VALID: Final = 0
 
@@ -38,16 +37,19 @@ class Report:
         self._parts, self._names, self._fit = parts, parts.names, parts.fit.kept
         learner, loop = parts.learner.kept, parts.loop.kept
         self._count, self._phi, self._time = len(parts.names), loop.phi[0], parts.log.kept
-        self._parcel = Parcel(
-            [learner.state, learner.deviations, loop.y],
+        self._told = np.empty(2 * self._count + FIGURES)
+        self.parcel = Parcel(
+            [learner.state, learner.deviations, loop.y, self._told],
             [loop.good, parts.gate.kept.state],
             flags=[parts.validity.kept.valid],
         )
 
-    def estimate(self, phase: Phase, spectrum: Spectrum) -> Estimate:
-        """What is known by now; phase: of the state machine; spectrum: of what was learnt from last."""
-        parts, told, names, count = self._parts, np.empty(2 * self._count + FIGURES), self._names, self._count
-        certain, resting = _figures(phase in IDLE, phase is Phase.TRANSIENT, told, self._parcel.table)
+    def estimate(self, phase: Phase, spectrum: Spectrum, figured: tuple[bool, bool] | None = None) -> Estimate:
+        """What is known by now; phase: of the state machine; spectrum: of what was learnt from last; figured: what
+        `figures` gave, if it was just called."""
+        parts, names, count = self._parts, self._names, self._count
+        certain, resting = figured or _figures(phase in IDLE, phase is Phase.TRANSIENT, self.parcel.table)
+        told = self._told.copy()
         values, deviations = told[:count], told[count : 2 * count]
         reasons: tuple[str, ...] = ()
         linear = parts.nonlinear is None
@@ -79,13 +81,14 @@ def _reasons(parts: Parts) -> tuple[str, ...]:
     return (*filter(None, (wrong,)), *parts.nonlinear.eta.reasons, *parts.fit.reasons, *weak)
 
 
-@kernel("UniTuple(b1, 2)(b1, b1, f8[::1], " + TABLE + ")")
-def _figures(idle: bool, alarmed: bool, told: Floats, table: Table) -> tuple[bool, bool]:
+@inline
+def figures(idle: bool, alarmed: bool, table: Table) -> tuple[bool, bool]:
     """Whether every value is certain, and whether the joint rests.
 
-    idle, alarmed: whether nothing is known yet, or an alarm stands, and the values of before it are told; told
-    (2 parameters + FIGURES,): values, deviations, and from the end ERROR, LAMBDA and MEASURED; table: of a Report.
+    idle, alarmed: whether nothing is known yet, or an alarm stands, and the values of before it are told; table: of a
+    Report, where they are left (2 parameters + FIGURES,): values, deviations, error, λ and what was measured.
     """
+    told = vector(table, TOLD)
     state, deviations, good = vector(table, STATE), vector(table, DEVIATIONS), matrix(table, GOOD)
     valid, count, certain = flags(table, VALID), len(deviations), True
     for i in range(count):
@@ -98,7 +101,12 @@ def _figures(idle: bool, alarmed: bool, told: Floats, table: Table) -> tuple[boo
     signal = state[at.SIGNAL]
     told[2 * count] = np.sqrt(state[at.ERROR] / signal) if signal > 0.0 else np.nan
     told[2 * count + 1], told[2 * count + 2] = state[at.LAMBDA], vector(table, LAST_Y)[0]
-    return certain, at_rest(matrix(table, GATE))
+    return bool(certain), at_rest(matrix(table, GATE))
+
+
+@kernel("UniTuple(b1, 2)(b1, b1, " + TABLE + ")")
+def _figures(idle: bool, alarmed: bool, table: Table) -> tuple[bool, bool]:
+    return figures(idle, alarmed, table)
 
 
 def verdict(phase: Phase, resting: bool, reasons: tuple[str, ...]) -> Verdict:

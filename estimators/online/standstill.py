@@ -66,9 +66,10 @@ class Standstill:
                 self._step = max(self._step, self._coming.pop(0)[1])
                 self._set()
 
-    def holds(self, count: int) -> bool:
-        """Whether the gate's limits stay as they are for so many rows."""
-        return self._rows + count < self._window and not self._coming
+    @property
+    def left(self) -> int:
+        """Rows with which the gate's limits may change; for fewer they stay as they are."""
+        return 0 if self._coming else self._window - self._rows
 
     def looked(self, count: int) -> None:
         """So many rows have gone into what is seen of the window."""

@@ -1,8 +1,11 @@
 """What recent residuals say for a few columns that the model does not have: least squares with fading information.
 
-    S ← f S + Σ XᵀWX,  b ← f b + Σ XᵀWr          δ = (S + P0⁻¹)⁻¹ b,  cov δ = (S + P0⁻¹)⁻¹
+    S ← f S + Σ XᵀWX,  b ← f b + Σ XᵀWr,  a ← f a + E[eᵀWr]      C = (S + P0⁻¹)⁻¹
+    δ = C (b − a),  cov δ = C + (C a)(C a)ᵀ
 
-One look is half a second of rows; when something has happened, only the last looks are kept.
+One look is half a second of rows; when something has happened, only the last looks are kept. a is what noise that
+columns share with the residual (X = X0 + e) adds to b. It is taken off, and all of it stays in the deviation: half a
+second does not tell how much of that noise there was.
 Reference: whole-robot.md §7.
 """
 
@@ -33,15 +36,18 @@ class FadedEvidence:
         """precision: (k, k), P0⁻¹."""
         k = len(precision)
         self._precision = precision
-        self.S, self._b = np.zeros((k, k)), np.zeros(k)
-        self._since, self._marked = (np.zeros((k, k)), np.zeros(k)), MARKED + 1  # looks since the mark's own
+        self.S, self._b = np.zeros((k, k)), np.zeros((2, k))  # b, a
+        self._since, self._marked = (np.zeros((k, k)), np.zeros((2, k))), MARKED + 1  # looks since the mark's own
         self._looks: deque[tuple[Floats, Floats]] = deque(maxlen=KEPT)
 
-    def absorb(self, X: Floats, r: Floats, weights: Floats) -> None:
-        """One look: X (rows, n, k), residual r (rows, n), weights (n,)."""
+    def absorb(self, X: Floats, r: Floats, weights: Floats, pulls: Floats | None = None) -> None:
+        """One look: X (rows, n, k), residual r (rows, n), weights (n,); pulls: (k,) E[eᵀWr], where there is such."""
         weighted = X * weights[:, None]
         S = np.einsum("tjk,tjl->kl", weighted, X)
-        b = np.einsum("tjk,tj->k", weighted, r)
+        b = np.zeros_like(self._b)
+        b[0] = np.einsum("tjk,tj->k", weighted, r)
+        if pulls is not None:
+            b[1] = pulls
         self._looks.append((S, b))
         self._marked += 1
         if self._marked > 0:
@@ -86,6 +92,6 @@ class FadedEvidence:
         self.S[:], self._b[:] = 0.0, 0.0
 
     def _solved(self, S: Floats, b: Floats) -> Change:
-        covariance: Floats = np.asarray(np.linalg.inv(S + self._precision), np.float64)
-        values: Floats = covariance @ b
-        return Change(values, covariance, float(b @ values))
+        C: Floats = np.asarray(np.linalg.inv(S + self._precision), np.float64)
+        values, pulled = C @ (b[0] - b[1]), C @ b[1]
+        return Change(values, C + np.outer(pulled, pulled), float((b[0] - b[1]) @ values))

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.numerics.jit import kernel
+from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 from estimators.rows import ROUNDING, WEIGHT, Rows
 
@@ -44,8 +44,9 @@ def told(rows: Rows, row: int, owners: NDArray[np.int64]) -> tuple[Floats, Float
     return rows.phi[row] / weight[:, None], rows.y[row] / weight
 
 
-@kernel("void(f8[:, :, ::1], f8[:, ::1], f8[:, :, ::1], f8[::1], f8[::1], Array(i8, 1, 'C', readonly=True))")
-def _temper(phi: Floats, y: Floats, motion: Floats, grain: Floats, usual: Floats, owners: NDArray[np.int64]) -> None:
+@inline
+def weigh(phi: Floats, y: Floats, motion: Floats, grain: Floats, usual: Floats, owners: NDArray[np.int64]) -> None:
+    """`temper`, in place."""
     for row in range(len(y)):
         for joint in range(motion.shape[1]):
             most = 0.0
@@ -62,3 +63,8 @@ def _temper(phi: Floats, y: Floats, motion: Floats, grain: Floats, usual: Floats
                 y[row, output] *= weight
                 for column in range(phi.shape[2]):
                     phi[row, output, column] *= weight
+
+
+@kernel("void(f8[:, :, ::1], f8[:, ::1], f8[:, :, ::1], f8[::1], f8[::1], Array(i8, 1, 'C', readonly=True))")
+def _temper(phi: Floats, y: Floats, motion: Floats, grain: Floats, usual: Floats, owners: NDArray[np.int64]) -> None:
+    weigh(phi, y, motion, grain, usual, owners)

@@ -58,8 +58,9 @@ def _jumps(motion: Floats, held: Floats, owners: NDArray[np.int64]) -> bool:
     return False
 
 
-@kernel("void(f8[:, :, ::1], f8[:, ::1], f8[:, :, ::1], f8[::1], Array(i8, 1, 'C', readonly=True))")
-def _temper(phi: Floats, y: Floats, motion: Floats, held: Floats, owners: NDArray[np.int64]) -> None:
+@inline
+def weigh(phi: Floats, y: Floats, motion: Floats, held: Floats, owners: NDArray[np.int64]) -> None:
+    """`temper`, in place."""
     for row in range(len(y)):
         for joint in range(motion.shape[1]):
             more = _more(motion, held, owners, row, joint)
@@ -73,3 +74,8 @@ def _temper(phi: Floats, y: Floats, motion: Floats, held: Floats, owners: NDArra
                     y[row, output] *= weight
                     for column in range(phi.shape[2]):
                         phi[row, output, column] *= weight
+
+
+@kernel("void(f8[:, :, ::1], f8[:, ::1], f8[:, :, ::1], f8[::1], Array(i8, 1, 'C', readonly=True))")
+def _temper(phi: Floats, y: Floats, motion: Floats, held: Floats, owners: NDArray[np.int64]) -> None:
+    weigh(phi, y, motion, held, owners)

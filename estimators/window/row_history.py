@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.models.nonlinear_block import NonlinearBlock
+from estimators.numerics.jit import inline
 from estimators.quantities import Floats, Nanoseconds
 from estimators.rows import Rows
 
@@ -156,27 +157,38 @@ class Instants:
     """The instants of the last `capacity` rows: an event says from when to when the rows were that it speaks of."""
 
     def __init__(self, capacity: int) -> None:
-        self._ring = np.zeros(capacity, np.int64)
-        self._total = 0  # rows ever added
+        self.ring = np.zeros(capacity, np.int64)
+        self.count = np.zeros(1, np.int64)  # rows ever added
 
     def add(self, time: Nanoseconds) -> None:
         """Append the instants of rows, ns."""
-        end = self._total % len(self._ring) + len(time)
-        if end <= len(self._ring):
-            self._ring[end - len(time) : end] = time
-            self._total += len(time)
+        end = self._total % len(self.ring) + len(time)
+        if end <= len(self.ring):
+            self.ring[end - len(time) : end] = time
+            self.count += len(time)
             return
-        time = time[-len(self._ring) :]
-        begin = self._total % len(self._ring)
-        room = len(self._ring) - begin
-        self._ring[begin : begin + len(time)] = time[:room]
-        self._ring[: max(0, len(time) - room)] = time[room:]
-        self._total += len(time)
+        time = time[-len(self.ring) :]
+        begin = self._total % len(self.ring)
+        room = len(self.ring) - begin
+        self.ring[begin : begin + len(time)] = time[:room]
+        self.ring[: max(0, len(time) - room)] = time[room:]
+        self.count += len(time)
+
+    @property
+    def _total(self) -> int:
+        return int(self.count[0])
 
     def span(self, rows: int) -> tuple[int, int] | None:
         """First and last instant of the last rows, as far as they are still there; None without any."""
-        rows = min(rows, self._total, len(self._ring))
+        rows = min(rows, self._total, len(self.ring))
         if rows <= 0:
             return None
-        first, last = ((self._total - ago) % len(self._ring) for ago in (rows, 1))
-        return int(self._ring[first]), int(self._ring[last])
+        first, last = ((self._total - ago) % len(self.ring) for ago in (rows, 1))
+        return int(self.ring[first]), int(self.ring[last])
+
+
+@inline
+def append(time: int, ring: Nanoseconds, count: NDArray[np.int64]) -> None:
+    """One more instant, ns; ring, count: of Instants."""
+    ring[count[0] % len(ring)] = time
+    count[0] += 1

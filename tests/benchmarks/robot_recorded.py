@@ -86,8 +86,7 @@ def taught(run: Run) -> IdentifiedRobot:
     """By one run, as `jointwatch identify` does."""
     robot = load_robot(FOLDER / "kuka_lwr4.urdf")[0]
     found = identify(robot, pieces(run.time, run.q, run.tau), []).found
-    peaks, deviations = live_residuals(found, [Recorded(run.time, run.q, run.tau)])
-    return replace(found, peaks=peaks, deviations=deviations)
+    return replace(found, **live_residuals(found, [Recorded(run.time, run.q, run.tau)])._asdict())
 
 
 def ignorant(found: IdentifiedRobot, torque: Floats) -> IdentifiedRobot:

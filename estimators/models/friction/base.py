@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from estimators.models.plain_columns import Plain
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.quantities import Settings as BaseSettings
 from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
@@ -44,6 +45,7 @@ class FrictionLaw:
     stops: tuple[float, ...] = ()  # rad (m) at which each of its springs slips; `load` is then the first one's channel
     bristle: tuple[float, float] | None = None  # its springs are LuGre's: breakaway, and speed at which it fades
     loads: int = 1  # channels of what the joint carries, the first its torque (force)
+    plain: tuple[Plain, ...] | None = None  # the columns, where each is a plain one
 
     def fill(self, signals: Floats, position: int, load: int, eta: Floats, columns: Floats) -> None:
         """Write columns (rows, parameters) from signals (rows, channels, SIGNALS) and η (nonlinear,)."""

@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from estimators.models.friction.base import NOTHING, SIGNATURE, FrictionLaw, FrictionSettings, coulomb, numbers, viscous
+from estimators.models.plain_columns import SIGN, SPEED, TANH, Plain
 from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats
 from estimators.rows import RATE, SMOOTH_RATE
@@ -26,7 +27,9 @@ class ViscousCoulombSettings(FrictionSettings):
         """The law in the units of this axis."""
         parameters = (viscous(axis, "EMPS IDM, Fv"),) * self.viscous + (coulomb(axis, "EMPS IDM, Fc"),) * self.coulomb
         constants = numbers(self.viscous, self.coulomb, self.transition)
-        return FrictionLaw(parameters, (), NOTHING, constants, kernel=_fill)
+        sign = Plain(TANH, self.transition) if self.transition else Plain(SIGN)
+        plain = (Plain(SPEED),) * self.viscous + (sign,) * self.coulomb
+        return FrictionLaw(parameters, (), NOTHING, constants, kernel=fill, plain=plain)
 
     def fixed(self, axis: Axis) -> dict[str, Any]:
         """A sign is not named: a baseline of when there was nothing else means that."""
@@ -34,7 +37,8 @@ class ViscousCoulombSettings(FrictionSettings):
 
 
 @kernel(SIGNATURE)
-def _fill(signals: Floats, position: int, _load: int, constants: Floats, _eta: Floats, columns: Floats) -> None:
+def fill(signals: Floats, position: int, _load: int, constants: Floats, _eta: Floats, columns: Floats) -> None:
+    """See SIGNATURE."""
     with_viscous, with_coulomb = constants[0] > 0, constants[1] > 0
     for row in range(len(signals)):
         if with_viscous:

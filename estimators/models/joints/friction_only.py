@@ -99,6 +99,7 @@ class FrictionOnly:
         self.blocks: tuple[NonlinearPlace, ...] = (
             NonlinearPlace(settings.friction, axis, POSITION, self._load, (1.0, 1.0), 0, place, 1.0),
         )
+        self.plan: Floats | None = None
         self.springs: tuple[SpringPlace, ...] = ()
         self.straight = True
         self.joints: tuple[int, ...] = (POSITION,)

@@ -8,21 +8,19 @@ import math
 from typing import Final, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import model_validator
 
 from estimators.models.base import Constant, Model, ModelSettings, NonlinearPlace, SpringPlace
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import ANGLES, offset
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
+from estimators.models.plain_columns import ACCELERATION, COSINE, ONE, OTHER, PLACES, SINE, Plain, fill_plain
 from estimators.models.ripple import Harmonics, Ripple
 from estimators.models.temperature import Reference, Warmth
-from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats, Parameter
-from estimators.rows import SECOND, SMOOTH, VALUE, Rows
+from estimators.rows import Rows
 
 POSITION, EFFORT, LOAD = range(3)  # channels
-INERTIA, OFFSET, SIN, COS = range(4)  # where the index of each term's column stands
 WEIGHT_MEANS: Final = "torque of the weight, by angle"
 
 
@@ -74,7 +72,7 @@ class Rigid:
         self._law = settings.friction.law(axis)
         self.nonlinear = self._law.nonlinear
         self.start = self._law.start
-        self._harmonics = Harmonics(settings.ripple, axis)
+        harmonics = Harmonics(settings.ripple, axis)
         inertia, constant, sine, cosine = _terms(axis)
         self.parameters: tuple[Parameter, ...] = (
             (inertia,) * settings.inertia
@@ -83,16 +81,25 @@ class Rigid:
             + (sine,) * settings.gravity_sin
             + (cosine,) * settings.gravity_cos
             + self._warmth.parameters
-            + self._harmonics.parameters
+            + harmonics.parameters
         )
-        names = [parameter.name for parameter in self.parameters]
-        own = (inertia.name, constant.name, sine.name, cosine.name)
-        self._columns = np.array([names.index(name) if name in names else -1 for name in own], np.int64)
         first = int(settings.inertia)
         self._friction = slice(first, first + len(self._law.parameters))
-        self._ripple = slice(len(self.parameters) - len(self._harmonics.parameters), len(self.parameters))
-        self._warm = slice(self._ripple.start - len(self._warmth.parameters), self._ripple.start)
-        self._more = self._warm.start < len(self.parameters)  # whether it has any of these
+        ripple = len(self.parameters) - len(harmonics.parameters)
+        self._warm = slice(ripple - len(self._warmth.parameters), ripple)
+        repeats = tuple(Plain(kind, cycles) for cycles in settings.ripple for kind in (SINE, COSINE))
+        self._columns = np.array(
+            (Plain(ACCELERATION),) * settings.inertia
+            + (self._law.plain or (Plain(OTHER),) * len(self._law.parameters))
+            + (Plain(ONE),) * settings.offset
+            + (Plain(SINE, 1.0),) * settings.gravity_sin
+            + (Plain(COSINE, 1.0),) * settings.gravity_cos
+            + (Plain(OTHER),) * len(self._warmth.parameters)
+            + repeats,
+            np.float64,
+        ).reshape(-1, PLACES)
+        plain = self._law.plain is not None and not self._warmth.parameters
+        self.plan: Floats | None = self._columns if plain else None
         place = tuple(range(len(self.parameters))[self._friction])
         self._load = LOAD if settings.load else len(self.channels) if self._law.stops else EFFORT
         self.blocks: tuple[NonlinearPlace, ...] = (
@@ -105,10 +112,9 @@ class Rigid:
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ and y = measured torque (force) at the full rate."""
-        _fill(signals, self._columns, phi, y)
-        self._law.fill(signals, POSITION, self._load, eta, phi[:, 0, self._friction])
-        if self._more:
-            self._harmonics.fill(signals, POSITION, phi[:, 0, self._ripple])
+        fill_plain(signals, self._columns, phi, y)
+        if self.plan is None:
+            self._law.fill(signals, POSITION, self._load, eta, phi[:, 0, self._friction])
             self._warmth.fill(signals, POSITION, len(self.channels) - 1, phi[:, 0, self._warm])
 
     def constants(self, _rows: Rows, _taps: Floats, _theta: Floats) -> tuple[Constant, ...]:
@@ -132,17 +138,3 @@ def _terms(axis: Axis) -> tuple[Parameter, ...]:
         Parameter("gravity_sin", effort, -math.inf, math.inf, "da Silva 2007 (4.6), A1", WEIGHT_MEANS, ANGLES),
         Parameter("gravity_cos", effort, -math.inf, math.inf, "da Silva 2007 (4.6), A2", WEIGHT_MEANS, ANGLES),
     )
-
-
-@kernel("void(f8[:, :, ::1], i8[::1], f8[:, :, ::1], f8[:, ::1])")
-def _fill(signals: Floats, columns: NDArray[np.int64], phi: Floats, y: Floats) -> None:
-    for row in range(len(signals)):
-        if columns[INERTIA] >= 0:
-            phi[row, 0, columns[INERTIA]] = signals[row, POSITION, SECOND]
-        if columns[OFFSET] >= 0:
-            phi[row, 0, columns[OFFSET]] = 1.0
-        if columns[SIN] >= 0:
-            phi[row, 0, columns[SIN]] = np.sin(signals[row, POSITION, SMOOTH])
-        if columns[COS] >= 0:
-            phi[row, 0, columns[COS]] = np.cos(signals[row, POSITION, SMOOTH])
-        y[row, 0] = signals[row, EFFORT, VALUE]

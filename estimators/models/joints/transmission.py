@@ -68,6 +68,7 @@ class Transmission:
         self.blocks: tuple[NonlinearPlace, ...] = (
             NonlinearPlace(nothing, axis, POSITION, LINK, (1.0, 1.0), 0, (), 1.0),
         )
+        self.plan: Floats | None = None
         self.springs: tuple[SpringPlace, ...] = ()
         self.straight = False
         self.joints: tuple[int, ...] = (POSITION,)

@@ -122,6 +122,7 @@ class TwoMass:
         )
         self._signs = (-1.0, 1.0, 1.0)[: len(rows)]
         last = self._link_columns.stop
+        self.plan: Floats | None = None
         self.springs: tuple[SpringPlace, ...] = (
             SpringPlace(self._signs, 1, (K1, K2), (last, last + 1) if settings.offsets else None),
         )

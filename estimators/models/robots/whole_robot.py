@@ -16,7 +16,7 @@ from pydantic import Field
 
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import FrictionLaw
-from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
+from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings, fill
 from estimators.models.robots.base_parameters import base_projection, meaning, standard_name
 from estimators.models.robots.bearing_friction import BearingSettings, carried
 from estimators.models.robots.description import Robot
@@ -186,9 +186,9 @@ class WholeRobot:
         """The columns of `others`, in their order: (rows, columns)."""
         if not self._plain:
             return np.array([column for _, _, column in self.others(q, dq, ddq, load, reach, twist, memory)]).T
-        found = np.ones((len(q), len(self.terms)))
-        columns = self._columns_of_all(q, dq, load.reshape(*load.shape[:2], -1)[:, :, 0])
-        _arrange(columns, ddq, *self._order, found)
+        found, law = np.empty((len(q), len(self.terms))), self._friction[0]
+        load = load if load.ndim == 2 else load[:, :, 0]
+        _table(q, dq, ddq, load, law.constants, law.start, len(law.parameters), *self._order, found)
         return found
 
     @cached_property
@@ -315,10 +315,18 @@ def _signals(q: Floats, dq: Floats, load: Floats, signals: Floats) -> None:
             signals[j, row, 1, VALUE] = signals[j, row, 1, SMOOTH] = load[row, j]
 
 
-@kernel("void(f8[:, :, ::1], f8[:, :], i8[::1], i8[::1], f8[:, ::1])")
-def _arrange(columns: Floats, ddq: Floats, first: Integers, rotors: Integers, found: Floats) -> None:
-    """The law's columns (n, rows, parameters) and the rotors' in the table's order, found (rows, terms) of ones."""
-    for j in range(len(columns)):
+@kernel("void(f8[:, :], f8[:, :], f8[:, :], f8[:, :], f8[::1], f8[::1], i8, i8[::1], i8[::1], f8[:, ::1])")
+def _table(
+    q: Floats, dq: Floats, ddq: Floats, load: Floats, constants: Floats, eta: Floats, count: int,
+    first: Integers, rotors: Integers, found: Floats,
+) -> None:  # fmt: skip
+    """Columns of the DEFAULT law for all joints, and their rotors', in the table's order: found (rows, terms)."""
+    rows, n = q.shape
+    found[:] = 1.0
+    signals, columns = np.empty((n, rows, 2, SIGNALS)), np.empty((n, rows, count))
+    _signals(q, dq, load, signals)
+    fill(signals.reshape(n * rows, 2, SIGNALS), 0, 1, constants, eta, columns.reshape(n * rows, count))
+    for j in range(n):
         for row in range(len(found)):
             for k in range(columns.shape[2]):
                 found[row, first[j] + k] = columns[j, row, k]

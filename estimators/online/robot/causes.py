@@ -65,16 +65,23 @@ class Causes:
         self._lasts = False  # the end of the last look is beyond the usual, too
         self._lately = (0.0, 0.0)  # of the last two looks
 
-    def look(self, X: Floats, Y: Floats, r: Floats, u: Floats, dq: Floats, weights: Floats) -> None:
+    def look(
+        self, X: Floats, Y: Floats, r: Floats, u: Floats, dq: Floats, weights: Floats,
+        pulls: tuple[Floats, Floats] | None = None,
+    ) -> None:  # fmt: skip
         """Half a second of rows.
 
         X: (rows, n, p); Y: (rows, n, 10) the last link's columns; r, u: (rows, n) residual without and with payload;
-        dq: (rows, n) speeds, 0 of a joint whose friction is any torque; weights: (n,) 1/(R c).
+        dq: (rows, n) speeds, 0 of a joint whose friction is any torque; weights: (n,) 1/(R c); pulls: what steps of the
+        encoders add to XᵀWu and, of all joints, to YᵀWr, (n, p) and (10,), where they have steps.
         """
         self._variance = 1.0 / (weights * self._correlation)
-        self._load.absorb(Y, r, weights)
+        own, load = (None, None) if pulls is None else pulls
+        self._load.absorb(Y, r, weights, load)
         for j, (terms, evidence) in enumerate(zip(self.terms, self._friction, strict=True)):
-            evidence.absorb(X[:, j : j + 1, self._model.base + terms], u[:, j : j + 1], weights[j : j + 1])
+            place = self._model.base + terms
+            mine = None if own is None else own[j, place]
+            evidence.absorb(X[:, j : j + 1, place], u[:, j : j + 1], weights[j : j + 1], mine)
         ways = np.array([dq > 0.0, dq < 0.0])
         self._directions = FADE * self._directions + np.stack([(ways * u).sum(axis=1), ways.sum(axis=1)], axis=1)
         late = u[-round(LATE * len(u)) :]
@@ -95,7 +102,9 @@ class Causes:
         changes = [evidence.change() for evidence in self._friction]
         if self.payload.carried:
             self.carried, self.payload = found.values, payload._replace(carried=True)
-            gone = abs(self._load.lately().values[0]) < max(0.3 * abs(payload.mass), 0.5 * MASS)
+            now = self._as_payload(self._load.lately())
+            gone = abs(now.mass) < max(0.3 * abs(payload.mass), 0.5 * MASS)
+            gone &= abs(payload.mass - now.mass) > CERTAIN * now.mass_deviation  # else these looks do not tell
             cause = GONE if gone else self._likeliest(None, changes)
             if self._again(cause) < (GONE_LOOKS if gone else FRICTION_LOOKS):
                 return None

@@ -53,16 +53,13 @@ class ContactWatch:
         self._moved = np.zeros(n)  # chunks since it was slow
         self._roughness = ROUGH / chunk
         self._mean = np.full(n, np.nan)  # of the last chunk's residual, where the joint moved
+        self.ready = bool(np.isfinite(self.thresholds).all())  # thresholds stand
+        self.calm = True  # nothing is beyond
         self._gathered: list[Floats] = []  # of each chunk of the start (3, n): squared change, peak, mean square
-
-    @property
-    def ready(self) -> bool:
-        """Whether thresholds stand."""
-        return bool(np.isfinite(self.thresholds).all())
 
     def explained(self) -> None:
         """What was beyond has found its cause: it is judged anew."""
-        self.beyond[:], self.told[:] = False, False
+        self.beyond[:], self.told[:], self.calm = False, False, True
         self._above[:], self._below[:] = 0, 0
 
     def notice(self, dq: Floats) -> None:
@@ -87,11 +84,15 @@ class ContactWatch:
         peaks = np.where(usual, peaks, 0.0).max(axis=0)
         return np.where(moved, peaks, self._taught), np.where(moved, deviations, self.deviations)
 
+    def resume(self, thresholds: Floats, deviations: Floats) -> None:
+        """Go on with those of before, (n,) each."""
+        self.thresholds, self.deviations, self.ready = thresholds, deviations, True
+
     def settle(self) -> None:
         """The start has ended: thresholds from it and from what was taught."""
         peaks, self.deviations = self.gathered()
         self.thresholds = np.maximum(MARGIN * np.maximum(peaks, self._taught), GAUSSIAN * self._noise())
-        self._gathered = []
+        self._gathered, self.ready = [], bool(np.isfinite(self.thresholds).all())
 
     def words(self, fresh: NDArray[np.bool_], residual: Floats, names: Sequence[str], units: Sequence[str]) -> str:
         """Of joints in contact from now on; residual: (rows, n) of the chunk."""
@@ -108,15 +109,19 @@ class ContactWatch:
         noise = self._roughness * np.sqrt(np.array(typical) / MEDIAN)
         return np.where(np.isfinite(noise), np.minimum(noise, self.deviations), self.deviations)
 
-    def look(self, residual: Floats, friction: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Joints in contact from now on, and those whose contact is over, (n,) each.
+    def look(self, residual: Floats, friction: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+        """Joints in contact from now on, and those whose contact is over, (n,) each; None where neither changes.
 
         residual: (rows, n) of the chunk; friction: (n,) torque that a joint may hold at rest.
         """
         fresh, over = np.zeros((2, len(self.beyond)), np.bool_)
-        _look(residual, friction, self.thresholds, self.moving, self._quiet, self._above, self._below, self.beyond)
-        _tell(self.beyond, self._below, (self._quiet, self._soon), self._wait, self._rested, self.told, fresh, over)
-        return fresh, over
+        self.calm = _look(
+            residual, friction, self.thresholds, self.moving, self._quiet, self._above, self._below, self.beyond
+        )
+        changes = _tell(
+            self.beyond, self._below, (self._quiet, self._soon), self._wait, self._rested, self.told, fresh, over
+        )
+        return (fresh, over) if changes else None
 
 
 Flags = NDArray[np.bool_]
@@ -149,11 +154,12 @@ def _gather(residual: Floats, moving: Flags, last: Floats, found: Floats) -> Non
             last[j] = np.nan
 
 
-@kernel("void(f8[:, ::1], f8[::1], f8[::1], b1[::1], i8, i8[::1], i8[::1], b1[::1])")
+@kernel("b1(f8[:, ::1], f8[::1], f8[::1], b1[::1], i8, i8[::1], i8[::1], b1[::1])")
 def _look(
     residual: Floats, friction: Floats, thresholds: Floats, moving: Flags, quiet: int, above: Counts, below: Counts,
     beyond: Flags,
-) -> None:  # fmt: skip
+) -> bool:  # fmt: skip
+    calm = True
     for j in range(len(beyond)):
         size = 0.0
         for row in range(len(residual)):
@@ -163,14 +169,17 @@ def _look(
         above[j] = above[j] + 1 if size > limit else 0
         below[j] = below[j] + 1 if size < RELEASE * limit else 0
         beyond[j] = (beyond[j] or above[j] >= LASTING) and below[j] < quiet
+        calm &= not beyond[j]
+    return calm
 
 
-@kernel("void(b1[::1], i8[::1], UniTuple(i8, 2), i8[::1], i8[::1], b1[::1], b1[::1], b1[::1])")
+@kernel("b1(b1[::1], i8[::1], UniTuple(i8, 2), i8[::1], i8[::1], b1[::1], b1[::1], b1[::1])")
 def _tell(
     beyond: Flags, below: Counts, limits: tuple[int, int], wait: Counts, rested: Counts, told: Flags, fresh: Flags,
     over: Flags,
-) -> None:  # fmt: skip
+) -> bool:  # fmt: skip
     quiet, soon = limits
+    changes = False
     for j in range(len(beyond)):
         fresh[j] = beyond[j] and not told[j]
         if fresh[j]:
@@ -178,3 +187,5 @@ def _tell(
         over[j] = told[j] and not beyond[j] and below[j] >= wait[j]
         told[j] = (told[j] or fresh[j]) and not over[j]
         rested[j] = 0 if told[j] else rested[j] + 1
+        changes |= fresh[j] or over[j]
+    return changes

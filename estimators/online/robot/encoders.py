@@ -46,25 +46,52 @@ class Encoders:
             one.absorb(time, column)
 
     def slopes(self, q: Floats) -> Floats:
-        """X_j of every SPARSE-th of these poses (rows, n): (rows / SPARSE, n joints that accelerate, n torques, p)."""
+        """X_j, and that of the last link's ten columns, of every SPARSE-th of these poses (rows, n).
+
+        (rows / SPARSE, n joints that accelerate, n torques, p + 10).
+        """
         poses, n = np.ascontiguousarray(q[::SPARSE]), q.shape[1]
         still, Y = np.zeros_like(poses), np.empty((n + 1, len(poses), n, PARAMETERS * n))
-        for j, pushed in enumerate((*np.eye(n), np.zeros(n))):
-            regressor(*self._model.tree, poses, still, still + pushed, Y[j])
-        found = np.zeros((len(poses), n, n, self._model.size))
-        columns = self._model.projection.columns
-        found[..., : self._model.base] = (Y[:n] - Y[n])[..., columns].transpose(1, 0, 2, 3)
+        for j, one in enumerate((*np.eye(n), np.zeros(n))):
+            regressor(*self._model.tree, poses, still, still + one, Y[j])
+        found = np.zeros((len(poses), n, n, self._model.size + PARAMETERS))
+        pushed = (Y[:n] - Y[n]).transpose(1, 0, 2, 3)
+        found[..., : self._model.base] = pushed[..., self._model.projection.columns]
+        found[..., self._model.size :] = pushed[..., -PARAMETERS:]
         found[:, self._rotors[:, 0], self._rotors[:, 0], self._model.base + self._rotors[:, 1]] = 1.0
         return found
 
     def noise(self, slopes: Floats, taught: Floats, weights: Floats) -> Floats:
         """N (p, p) of a block. taught: (rows / SPARSE, n) share of the rows that taught; weights: (n,)."""
-        variances = self._gain / 12.0 * np.array([one.step for one in self._steps]) ** 2
-        share = SPARSE * taught[:, None, :] * weights * variances[:, None]
-        scaled = (slopes * np.sqrt(share)[..., None]).reshape(-1, slopes.shape[-1])
+        slopes = slopes[..., : self._model.size]
+        scaled = (slopes * np.sqrt(self._share(taught, weights))[..., None]).reshape(-1, slopes.shape[-1])
         return np.asarray(scaled.T @ scaled)
+
+    def pulls(self, slopes: Floats, taught: Floats, weights: Floats, known: Floats) -> Floats:
+        """What they do to Σ XᵀWr of these rows, joint by joint, X the columns of `slopes`: (n, p + 10).
+
+        r = τ − X known has the steps' noise as X has it, and so any column with an acceleration in it explains some of
+        r: −Σ rows, j  var(e_j) X_jᵀ W X_j known. known: (p + 10,), of the payload last.
+        """
+        share = self._share(taught, weights) * (slopes @ known)
+        return -np.einsum("sjk,sjkp->kp", share, slopes)
+
+    def _share(self, taught: Floats, weights: Floats) -> Floats:
+        """var(e_j) W of the rows that one of SPARSE stands for: (rows / SPARSE, n that accelerate, n torques)."""
+        variances = self._gain / 12.0 * np.array([one.step for one in self._steps]) ** 2
+        return np.asarray(SPARSE * taught[:, None, :] * weights * variances[:, None])
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is known of all of them if they have any."""
+        return all(one.known for one in self._steps)
 
     @property
     def known(self) -> bool:
         """Whether one of them has steps."""
         return any(one.step > 0.0 for one in self._steps)
+
+
+def shares(r: Floats) -> Floats:
+    """Of SPARSE rows each, how many taught: (rows / SPARSE, n); r: (rows, n), 0 of those that say nothing."""
+    return np.asarray((r != 0.0).reshape(-1, SPARSE, r.shape[1]).mean(axis=1))

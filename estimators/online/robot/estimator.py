@@ -19,20 +19,18 @@ import numpy as np
 from estimators.base import Event, Phase, Status
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.tree import PARAMETERS
+from estimators.online.robot.block import BLOCK, LOOK, ROWS, Block
 from estimators.online.robot.causes import GONE, PAYLOAD, Causes, Verdict
 from estimators.online.robot.compensation import Compensation
 from estimators.online.robot.contact import SLOW, SOON, ContactWatch
-from estimators.online.robot.encoders import SPARSE, Encoders
+from estimators.online.robot.encoders import Encoders, shares
 from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstimate
 from estimators.online.robot.learner import learner_of
-from estimators.online.robot.motion import CHUNK, QUICK, Chunk, RobotMotion
+from estimators.online.robot.motion import CHUNK, QUICK, Chunk, RobotMotion, explain
 from estimators.online.robot.motion import SLOW as SLOW_PASS
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.long_run import LongRun
 
-ROWS: Final = 50.0  # Hz, of regression rows
-LOOK: Final = 25  # rows between two looks at what explains the residual
-BLOCK: Final = 50  # rows that teach together
 AFTER: Final = 3  # blocks that a block waits before it teaches
 AT_REST: Final = 0.02  # rad/s (m/s)
 CLIPPED: Final = 9.0  # times the variance, that one squared residual counts at most
@@ -63,24 +61,16 @@ class RobotEstimator:
         self._causes = Causes(model, np.sqrt(np.diag(learnt.prior_covariance)), learnt.correlation, motor_side)
         own = np.sort(np.concatenate([model.base + terms for terms in self._causes.terms]))
         self._learner = learner_of(learnt, own, BLOCK / ROWS)
-        self._long_run = LongRun(learnt.correlation, self._learner.unknown, LONGEST, 1.0 - SLOWLY)
+        self._long_run = LongRun(learnt.correlation, self._learner.unknown, LONGEST, 1.0 - SLOWLY, learnt.long_run)
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
         self._encoders = Encoders(model, (QUICK, SLOW_PASS), period)
         self._watch = ContactWatch(learnt.peaks, deviations, self._chunk * period)
         self._starting = True
-        self._pending: deque[tuple[int, Floats, Floats, Floats, Floats]] = deque()  # blocks: number, X, y, r, slopes
+        self._pending: deque[tuple[int, Floats, Floats, Floats, Floats]] = deque()  # blocks: number, X, y, r, q
         self._readings: list[tuple[Nanoseconds, Floats]] = []  # since the last block
-        nothing = np.zeros((0, n))
-        self._rest: tuple[Nanoseconds, Floats, Floats, Floats] = (np.zeros(0, np.int64), nothing, nothing, nothing)
+        self._rest: tuple[Nanoseconds, Floats] = (np.zeros(0, np.int64), np.zeros((0, 2 + self._twisted, n)))
         self._samples = 0
-        self._X: list[Floats] = []
-        self._Y: list[Floats] = []
-        self._r: list[Floats] = []  # against the model without payload
-        self._u: list[Floats] = []  # against the model with it
-        self._q: list[Floats] = []
-        self._dq: list[Floats] = []  # where friction is that of motion
-        self._speed: list[float] = []
-        self._disturbed = False  # in the current block
+        self._now = Block(model.size + n, n)
         self._moved_rows, self._moves, self._blocks = 0, False, 0
         self._time = self._doubted = 0  # ns
         self._measured, self._predicted, self._compensated = np.full((3, n), np.nan)
@@ -95,15 +85,18 @@ class RobotEstimator:
         the model has `twisted` joints.
         """
         link = q if link is None else link
+        rows = np.empty((len(time), 2 + self._twisted, self._n))
+        for k, values in enumerate((q, tau, link)[: 2 + self._twisted]):
+            rows[:, k] = values
         if len(self._rest[0]):
-            both = zip(self._rest, (time, q, tau, link), strict=True)
-            time, q, tau, link = (np.concatenate(pair) for pair in both)
+            time, rows = np.concatenate((self._rest[0], time)), np.concatenate((self._rest[1], rows))
         whole = len(time) // self._chunk * self._chunk
         for first in range(0, whole, self._chunk):
             part = slice(first, first + self._chunk)
-            self._readings.append((time[part], q[part]))
-            self._absorb(time[part], self._motion.absorb(q[part], tau[part], link[part] if self._twisted else None))
-        self._rest = (time[whole:].copy(), q[whole:].copy(), tau[whole:].copy(), link[whole:].copy())
+            if not self._encoders.settled:
+                self._readings.append((time[part], rows[part, 0]))
+            self._absorb(time[part], self._motion.absorb(rows[part]))
+        self._rest = (time[whole:].copy(), rows[whole:].copy())
 
     def estimate(self) -> RobotEstimate:
         """Report; never learns."""
@@ -146,6 +139,10 @@ class RobotEstimator:
         """Of the start so far: largest residual and its root mean square, (n,) each. ValueError without motion."""
         return self._watch.gathered()
 
+    def long_run(self) -> Floats | None:
+        """Long-run variance of the residuals (n,), what a row weighs; None until they tell it themselves."""
+        return self._long_run.of(self._variance) if self._long_run.enough else None
+
     def events(self) -> list[Event]:
         """What happened since the last call."""
         told, self._events = self._events, []
@@ -175,14 +172,15 @@ class RobotEstimator:
         self._compensation.resume(np.array(kept.get("compensation", np.zeros_like(self._compensation.keep()) - 1.0)))
         self._learner.begin(found["theta"], found["covariance"])
         self._variance = found["variance"]
-        self._watch.thresholds, self._watch.deviations = found["thresholds"], found["deviations"]
+        self._watch.resume(found["thresholds"], found["deviations"])
         self.learnt, self._starting = int(kept["learnt"]), False
         self._adopt()
 
     def _absorb(self, time: Nanoseconds, chunk: Chunk) -> None:
         predicted = self.model.torque(self._standard, chunk.q, chunk.dq, chunk.ddq)
-        predicted += chunk.columns @ self._shares + chunk.rate * self._lag
-        unexplained, explained = chunk.tau - predicted, predicted
+        unexplained = np.empty_like(predicted)
+        explain(chunk.columns, self._shares, chunk.rate, self._lag, chunk.tau, predicted, unexplained)
+        explained = predicted
         if self._causes.payload.carried:
             body = np.zeros((self._n, PARAMETERS))
             body[-1] = self._causes.carried
@@ -196,14 +194,14 @@ class RobotEstimator:
             self._compensated = np.where(self._compensation.on, known[-1], np.nan)
         self._time = int(time[-1])
         self._measured, self._predicted = chunk.tau[-1], explained[-1]
-        if chunk.usable.all():
+        if chunk.whole:
             self._judge(chunk, unexplained)
         first = -self._samples % self._stride
         self._samples += len(time)
         for at in range(first, len(time), self._stride):
             if not chunk.usable[at]:
                 continue
-            r = chunk.tau[at] - predicted[at]
+            r = chunk.tau[at] - predicted[at]  # not `unexplained`, of which a payload is part
             if self._compensation.joints:
                 r -= used[at]
                 self._compensation.absorb(unexplained[at] + used[at], known[at], self._watch.moving)
@@ -211,15 +209,18 @@ class RobotEstimator:
 
     def _judge(self, chunk: Chunk, unexplained: Floats) -> None:
         self._watch.notice(chunk.dq)
-        if self._starting and not self._watch.beyond.any():
+        if self._starting and self._watch.calm:
             self._watch.gather(unexplained)
         if not self._watch.ready:
             return
-        fresh, over = self._watch.look(unexplained, self._stiction)
+        changes = self._watch.look(unexplained, self._stiction)
         if self._starting:  # thresholds of the recordings: what is beyond them does not teach, and is no contact yet
             return
-        if self._watch.beyond.any():
+        if not self._watch.calm:
             self._pending.clear()
+        if changes is None:
+            return
+        fresh, over = changes
         if fresh.any():
             self._causes.mark()
             units = [one.axis.effort for one in self.model.robot.joints]
@@ -231,33 +232,24 @@ class RobotEstimator:
 
     def _row(self, chunk: Chunk, at: int, r: Floats, u: Floats) -> None:
         """One regression row at 50 Hz."""
-        X, Y = self._motion.row(chunk, at)
-        still = ~self._watch.moving  # friction at rest is any torque: such a joint teaches nothing
-        if still.any():
-            X[still], Y[still], r[still], u[still] = 0.0, 0.0, 0.0, 0.0
-        rows: tuple[tuple[list[Floats], Floats], ...] = ((self._X, X), (self._Y, Y), (self._r, r), (self._u, u))
-        for kept, row in rows:
-            kept.append(row)
-        self._q.append(chunk.q[at])
-        self._dq.append(np.where(still, 0.0, chunk.dq[at]))
-        self._speed.append(float(np.abs(chunk.dq[at]).max()))
+        now = self._now
+        self._motion.row(chunk, at, now.X[now.count], now.Y[now.count])
+        now.close(chunk.q[at], chunk.dq[at], r, u, self._watch.moving)
         self._moved_rows += self._moves
-        self._disturbed |= bool(self._watch.beyond.any())
-        if len(self._X) % LOOK == 0:
+        now.disturbed |= not self._watch.calm
+        if now.count % LOOK == 0:
             self._look()
-        if len(self._X) == BLOCK:
+        if now.count == BLOCK:
             self._block()
-            for kept, _ in rows:
-                kept.clear()
-            self._q.clear()
-            self._dq.clear()
-            self._speed.clear()
-            self._disturbed = False
+            now.clear()
 
     def _look(self) -> None:
-        X, Y, r, u, dq = (np.array(rows[-LOOK:]) for rows in (self._X, self._Y, self._r, self._u, self._dq))
-        self._moves = max(self._speed[-LOOK:]) > AT_REST
-        self._causes.look(X, Y, r, u, dq, 1.0 / (self._variance * self._correlation))
+        now, lately = self._now, self._now.lately
+        X, Y, r, u, dq = (rows[lately] for rows in (now.X, now.Y, now.r, now.u, now.dq))
+        self._moves = bool(now.speed[lately].max() > AT_REST)
+        weights = 1.0 / (self._variance * self._correlation)
+        pulls = self._pulls(now.q[lately], r, weights) if self._encoders.known else None
+        self._causes.look(X, Y, r, u, dq, weights, pulls)
         for one in self._compensation.look():
             name, unit = self.model.robot.names[one.joint], self.model.robot.joints[one.joint].axis.effort
             text = f"{name}: what was learnt of its residual is {'' if one.on else 'no longer '}used: it leaves "
@@ -267,6 +259,15 @@ class RobotEstimator:
             self._pending.clear()
             self._doubted = 0
             self._tell(verdict)
+
+    def _pulls(self, q: Floats, r: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        """What the encoders' steps do to the evidence of a look: (n, p) of each joint's own columns, (10,)."""
+        p = self.model.size
+        slopes, taught = self._encoders.slopes(q), shares(r)
+        model = np.concatenate([self._learner.theta[:p], np.zeros(PARAMETERS)])
+        load = self._encoders.pulls(slopes, taught, weights, model)[:, p:].sum(axis=0)
+        model[p:] = self._causes.carried
+        return self._encoders.pulls(slopes, taught, weights, model)[:, :p], load
 
     def _tell(self, verdict: Verdict) -> None:
         if verdict.cause == PAYLOAD:
@@ -299,25 +300,25 @@ class RobotEstimator:
             self._causes.forget()
             self._say("started", "the thresholds of the residuals stand")
         self._blocks += 1
-        self._encoders.absorb(*(np.concatenate(both) for both in zip(*self._readings, strict=True)))
-        self._readings.clear()
-        usable = self._teaches and not self._disturbed and not self._causes.payload.carried
-        if not usable or max(self._speed) <= AT_REST:
+        if self._readings:
+            self._encoders.absorb(*(np.concatenate(both) for both in zip(*self._readings, strict=True)))
+            self._readings.clear()
+        usable = self._teaches and not self._now.disturbed and not self._causes.payload.carried
+        if not usable or self._now.speed.max() <= AT_REST:
             return
-        X, r = np.array(self._X), np.array(self._r)
-        slopes = self._encoders.slopes(np.array(self._q))
-        self._pending.append((self._blocks, X, r + X @ self._learner.theta, r, slopes))
+        X, r = self._now.X.copy(), self._now.r.copy()
+        self._pending.append((self._blocks, X, r + X @ self._learner.theta, r, self._now.q.copy()))
         if len(self._pending) <= AFTER:
             return
-        number, X, y, r, slopes = self._pending.popleft()
+        number, X, y, r, q = self._pending.popleft()
         before = y - X @ self._learner.theta
         weights = 1.0 / self._long_run.of(self._variance)
         if not self._learner.absorb(X, y, weights):
             self.faults += 1
             return
         if self._encoders.known:
-            taught = (r != 0.0).reshape(-1, SPARSE, self._n).mean(axis=1)
-            self._learner.unbias(self._encoders.noise(slopes, taught, weights))
+            slopes = self._encoders.slopes(q)
+            self._learner.unbias(self._encoders.noise(slopes, shares(r), weights))
         self._long_run.absorb(number, before, y - X @ self._learner.theta, np.sqrt(CLIPPED * self._variance))
         squares = np.minimum(r**2, CLIPPED * self._variance).mean(axis=0)
         self._variance += SLOWLY * (squares - self._variance)

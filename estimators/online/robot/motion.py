@@ -13,6 +13,8 @@ from estimators.conditioning.causal_low_pass import CausalLowPass
 from estimators.models.robots.regressor import regressor
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
+from estimators.numerics.jit import kernel
+from estimators.numerics.nnls import Integers
 from estimators.quantities import Floats
 
 QUICK: Final = 40.0  # Hz
@@ -32,6 +34,7 @@ class Chunk(NamedTuple):
     rate: Floats  # (rows, n) of tau, N·m/s (N/s)
     columns: Floats  # (rows, columns): of friction, offsets, rotors, couplings, see RobotMotion.places
     usable: NDArray[np.bool_]  # (rows,) every value was there, and the low-passes have settled
+    whole: bool  # all of them are usable
     twist: Floats  # (rows, n) difference of a gear's encoders, 0 where there is one only; no rows unless followed
     twist_rate: Floats  # (rows, n) of it
 
@@ -54,17 +57,23 @@ class RobotMotion:
         still = np.zeros((1, n))
         found = model.others(still, still, still, still, reach, still)
         self.places = np.array([(joint, term) for joint, term, _ in found], np.int64).reshape(-1, 2)
+        self._Y = np.empty((1, n, PARAMETERS * n))
+        self._columns = np.ascontiguousarray(model.projection.columns, np.int64)
         self._memory = model.memory()
         self._quick = CausalLowPass(2 * n + m, QUICK, period)
         self._slow = CausalLowPass(2 * n + self._followed + len(found), SLOW, period)
         self._last = np.full(2 * n + m, np.nan)
+        self._every: NDArray[np.bool_] = np.ones(round(1.0 / period), np.bool_)
         self._settled, self._missing, self._restarted = 0, 0, False
 
-    def absorb(self, q: Floats, tau: Floats, link: Floats | None = None) -> Chunk:
-        """One chunk of rows (rows, n) each; NaN where a value is missing. link: second encoders, if any."""
-        n, twisted, twist = q.shape[1], self._twisted, None
-        parts = (q, tau) if link is None else (q, tau, (q - link)[:, twisted])
-        values, usable = self._bridged(np.concatenate(parts, axis=1))
+    def absorb(self, readings: Floats) -> Chunk:
+        """One chunk (rows, 2 or 3, n): positions, torques and, if there are any, second encoders; NaN where a value is
+        missing."""
+        n, twisted, twist = readings.shape[2], self._twisted, None
+        flat = readings[:, :2].reshape(len(readings), 2 * n)
+        if twisted:
+            flat = np.concatenate((flat, (readings[:, 0] - readings[:, 2])[:, twisted]), axis=1)
+        values, usable, whole = self._bridged(flat)
         quick, rate, second = self._quick.absorb(values)
         place, speed = quick[:, :n], rate[:, :n]
         load = quick[:, n : 2 * n]
@@ -80,18 +89,14 @@ class RobotMotion:
         twists = np.zeros((2, len(q) if self._followed else 0, n))
         if self._followed:
             twists[:, :, twisted] = slow[:, 2 * n : first], rate[:, 2 * n : first]
-        return Chunk(q, dq, ddq, slow[:, n : 2 * n], rate[:, n : 2 * n], slow[:, first:], usable, *twists)
+        rest = slow[:, n : 2 * n], rate[:, n : 2 * n], slow[:, first:]
+        return Chunk(q, dq, ddq, *rest, usable, whole, *twists)
 
-    def row(self, chunk: Chunk, at: int) -> tuple[Floats, Floats]:
-        """Regression row of one instant: X (n, p + n), the lags last, and the last link's part (n, 10)."""
-        n = chunk.q.shape[1]
-        Y = np.empty((1, n, PARAMETERS * n))
-        regressor(*self.model.tree, chunk.q[at : at + 1], chunk.dq[at : at + 1], chunk.ddq[at : at + 1], Y)
-        X = np.zeros((n, self.model.size + n))
-        X[:, self.model.size :] = np.diag(chunk.rate[at])
-        X[:, : self.model.base] = Y[0][:, self.model.projection.columns]
-        X[self.places[:, 0], self.model.base + self.places[:, 1]] = chunk.columns[at]
-        return X, Y[0][:, -PARAMETERS:]
+    def row(self, chunk: Chunk, at: int, X: Floats, last: Floats) -> None:
+        """Regression row of one instant into X (n, p + n), the lags last, and the last link's part into (n, 10)."""
+        now = slice(at, at + 1)
+        regressor(*self.model.tree, chunk.q[now], chunk.dq[now], chunk.ddq[now], self._Y)
+        _row(self._Y, self._columns, chunk.columns[at], self.places, chunk.rate[at], X, last)
 
     def shares(self, coefficients: Floats) -> Floats:
         """By which the columns of a chunk become the torque of what is not the rigid body: (columns, n)."""
@@ -99,12 +104,12 @@ class RobotMotion:
         found[np.arange(len(self.places)), self.places[:, 0]] = coefficients[self.places[:, 1]]
         return found
 
-    def _bridged(self, values: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-        """Values without gaps, and which rows may be used; a long gap starts the low-passes anew."""
-        usable: NDArray[np.bool_] = np.asarray(np.isfinite(values).all(axis=1))
-        if usable.all() and self._missing == 0 and self._settled * self._period >= SETTLED:
+    def _bridged(self, values: Floats) -> tuple[Floats, NDArray[np.bool_], bool]:
+        """Values without gaps, which rows may be used, and whether all; a long gap starts the low-passes anew."""
+        if self._missing == 0 and self._settled * self._period >= SETTLED and np.isfinite(values).all():
             self._last = values[-1]
-            return values, usable
+            return values, self._every[: len(values)], True
+        usable: NDArray[np.bool_] = np.ones(len(values), np.bool_)
         values = values.copy()
         for row in range(len(values)):
             there = np.isfinite(values[row])
@@ -117,5 +122,35 @@ class RobotMotion:
             self._last = values[row].copy()
             self._settled = self._settled + 1 if self._missing == 0 else 0  # the step back takes time to pass
             self._restarted &= self._missing > 0
-            usable[row] &= self._settled * self._period >= SETTLED
-        return values, usable
+            usable[row] = there.all() and self._settled * self._period >= SETTLED
+        return values, usable, bool(usable.all())
+
+
+@kernel("void(f8[:, :, ::1], i8[::1], f8[:], i8[:, ::1], f8[:], f8[:, ::1], f8[:, ::1])")
+def _row(
+    Y: Floats, kept: Integers, columns: Floats, places: Integers, rate: Floats, X: Floats, last: Floats
+) -> None:  # fmt: skip
+    """X (n, p + n): base columns of Y (1, n, 10 n), others at (joint, term), what lags do; last: (n, 10) of Y."""
+    n, base = len(X), len(kept)
+    X[:] = 0.0
+    for j in range(n):
+        for k in range(PARAMETERS):
+            last[j, k] = Y[0, j, Y.shape[2] - PARAMETERS + k]
+        for k in range(base):
+            X[j, k] = Y[0, j, kept[k]]
+        X[j, X.shape[1] - n + j] = rate[j]
+    for k in range(len(places)):
+        X[places[k, 0], base + places[k, 1]] = columns[k]
+
+
+@kernel("void(f8[:, :], f8[:, ::1], f8[:, :], f8[::1], f8[:, :], f8[:, ::1], f8[:, ::1])")
+def explain(
+    columns: Floats, shares: Floats, rate: Floats, lag: Floats, tau: Floats, predicted: Floats, unexplained: Floats
+) -> None:
+    """Add to predicted (rows, n), of the rigid body, what other columns (rows, k) and lags give; and what is left."""
+    for row in range(len(predicted)):
+        for j in range(len(lag)):
+            predicted[row, j] += rate[row, j] * lag[j]
+            for k in range(len(shares)):
+                predicted[row, j] += columns[row, k] * shares[k, j]
+            unexplained[row, j] = tau[row, j] - predicted[row, j]

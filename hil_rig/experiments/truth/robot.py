@@ -79,8 +79,7 @@ def _identified(seed: int, bits: int = BITS) -> IdentifiedRobot:
     q, torque = _Arm(seed, 2 * seed + 1, (), bits).take(LEARNT)
     time = np.arange(len(q)) / RATE
     found = identify(robot, pieces(time, q, torque), [], ()).found
-    peaks, deviations = live_residuals(found, [Recorded(time, q, torque)])
-    return replace(found, peaks=peaks, deviations=deviations)
+    return replace(found, **live_residuals(found, [Recorded(time, q, torque)])._asdict())
 
 
 def _run(seed: int, jumps: tuple[Jump, ...], seconds: int, bits: int) -> Outcome:

@@ -1,13 +1,10 @@
 """One compiled pass and step by step: the same rows to the bit, and the same said of the samples."""
 
-import itertools
-
 import numpy as np
 import pytest
 
-from estimators.alignment.resampler import Resampler
 from estimators.conditioning.conditioner import Conditioning
-from estimators.conditioning.front import LAST, PASSED, Front
+from estimators.conditioning.front import PASSED, Front
 from estimators.models.joints.rigid import RigidSettings
 
 CHANNELS = ("position", "torque", "current")
@@ -49,61 +46,6 @@ def test_a_pass_gives_what_the_steps_give(size: int) -> None:
     assert passed.counters()["saturated"] > 100
     assert passed.counters()["implausible"] == 1
     assert passed.channels.certain == stepped.channels.certain
-
-
-def readings(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Those samples as frames of three channels, of which some are lost."""
-    count, channels = values.shape
-    there = np.random.default_rng(6).random(count) > 0.002
-    times = np.repeat(10_000_000 + 1_000_000 * np.arange(count)[there], channels)
-    return times, values[there].ravel(), np.tile(np.arange(channels, dtype=np.int32), np.count_nonzero(there))
-
-
-def aligner() -> Resampler:
-    return Resampler(PERIOD, len(CHANNELS), frames=[0, 0, 0])
-
-
-@pytest.mark.interpreted
-@pytest.mark.parametrize(("size", "count"), [(30, 2300), pytest.param(7, 6000, marks=pytest.mark.compiled)])
-def test_readings_that_arrive_give_what_alignment_and_a_pass_give(size: int, count: int) -> None:
-    kept = samples(6000)[:count]
-    times, values, columns = readings(kept)
-    whole, plain, aligned, apart = front(), front(), aligner(), aligner()
-    first = int(np.searchsorted(times, 10_000_000 + 1_000_000 * 2150))
-    ends = [0, first, *range(first + size, len(times), size), len(times)]
-    seen, intervals, slot = np.zeros(len(CHANNELS) + 1, np.int64), np.array([-1, 20_000_000, 3_000_000]), -1
-    arrived, begun, found, expected = 0, 0, [], []
-    for start, end in itertools.pairwise(ends):
-        part = slice(start, end)
-        ticks, rows = apart.absorb(times[part], values[part], columns[part])
-        if start == 0:
-            for one in (whole, plain):
-                one.until_found(ticks, rows)
-        slots = (ticks - 3_000_000) // 20_000_000
-        came = whole.arrive(aligned, times[part], values[part], columns[part], seen, intervals)
-        assert np.array_equal(came.time, ticks)
-        assert np.array_equal(came.samples, rows, equal_nan=True)
-        if len(ticks):
-            assert came.last == ticks[-1]
-            cut = int(np.argmax(slots > slot)) + 1 if slots[-1] > slot else len(slots)
-            assert came.taken in (0, cut)
-            assert came.begun == (came.taken > 0 and slots[came.taken - 1] > slot)
-            slot, begun, arrived = slots[-1], begun + came.begun, arrived + came.taken
-            found.append(came.rows)
-            if came.taken < len(ticks):
-                found.append(whole.absorb(ticks[came.taken :], rows[came.taken :]))
-            expected.append(plain.absorb(ticks, rows))
-        if start == 0:
-            for one in (whole, plain):
-                one.found(), one.timed()
-        intervals[LAST] = slot
-    assert seen[:3].tolist() == [times[-1]] * 3
-    assert begun > 0
-    assert arrived > 0.4 * (count - 2150), "all but the seconds behind a value that no joint has, and a span's end"
-    for name in ("time", "phi", "y"):
-        ours, theirs = (np.concatenate([getattr(rows, name) for rows in each]) for each in (found, expected))
-        assert np.array_equal(ours, theirs), name
-    assert whole.counters() == plain.counters()
 
 
 def test_most_of_it_is_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:

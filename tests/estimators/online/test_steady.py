@@ -1,13 +1,18 @@
-"""Rows past the phases in one compiled pass, and step by step: the same to the bit."""
+"""Readings, and rows, past the phases in one compiled pass, and step by step: the same to the bit."""
 
 from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
+from estimators.alignment.resampler import Resampler
 from estimators.base import Phase
+from estimators.numerics.parcel import Parcel
+from estimators.online import walk
 from estimators.online.joint import JointEstimator
+from estimators.online.normal_loop import TAUGHT
 from estimators.online.settings import Identification
 from estimators.online.steady import Steady
 from estimators.quantities import Floats
@@ -16,6 +21,9 @@ from estimators.rows import Rows
 RATE = 200.0
 RIGID = {"model": {"kind": "rigid", "gravity_sin": True}, "conditioning": {"half_width": 0.02}}
 SEARCHED = {"model": {"kind": "rigid", "friction": {"kind": "tanh_stribeck"}}, "conditioning": {"half_width": 0.02}}
+
+Way = Callable[[JointEstimator, tuple[Floats, Floats], int], Iterator[None]]
+WENT: Counter[tuple[bool, bool, int]] = Counter()  # whether samples were taken, rows learnt, figures told
 
 
 def motion(seconds: float, rest: tuple[float, float], changed: float) -> tuple[Floats, Floats]:
@@ -31,19 +39,64 @@ def motion(seconds: float, rest: tuple[float, float], changed: float) -> tuple[F
     return np.round(t * 1e9).astype(np.int64), np.column_stack([position, torque])
 
 
-def outcome(settings: dict[str, Any], samples: tuple[Floats, Floats], size: int) -> dict[str, Any]:
+def stepped(joint: JointEstimator, samples: tuple[Floats, Floats], size: int) -> Iterator[None]:
+    """Samples, as they are."""
+    time, values = samples
+    for i in range(0, len(time), size):
+        yield joint.absorb(time[i : i + size], values[i : i + size])
+
+
+def aligned(joint: JointEstimator, samples: tuple[Floats, Floats], size: int) -> Iterator[None]:
+    """Readings, aligned, then absorbed."""
+    resampler = Resampler(1 / RATE, 2, frames=[0, 0])
+    for readings in frames(samples, size):
+        yield joint.absorb(*resampler.absorb(*readings))
+
+
+def walked(joint: JointEstimator, samples: tuple[Floats, Floats], size: int) -> Iterator[None]:
+    """Readings in one pass as far as it goes, up to the begin of an interval of 20 ms."""
+    resampler, seen, slots = Resampler(1 / RATE, 2, frames=[0, 0]), np.zeros(3, np.int64), np.array([-1, 20_000_000, 0])
+    parcel = Parcel(integers=[seen, slots], parcels=[resampler.parcel, joint.parcel])
+    for readings in frames(samples, size):
+        row = np.empty(walk.FOUND, np.int64)
+        walk.walk(*readings, False, parcel.table, row)
+        found, ticks, rows = row.tolist(), resampler.ticks, resampler.rows
+        count, taken = found[walk.COUNT], found[walk.TAKEN]
+        if taken:
+            assert found[walk.TICK] == ticks[taken - 1]
+            joint.walked(ticks[:taken], rows[:taken], found)
+            if found[walk.FIGURED]:
+                assert repr(joint.estimate(found)) == repr(joint.estimate())
+        for tick in ticks[taken:count]:
+            slots[walk.LAST] = (tick - slots[walk.OFFSET]) // slots[walk.INTERVAL]
+        WENT[taken > 0, found[walk.LEARNT] > 0, found[walk.FIGURED]] += 1
+        yield joint.absorb(ticks[taken:count].copy(), rows[taken:count].copy())
+
+
+def frames(samples: tuple[Floats, Floats], size: int) -> Iterator[tuple[np.ndarray, ...]]:
+    """So many at a time, some of them lost."""
+    there = np.random.default_rng(6).random(len(samples[0])) > 0.002
+    time, values = samples[0][there] + 10**9, samples[1][there]
+    for i in range(0, len(time), size):
+        part = values[i : i + size]
+        yield np.repeat(time[i : i + size], 2), part.ravel(), np.tile(np.arange(2, dtype=np.int32), len(part))
+
+
+def outcome(settings: dict[str, Any], samples: tuple[Floats, Floats], size: int, way: Way = stepped) -> dict[str, Any]:
     """Everything that is kept and told at the end."""
     joint = JointEstimator(Identification.model_validate(settings), 1 / RATE)
-    time, values = samples
     told = []
-    for i in range(0, len(time), size):
-        joint.absorb(time[i : i + size], values[i : i + size])
+    for _ in way(joint, samples, size):
         told += joint.events()
+    seen = joint.inspect()
     parts, estimate = joint.phases.parts, joint.estimate()
+    parts.loop.kept.counts[TAUGHT] = 0  # of the last rows that came together
     kept = {name: part.kept for name, part in joint.phases.keeping().items()}
     found = {"told": told, "kept": repr(kept), "counters": joint.counters(), "estimate": repr(estimate)}
     found |= {name: part.tobytes() for name, part in (("gram", parts.fit.kept.gram), ("fresh", parts.fit.kept.fresh))}
     assert joint._standstill is not None
+    if seen is not None:
+        found |= {"points": seen.points.tobytes(), "excitation": seen.excitation.tobytes()}
     return found | {"seen": joint._standstill.seen.tolist(), "learnt": parts.learner.rls.state.tobytes()}
 
 
@@ -76,6 +129,26 @@ def test_the_same_where_a_law_is_searched(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(Steady, "absorb", lambda *_: 0)
     assert outcome(SEARCHED, samples, 4) == passed
     assert "refit_started" in {event.kind for event in passed["told"]}
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("size", [1, 7, 90])
+@pytest.mark.parametrize("settings", [RIGID, SEARCHED])
+def test_a_walk_gives_what_the_steps_give(size: int, settings: dict[str, Any]) -> None:
+    samples = motion(48.0, (30.0, 33.0), 36.0) if settings is RIGID else motion(14.0, (9.0, 9.5), 99.0)
+    WENT.clear()
+    found = outcome(settings, samples, size, walked)
+    assert found == outcome(settings, samples, 90, aligned)
+    whole, learnt = sum(WENT.values()), sum(count for way, count in WENT.items() if way[1])
+    assert sum(count for way, count in WENT.items() if way[0]) > 0.2 * whole, "all but the first seconds"
+    told = sum(count for way, count in WENT.items() if way[2])
+    assert (min(learnt, told) > 0.1 * whole) is (settings is RIGID), "a law that is searched has rows of its own"
+
+
+@pytest.mark.interpreted
+def test_a_walk_without_a_compiler() -> None:
+    samples = motion(4.0, (9.0, 9.0), 9.0)
+    assert outcome(RIGID, samples, 7, walked) == outcome(RIGID, samples, 90, aligned)
 
 
 @pytest.mark.interpreted

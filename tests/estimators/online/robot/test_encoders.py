@@ -5,6 +5,7 @@ import pytest
 
 from estimators.models.robots.description import Joint, Robot, pose
 from estimators.models.robots.inertia import standard
+from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.online.robot.encoders import SPARSE, Encoders
 from estimators.online.robot.motion import QUICK, SLOW, RobotMotion
@@ -36,8 +37,10 @@ def _rows(model: WholeRobot, q: Floats) -> tuple[Floats, Floats]:
     moves = RobotMotion(model, np.full(3, np.inf), model.robot.parameters, 1.0 / RATE)
     found, poses = [], []
     for first in range(0, len(q), ROW):
-        chunk = moves.absorb(q[first : first + ROW], np.zeros((ROW, 3)))
-        found.append(moves.row(chunk, 0)[0])
+        chunk = moves.absorb(np.stack((q[first : first + ROW], np.zeros((ROW, 3))), axis=1))
+        X = np.empty((3, model.size + 3))
+        moves.row(chunk, 0, X, np.empty((3, PARAMETERS)))
+        found.append(X)
         poses.append(chunk.q[0])
     return np.array(found)[SETTLED:, :, : model.size], np.array(poses)[SETTLED:]
 

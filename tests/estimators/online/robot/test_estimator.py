@@ -87,8 +87,7 @@ def measured(seed: int, seconds: float, parameters: Floats | None = None) -> tup
 def taught() -> IdentifiedRobot:
     t, q, tau, _ = measured(1, 40.0)
     found = identify(arm(), pieces(t, q, tau), [], ()).found
-    peaks, deviations = live_residuals(found, [Recorded(t, q, tau)])
-    return replace(found, peaks=peaks, deviations=deviations)
+    return replace(found, **live_residuals(found, [Recorded(t, q, tau)])._asdict())
 
 
 def live(
@@ -206,9 +205,9 @@ def test_what_comes_back_soon_is_one_contact() -> None:
     for period, soon in ((100, True), (500, False)):  # every second: one; every five seconds: each its own
         for chunk in range(20 * period):
             watch.notice(np.ones((10, 1)))
-            fresh, over = watch.look(np.full((10, 1), 3.0 if chunk % period < 30 else 0.0), np.zeros(1))
-            counts[soon][0] += int(fresh[0])
-            counts[soon][1] += int(over[0])
+            changes = watch.look(np.full((10, 1), 3.0 if chunk % period < 30 else 0.0), np.zeros(1))
+            for k in (0, 1):  # begun, over
+                counts[soon][k] += changes is not None and bool(changes[k][0])
         watch.explained()
         for _ in range(1000):
             watch.look(np.zeros((10, 1)), np.zeros(1))
@@ -302,7 +301,9 @@ def test_friction_that_remembers_is_followed_from_chunk_to_chunk() -> None:
     found = []
     for size in (5, len(q)):
         moves = RobotMotion(model, np.full(3, np.inf), parameters, 1.0 / RATE)
-        chunks = [moves.absorb(q[i : i + size], still[i : i + size]) for i in range(0, len(q), size)]
+        chunks = [
+            moves.absorb(np.stack((q[i : i + size], still[i : i + size]), axis=1)) for i in range(0, len(q), size)
+        ]
         found.append(np.concatenate([one.columns for one in chunks]))
     np.testing.assert_allclose(found[0], found[1], rtol=0.0, atol=1e-9)
     names = [term.name for term in model.terms]

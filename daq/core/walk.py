@@ -1,0 +1,77 @@
+"""The readings of a turn: sorted, and passed through all joints that have some, in one compiled pass."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daq.core.align import Sorter, sort
+from drivers.reading import words
+from estimators.numerics.jit import kernel
+from estimators.numerics.parcel import TABLE, Parcel, Table, inner
+from estimators.online.walk import FOUND, walk
+from estimators.quantities import Floats, Nanoseconds
+
+
+class Passed(NamedTuple):
+    """What a pass has made of the readings of one joint."""
+
+    times: Nanoseconds  # (readings,) ns of arrival
+    values: Floats  # (readings,) SI
+    columns: NDArray[np.int32]  # (readings,) of the joint's samples
+    found: Sequence[int]  # (FOUND,)
+
+
+class Walk:
+    """Over the joints of one robot."""
+
+    def __init__(self, sorter: Sorter, joints: Sequence[Parcel]) -> None:
+        """joints: in the order of the sorter's."""
+        self._sorter, self._parcel = sorter, Parcel(parcels=joints)
+        self._found = np.zeros((len(joints), FOUND), np.int64)
+
+    def through(self, readings: NDArray[np.void], late: bool) -> Iterator[tuple[int, Passed]]:
+        """Which joints have readings, and what became of them; late: whether one update each is enough."""
+        count, rows, sorter = len(readings), words(readings), self._sorter
+        times, values, columns = np.empty(count, np.int64), np.empty(count), np.empty(count, np.int32)
+        present = _through(
+            rows, rows.view(np.float64), sorter.joint, sorter.column, sorter.places, times, values, columns, late,
+            self._parcel.table, self._found,
+        )  # fmt: skip
+        places, found = sorter.places[:present].tolist(), self._found[:present].tolist()
+        for (joint, start, end), one in zip(places, found, strict=True):
+            yield joint, Passed(times[start:end], values[start:end], columns[start:end], one)
+
+
+def alone(times: Nanoseconds, values: Floats, columns: NDArray[np.int32], late: bool, joint: Parcel) -> Passed:
+    """The same of one joint's readings."""
+    found = np.empty(FOUND, np.int64)
+    walk(times, values, columns, late, joint.table, found)
+    return Passed(times, values, columns, found.tolist())
+
+
+@kernel(
+    "i8(Array(i8, 2, 'C', readonly=True), Array(f8, 2, 'C', readonly=True), i4[::1], i4[::1], i8[:, ::1], i8[::1], "
+    f"f8[::1], i4[::1], b1, {TABLE}, i8[:, ::1])"
+)
+def _through(
+    rows: NDArray[np.int64],
+    reals: Floats,
+    joints: NDArray[np.int32],
+    wanted: NDArray[np.int32],
+    places: NDArray[np.int64],
+    times: Nanoseconds,
+    values: Floats,
+    columns: NDArray[np.int32],
+    late: bool,
+    table: Table,
+    found: NDArray[np.int64],
+) -> int:
+    """Sort (see `sort`) and walk; returns how many joints there are; table: of all joints; found (joints, FOUND)."""
+    present = sort(rows, reals, joints, wanted, places, times, values, columns)
+    for at in range(present):
+        start, end = places[at, 1], places[at, 2]
+        one = inner(table, places[at, 0])
+        walk(times[start:end], values[start:end], columns[start:end], late, one, found[at])
+    return int(present)

@@ -1,0 +1,44 @@
+"""Regression rows of one second of a whole robot, in one place from second to second."""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.models.robots.tree import PARAMETERS
+from estimators.quantities import Floats
+
+ROWS: Final = 50.0  # Hz
+LOOK: Final = 25  # rows between two looks at what explains the residual
+BLOCK: Final = 50  # rows that teach together
+
+
+class Block:
+    """Of n joints; the first `count` rows are filled."""
+
+    def __init__(self, parameters: int, joints: int) -> None:
+        """parameters: columns of a row, those of the lags among them."""
+        self.count = 0
+        self.X, self.Y = np.empty((BLOCK, joints, parameters)), np.empty((BLOCK, joints, PARAMETERS))
+        self.r, self.u = np.empty((2, BLOCK, joints))  # residual against the model without payload, and with it
+        self.q, self.dq = np.empty((2, BLOCK, joints))  # dq: where friction is that of motion, else 0
+        self.speed = np.empty(BLOCK)  # of the fastest joint
+        self.disturbed = False  # something was beyond its threshold
+
+    def close(self, q: Floats, dq: Floats, r: Floats, u: Floats, moving: NDArray[np.bool_]) -> None:
+        """The row whose X and Y stand is whole; (n,) each. Friction at rest is any torque: that joint says nothing."""
+        k = self.count
+        self.q[k], self.dq[k], self.r[k], self.u[k], self.speed[k] = q, dq, r, u, np.abs(dq).max()
+        if not moving.all():
+            for rows in (self.X, self.Y, self.r, self.u, self.dq):
+                rows[k, ~moving] = 0.0
+        self.count += 1
+
+    @property
+    def lately(self) -> slice:
+        """Rows of the last look."""
+        return slice(self.count - LOOK, self.count)
+
+    def clear(self) -> None:
+        """The next second begins."""
+        self.count, self.disturbed = 0, False
