@@ -146,7 +146,7 @@ class Phases:
             self._collect()
         elif self.phase is Phase.TRANSIENT:
             if parts.nonlinear is None and parts.learner.rls.state[at.SINCE] < parts.loop.block:
-                parts.learner.doubt()  # another one: what the first rows behind the change have told is not true, either
+                parts.learner.doubt()  # another one: what the first rows behind the change told is not true, either
             moment = parts.moment(self.kept.wanted)
             self._consult(parts.monitor.transient(moment), moment)
         elif parts.loop.alarm():
