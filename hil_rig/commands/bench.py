@@ -4,8 +4,10 @@ import argparse
 import os
 import platform
 import re
+import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -16,7 +18,15 @@ MISSED: Final = " It exited with an error: what it prints misses a limit, or is 
 
 
 def main() -> int:
-    """Exit 0 when every benchmark ran and met its limits."""
+    """Exit 0 when every benchmark ran and met its limits, 130 when it was interrupted."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return _main()
+    except KeyboardInterrupt:
+        return 130
+
+
+def _main() -> int:
     names = sorted(path.stem for path in FOLDER.glob("*.py"))
     if not names:
         print(f"jointwatch bench: needs a source checkout; {FOLDER} is not there", file=sys.stderr)
@@ -34,18 +44,28 @@ def main() -> int:
     for name in options.name or names:
         print(f"== {name}", file=sys.stderr, flush=True)
         command = [sys.executable, str(FOLDER / f"{name}.py"), *(["--json"] if options.json else []), *own]
-        if options.write is None:
-            code |= subprocess.call(command)
-            continue
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-        print(done.stdout, end="", flush=True)
-        code |= done.returncode
-        if done.stdout:  # figures of one that did not even run stay those of before
+        ended, printed = _run(command, options.write is not None)
+        print(printed, end="", flush=True)
+        code |= ended
+        if printed:  # figures of one that did not even run stay those of before
             page = options.write.read_text(encoding="utf-8") if options.write.exists() else ""
             options.write.write_text(
-                with_section(page, name, done.stdout, machine() + MISSED * (done.returncode != 0)), encoding="utf-8"
+                with_section(page, name, printed, machine() + MISSED * (ended != 0)), encoding="utf-8"
             )
     return code
+
+
+def _run(command: Sequence[str], kept: bool) -> tuple[int, str]:
+    """Exit code, and what was printed where that is kept; an interrupted benchmark has the time to end its service."""
+    stdout = subprocess.PIPE if kept else None
+    with subprocess.Popen(command, stdout=stdout, text=True, process_group=0) as running:  # interrupted once, by us
+        try:
+            printed, _ = running.communicate()
+        except KeyboardInterrupt:
+            running.send_signal(signal.SIGINT)
+            running.communicate()
+            raise
+    return running.returncode, printed or ""
 
 
 def with_section(page: str, name: str, printed: str, where: str) -> str:

@@ -1,8 +1,10 @@
 """The page of figures: a benchmark's section is replaced, everything else stays; and every benchmark has one."""
 
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,28 @@ def test_figures_that_miss_a_limit_are_written_too_and_said_to(tmp_path: Path, m
     monkeypatch.setattr(sys, "argv", ["bench", "one", "two", "--write", str(page)])
     assert bench.main() == 1
     assert page.read_text() == with_section(PAGE, "one", "a  1", machine() + bench.MISSED)
+
+
+@pytest.mark.parametrize("what", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_benchmark_ends_what_it_has_begun(tmp_path: Path, what: signal.Signals) -> None:
+    told = tmp_path / "told"
+    body = (
+        "import pathlib, sys, time\n"
+        f"told = pathlib.Path({str(told)!r})\n"
+        "try:\n    told.write_text('begun')\n    time.sleep(60)\n"
+        "finally:\n    time.sleep(0.5)\n    told.write_text('ended')\n"  # longer than what Python waits by itself
+    )
+    (tmp_path / "one.py").write_text(body)
+    start = f"import sys, pathlib; from hil_rig.commands import bench; bench.FOLDER = pathlib.Path({str(tmp_path)!r})"
+    command = [sys.executable, "-c", f"{start}; sys.argv = ['bench', 'one']; sys.exit(bench.main())"]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE) as running:
+        while not (told.exists() and told.read_text()):
+            assert running.poll() is None, running.stderr
+            time.sleep(0.05)
+        running.send_signal(what)
+        running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert told.read_text() == "ended"
 
 
 def test_the_machine_is_named_with_its_cores_and_the_day() -> None:
