@@ -145,7 +145,7 @@ class Phases:
             self._take(parts.start.verdict(resting))
             self._collect()
         elif self.phase is Phase.TRANSIENT:
-            if self._doubts and parts.learner.rls.state[at.SINCE] < parts.loop.block:
+            if parts.nonlinear is None and self.kept.asking and parts.learner.rls.state[at.SINCE] < parts.loop.block:
                 parts.learner.doubt()  # another one: what the first rows behind the change told is not true, either
             moment = parts.moment(self.kept.wanted)
             self._consult(parts.monitor.transient(moment), moment)
@@ -227,15 +227,12 @@ class Phases:
         parts.fit.begin(parts.history.total)
         parts.log.say("alarm", "the residual left what it was at the start: relearning, last good values stand", window)
         own = parts.monitor.alarmed(parts.history.total - ago, parts.moment(self.kept.wanted))
-        if self._doubts:
+        if parts.nonlinear is None and parts.learner.unexcited.open:
+            self.kept.asking = False  # it may be of what had never been told, which is no change
+        elif parts.nonlinear is None:
             parts.learner.doubt()
-        if parts.nonlinear is not None:
+        else:
             parts.nonlinear.relearning.alarmed(parts.monitor.onset, own)
-
-    @property
-    def _doubts(self) -> bool:
-        """Whether an alarm can be of a change: where not all was known, it may be of what had never been told."""
-        return self.parts.nonlinear is None and bool(self.kept.wanted.all())
 
     def _consult(self, asked: Look | Decision, moment: Moment) -> None:
         """Show a monitor the window that it wants to see, and do what it decides."""
