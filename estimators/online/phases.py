@@ -41,6 +41,7 @@ from estimators.online.validity import sick
 from estimators.quantities import Floats, Settings
 from estimators.recursive import state as at
 from estimators.recursive.forgetting import ONSET
+from estimators.recursive.reversals import UNPROVEN
 from estimators.rows import Rows
 from estimators.window.motion_period import motion_period
 
@@ -227,7 +228,7 @@ class Phases:
         parts.fit.begin(parts.history.total)
         parts.log.say("alarm", "the residual left what it was at the start: relearning, last good values stand", window)
         own = parts.monitor.alarmed(parts.history.total - ago, parts.moment(self.kept.wanted))
-        if parts.nonlinear is None and parts.learner.unexcited.open:
+        if parts.nonlinear is None and (parts.learner.unexcited.open or parts.learner.reversal.min() <= UNPROVEN):
             self.kept.asking = False  # it may be of what had never been told, which is no change
         elif parts.nonlinear is None:
             parts.learner.doubt()
