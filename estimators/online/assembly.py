@@ -56,7 +56,9 @@ def linear(
 
     loop = NormalLoop(learner, gate, validity, history, motion, log, tempered, faster=True)
     fit, watch = Fit(parameters, owners, row, gate.limits, turns, remembers, True, sample, overlap), PlainMonitor()
-    begin = LinearStart(tuple(parameters), learner, validity, motion, loop.block, gate, fit.roughen, tempered, overlap)
+    begin = LinearStart(
+        tuple(parameters), learner, validity, motion, loop.block, gate, fit.roughen, tempered, fit.lighten, overlap
+    )
     return Phases(Parts(tuple(parameters), learner, gate, validity, motion, history, log, loop, begin, watch, fit))
 
 

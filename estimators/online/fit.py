@@ -211,6 +211,10 @@ class Fit:
             rls.theta[:] = rls.theta + rls.covariance() @ (noise @ rls.theta - own)
         kept.owed[:] = 0.0
 
+    def lighten(self, left: Floats) -> None:
+        """The rows of a start weigh less than when they came: left (outputs,), of the noise of steps in them."""
+        self.kept.owed *= left
+
     def roughen(self, learner: Learner, time: int) -> None:
         """What rows weigh from here on in which rounding does not average out, or the torque changes at once."""
         rls, grain = learner.rls, learner.kept.grain

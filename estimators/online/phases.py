@@ -41,6 +41,7 @@ from estimators.online.validity import sick
 from estimators.quantities import Floats, Settings
 from estimators.recursive import state as at
 from estimators.recursive.forgetting import ONSET
+from estimators.recursive.reversals import UNPROVEN
 from estimators.rows import Rows
 from estimators.window.motion_period import motion_period
 
@@ -145,6 +146,8 @@ class Phases:
             self._take(parts.start.verdict(resting))
             self._collect()
         elif self.phase is Phase.TRANSIENT:
+            if parts.nonlinear is None and self.kept.asking and parts.learner.rls.state[at.SINCE] < parts.loop.block:
+                parts.learner.doubt()  # another one: what the first rows behind the change told is not true, either
             moment = parts.moment(self.kept.wanted)
             self._consult(parts.monitor.transient(moment), moment)
         elif parts.loop.alarm():
@@ -225,7 +228,11 @@ class Phases:
         parts.fit.begin(parts.history.total)
         parts.log.say("alarm", "the residual left what it was at the start: relearning, last good values stand", window)
         own = parts.monitor.alarmed(parts.history.total - ago, parts.moment(self.kept.wanted))
-        if parts.nonlinear is not None:
+        if parts.nonlinear is None and (parts.learner.unexcited.open or parts.learner.reversal.min() <= UNPROVEN):
+            self.kept.asking = False  # it may be of what had never been told, which is no change
+        elif parts.nonlinear is None:
+            parts.learner.doubt()
+        else:
             parts.nonlinear.relearning.alarmed(parts.monitor.onset, own)
 
     def _consult(self, asked: Look | Decision, moment: Moment) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from estimators.quantities import Floats
 from estimators.recursive import state as at
 from estimators.recursive.cusum import MARGIN
-from estimators.recursive.forgetting import ALLOWANCE, LIMIT, NOISE, SATURATION, Forgetting, Threshold, arm
+from estimators.recursive.forgetting import ALARM, ALLOWANCE, LIMIT, NOISE, SATURATION, Forgetting, Threshold, arm
 from estimators.recursive.kernel import absorb
 
 LARGEST: Final = 100.0  # P∞
@@ -84,6 +84,14 @@ class RecursiveLeastSquares:
         """
         most = (SATURATION - self.state[ALLOWANCE]) / row
         self.state[LIMIT] = max(self.state[LIMIT], min(MARGIN * self.state[LIMIT], most))
+
+    def doubt(self) -> None:
+        """What was known before an alarm weighs as one row of now, or what the bound leaves: of θ that have changed it
+        says nothing, and along a direction that the next rows hardly tell it would pull the others with them."""
+        if self.state[at.LAW] == ALARM:
+            most = float(np.min(0.5 * self.bound / np.diag(self.covariance())))
+            self.d[:] *= max(1.0, min(float(self.state[at.CONSTANT]), most))
+            self.state[at.MEMORY] = self.state[at.CONSTANT]
 
     def absorb(self, phi: Floats, y: Floats) -> None:
         """Learn from rows: phi (rows, outputs, parameters), y (rows, outputs), both C-contiguous float64."""

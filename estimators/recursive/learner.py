@@ -75,6 +75,11 @@ class Learner:
         self.rls.absorb(phi, y)
         self.unexcited.begin(phi, noise, self.leverage, signal)
 
+    def doubt(self) -> None:
+        """What was known is no longer so: behind an alarm each direction waits until rows have told it again."""
+        self.rls.doubt()
+        self.unexcited.begin(np.zeros((0, self.rls.m, self.rls.p)), self.rls.noise, self.leverage, self.kept.signal)
+
     def relearn(self, before: Prior, theta: Floats, phi: Floats, y: Floats, memory: float) -> None:
         """θ and P from rows and what was known before; theta: where no data pull; memory: as RLS' settle."""
         threshold = self.threshold

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import ClassVar, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimators.online.gate import Gate
 from estimators.online.motion import Motion
@@ -83,15 +84,22 @@ class Gathering:
         learner.reversal[:] = self.rows.discount(learner.rls.noise, learner.leverage, self._least, self.proven)
         self.anchor = self.rows.solution(learner.rls.noise, learner.leverage, self._least)
 
-    def weigh(self, roughen: Callable[[Learner, int], None], weighed: Callable[[Rows], Rows]) -> None:
+    def weigh(
+        self,
+        roughen: Callable[[Learner, int], None],
+        weighed: Callable[[Rows], Rows],
+        lighten: Callable[[Floats], None],
+        owners: NDArray[np.int64],
+    ) -> None:
         """The same, each row weighed as it will be in normal mode.
 
-        roughen: finds by what, at a time (ns); weighed: gives rows so.
+        roughen: finds by what, at a time (ns); weighed: gives rows so; lighten: is told what noise of steps is left in
+        them, of each output; owners: the joint of each.
         """
         learner = self._learner
         self.learn(self.noise())
         roughen(learner, self.rows.span[1] if self.rows.span else 0)
-        self.rows.weigh(weighed)
+        lighten(self.rows.weigh(weighed, owners))
         self.anchor = self.rows.solution(learner.rls.noise, learner.leverage, self._least)
 
     @property

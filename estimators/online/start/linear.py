@@ -34,14 +34,16 @@ class LinearStart:
         gate: Gate,
         roughen: Callable[[Learner, int], None],
         weighed: Callable[[Rows], Rows],
+        lighten: Callable[[Floats], None],
         overlap: float,
     ) -> None:
-        """block: rows between verdicts; roughen, weighed: as of Gathering.weigh; overlap: rows that say the same."""
+        """block: rows between verdicts; roughen … lighten: as of Gathering.weigh; overlap: rows that say the same."""
         self.gathering = Gathering(learner, validity, motion, gate)
         self.spectrum: Spectrum = UNKNOWN
         self._names = tuple(parameter.name for parameter in parameters)
         self._learner, self._validity, self._motion, self._block = learner, validity, motion, block
-        self._roughen, self._weighed, self._overlap = roughen, weighed, overlap
+        self._roughen, self._weighed, self._lighten, self._overlap = roughen, weighed, lighten, overlap
+        self._owners = gate.owners
 
     def absorb(self, rows: Rows) -> int:
         """Take rows that taught; returns how many had no finite output."""
@@ -65,7 +67,7 @@ class LinearStart:
         if not ready and motion.seconds < motion.patience:
             return Wait()
         gathering.solve()
-        gathering.weigh(self._roughen, self._weighed)
+        gathering.weigh(self._roughen, self._weighed, self._lighten, self._owners)
         threshold = gathering.calibrate(partial(calibrate, overlap=self._overlap))
         self._look(self._learner.rls.noise)
         self._validity.judge(self._learner)

@@ -11,7 +11,7 @@ from estimators.numerics.robust import honesty, robust_mean
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive import reversals
 from estimators.recursive.estimator import RecursiveLeastSquares
-from estimators.rows import MOTION, Rows
+from estimators.rows import MOTION, ROUNDING, Rows
 from estimators.window.motion_period import motion_period
 
 FLOOR: Final = 1e-6  # of an output's rms: the least noise it is believed to have
@@ -69,12 +69,17 @@ class StartRows:
         self._finite = None
         return refused
 
-    def weigh(self, weighed: Callable[[Rows], Rows]) -> None:
-        """Let every row weigh as it will in normal mode, by what is known at the end of the start."""
+    def weigh(self, weighed: Callable[[Rows], Rows], owners: NDArray[np.int64]) -> Floats:
+        """Let every row weigh as it will in normal mode, by what is known at the end of the start.
+
+        Returns what is left of the noise of steps in them: (outputs,), of 1; owners: the joint of each output.
+        """
         phi, y = self.raw()
         motion = np.concatenate(self._motion) if self._motion else np.zeros((0, 1, MOTION))
         rows = weighed(Rows(np.zeros(len(y), np.int64), phi, y, np.zeros(motion.shape[:2]), motion=motion))
         self._parts, self._motion, self._finite = [(rows.phi, rows.y)], [rows.motion], None
+        before, after = (one[:, owners, ROUNDING].sum(axis=0) for one in (motion, rows.motion))
+        return np.asarray(np.where(before > 0.0, after / np.where(before > 0.0, before, 1.0), 1.0))
 
     def raw(self) -> tuple[Floats, Floats]:
         """phi (rows, outputs, parameters), y (rows, outputs) as they came."""

@@ -14,7 +14,9 @@ def test_they_weigh_by_their_own_variance_beyond_what_is_believed_of_a_residual(
         "4.9 deviations: as EMPS, whose values rest on them"
     )
     assert reversals.weight(400.0, 100, 4.0 * 26.0 * 20, 20) == pytest.approx(26.0**-0.5)
-    assert reversals.weight(400.0, 100, 1e9, 9) == 1.0, "too few to know"
+    assert reversals.weight(400.0, 100, 4.0 * 1e4, 1) == pytest.approx(0.01), "one is enough"
+    assert reversals.weight(400.0, 100, 0.0, 0.5) == 1.0, "what is all but forgotten proves nothing"
+    assert reversals.weight(36.0, 9, 1e9, 100) == 1.0, "too few to know the others by"
 
 
 def test_only_outputs_whose_joint_turns_round_are_weighed() -> None:
