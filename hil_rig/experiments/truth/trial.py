@@ -21,7 +21,7 @@ BASELINE: Final = 30.0  # s of trusted estimates behind the start, after which d
 UNSEEN: Final = 1.0  # s behind a change of the truth that count among the lies, but not in the spread of z
 EXCUSED: Final = 20.0  # s behind a change of the truth in which an alarm is right
 FRAME: Final = 100_000  # ns from a sample to its frame's arrival, at least
-FIGURES: Final = ("valid", "lies", "worst", "rms", "beyond3", "alarms", "drifts", "unexplained")
+FIGURES: Final = ("valid", "lies", "worst", "rms", "rms_deviation", "beyond3", "alarms", "drifts", "unexplained")
 
 
 class Sampled(NamedTuple):
@@ -151,6 +151,7 @@ def together(outcomes: list[Outcome]) -> dict[str, float]:
         "lies": 100.0 * sum(one.lying for one in outcomes) / max(looks, 1),
         "worst": max(one.worst for one in outcomes),
         "rms": float(np.sqrt(np.mean(z**2))) if len(z) else np.nan,
+        "rms_deviation": _deviation_of_rms([one.z for one in outcomes if len(one.z)]),
         "beyond3": 100.0 * float(np.mean(np.abs(z) > 3.0)) if len(z) else np.nan,
         "alarms": sum(one.alarms for one in outcomes) / len(outcomes),
         "drifts": sum(one.drifts for one in outcomes) / len(outcomes),
@@ -158,3 +159,13 @@ def together(outcomes: list[Outcome]) -> dict[str, float]:
         if any(np.isfinite(one.unexplained) for one in outcomes)
         else np.nan,
     }
+
+
+def _deviation_of_rms(trials: list[Floats]) -> float:
+    """Of rms z over so many trials, whose own z are not independent: the jackknife that leaves out one trial."""
+    count = len(trials)
+    if count < 2:
+        return float("nan")
+    squares, sizes = np.array([float(z @ z) for z in trials]), np.array([len(z) for z in trials])
+    without = np.sqrt((squares.sum() - squares) / (sizes.sum() - sizes))
+    return float(np.sqrt((count - 1) * np.var(without)))

@@ -8,7 +8,7 @@ import pytest
 
 from hil_rig.experiments.truth import table
 from hil_rig.experiments.truth.rows import MEMORY, elastic, ratio, rigid, rippling, stribeck, warming
-from hil_rig.experiments.truth.trial import run
+from hil_rig.experiments.truth.trial import Outcome, run, together
 
 pytestmark = pytest.mark.compiled
 
@@ -146,6 +146,27 @@ def test_the_table_is_one_object(capsys: pytest.CaptureFixture[str], monkeypatch
     told = json.loads(capsys.readouterr().out)
     assert [row["row"] for row in told["rows"]] == ["rigid"]
     assert code == (0 if told["ok"] else 1)
+
+
+def test_the_deviation_of_rms_z_holds_that_a_trials_z_are_alike() -> None:
+    rng = np.random.default_rng(4)
+    found = []
+    for _ in range(300):  # trials of any length, each of four values that keep their error
+        trials = [np.repeat(rng.standard_normal(4), rng.integers(5, 50)) for _ in range(10)]
+        figures = together([Outcome(1, 1, 0, 0.0, z, 0, 0, 0.0, {}) for z in trials])
+        found.append((figures["rms"], figures["rms_deviation"]))
+    rms, deviation = np.array(found).T
+    assert np.median(deviation) == pytest.approx(rms.std(), rel=0.25)
+    assert rms.std() > 5 * np.sqrt(0.5 / (10 * 4 * 27)), "the z of one instant each would seem to tell far more"
+    assert np.mean([table.possible(one, sigma, 10) for one, sigma in found]) > 0.97
+    assert not any(table.possible(0.4 * one, 0.4 * sigma, 10) for one, sigma in found if one < 1.2)
+
+
+def test_help_is_told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["truth", "--help"])
+    with pytest.raises(SystemExit, match="0"):
+        table.main()
+    assert "torque 10 % off" in " ".join(capsys.readouterr().out.split())
 
 
 def test_friction_that_falls_slowly_is_followed_and_no_alarm() -> None:
