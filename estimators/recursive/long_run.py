@@ -5,7 +5,7 @@
 f fades block by block, at first so that block n counts n times: θ was worse before. The r of now is taken before its
 block taught, the other one after, so what θ has taken of the noise and what θ is off by cancel: their product has the
 mean R where that of the first squared has R + z. S does not depend on the low-pass that a residual has passed (its
-spectrum at frequency zero), as variance and correlation do. What was known before, S or correlation, stands until there
+spectrum at frequency zero), as variance and correlation do. What was known before of the correlation stands until there
 are ENOUGH blocks, and PER_PARAMETER independent rows for each parameter that was not known then: the residual of those
 is small because they were fitted. After k rows a parameter their variance is (1 − 1/k)/(1 + 1/k) of that on other rows,
 so deviations are 1/k too small: of a standard normal's 0.27 % beyond 3 σ become 0.67 at k = 10, 0.43 at 20, 0.37 at 30.
@@ -26,12 +26,10 @@ PER_PARAMETER: Final = 30.0  # independent rows: deviations are 3 % too small th
 class LongRun:
     """Of n residuals, by the block."""
 
-    def __init__(
-        self, correlation: Floats, unknown: float, longest: int, fade: float, known: Floats | None = None
-    ) -> None:
+    def __init__(self, correlation: Floats, unknown: float, longest: int, fade: float) -> None:
         """correlation: (n,) rows that count as one, as known before; unknown: parameters then; longest: rows, after
-        which residuals are independent; fade: f of one block; known: (n,) S as known before, if it is."""
-        self._correlation, self._longest, self._fade, self._known = correlation, longest, fade, known
+        which residuals are independent; fade: f of one block."""
+        self._correlation, self._longest, self._fade = correlation, longest, fade
         self._products = np.zeros((longest + 1, len(correlation)))
         self._rows = np.zeros(len(correlation))
         self._before = np.zeros((longest, len(correlation)))
@@ -40,21 +38,13 @@ class LongRun:
 
     def of(self, variance: Floats) -> Floats:
         """S (n,); variance: (n,) of the residuals by now."""
-        before = variance * self._correlation if self._known is None else self._known
-        return self._own(before) if self.enough else before
-
-    @property
-    def enough(self) -> bool:
-        """Whether the residuals themselves tell S."""
-        return self._blocks >= ENOUGH and self._independent >= self._wanted
-
-    def _own(self, before: Floats) -> Floats:
-        """S (n,); before: of those that have never moved."""
         power = self._products[0]
+        if self._blocks < ENOUGH or self._independent < self._wanted:
+            return variance * self._correlation
         shares = self._products / np.where(power > 0.0, power, 1.0)
         counted = np.logical_and.accumulate(shares >= INDEPENDENT, axis=0)
         factor = 2.0 * np.where(counted, shares, 0.0).sum(axis=0) - 1.0
-        return np.where(power > 0.0, power / np.maximum(self._rows, 1.0) * factor, before)
+        return np.where(power > 0.0, power / np.maximum(self._rows, 1.0) * factor, variance * self._correlation)
 
     def absorb(self, number: int, before: Floats, after: Floats, most: Floats) -> None:
         """One block. number: 1, 2, … where blocks follow each other; before, after: (rows, n) residuals before it

@@ -86,7 +86,8 @@ def taught(run: Run) -> IdentifiedRobot:
     """By one run, as `jointwatch identify` does."""
     robot = load_robot(FOLDER / "kuka_lwr4.urdf")[0]
     found = identify(robot, pieces(run.time, run.q, run.tau), []).found
-    return replace(found, **live_residuals(found, [Recorded(run.time, run.q, run.tau)])._asdict())
+    peaks, deviations = live_residuals(found, [Recorded(run.time, run.q, run.tau)])
+    return replace(found, peaks=peaks, deviations=deviations)
 
 
 def ignorant(found: IdentifiedRobot, torque: Floats) -> IdentifiedRobot:

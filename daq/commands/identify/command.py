@@ -183,8 +183,8 @@ def _identify(options: argparse.Namespace) -> int:
     found.found.source.update(source)
     if options.out is not None:
         _say("residuals of a live service")
-        live = live_residuals(found.found, [Recorded(*one[1:]) for one in train])
-        found = found._replace(found=replace_fields(found.found, **live._asdict()))
+        peaks, deviations = live_residuals(found.found, [Recorded(*one[1:]) for one in train])
+        found = found._replace(found=replace_fields(found.found, peaks=peaks, deviations=deviations))
         _say("")
     if options.out is not None:
         save(found.found, options.out)

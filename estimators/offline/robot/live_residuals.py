@@ -1,8 +1,4 @@
-"""What a live service would have seen of the recordings it was identified from: where its thresholds and weights begin.
-
-The variance of an identification is of other rows: about reversals, which teach nothing live, it is ten to two hundred
-times that of the rows that do.
-"""
+"""What a live service would have seen of the recordings it was identified from: where its thresholds begin."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -25,18 +21,9 @@ class Recorded(NamedTuple):
     link: Floats | None = None  # (samples, n) of second encoders
 
 
-class LiveResiduals(NamedTuple):
-    """Under the live low-pass, as fields of an IdentifiedRobot."""
-
-    peaks: Floats  # (n,) the largest residual, N·m (N)
-    deviations: Floats  # (n,) its root mean square
-    long_run: Floats | None  # (n,) while the estimator learns; None where the recordings are too short to tell it
-
-
-def live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded]) -> LiveResiduals:
-    """What the residuals of these recordings are live. ValueError if nothing moves."""
+def live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded]) -> tuple[Floats, Floats]:
+    """Largest residual and its root mean square under the live low-pass, (n,) each, N·m (N). ValueError if at rest."""
     peaks, squares, found = np.zeros(len(learnt.robot.joints)), np.zeros(len(learnt.robot.joints)), 0
-    long_runs: list[Floats] = []
     twisted = learnt.model().twisted
     for time, q, tau, link in recordings:
         second = np.zeros_like(q) if link is None else link
@@ -52,11 +39,8 @@ def live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded]) -> L
         even = [np.column_stack([np.interp(ticks, time, one) for one in values.T]) for values in (q, tau, second)]
         for values in even:
             values[missing] = np.nan
-        estimator, learning = (RobotEstimator(learnt, period, start=np.inf, teaches=one) for one in (False, True))
-        for one in (estimator, learning):
-            one.absorb(np.round(1e9 * ticks).astype(np.int64), *even)
-        own = learning.long_run()
-        long_runs += [] if own is None else [own]
+        estimator = RobotEstimator(learnt, period, start=np.inf, teaches=False)
+        estimator.absorb(np.round(1e9 * ticks).astype(np.int64), *even)
         try:
             peak, deviation = estimator.start_residuals()
         except ValueError:
@@ -64,4 +48,4 @@ def live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded]) -> L
         peaks, squares, found = np.maximum(peaks, peak), squares + deviation**2, found + 1
     if not found:
         raise ValueError("nothing moves in the recordings")
-    return LiveResiduals(peaks, np.sqrt(squares / found), np.max(long_runs, axis=0) if long_runs else None)
+    return peaks, np.sqrt(squares / found)

@@ -61,7 +61,7 @@ class RobotEstimator:
         self._causes = Causes(model, np.sqrt(np.diag(learnt.prior_covariance)), learnt.correlation, motor_side)
         own = np.sort(np.concatenate([model.base + terms for terms in self._causes.terms]))
         self._learner = learner_of(learnt, own, BLOCK / ROWS)
-        self._long_run = LongRun(learnt.correlation, self._learner.unknown, LONGEST, 1.0 - SLOWLY, learnt.long_run)
+        self._long_run = LongRun(learnt.correlation, self._learner.unknown, LONGEST, 1.0 - SLOWLY)
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
         self._encoders = Encoders(model, (QUICK, SLOW_PASS), period)
         self._watch = ContactWatch(learnt.peaks, deviations, self._chunk * period)
@@ -138,10 +138,6 @@ class RobotEstimator:
     def start_residuals(self) -> tuple[Floats, Floats]:
         """Of the start so far: largest residual and its root mean square, (n,) each. ValueError without motion."""
         return self._watch.gathered()
-
-    def long_run(self) -> Floats | None:
-        """Long-run variance of the residuals (n,), what a row weighs; None until they tell it themselves."""
-        return self._long_run.of(self._variance) if self._long_run.enough else None
 
     def events(self) -> list[Event]:
         """What happened since the last call."""

@@ -79,7 +79,8 @@ def _identified(seed: int, bits: int = BITS) -> IdentifiedRobot:
     q, torque = _Arm(seed, 2 * seed + 1, (), bits).take(LEARNT)
     time = np.arange(len(q)) / RATE
     found = identify(robot, pieces(time, q, torque), [], ()).found
-    return replace(found, **live_residuals(found, [Recorded(time, q, torque)])._asdict())
+    peaks, deviations = live_residuals(found, [Recorded(time, q, torque)])
+    return replace(found, peaks=peaks, deviations=deviations)
 
 
 def _run(seed: int, jumps: tuple[Jump, ...], seconds: int, bits: int) -> Outcome:

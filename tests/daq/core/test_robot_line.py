@@ -64,7 +64,8 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
     folder = tmp_path_factory.mktemp("robot")
     t, q, tau = measured(20.0, 1)
     found = identify(arm(), pieces(t, q, tau), [], ()).found
-    save(replace(found, **live_residuals(found, [Recorded(t, q, tau)])._asdict()), folder / "arm.model.toml")
+    peaks, deviations = live_residuals(found, [Recorded(t, q, tau)])
+    save(replace(found, peaks=peaks, deviations=deviations), folder / "arm.model.toml")
     text = '[robot]\nname = "arm"\nmodel = "arm.model.toml"\n[drivers.can0]\nkind = "can"\nchannel = "can0"\n'
     text += 'interface = "socketcan"\n'
     for node, _ in enumerate(NAMES, 1):
@@ -183,7 +184,8 @@ def test_a_second_encoder_goes_the_whole_way_and_its_lack_is_told(tmp_path: Path
 
     t, q, tau, link = twisted(20.0, 1)
     found = identify(arm(), pieces(t, q, tau, link=link), [], ()).found
-    save(replace(found, **live_residuals(found, [Recorded(t, q, tau, link)])._asdict()), tmp_path / "arm.model.toml")
+    peaks, deviations = live_residuals(found, [Recorded(t, q, tau, link)])
+    save(replace(found, peaks=peaks, deviations=deviations), tmp_path / "arm.model.toml")
     text = (
         '[robot]\nmodel = "arm.model.toml"\n[drivers.can0]\nkind = "can"\nchannel = "can0"\ninterface = "socketcan"\n'
     )

@@ -41,16 +41,6 @@ def test_what_was_known_stands_while_there_are_few_blocks_or_much_to_learn() -> 
     assert _of(white, 40, unknown=10.0) == pytest.approx(1.0, rel=0.3)
 
 
-def test_what_an_identification_said_of_it_stands_as_long() -> None:
-    long_run, part = LongRun(np.full(2, 7.0), 0.0, LONGEST, FADE, known=np.array([5.0, 6.0])), np.ones((ROWS, 2))
-    assert long_run.of(np.full(2, 3.0)).tolist() == [5.0, 6.0]
-    for number in range(1, 11):
-        assert not long_run.enough
-        long_run.absorb(number, part, part, FAR)
-    assert long_run.enough
-    assert (long_run.of(np.full(2, 3.0)) > 50.0).all()  # ones all along
-
-
 def test_what_theta_was_off_by_and_what_it_has_taken_of_the_noise_cancel() -> None:
     """y = θ + e, learnt with the gain of a block against an equal prior: e⁻ and e⁺ are each far off, not their
     product."""

@@ -53,7 +53,6 @@ class IdentifiedRobot:
     source: dict[str, Any]  # files, rows, errors in %
     peaks: Floats | None = None  # (n,) the largest residual of teaching under the live low-pass, N·m (N)
     deviations: Floats | None = None  # (n,) its root mean square
-    long_run: Floats | None = None  # (n,) its long-run variance while a live estimator learns, (N·m)² (N²)
     twists: tuple[GearTwist | None, ...] = ()  # of each joint's gear; () or None where there is no second encoder
     learned: tuple[Learned | None, ...] = ()  # of each joint's residual, where a compensation was asked for
     lag: TorqueLag | None = None  # of the torque; θ was learnt without
@@ -145,7 +144,6 @@ class IdentifiedRobot:
             "position_seen": [float(self.lower[i]), float(self.upper[i])],
             **({} if self.peaks is None else {"residual_peak": float(self.peaks[i])}),
             **({} if self.deviations is None else {"residual_rms": float(self.deviations[i])}),
-            **({} if self.long_run is None else {"residual_long_run": float(self.long_run[i])}),
             **({} if gear is None else {"gear_twist": gear._asdict()}),
             **({} if learned is None else {"compensation": learned.document()}),
         } | ({"counterbalance": spring.model_dump(mode="json")} if spring is not None else {})
@@ -222,7 +220,6 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
         dict(document["learnt_from"]),
         _column(joints, "residual_peak") if _all_have(joints, "residual_peak") else None,
         _column(joints, "residual_rms") if _all_have(joints, "residual_rms") else None,
-        _column(joints, "residual_long_run") if _all_have(joints, "residual_long_run") else None,
         twists=twists,
         learned=learned,
         lag=_lag(document.get("torque_lag"), p, len(joints)),
