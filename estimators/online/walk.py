@@ -2,7 +2,8 @@
 
     readings → samples → regression rows → gate, learner, judgement, sums of the fit → figures of its estimate
 
-Samples are taken up to the first that begins a publishing interval. A pass ends before what needs Python: samples that
+Samples are taken up to the first that begins a publishing interval, then those behind it where the update that it makes
+due does not depend on them. A pass ends before what needs Python: samples that
 are odd, a model whose columns are not plain, rows that go step by step, a review; `found` says how far it came, and
 Python goes on from there, to the same bits. A joint's arrays are one table (parcel.py), so a kernel can walk over all
 joints of a robot whatever their models.
