@@ -208,7 +208,10 @@ class Processes(Section):
         default=10.0, ge=3, le=3600, description="s without a sign of life after which a process is started anew"
     )
     priority: int = Field(
-        default=0, ge=0, le=50, description="real-time priority of drivers and core; 0: none (deploy/drop-ins)"
+        default=0,
+        ge=0,
+        le=50,
+        description="real-time priority of the way from a frame to the stream; 0: none (deploy/drop-ins)",
     )
 
 

@@ -10,7 +10,7 @@ from daq.outlet.commissioning import Commissioning
 from daq.outlet.history import JointLabel
 from daq.outlet.server import Tls, serve
 from daq.processes.heartbeat import Life
-from daq.processes.process import CannotStartError, endpoint, log
+from daq.processes.process import CannotStartError, endpoint, log, may_come_first
 from daq.state.checkpoint_file import FILE, Writer
 from daq.state.files import BaselineError, place, token_of
 from daq.stream.keys import Curve, KeyFileError, read_pair
@@ -49,6 +49,7 @@ def _models(config: Config) -> dict[str, str]:
 def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     """Serve until SIGTERM. Raises CannotStartError when an address cannot be served."""
     host, port = config.publish.address
+    priority = config.processes.priority
     labels = [
         JointLabel.of(name, joint.model, gear_of(joint, joint.rate) is not None)
         for name, joint in config.joints.items()
@@ -73,6 +74,7 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
             life.beat,
             _tls(config),
             commissioning.watched,
+            priority if may_come_first(priority) else 0,
         )
     except EndpointError as error:
         raise CannotStartError(error.strerror) from error

@@ -222,18 +222,19 @@ def serve(
     beat: Callable[[], None] = lambda: None,
     tls: Tls | None = None,
     watched: Callable[[], None] = lambda: None,
+    priority: int = 0,
 ) -> None:
     """Serve until SIGTERM or SIGINT.
 
     updates, status: ipc:// addresses that core and supervisor connect to (public and internal topics); endpoint: public
     address of the updates; host, port: of the page (0: any free one, told in the log); ready: called once all are open;
     beat: called at every turn; tls: the page's certificate;
-    watched: called every second while somebody looks;
+    watched: called every second while somebody looks; priority: real-time, of what forwards updates;
     baseline: what sets baselines, where the page may; beside: what else runs until the end. Raises EndpointError when
     one of them cannot be served.
     """
     listening = _listen(host, port)
-    with listening, Forwarder(updates, endpoint, curve) as forwarder:
+    with listening, Forwarder(updates, endpoint, curve, priority) as forwarder:
         # a context of its own: closing the forwarder waits for every socket of its context
         context: zmq.Context[Socket] = zmq.Context()
         internal = open_receiver(context, status, INTERNAL)

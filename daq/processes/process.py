@@ -11,8 +11,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
+import zmq
+
 from daq.config.sections import Config
 from daq.processes.heartbeat import Life
+from daq.stream.priority import allowed, give, take
 
 EXIT_CANNOT_START: Final = 3  # before "ready": the supervisor stops everything and shows the one line left behind
 
@@ -41,7 +44,7 @@ class Stop:
 def live(name: str, work: str, config: Config, runtime: Path, life: Life) -> int:
     """The whole life of a child process; work: "module:function" of a Work. Returns its exit code."""
     configure_logging(name)
-    if config.processes.priority and (name == "core" or name in config.drivers):
+    if name == "core" or name in config.drivers:
         _come_first(config.processes.priority)
     run: Work = pkgutil.resolve_name(work)
     try:
@@ -53,11 +56,18 @@ def live(name: str, work: str, config: Config, runtime: Path, life: Life) -> int
 
 
 def _come_first(priority: int) -> None:
-    """Before every ordinary process; what is forked from this one, as a refit, is ordinary again."""
-    try:
-        os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(priority))
-    except (OSError, AttributeError) as error:
-        log.warning("no real-time priority: %s (deploy/drop-ins/realtime.conf allows it)", error)
+    """Before every ordinary process, with the threads of its sockets."""
+    if may_come_first(priority):
+        take(priority)
+        give(zmq.Context.instance(), priority)
+
+
+def may_come_first(priority: int) -> bool:
+    """Whether the operating system allows it; otherwise a word in the log."""
+    may = allowed(priority)
+    if not may:
+        log.warning("no real-time priority %d: not allowed (deploy/drop-ins/realtime.conf allows it)", priority)
+    return may
 
 
 def sleep_exactly() -> None:

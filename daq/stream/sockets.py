@@ -15,6 +15,7 @@ from typing import Final, Self
 import zmq
 
 from daq.stream.keys import Curve
+from daq.stream.priority import give, take
 from daq.stream.subscriptions import Reception
 from daq.stream.update import PUBLIC
 
@@ -65,12 +66,13 @@ class Forwarder:
     the reception hears them and adds the last values to the stream.
     """
 
-    def __init__(self, updates: str, public: str, curve: Curve | None = None) -> None:
+    def __init__(self, updates: str, public: str, curve: Curve | None = None, priority: int = 0) -> None:
         """updates: where the core sends; public: tcp:// (or ipc://) address for everyone; curve: who may subscribe.
 
-        Raises EndpointError.
+        priority: real-time priority of what forwards; 0: none. Raises EndpointError.
         """
         self._context: zmq.Context[Socket] = zmq.Context()
+        give(self._context, priority)
         outside = self._outside(curve)
         inside = self._open(zmq.PUB)
         try:
@@ -91,7 +93,7 @@ class Forwarder:
         news = self._subscribed()
         self._reception = Reception(self._late(), news, outside, curve.allows if curve else None)
         self._threads = [
-            threading.Thread(target=_forward, args=pair, name="forwarder", daemon=True)
+            threading.Thread(target=_forward, args=(*pair, priority), name="forwarder", daemon=True)
             for pair in ((core, inside), (self._upstream(), outside))
         ]
         for thread in self._threads:
@@ -158,7 +160,8 @@ class Forwarder:
         return socket
 
 
-def _forward(source: Socket, target: Socket) -> None:
+def _forward(source: Socket, target: Socket, priority: int) -> None:
+    take(priority)
     try:
         zmq.proxy(source, target)
     except zmq.ContextTerminated:

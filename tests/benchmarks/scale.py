@@ -1,12 +1,13 @@
 """How cost and latency grow with the number of joints, against a floor; and what an overload does.
 
     python tests/benchmarks/scale.py [--joints 1,7,14,28,56] [--rate 1000] [--seconds 10] [--json] [--plot FILE]
-                                     [--rigs gear,leg,robot]
+                                     [--rigs gear,leg,robot] [--priority 10]
 
-Rig (rigid joints on one multicast bus), service with recorder, and this subscriber run on the same two cores. Latency
-is from the arrival of the newest frame that went into an update to its being unpacked here; `made` is the median
-up to the core's having made it. Shares are of one core. A point begins when every joint has ended its start, which
-costs more than what follows. Then other rigs in their own size: joints with a gear between two encoders, a mechanism,
+Rig (rigid joints on one multicast bus), service with recorder, and this subscriber run on the same two cores, the way
+from a frame to here with a real-time priority where that is allowed (--priority 0: without). Latency is from the
+arrival of the newest frame that went into an update to its being unpacked here; `made` is the median up to the core's
+having made it. Shares are of one core. A point begins when every joint has ended its start, which costs more than what
+follows. Then other rigs in their own size: joints with a gear between two encoders, a mechanism,
 and a robot with its model (learnt first, in two minutes).
 The floor is measured right after, on the same rig: a process that receives the same driver's messages and publishes as
 many updates of the same size, with nothing in between; `floor p50` is how long they are on the same way. Overload: the
@@ -27,15 +28,17 @@ import time
 import urllib.request
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgpack
 import numpy as np
+import zmq
 from latency import cpu, losses
 from parts.floor import UPDATES, floor
 from robot_live import MOTION, identified
 
 from daq.config.load import load
+from daq.stream.priority import allowed, give, take
 from daq.subscriber import Subscriber
 from hil_rig.live import Live
 
@@ -57,7 +60,9 @@ def main() -> int:
     parser.add_argument("--rigs", default="", type=lambda text: [one for one in text.split(",") if one])
     parser.add_argument("--overload", type=float, metavar="S", help="only this: so long, at the first of --joints")
     parser.add_argument("--plot", type=Path, help="write a picture, too (.png, .svg)")
+    parser.add_argument("--priority", type=int, default=10, help="[processes] priority, and this process's")
     options = parser.parse_args()
+    Run.priority = come_first(options.priority)
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
     if options.overload is not None:
         found = overload(options.joints[0], options.rate, options.overload, options.warm_up)
@@ -75,7 +80,8 @@ def main() -> int:
         rows = {kind: {str(n): {key: one[key] for key in KEYS} for n, one in of.items()} for kind, of in told.items()}
         print(json.dumps(rows))
         return 0
-    print(f"{options.rate:g} Hz, {options.seconds:g} s a point")
+    first = f"real-time priority {Run.priority}" if Run.priority else "no real-time priority"
+    print(f"{options.rate:g} Hz, {options.seconds:g} s a point, {first}")
     print(table(points))
     if others:
         print()
@@ -102,12 +108,24 @@ def words(name: str) -> list[str]:
     return ["lwr4", "--wire", "udp", *MOTION, "--model", str(identified(folder)[0])]
 
 
+def come_first(priority: int) -> int:
+    """This subscriber, as far as it may; returns which priority it has."""
+    if not allowed(priority):
+        return 0
+    take(priority)
+    give(zmq.Context.instance(), priority)
+    return priority
+
+
 class Run:
     """A rig and the service beside it, and this process's subscription."""
 
+    priority: ClassVar[int] = 0
+
     def __init__(self, rig: list[str]) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="jointwatch-scale-")
-        self.live = Live(rig, more=f'\n[recorder]\nfolder = "{self._folder.name}"\nreserve = 0\n')
+        more = f'\n[recorder]\nfolder = "{self._folder.name}"\nreserve = 0\n[processes]\npriority = {self.priority}\n'
+        self.live = Live(rig, more=more)
 
     def __enter__(self) -> "Run":
         self.live.__enter__()
@@ -180,7 +198,7 @@ def measure(rig: list[str], seconds: float, warm_up: float) -> Result:
         assert service is not None
         service.send_signal(signal.SIGTERM)
         service.wait(30)
-        result |= floor(run.live.config, run.joints, sizes, seconds)
+        result |= floor(run.live.config, run.joints, sizes, seconds, run.priority)
     return result
 
 

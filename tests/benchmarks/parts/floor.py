@@ -16,6 +16,7 @@ from daq.processes import driver
 from daq.processes.heartbeat import alone
 from daq.processes.process import endpoint
 from daq.stream.channel import HEADER, TIME
+from daq.stream.priority import give, take
 from daq.stream.sockets import Forwarder
 from drivers.reading import READING
 
@@ -24,18 +25,19 @@ PAIR: Final = ("estimate/", "residual/")
 SETTLED: Final = 2.0  # s left out
 
 
-def floor(config: Path, joints: int, sizes: Sequence[int], seconds: float) -> dict[str, float]:
+def floor(config: Path, joints: int, sizes: Sequence[int], seconds: float, priority: int) -> dict[str, float]:
     """Of a process that only receives the driver's messages, on a rig that plays, and publishes as many updates.
 
-    sizes: bytes of an update's messages. Share of a core; p50, p99 (s) from the newest frame to a subscriber.
+    sizes: bytes of an update's messages; priority: real-time, of all of them. Share of a core; p50, p99 (s)
+    from the newest frame to a subscriber.
     """
     spawn = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory(prefix="jointwatch-floor-") as folder:
         public = f"ipc://{folder}/public"
-        loop = spawn.Process(target=receive_and_publish, args=(folder, joints, sizes), daemon=True)
+        loop = spawn.Process(target=receive_and_publish, args=(folder, joints, sizes, priority), daemon=True)
         others = [
-            spawn.Process(target=forward, args=(folder, public), daemon=True),
-            spawn.Process(target=drive, args=(config, folder), daemon=True),
+            spawn.Process(target=forward, args=(folder, public, priority), daemon=True),
+            spawn.Process(target=drive, args=(config, folder, priority), daemon=True),
         ]
         sink: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.SUB)
         sink.subscribe(PAIR[0])
@@ -68,20 +70,22 @@ def listen(sink: "zmq.Socket[bytes]", seconds: float) -> list[float]:
     return latencies
 
 
-def drive(config: Path, folder: str) -> None:
+def drive(config: Path, folder: str, priority: int) -> None:
     """The service's own driver process, of a service without a core."""
+    come_first(priority)
     settings = load(config)
     driver.run(next(iter(settings.drivers)), settings, Path(folder), alone())
 
 
-def forward(folder: str, public: str) -> None:
+def forward(folder: str, public: str, priority: int) -> None:
     """The outlet's way of an update, without its page."""
-    with Forwarder(endpoint(Path(folder), "updates"), public):
+    with Forwarder(endpoint(Path(folder), "updates"), public, priority=priority):
         time.sleep(3600)
 
 
-def receive_and_publish(folder: str, joints: int, sizes: Sequence[int]) -> None:
+def receive_and_publish(folder: str, joints: int, sizes: Sequence[int], priority: int) -> None:
     """What comes is received, what is due is sent, with the instant of the newest reading."""
+    come_first(priority)
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
     readings, updates = context.socket(zmq.PULL), context.socket(zmq.PUB)
     readings.setsockopt(zmq.RCVHWM, 20_000)
@@ -105,6 +109,12 @@ def receive_and_publish(folder: str, joints: int, sizes: Sequence[int]) -> None:
             due = max(due + 1 / UPDATES, now)
             for topic, rest in messages:
                 updates.send_multipart((topic, newest + rest))
+
+
+def come_first(priority: int) -> None:
+    """This process, and the threads of its sockets."""
+    take(priority)
+    give(zmq.Context.instance(), priority)
 
 
 def stamp(message: bytes) -> bytes:

@@ -1,0 +1,60 @@
+"""`[processes] priority`: what an update passes on its way comes first, nothing else does; and where nobody may."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from daq.stream.priority import allowed
+from daq.subscriber import Subscriber
+from hil_rig.live import Live
+
+PRIORITY = 3
+ASKED = f"\n[processes]\npriority = {PRIORITY}\n"
+REFUSED = """
+import os
+from daq.stream.priority import allowed
+os.setuid(65534)
+assert allowed(0)
+assert not allowed(3)
+"""
+
+
+def threads(pid: int) -> dict[int, tuple[int, int]]:
+    """Of a process: thread → policy, priority."""
+    found = [int(one.name) for one in Path(f"/proc/{pid}/task").iterdir()]
+    ordinary = ~getattr(os, "SCHED_RESET_ON_FORK", 0)
+    return {one: (os.sched_getscheduler(one) & ordinary, os.sched_getparam(one).sched_priority) for one in found}
+
+
+def children(pid: int) -> dict[str, int]:
+    numbers = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return {Path(f"/proc/{number}/comm").read_text().strip(): int(number) for number in numbers}
+
+
+def test_the_way_of_an_update_comes_first_and_page_recorder_and_supervisor_do_not(tmp_path: Path) -> None:
+    if not allowed(PRIORITY):
+        pytest.skip("needs to be allowed a real-time priority (root, or RLIMIT_RTPRIO)")
+    recorder = f'\n[recorder]\nfolder = "{tmp_path}"\nreserve = 0\n'
+    with Live(["rigid", "--wire", "udp"], more=recorder + ASKED) as live, Subscriber(live.endpoint, timeout=60) as one:
+        next(iter(one))
+        assert live.service is not None
+        found = children(live.service.pid)
+        first = (os.SCHED_RR, PRIORITY)
+        for name in ("jw core", "jw wire"):
+            seen = threads(found[name])
+            assert seen[found[name]] == first
+            assert list(seen.values()).count(first) >= 2, f"{name}: what ZeroMQ hands on comes first, too"
+        outlet = threads(found["jw outlet"])
+        assert outlet[found["jw outlet"]] == (os.SCHED_OTHER, 0), "the page"
+        assert list(outlet.values()).count(first) >= 3, "two forwarders, and ZeroMQ's own"
+        ordinary = {*threads(found["jw recorder"]).values(), *threads(live.service.pid).values()}
+        assert ordinary == {(os.SCHED_OTHER, 0)}
+
+
+def test_who_may_not_is_told_so() -> None:
+    if os.getuid() != 0:
+        pytest.skip("needs root, to become somebody who is allowed nothing")
+    subprocess.run([sys.executable, "-c", REFUSED], check=True)
