@@ -12,6 +12,7 @@ import zmq
 from zmq.utils.monitor import recv_monitor_message
 
 from daq.stream.keys import read_pair, read_public
+from daq.stream.priority import give, take
 
 QUEUE: Final = 100_000  # messages that wait for a busy reader before its own are lost (and counted)
 REFUSALS: Final = zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
@@ -74,12 +75,15 @@ class Subscriber:
         timeout: float | None = None,
         key: Path | None = None,
         server_key: Path | None = None,
+        priority: int = 0,
     ) -> None:
         """topics: prefixes; timeout: s without a message after which the iterator raises TimeoutError (None: never). It
         raises RefusedError where the service does not let us in.
 
         key, server_key: our .key_secret and the server's .key, where the stream is locked (`jointwatch keys`).
-        Raises ValueError for an address that is none, daq.stream.keys.KeyFileError for keys that cannot be used.
+        priority: real-time, of this thread and of ZeroMQ's, so that nothing waits here that [processes] priority has
+        brought at once; 0: none. Raises ValueError for an address that is none, daq.stream.keys.KeyFileError for keys
+        that cannot be used, OSError for a priority that is not allowed.
         """
         self.endpoint = endpoint
         self.malformed = 0  # messages that are not [topic][msgpack map with seq and boot]
@@ -91,6 +95,8 @@ class Subscriber:
         self._timeout = timeout
         self._continuity = Continuity()
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        take(priority)
+        give(self._context, priority)
         self._socket = self._context.socket(zmq.SUB)
         self._socket.setsockopt(zmq.RCVHWM, QUEUE)
         self._socket.setsockopt(zmq.LINGER, 0)

@@ -32,13 +32,12 @@ from typing import Any, ClassVar, Final
 
 import msgpack
 import numpy as np
-import zmq
 from latency import cpu, losses
 from parts.floor import UPDATES, floor
 from robot_live import MOTION, identified
 
 from daq.config.load import load
-from daq.stream.priority import allowed, give, take
+from daq.stream.priority import allowed
 from daq.subscriber import Subscriber
 from hil_rig.live import Live
 
@@ -62,7 +61,7 @@ def main() -> int:
     parser.add_argument("--plot", type=Path, help="write a picture, too (.png, .svg)")
     parser.add_argument("--priority", type=int, default=10, help="[processes] priority, and this process's")
     options = parser.parse_args()
-    Run.priority = come_first(options.priority)
+    Run.priority = options.priority if allowed(options.priority) else 0
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
     if options.overload is not None:
         found = overload(options.joints[0], options.rate, options.overload, options.warm_up)
@@ -108,15 +107,6 @@ def words(name: str) -> list[str]:
     return ["lwr4", "--wire", "udp", *MOTION, "--model", str(identified(folder)[0])]
 
 
-def come_first(priority: int) -> int:
-    """This subscriber, as far as it may; returns which priority it has."""
-    if not allowed(priority):
-        return 0
-    take(priority)
-    give(zmq.Context.instance(), priority)
-    return priority
-
-
 class Run:
     """A rig and the service beside it, and this process's subscription."""
 
@@ -129,7 +119,7 @@ class Run:
 
     def __enter__(self) -> "Run":
         self.live.__enter__()
-        self.subscriber = Subscriber(self.live.endpoint, ("estimate/",), timeout=30.0)
+        self.subscriber = Subscriber(self.live.endpoint, ("estimate/",), timeout=30.0, priority=self.priority)
         self.subscriber.__enter__()
         self.joints = len(load(self.live.config).joints)
         return self

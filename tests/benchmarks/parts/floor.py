@@ -39,7 +39,9 @@ def floor(config: Path, joints: int, sizes: Sequence[int], seconds: float, prior
             spawn.Process(target=forward, args=(folder, public, priority), daemon=True),
             spawn.Process(target=drive, args=(config, folder, priority), daemon=True),
         ]
-        sink: zmq.Socket[bytes] = zmq.Context.instance().socket(zmq.SUB)
+        context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        give(context, priority)
+        sink = context.socket(zmq.SUB)
         sink.subscribe(PAIR[0])
         sink.connect(public)
         for process in (loop, *others):
@@ -56,6 +58,7 @@ def floor(config: Path, joints: int, sizes: Sequence[int], seconds: float, prior
                 process.kill()
                 process.join()
             sink.close(0)
+            context.term()
     p50, p99 = np.quantile(latencies, [0.5, 0.99]).tolist()
     return {"floor": share, "floor_p50": p50, "floor_p99": p99}
 
