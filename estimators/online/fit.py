@@ -175,8 +175,8 @@ class Fit:
         for o in range(len(kept.rows)):
             if learner.reversal[o] == reversals.UNPROVEN and min(kept.forth[o], kept.rows[o] - kept.forth[o]) < EITHER:
                 continue
-            straight = _left(kept.gram[o], kept.theta)
-            reversing = _left(kept.turned[o], kept.theta)
+            straight = reversals.left(kept.gram[o], kept.theta)
+            reversing = reversals.left(kept.turned[o], kept.theta)
             learner.reversal[o] = reversals.weight(
                 straight, kept.rows[o], reversing, kept.turns[o], float(learner.reversal[o])
             )
@@ -230,8 +230,8 @@ class Fit:
         kept, p = self.kept, len(self.kept.theta)
         noise, own = added(self._steps, weight * kept.rough, time, p)
         if noise.any():
-            gram = np.einsum("o,opq->pq", weight, kept.gram[:, :p, :p])
-            kept.steps[:] = moved(np.tril(gram) + np.tril(gram, -1).T, noise, own, kept.theta)
+            gram = np.ascontiguousarray(misfit.products(kept.gram, weight, p)[:p, :p])
+            kept.steps[:] = moved(gram, noise, own, kept.theta)
 
     def _widen(self, learner: Learner, deviations: Floats, bias: Floats) -> None:
         """Let the learner's deviations hold what the rows have said."""
@@ -246,7 +246,7 @@ class Fit:
         ahead = rls.theta - kept.trail[:-1] / kept.trail[-1]
         kept.behind[:] = np.sign(ahead) * np.sqrt(np.maximum(ahead**2 - known, 0.0))
         weight = rls.noise[0] / rls.noise
-        whole = self._products(kept.gram, weight)
+        whole = misfit.products(kept.gram, weight, rls.p)
         lagging = float(kept.behind @ whole[:-1, :-1] @ kept.behind) / (float(rls.noise[0]) * float(kept.rows.sum()))
         least = max(1.0 - lagging / rls.variance(), NOISE)  # as at the start, but what θ is behind is no noise
         lowest = self._lowest(learner, least) / learner.honesty**2 if self._corrects else least
@@ -254,7 +254,7 @@ class Fit:
         straight = kept.theta + kept.steps if self._corrected else kept.theta
         apart = rls.theta - straight  # what reversals pull θ by, beyond what θ without them is uncertain
         pulled = np.sign(apart) * np.sqrt(np.maximum(apart**2 - known, 0.0))
-        turned = self._products(kept.turned[len(weight) :], weight)
+        turned = misfit.products(kept.turned[len(weight) :], weight, rls.p)
         near = reversals.contrast(whole, turned, kept.theta, known)
         steps = (UNSURE if self._corrected else 1.0) * kept.steps**2
         learner.misfit[:] = (
@@ -269,12 +269,6 @@ class Fit:
         """
         rounding = float((learner.kept.grain * learner.kept.usual).max(initial=0.0))
         return noise + (self._overlap - 1.0) * max(noise - rounding, 0.0)
-
-    def _products(self, parts: Floats, weight: Floats) -> Floats:
-        """[φ y]ᵀ[φ y] of all outputs, from the lower triangles of each: (p + 1, p + 1)."""
-        places = np.append(np.arange(len(self.kept.theta)), parts.shape[1] - 1)
-        whole = np.einsum("o,opq->pq", weight, parts[:, places[:, None], places])
-        return np.asarray(np.tril(whole) + np.tril(whole, -1).T)
 
     # --- what is told
 
@@ -338,10 +332,3 @@ class Fit:
             DIRECTION: "friction differs between the directions",
             MEMORY: "friction remembers where the joint turned (a law with memory: prandtl_ishlinskii)",
         }[cause] + where
-
-
-def _left(products: Floats, theta: Floats) -> float:
-    """Σ (y − φθ)² from products (n, n) of [φ … y], lower triangle."""
-    p = len(theta)
-    gram, own = np.tril(products[:p, :p]), products[-1, :p]
-    return float(products[-1, -1] - 2.0 * own @ theta + 2.0 * theta @ gram @ theta - theta**2 @ np.diag(gram))

@@ -9,6 +9,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from estimators.numerics.eigenvalues import smallest
+from estimators.numerics.elimination import eliminate
+from estimators.numerics.jit import kernel
 from estimators.quantities import Floats
 
 UNSURE: Final = 0.3**2  # of the square of what steps do, where that is taken off: they are not quite white
@@ -49,10 +52,24 @@ def added(steps: Sequence[Steps], rows: Floats, time: int, p: int) -> tuple[Floa
     return noise, own
 
 
+@kernel("f8[::1](f8[:, ::1], f8[:, ::1], f8[::1], f8[::1])")
 def moved(gram: Floats, noise: Floats, own: Floats, theta: Floats) -> Floats:
     """θ₀ − θ (p,); gram: G + N (p, p). Infinite for what has noise, where N is most of what tells a direction."""
-    scale = np.sqrt(np.where(np.diag(gram) > 0.0, np.diag(gram), 1.0))
-    unit, clean = gram / np.outer(scale, scale), (gram - noise) / np.outer(scale, scale)
-    if np.linalg.eigvalsh(clean)[0] <= max(SINGULAR, 0.5 * np.linalg.eigvalsh(unit)[0]):
-        return np.where(np.diag(noise) > 0.0, np.inf, 0.0)
-    return np.asarray(np.linalg.solve(clean, (noise @ theta - own) / scale) / scale)
+    p = len(theta)
+    scale, found, unit, clean = np.ones(p), np.zeros((p, 1)), np.empty((p, p)), np.empty((p, p))
+    for i in range(p):
+        if gram[i, i] > 0.0:
+            scale[i] = np.sqrt(gram[i, i])
+    for i in range(p):
+        for j in range(p):
+            unit[i, j] = gram[i, j] / (scale[i] * scale[j])
+            clean[i, j] = (gram[i, j] - noise[i, j]) / (scale[i] * scale[j])
+            found[i, 0] += noise[i, j] * theta[j]
+        found[i, 0] = (found[i, 0] - own[i]) / scale[i]
+    told = smallest(clean) > max(SINGULAR, 0.5 * smallest(unit)) and eliminate(clean, found, p, 1)
+    for i in range(p):
+        if told:
+            found[i, 0] /= scale[i]
+        else:
+            found[i, 0] = np.inf if noise[i, i] > 0.0 else 0.0
+    return found[:, 0].copy()

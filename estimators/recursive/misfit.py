@@ -59,6 +59,20 @@ def _assemble(parts: Floats, weight: Floats, p: int, whole: Floats) -> None:
             whole[j, i] = whole[i, j]
 
 
+@kernel("f8[:, ::1](f8[:, :, ::1], f8[::1], i8)")
+def products(parts: Floats, weight: Floats, p: int) -> Floats:
+    """[φ y]ᵀ[φ y] (p + 1, p + 1) of all outputs, by weight: parts (outputs, n, n), of [φ … y], lower triangles."""
+    last, whole = parts.shape[1] - 1, np.zeros((p + 1, p + 1))
+    for o in range(len(parts)):
+        for i in range(p + 1):
+            for j in range(i + 1):
+                whole[i, j] += weight[o] * parts[o, i if i < p else last, j if j < p else last]
+    for i in range(p + 1):
+        for j in range(i):
+            whole[j, i] = whole[i, j]
+    return whole
+
+
 @inline
 def sweep(a: Floats, k: int) -> None:
     """Take column k in: a (N, N) symmetric; then a[i, k] is its coefficient in column i, a[i, j] what is left."""

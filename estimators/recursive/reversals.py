@@ -20,6 +20,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from estimators.numerics.eigenvalues import smallest
+from estimators.numerics.elimination import eliminate
 from estimators.numerics.jit import inline, kernel
 from estimators.numerics.robust import OUTLIER
 from estimators.quantities import Floats
@@ -79,6 +81,7 @@ def weight(straight: float, rows: float, reversing: float, seen: float, now: flo
     return float(np.sqrt(ratio)) if ratio < (1.0 if now == 1.0 else OVER**-2) / GROSS**2 else 1.0
 
 
+@kernel("f8[::1](f8[:, ::1], f8[:, ::1], f8[::1], f8[::1])")
 def contrast(gram: Floats, near: Floats, theta: Floats, known: Floats) -> Floats:
     """What the rows behind reversals pull θ by (p,), beyond noise: θ of least squares less that without them.
 
@@ -86,15 +89,47 @@ def contrast(gram: Floats, near: Floats, theta: Floats, known: Floats) -> Floats
     (p + 1, p + 1): products of [φ y] of all rows and of these; known: (p,) variances of θ.
     """
     p = len(theta)
-    scale = np.sqrt(np.where(np.diag(gram)[:p] > 0.0, np.diag(gram)[:p], 1.0))
-    both, far = (part[:p, :p] / np.outer(scale, scale) + LEAST_TOLD * np.eye(p) for part in (gram, gram - near))
-    if np.linalg.eigvalsh(far)[0] <= 0.5 * LEAST_TOLD:  # rounding
-        return np.zeros(p)
-    spread = np.linalg.inv(far)
-    score = (gram - near)[:p, p] / scale - (gram - near)[:p, :p] @ theta / scale
-    apart = -spread @ score / scale
-    noise = known * np.maximum(np.diag(spread) / np.diag(np.linalg.inv(both)) - 1.0, 0.0)
-    return np.asarray(np.sign(apart) * np.sqrt(np.maximum(apart**2 - noise, 0.0)))
+    pulled, scale = np.zeros(p), np.ones(p)
+    both, far, spread, all_rows = np.empty((p, p)), np.empty((p, p)), np.zeros((p, p)), np.zeros((p, p))
+    for i in range(p):
+        if gram[i, i] > 0.0:
+            scale[i] = np.sqrt(gram[i, i])
+    for i in range(p):
+        for j in range(p):
+            both[i, j] = gram[i, j] / (scale[i] * scale[j])
+            far[i, j] = (gram[i, j] - near[i, j]) / (scale[i] * scale[j])
+        both[i, i] += LEAST_TOLD
+        far[i, i] += LEAST_TOLD
+        spread[i, i] = all_rows[i, i] = 1.0
+    if not smallest(far) > 0.5 * LEAST_TOLD:  # rounding
+        return pulled
+    if not (eliminate(far, spread, p, p) and eliminate(both, all_rows, p, p)):
+        return pulled
+    score = np.empty(p)
+    for i in range(p):
+        score[i] = gram[i, p] - near[i, p]
+        for j in range(p):
+            score[i] -= (gram[i, j] - near[i, j]) * theta[j]
+        score[i] /= scale[i]
+    for i in range(p):
+        apart = 0.0
+        for j in range(p):
+            apart -= spread[i, j] * score[j] / scale[i]
+        noise = known[i] * max(spread[i, i] / all_rows[i, i] - 1.0, 0.0)
+        pulled[i] = np.sign(apart) * np.sqrt(max(apart * apart - noise, 0.0))
+    return pulled
+
+
+@kernel("f8(f8[:, ::1], f8[::1])")
+def left(products: Floats, theta: Floats) -> float:
+    """Σ (y − φθ)² from products (n, n) of [φ … y], lower triangle."""
+    last = len(products) - 1
+    total = products[last, last]
+    for i in range(len(theta)):
+        total += theta[i] * (products[i, i] * theta[i] - 2.0 * products[last, i])
+        for j in range(i):
+            total += 2.0 * theta[i] * products[i, j] * theta[j]
+    return float(total)
 
 
 def discount(rows: Rows, seen: NDArray[np.bool_], weights: Floats) -> Rows:
