@@ -16,27 +16,29 @@ from estimators.conditioning.dead_channels import SLOW, Channels
 from estimators.conditioning.encoder_steps import EncoderSteps, UnevenTime
 from estimators.conditioning.held import Held
 from estimators.conditioning.physical_range import PhysicalRange, beyond
+from estimators.conditioning.row_kernels import CADENCE, DECIMATION, SUPPORT, take
 from estimators.conditioning.row_kernels import SEEN as ROWS_SEEN
-from estimators.conditioning.row_kernels import take
+from estimators.conditioning.row_kernels import STATE as ROWS_STATE
 from estimators.conditioning.spikes import Spikes, judge
 from estimators.conditioning.stops import Stops
 from estimators.models.base import Model
 from estimators.models.memory import bristle, thresholds
 from estimators.numerics.jit import inline, kernel
-from estimators.numerics.parcel import TABLE, Parcel, Table, cube, integer_matrix, integers, matrix, vector
+from estimators.numerics.parcel import TABLE, Parcel, Table, inner, integers, matrix, vector
 from estimators.quantities import Floats, Nanoseconds
 from estimators.rows import Rows
 
 NEAR: Final = 0.98  # of the saturation, from which a torque is not believed
 ODD: Final = -1  # what a pass answers, having changed nothing, where it is not for it
-# of a pass: rows that have left the spikes; samples at saturation so far; of the conditioner; channel of the effort;
-# whether nothing asks for single steps; rows of the span that Channels look at; whether somebody follows
-PASSED, CLIPPED, SUPPORT, DECIMATION, EFFORT, PLAIN, SPAN, FOLLOWED, FIGURES = range(9)
-SPACING, SATURATION, PERIOD, MEASURES = range(4)  # ns between rows; NaN or N·m (N) not believed; s between rows
+# of a pass: rows that have left the spikes; samples at saturation so far; channel of the effort; whether nothing asks
+# for single steps; rows of the span that Channels look at; whether somebody follows
+PASSED, CLIPPED, EFFORT, PLAIN, SPAN, FOLLOWED, FIGURES = range(7)
+SPACING, SATURATION = range(2)  # ns between rows; NaN or N·m (N) not believed
 # of a parcel
-HARD, MIDDLE, LIMIT, KERNEL, SMOOTHED, MEASURED = range(6)
-(WATCHED, KEPT, FLOATS, CLEAN, RAW), SIGNALS = range(5), 0
-(RUNS, TIMES, WILD, COUNTED, CLEAN_TIMES, STATE, SEEN), DUE = range(7), 0
+HARD, MIDDLE, LIMIT, MEASURED = range(4)
+WATCHED, KEPT, FLOATS, CLEAN = range(4)
+RUNS, TIMES, WILD, COUNTED, CLEAN_TIMES, SEEN = range(6)
+CONDITIONER: Final = 0
 
 
 class Front:
@@ -75,15 +77,13 @@ class Front:
 
     def _gather(self) -> None:
         """What a pass is given."""
-        watch, limits, spikes, c = self.channels, self.range, self.spikes, self.conditioner
-        self._figures[SUPPORT], self._figures[DECIMATION], self._figures[EFFORT] = c.support, c.decimation, self._effort
-        measured = np.array([spikes.period, self._saturation, c.period])
+        watch, limits, spikes = self.channels, self.range, self.spikes
+        self._figures[EFFORT] = self._effort
         self.parcel = Parcel(
-            [limits.hard, limits.middle, limits.limit, c.arguments, c.smooth, measured],
-            [watch.values, spikes.kept, spikes.floats, self._values, c.raw],
-            [c.signals],
-            [spikes.runs, spikes.times, spikes.state, self._figures, self._times, c.state, watch.seen],
-            [c.due],
+            [limits.hard, limits.middle, limits.limit, np.array([spikes.period, self._saturation])],
+            [watch.values, spikes.kept, spikes.floats, self._values],
+            integers=[spikes.runs, spikes.times, spikes.state, self._figures, self._times, watch.seen],
+            parcels=[self.conditioner.parcel],
         )
         self._look()
 
@@ -195,11 +195,7 @@ def through(time: Nanoseconds, values: Floats, table: Table) -> int:
         if abs(out[row, figures[EFFORT]]) >= measured[SATURATION]:
             out[row, figures[EFFORT]] = np.nan
             figures[CLIPPED] += 1
-    return take(
-        times[:passed], out[:passed], measured[PERIOD], figures[SUPPORT], figures[DECIMATION], matrix(table, RAW),
-        integer_matrix(table, DUE), integers(table, STATE), vector(table, KERNEL), vector(table, SMOOTHED),
-        cube(table, SIGNALS),
-    )  # fmt: skip
+    return int(take(times[:passed], out[:passed], inner(table, CONDITIONER)))
 
 
 @kernel(f"i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), {TABLE})")
@@ -208,13 +204,14 @@ def _pass(time: Nanoseconds, values: Floats, table: Table) -> int:
 
 
 @inline
-def alone(table: Table) -> bool:
-    """Whether nobody follows; table: of a Front."""
+def unfollowed(table: Table) -> bool:
+    """Whether nobody gets the rows that have passed; table: of a Front."""
     return bool(integers(table, COUNTED)[FOLLOWED] == 0)
 
 
 @inline
 def none_due(count: int, table: Table) -> bool:
     """Whether so many more rows make no window due, whatever they are; table: of a Front."""
-    figures, seen = integers(table, COUNTED), integers(table, STATE)[ROWS_SEEN]
-    return bool((seen - figures[SUPPORT]) % figures[DECIMATION] + count < figures[DECIMATION])
+    conditioner = inner(table, CONDITIONER)
+    cadence, seen = integers(conditioner, CADENCE), integers(conditioner, ROWS_STATE)[ROWS_SEEN]
+    return bool((seen - cadence[SUPPORT]) % cadence[DECIMATION] + count < cadence[DECIMATION])

@@ -76,7 +76,7 @@ class JointEstimator:
         parts = self.phases.parts
         found = settings.standstill is None and len(model.joints) == 1
         self._standstill = Standstill(parts.gate, row, parts.log, model.blocks[0].axis) if found else None
-        self._steady = Steady(self.phases, self._standstill, conditioner.formed)
+        self._steady = Steady(self.phases, self._standstill, conditioner)
         self._inspector = Inspector(model, taps, row)
         rest = self._steady.parcel, self._inspector.parcel, self.phases.report.parcel
         for number, parcel in enumerate((self.front.parcel, conditioner.parcel, *rest)):
@@ -207,7 +207,7 @@ class JointEstimator:
         found: by a pass of `walk` that was just made.
         """
         kept = self.phases.kept
-        if not found[CERTAIN] or kept.phase is not Phase.NORMAL or self.phases.parts.fit.kept.spoiled:
+        if not found[CERTAIN] or kept.phase is not Phase.NORMAL or self.phases.report.doubted:
             return None
         if self.front.channels.faults or self._faults or self._swings:
             return None

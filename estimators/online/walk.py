@@ -16,8 +16,16 @@ from numpy.typing import NDArray
 
 from estimators.alignment.clock_state import LONGEST_LOSS
 from estimators.alignment.resampler import OUT_ROWS, OUT_TICKS, align
-from estimators.conditioning.front import ODD, alone, none_due, through
-from estimators.conditioning.row_kernels import ROWS_MOTION, ROWS_PHI, ROWS_SPEED, ROWS_TIME, ROWS_Y, form
+from estimators.conditioning.front import ODD, none_due, through, unfollowed
+from estimators.conditioning.row_kernels import (
+    ROWS_MOTION,
+    ROWS_PHI,
+    ROWS_SAMPLES,
+    ROWS_SPEED,
+    ROWS_TIME,
+    ROWS_Y,
+    form,
+)
 from estimators.numerics.jit import inline, kernel
 from estimators.numerics.parcel import TABLE, Table, cube, inner, integers, matrix
 from estimators.online.inspection import look
@@ -84,11 +92,12 @@ def _learn(found: NDArray[np.int64], estimator: Table) -> None:
         return
     time, phi, y = integers(conditioner, ROWS_TIME), cube(conditioner, ROWS_PHI), matrix(conditioner, ROWS_Y)
     speed, motion = matrix(conditioner, ROWS_SPEED), cube(conditioner, ROWS_MOTION)
-    taken, taught, finite, review = learn_formed(count, time, phi, y, speed, motion, inner(estimator, STEADY))
+    samples = cube(conditioner, ROWS_SAMPLES)
+    taken, taught, finite, review = learn_formed(count, time, phi, y, speed, samples, motion, inner(estimator, STEADY))
     found[LEARNT], found[TAUGHT], found[FINITE], found[REVIEW] = taken, taught, finite, review
     if taken > 0:
         found[INSTANT] = time[taken - 1]
-        look(count, time, phi, y, speed, motion, inner(estimator, INSPECTOR))
+        look(count, time, phi, y, speed, samples, motion, inner(estimator, INSPECTOR))
 
 
 @inline
@@ -141,7 +150,7 @@ def walk(
     if found[0, DUE] > 0:
         _learn(found[0], estimator)
     settled, taken = _tell(found[0], estimator), found[0, TAKEN]
-    if 0 < taken < count and alone(front) and (settled or none_due(count - taken, front)):
+    if 0 < taken < count and unfollowed(front) and (settled or none_due(count - taken, front)):
         _take(taken, count - taken, late, slots, aligned, front, found[1])
         if found[1, DUE] > 0:
             _learn(found[1], estimator)
