@@ -30,9 +30,9 @@ from estimators.rows import Rows
 
 NEAR: Final = 0.98  # of the saturation, from which a torque is not believed
 ODD: Final = -1  # what a pass answers, having changed nothing, where it is not for it
-# of a pass: rows that have left the spikes; samples at saturation so far; channel of the effort; whether nothing asks
-# for single steps; rows of the span that Channels look at; whether somebody follows
-PASSED, CLIPPED, EFFORT, PLAIN, SPAN, FOLLOWED, FIGURES = range(7)
+# of a pass: behind the last row that has left the spikes; samples at saturation so far; channel of the effort; whether
+# nothing asks for single steps; rows of the span that Channels look at
+PASSED, CLIPPED, EFFORT, PLAIN, SPAN, FIGURES = range(6)
 SPACING, SATURATION = range(2)  # ns between rows; NaN or N·m (N) not believed
 # of a parcel
 HARD, MIDDLE, LIMIT, MEASURED = range(4)
@@ -58,7 +58,7 @@ class Front:
         self._build: Callable[[float | None], Conditioner] = lambda wide: Conditioner(model, period, settings, wide)
         self._before: dict[str, int] = {}  # totals of conditioners that were given up
         self.conditioner = self._build(None)
-        self._follower: Callable[[Nanoseconds, Floats], None] | None = None
+        self.follower: Callable[[Nanoseconds, Floats], None] | None = None  # gets rows without wild samples
         self.channels = Channels(channels, period, standstill)
         self.spikes = Spikes(channels, period)
         self.range = PhysicalRange(channels, period)
@@ -92,23 +92,13 @@ class Front:
         due = _pass(time, values, self.parcel.table)
         if due == ODD:
             return self._step_by_step(time, values)
-        self.follow()
+        self.follow(0, int(self._figures[PASSED]))
         return self.conditioner.form(due) if due else self.conditioner.nothing
 
-    @property
-    def follower(self) -> Callable[[Nanoseconds, Floats], None] | None:
-        """Who gets rows without wild samples."""
-        return self._follower
-
-    @follower.setter
-    def follower(self, follower: Callable[[Nanoseconds, Floats], None]) -> None:
-        self._follower, self._figures[FOLLOWED] = follower, 1
-
-    def follow(self) -> None:
-        """The follower gets what has passed."""
-        if self._follower is not None:
-            passed = self._figures[PASSED]
-            self._follower(self._times[:passed].copy(), self._values[:passed].copy())
+    def follow(self, first: int, last: int) -> None:
+        """The follower gets these of the rows that have passed."""
+        if self.follower is not None:
+            self.follower(self._times[first:last].copy(), self._values[first:last].copy())
 
     def _look(self) -> None:
         """Whether single steps are asked for."""
@@ -167,17 +157,20 @@ class Front:
         if clipped.any():
             self._figures[CLIPPED] += np.count_nonzero(clipped)
             values[clipped, self._effort] = np.nan
-        if self._follower is not None:
-            self._follower(time, values)
+        if self.follower is not None:
+            self.follower(time, values)
         own = values if self._own == values.shape[1] else np.ascontiguousarray(values[:, : self._own])
         return self.conditioner.absorb(time, self._stops.absorb(own))
 
 
 @inline
-def through(time: Nanoseconds, values: Floats, table: Table) -> int:
-    """Rows through every step; returns how many regression rows are due, or ODD; table: of a Front."""
+def through(time: Nanoseconds, values: Floats, first: int, table: Table) -> int:
+    """Rows through every step; returns how many regression rows are due, or ODD; table: of a Front.
+
+    first: how many of before are still wanted, by who follows.
+    """
     figures, seen = integers(table, COUNTED), integers(table, SEEN)
-    many = len(time) > CHUNK or seen[0] + len(time) >= figures[SPAN]
+    many = first + len(time) > CHUNK or seen[0] + len(time) >= figures[SPAN]
     if figures[PLAIN] == 0 or many or beyond(values, vector(table, HARD), vector(table, MIDDLE), vector(table, LIMIT)):
         return ODD
     watched, measured = matrix(table, WATCHED), vector(table, MEASURED)
@@ -185,12 +178,12 @@ def through(time: Nanoseconds, values: Floats, table: Table) -> int:
         for channel in range(watched.shape[1]):
             watched[seen[0] + row, channel] = values[row, channel]
     seen[0] += len(time)
-    times, out = integers(table, CLEAN_TIMES), matrix(table, CLEAN)
+    times, out = integers(table, CLEAN_TIMES)[first:], matrix(table, CLEAN)[first:]
     passed = judge(
         time, values, measured[SPACING], matrix(table, KEPT), integers(table, RUNS), integers(table, TIMES),
         matrix(table, FLOATS), integers(table, WILD), times, out,
     )  # fmt: skip
-    figures[PASSED] = passed
+    figures[PASSED] = first + passed
     for row in range(passed):
         if abs(out[row, figures[EFFORT]]) >= measured[SATURATION]:
             out[row, figures[EFFORT]] = np.nan
@@ -200,13 +193,7 @@ def through(time: Nanoseconds, values: Floats, table: Table) -> int:
 
 @kernel(f"i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), {TABLE})")
 def _pass(time: Nanoseconds, values: Floats, table: Table) -> int:
-    return through(time, values, table)
-
-
-@inline
-def unfollowed(table: Table) -> bool:
-    """Whether nobody gets the rows that have passed; table: of a Front."""
-    return bool(integers(table, COUNTED)[FOLLOWED] == 0)
+    return through(time, values, 0, table)
 
 
 @inline

@@ -30,7 +30,20 @@ from estimators.online.settings import Identification
 from estimators.online.standstill import Standstill
 from estimators.online.steady import Steady
 from estimators.online.steps import Steps
-from estimators.online.walk import CERTAIN, DUE, FIGURED, FINITE, FORMED, INSTANT, LEARNT, RESTING, REVIEW, TAUGHT
+from estimators.online.walk import (
+    CERTAIN,
+    DUE,
+    FIGURED,
+    FINITE,
+    FIRST,
+    FORMED,
+    INSTANT,
+    LAST_PASSED,
+    LEARNT,
+    RESTING,
+    REVIEW,
+    TAUGHT,
+)
 from estimators.quantities import Axis, Floats, Nanoseconds
 from estimators.rows import Rows
 from estimators.window.lattice import Lattice
@@ -98,10 +111,10 @@ class JointEstimator:
     def walked(self, time: Nanoseconds, values: Floats, own: slice, found: Sequence[int]) -> None:
         """A pass of `walk` has taken these of the samples, and found so much: go on where it has left them."""
         if self.front.follower is not None:
-            self.front.follow()
+            self.front.follow(found[FIRST], found[LAST_PASSED])
         if self._swings:
             self._swing(time[own], values[own])
-        if not found[DUE]:
+        if not found[DUE] or not found[FORMED]:  # all that were due are masked
             return
         conditioner, formed, learnt = self.conditioner, found[FORMED], found[LEARNT]
         if learnt:
