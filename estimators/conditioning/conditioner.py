@@ -20,10 +20,9 @@ import numpy as np
 from pydantic import Field
 
 from estimators.conditioning import rounding
-from estimators.conditioning.row_kernels import DROPPED, GAPS, LEFT, LENGTH, MASKED, STATES, reduce, take_rows
-from estimators.models.base import Model, NonlinearPlace
+from estimators.conditioning.row_kernels import DROPPED, GAPS, LEFT, LENGTH, MASKED, STATES, reduce, take
+from estimators.models.base import Model
 from estimators.models.memory import thresholds
-from estimators.models.plain_columns import PLACES
 from estimators.numerics.parcel import Parcel
 from estimators.quantities import Floats, Nanoseconds
 from estimators.quantities import Settings as BaseSettings
@@ -31,8 +30,6 @@ from estimators.rows import (
     ARGUMENTS,
     MOTION,
     SIGNALS,
-    SMOOTH,
-    SMOOTH_RATE,
     Rows,
     joined,
 )
@@ -69,7 +66,7 @@ class Conditioner:
         self._model = model
         self._eta = np.array(model.start, np.float64)
         self._joints = np.array(model.joints, np.int64)
-        self.period = self._period = period
+        self.period = period
         given = settings.half_width if settings.half_width is not None else wide
         self.half_width = USUAL if given is None else given
         self.taps = taps(self.half_width / period)
@@ -93,22 +90,35 @@ class Conditioner:
         self.due = np.zeros((CHUNK + 1, 2), np.int64)  # last raw row of each due window, and its time in ns
         self.state = np.zeros(STATES, np.int64)
         self._lattices = np.zeros((len(self._joints), rounding.LENGTH))
-        self.formed = Rows(  # where a pass leaves rows, up to the next
-            np.zeros(ROOM, np.int64),
-            np.zeros((ROOM, outputs, parameters)),
-            np.zeros((ROOM, outputs)),
-            np.zeros((ROOM, len(self._joints))),
-            np.zeros((0, len(model.blocks), ARGUMENTS, len(self.taps) if len(self._eta) else 0)),
-            np.zeros((ROOM, len(self._joints), MOTION)),
-        )
+        self._shape = len(model.blocks), ARGUMENTS, len(self.taps) if len(self._eta) else 0  # of samples
+        self.formed = self._room(ROOM)  # where a pass leaves rows, up to the next
         self.nothing = self.formed.part(slice(0))
-        plan, formed = np.zeros((0, PLACES)) if model.plan is None else model.plan, self.formed
+        self.starts = np.zeros(CHUNK + 1, np.int64)  # of rows that leave: the row of signals that is first under them
+        cadence = np.array([self.support, self.decimation, model.filler is not None], np.int64)
+        blocks = np.array([(one.position, one.load, *one.scale) for one in model.blocks], np.float64).reshape(-1, 4)
+        formed = self.formed
         self.parcel = Parcel(
-            [self.taps, np.array([period]), slopes],
-            [self._y, self._lattices, plan, formed.y, formed.speed],
-            [self.signals, self._phi, formed.phi, formed.motion],
-            [self._joints, np.array([self._delay]), np.array(model.owners, np.int64), self.state, formed.time],
+            [self.taps, np.array([period]), slopes, self.arguments, self.smooth, self._eta],
+            [self._y, self._lattices, self.raw, blocks, formed.y, formed.speed],
+            [self.signals, self._phi, formed.phi, formed.motion, _flat(formed.samples)],
+            [
+                *(self._joints, np.array([self._delay]), np.array(model.owners, np.int64), self.state, cadence),
+                *(self.starts, formed.time),
+            ],
             [self.due],
+            parcels=[] if model.filler is None else [model.filler],
+        )
+
+    def _room(self, count: int) -> Rows:
+        """For so many rows."""
+        outputs, parameters, joints = *self._phi.shape[1:], len(self._joints)
+        return Rows(
+            np.zeros(count, np.int64),
+            np.zeros((count, outputs, parameters)),
+            np.zeros((count, outputs)),
+            np.zeros((count, joints)),
+            np.zeros((count, *self._shape)),
+            np.zeros((count, joints, MOTION)),
         )
 
     def coarse(self, channel: int, step: float) -> None:
@@ -125,10 +135,7 @@ class Conditioner:
         if len(time) > CHUNK:
             parts = [self.absorb(time[i : i + CHUNK], values[i : i + CHUNK]) for i in range(0, len(time), CHUNK)]
             return joined(parts)
-        count = take_rows(
-            time, values, self._period, self.support, self.decimation, self.raw, self.due, self.state,
-            self.arguments, self.smooth, self.signals,
-        )  # fmt: skip
+        count = take(time, values, self.parcel.table)
         return self.form(count) if count else self.nothing
 
     def counters(self) -> dict[str, int]:
@@ -145,42 +152,15 @@ class Conditioner:
         length = int(self.state[LENGTH])
         signals, phi, y = self.signals[:length], self._phi[:length], self._y[:length]
         self._model.fill(signals, self._eta, phi, y)
-        outputs, joints = y.shape[1], len(self._joints)
-        time, out_phi, out_y = (
-            np.empty(count, np.int64),
-            np.empty((count, outputs, phi.shape[2])),
-            np.empty((count, outputs)),
-        )
-        speed, motion = np.empty((count, joints)), np.empty((count, joints, MOTION))
-        kept = reduce(count, time, out_phi, out_y, speed, motion, self.parcel.table)
-        rows = Rows(time, out_phi, out_y, speed, self._samples(count, time[:kept], signals), motion)
-        if kept == count:
-            return rows
-        return Rows(time[:kept], out_phi[:kept], out_y[:kept], speed[:kept], rows.samples, motion[:kept])
-
-    def _samples(self, count: int, kept: Nanoseconds, signals: Floats) -> Floats:
-        """What each law saw under the kernel of every row that left: (rows, blocks, ARGUMENTS, taps)."""
-        if not len(self._eta):
-            return np.empty((len(kept), *self.nothing.samples.shape[1:]))
-        blocks = self._model.blocks
-        due = self.due[:count]
-        start = (due[:, 0] - due[0, 0])[np.isin(due[:, 1] - self._delay, kept)]
-        under = start[:, np.newaxis] + np.arange(len(self.taps))
-        samples = np.empty((len(kept), len(blocks), ARGUMENTS, len(self.taps)))
-        for block, place in enumerate(blocks):
-            for argument, signal in enumerate(_arguments(place, signals)):
-                samples[:, block, argument] = signal[under]
-        return samples
+        rows = self._room(count)
+        kept = reduce(count, *rows[:4], _flat(rows.samples), rows.motion, self.parcel.table)
+        return rows if kept == count else rows.part(slice(int(kept)))
 
 
-def _arguments(place: NonlinearPlace, signals: Floats) -> tuple[Floats, Floats, Floats]:
-    """Velocity, position and load (instants,) as a law sees them."""
-    motion, load = signals[:, place.position], signals[:, place.load]
-    return (
-        place.scale[0] * motion[:, SMOOTH_RATE],
-        place.scale[0] * motion[:, SMOOTH],
-        place.scale[1] * load[:, SMOOTH],
-    )
+def _flat(samples: Floats) -> Floats:
+    """Samples (rows, blocks, ARGUMENTS, taps) as kernels have them: (rows, blocks · ARGUMENTS, taps)."""
+    rows, blocks, arguments, taps = samples.shape
+    return samples.reshape(rows, blocks * arguments, taps)
 
 
 def taps(half_width: float) -> Floats:

@@ -16,27 +16,29 @@ from estimators.conditioning.dead_channels import SLOW, Channels
 from estimators.conditioning.encoder_steps import EncoderSteps, UnevenTime
 from estimators.conditioning.held import Held
 from estimators.conditioning.physical_range import PhysicalRange, beyond
+from estimators.conditioning.row_kernels import CADENCE, DECIMATION, SUPPORT, take
 from estimators.conditioning.row_kernels import SEEN as ROWS_SEEN
-from estimators.conditioning.row_kernels import take
+from estimators.conditioning.row_kernels import STATE as ROWS_STATE
 from estimators.conditioning.spikes import Spikes, judge
 from estimators.conditioning.stops import Stops
 from estimators.models.base import Model
 from estimators.models.memory import bristle, thresholds
 from estimators.numerics.jit import inline, kernel
-from estimators.numerics.parcel import TABLE, Parcel, Table, cube, integer_matrix, integers, matrix, vector
+from estimators.numerics.parcel import TABLE, Parcel, Table, inner, integers, matrix, vector
 from estimators.quantities import Floats, Nanoseconds
 from estimators.rows import Rows
 
 NEAR: Final = 0.98  # of the saturation, from which a torque is not believed
 ODD: Final = -1  # what a pass answers, having changed nothing, where it is not for it
-# of a pass: rows that have left the spikes; samples at saturation so far; of the conditioner; channel of the effort;
-# whether nothing asks for single steps; rows of the span that Channels look at; whether somebody follows
-PASSED, CLIPPED, SUPPORT, DECIMATION, EFFORT, PLAIN, SPAN, FOLLOWED, FIGURES = range(9)
-SPACING, SATURATION, PERIOD, MEASURES = range(4)  # ns between rows; NaN or N·m (N) not believed; s between rows
+# of a pass: behind the last row that has left the spikes; samples at saturation so far; channel of the effort; whether
+# nothing asks for single steps; rows of the span that Channels look at
+PASSED, CLIPPED, EFFORT, PLAIN, SPAN, FIGURES = range(6)
+SPACING, SATURATION = range(2)  # ns between rows; NaN or N·m (N) not believed
 # of a parcel
-HARD, MIDDLE, LIMIT, KERNEL, SMOOTHED, MEASURED = range(6)
-(WATCHED, KEPT, FLOATS, CLEAN, RAW), SIGNALS = range(5), 0
-(RUNS, TIMES, WILD, COUNTED, CLEAN_TIMES, STATE, SEEN), DUE = range(7), 0
+HARD, MIDDLE, LIMIT, MEASURED = range(4)
+WATCHED, KEPT, FLOATS, CLEAN = range(4)
+RUNS, TIMES, WILD, COUNTED, CLEAN_TIMES, SEEN = range(6)
+CONDITIONER: Final = 0
 
 
 class Front:
@@ -56,7 +58,7 @@ class Front:
         self._build: Callable[[float | None], Conditioner] = lambda wide: Conditioner(model, period, settings, wide)
         self._before: dict[str, int] = {}  # totals of conditioners that were given up
         self.conditioner = self._build(None)
-        self._follower: Callable[[Nanoseconds, Floats], None] | None = None
+        self.follower: Callable[[Nanoseconds, Floats], None] | None = None  # gets rows without wild samples
         self.channels = Channels(channels, period, standstill)
         self.spikes = Spikes(channels, period)
         self.range = PhysicalRange(channels, period)
@@ -75,15 +77,13 @@ class Front:
 
     def _gather(self) -> None:
         """What a pass is given."""
-        watch, limits, spikes, c = self.channels, self.range, self.spikes, self.conditioner
-        self._figures[SUPPORT], self._figures[DECIMATION], self._figures[EFFORT] = c.support, c.decimation, self._effort
-        measured = np.array([spikes.period, self._saturation, c.period])
+        watch, limits, spikes = self.channels, self.range, self.spikes
+        self._figures[EFFORT] = self._effort
         self.parcel = Parcel(
-            [limits.hard, limits.middle, limits.limit, c.arguments, c.smooth, measured],
-            [watch.values, spikes.kept, spikes.floats, self._values, c.raw],
-            [c.signals],
-            [spikes.runs, spikes.times, spikes.state, self._figures, self._times, c.state, watch.seen],
-            [c.due],
+            [limits.hard, limits.middle, limits.limit, np.array([spikes.period, self._saturation])],
+            [watch.values, spikes.kept, spikes.floats, self._values],
+            integers=[spikes.runs, spikes.times, spikes.state, self._figures, self._times, watch.seen],
+            parcels=[self.conditioner.parcel],
         )
         self._look()
 
@@ -92,23 +92,13 @@ class Front:
         due = _pass(time, values, self.parcel.table)
         if due == ODD:
             return self._step_by_step(time, values)
-        self.follow()
+        self.follow(0, int(self._figures[PASSED]))
         return self.conditioner.form(due) if due else self.conditioner.nothing
 
-    @property
-    def follower(self) -> Callable[[Nanoseconds, Floats], None] | None:
-        """Who gets rows without wild samples."""
-        return self._follower
-
-    @follower.setter
-    def follower(self, follower: Callable[[Nanoseconds, Floats], None]) -> None:
-        self._follower, self._figures[FOLLOWED] = follower, 1
-
-    def follow(self) -> None:
-        """The follower gets what has passed."""
-        if self._follower is not None:
-            passed = self._figures[PASSED]
-            self._follower(self._times[:passed].copy(), self._values[:passed].copy())
+    def follow(self, first: int, last: int) -> None:
+        """The follower gets these of the rows that have passed."""
+        if self.follower is not None:
+            self.follower(self._times[first:last].copy(), self._values[first:last].copy())
 
     def _look(self) -> None:
         """Whether single steps are asked for."""
@@ -167,17 +157,20 @@ class Front:
         if clipped.any():
             self._figures[CLIPPED] += np.count_nonzero(clipped)
             values[clipped, self._effort] = np.nan
-        if self._follower is not None:
-            self._follower(time, values)
+        if self.follower is not None:
+            self.follower(time, values)
         own = values if self._own == values.shape[1] else np.ascontiguousarray(values[:, : self._own])
         return self.conditioner.absorb(time, self._stops.absorb(own))
 
 
 @inline
-def through(time: Nanoseconds, values: Floats, table: Table) -> int:
-    """Rows through every step; returns how many regression rows are due, or ODD; table: of a Front."""
+def through(time: Nanoseconds, values: Floats, first: int, table: Table) -> int:
+    """Rows through every step; returns how many regression rows are due, or ODD; table: of a Front.
+
+    first: how many of before are still wanted, by who follows.
+    """
     figures, seen = integers(table, COUNTED), integers(table, SEEN)
-    many = len(time) > CHUNK or seen[0] + len(time) >= figures[SPAN]
+    many = first + len(time) > CHUNK or seen[0] + len(time) >= figures[SPAN]
     if figures[PLAIN] == 0 or many or beyond(values, vector(table, HARD), vector(table, MIDDLE), vector(table, LIMIT)):
         return ODD
     watched, measured = matrix(table, WATCHED), vector(table, MEASURED)
@@ -185,36 +178,27 @@ def through(time: Nanoseconds, values: Floats, table: Table) -> int:
         for channel in range(watched.shape[1]):
             watched[seen[0] + row, channel] = values[row, channel]
     seen[0] += len(time)
-    times, out = integers(table, CLEAN_TIMES), matrix(table, CLEAN)
+    times, out = integers(table, CLEAN_TIMES)[first:], matrix(table, CLEAN)[first:]
     passed = judge(
         time, values, measured[SPACING], matrix(table, KEPT), integers(table, RUNS), integers(table, TIMES),
         matrix(table, FLOATS), integers(table, WILD), times, out,
     )  # fmt: skip
-    figures[PASSED] = passed
+    figures[PASSED] = first + passed
     for row in range(passed):
         if abs(out[row, figures[EFFORT]]) >= measured[SATURATION]:
             out[row, figures[EFFORT]] = np.nan
             figures[CLIPPED] += 1
-    return take(
-        times[:passed], out[:passed], measured[PERIOD], figures[SUPPORT], figures[DECIMATION], matrix(table, RAW),
-        integer_matrix(table, DUE), integers(table, STATE), vector(table, KERNEL), vector(table, SMOOTHED),
-        cube(table, SIGNALS),
-    )  # fmt: skip
+    return int(take(times[:passed], out[:passed], inner(table, CONDITIONER)))
 
 
 @kernel(f"i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), {TABLE})")
 def _pass(time: Nanoseconds, values: Floats, table: Table) -> int:
-    return through(time, values, table)
-
-
-@inline
-def alone(table: Table) -> bool:
-    """Whether nobody follows; table: of a Front."""
-    return bool(integers(table, COUNTED)[FOLLOWED] == 0)
+    return through(time, values, 0, table)
 
 
 @inline
 def none_due(count: int, table: Table) -> bool:
     """Whether so many more rows make no window due, whatever they are; table: of a Front."""
-    figures, seen = integers(table, COUNTED), integers(table, STATE)[ROWS_SEEN]
-    return bool((seen - figures[SUPPORT]) % figures[DECIMATION] + count < figures[DECIMATION])
+    conditioner = inner(table, CONDITIONER)
+    cadence, seen = integers(conditioner, CADENCE), integers(conditioner, ROWS_STATE)[ROWS_SEEN]
+    return bool((seen - cadence[SUPPORT]) % cadence[DECIMATION] + count < cadence[DECIMATION])

@@ -6,22 +6,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.conditioning import rounding
-from estimators.models.plain_columns import fill
+from estimators.models.filler import FILL, fill_rows
 from estimators.numerics.jit import inline, kernel
-from estimators.numerics.parcel import TABLE, Table, cube, integer_matrix, integers, matrix, vector
+from estimators.numerics.parcel import TABLE, Table, cube, function, inner, integer_matrix, integers, matrix, vector
 from estimators.quantities import Floats, Nanoseconds
-from estimators.rows import PLACE, RATE, ROUNDING, SECOND, SLOPE, SMOOTH, SMOOTH_RATE, SPEED, VALUE, WEIGHT
+from estimators.rows import (
+    ARGUMENTS,
+    LOAD,
+    PLACE,
+    POSITION,
+    RATE,
+    ROUNDING,
+    SECOND,
+    SLOPE,
+    SMOOTH,
+    SMOOTH_RATE,
+    SPEED,
+    VALUE,
+    VELOCITY,
+    WEIGHT,
+)
 
 GAP: Final = 0.5  # periods by which a step in time may differ from the period before it counts as a gap
 
 # the integer state of a Conditioner; LENGTH: instants at the full rate, of what is due
 FILLED, CLEAN, SEEN, LAST, DROPPED, GAPS, LENGTH, LEFT, MASKED, STATES = range(10)
-# of its parcel
-TAPS, PERIOD, SLOPES = range(3)
-OBSERVED_Y, LATTICES, PLAN, ROWS_Y, ROWS_SPEED = range(5)
-OBSERVED, OBSERVED_PHI, ROWS_PHI, ROWS_MOTION = range(4)
-JOINTS, LATER, OWNERS, STATE, ROWS_TIME = range(5)
+# of its parcel; its places: raw rows that a window has, rows from one to the next, whether models are filled in a pass
+TAPS, PERIOD, SLOPES, ARGUMENT_TAPS, SMOOTHED, ETA = range(6)
+OBSERVED_Y, LATTICES, RAW, BLOCKS, ROWS_Y, ROWS_SPEED = range(6)
+OBSERVED, OBSERVED_PHI, ROWS_PHI, ROWS_MOTION, ROWS_SAMPLES = range(5)
+JOINTS, LATER, OWNERS, STATE, CADENCE, STARTS, ROWS_TIME = range(7)
 DUE: Final = 0
+MODEL: Final = 0
+SUPPORT, DECIMATION, FILLED_HERE, CADENCES = range(4)
+# of a block of a model: channels, and what they are multiplied with before its law sees them
+MOTION_CHANNEL, LOAD_CHANNEL, MOTION_SCALE, LOAD_SCALE = range(4)
 
 
 @inline
@@ -91,71 +110,56 @@ def _observe(raw: Floats, first: int, g: Floats, period: float, smooth: Floats, 
             signals[m, channel, SMOOTH_RATE] = (smooth[m + 2] - smooth[m]) / (2.0 * period)
 
 
-@inline
-def take(
-    time: Nanoseconds,
-    values: Floats,
-    period: float,
-    support: int,
-    decimation: int,
-    raw: Floats,
-    due: NDArray[np.int64],
-    state: NDArray[np.int64],
-    g: Floats,
-    smooth: Floats,
-    signals: Floats,
-) -> int:
-    """Append rows to raw, observe what the windows need that are due; returns how many.
+@kernel(f"i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), {TABLE})")  # views of a message
+def take(time: Nanoseconds, values: Floats, table: Table) -> int:
+    """Append rows to raw, observe what the windows need that are due; returns how many; table: of a Conditioner.
 
-    period: s between rows; state[LENGTH]: rows of signals that were filled.
+    state[LENGTH]: rows of signals that were filled.
     """
-    count = _push(time, values, period * 1e9, support, decimation, raw, due, state)
+    raw, due, state = matrix(table, RAW), integer_matrix(table, DUE), integers(table, STATE)
+    g, cadence, period = vector(table, ARGUMENT_TAPS), integers(table, CADENCE), vector(table, PERIOD)[0]
+    count = _push(time, values, period * 1e9, cadence[SUPPORT], cadence[DECIMATION], raw, due, state)
     if count > 0:
-        first = due[0, 0] - support + 1
+        first = due[0, 0] - cadence[SUPPORT] + 1
         state[LENGTH] = due[count - 1, 0] - first + 1 - 2 * (len(g) // 2 + 1)
-        _observe(raw, first, g, period, smooth, signals[: state[LENGTH]])
+        _observe(raw, first, g, period, vector(table, SMOOTHED), cube(table, OBSERVED)[: state[LENGTH]])
     return count
 
 
-@kernel(
-    "i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), "  # a view of a message is read-only
-    "f8, i8, i8, f8[:, ::1], i8[:, ::1], i8[::1], f8[::1], f8[::1], f8[:, :, ::1])"
-)
-def take_rows(
-    time: Nanoseconds,
-    values: Floats,
-    period: float,
-    support: int,
-    decimation: int,
-    raw: Floats,
-    due: NDArray[np.int64],
-    state: NDArray[np.int64],
-    g: Floats,
-    smooth: Floats,
-    signals: Floats,
-) -> int:
-    return take(time, values, period, support, decimation, raw, due, state, g, smooth, signals)
+@inline
+def _sample(signals: Floats, start: int, blocks: Floats, samples: Floats) -> None:
+    """What each law saw under the kernel of one row; blocks: (blocks, 4), samples: (blocks · ARGUMENTS, taps)."""
+    for block in range(len(blocks)):
+        motion, load = int(blocks[block, MOTION_CHANNEL]), int(blocks[block, LOAD_CHANNEL])
+        here = samples[block * ARGUMENTS : (block + 1) * ARGUMENTS]
+        for k in range(samples.shape[1]):
+            here[VELOCITY, k] = blocks[block, MOTION_SCALE] * signals[start + k, motion, SMOOTH_RATE]
+            here[POSITION, k] = blocks[block, MOTION_SCALE] * signals[start + k, motion, SMOOTH]
+            here[LOAD, k] = blocks[block, LOAD_SCALE] * signals[start + k, load, SMOOTH]
 
 
-@kernel("i8(i8, i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], " + TABLE + ")")
+@kernel("i8(i8, i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1], " + TABLE + ")")
 def reduce(
     count: int,
     out_time: Nanoseconds,
     out_phi: Floats,
     out_y: Floats,
     out_speed: Floats,
+    out_samples: Floats,
     out_motion: Floats,
     table: Table,
 ) -> int:
     """Pass the full-rate rows through g at the due instants; a row whose every output is masked is left out.
 
-    table: of a Conditioner.
+    out_samples: (count, blocks · ARGUMENTS, taps); table: of a Conditioner, where STARTS then has the full-rate row
+    under g[0] of each row that is kept.
     """
     g, y = vector(table, TAPS), matrix(table, OBSERVED_Y)
     signals, phi = cube(table, OBSERVED), cube(table, OBSERVED_PHI)
     joints, delay, due = integers(table, JOINTS), integers(table, LATER)[0], integer_matrix(table, DUE)
     period, lattices = vector(table, PERIOD)[0], matrix(table, LATTICES)
     slopes, owners, state = vector(table, SLOPES), integers(table, OWNERS), integers(table, STATE)
+    blocks, starts = matrix(table, BLOCKS), integers(table, STARTS)
     kept = 0
     for i in range(count):
         start = due[i, 0] - due[0, 0]  # the full-rate row under g[0]
@@ -193,6 +197,9 @@ def reduce(
             if np.isfinite(slope):
                 out_motion[kept, owners[o], SLOPE] += slope * slope
         if whole:
+            starts[kept] = start
+            if out_samples.shape[2] > 0:
+                _sample(signals, start, blocks, out_samples[kept])
             out_time[kept] = due[i, 1] - delay
             kept += 1
     state[LEFT] += kept
@@ -206,14 +213,16 @@ def form(count: int, table: Table) -> int:
 
     table: of a Conditioner.
     """
-    plan = matrix(table, PLAN)
-    if len(plan) == 0 or count > len(integers(table, ROWS_TIME)):
+    if integers(table, CADENCE)[FILLED_HERE] == 0 or count > len(integers(table, ROWS_TIME)):
         return -1
-    length = integers(table, STATE)[LENGTH]
-    fill(cube(table, OBSERVED)[:length], plan, cube(table, OBSERVED_PHI)[:length], matrix(table, OBSERVED_Y)[:length])
+    length, model = integers(table, STATE)[LENGTH], inner(table, MODEL)
+    fill_rows(
+        function(model, FILL), cube(table, OBSERVED)[:length], vector(table, ETA), model,
+        cube(table, OBSERVED_PHI)[:length], matrix(table, OBSERVED_Y)[:length],
+    )  # fmt: skip
     return int(
         reduce(
             count, integers(table, ROWS_TIME), cube(table, ROWS_PHI), matrix(table, ROWS_Y), matrix(table, ROWS_SPEED),
-            cube(table, ROWS_MOTION), table,
+            cube(table, ROWS_SAMPLES), cube(table, ROWS_MOTION), table,
         )
     )  # fmt: skip

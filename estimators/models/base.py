@@ -2,6 +2,7 @@
 
 from typing import NamedTuple, Protocol
 
+from estimators.numerics.parcel import Parcel
 from estimators.quantities import Axis, Floats, Parameter, Settings
 from estimators.rows import Rows
 
@@ -49,7 +50,7 @@ class Model(Protocol):
     straight: bool  # whether arguments of laws are smoothed so that cubics stay: noisier, but no peak is lowered
     joints: tuple[int, ...]  # for each joint the channel whose rate decides its standstill
     owners: tuple[int, ...]  # for each output the joint whose standstill masks it
-    plan: Floats | None  # where plain columns (plain_columns.py) are all that it has: what fills them
+    filler: Parcel | None  # what does `fill` within a pass (filler.py); None: nothing, Python calls `fill`
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill the rows at the full rate; NaN in y masks that output at that instant.

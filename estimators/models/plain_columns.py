@@ -1,13 +1,13 @@
 """Columns that are one function of one signal each: a plan says which, and one kernel fills them all.
 
-A model, or a law of friction, that has no others is filled within the pass that also makes its signals.
+A law of friction that has no others is filled by it, too.
 """
 
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from estimators.numerics.jit import inline, kernel
+from estimators.numerics.jit import inline
 from estimators.quantities import Floats
 from estimators.rows import RATE, SECOND, SMOOTH, SMOOTH_RATE, VALUE
 
@@ -46,9 +46,3 @@ def fill(signals: Floats, plan: Floats, phi: Floats, y: Floats) -> None:
             elif kind == COSINE:
                 phi[row, 0, column] = np.cos(c * signals[row, channel, SMOOTH])
         y[row, 0] = signals[row, TORQUE, VALUE]
-
-
-@kernel("void(f8[:, :, ::1], f8[:, ::1], f8[:, :, ::1], f8[:, ::1])")
-def fill_plain(signals: Floats, plan: Floats, phi: Floats, y: Floats) -> None:
-    """The same, called from Python."""
-    fill(signals, plan, phi, y)

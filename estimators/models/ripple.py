@@ -36,16 +36,11 @@ Ripple = Annotated[
 
 
 class Harmonics:
-    """The columns sin(n q), cos(n q) of each n, one pair after the other."""
+    """The columns sin(n q), cos(n q) of each n, one pair after the other: `repeat` fills them."""
 
     def __init__(self, ripple: Sequence[float], axis: Axis) -> None:
-        self._cycles = numbers(*ripple)
+        self.cycles = numbers(*ripple)
         self.parameters = tuple(one for cycles in ripple for one in _pair(cycles, axis))
-
-    def fill(self, signals: Floats, position: int, columns: Floats) -> None:
-        """Write columns (rows, 2·harmonics) from signals (rows, channels, SIGNALS)."""
-        if len(self._cycles):
-            _fill(signals, position, self._cycles, columns)
 
 
 def _named(cycles: float) -> str:
@@ -63,7 +58,8 @@ def _pair(cycles: float, axis: Axis) -> tuple[Parameter, Parameter]:
 
 
 @kernel("void(f8[:, :, ::1], i8, f8[::1], f8[:, :])")
-def _fill(signals: Floats, position: int, cycles: Floats, columns: Floats) -> None:
+def repeat(signals: Floats, position: int, cycles: Floats, columns: Floats) -> None:
+    """Columns (rows, 2·harmonics); cycles: n of each."""
     for row in range(len(signals)):
         q = signals[row, position, SMOOTH]
         for i in range(len(cycles)):

@@ -21,18 +21,13 @@ Reference = Annotated[float, Field(ge=-100, le=300, allow_inf_nan=False)]
 
 
 class Warmth:
-    """The columns (T − T₀)·sign q̇ and (T − T₀)·q̇; none without a reference."""
+    """The columns (T − T₀)·sign q̇ and (T − T₀)·q̇, which `warm` fills; none without a reference."""
 
     def __init__(self, reference: float | None, axis: Axis) -> None:
         """reference: T₀, °C."""
-        self._reference = 0.0 if reference is None else reference
+        self.reference = 0.0 if reference is None else reference
         self.channels = () if reference is None else (ROLE,)
         self.parameters = () if reference is None else _parameters(axis)
-
-    def fill(self, signals: Floats, position: int, channel: int, columns: Floats) -> None:
-        """Write columns (rows, 2) from signals (rows, channels, SIGNALS)."""
-        if self.parameters:
-            _fill(signals, position, channel, self._reference, columns)
 
 
 def _parameters(axis: Axis) -> tuple[Parameter, Parameter]:
@@ -55,7 +50,8 @@ def _parameters(axis: Axis) -> tuple[Parameter, Parameter]:
 
 
 @kernel("void(f8[:, :, ::1], i8, i8, f8, f8[:, :])")
-def _fill(signals: Floats, position: int, channel: int, reference: float, columns: Floats) -> None:
+def warm(signals: Floats, position: int, channel: int, reference: float, columns: Floats) -> None:
+    """Columns (rows, 2) of the temperature in a channel; reference: T₀, °C."""
     for row in range(len(signals)):
         warmer = signals[row, channel, SMOOTH] - reference
         columns[row, 0] = warmer * np.sign(signals[row, position, SMOOTH_RATE])

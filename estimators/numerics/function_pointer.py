@@ -4,6 +4,8 @@ from functools import lru_cache
 from typing import Any
 
 import numba
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba.core.sigutils import normalize_signature
 from numba.extending import typeof_impl
 
 from estimators.numerics.jit import INTERPRETED
@@ -33,6 +35,18 @@ def _type(pointer: Pointer, _context: Any) -> Any:
 
 
 typeof_impl.register(Pointer)(_type)
+
+
+def calling(signature: str) -> Any:
+    """Of numba's `intrinsic`: call, from within a kernel, a kernel of this signature that lies at an address."""
+    arguments, result = normalize_signature(signature)  # type: ignore[no-untyped-call]
+
+    def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+        types = [context.get_value_type(one) for one in (result, *arguments)]
+        where = ir.FunctionType(types[0], types[1:]).as_pointer()
+        return builder.call(builder.inttoptr(values[0], where), values[1:])
+
+    return result(numba.types.int64, *arguments), generate
 
 
 @lru_cache(maxsize=256)

@@ -25,7 +25,7 @@ KEPT: Final = 64  # rows that wait for a report, at most
 MEMORY: Final = 10.0  # s, of the excitation
 SKIP, EVERY, LOOKED, REPORTED = range(4)  # places
 # of a parcel
-(ROWS_Y, ROWS_SPEED), (ROWS_PHI, ROWS_MOTION), (ROWS_TIME, PLACES) = range(2), range(2), range(2)
+(ROWS_Y, ROWS_SPEED), (ROWS_PHI, ROWS_SAMPLES, ROWS_MOTION), (ROWS_TIME, PLACES) = range(2), range(3), range(2)
 ALIKE: Final = 1e-10  # columns whose own part is less than √ of this share count as the same
 
 
@@ -59,8 +59,8 @@ class Inspector:
         )
         # rows until the next one that is looked at; from one to the next; looked at so far; and before the last report
         self._places = np.array([0, self._every, 0, 0])
-        kept = self._rows
-        self.parcel = Parcel([], [kept.y, kept.speed], [kept.phi, kept.motion], [kept.time, self._places])
+        kept, samples = self._rows, self._rows.samples.reshape(KEPT, laws * ARGUMENTS, -1)
+        self.parcel = Parcel([], [kept.y, kept.speed], [kept.phi, samples, kept.motion], [kept.time, self._places])
         self._gram, self._weight = np.zeros((count, count)), 0.0
         self._largest = np.zeros(count)
 
@@ -118,11 +118,21 @@ class Inspector:
 
 
 @inline
-def look(count: int, time: Nanoseconds, phi: Floats, y: Floats, speed: Floats, motion: Floats, table: Table) -> None:
-    """`Inspector.absorb` of so many rows without samples; table: of an Inspector."""
+def look(
+    count: int,
+    time: Nanoseconds,
+    phi: Floats,
+    y: Floats,
+    speed: Floats,
+    samples: Floats,
+    motion: Floats,
+    table: Table,
+) -> None:
+    """`Inspector.absorb` of so many rows; samples: (rows, blocks · ARGUMENTS, taps); table: of an Inspector."""
     places = integers(table, PLACES)
     kept_phi, kept_y = cube(table, ROWS_PHI), matrix(table, ROWS_Y)
     kept_speed, kept_motion = matrix(table, ROWS_SPEED), cube(table, ROWS_MOTION)
+    kept_samples = cube(table, ROWS_SAMPLES)
     for row in range(places[SKIP], count, places[EVERY]):
         place = places[LOOKED] % len(kept_y)
         integers(table, ROWS_TIME)[place] = time[row]
@@ -134,5 +144,8 @@ def look(count: int, time: Nanoseconds, phi: Floats, y: Floats, speed: Floats, m
             kept_speed[place, joint] = speed[row, joint]
             for which in range(motion.shape[2]):
                 kept_motion[place, joint, which] = motion[row, joint, which]
+        for argument in range(samples.shape[1]):
+            for k in range(samples.shape[2]):
+                kept_samples[place, argument, k] = samples[row, argument, k]
         places[LOOKED] += 1
     places[SKIP] = (places[SKIP] - count) % places[EVERY]

@@ -30,7 +30,20 @@ from estimators.online.settings import Identification
 from estimators.online.standstill import Standstill
 from estimators.online.steady import Steady
 from estimators.online.steps import Steps
-from estimators.online.walk import CERTAIN, DUE, FIGURED, FINITE, FORMED, INSTANT, LEARNT, RESTING, REVIEW, TAUGHT
+from estimators.online.walk import (
+    CERTAIN,
+    DUE,
+    FIGURED,
+    FINITE,
+    FIRST,
+    FORMED,
+    INSTANT,
+    LAST_PASSED,
+    LEARNT,
+    RESTING,
+    REVIEW,
+    TAUGHT,
+)
 from estimators.quantities import Axis, Floats, Nanoseconds
 from estimators.rows import Rows
 from estimators.window.lattice import Lattice
@@ -76,7 +89,7 @@ class JointEstimator:
         parts = self.phases.parts
         found = settings.standstill is None and len(model.joints) == 1
         self._standstill = Standstill(parts.gate, row, parts.log, model.blocks[0].axis) if found else None
-        self._steady = Steady(self.phases, self._standstill, conditioner.formed)
+        self._steady = Steady(self.phases, self._standstill, conditioner)
         self._inspector = Inspector(model, taps, row)
         rest = self._steady.parcel, self._inspector.parcel, self.phases.report.parcel
         for number, parcel in enumerate((self.front.parcel, conditioner.parcel, *rest)):
@@ -98,10 +111,10 @@ class JointEstimator:
     def walked(self, time: Nanoseconds, values: Floats, own: slice, found: Sequence[int]) -> None:
         """A pass of `walk` has taken these of the samples, and found so much: go on where it has left them."""
         if self.front.follower is not None:
-            self.front.follow()
+            self.front.follow(found[FIRST], found[LAST_PASSED])
         if self._swings:
             self._swing(time[own], values[own])
-        if not found[DUE]:
+        if not found[DUE] or not found[FORMED]:  # all that were due are masked
             return
         conditioner, formed, learnt = self.conditioner, found[FORMED], found[LEARNT]
         if learnt:
@@ -207,7 +220,7 @@ class JointEstimator:
         found: by a pass of `walk` that was just made.
         """
         kept = self.phases.kept
-        if not found[CERTAIN] or kept.phase is not Phase.NORMAL or self.phases.parts.fit.kept.spoiled:
+        if not found[CERTAIN] or kept.phase is not Phase.NORMAL or self.phases.report.doubted:
             return None
         if self.front.channels.faults or self._faults or self._swings:
             return None

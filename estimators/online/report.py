@@ -15,7 +15,7 @@ from estimators.recursive import state as at
 
 IDLE = (Phase.WAITING, Phase.FAULTED)
 WEIGHED = (Phase.STARTING, Phase.NORMAL)  # phases in which it matters why a value may not be trusted
-FIGURES: Final = 3  # told beside values and deviations
+FIGURES: Final = 3  # told beside values and deviations, those of η included
 # of a parcel
 STATE, DEVIATIONS, LAST_Y, TOLD = range(4)
 GOOD, GATE, LAST_PHI = range(3)
@@ -38,6 +38,10 @@ class Report:
         learner, loop = parts.learner.kept, parts.loop.kept
         self._count, self._time = len(parts.names), parts.log.kept
         self._told = np.empty(2 * self._count + FIGURES + self._count)
+        if parts.nonlinear is not None:
+            self._names += tuple(one.name for one in parts.nonlinear.eta.block.nonlinear)
+            self._told = np.full(len(self._told) + 2 * len(parts.nonlinear.eta.kept.eta), np.nan)
+        self._unsure = False  # whether something but its deviation speaks against η
         self.parcel = Parcel(
             [learner.state, learner.deviations, loop.y, self._told],
             [loop.good, parts.gate.kept.state, loop.phi],
@@ -49,34 +53,43 @@ class Report:
         """ns, of the last row."""
         return self._time.time
 
+    @property
+    def doubted(self) -> bool:
+        """Whether there is a reason beside deviations not to trust the values, as far as that was asked."""
+        return self._unsure or self._fit.spoiled
+
+    def ready(self, phase: Phase) -> None:
+        """What is told of η until something is decided again."""
+        if self._parts.nonlinear is None:
+            return
+        eta, count, all_of_them = self._parts.nonlinear.eta, self._count, len(self._names)
+        self._told[count:all_of_them] = np.nan if phase in IDLE else eta.kept.eta
+        self._told[all_of_them + count : 2 * all_of_them] = eta.deviations
+        self._unsure = bool(self._parts.nonlinear.lookback.kept.wrong or eta.reasons)
+
     def numbers(self) -> tuple[list[float], float, float]:
         """Of `figures` just called, as an estimate tells them: values, deviations, error and λ; measured, predicted."""
-        told, count = self._told, self._count
-        predicted = told[2 * count + FIGURES :].dot(told[:count]).item()
-        numbers = told[: 2 * count + FIGURES].tolist()
+        told, end = self._told, 2 * len(self._names) + FIGURES
+        predicted = told[end:].dot(told[: self._count]).item()
+        numbers = told[:end].tolist()
         return numbers, numbers.pop(), predicted
 
     def estimate(self, phase: Phase, spectrum: Spectrum, figured: tuple[bool, bool] | None = None) -> Estimate:
         """What is known by now; phase: of the state machine; spectrum: of what was learnt from last; figured: what
         `figures` gave, if it was just called."""
-        parts, names, count = self._parts, self._names, self._count
+        parts, names, count = self._parts, self._names, len(self._names)
+        self.ready(phase)
         certain, resting = figured or _figures(phase in IDLE, phase is Phase.TRANSIENT, self.parcel.table)
         told = self._told.copy()
         values, deviations = told[:count], told[count : 2 * count]
         reasons: tuple[str, ...] = ()
-        linear = parts.nonlinear is None
-        if phase in WEIGHED and not (certain and linear and not self._fit.spoiled):
+        if phase in WEIGHED and not (certain and not self.doubted):
             reasons = _reasons(parts)
-        predicted = told[2 * count + FIGURES :].dot(values).item()
+        predicted = told[2 * count + FIGURES :].dot(values[: self._count]).item()
         error, forgetting, measured = told[2 * count : 2 * count + FIGURES].tolist()
         now, status, reasons = verdict(phase, resting, reasons)
-        if parts.nonlinear is not None:
-            eta = parts.nonlinear.eta
-            unknown = np.full(len(eta.kept.eta), np.nan)
-            names += tuple(one.name for one in eta.block.nonlinear)
-            values = np.concatenate([values, unknown if phase in IDLE else eta.kept.eta])
-            deviations = np.concatenate([deviations, eta.deviations])
-            reasons += parts.start.unsure if phase is Phase.STARTING else ()
+        if parts.nonlinear is not None and phase is Phase.STARTING:
+            reasons += parts.start.unsure
         done = progress(phase, parts.motion, parts.validity)
         return Estimate(
             self._time.time, now, status, reasons, names, values, deviations, error, forgetting, measured, predicted,
@@ -103,18 +116,19 @@ def figures(idle: bool, alarmed: bool, table: Table) -> tuple[bool, bool]:
     told = vector(table, TOLD)
     state, deviations, good = vector(table, STATE), vector(table, DEVIATIONS), matrix(table, GOOD)
     valid, count, certain = flags(table, VALID), len(deviations), True
+    first = (len(told) - FIGURES - count) // 2  # of the deviations: η, if there is one, stands behind each
     for i in range(count):
         certain = certain and valid[i]
-        told[i], told[count + i] = state[at.HEADER + i], deviations[i]
+        told[i], told[first + i] = state[at.HEADER + i], deviations[i]
         if idle:
-            told[i] = told[count + i] = np.nan
+            told[i] = told[first + i] = np.nan
         elif alarmed:
-            told[i], told[count + i] = good[0, i], good[1, i]
-    signal = state[at.SIGNAL]
-    told[2 * count] = np.sqrt(state[at.ERROR] / signal) if signal > 0.0 else np.nan
-    told[2 * count + 1], told[2 * count + 2] = state[at.LAMBDA], vector(table, LAST_Y)[0]
+            told[i], told[first + i] = good[0, i], good[1, i]
+    signal, last = state[at.SIGNAL], 2 * first
+    told[last] = np.sqrt(state[at.ERROR] / signal) if signal > 0.0 else np.nan
+    told[last + 1], told[last + 2] = state[at.LAMBDA], vector(table, LAST_Y)[0]
     for i in range(count):
-        told[2 * count + FIGURES + i] = matrix(table, LAST_PHI)[0, i]
+        told[last + FIGURES + i] = matrix(table, LAST_PHI)[0, i]
     return bool(certain), at_rest(matrix(table, GATE))
 
 

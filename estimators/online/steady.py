@@ -5,12 +5,16 @@ Rows of several joints, those before a start, and those between which the limits
 step.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from estimators.base import Phase
-from estimators.conditioning.conditioner import ROOM
+from estimators.conditioning.conditioner import ROOM, Conditioner
+from estimators.conditioning.row_kernels import OBSERVED, STARTS, TAPS
 from estimators.numerics.jit import inline, kernel
-from estimators.numerics.parcel import TABLE, Parcel, Table, cube, flags, integers, matrix, vector
+from estimators.numerics.parcel import TABLE, Parcel, Table, cube, flags, inner, integers, matrix, vector
+from estimators.online.eta.shaping import NOTHING, Shaping, shape
 from estimators.online.normal_loop import DUE, ENDLESS, EVERY, KEPT, LEARN, REVIEW, TAUGHT, advance
 from estimators.online.phases import Phases
 from estimators.online.report import IDLE
@@ -20,7 +24,10 @@ from estimators.recursive import grain, held
 from estimators.recursive.reversals import UNSEEN, turns
 from estimators.recursive.witnesses import gather
 from estimators.rows import WEIGHT, Rows
-from estimators.window.row_history import append
+from estimators.window.row_history import append, store
+
+if TYPE_CHECKING:  # its kernels are heavy, see parts.py
+    from estimators.online.eta.in_force import EtaInForce
 
 # of a parcel
 SEEN, REVERSAL, STATE, LIMITS, DEVIATIONS, SNAPSHOT, LAST_Y, SCRATCH, MEASURED, GRAIN, USUAL, HELD = range(12)
@@ -28,24 +35,28 @@ GATE, JUDGED, WEIGHTS, GOOD, LAST_PHI, WEIGHED_Y, PHI_BEFORE, JOINTS, OUTPUTS, T
 WEIGHED_PHI, PRODUCTS, TURNED, TEMPERED_PHI, TEMPERED_MOTION = range(5)
 OWNERS, COUNTED, OUTPUTS_OF, CHOSEN, TOLD, RING, ADDED = range(7)
 TAUGHT_ROWS, FINITE_ROWS, VALID = range(3)
+CONDITIONER, SHAPING, HISTORY = range(3)
 PERIOD, SIGNAL, MEASURES = range(3)  # ns between rows; of a Learner
 FASTER, REMEMBERS = range(2)  # see `advance` and `gather`
 # of a pass of `walk`: rows before which limits stay as they are, 0 where it is not for it; number of the next row; the
-# row from which a review is due, or whether each block ends with one; whether an alarm stands
-ROWS, TOTAL, ALWAYS, AWAITED, ALARMED, FIGURES = range(6)
+# row from which a review is due, or whether each block ends with one; whether an alarm stands; whether η is searched;
+# rows that the history has in store
+ROWS, TOTAL, ALWAYS, AWAITED, ALARMED, SEARCHED, STORED, FIGURES = range(8)
 
 
 class Steady:
     """The way of rows past the phases of one estimator."""
 
-    def __init__(self, phases: Phases, standstill: Standstill | None, formed: Rows) -> None:
-        """standstill: what finds the limits of the gate, if anything does; formed: where a pass of `walk` has rows."""
+    def __init__(self, phases: Phases, standstill: Standstill | None, conditioner: Conditioner) -> None:
+        """standstill: what finds the limits of the gate, if anything does; conditioner: which forms the rows."""
         self._phases, self._standstill = phases, standstill
         parts = phases.parts
         self._loop, self._learner, self._history, self._fit = parts.loop, parts.learner, parts.history, parts.fit
         self._alone = len(parts.gate.kept.state) == 1
-        self._plain = self._alone and parts.nonlinear is None  # whether `_temper` gives rows as they are learnt
+        self._conditioner, self._eta = conditioner, None if parts.nonlinear is None else parts.nonlinear.eta
+        self._shaping: Shaping | None = None
         self._taught, self._finite = np.empty(ROOM, np.bool_), np.empty(ROOM, np.bool_)
+        formed = conditioner.formed
         self._tempered = formed._replace(
             phi=np.empty_like(formed.phi), y=np.empty_like(formed.y), motion=np.empty_like(formed.motion)
         )
@@ -74,16 +85,35 @@ class Steady:
                 *(self._told, instants.ring, instants.count),
             ],
             flags=[self._taught, self._finite, valid],
+            parcels=[self._conditioner.parcel, NOTHING, self._history.parcel],
         )
 
     def ready(self) -> None:
         """What the next pass of `walk` goes by, as it is decided by now."""
-        phases, still, due = self._phases, self._standstill, self._phases.due()
+        phases, still, due, history = self._phases, self._standstill, self._phases.due(), self._history
         phase, rows = phases.kept.phase, 0
-        if self._plain and self._fit.active and phase not in IDLE:
+        if self._alone and self._fit.active and phase not in IDLE:
             rows = ENDLESS if still is None else still.left
-        self._told[:] = rows, self._history.kept.total, due is None, due or 0, phase is Phase.TRANSIENT
+        if self._eta is not None:
+            rows = min(rows, self._shaped(self._eta)) if phase is not Phase.STARTING else 0
+        searched = self._eta is not None
+        self._told[:] = (
+            *(rows, history.kept.total, due is None, due or 0, phase is Phase.TRANSIENT),
+            *(searched, history.filled),
+        )
         self._measured[SIGNAL] = self._learner.kept.signal
+        phases.report.ready(phase)
+
+    def _shaped(self, eta: "EtaInForce") -> int:
+        """Let a pass know of η in force; returns with how many rows it is not for it any more."""
+        if eta.block.law.stops:
+            return 0
+        if self._shaping is None or self._shaping.block is not eta.block:
+            self._shaping = Shaping(eta.block, eta.spring, len(self._conditioner.signals))
+            self.parcel.put(SHAPING, self._shaping.parcel)
+        self.parcel.put(HISTORY, self._history.parcel)
+        self._shaping.set(eta.kept.eta, eta.kept.zero)
+        return self._history.room - self._history.filled + 1
 
     def absorb(self, rows: Rows) -> int:
         """Take rows from the first on; returns how many: none where they have to go step by step."""
@@ -105,7 +135,7 @@ class Steady:
 
     def passed(self, last: int, taken: int, taught: int, finite: int, review: bool) -> None:
         """A pass of `walk` has taken so many of the rows that it has formed, up to this instant (ns), as `_pass`."""
-        self._history.kept.total += finite
+        self._history.stored(finite)
         self._took(self._tempered, last, taken, taught, review)
 
     def _took(self, rows: Rows, last: int, taken: int, taught: int, review: bool) -> None:
@@ -199,9 +229,16 @@ def _pass(
     return taken, counts[TAUGHT], counts[KEPT] - before, counts[REVIEW]
 
 
-@kernel(f"UniTuple(i8, 4)(i8, i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], {TABLE})")
+@kernel(f"UniTuple(i8, 4)(i8, i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1], {TABLE})")
 def learn_formed(
-    count: int, time: Nanoseconds, phi: Floats, y: Floats, speed: Floats, motion: Floats, table: Table
+    count: int,
+    time: Nanoseconds,
+    phi: Floats,
+    y: Floats,
+    speed: Floats,
+    samples: Floats,
+    motion: Floats,
+    table: Table,
 ) -> tuple[int, int, int, int]:
     """Rows of a Conditioner, the first `count` of what it has room for, as `_pass`; none where a pass cannot.
 
@@ -220,8 +257,13 @@ def learn_formed(
             for which in range(motion.shape[2]):
                 own_motion[row, joint, which] = motion[row, joint, which]
     own_phi, own_y, own_motion = own_phi[:count], own_y[:count], own_motion[:count]
-    grain.weigh(own_phi, own_y, own_motion, vector(table, GRAIN), vector(table, USUAL), owners)
-    held.weigh(own_phi, own_y, own_motion, vector(table, HELD), owners)
+    if told[SEARCHED] == 1:
+        formed = inner(table, CONDITIONER)
+        starts = integers(formed, STARTS)[:count]
+        shape(starts, cube(formed, OBSERVED), vector(formed, TAPS), own_phi, inner(table, SHAPING))
+    else:
+        grain.weigh(own_phi, own_y, own_motion, vector(table, GRAIN), vector(table, USUAL), owners)
+        held.weigh(own_phi, own_y, own_motion, vector(table, HELD), owners)
     taken, taught, finite, review = _pass(
         time[:count], own_phi, own_y, speed[:count], own_motion, told[TOTAL], told[ALWAYS] == 1, told[AWAITED],
         vector(table, MEASURED)[SIGNAL], table,
@@ -231,4 +273,10 @@ def learn_formed(
     for row in range(taken):
         if flags(table, FINITE_ROWS)[row]:
             append(time[row], integers(table, RING), integers(table, ADDED))
+            if told[SEARCHED] == 1:
+                store(
+                    told[STORED], time[row], own_phi[row], own_y[row], speed[row], samples[row], own_motion[row],
+                    inner(table, HISTORY),
+                )  # fmt: skip
+                told[STORED] += 1
     return taken, taught, finite, review

@@ -3,10 +3,9 @@
     readings → samples → regression rows → gate, learner, judgement, sums of the fit → figures of its estimate
 
 Samples are taken up to the first that begins a publishing interval, then those behind it where the update that it makes
-due does not depend on them. A pass ends before what needs Python: samples that
-are odd, a model whose columns are not plain, rows that go step by step, a review; `found` says how far it came, and
-Python goes on from there, to the same bits. A joint's arrays are one table (parcel.py), so a kernel can walk over all
-joints of a robot whatever their models.
+due does not depend on them. A pass ends before what needs Python: odd samples, rows that go step by step, those of a
+start that ends with a search, a review; `found` says how far it came, and Python goes on from there, to the same bits.
+A joint's arrays are one table (parcel.py), so a kernel can walk over all joints of a robot whatever their models.
 """
 
 from typing import Final
@@ -16,8 +15,16 @@ from numpy.typing import NDArray
 
 from estimators.alignment.clock_state import LONGEST_LOSS
 from estimators.alignment.resampler import OUT_ROWS, OUT_TICKS, align
-from estimators.conditioning.front import ODD, alone, none_due, through
-from estimators.conditioning.row_kernels import ROWS_MOTION, ROWS_PHI, ROWS_SPEED, ROWS_TIME, ROWS_Y, form
+from estimators.conditioning.front import COUNTED, ODD, PASSED, none_due, through
+from estimators.conditioning.row_kernels import (
+    ROWS_MOTION,
+    ROWS_PHI,
+    ROWS_SAMPLES,
+    ROWS_SPEED,
+    ROWS_TIME,
+    ROWS_Y,
+    form,
+)
 from estimators.numerics.jit import inline, kernel
 from estimators.numerics.parcel import TABLE, Table, cube, inner, integers, matrix
 from estimators.online.inspection import look
@@ -48,7 +55,9 @@ CERTAIN: Final = 13
 RESTING: Final = 14
 ARRIVAL: Final = 15  # ns, of the last reading
 TORN: Final = 16  # whether there are more samples than have room: the others are to be gathered
-FOUND: Final = 17
+FIRST: Final = 17  # rows without wild samples: from and to which they lie
+LAST_PASSED: Final = 18
+FOUND: Final = 19
 
 
 @inline
@@ -67,10 +76,12 @@ def _take(
     begun = now > slots[LAST]
     if now < slots[LAST] or (late and count < taken) or (first > 0 and begun):
         return
-    due = through(ticks[:count], rows[:count], front)
+    passed = integers(front, COUNTED)[PASSED] if first > 0 else 0
+    due = through(ticks[:count], rows[:count], passed, front)
     if due == ODD:
         return
     found[TAKEN], found[TICK], found[DUE], found[BEGUN] = count, ticks[count - 1], due, begun
+    found[FIRST], found[LAST_PASSED] = passed, integers(front, COUNTED)[PASSED]
     slots[LAST] = now
 
 
@@ -84,11 +95,12 @@ def _learn(found: NDArray[np.int64], estimator: Table) -> None:
         return
     time, phi, y = integers(conditioner, ROWS_TIME), cube(conditioner, ROWS_PHI), matrix(conditioner, ROWS_Y)
     speed, motion = matrix(conditioner, ROWS_SPEED), cube(conditioner, ROWS_MOTION)
-    taken, taught, finite, review = learn_formed(count, time, phi, y, speed, motion, inner(estimator, STEADY))
+    samples = cube(conditioner, ROWS_SAMPLES)
+    taken, taught, finite, review = learn_formed(count, time, phi, y, speed, samples, motion, inner(estimator, STEADY))
     found[LEARNT], found[TAUGHT], found[FINITE], found[REVIEW] = taken, taught, finite, review
     if taken > 0:
         found[INSTANT] = time[taken - 1]
-        look(count, time, phi, y, speed, motion, inner(estimator, INSPECTOR))
+        look(count, time, phi, y, speed, samples, motion, inner(estimator, INSPECTOR))
 
 
 @inline
@@ -141,7 +153,7 @@ def walk(
     if found[0, DUE] > 0:
         _learn(found[0], estimator)
     settled, taken = _tell(found[0], estimator), found[0, TAKEN]
-    if 0 < taken < count and alone(front) and (settled or none_due(count - taken, front)):
+    if 0 < taken < count and (settled or none_due(count - taken, front)):
         _take(taken, count - taken, late, slots, aligned, front, found[1])
         if found[1, DUE] > 0:
             _learn(found[1], estimator)

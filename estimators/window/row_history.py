@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.numerics.jit import inline
+from estimators.numerics.parcel import Parcel, Table, cube, integers, matrix
 from estimators.quantities import Floats, Nanoseconds
 from estimators.rows import Rows
 
 SLACK: Final = 1.25  # of the capacity: rows are moved to the front only when so many are there
 NEAR: Final = 0.01  # of s: slopes of an η so near are as good
+# of a parcel
+(ROWS_Y, ROWS_SPEED), (ROWS_PHI, ROWS_SAMPLES, ROWS_MOTION), ROWS_TIME = range(2), range(3), 0
 
 
 @dataclass(slots=True)
@@ -28,7 +31,9 @@ class Numbered:
 class RowHistory:
     """The last `capacity` rows, in order; a row keeps its number for good."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"instants", "_slopes", "_filled", "_rows", "_stale", "_refill"})
+    WORKING: ClassVar[frozenset[str]] = frozenset(
+        {"instants", "parcel", "filled", "_slopes", "_rows", "_stale", "_refill"}
+    )
 
     def __init__(self, capacity: int, whole: bool = True) -> None:
         """whole: whether rows are there to be looked at; else only their numbers and instants."""
@@ -37,8 +42,9 @@ class RowHistory:
         self.whole = whole
         self.kept = Numbered()
         self.instants = Instants(capacity)
+        self.parcel = Parcel()  # its rows, once there are some
+        self.filled = 0  # of their room
         self._slopes = Slopes()
-        self._filled = 0
         self._rows: Rows | None = None
         self._stale = 0  # rows before this number are refilled before anyone sees them
         self._refill: Callable[[Rows], None] = _as_they_are
@@ -51,11 +57,11 @@ class RowHistory:
     @property
     def oldest(self) -> int:
         """Number of the first row that is still there."""
-        return self.kept.total - self._filled
+        return self.kept.total - self.filled
 
     def clear(self) -> None:
         """Forget all rows; numbers go on."""
-        self._filled = 0
+        self.filled = 0
 
     def absorb(self, rows: Rows, which: NDArray[np.bool_] | None) -> None:
         """Append those of the rows that taught and have a finite output: which (rows,); None: all of them."""
@@ -71,28 +77,37 @@ class RowHistory:
         count = len(rows.time)
         if self._rows is None:
             self._rows = Rows(*(np.zeros((self.room, *column.shape[1:]), column.dtype) for column in rows))
+            time, phi, y, speed, samples, motion = self._rows
+            flat = samples.reshape(self.room, -1, samples.shape[-1])
+            self.parcel = Parcel([], [y, speed], [phi, flat, motion], [time])
         if count > self.capacity:
             self.kept.total += count - self.capacity
             rows, count = rows.part(slice(count - self.capacity, None)), self.capacity
-        if self._filled + count > len(self._rows.time):
+        if self.filled + count > len(self._rows.time):
             left = self.capacity - count
             for column in self._rows:
-                column[:left] = column[self._filled - left : self._filled].copy()
-            self._filled = left
-        place = slice(self._filled, self._filled + count)
+                column[:left] = column[self.filled - left : self.filled].copy()
+            self.filled = left
+        place = slice(self.filled, self.filled + count)
         new = self._rows.part(place)
         new.time[:] = rows.time
         for column, values in zip(new[1:], rows[1:], strict=True):
             if values.size:
                 column[:] = values
-        self._filled += count
+        self.filled += count
         self.kept.total += count
+
+    def stored(self, count: int) -> None:
+        """A pass has written so many more behind those that are there, and their instants."""
+        self.kept.total += count
+        if self.whole:
+            self.filled += count
 
     def largest(self, output: int, column: int) -> float:
         """Largest absolute value of one entry of phi, 0 when there is none."""
-        if self._rows is None or not self._filled:
+        if self._rows is None or not self.filled:
             return 0.0
-        values = np.abs(self._rows.phi[: self._filled, output, column])
+        values = np.abs(self._rows.phi[: self.filled, output, column])
         return float(np.max(values, where=np.isfinite(values), initial=0.0))
 
     def since(self, number: int, last: int | None = None) -> Rows:
@@ -101,11 +116,11 @@ class RowHistory:
             raise ValueError("expected rows, found none yet")
         begin = self.oldest
         first = max(0, number - begin)
-        end = self._filled if last is None else min(max(last - begin, first), self._filled)
+        end = self.filled if last is None else min(max(last - begin, first), self.filled)
         if begin + first < self._stale:
             self._refill(self._rows.part(slice(first, self._stale - begin)))
             self._stale = begin + first
-        return self._rows.part(slice(min(first, self._filled), end))
+        return self._rows.part(slice(min(first, self.filled), end))
 
     def slopes(self, rows: Rows, block: NonlinearBlock, eta: Floats) -> Floats:
         """Of the last rows (as `since` gave them), a ring in which the row of number n has the place n % size."""
@@ -192,3 +207,24 @@ def append(time: int, ring: Nanoseconds, count: NDArray[np.int64]) -> None:
     """One more instant, ns; ring, count: of Instants."""
     ring[count[0] % len(ring)] = time
     count[0] += 1
+
+
+@inline
+def store(
+    place: int, time: int, phi: Floats, y: Floats, speed: Floats, samples: Floats, motion: Floats, table: Table
+) -> None:
+    """One more row; place: how many there are; table: of a RowHistory, which has room for it."""
+    integers(table, ROWS_TIME)[place] = time
+    kept_phi, kept_y, kept_speed = cube(table, ROWS_PHI), matrix(table, ROWS_Y), matrix(table, ROWS_SPEED)
+    kept_samples, kept_motion = cube(table, ROWS_SAMPLES), cube(table, ROWS_MOTION)
+    for output in range(len(y)):
+        kept_y[place, output] = y[output]
+        for column in range(phi.shape[1]):
+            kept_phi[place, output, column] = phi[output, column]
+    for joint in range(len(speed)):
+        kept_speed[place, joint] = speed[joint]
+        for which in range(motion.shape[1]):
+            kept_motion[place, joint, which] = motion[joint, which]
+    for argument in range(len(samples)):
+        for k in range(samples.shape[1]):
+            kept_samples[place, argument, k] = samples[argument, k]

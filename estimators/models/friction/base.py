@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from estimators.models.plain_columns import Plain
+from estimators.numerics.function_pointer import calling
+from estimators.numerics.jit import INTERPRETED
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.quantities import Settings as BaseSettings
 from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
@@ -21,6 +24,16 @@ from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
 # of every law's kernel: signals (rows, channels, SIGNALS), which channel is the position, which one the load,
 # constants, η (nonlinear,), the columns to write (rows, parameters)
 SIGNATURE: Final = "void(f8[:, :, ::1], i8, i8, f8[::1], f8[::1], f8[:, :])"
+
+
+def _call(
+    _typing: Any, _law: Any, _signals: Any, _position: Any, _load: Any, _constants: Any, _eta: Any, _columns: Any
+) -> Any:
+    return calling(SIGNATURE)
+
+
+# within a kernel: a law's kernel out of a parcel, and its arguments
+fill_law: Final[Any] = (lambda law, *rest: law(*rest)) if INTERPRETED else intrinsic(_call)
 
 NOTHING: Final[Floats] = np.zeros(0)
 

@@ -10,19 +10,28 @@ Reference: da Silva, de Souza, Schäfer 2007, Case 2, y = T_d,in of (3.5). The t
 import math
 from typing import Annotated, Literal, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
+from estimators.models import filler
 from estimators.models.base import Constant, Model, ModelSettings, NonlinearPlace, SpringPlace
 from estimators.models.friction import AnyFriction
-from estimators.models.friction.base import offset
+from estimators.models.friction.base import fill_law, offset
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
-from estimators.models.ripple import Harmonics, Ripple
-from estimators.models.temperature import Reference, Warmth
+from estimators.models.ripple import Harmonics, Ripple, repeat
+from estimators.models.temperature import Reference, Warmth, warm
 from estimators.numerics.jit import kernel
+from estimators.numerics.parcel import Parcel, Table, function, integers, vector
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import SECOND, VALUE, Rows
 
 POSITION, EFFORT, JOINT = range(3)  # channels
+# of its parcel; among its places: from which column on drive, temperature and ripple have theirs; channel of the load;
+# whether the joint's torque is subtracted; whether it, and the acceleration, have a column; channel of the temperature,
+# 0 where there is none; columns of the law
+(CONSTANTS, KNOWN, CYCLES), PLACES, LAW = range(3), 0, filler.FILL + 1
+OWN, WARM, RIPPLE, CARRIED, SUBTRACTED, SCALED, ACCELERATED, THERMOMETER, COLUMNS = range(9)
+INERTIA, REFERENCE = range(2)  # known
 
 
 class FrictionOnlySettings(ModelSettings):
@@ -69,37 +78,35 @@ class FrictionOnly:
         axis = settings.axis
         effort = "torque" if axis is Axis.ROTARY else "force"
         self.channels = ("position", effort) + (f"joint_{effort}",) * settings.joint_torque
-        self._warmth = Warmth(settings.temperature, axis)
-        self.channels += self._warmth.channels
+        warmth, law = Warmth(settings.temperature, axis), settings.friction.law(axis)
+        self.channels += warmth.channels
         self.outputs: tuple[str, ...] = (axis.effort,)
-        self._law = settings.friction.law(axis)
-        self.nonlinear = self._law.nonlinear
-        self.start = self._law.start
-        self._harmonics = Harmonics(settings.ripple, axis)
+        self.nonlinear, self.start = law.nonlinear, law.start
+        harmonics = Harmonics(settings.ripple, axis)
         learnt = (settings.torque_scale, settings.inertia_motor)
         drive = tuple(one for one, wanted in zip(_drive(axis), learnt, strict=True) if wanted)
         self.parameters: tuple[Parameter, ...] = (
-            self._law.parameters
+            law.parameters
             + (offset(axis, "irj-joint design §1, d1"),) * settings.offset
             + drive
-            + self._warmth.parameters
-            + self._harmonics.parameters
+            + warmth.parameters
+            + harmonics.parameters
         )
-        self._ripple = len(self.parameters) - len(self._harmonics.parameters)
-        self._warm = self._ripple - len(self._warmth.parameters)
-        self._own = self._warm - len(drive)
-        self._inertia, self._subtracted = settings.inertia, settings.joint_torque and not settings.torque_scale
-        self._learnt = [
-            signal for signal, wanted in zip(((JOINT, VALUE), (POSITION, SECOND)), learnt, strict=True) if wanted
-        ]
-        place = tuple(range(len(self._law.parameters)))
-        self._load = JOINT if settings.joint_torque else EFFORT
-        if self._law.stops:
-            self._load = len(self.channels)
+        ripple = len(self.parameters) - len(harmonics.parameters)
+        warm_from = ripple - len(warmth.parameters)
+        own, thermometer = warm_from - len(drive), len(self.channels) - 1 if warmth.parameters else 0
+        subtracted = settings.joint_torque and not settings.torque_scale
+        load = len(self.channels) if law.stops else JOINT if settings.joint_torque else EFFORT
+        place = tuple(range(len(law.parameters)))
         self.blocks: tuple[NonlinearPlace, ...] = (
-            NonlinearPlace(settings.friction, axis, POSITION, self._load, (1.0, 1.0), 0, place, 1.0),
+            NonlinearPlace(settings.friction, axis, POSITION, load, (1.0, 1.0), 0, place, 1.0),
         )
-        self.plan: Floats | None = None
+        self.filler: Parcel | None = Parcel(
+            [law.constants, np.array([settings.inertia, warmth.reference]), harmonics.cycles],
+            integers=[np.array([own, warm_from, ripple, load, subtracted, *learnt, thermometer, len(place)], np.int64)],
+            functions=[_fill, law.kernel],
+        )
+        self._table = self.filler.table
         self.springs: tuple[SpringPlace, ...] = ()
         self.straight = True
         self.joints: tuple[int, ...] = (POSITION,)
@@ -107,13 +114,7 @@ class FrictionOnly:
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ and y at the full rate."""
-        _fill(signals, self._inertia, self._subtracted, y)
-        phi[:, 0, self._own - 1] = 1.0  # the offset, or the law's last column that comes next
-        self._harmonics.fill(signals, POSITION, phi[:, 0, self._ripple :])
-        self._warmth.fill(signals, POSITION, len(self.channels) - 1, phi[:, 0, self._warm : self._ripple])
-        for column, (channel, signal) in enumerate(self._learnt, self._own):
-            phi[:, 0, column] = signals[:, channel, signal]
-        self._law.fill(signals, POSITION, self._load, eta, phi[:, 0, : len(self._law.parameters)])
+        _fill(signals, eta, self._table, phi, y)
 
     def constants(self, _rows: Rows, _taps: Floats, _theta: Floats) -> tuple[Constant, ...]:
         """Nothing whose error could be told from that of a parameter."""
@@ -143,9 +144,21 @@ def _drive(axis: Axis) -> tuple[Parameter, Parameter]:
     )
 
 
-@kernel("void(f8[:, :, ::1], f8, b1, f8[:, ::1])")
-def _fill(signals: Floats, inertia: float, joint: bool, y: Floats) -> None:
+@kernel(filler.SIGNATURE)
+def _fill(signals: Floats, eta: Floats, table: Table, phi: Floats, y: Floats) -> None:
+    places, known = integers(table, PLACES), vector(table, KNOWN)
+    own, warm_from, ripple, laws = places[OWN], places[WARM], places[RIPPLE], places[COLUMNS]
+    phi[:, 0, own - 1] = 1.0  # the offset, or the law's last column that comes next
     for row in range(len(signals)):
-        y[row, 0] = signals[row, EFFORT, VALUE] - inertia * signals[row, POSITION, SECOND]
-        if joint:
+        y[row, 0] = signals[row, EFFORT, VALUE] - known[INERTIA] * signals[row, POSITION, SECOND]
+        if places[SUBTRACTED] == 1:
             y[row, 0] -= signals[row, JOINT, VALUE]
+        if places[SCALED] == 1:
+            phi[row, 0, own] = signals[row, JOINT, VALUE]
+        if places[ACCELERATED] == 1:
+            phi[row, 0, own + places[SCALED]] = signals[row, POSITION, SECOND]
+    repeat(signals, POSITION, vector(table, CYCLES), phi[:, 0, ripple:])
+    if places[THERMOMETER] > 0:
+        warm(signals, POSITION, places[THERMOMETER], known[REFERENCE], phi[:, 0, warm_from:ripple])
+    columns = phi[:, 0, :laws]
+    fill_law(function(table, LAW), signals, POSITION, places[CARRIED], vector(table, CONSTANTS), eta, columns)

@@ -10,17 +10,24 @@ from typing import Final, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
+from estimators.models import filler
 from estimators.models.base import Constant, Model, ModelSettings, NonlinearPlace, SpringPlace
 from estimators.models.friction import AnyFriction
-from estimators.models.friction.base import ANGLES, offset
+from estimators.models.friction.base import ANGLES, fill_law, offset
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
-from estimators.models.plain_columns import ACCELERATION, COSINE, ONE, OTHER, PLACES, SINE, Plain, fill_plain
+from estimators.models.plain_columns import ACCELERATION, COSINE, ONE, OTHER, PLACES, SINE, Plain, fill
 from estimators.models.ripple import Harmonics, Ripple
-from estimators.models.temperature import Reference, Warmth
+from estimators.models.temperature import Reference, Warmth, warm
+from estimators.numerics.jit import kernel
+from estimators.numerics.parcel import Parcel, Table, function, integers, matrix, vector
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import Rows
 
 POSITION, EFFORT, LOAD = range(3)  # channels
+# of its parcel; among its places: from and to which column the law fills, which channel is its load, from which
+# column on, and from which channel, temperature has a share: 0 where there is none
+(CONSTANTS, REFERENCE), PLAN, PLACES_OF, LAW = range(2), 0, 0, filler.FILL + 1
+FIRST, LAST, CARRIED, WARM, THERMOMETER = range(5)
 WEIGHT_MEANS: Final = "torque of the weight, by angle"
 
 
@@ -66,44 +73,45 @@ class Rigid:
     def __init__(self, settings: RigidSettings) -> None:
         axis = settings.axis
         self.channels = ("position", "torque" if axis is Axis.ROTARY else "force") + ("load",) * settings.load
-        self._warmth = Warmth(settings.temperature, axis)
-        self.channels += self._warmth.channels
+        warmth, law = Warmth(settings.temperature, axis), settings.friction.law(axis)
+        self.channels += warmth.channels
         self.outputs: tuple[str, ...] = (axis.effort,)
-        self._law = settings.friction.law(axis)
-        self.nonlinear = self._law.nonlinear
-        self.start = self._law.start
+        self.nonlinear, self.start = law.nonlinear, law.start
         harmonics = Harmonics(settings.ripple, axis)
         inertia, constant, sine, cosine = _terms(axis)
         self.parameters: tuple[Parameter, ...] = (
             (inertia,) * settings.inertia
-            + self._law.parameters
+            + law.parameters
             + (constant,) * settings.offset
             + (sine,) * settings.gravity_sin
             + (cosine,) * settings.gravity_cos
-            + self._warmth.parameters
+            + warmth.parameters
             + harmonics.parameters
         )
         first = int(settings.inertia)
-        self._friction = slice(first, first + len(self._law.parameters))
-        ripple = len(self.parameters) - len(harmonics.parameters)
-        self._warm = slice(ripple - len(self._warmth.parameters), ripple)
+        last = first + len(law.parameters)
+        warm_from = len(self.parameters) - len(harmonics.parameters) - len(warmth.parameters)
         repeats = tuple(Plain(kind, cycles) for cycles in settings.ripple for kind in (SINE, COSINE))
-        self._columns = np.array(
+        plan = np.array(
             (Plain(ACCELERATION),) * settings.inertia
-            + (self._law.plain or (Plain(OTHER),) * len(self._law.parameters))
+            + (law.plain or (Plain(OTHER),) * len(law.parameters))
             + (Plain(ONE),) * settings.offset
             + (Plain(SINE, 1.0),) * settings.gravity_sin
             + (Plain(COSINE, 1.0),) * settings.gravity_cos
-            + (Plain(OTHER),) * len(self._warmth.parameters)
+            + (Plain(OTHER),) * len(warmth.parameters)
             + repeats,
             np.float64,
         ).reshape(-1, PLACES)
-        plain = self._law.plain is not None and not self._warmth.parameters
-        self.plan: Floats | None = self._columns if plain else None
-        place = tuple(range(len(self.parameters))[self._friction])
-        self._load = LOAD if settings.load else len(self.channels) if self._law.stops else EFFORT
+        load = LOAD if settings.load else len(self.channels) if law.stops else EFFORT
+        thermometer = len(self.channels) - 1 if warmth.parameters else 0
+        places = np.array([first, first if law.plain else last, load, warm_from, thermometer])
+        reference = np.array([warmth.reference])
+        self.filler: Parcel | None = Parcel(
+            [law.constants, reference], [plan], integers=[places], functions=[_fill, law.kernel]
+        )
+        self._table = self.filler.table
         self.blocks: tuple[NonlinearPlace, ...] = (
-            NonlinearPlace(settings.friction, axis, POSITION, self._load, (1.0, 1.0), 0, place, 1.0),
+            NonlinearPlace(settings.friction, axis, POSITION, load, (1.0, 1.0), 0, tuple(range(first, last)), 1.0),
         )
         self.springs: tuple[SpringPlace, ...] = ()
         self.straight = False  # on EMPS it would cost a tenth of what laws explain, decision 007
@@ -112,14 +120,24 @@ class Rigid:
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ and y = measured torque (force) at the full rate."""
-        fill_plain(signals, self._columns, phi, y)
-        if self.plan is None:
-            self._law.fill(signals, POSITION, self._load, eta, phi[:, 0, self._friction])
-            self._warmth.fill(signals, POSITION, len(self.channels) - 1, phi[:, 0, self._warm])
+        _fill(signals, eta, self._table, phi, y)
 
     def constants(self, _rows: Rows, _taps: Floats, _theta: Floats) -> tuple[Constant, ...]:
         """Nothing whose error could be told from that of a parameter."""
         return ()
+
+
+@kernel(filler.SIGNATURE)
+def _fill(signals: Floats, eta: Floats, table: Table, phi: Floats, y: Floats) -> None:
+    fill(signals, matrix(table, PLAN), phi, y)
+    places = integers(table, PLACES_OF)
+    first, last, warm_from = places[FIRST], places[LAST], places[WARM]
+    if last > first:
+        columns = phi[:, 0, first:last]
+        fill_law(function(table, LAW), signals, POSITION, places[CARRIED], vector(table, CONSTANTS), eta, columns)
+    if places[THERMOMETER] > 0:
+        columns = phi[:, 0, warm_from : warm_from + 2]
+        warm(signals, POSITION, places[THERMOMETER], vector(table, REFERENCE)[0], columns)
 
 
 def _terms(axis: Axis) -> tuple[Parameter, ...]:

@@ -14,15 +14,18 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from estimators.models import filler
 from estimators.models.base import Constant, Model, ModelSettings, NonlinearPlace, SpringPlace
 from estimators.models.friction.base import ANGLES, BOTH_WAYS, LOADS, POSITIONS, SPEEDS
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
-from estimators.models.ripple import Harmonics, Ripple
+from estimators.models.ripple import Harmonics, Ripple, repeat
 from estimators.numerics.jit import kernel
+from estimators.numerics.parcel import Parcel, Table, vector
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import RATE, SECOND, SMOOTH, SMOOTH_RATE, VALUE, Rows
 
 POSITION, LINK, EFFORT = range(3)  # channels
+KNOWN, CYCLES = range(2)  # of its parcel
 RATIO, LAG, TURNING, ZERO, TWIST, GAP, OWN = range(7)  # columns
 EQUATION = "q = r q_l + …, "
 
@@ -53,31 +56,30 @@ class Transmission:
     def __init__(self, settings: TransmissionSettings) -> None:
         axis = settings.axis
         effort = "torque" if axis is Axis.ROTARY else "force"
-        self._loaded, self._inertia = settings.load != "none", settings.inertia
+        loaded = settings.load != "none"
         effort = f"joint_{effort}" if settings.load == "joint" else effort
-        self.channels = ("position", "link_position") + (effort,) * self._loaded
+        self.channels = ("position", "link_position") + (effort,) * loaded
         self.outputs: tuple[str, ...] = (axis.length,)
-        self._harmonics = Harmonics(settings.ripple, axis)
-        self._own = OWN if self._loaded else TWIST
-        parts = self._harmonics.parameters
+        harmonics = Harmonics(settings.ripple, axis)
+        own, parts = OWN if loaded else TWIST, harmonics.parameters
         waves = tuple(one._replace(unit=axis.length, meaning="gear error", late=0.0) for one in parts)
-        self.parameters: tuple[Parameter, ...] = (*_parameters(axis)[: self._own], *waves)
+        self.parameters: tuple[Parameter, ...] = (*_parameters(axis)[:own], *waves)
         self.nonlinear: tuple[Parameter, ...] = ()
         self.start = np.zeros(0)
         nothing = ViscousCoulombSettings(viscous=False, coulomb=False)
         self.blocks: tuple[NonlinearPlace, ...] = (
             NonlinearPlace(nothing, axis, POSITION, LINK, (1.0, 1.0), 0, (), 1.0),
         )
-        self.plan: Floats | None = None
+        self.filler: Parcel | None = Parcel([np.array([loaded, settings.inertia]), harmonics.cycles], functions=[_fill])
+        self._table = self.filler.table
         self.springs: tuple[SpringPlace, ...] = ()
         self.straight = False
         self.joints: tuple[int, ...] = (POSITION,)
         self.owners: tuple[int, ...] = (0,)
 
-    def fill(self, signals: Floats, _eta: Floats, phi: Floats, y: Floats) -> None:
+    def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ and y = position at the full rate."""
-        _fill(signals, self._loaded, self._inertia, phi, y)
-        self._harmonics.fill(signals, POSITION, phi[:, 0, self._own :])
+        _fill(signals, eta, self._table, phi, y)
 
     def constants(self, _rows: Rows, _taps: Floats, _theta: Floats) -> tuple[Constant, ...]:
         """Nothing whose error could be told from that of a parameter."""
@@ -102,8 +104,11 @@ def _parameters(axis: Axis) -> tuple[Parameter, ...]:
     return tuple(one._replace(late=-1.0 if one.needs == LOADS else 0.0) for one in told)
 
 
-@kernel("void(f8[:, :, ::1], b1, f8, f8[:, :, ::1], f8[:, ::1])")
-def _fill(signals: Floats, loaded: bool, inertia: float, phi: Floats, y: Floats) -> None:
+@kernel(filler.SIGNATURE)
+def _fill(signals: Floats, _eta: Floats, table: Table, phi: Floats, y: Floats) -> None:
+    known, cycles = vector(table, KNOWN), vector(table, CYCLES)
+    loaded, inertia = known[0] > 0.0, known[1]
+    repeat(signals, POSITION, cycles, phi[:, 0, OWN if loaded else TWIST :])
     for row in range(len(signals)):
         phi[row, 0, RATIO] = signals[row, LINK, VALUE]
         phi[row, 0, LAG] = -signals[row, LINK, RATE]

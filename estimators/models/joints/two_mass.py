@@ -19,18 +19,26 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from estimators.models import filler
 from estimators.models.base import Constant, Model, ModelSettings, NonlinearPlace, SpringPlace
 from estimators.models.friction import AnyFriction
-from estimators.models.friction.base import POSITIONS, offset
+from estimators.models.friction.base import POSITIONS, fill_law, offset
 from estimators.models.friction.cyclic import CyclicSettings
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
-from estimators.models.ripple import Harmonics, Ripple
+from estimators.models.ripple import Harmonics, Ripple, repeat
 from estimators.numerics.jit import kernel
+from estimators.numerics.parcel import Parcel, Table, function, integers, vector
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import LOAD, SECOND, SMOOTH, SMOOTH_RATE, VALUE, Rows
 
 MOTOR, LINK, EFFORT, JOINT = range(4)  # channels
 K1, K2 = 0, 1  # columns
+# of its parcel; what is known; among its places: the first column of the link's friction, the first behind it, that of
+# the ripple; whether there are offsets, whether the link's torque is measured
+(KNOWN, CONSTANTS, LINK_CONSTANTS, LINK_ETA, CYCLES), PLACES = range(5), 0
+INERTIA_IN, INERTIA_OUT, GRAVITY, STICK, GEAR = range(5)
+FIRST, LAST, RIPPLE, OFFSETS, MEASURED = range(5)
+LAW, LINK_LAW = filler.FILL + 1, filler.FILL + 2
 # Of `stick`, below which the link's encoder stays on one step for longer than a sample: 18 bits at 1 kHz 24 mrad/s, and
 # rows see 20 ms further, in which a joint becomes 10 mrad/s faster.
 STEPPING = 0.5
@@ -92,37 +100,36 @@ class TwoMass:
         self.channels = ("position", "link_position", "torque") + ("joint_torque",) * sensor
         rows = ("motor", "link", "spring")[: 2 + settings.spring_torque]
         self.outputs: tuple[str, ...] = (axis.effort,) * len(rows)
-        self._motor, self._link = settings.motor_friction.law(axis), settings.link_friction.law(axis)
-        self.nonlinear, self.start = self._motor.nonlinear, self._motor.start
-        self._harmonics = Harmonics(settings.ripple, axis)
+        law, link = settings.motor_friction.law(axis), settings.link_friction.law(axis)
+        self.nonlinear, self.start = law.nonlinear, law.start
+        harmonics = Harmonics(settings.ripple, axis)
         self.parameters: tuple[Parameter, ...] = (
             *_spring(),
-            *(_of("motor", parameter) for parameter in self._motor.parameters),
-            *(_of("link", parameter) for parameter in self._link.parameters),
+            *(_of("motor", parameter) for parameter in law.parameters),
+            *(_of("link", parameter) for parameter in link.parameters),
             *(
                 _of(side, offset(axis, f"irj-joint design §1, d{number}"))
                 for number, side in enumerate(rows, 1)
                 if settings.offsets
             ),
-            *(_of("motor", parameter) for parameter in self._harmonics.parameters),
+            *(_of("motor", parameter) for parameter in harmonics.parameters),
         )
-        self._ripple = slice(len(self.parameters) - len(self._harmonics.parameters), len(self.parameters))
-        first = K2 + 1 + len(self._motor.parameters)
-        self._motor_columns = slice(K2 + 1, first)
-        self._link_columns = slice(first, first + len(self._link.parameters))
-        self._offsets = settings.offsets
-        self._gear = settings.gear
-        self._measured = settings.link_torque == "measured"
-        inertia = settings.gear**2 * settings.inertia_motor
-        self._known = np.array([inertia, settings.inertia_link, settings.gravity, settings.stick])
+        first = K2 + 1 + len(law.parameters)
+        last, ripple = first + len(link.parameters), len(self.parameters) - len(harmonics.parameters)
+        gear, measured = settings.gear, settings.link_torque == "measured"
+        self._measured, self._gravity = measured, settings.gravity
+        known = [gear**2 * settings.inertia_motor, settings.inertia_link, settings.gravity, settings.stick, gear]
+        self.filler: Parcel | None = Parcel(
+            [np.array(known), law.constants, link.constants, link.start, harmonics.cycles],
+            integers=[np.array([first, last, ripple, settings.offsets, measured], np.int64)],
+            functions=[_fill, law.kernel, link.kernel],
+        )
+        self._table = self.filler.table
         place = tuple(range(K2 + 1, first))
-        scale = (1.0 / settings.gear, settings.gear)
         self.blocks: tuple[NonlinearPlace, ...] = (
-            NonlinearPlace(settings.motor_friction, axis, MOTOR, EFFORT, scale, 0, place, -1.0),
+            NonlinearPlace(settings.motor_friction, axis, MOTOR, EFFORT, (1.0 / gear, gear), 0, place, -1.0),
         )
         self._signs = (-1.0, 1.0, 1.0)[: len(rows)]
-        last = self._link_columns.stop
-        self.plan: Floats | None = None
         self.springs: tuple[SpringPlace, ...] = (
             SpringPlace(self._signs, 1, (K1, K2), (last, last + 1) if settings.offsets else None),
         )
@@ -132,16 +139,7 @@ class TwoMass:
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ (rows, outputs, parameters) and y (rows, outputs) at the full rate."""
-        if self._gear != 1.0:
-            signals = signals.copy()
-            signals[:, MOTOR] /= self._gear
-            signals[:, EFFORT] *= self._gear
-        phi[:] = 0.0
-        self._motor.fill(signals, MOTOR, EFFORT, eta, phi[:, 0, self._motor_columns])
-        self._link.fill(signals, LINK, EFFORT, self._link.start, phi[:, 1, self._link_columns])
-        _fill(signals, self._known, self._measured, self._offsets, self._link_columns.stop, phi, y)
-        self._harmonics.fill(signals, MOTOR, phi[:, 0, self._ripple])
-        phi[:, 0, self._ripple] *= -1.0
+        _fill(signals, eta, self._table, phi, y)
 
     def constants(self, rows: Rows, taps: Floats, theta: Floats) -> tuple[Constant, ...]:
         """Scales, inertias, and the link encoder's zero and delay: these show where the spring is not linear."""
@@ -151,7 +149,7 @@ class TwoMass:
         motor[:, 0], link[:, 1], sensed[:, 2:] = torque, y[:, 1], y[:, 2:]
         sine = [i for i, parameter in enumerate(self.parameters) if parameter.name == "link_cyclic_sin"]
         if not self._measured and sine:
-            link[:, 1] -= self._known[2] * phi[:, 1, sine[0]]  # J_out θ̈_out = y + T_g sin θ, the column is −sin θ
+            link[:, 1] -= self._gravity * phi[:, 1, sine[0]]  # J_out θ̈_out = y + T_g sin θ, the column is −sin θ
         inertia = np.zeros(y.shape)
         inertia[:, 0] = y[:, 0] + torque
         spring = theta[K1] + 3.0 * theta[K2] * phi[:, 0, K1] ** 2  # the link's row may be masked
@@ -196,10 +194,23 @@ def _of(side: str, parameter: Parameter) -> Parameter:
     return parameter._replace(name=f"{side}_{parameter.name}", meaning=f"{parameter.meaning}, on the {side}'s side")
 
 
-@kernel("void(f8[:, :, ::1], f8[::1], b1, b1, i8, f8[:, :, ::1], f8[:, ::1])")
-def _fill(signals: Floats, known: Floats, measured: bool, offsets: bool, friction: int, phi: Floats, y: Floats) -> None:
-    """Stiffness, offsets and y; turns the sign of the friction columns, those up to `friction`."""
-    inertia_in, inertia_out, gravity, stick = known
+@kernel(filler.SIGNATURE)
+def _fill(signals: Floats, eta: Floats, table: Table, phi: Floats, y: Floats) -> None:
+    """Friction, stiffness, offsets, ripple, and y; turns the sign of the columns of friction and of ripple."""
+    known, places = vector(table, KNOWN), integers(table, PLACES)
+    inertia_in, inertia_out, stick = known[INERTIA_IN], known[INERTIA_OUT], known[STICK]
+    first, friction, ripple = places[FIRST], places[LAST], places[RIPPLE]
+    if known[GEAR] != 1.0:
+        signals = signals.copy()
+        signals[:, MOTOR] /= known[GEAR]
+        signals[:, EFFORT] *= known[GEAR]
+    phi[:] = 0.0
+    columns = phi[:, 0, K2 + 1 : first]
+    fill_law(function(table, LAW), signals, MOTOR, EFFORT, vector(table, CONSTANTS), eta, columns)
+    columns, start = phi[:, 1, first:friction], vector(table, LINK_ETA)
+    fill_law(function(table, LINK_LAW), signals, LINK, EFFORT, vector(table, LINK_CONSTANTS), start, columns)
+    repeat(signals, MOTOR, vector(table, CYCLES), phi[:, 0, ripple:])
+    phi[:, 0, ripple:] *= -1.0
     for row in range(len(signals)):
         motor, link = signals[row, MOTOR], signals[row, LINK]
         twist = motor[VALUE] - link[VALUE]
@@ -209,7 +220,7 @@ def _fill(signals: Floats, known: Floats, measured: bool, offsets: bool, frictio
             phi[row, 1, column] *= -1.0
         phi[row, :, K1], phi[row, :, K2] = twist, cube
         phi[row, 0, K1], phi[row, 0, K2] = -twist, -cube
-        for output in range(y.shape[1] if offsets else 0):
+        for output in range(y.shape[1] if places[OFFSETS] == 1 else 0):
             phi[row, output, friction + output] = 1.0
         if y.shape[1] > 2:
             y[row, 2] = signals[row, JOINT, VALUE]
@@ -218,7 +229,7 @@ def _fill(signals: Floats, known: Floats, measured: bool, offsets: bool, frictio
             y[row, 1] = np.nan
             if y.shape[1] == 2 and abs(link[SMOOTH_RATE]) < STEPPING * stick and abs(motor[SMOOTH_RATE]) > TURNS:
                 y[row, 0] = np.nan
-        elif measured:
+        elif places[MEASURED] == 1:
             y[row, 1] = signals[row, JOINT, VALUE]
         else:
-            y[row, 1] = inertia_out * link[SECOND] - gravity * np.sin(link[SMOOTH])
+            y[row, 1] = inertia_out * link[SECOND] - known[GRAVITY] * np.sin(link[SMOOTH])

@@ -44,7 +44,7 @@ class EtaInForce:
         self.block = NonlinearBlock(model, taps)
         self.other_law: FrictionSettings | None = None  # where another than the configured one was found
         self.overlap = overlap
-        self._spring = model.springs[0] if model.springs else None
+        self.spring = model.springs[0] if model.springs else None
         count = len(self.block.nonlinear)
         law = self.block.settings.model_dump()
         start = np.array(self.block.law.start, np.float64)
@@ -63,8 +63,8 @@ class EtaInForce:
 
     def move_zero(self, rows: Rows, zero: float) -> None:
         """Move the zero of the spring's twist in the rows' phi, in place; zero: rad."""
-        if self._spring is not None and zero:
-            recentre(self._spring, rows, zero)
+        if self.spring is not None and zero:
+            recentre(self.spring, rows, zero)
 
     def refill(self) -> Callable[[Rows], None]:
         """What writes the law's columns for η of now into rows, in place."""

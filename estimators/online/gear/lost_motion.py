@@ -57,6 +57,7 @@ from estimators.online.gear.rows import (
     VISCOUS,
     absorb,
     butterworth,
+    unbroken,
     windows,
 )
 from estimators.quantities import Floats, Nanoseconds
@@ -148,14 +149,15 @@ class LostMotion:
         if not len(time):
             return
         values = np.ascontiguousarray(values)
-        step = self.period * 1e9
-        steps = np.diff(time, prepend=self._last or time[0] - round(step))
-        breaks = np.flatnonzero(np.abs(steps - step) > 0.5 * step)
-        self._last = int(time[-1])
-        for first, last in zip([0, *breaks], [*breaks, len(time)], strict=True):
-            if first in breaks:
+        step, last = self.period * 1e9, 0
+        while last < len(time):
+            first, last = last, int(unbroken(time, last, self._last, step))
+            if last == first:
                 self.state[[SEEN, GOOD, PHASE, SIGN]] = 0.0  # what the filters remember is of another time
-            self._learn(time[first:last], values[first:last])
+                self._last = 0
+            else:
+                self._learn(time[first:last], values[first:last])
+                self._last = int(time[last - 1])
 
     def _learn(self, time: Nanoseconds, values: Floats) -> None:
         """Rows without a break between them."""

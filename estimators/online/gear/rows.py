@@ -7,6 +7,7 @@ import math
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimators.models.joints.lost_motion import (
     COLUMNS,
@@ -101,6 +102,17 @@ def _learn(state: Floats, column: Floats, load: float) -> None:
     state[LEARNT] += 1.0
     if load > 0.0:
         state[POSITIVE] += 1.0
+
+
+@kernel("i8(Array(i8, 1, 'A', readonly=True), i8, i8, f8)")
+def unbroken(time: NDArray[np.int64], first: int, before: int, step: float) -> int:
+    """The row (ns) behind those that follow one upon the other from `first` on; before: ns, of the one before it, 0 for
+    none; step: ns."""
+    for row in range(first, len(time)):
+        if before > 0 and abs(time[row] - before - step) > 0.5 * step:
+            return row
+        before = time[row]
+    return len(time)
 
 
 @kernel("i8(f8[::1], f8[::1], f8[:, ::1], f8[:, ::1], i8)")

@@ -12,6 +12,7 @@ from scipy.io import loadmat
 from estimators.conditioning.conditioner import Conditioner, Conditioning, straight, taps
 from estimators.models.base import NonlinearPlace, SpringPlace
 from estimators.models.joints.rigid import RigidSettings
+from estimators.numerics.parcel import Parcel
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import RATE, SECOND, SMOOTH, SMOOTH_RATE, VALUE, Rows
 
@@ -28,7 +29,7 @@ class Mirror:
     start = np.zeros(0)
     springs: tuple[SpringPlace, ...] = ()
     straight: bool = False
-    plan: Floats | None = None
+    filler: Parcel | None = None
     blocks: tuple[NonlinearPlace, ...] = ()
     joints, owners = (0,), (0, 0)
     parameters = tuple(Parameter(name, "", 0, 1, "") for name in ("value", "rate", "second", "smooth", "smooth_rate"))

@@ -5,6 +5,8 @@ import gc
 import numpy as np
 import pytest
 
+from estimators.models.friction.base import fill_law
+from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.numerics.jit import kernel
 from estimators.numerics.parcel import (
     TABLE,
@@ -12,11 +14,13 @@ from estimators.numerics.parcel import (
     Table,
     cube,
     flags,
+    function,
     integer_matrix,
     integers,
     matrix,
     vector,
 )
+from estimators.quantities import Axis
 
 
 @kernel(f"f8({TABLE})")
@@ -39,6 +43,23 @@ def test_what_a_kernel_writes_is_in_the_arrays() -> None:
     assert _write(parcel.table) == 3.0
     assert (other[2], a[1, 2], b[1, 0, 3], c[1], d[0, 1], e.tolist()) == (2.5, 6.5, 2.0, 6, 4, [False, True])
     assert not a[0].any(), "and nothing beside"
+
+
+@kernel(f"void(f8[:, :, ::1], f8[:, ::1], {TABLE})")
+def _call(signals: np.ndarray, columns: np.ndarray, table: Table) -> None:
+    fill_law(function(table, 1), signals, 0, 0, vector(table, 0), vector(table, 1), columns[:, 1:])
+
+
+@pytest.mark.interpreted
+def test_a_function_is_called_where_it_lies() -> None:
+    law = ViscousCoulombSettings(transition=0.1).law(Axis.ROTARY)
+    other = ViscousCoulombSettings(viscous=False).law(Axis.ROTARY)
+    parcel = Parcel([law.constants, law.start], functions=[_write, law.kernel, other.kernel])
+    signals, columns, expected = np.random.default_rng(1).normal(size=(5, 1, 5)), np.zeros((5, 3)), np.zeros((5, 2))
+    law.fill(signals, 0, 0, law.start, expected)
+    _call(signals, columns, parcel.table)
+    assert np.array_equal(columns[:, 1:], expected)
+    assert not columns[:, 0].any()
 
 
 @pytest.mark.interpreted

@@ -14,29 +14,44 @@ from estimators.online import walk
 from estimators.online.joint import JointEstimator
 from estimators.online.normal_loop import TAUGHT
 from estimators.online.settings import Identification
-from estimators.online.steady import Steady
+from estimators.online.steady import TOTAL, Steady
 from estimators.quantities import Floats
 from estimators.rows import Rows
 
 RATE = 200.0
 RIGID = {"model": {"kind": "rigid", "gravity_sin": True}, "conditioning": {"half_width": 0.02}}
+LINEAR = {"kind": "viscous_coulomb"}
+ELASTIC = {
+    "model": {"kind": "two_mass", "motor_friction": LINEAR, "link_friction": LINEAR, "stick": 0.3},
+    "conditioning": {"half_width": 0.02},
+}
 SEARCHED = {"model": {"kind": "rigid", "friction": {"kind": "tanh_stribeck"}}, "conditioning": {"half_width": 0.02}}
 
 Way = Callable[[JointEstimator, tuple[Floats, Floats], int], Iterator[None]]
 WENT: Counter[Any] = Counter()  # whether rows were learnt, figures told; or steps
 
 
-def motion(seconds: float, rest: tuple[float, float], changed: float) -> tuple[Floats, Floats]:
-    """Times (ns) and values of a joint that rests for a while, loses values, and whose friction grows."""
+def motion(seconds: float, rest: tuple[float, float], changed: float, peak: float = 0.0) -> tuple[Floats, Floats]:
+    """Times (ns) and values of a joint that rests for a while, loses values, and whose friction grows.
+
+    peak: N·m·s/rad of its friction at low speed.
+    """
     t = np.arange(round(seconds * RATE)) / RATE
     speed = 0.8 * np.cos(2 * np.pi * 0.6 * t) + 0.5 * np.cos(2 * np.pi * 1.7 * t)
     speed[(rest[0] <= t) & (t < rest[1])] = 0.0
     position = np.cumsum(speed) / RATE
     torque = 1.2 * np.gradient(speed, 1 / RATE) + 4.0 * speed + 3.0 * np.sin(position)
-    torque += np.where(t < changed, 6.0, 9.0) * np.tanh(speed / 0.01)
+    torque += np.where(t < changed, 6.0, 9.0) * np.tanh(speed / (0.05 if peak else 0.01))
+    torque += peak * speed * np.exp(-np.abs(speed / 0.2))
     torque += 0.2 * np.random.default_rng(0).standard_normal(len(t))
     torque[round(0.4 * len(t))] = np.nan
     return np.round(t * 1e9).astype(np.int64), np.column_stack([position, torque])
+
+
+def elastic(samples: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """The same with a link that gives way under it, and often sticks: rows are left out."""
+    time, values = samples
+    return time, np.column_stack([values[:, 0], values[:, 0] - 1e-3 * np.sin(2.0 * values[:, 0]), values[:, 1]])
 
 
 def stepped(joint: JointEstimator, samples: tuple[Floats, Floats], size: int) -> Iterator[None]:
@@ -48,14 +63,17 @@ def stepped(joint: JointEstimator, samples: tuple[Floats, Floats], size: int) ->
 
 def aligned(joint: JointEstimator, samples: tuple[Floats, Floats], size: int) -> Iterator[None]:
     """Readings, aligned, then absorbed."""
-    resampler = Resampler(1 / RATE, 2, frames=[0, 0])
+    channels = samples[1].shape[1]
+    resampler = Resampler(1 / RATE, channels, frames=[0] * channels)
     for readings in frames(samples, size):
         yield joint.absorb(*resampler.absorb(*readings))
 
 
 def walked(joint: JointEstimator, samples: tuple[Floats, Floats], size: int) -> Iterator[None]:
     """Readings in one pass as far as it goes, up to the begin of an interval of 20 ms."""
-    resampler, seen, slots = Resampler(1 / RATE, 2, frames=[0, 0]), np.zeros(3, np.int64), np.array([-1, 20_000_000, 0])
+    channels = samples[1].shape[1]
+    resampler, seen = Resampler(1 / RATE, channels, frames=[0] * channels), np.zeros(channels + 1, np.int64)
+    slots = np.array([-1, 20_000_000, 0])
     parcel = Parcel(integers=[seen, slots], parcels=[resampler.parcel, joint.parcel])
     for readings in frames(samples, size):
         found, done = np.empty((2, walk.FOUND), np.int64), 0
@@ -69,6 +87,8 @@ def walked(joint: JointEstimator, samples: tuple[Floats, Floats], size: int) -> 
                 if one[walk.FIGURED] and done == count:
                     assert repr(joint.estimate(one)) == repr(joint.estimate())
                 WENT[one[walk.LEARNT] > 0, one[walk.FIGURED]] += 1
+                WENT["masked"] += int(one[walk.DUE] > 0 and one[walk.FORMED] == 0)
+                assert done < count or joint._steady._told[TOTAL] == joint.phases.parts.history.total
         for tick in ticks[done:count]:
             slots[walk.LAST] = (tick - slots[walk.OFFSET]) // slots[walk.INTERVAL]
         WENT["steps"] += int(done < count)
@@ -81,7 +101,8 @@ def frames(samples: tuple[Floats, Floats], size: int) -> Iterator[tuple[np.ndarr
     time, values = samples[0][there] + 10**9, samples[1][there]
     for i in range(0, len(time), size):
         part = values[i : i + size]
-        yield np.repeat(time[i : i + size], 2), part.ravel(), np.tile(np.arange(2, dtype=np.int32), len(part))
+        columns = np.arange(part.shape[1], dtype=np.int32)
+        yield np.repeat(time[i : i + size], len(columns)), part.ravel(), np.tile(columns, len(part))
 
 
 def outcome(settings: dict[str, Any], samples: tuple[Floats, Floats], size: int, way: Way = stepped) -> dict[str, Any]:
@@ -137,13 +158,23 @@ def test_the_same_where_a_law_is_searched(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("size", [1, 7, 90])
 @pytest.mark.parametrize("settings", [RIGID, SEARCHED])
 def test_a_walk_gives_what_the_steps_give(size: int, settings: dict[str, Any]) -> None:
-    samples = motion(48.0, (30.0, 33.0), 36.0) if settings is RIGID else motion(14.0, (9.0, 9.5), 99.0)
+    samples = motion(48.0, (30.0, 33.0), 36.0) if settings is RIGID else motion(36.0, (30.0, 31.0), 33.0, 200.0)
     WENT.clear()
     found = outcome(settings, samples, size, walked)
     assert found == outcome(settings, samples, 90, aligned)
     whole, learnt = WENT.total(), WENT[True, 0] + WENT[True, 1]
     assert WENT["steps"] < 0.9 * whole, "the first seconds, and behind a second interval"
-    assert (min(learnt, WENT[True, 1]) > 0.1 * whole) is (settings is RIGID), "a law that is searched has its own rows"
+    assert min(learnt, WENT[True, 1]) > 0.08 * whole
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("size", [5, 90])
+def test_the_same_where_rows_are_left_out(size: int) -> None:
+    samples = elastic(motion(20.0, (16.0, 17.0), 99.0))
+    WENT.clear()
+    found = outcome(ELASTIC, samples, size, walked)
+    assert WENT["masked"] > (size < 90)
+    assert found == outcome(ELASTIC, samples, 90, aligned)
 
 
 @pytest.mark.interpreted

@@ -1,0 +1,78 @@
+"""Rows under η in force, about the encoders' zero: within a pass as finished rows are given them, to the same bits."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from estimators.conditioning.conditioner import Conditioner
+from estimators.conditioning.row_kernels import form, take
+from estimators.online.eta.in_force import EtaInForce
+from estimators.online.eta.shaping import Shaping, shape
+from estimators.online.settings import Identification
+from estimators.quantities import Floats
+
+PERIOD = 2e-3
+LAW = {"kind": "tanh_stribeck"}
+MODELS: dict[str, dict[str, Any]] = {
+    "rigid": {"kind": "rigid", "friction": LAW | {"exponent": "searched"}, "gravity_sin": True, "temperature": 20.0},
+    "arctangent": {"kind": "rigid", "friction": {"kind": "arctangent"}, "ripple": [2, 5]},
+    "load": {"kind": "friction", "friction": {"kind": "load_dependent"}, "joint_torque": True, "torque_scale": True},
+    "drive": {"kind": "friction", "friction": LAW, "joint_torque": True, "inertia": 0.3, "ripple": [3]},
+    "elastic": {"kind": "two_mass", "ripple": [2]},
+    "geared": {"kind": "two_mass", "gear": 161.0, "spring_torque": True},
+    "linear": {"kind": "two_mass", "motor_friction": {"kind": "cubic_viscous"}, "link_torque": "measured"},
+    "transmission": {"kind": "transmission", "ripple": [1]},
+    "unloaded": {"kind": "transmission", "load": "none", "ripple": [1, 2]},
+}
+
+
+def built(which: str) -> tuple[Conditioner, Floats]:
+    """A conditioner of the model, and samples of all its channels, some of them missing."""
+    model = Identification.model_validate({"model": MODELS[which]}).model.build()
+    t = PERIOD * np.arange(700)
+    phase = np.arange(len(model.channels))
+    values = np.sin(2.0 * t[:, None] + 0.01 * phase) + 0.2 * np.sin(9.0 * t[:, None] + phase)
+    values += 1e-4 * np.random.default_rng(3).standard_normal(values.shape)
+    values[260, 1] = np.nan
+    return Conditioner(model, PERIOD), values
+
+
+def ticks(count: int) -> np.ndarray:
+    return (np.arange(count) * round(1e9 * PERIOD)).astype(np.int64)
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("which", MODELS)
+def test_a_pass_forms_the_rows_that_steps_form(which: str) -> None:
+    (passed, values), (stepped, _) = built(which), built(which)
+    time, found = ticks(len(values)), 0
+    for cut in range(0, len(values), 140):
+        part = slice(cut, cut + 140)
+        rows = stepped.absorb(time[part], values[part])
+        due = take(time[part], values[part], passed.parcel.table)
+        count = form(due, passed.parcel.table) if due else 0
+        found += count
+        assert count == len(rows.time)
+        for ours, theirs in zip(passed.formed.part(slice(count)), rows, strict=True):
+            assert np.array_equal(ours, theirs, equal_nan=True)
+    assert found > 40
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("which", [one for one in MODELS if one not in ("linear", "transmission", "unloaded")])
+@pytest.mark.parametrize("zero", [0.0, 3e-4])
+def test_the_columns_are_those_of_finished_rows(which: str, zero: float) -> None:
+    conditioner, values = built(which)
+    model = Identification.model_validate({"model": MODELS[which]}).model.build()
+    eta = EtaInForce(model, conditioner.taps, 1.0)
+    shaping = Shaping(eta.block, eta.spring, len(conditioner.signals))
+    for factor in (1.3, 1.2, 0.4):
+        eta.kept.eta, eta.kept.zero = factor * eta.kept.eta, factor * zero
+        shaping.set(eta.kept.eta, eta.kept.zero)
+        time = ticks(len(values)) + conditioner.state[3] + round(1e9 * PERIOD)
+        rows = conditioner.absorb(time, values)
+        phi, starts = rows.phi.copy(), conditioner.starts[: len(rows.time)]
+        shape(starts, conditioner.signals, conditioner.taps, phi, shaping.parcel.table)
+        assert not np.array_equal(phi, rows.phi, equal_nan=True)
+        assert np.array_equal(phi, eta.shaped(rows).phi, equal_nan=True)
