@@ -49,11 +49,12 @@ class ContactWatch:
         self.beyond: NDArray[np.bool_] = np.zeros(n, np.bool_)  # by now: such rows teach nothing
         self.told: NDArray[np.bool_] = np.zeros(n, np.bool_)  # contact, which outlasts the moments in between
         self.moving: NDArray[np.bool_] = np.zeros(n, np.bool_)  # joints whose friction is that of motion
+        self.sliding: NDArray[np.bool_] = np.zeros(n, np.bool_)  # those of them that no low-pass holds otherwise
         self._above, self._below = np.zeros((2, n), np.int64)
         quiet, self._soon, self._settling = math.ceil(QUIET / chunk - 1e-9), round(SOON / chunk), SETTLING / chunk
         self._wait = np.full(n, quiet)  # chunks of quiet, after which a contact is over
         self._quiet, self._rested = quiet, np.full(n, self._soon)  # chunks since the last one was
-        self._moved = np.zeros(n)  # chunks since it was slow
+        self._moved, self._slid = np.zeros((2, n))  # chunks since it was slow, behind and before the slow low-pass
         since = chunk * np.arange(math.ceil(self._settling - 1e-9)) - 1.0 / (math.sqrt(2.0) * math.pi * QUICK)
         held = math.sqrt(2.0) * np.exp(-math.sqrt(2.0) * math.pi * SLOW_PASS * since)
         self._held = np.concatenate(([1.0], np.minimum(held, 1.0)))  # share of friction in the limit, by `_moved`
@@ -68,9 +69,11 @@ class ContactWatch:
         self.beyond[:], self.told[:], self.calm = False, False, True
         self._above[:], self._below[:] = 0, 0
 
-    def notice(self, dq: Floats) -> None:
-        """Speeds of the chunk that comes next, (rows, n)."""
+    def notice(self, quick: Floats, dq: Floats) -> None:
+        """Speeds of the chunk that comes next, (rows, n): before the slow low-pass, and behind it."""
         _notice(dq, self._settling, self._moved, self.moving)
+        _notice(quick, self._settling, self._slid, self.sliding)
+        self.sliding &= self.moving
 
     def gather(self, residual: Floats) -> None:
         """A chunk (rows, n) of the start; joints that hardly move say nothing."""

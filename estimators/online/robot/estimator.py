@@ -204,7 +204,7 @@ class RobotEstimator:
             self._row(chunk, at, r, unexplained[at])
 
     def _judge(self, chunk: Chunk, unexplained: Floats) -> None:
-        self._watch.notice(chunk.dq)
+        self._watch.notice(chunk.quick, chunk.dq)
         if self._starting and self._watch.calm:
             self._watch.gather(unexplained)
         if not self._watch.ready:
@@ -230,7 +230,7 @@ class RobotEstimator:
         """One regression row at 50 Hz."""
         now = self._now
         self._motion.row(chunk, at, now.X[now.count], now.Y[now.count])
-        now.close(chunk.q[at], chunk.dq[at], r, u, self._watch.moving)
+        now.close(chunk.q[at], chunk.dq[at], r, u, self._watch.sliding)
         self._moved_rows += self._moves
         now.disturbed |= not self._watch.calm
         if now.count % LOOK == 0:

@@ -29,6 +29,7 @@ class Chunk(NamedTuple):
 
     q: Floats  # (rows, n)
     dq: Floats
+    quick: Floats  # (rows, n) dq before the slow low-pass: of about the instant at which friction turns around
     ddq: Floats
     tau: Floats
     rate: Floats  # (rows, n) of tau, N·m/s (N/s)
@@ -90,7 +91,7 @@ class RobotMotion:
         if self._followed:
             twists[:, :, twisted] = slow[:, 2 * n : first], rate[:, 2 * n : first]
         rest = slow[:, n : 2 * n], rate[:, n : 2 * n], slow[:, first:]
-        return Chunk(q, dq, ddq, *rest, usable, whole, *twists)
+        return Chunk(q, dq, np.ascontiguousarray(speed), ddq, *rest, usable, whole, *twists)
 
     def row(self, chunk: Chunk, at: int, X: Floats, last: Floats) -> None:
         """Regression row of one instant into X (n, p + n), the lags last, and the last link's part into (n, 10)."""

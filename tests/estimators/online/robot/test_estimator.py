@@ -201,11 +201,11 @@ def test_friction_that_changes_under_a_payload_is_told_and_the_payload_stays() -
 
 def test_what_comes_back_soon_is_one_contact() -> None:
     watch = ContactWatch(np.ones(1), np.full(1, 0.1), 0.01)  # threshold 1.5
-    watch.notice(np.ones((2000, 1)))
+    watch.notice(np.ones((2000, 1)), np.ones((2000, 1)))
     counts = {True: [0, 0], False: [0, 0]}
     for period, soon in ((100, True), (500, False)):  # every second: one; every five seconds: each its own
         for chunk in range(20 * period):
-            watch.notice(np.ones((10, 1)))
+            watch.notice(np.ones((10, 1)), np.ones((10, 1)))
             changes = watch.look(np.full((10, 1), 3.0 if chunk % period < 30 else 0.0), np.zeros(1))
             for k in (0, 1):  # begun, over
                 counts[soon][k] += changes is not None and bool(changes[k][0])
@@ -221,9 +221,9 @@ def test_behind_a_reversal_the_threshold_falls_as_the_low_passes_forget() -> Non
 
     def told_after(push: float) -> float:
         watch = ContactWatch(np.ones(1) / 1.5, np.full(1, 0.1), 0.01)  # threshold 1
-        watch.notice(np.full((10, 1), 0.01))
+        watch.notice(np.ones((10, 1)), np.full((10, 1), 0.01))
         for chunk in range(1, 20):
-            watch.notice(np.ones((10, 1)))
+            watch.notice(np.ones((10, 1)), np.ones((10, 1)))
             if watch.look(np.full((10, 1), push), np.full(1, 2.0)) is not None:
                 return 0.01 * chunk
         return np.inf
@@ -232,6 +232,18 @@ def test_behind_a_reversal_the_threshold_falls_as_the_low_passes_forget() -> Non
     assert told_after(2.0) == pytest.approx(0.06, abs=0.011)
     assert 0.08 <= told_after(1.2) <= 0.11  # what is left of the friction is a tenth
     assert told_after(0.9) == np.inf
+
+
+def test_what_friction_does_while_a_joint_turns_around_moves_nothing() -> None:
+    """It turns around 20 ms late, as where a joint sticks: told before the slow low-pass knows of the reversal."""
+
+    def late(t: Floats, tau: Floats, dq: Floats) -> None:
+        way = np.tanh(dq / 0.01)
+        tau[10:] += COULOMB * (way[:-10] - way[10:])
+
+    (there, _), (not_there, _) = live(4, 60.0, late), live(4, 60.0)
+    found, without = there.friction(), not_there.friction()
+    assert np.abs((found.torque - without.torque) / found.deviations).max() < 0.3  # 2.0 if it is told behind it
 
 
 @pytest.mark.parametrize("mass", [0.5, 2.0])
