@@ -9,12 +9,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from estimators.online.reread import Reading, untold
 from estimators.quantities import Floats
 
 UNSURE: Final = 0.3**2  # of the square of what steps do, where that is taken off: they are not quite white
-
-
-SINGULAR: Final = 1e-12  # of a gram of unit columns: directions that no row tells
 
 
 class Steps(NamedTuple):
@@ -27,6 +25,7 @@ class Steps(NamedTuple):
     own: Floats  # (outputs, parameters)
     rate: Floats  # (outputs, parameters, parameters) of φ̇, as the difference to the row before, and φ
     rate_own: Floats  # (outputs, parameters) of φ̇ and y
+    reading: Reading | None = None  # of the only joint's only row
 
 
 def clear(steps: Sequence[Steps], rows: Floats, time: int, products: Floats) -> None:
@@ -50,9 +49,8 @@ def added(steps: Sequence[Steps], rows: Floats, time: int, p: int) -> tuple[Floa
 
 
 def moved(gram: Floats, noise: Floats, own: Floats, theta: Floats) -> Floats:
-    """θ₀ − θ (p,); gram: G + N (p, p). Infinite for what has noise, where N is most of what tells a direction."""
+    """θ₀ − θ (p,); gram: G + N (p, p). Infinite for what steps may be most of what tells it."""
+    if (lost := untold(gram, noise)).any():
+        return np.where(lost, np.inf, 0.0)
     scale = np.sqrt(np.where(np.diag(gram) > 0.0, np.diag(gram), 1.0))
-    unit, clean = gram / np.outer(scale, scale), (gram - noise) / np.outer(scale, scale)
-    if np.linalg.eigvalsh(clean)[0] <= max(SINGULAR, 0.5 * np.linalg.eigvalsh(unit)[0]):
-        return np.where(np.diag(noise) > 0.0, np.inf, 0.0)
-    return np.asarray(np.linalg.solve(clean, (noise @ theta - own) / scale) / scale)
+    return np.asarray(np.linalg.solve((gram - noise) / np.outer(scale, scale), (noise @ theta - own) / scale) / scale)
