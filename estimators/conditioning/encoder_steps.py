@@ -127,6 +127,15 @@ def noise_of(
     Of columns that are linear in value and derivatives of the position; what a law makes of them is not. The first
     factor may be of a row so many samples before.
     """
+    kernels = kernels_of(taps, period)
+    earlier, later = np.pad(kernels, ((0, 0), (0, before))), np.pad(kernels, ((0, 0), (before, 0)))
+    shared = step**2 / 12.0 * earlier @ later.T
+    slopes, own = slopes_of(model, channel)
+    return np.einsum("kop,kl,loq->opq", slopes, shared, slopes), np.einsum("kop,kl,lo->op", slopes, shared, own)
+
+
+def kernels_of(taps: Floats, period: float) -> Floats:
+    """What a row makes of value, rate and second derivative of a channel: (3, taps + 2), by its readings."""
     value = np.pad(taps, 1)
     rate = np.zeros(len(taps) + 2)
     rate[2:] += taps / (2.0 * period)
@@ -135,11 +144,7 @@ def noise_of(
     second[2:] += taps / period**2
     second[:-2] += taps / period**2
     second[1:-1] -= 2.0 * taps / period**2
-    kernels = np.stack((value, rate, second))
-    earlier, later = np.pad(kernels, ((0, 0), (0, before))), np.pad(kernels, ((0, 0), (before, 0)))
-    shared = step**2 / 12.0 * earlier @ later.T
-    slopes, own = slopes_of(model, channel)
-    return np.einsum("kop,kl,loq->opq", slopes, shared, slopes), np.einsum("kop,kl,lo->op", slopes, shared, own)
+    return np.stack((value, rate, second))
 
 
 def accelerates(model: Model, channel: int) -> bool:

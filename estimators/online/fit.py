@@ -24,6 +24,7 @@ from typing import ClassVar, Final
 import numpy as np
 
 from estimators.online import fit_kept
+from estimators.online.reread import Reread
 from estimators.online.steps import UNSURE, Steps, added, clear, moved
 from estimators.online.validity import GOOD
 from estimators.quantities import Floats, Parameter
@@ -43,6 +44,7 @@ MOSTLY: Final = 0.5  # of a variance: where white noise makes less of it, someth
 LOSE: Final = 0.7  # times the limit, at which a misfit is over
 FOLLOWS: Final = 2.0 ** (1.0 / 60.0)  # a second, by which the alarm's unit may change: a jump is there within one
 NEVER: Final = 1 << 40  # rows
+WAITING: Final = 16  # rows beyond two blocks that a motion may be unknown behind
 
 
 class Fit:
@@ -74,8 +76,9 @@ class Fit:
         self._instant = sample**2 / 12.0 if self._lags.all() else 0.0  # s², variance; y may be no torque
         self._steps: tuple[Steps, ...] = ()
         self.active = True  # false while rows do not say how their joint moved
-        self.kept = fit_kept.nothing(p, m, own, max(owners) + 1)
-        kept = self.kept
+        joints, one = max(owners) + 1, corrects and m == 1
+        self.kept = kept = fit_kept.nothing(p, m, own, joints, 2 * self._block + WAITING if one else 0)
+        self._reread = Reread(kept.times, kept.unread, kept.reread, row)
         self.sums = (  # what `gather` is given each time; a state that is resumed is written where it lies
             self._owners, 1e9 * row, kept.before, kept.joints, kept.outputs, kept.fresh, kept.turned,
             np.empty(2 * p + own), remembers,
@@ -93,7 +96,7 @@ class Fit:
             one[:] = 0.0
         for flat in (
             kept.sums, kept.last, kept.figures, kept.theta, kept.rows, kept.rough, kept.forth, kept.turns, kept.owed,
-            kept.trail, kept.behind,
+            kept.trail, kept.behind, kept.reread,
         ):  # fmt: skip
             flat[:] = 0.0
         kept.outputs[:, witnesses.WHEN], kept.outputs[:, witnesses.COUNT :] = -math.inf, 0.0
@@ -104,12 +107,12 @@ class Fit:
         kept = self.kept
         kept.share, kept.left, kept.spoiled = 0.0, 0.0, False
         kept.gains[:] = kept.found[:] = 0.0
-        kept.steps[:] = kept.late[:] = 0.0
+        kept.steps[:] = kept.late[:] = kept.lattice[:] = 0.0
         learner.kept.grain[:], learner.kept.usual[:], learner.kept.held[:] = 0.0, 1.0, 0.0
         learner.correlated[:], learner.misfit[:] = 1.0, 0.0
 
-    def absorb(self, rows: Rows) -> None:
-        """Rows that taught."""
+    def absorb(self, rows: Rows, reversal: Floats) -> None:
+        """Rows that taught; reversal: (outputs,) of a Learner."""
         if not len(rows.time):
             return
         self.active = len(rows.motion) == len(rows.time)
@@ -117,6 +120,12 @@ class Fit:
             slow = max(float(self._limits[0]), reversals.UNSEEN)
             phi = np.ascontiguousarray(rows.phi)
             witnesses.gather(rows.time, phi, rows.y, rows.speed, rows.motion, slow, *self.sums)
+            self.keep(rows, reversal)
+
+    def keep(self, rows: Rows, reversal: Floats) -> None:
+        """Rows that taught, until the motion behind them is known."""
+        if self._reread.reading is not None:
+            self._reread.keep(rows, max(float(self._limits[0]), reversals.UNSEEN), float(reversal[0]))
 
     def review(self, rows: Rows, learner: Learner, now: int) -> None:
         """Begin with the rows of a start, block by block; now: number of the next one."""
@@ -124,7 +133,7 @@ class Fit:
         self.kept.joints[:, witnesses.PLACE] = np.nan
         for first in range(0, len(rows.time) - self._block + 1, self._block):
             part = rows.part(slice(first, first + self._block))
-            self.absorb(part)
+            self.absorb(part, learner.reversal)
             last = first + 2 * self._block > len(rows.time)
             self.close(learner, now, int(part.time[-1]), settled=last)
         self.kept.forgotten = float(learner.rls.state[at.FORGOTTEN])
@@ -149,6 +158,8 @@ class Fit:
         if self._corrects:
             clear(self._steps, noisy, time, kept.fresh)
         kept.outputs[:, witnesses.COUNT :] = 0.0
+        self._reread.fade(fade)
+        self._reread.read()
         deviations, bias, late = np.empty(p), np.zeros(p), np.zeros(p)
         gains, found = np.zeros(len(kept.gains)), np.zeros(len(kept.found))
         misfit.close(
@@ -156,6 +167,8 @@ class Fit:
             kept.last, kept.figures, kept.theta, deviations, bias, gains, found, late,
         )  # fmt: skip
         if self._blocks < LEAST or rls.state[at.CUSUM] > 0.0:
+            if settled and kept.left == 0.0:
+                self._begin_with_steps(learner, time)
             return
         kept.gains[:], kept.found[:], kept.late[:] = gains, found, late
         kept.share, kept.left = float(kept.figures[misfit.SHARE]), float(kept.figures[misfit.LEFT])
@@ -198,6 +211,8 @@ class Fit:
     def coarse(self, steps: Steps) -> None:
         """An encoder's readings have steps."""
         self._steps = (*self._steps, steps)
+        if steps.reading is not None and len(self.kept.times):
+            self._reread.coarse(steps.size, steps.reading)
 
     def correct(self, learner: Learner, time: int) -> None:
         """Take off what the steps have moved θ by in the rows since the last time: θ += P(Nθ − n), their N and n.
@@ -214,6 +229,7 @@ class Fit:
     def lighten(self, left: Floats) -> None:
         """The rows of a start weigh less than when they came: left (outputs,), of the noise of steps in them."""
         self.kept.owed *= left
+        self._reread.fade(float(left[0]))
 
     def roughen(self, learner: Learner, time: int) -> None:
         """What rows weigh from here on in which rounding does not average out, or the torque changes at once."""
@@ -224,6 +240,22 @@ class Fit:
             noise, own = added(self._steps, np.eye(len(grain))[o], time, rls.p)
             white = float(rls.theta @ noise @ rls.theta - 2.0 * own @ rls.theta)
             grain[o] = max(0.0, white) / (rls.variance() * rls.noise[o])
+
+    def _begin_with_steps(self, learner: Learner, time: int) -> None:
+        """A start has ended before there are scores: what an encoder's steps do needs none, and is no less true."""
+        self._weigh_steps(learner.rls.noise[0] / learner.rls.noise, time)
+        self.correct(learner, time)
+        learner.misfit[:] = self._left_of_steps(learner)
+
+    def _left_of_steps(self, learner: Learner) -> Floats:
+        """What the steps may still have moved θ by (p,), squared; infinite where an encoder is too coarse."""
+        kept, rls, reading = self.kept, learner.rls, self._reread.reading
+        if not self._corrected:
+            return np.asarray(kept.steps**2)
+        if reading is not None:
+            noise, own = self._steps[0].noise[0], self._steps[0].own[0]
+            kept.lattice[:] = self._reread.owed(rls.theta, rls.noise[0] * np.linalg.inv(rls.covariance()), noise, own)
+        return np.maximum(UNSURE * kept.steps**2, kept.lattice)
 
     def _weigh_steps(self, weight: Floats, time: int) -> None:
         """What the steps move θ by."""
@@ -256,10 +288,8 @@ class Fit:
         pulled = np.sign(apart) * np.sqrt(np.maximum(apart**2 - known, 0.0))
         turned = misfit.products(kept.turned[len(weight) :], weight, rls.p)
         near = reversals.contrast(whole, turned, kept.theta, known)
-        steps = (UNSURE if self._corrected else 1.0) * kept.steps**2
-        learner.misfit[:] = (
-            (pulled + bias) ** 2 + near**2 + kept.behind**2 + kept.late + steps
-        )  # infinite where an encoder is too coarse
+        left = self._left_of_steps(learner)
+        learner.misfit[:] = (pulled + bias) ** 2 + near**2 + kept.behind**2 + kept.late + left
 
     def _lowest(self, learner: Learner, noise: float) -> float:
         """Factor of a variance below which white noise of the torque does not come: rows that a kernel lets say the
@@ -287,7 +317,7 @@ class Fit:
         noise = rls.variance() * rls.share() * rls.covariance()[which, which] + learner.unexcited_variance[which]
         if noise >= MOSTLY * deviation**2:
             return ""
-        if self._steps and self.kept.steps[which] ** 2 >= MOSTLY * deviation**2:
+        if self._steps and max(self.kept.steps[which] ** 2, self.kept.lattice[which]) >= MOSTLY * deviation**2:
             step = max(self._steps, key=lambda one: one.wanted)
             return (
                 f"the encoder's steps of {step.size:.2g} are too coarse for it under this kernel "

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from estimators.quantities import Floats
+from estimators.online import reread
+from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive import misfit, witnesses
 
 
@@ -14,7 +15,7 @@ from estimators.recursive import misfit, witnesses
 class FitKept:
     """What a Fit keeps; n: columns of an output, its own, witnesses and y; N: of all outputs, y left out."""
 
-    VERSION: ClassVar[int] = 4
+    VERSION: ClassVar[int] = 5
 
     fresh: Floats  # (outputs, n + p − 1, the same) products of the current block
     gram: Floats  # the same of all, faded
@@ -38,6 +39,10 @@ class FitKept:
     late: Floats  # (parameters,) what a lag that nobody knows may have done to θ, squared, as told
     gains: Floats  # (witnesses,) share of y² that each explains, as told
     found: Floats  # (witnesses,) their weights
+    times: Nanoseconds  # (rows,) of those that are not read again yet, see reread.py
+    unread: Floats  # (rows, COLUMNS + p) the same
+    reread: Floats  # (PLACES + 1, p, p + 1) what encoders that lie elsewhere add to the products, faded
+    lattice: Floats  # (parameters,) what an encoder's place may have moved θ by, squared, as told
     share: float = 0.0  # of the torque, rms, that witnesses explain, as told
     left: float = 0.0  # … and that the model leaves
     spoiled: bool = False  # whether it is too much for anything to be valid
@@ -45,8 +50,8 @@ class FitKept:
     forgotten: float = 0.0  # of the learner, when the last block ended
 
 
-def nothing(p: int, m: int, own: int, joints: int) -> FitKept:
-    """Before any row; p: parameters, m: outputs, own: witnesses of each, joints: that move."""
+def nothing(p: int, m: int, own: int, joints: int, unread: int = 0) -> FitKept:
+    """Before any row; p: parameters, m: outputs, own: witnesses of each, joints: that move; unread: rows that wait."""
     size, n = p + m * own, 2 * p + own
     kept = FitKept(
         fresh=np.zeros((m, n, n)),
@@ -71,6 +76,10 @@ def nothing(p: int, m: int, own: int, joints: int) -> FitKept:
         late=np.zeros(p),
         gains=np.zeros(m * own),
         found=np.zeros(m * own),
+        times=np.zeros(unread, np.int64),
+        unread=np.zeros((unread, reread.COLUMNS + p)),
+        reread=np.zeros((reread.PLACES + 1, p, p + 1)),
+        lattice=np.zeros(p),
     )
     kept.joints[:, : witnesses.PLACE] = 0.0
     kept.outputs[:, witnesses.COUNT :] = 0.0

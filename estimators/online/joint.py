@@ -14,6 +14,7 @@ from estimators.conditioning.encoder_steps import (
     UnevenTime,
     accelerates,
     half_width,
+    kernels_of,
     noise_of,
     one_step,
     slopes_of,
@@ -26,6 +27,7 @@ from estimators.numerics.parcel import Parcel
 from estimators.online import assembly
 from estimators.online.checkpoint import NotTheSameError
 from estimators.online.inspection import Inspection, Inspector
+from estimators.online.reread import Reading
 from estimators.online.settings import Identification
 from estimators.online.standstill import Standstill
 from estimators.online.steady import Steady
@@ -185,13 +187,21 @@ class JointEstimator:
         before = noise_of(self._model, taps, period, steps.step, channel, self.conditioner.decimation)
         row = self.conditioner.row_period
         rate, rate_own = (noise - before[0]) / row, (own - before[1]) / row
-        wanted = half_width(steps.step, period)
-        self.phases.parts.fit.coarse(Steps(steps.step, steps.since, wanted, noise, own, rate, rate_own))
+        wanted, reading = half_width(steps.step, period), self._reading(channel)
+        self.phases.parts.fit.coarse(Steps(steps.step, steps.since, wanted, noise, own, rate, rate_own, reading))
         if (nonlinear := self.phases.parts.nonlinear) is not None:
             lattice = Lattice(steps.step, *slopes_of(self._model, channel), self.conditioner.arguments, period)
             nonlinear.lookback.lattices[channel] = lattice
         if self._standstill is not None and channel == self._model.joints[0]:
             self._standstill.coarse(steps.since, one_step(taps, period, steps.step))
+
+    def _reading(self, channel: int) -> Reading | None:
+        """How rows are made of what an encoder reads, where there is one joint with one row."""
+        if len(self._model.outputs) > 1 or tuple(self._model.joints) != (channel,):
+            return None
+        taps, period = self.conditioner.taps, self.conditioner.period
+        slopes, own = slopes_of(self._model, channel)
+        return Reading(kernels_of(taps, period), np.ascontiguousarray(slopes[:, 0]), own[:, 0].copy(), period)
 
     def _sampled(self, channel: int, uneven: UnevenTime) -> None:
         """How unevenly a position is sampled is known."""

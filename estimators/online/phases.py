@@ -101,7 +101,7 @@ class Phases:
                 if phase is not Phase.STARTING:  # else the learner counts them
                     parts.learner.rls.state[at.REFUSED] += refused
             if phase not in report.IDLE:
-                parts.fit.absorb(taken.part())
+                parts.fit.absorb(taken.part(), parts.learner.reversal)
             if taken.review:
                 self.review()
 

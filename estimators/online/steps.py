@@ -9,15 +9,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from estimators.numerics.eigenvalues import smallest
-from estimators.numerics.elimination import eliminate
-from estimators.numerics.jit import kernel
+from estimators.online.reread import Reading, untold
 from estimators.quantities import Floats
 
 UNSURE: Final = 0.3**2  # of the square of what steps do, where that is taken off: they are not quite white
-
-
-SINGULAR: Final = 1e-12  # of a gram of unit columns: directions that no row tells
 
 
 class Steps(NamedTuple):
@@ -30,6 +25,7 @@ class Steps(NamedTuple):
     own: Floats  # (outputs, parameters)
     rate: Floats  # (outputs, parameters, parameters) of φ̇, as the difference to the row before, and φ
     rate_own: Floats  # (outputs, parameters) of φ̇ and y
+    reading: Reading | None = None  # of the only joint's only row
 
 
 def clear(steps: Sequence[Steps], rows: Floats, time: int, products: Floats) -> None:
@@ -52,24 +48,9 @@ def added(steps: Sequence[Steps], rows: Floats, time: int, p: int) -> tuple[Floa
     return noise, own
 
 
-@kernel("f8[::1](f8[:, ::1], f8[:, ::1], f8[::1], f8[::1])")
 def moved(gram: Floats, noise: Floats, own: Floats, theta: Floats) -> Floats:
-    """θ₀ − θ (p,); gram: G + N (p, p). Infinite for what has noise, where N is most of what tells a direction."""
-    p = len(theta)
-    scale, found, unit, clean = np.ones(p), np.zeros((p, 1)), np.empty((p, p)), np.empty((p, p))
-    for i in range(p):
-        if gram[i, i] > 0.0:
-            scale[i] = np.sqrt(gram[i, i])
-    for i in range(p):
-        for j in range(p):
-            unit[i, j] = gram[i, j] / (scale[i] * scale[j])
-            clean[i, j] = (gram[i, j] - noise[i, j]) / (scale[i] * scale[j])
-            found[i, 0] += noise[i, j] * theta[j]
-        found[i, 0] = (found[i, 0] - own[i]) / scale[i]
-    told = smallest(clean) > max(SINGULAR, 0.5 * smallest(unit)) and eliminate(clean, found, p, 1)
-    for i in range(p):
-        if told:
-            found[i, 0] /= scale[i]
-        else:
-            found[i, 0] = np.inf if noise[i, i] > 0.0 else 0.0
-    return found[:, 0].copy()
+    """θ₀ − θ (p,); gram: G + N (p, p). Infinite for what steps may be most of what tells it."""
+    if (lost := untold(gram, noise)).any():
+        return np.where(lost, np.inf, 0.0)
+    scale = np.sqrt(np.where(np.diag(gram) > 0.0, np.diag(gram), 1.0))
+    return np.asarray(np.linalg.solve((gram - noise) / np.outer(scale, scale), (noise @ theta - own) / scale) / scale)

@@ -1,0 +1,110 @@
+"""What an encoder's steps do, against encoders that do lie elsewhere, and a start that is told of steps."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+from estimators.base import Status
+from estimators.conditioning.conditioner import taps
+from estimators.conditioning.encoder_steps import kernels_of
+from estimators.online.joint import JointEstimator
+from estimators.online.reread import COLUMNS, PLACES, Reading, Reread, untold
+from estimators.online.settings import Identification
+from estimators.quantities import Floats
+from estimators.rows import Rows, moved
+
+PERIOD, STEP, DECIMATION = 1e-3, 2e-3, 10
+TAPS = taps(40.0)
+KERNELS = kernels_of(TAPS, PERIOD)
+SLOPES, OWN = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), np.zeros(3)  # columns q̈ and q̇
+
+
+def place(t: Floats) -> Floats:
+    return np.asarray(0.4 * np.sin(2.0 * np.pi * t) + 0.1 * np.cos(6.0 * t))
+
+
+def seen(readings: Floats, kernel: Floats, at: np.ndarray) -> Floats:
+    """A channel under a kernel, at these samples."""
+    return np.asarray(np.correlate(readings, kernel, "same")[at])
+
+
+def rows(samples: int) -> tuple[Rows, np.ndarray]:
+    """Rows of an encoder without steps, and the sample in the middle of each."""
+    t = PERIOD * np.arange(samples)
+    q, at = place(t), np.arange(100, samples - 100, DECIMATION)
+    phi = np.column_stack([seen(q, KERNELS[2], at), seen(q, KERNELS[1], at)])[:, None, :]
+    speed = (place(t[at] + 1e-6) - place(t[at] - 1e-6))[:, None] / 2e-6
+    motion = moved(q[at][:, None], speed)
+    return Rows(np.round(1e9 * t[at]).astype(np.int64), phi, np.zeros((len(at), 1)), np.abs(speed), motion=motion), at
+
+
+def reader(capacity: int) -> tuple[Reread, Floats]:
+    sums = np.zeros((PLACES + 1, 2, 3))
+    found = Reread(np.zeros(capacity, np.int64), np.zeros((capacity, COLUMNS + 2)), sums, PERIOD * DECIMATION)
+    found.coarse(STEP, Reading(KERNELS, SLOPES, OWN, PERIOD))
+    return found, sums
+
+
+def test_it_adds_what_encoders_that_lie_elsewhere_add() -> None:
+    samples = 30_000
+    told, at = rows(samples)
+    found, sums = reader(4000)
+    found.keep(told, 1e-9, 1.0)
+    found.read()
+    q = place(PERIOD * np.arange(samples))
+    wanted = np.empty((PLACES, 2, 2))
+    for j in range(PLACES):
+        off = STEP * (np.round(q / STEP + j / PLACES) - j / PLACES) - q
+        extra = np.column_stack([seen(off, KERNELS[2], at), seen(off, KERNELS[1], at)])
+        wanted[j] = (told.phi[:, 0] + extra).T @ extra
+    assert sums[:PLACES, 0, 0].mean() == pytest.approx(wanted[:, 0, 0].mean(), rel=0.15)
+    assert sums[:PLACES, 0, 0] == pytest.approx(wanted[:, 0, 0], rel=0.15)
+    variance = STEP**2 / 12.0 * float(np.sum(KERNELS[2] ** 2)) * len(at)
+    assert sums[:PLACES, 0, 0].mean() == pytest.approx(variance, rel=0.5), "as much as white noise would, about"
+
+
+def test_how_rows_are_cut_does_not_matter() -> None:
+    told, _ = rows(4000)
+    whole, cut = reader(64), reader(64)
+    whole[0].keep(told, 1e-9, 1.0)
+    rng, first = np.random.default_rng(5), 0
+    while first < len(told.time):
+        last = first + int(rng.integers(1, 40))
+        cut[0].keep(told.part(slice(first, last)), 1e-9, 1.0)
+        first = last
+    assert whole[1].tobytes() == cut[1].tobytes()
+    assert whole[1][0, 0, 0] > 0.0
+
+
+def test_noise_is_compared_direction_by_direction() -> None:
+    """A direction that is weaker still, and has no noise, hides none."""
+    gram, noise = np.diag([1.0, 1e-3, 1e-4]), np.diag([0.0, 0.95e-3, 0.0])
+    turn, _ = np.linalg.qr(np.random.default_rng(2).normal(size=(3, 3)))
+    both = turn @ gram @ turn.T, turn @ noise @ turn.T
+    assert scipy.linalg.eigh(both[1], both[0], eigvals_only=True)[-1] == pytest.approx(0.95)
+    assert untold(*both).any()
+    assert untold(gram, noise).tolist() == [False, True, False]
+    assert not untold(gram, 0.4 * noise).any()
+
+
+def test_a_start_that_ends_before_there_are_scores_is_told_of_steps() -> None:
+    rate = 1000.0
+    truth = {"inertia": 10.0, "viscous": 25.0, "coulomb": 4.5, "offset": 0.3, "gravity_sin": 12.0, "gravity_cos": -25.0}
+    t = np.arange(round(16.0 * rate)) / rate
+    w, size = 1.53, 0.753
+    q, v, a = 0.457 + size * np.sin(w * t + 2.0), size * w * np.cos(w * t + 2.0), -size * w**2 * np.sin(w * t + 2.0)
+    torque = truth["inertia"] * a + truth["viscous"] * v + truth["coulomb"] * np.sign(v) + truth["offset"]
+    torque += truth["gravity_sin"] * np.sin(q) + truth["gravity_cos"] * np.cos(q)
+    torque += 0.6 * np.random.default_rng(3).standard_normal(len(t))
+    step, model = 2.0 * np.pi / 2**13, {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
+    joint = JointEstimator(Identification.model_validate({"model": model}), 1.0 / rate)
+    time, values = np.round(1e9 * t).astype(np.int64), np.column_stack((np.round(q / step) * step, torque))
+    wanted, started = np.array(list(truth.values())), False
+    for first in range(0, len(t), 100):
+        joint.absorb(time[first : first + 100], values[first : first + 100])
+        started |= any(event.kind == "started" for event in joint.events())
+        estimate = joint.estimate()
+        assert list(estimate.names) == list(truth)
+        z = np.abs((estimate.values - wanted) / estimate.deviations).max()
+        assert estimate.status is not Status.VALID or z < 4.0
+    assert started
