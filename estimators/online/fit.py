@@ -78,7 +78,7 @@ class Fit:
         self.active = True  # false while rows do not say how their joint moved
         joints, one = max(owners) + 1, corrects and m == 1
         self.kept = kept = fit_kept.nothing(p, m, own, joints, 2 * self._block + WAITING if one else 0)
-        self._reread = Reread(kept.times, kept.unread, kept.reread, row)
+        self.reread = Reread(kept.times, kept.unread, kept.reread, row)
         self.sums = (  # what `gather` is given each time; a state that is resumed is written where it lies
             self._owners, 1e9 * row, kept.before, kept.joints, kept.outputs, kept.fresh, kept.turned,
             np.empty(2 * p + own), remembers,
@@ -120,12 +120,8 @@ class Fit:
             slow = max(float(self._limits[0]), reversals.UNSEEN)
             phi = np.ascontiguousarray(rows.phi)
             witnesses.gather(rows.time, phi, rows.y, rows.speed, rows.motion, slow, *self.sums)
-            self.keep(rows, reversal)
-
-    def keep(self, rows: Rows, reversal: Floats) -> None:
-        """Rows that taught, until the motion behind them is known."""
-        if self._reread.reading is not None:
-            self._reread.keep(rows, max(float(self._limits[0]), reversals.UNSEEN), float(reversal[0]))
+            if self.reread.reading is not None:
+                self.reread.keep(rows, slow, float(reversal[0]))
 
     def review(self, rows: Rows, learner: Learner, now: int) -> None:
         """Begin with the rows of a start, block by block; now: number of the next one."""
@@ -158,8 +154,8 @@ class Fit:
         if self._corrects:
             clear(self._steps, noisy, time, kept.fresh)
         kept.outputs[:, witnesses.COUNT :] = 0.0
-        self._reread.fade(fade)
-        self._reread.read()
+        self.reread.fade(fade)
+        self.reread.read()
         deviations, bias, late = np.empty(p), np.zeros(p), np.zeros(p)
         gains, found = np.zeros(len(kept.gains)), np.zeros(len(kept.found))
         misfit.close(
@@ -212,7 +208,7 @@ class Fit:
         """An encoder's readings have steps."""
         self._steps = (*self._steps, steps)
         if steps.reading is not None and len(self.kept.times):
-            self._reread.coarse(steps.size, steps.reading)
+            self.reread.coarse(steps.size, steps.reading)
 
     def correct(self, learner: Learner, time: int) -> None:
         """Take off what the steps have moved θ by in the rows since the last time: θ += P(Nθ − n), their N and n.
@@ -229,7 +225,7 @@ class Fit:
     def lighten(self, left: Floats) -> None:
         """The rows of a start weigh less than when they came: left (outputs,), of the noise of steps in them."""
         self.kept.owed *= left
-        self._reread.fade(float(left[0]))
+        self.reread.fade(float(left[0]))
 
     def roughen(self, learner: Learner, time: int) -> None:
         """What rows weigh from here on in which rounding does not average out, or the torque changes at once."""
@@ -249,12 +245,12 @@ class Fit:
 
     def _left_of_steps(self, learner: Learner) -> Floats:
         """What the steps may still have moved θ by (p,), squared; infinite where an encoder is too coarse."""
-        kept, rls, reading = self.kept, learner.rls, self._reread.reading
+        kept, rls, reading = self.kept, learner.rls, self.reread.reading
         if not self._corrected:
             return np.asarray(kept.steps**2)
         if reading is not None:
             noise, own = self._steps[0].noise[0], self._steps[0].own[0]
-            kept.lattice[:] = self._reread.owed(rls.theta, rls.noise[0] * np.linalg.inv(rls.covariance()), noise, own)
+            kept.lattice[:] = self.reread.owed(rls.theta, rls.noise[0] * np.linalg.inv(rls.covariance()), noise, own)
         return np.maximum(UNSURE * kept.steps**2, kept.lattice)
 
     def _weigh_steps(self, weight: Floats, time: int) -> None:

@@ -16,7 +16,10 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.numerics.jit import kernel
+from estimators.numerics.elimination import eliminate
+from estimators.numerics.jit import inline, kernel
+from estimators.numerics.parcel import TABLE, Parcel, Table, cube, integers, matrix, vector
+from estimators.numerics.symmetric import largest_share, smallest
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.reversals import turns
 from estimators.rows import PLACE, ROUNDING, SPEED, WEIGHT, Rows
@@ -28,6 +31,11 @@ PART: Final = (
     0.05  # of the largest share in a direction, from which a parameter is lost with it: as is asked of a value
 )
 LATER: Final = 1.5  # rows, from which a joint stood still between two
+# of a Reread's parcel
+MEASURED, OWN = range(2)
+UNREAD, KERNELS, SLOPES = range(3)
+SUMS = TIMES = 0
+STEPS, ROW, BETWEEN, STEP, MEASURES = range(5)  # whether there are steps; ns between rows, samples; rad (m)
 AT, FAST, LEFT, SHARE, DONE, COLUMNS = range(6)  # of a row: place, speed, ρ, weight, whether it is summed; then φ
 
 
@@ -48,41 +56,25 @@ class Reread:
         a_j, then the sum of ρ, and how many rows are kept; row: s between rows."""
         self._times, self._unread, self._sums, self._row = times, unread, sums, 1e9 * row
         self.reading: Reading | None = None
-        self._step = 0.0
+        self.parcel = Parcel([np.zeros(MEASURES), np.zeros(3)])
+        """What `keep` walks over; another one once an encoder's steps are known."""
 
     def coarse(self, step: float, reading: Reading) -> None:
         """The encoder has steps (rad, m)."""
-        self._step, self.reading = step, reading
-
-    def begin(self) -> None:
-        """Rows of before are of other columns."""
-        self._sums[:] = 0.0
+        self.reading = reading
+        measures = np.array([1.0, self._row, 1e9 * reading.period, step])
+        kernels, slopes, own = (np.ascontiguousarray(one) for one in (reading.kernels, reading.slopes, reading.own))
+        self.parcel = Parcel([measures, own], [self._unread, kernels, slopes], [self._sums], [self._times])
 
     def keep(self, rows: Rows, slow: float, reversal: float) -> None:
         """Rows that taught; slow: rad/s (m/s) at rest; reversal: what those weigh that see one."""
-        if self.reading is None:
-            return
-        for r in range(len(rows.time)):
-            count = int(self._sums[PLACES, 1, 0])
-            if count == len(self._times):
-                self.read()
-                count = int(self._sums[PLACES, 1, 0])
-            motion, one = rows.motion[r, 0], self._unread[count]
-            factor = reversal if turns(motion[SPEED], rows.speed[r, 0], slow) else 1.0
-            self._times[count] = rows.time[r]
-            one[:COLUMNS] = motion[PLACE], motion[SPEED], motion[ROUNDING] * factor**2, motion[WEIGHT] * factor, 0.0
-            one[COLUMNS:] = rows.phi[r, 0] * factor
-            self._sums[PLACES, 1, 0] = count + 1
+        phi = np.ascontiguousarray(rows.phi)
+        _keep(rows.time, phi, rows.speed, rows.motion, slow, reversal, self.parcel.table)
 
     def read(self) -> None:
         """Sum the rows behind which the motion is known."""
-        count = int(self._sums[PLACES, 1, 0])
-        if self.reading is not None and count:
-            kernels, slopes, own, period = self.reading
-            left = _read(
-                self._times, self._unread, count, self._row, 1e9 * period, self._step, kernels, slopes, own, self._sums
-            )
-            self._sums[PLACES, 1, 0] = left
+        if self.reading is not None:
+            _read_kept(self.parcel.table)
 
     def fade(self, factor: float) -> None:
         """What was before counts less."""
@@ -94,32 +86,7 @@ class Reread:
 
         Infinite for what has noise, where steps may be most of what tells a direction.
         """
-        p, rho = len(theta), self._sums[PLACES, 0, 0]
-        square, scale = np.zeros(p), np.sqrt(np.where(np.diag(information) > 0.0, np.diag(information), 1.0))
-        for one in self._sums[:PLACES]:
-            if (lost := untold(information, 0.5 * (one[:, :p] + one[:, :p].T))).any():
-                return np.where(lost, np.inf, 0.0)
-            left = (information - one[:, :p]) / np.outer(scale, scale)
-            extra = (one[:, :p] - rho * noise) @ theta - (one[:, p] - rho * own)
-            square += (np.linalg.solve(left, extra / scale) / scale) ** 2 / PLACES
-        return square
-
-
-def untold(gram: Floats, noise: Floats) -> NDArray[np.bool_]:
-    """Of which parameters (p,) noise may be most of what tells them; gram, noise: G + N and N (p, p).
-
-    N over G + N along each direction: where its largest is beyond HALF, whatever has a share in that direction.
-    """
-    scale = np.sqrt(np.where(np.diag(gram) > 0.0, np.diag(gram), 1.0))
-    unit, part = gram / np.outer(scale, scale), noise / np.outer(scale, scale)
-    if np.linalg.eigvalsh(unit - part)[0] <= SINGULAR:
-        return np.asarray(np.diag(noise) > 0.0)
-    root = np.linalg.cholesky(unit + SINGULAR * np.eye(len(unit)))
-    shares, ways = np.linalg.eigh(np.linalg.solve(root, np.linalg.solve(root, part).T))
-    if not shares[-1] > HALF:
-        return np.zeros(len(unit), np.bool_)
-    way = np.abs(np.linalg.solve(root.T, ways[:, -1]))
-    return np.asarray(way >= PART * way.max())
+        return _owed(self._sums, theta, information, noise, own)
 
 
 @kernel(
@@ -196,3 +163,94 @@ def _read(
                 unread[kept, c] = unread[r, c]
             kept += 1
     return kept
+
+
+@kernel(f"void({TABLE})")
+def _read_kept(table: Table) -> None:
+    measures, kept = vector(table, MEASURED), cube(table, SUMS)
+    kept[PLACES, 1, 0] = _read(
+        integers(table, TIMES), matrix(table, UNREAD), int(kept[PLACES, 1, 0]), measures[ROW], measures[BETWEEN],
+        measures[STEP], matrix(table, KERNELS), matrix(table, SLOPES), vector(table, OWN), kept,
+    )  # fmt: skip
+
+
+@inline
+def keep(time: int, phi: Floats, speed: float, motion: Floats, slow: float, reversal: float, table: Table) -> None:
+    """A row of one joint and one output that taught; phi (p,); motion: of the joint; table: of a Reread."""
+    if vector(table, MEASURED)[STEPS] == 0.0:
+        return
+    times, unread, kept = integers(table, TIMES), matrix(table, UNREAD), cube(table, SUMS)
+    if int(kept[PLACES, 1, 0]) == len(times):
+        _read_kept(table)
+    count = int(kept[PLACES, 1, 0])
+    factor = reversal if turns(motion[SPEED], speed, slow) else 1.0
+    times[count] = time
+    unread[count, AT], unread[count, FAST] = motion[PLACE], motion[SPEED]
+    unread[count, LEFT], unread[count, SHARE] = motion[ROUNDING] * factor**2, motion[WEIGHT] * factor
+    unread[count, DONE] = 0.0
+    for column in range(len(phi)):
+        unread[count, COLUMNS + column] = phi[column] * factor
+    kept[PLACES, 1, 0] = count + 1
+
+
+@kernel(
+    "void(Array(i8, 1, 'A', readonly=True), f8[:, :, ::1], Array(f8, 2, 'A', readonly=True), "
+    f"Array(f8, 3, 'A', readonly=True), f8, f8, {TABLE})"
+)
+def _keep(
+    time: Nanoseconds, phi: Floats, speed: Floats, motion: Floats, slow: float, reversal: float, table: Table
+) -> None:
+    for row in range(len(time)):
+        keep(time[row], phi[row, 0], speed[row, 0], motion[row, 0], slow, reversal, table)
+
+
+@inline
+def untold(gram: Floats, noise: Floats, lost: NDArray[np.bool_]) -> bool:
+    """Of which parameters (p,) noise may be most of what tells them, and whether of any; gram, noise: G + N, N (p, p).
+
+    N over G + N along each direction: where its largest is beyond HALF, whatever has a share in that direction.
+    """
+    p = len(gram)
+    scale, unit, part, way = np.ones(p), np.empty((p, p)), np.empty((p, p)), np.empty(p)
+    for i in range(p):
+        scale[i] = np.sqrt(gram[i, i]) if gram[i, i] > 0.0 else 1.0
+    for i in range(p):
+        for j in range(p):
+            unit[i, j] = gram[i, j] / (scale[i] * scale[j])
+            part[i, j] = noise[i, j] / (scale[i] * scale[j])
+    if not smallest(unit - part) > SINGULAR:
+        for i in range(p):
+            lost[i] = noise[i, i] > 0.0
+        return bool(lost.any())
+    for i in range(p):
+        unit[i, i] += SINGULAR
+    share = largest_share(part, unit, way)
+    most = np.abs(way).max()
+    for i in range(p):
+        lost[i] = share > HALF and abs(way[i]) >= PART * most
+    return bool(share > HALF)
+
+
+@kernel("f8[::1](f8[:, :, ::1], f8[::1], f8[:, ::1], f8[:, ::1], f8[::1])")
+def _owed(sums: Floats, theta: Floats, information: Floats, noise: Floats, own: Floats) -> Floats:
+    p, rho = len(theta), sums[PLACES, 0, 0]
+    square, scale, lost = np.zeros(p), np.ones(p), np.zeros(p, np.bool_)
+    both, left, moved = np.empty((p, p)), np.empty((p, p)), np.empty((p, 1))
+    for i in range(p):
+        scale[i] = np.sqrt(information[i, i]) if information[i, i] > 0.0 else 1.0
+    for place in range(PLACES):
+        one = sums[place]
+        for i in range(p):
+            moved[i, 0] = rho * own[i] - one[i, p]
+            for j in range(p):
+                both[i, j] = 0.5 * (one[i, j] + one[j, i])
+                left[i, j] = (information[i, j] - one[i, j]) / (scale[i] * scale[j])
+                moved[i, 0] += (one[i, j] - rho * noise[i, j]) * theta[j]
+            moved[i, 0] /= scale[i]
+        if untold(information, both, lost) or not eliminate(left, moved, p, 1):
+            for i in range(p):
+                square[i] = np.inf if lost[i] else 0.0
+            return square
+        for i in range(p):
+            square[i] += (moved[i, 0] / scale[i]) ** 2 / PLACES
+    return square

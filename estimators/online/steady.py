@@ -18,6 +18,7 @@ from estimators.online.eta.shaping import NOTHING, Shaping, shape
 from estimators.online.normal_loop import DUE, ENDLESS, EVERY, KEPT, LEARN, REVIEW, TAUGHT, advance
 from estimators.online.phases import Phases
 from estimators.online.report import IDLE
+from estimators.online.reread import keep
 from estimators.online.standstill import Standstill, see
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive import grain, held
@@ -35,7 +36,7 @@ GATE, JUDGED, WEIGHTS, GOOD, LAST_PHI, WEIGHED_Y, PHI_BEFORE, JOINTS, OUTPUTS, T
 WEIGHED_PHI, PRODUCTS, TURNED, TEMPERED_PHI, TEMPERED_MOTION = range(5)
 OWNERS, COUNTED, OUTPUTS_OF, CHOSEN, TOLD, RING, ADDED = range(7)
 TAUGHT_ROWS, FINITE_ROWS, VALID = range(3)
-CONDITIONER, SHAPING, HISTORY = range(3)
+CONDITIONER, SHAPING, HISTORY, REREAD = range(4)
 PERIOD, SIGNAL, MEASURES = range(3)  # ns between rows; of a Learner
 FASTER, REMEMBERS = range(2)  # see `advance` and `gather`
 # of a pass of `walk`: rows before which limits stay as they are, 0 where it is not for it; number of the next row; the
@@ -85,7 +86,7 @@ class Steady:
                 *(self._told, instants.ring, instants.count),
             ],
             flags=[self._taught, self._finite, valid],
-            parcels=[self._conditioner.parcel, NOTHING, self._history.parcel],
+            parcels=[self._conditioner.parcel, NOTHING, self._history.parcel, self._fit.reread.parcel],
         )
 
     def ready(self) -> None:
@@ -102,6 +103,7 @@ class Steady:
             *(searched, history.filled),
         )
         self._measured[SIGNAL] = self._learner.kept.signal
+        self.parcel.put(REREAD, self._fit.reread.parcel)
         phases.report.ready(phase)
 
     def _shaped(self, eta: "EtaInForce") -> int:
@@ -143,7 +145,6 @@ class Steady:
         phases, starting = self._phases, self._phases.kept.phase is Phase.STARTING
         if taught:
             self._fit.active = True
-            self._fit.keep(rows.part(np.flatnonzero(self._taught[:taken])), self._learner.reversal)
         if self._standstill is not None:
             self._standstill.looked(taken)
         self._loop.note(last, taught)
@@ -222,6 +223,7 @@ def _pass(
                 matrix(table, OUTPUTS), cube(table, PRODUCTS), cube(table, TURNED), vector(table, SCRATCH),
                 integers(table, CHOSEN)[REMEMBERS] == 1,
             )  # fmt: skip
+            keep(time[row], phi[row, 0], speed[row, 0], motion[row, 0], slow, reversal[0], inner(table, REREAD))
     for output in range(len(last_y)):
         weight = motion[taken - 1, integers(table, OUTPUTS_OF)[output], WEIGHT]
         last_y[output] = y[taken - 1, output] / weight

@@ -9,6 +9,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from estimators.numerics.elimination import eliminate
+from estimators.numerics.jit import kernel
 from estimators.online.reread import Reading, untold
 from estimators.quantities import Floats
 
@@ -48,9 +50,20 @@ def added(steps: Sequence[Steps], rows: Floats, time: int, p: int) -> tuple[Floa
     return noise, own
 
 
+@kernel("f8[::1](f8[:, ::1], f8[:, ::1], f8[::1], f8[::1])")
 def moved(gram: Floats, noise: Floats, own: Floats, theta: Floats) -> Floats:
     """θ₀ − θ (p,); gram: G + N (p, p). Infinite for what steps may be most of what tells it."""
-    if (lost := untold(gram, noise)).any():
-        return np.where(lost, np.inf, 0.0)
-    scale = np.sqrt(np.where(np.diag(gram) > 0.0, np.diag(gram), 1.0))
-    return np.asarray(np.linalg.solve((gram - noise) / np.outer(scale, scale), (noise @ theta - own) / scale) / scale)
+    p = len(theta)
+    scale, found, clean, lost = np.ones(p), np.zeros((p, 1)), np.empty((p, p)), np.zeros(p, np.bool_)
+    for i in range(p):
+        if gram[i, i] > 0.0:
+            scale[i] = np.sqrt(gram[i, i])
+    for i in range(p):
+        for j in range(p):
+            clean[i, j] = (gram[i, j] - noise[i, j]) / (scale[i] * scale[j])
+            found[i, 0] += noise[i, j] * theta[j]
+        found[i, 0] = (found[i, 0] - own[i]) / scale[i]
+    told = not untold(gram, noise, lost) and eliminate(clean, found, p, 1)
+    for i in range(p):
+        found[i, 0] = found[i, 0] / scale[i] if told else (np.inf if lost[i] else 0.0)
+    return found[:, 0].copy()

@@ -20,10 +20,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.numerics.eigenvalues import smallest
 from estimators.numerics.elimination import eliminate
 from estimators.numerics.jit import inline, kernel
 from estimators.numerics.robust import OUTLIER
+from estimators.numerics.symmetric import smallest
 from estimators.quantities import Floats
 from estimators.rows import SPEED, Rows
 

@@ -82,9 +82,13 @@ def test_noise_is_compared_direction_by_direction() -> None:
     turn, _ = np.linalg.qr(np.random.default_rng(2).normal(size=(3, 3)))
     both = turn @ gram @ turn.T, turn @ noise @ turn.T
     assert scipy.linalg.eigh(both[1], both[0], eigvals_only=True)[-1] == pytest.approx(0.95)
-    assert untold(*both).any()
-    assert untold(gram, noise).tolist() == [False, True, False]
-    assert not untold(gram, 0.4 * noise).any()
+    lost = np.zeros(3, np.bool_)
+    assert untold(*both, lost)
+    assert lost.any()
+    assert untold(gram, noise, lost)
+    assert lost.tolist() == [False, True, False]
+    assert not untold(gram, 0.4 * noise, lost)
+    assert not lost.any()
 
 
 def test_a_start_that_ends_before_there_are_scores_is_told_of_steps() -> None:

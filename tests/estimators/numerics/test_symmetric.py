@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+import scipy.linalg
 
-from estimators.numerics.eigenvalues import smallest
+from estimators.numerics.symmetric import largest_share, smallest
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -25,3 +26,14 @@ def test_nothing_is_changed_and_nothing_is_nothing() -> None:
     smallest(a)
     assert a.tolist() == [[2.0, 1.0], [1.0, 2.0]]
     assert np.isnan(smallest(np.array([[1.0, np.nan], [np.nan, 1.0]])))
+
+
+@pytest.mark.parametrize("n", [1, 2, 6, 9])
+def test_the_largest_share_is_that_of_lapacks_general_problem(n: int) -> None:
+    rng = np.random.default_rng(n)
+    a, b = rng.normal(size=(n, n + 3)), rng.normal(size=(n, n))
+    whole, part, way = a @ a.T, b + b.T, np.empty(n)
+    shares, ways = scipy.linalg.eigh(part, whole)
+    assert largest_share(part, whole, way) == pytest.approx(shares[-1], rel=1e-10)
+    assert abs(way @ whole @ ways[:, -1]) == pytest.approx(1.0, rel=1e-8)
+    assert np.isnan(largest_share(part, -whole, way))
