@@ -5,6 +5,7 @@ from typing import ClassVar, Final
 
 import numpy as np
 
+from estimators.numerics.jit import kernel
 from estimators.quantities import Floats
 from estimators.recursive import state as at
 from estimators.recursive.cusum import MARGIN
@@ -105,8 +106,8 @@ class RecursiveLeastSquares:
         """P (parameters, parameters), in units of the whitened residual variance."""
         factors = self.state[at.HEADER + self.p : at.HEADER + (2 + self.p) * self.p].tobytes()
         if factors != self._factors:
-            u = np.triu(self._u, 1) + np.eye(self.p)
-            self._factors, self._covariance = factors, np.asarray((u * self.d) @ u.T)
+            self._factors = factors
+            _multiply(self._u, self.d, self._covariance)
         return self._covariance.copy()
 
     def variance(self) -> float:
@@ -121,3 +122,15 @@ class RecursiveLeastSquares:
         """Σw²/Σw of the rows' weights w, ½ to 1: white noise of variance v gives θ the covariance v·P·share."""
         weight = self.state[at.WEIGHT]
         return float(self.state[at.WEIGHT_2] / weight) if weight else 1.0
+
+
+@kernel("void(Array(f8, 2, 'A', readonly=True), f8[::1], f8[:, ::1])")
+def _multiply(u: Floats, d: Floats, product: Floats) -> None:
+    """U D Uᵀ (p, p); u: above the diagonal."""
+    p = len(d)
+    for i in range(p):
+        for j in range(i + 1):
+            entry = d[i] if i == j else u[j, i] * d[i]
+            for k in range(i + 1, p):
+                entry += u[i, k] * u[j, k] * d[k]
+            product[i, j] = product[j, i] = entry
