@@ -3,8 +3,9 @@
 - explicit signatures: compiled when the module is imported or loaded from the disk cache, never in the middle of a run
 - cache=True: a service restart must not compile; nogil=True: a kernel never holds up another thread
 - error_model="numpy": 1/0 is inf, as in NumPy; Python's model costs a branch per division and raises inside a kernel
-- the disk cache is valid for one content of the kernel's file and of all that it imports from its own package, directly
-  or not: numba itself looks at the first file only, and at its time of change, which not every file system keeps
+- the disk cache is valid for one content of the kernel's file and of all that it imports from its own package and from
+  ours, directly or not: numba itself looks at the first file only, and at its time of change, which not every file
+  system keeps
 - no fastmath: a NaN must stay a NaN, and results must not depend on how rows are cut into batches
 
 A module beside the packages, since none of them may import it from another.
@@ -26,6 +27,8 @@ Params = ParamSpec("Params")
 Result = TypeVar("Result")
 Signature = str | tuple[Any, ...]  # "void(f8[::1], i8)", or numba's types of the arguments, such as a NamedTuple's
 
+HERE: Final = Path(__file__).parent
+PACKAGES: Final = frozenset({"daq", "drivers", "estimators", "hil_rig"})  # that lie beside this file
 INTERPRETED: Final = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
 IMPORT: Final = re.compile(
     r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]*(?:\(([^)]*)\)|(.*))|import[ \t]+(.*))$", re.MULTILINE
@@ -55,7 +58,7 @@ def inline(function: Callable[Params, Result]) -> Callable[Params, Result]:
 
 @functools.cache  # what this process has imported it does not import again
 def stamp(file: Path) -> str:
-    """Digest of this file, a kernel's, and all that it imports from its own top-level package, directly or not."""
+    """Digest of this file, a kernel's, and all that it imports from its own package and from ours, directly or not."""
     top = _top(file)
     found, todo = {file}, [file]
     while todo:
@@ -64,7 +67,8 @@ def stamp(file: Path) -> str:
         todo += new
     digest = hashlib.blake2b(_source(Path(__file__), top)[0], digest_size=16)
     for source in sorted(found):
-        digest.update(b"%b %b\n" % (os.fsencode(source.relative_to(top)), _source(source, top)[0]))
+        base = top.parent if source.is_relative_to(top) else HERE
+        digest.update(b"%b %b\n" % (os.fsencode(source.relative_to(base)), _source(source, top)[0]))
     return digest.hexdigest()
 
 
@@ -121,7 +125,8 @@ def _top(file: Path) -> Path:
 def _source(file: Path, top: Path) -> tuple[bytes, frozenset[Path]]:
     """Digest of a file's content, and the files that it imports from the package."""
     content = file.read_bytes()
-    package = [top.name, *file.parent.relative_to(top).parts] if file.is_relative_to(top) else []
+    base = top.parent if file.is_relative_to(top) else HERE
+    package = list(file.parent.relative_to(base).parts) if file.is_relative_to(base) else []
     named: set[str] = set()
     for module, several, some, plain in IMPORT.findall(content.decode()):
         names = NAME.findall(COMMENT.sub("", several or some or plain))
@@ -132,12 +137,19 @@ def _source(file: Path, top: Path) -> tuple[bytes, frozenset[Path]]:
             named |= {whole, *(f"{whole}.{name}" for name in names)}
         else:
             named.update(names)
-    found = {_module(name, top) for name in named if name.partition(".")[0] == top.name}
+    found = {
+        _module(name, top.parent if name.partition(".")[0] == top.name else HERE) for name in named if _ours(name, top)
+    }
     return hashlib.blake2b(content, digest_size=16).digest(), frozenset(one for one in found if one is not None)
 
 
+def _ours(name: str, top: Path) -> bool:
+    package = name.partition(".")[0]
+    return package == top.name or package in PACKAGES
+
+
 @functools.cache
-def _module(name: str, top: Path) -> Path | None:
-    """The file of a module; None for a name within one."""
-    path = top.parent.joinpath(*name.split("."))
+def _module(name: str, folder: Path) -> Path | None:
+    """The file of a module, of a package in this folder; None for a name within one."""
+    path = folder.joinpath(*name.split("."))
     return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)

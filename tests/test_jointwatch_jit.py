@@ -86,6 +86,17 @@ def test_a_change_of_an_other_package_compiles_nothing(tmp_path: Path, run: Run)
 
 
 @pytest.mark.compiled
+def test_a_change_of_a_package_of_ours_is_in_the_kernels_of_all_others(tmp_path: Path, run: Run) -> None:
+    """As daq's pass over all joints calls that of a joint, which estimators compile: the old one knew older arrays."""
+    user = {"daq/user.py": "from daq.between import number\n" + KERNEL}
+    between = {"daq/between.py": "from estimators.help import number\n"}
+    write(tmp_path, user | between | {"estimators/help.py": INLINE.format(1)})
+    assert run(ANSWER.format("daq.user")) == "1 0"
+    write(tmp_path, {"estimators/help.py": INLINE.format(2)})
+    assert [run(ANSWER.format("daq.user")) for _ in range(2)] == ["2 0", "2 1"]
+
+
+@pytest.mark.compiled
 @pytest.mark.parametrize("kept", ["*.nbi", "*.nbc"])
 def test_a_kernel_kept_in_a_damaged_file_is_compiled_again(tmp_path: Path, run: Run, kept: str) -> None:
     write(tmp_path, {"top/user.py": "from top.help import number\n" + KERNEL, "top/help.py": INLINE.format(1)})
