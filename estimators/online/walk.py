@@ -115,10 +115,13 @@ def _tell(found: NDArray[np.int64], estimator: Table) -> bool:
     return certain and told[ALWAYS] == 0
 
 
-@kernel(
+SIGNATURE: Final = (
     "void(Array(i8, 1, 'A', readonly=True), Array(f8, 1, 'A', readonly=True), Array(i4, 1, 'A', readonly=True), b1, "
     f"{TABLE}, i8[:, ::1])"
 )
+
+
+@kernel(SIGNATURE)
 def walk(
     times: Nanoseconds,
     values: Floats,
