@@ -1,18 +1,16 @@
 """The readings of a turn: sorted, and passed through all joints that have some, in one compiled pass."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from daq.core.align import Sorter, sort
 from drivers.reading import words
-from estimators.numerics.function_pointer import calling
-from estimators.numerics.jit import INTERPRETED, kernel
+from estimators.numerics.jit import kernel
 from estimators.numerics.parcel import TABLE, Parcel, Table, function, inner
-from estimators.online.walk import FOUND, SIGNATURE, walk
+from estimators.online.walk import FOUND, pass_on, walk
 from estimators.quantities import Floats, Nanoseconds
 
 WALK: Final = 0  # of the parcel of all joints: by address, for it would be compiled again in here
@@ -60,15 +58,6 @@ def alone(times: Nanoseconds, values: Floats, columns: NDArray[np.int32], late: 
     return Passed(found.tolist(), times, values, columns, slice(None))
 
 
-def _call(
-    _typing: Any, _walk: Any, _times: Any, _values: Any, _columns: Any, _late: Any, _joint: Any, _found: Any
-) -> Any:
-    return calling(SIGNATURE)
-
-
-_walk: Final[Any] = (lambda step, *rest: step(*rest)) if INTERPRETED else intrinsic(_call)
-
-
 @kernel(
     "i8(Array(i8, 2, 'C', readonly=True), Array(f8, 2, 'C', readonly=True), i4[::1], i4[::1], i8[:, ::1], i8[::1], "
     f"f8[::1], i4[::1], b1, {TABLE}, i8[:, :, ::1])"
@@ -92,5 +81,5 @@ def _through(
     for at in range(present):
         start, end = places[at, 1], places[at, 2]
         one = inner(table, places[at, 0])
-        _walk(step, times[start:end], values[start:end], columns[start:end], late, one, found[at])
+        pass_on(step, times[start:end], values[start:end], columns[start:end], late, one, found[at])
     return int(present)
