@@ -1,7 +1,7 @@
 """The readings of a turn: sorted, and passed through all joints that have some, in one compiled pass."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 from daq.core.align import Sorter, sort
 from drivers.reading import words
 from estimators.numerics.jit import kernel
-from estimators.numerics.parcel import TABLE, Parcel, Table, inner
-from estimators.online.walk import FOUND, REVIEW, walk
+from estimators.numerics.parcel import TABLE, Parcel, Table, function, inner
+from estimators.online.walk import FOUND, REVIEW, pass_on, walk
 from estimators.quantities import Floats, Nanoseconds
+
+WALK: Final = 0  # of the parcel of all joints: by address, for it would be compiled again in here
 
 
 class Passed(NamedTuple):
@@ -33,7 +35,7 @@ class Walk:
 
     def __init__(self, sorter: Sorter, joints: Sequence[Parcel]) -> None:
         """joints: in the order of the sorter's."""
-        self._sorter, self._parcel = sorter, Parcel(parcels=joints)
+        self._sorter, self._parcel = sorter, Parcel(parcels=joints, functions=[walk])
         self._found = np.zeros((len(joints), 2, FOUND), np.int64)
 
     def through(self, readings: NDArray[np.void], late: bool) -> Iterator[tuple[int, Passed]]:
@@ -83,9 +85,10 @@ def _through(
     found: NDArray[np.int64],
 ) -> int:
     """Sort (see `sort`) and walk; returns how many joints there are; table: of all joints; found (joints, 2, FOUND)."""
+    step = function(table, WALK)
     present = sort(rows, reals, joints, wanted, places, times, values, columns)
     for at in range(present):
         start, end = places[at, 1], places[at, 2]
         one = inner(table, places[at, 0])
-        walk(times[start:end], values[start:end], columns[start:end], late, one, found[at])
+        pass_on(step, times[start:end], values[start:end], columns[start:end], late, one, found[at])
     return int(present)

@@ -78,8 +78,10 @@ class Report:
         """What is known by now; phase: of the state machine; spectrum: of what was learnt from last; figured: what
         `figures` gave, if it was just called."""
         parts, names, count = self._parts, self._names, len(self._names)
-        self.ready(phase)
-        certain, resting = figured or _figures(phase in IDLE, phase is Phase.TRANSIENT, self.parcel.table)
+        if figured is None:
+            self.ready(phase)
+            figured = _figures(phase in IDLE, phase is Phase.TRANSIENT, self.parcel.table)
+        certain, resting = figured
         told = self._told.copy()
         values, deviations = told[:count], told[count : 2 * count]
         reasons: tuple[str, ...] = ()

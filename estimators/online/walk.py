@@ -8,9 +8,10 @@ start that ends with a search, a review; `found` says how far it came, and Pytho
 A joint's arrays are one table (parcel.py), so a kernel can walk over all joints of a robot whatever their models.
 """
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from estimators.alignment.clock_state import LONGEST_LOSS
@@ -25,7 +26,8 @@ from estimators.conditioning.row_kernels import (
     ROWS_Y,
     form,
 )
-from estimators.numerics.jit import inline, kernel
+from estimators.numerics.function_pointer import calling
+from estimators.numerics.jit import INTERPRETED, inline, kernel
 from estimators.numerics.parcel import TABLE, Table, cube, inner, integers, matrix
 from estimators.online.inspection import look
 from estimators.online.report import figures
@@ -115,10 +117,13 @@ def _tell(found: NDArray[np.int64], estimator: Table) -> bool:
     return certain and told[ALWAYS] == 0
 
 
-@kernel(
+SIGNATURE: Final = (
     "void(Array(i8, 1, 'A', readonly=True), Array(f8, 1, 'A', readonly=True), Array(i4, 1, 'A', readonly=True), b1, "
     f"{TABLE}, i8[:, ::1])"
 )
+
+
+@kernel(SIGNATURE)
 def walk(
     times: Nanoseconds,
     values: Floats,
@@ -157,3 +162,13 @@ def walk(
         _take(taken, count - taken, late, slots, aligned, front, found[1])
         if found[1, DUE] > 0:
             _learn(found[1], estimator)
+
+
+def _call(
+    _typing: Any, _walk: Any, _times: Any, _values: Any, _columns: Any, _late: Any, _joint: Any, _found: Any
+) -> Any:
+    return calling(SIGNATURE)
+
+
+# within a kernel: `walk` out of a parcel, and its arguments
+pass_on: Final[Any] = (lambda step, *rest: step(*rest)) if INTERPRETED else intrinsic(_call)

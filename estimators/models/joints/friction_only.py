@@ -148,8 +148,8 @@ def _drive(axis: Axis) -> tuple[Parameter, Parameter]:
 def _fill(signals: Floats, eta: Floats, table: Table, phi: Floats, y: Floats) -> None:
     places, known = integers(table, PLACES), vector(table, KNOWN)
     own, warm_from, ripple, laws = places[OWN], places[WARM], places[RIPPLE], places[COLUMNS]
-    phi[:, 0, own - 1] = 1.0  # the offset, or the law's last column that comes next
     for row in range(len(signals)):
+        phi[row, 0, own - 1] = 1.0  # the offset, or the law's last column that comes next
         y[row, 0] = signals[row, EFFORT, VALUE] - known[INERTIA] * signals[row, POSITION, SECOND]
         if places[SUBTRACTED] == 1:
             y[row, 0] -= signals[row, JOINT, VALUE]

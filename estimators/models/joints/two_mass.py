@@ -194,6 +194,22 @@ def _of(side: str, parameter: Parameter) -> Parameter:
     return parameter._replace(name=f"{side}_{parameter.name}", meaning=f"{parameter.meaning}, on the {side}'s side")
 
 
+@kernel("f8[:, :, ::1](f8[:, :, ::1], f8)")
+def _geared(signals: Floats, gear: float) -> Floats:
+    """The same with the motor's angle and torque on the link's side."""
+    scaled = np.empty_like(signals)
+    for row in range(len(signals)):
+        for channel in range(signals.shape[1]):
+            for which in range(signals.shape[2]):
+                value = signals[row, channel, which]
+                if channel == MOTOR:
+                    value /= gear
+                elif channel == EFFORT:
+                    value *= gear
+                scaled[row, channel, which] = value
+    return scaled
+
+
 @kernel(filler.SIGNATURE)
 def _fill(signals: Floats, eta: Floats, table: Table, phi: Floats, y: Floats) -> None:
     """Friction, stiffness, offsets, ripple, and y; turns the sign of the columns of friction and of ripple."""
@@ -201,16 +217,16 @@ def _fill(signals: Floats, eta: Floats, table: Table, phi: Floats, y: Floats) ->
     inertia_in, inertia_out, stick = known[INERTIA_IN], known[INERTIA_OUT], known[STICK]
     first, friction, ripple = places[FIRST], places[LAST], places[RIPPLE]
     if known[GEAR] != 1.0:
-        signals = signals.copy()
-        signals[:, MOTOR] /= known[GEAR]
-        signals[:, EFFORT] *= known[GEAR]
-    phi[:] = 0.0
+        signals = _geared(signals, known[GEAR])
+    for row in range(len(phi)):
+        for output in range(phi.shape[1]):
+            for column in range(phi.shape[2]):
+                phi[row, output, column] = 0.0
     columns = phi[:, 0, K2 + 1 : first]
     fill_law(function(table, LAW), signals, MOTOR, EFFORT, vector(table, CONSTANTS), eta, columns)
     columns, start = phi[:, 1, first:friction], vector(table, LINK_ETA)
     fill_law(function(table, LINK_LAW), signals, LINK, EFFORT, vector(table, LINK_CONSTANTS), start, columns)
     repeat(signals, MOTOR, vector(table, CYCLES), phi[:, 0, ripple:])
-    phi[:, 0, ripple:] *= -1.0
     for row in range(len(signals)):
         motor, link = signals[row, MOTOR], signals[row, LINK]
         twist = motor[VALUE] - link[VALUE]
@@ -218,7 +234,10 @@ def _fill(signals: Floats, eta: Floats, table: Table, phi: Floats, y: Floats) ->
         for column in range(K2 + 1, friction):
             phi[row, 0, column] *= -1.0
             phi[row, 1, column] *= -1.0
-        phi[row, :, K1], phi[row, :, K2] = twist, cube
+        for column in range(ripple, phi.shape[2]):
+            phi[row, 0, column] *= -1.0
+        for output in range(1, y.shape[1]):
+            phi[row, output, K1], phi[row, output, K2] = twist, cube
         phi[row, 0, K1], phi[row, 0, K2] = -twist, -cube
         for output in range(y.shape[1] if places[OFFSETS] == 1 else 0):
             phi[row, output, friction + output] = 1.0
