@@ -2,8 +2,9 @@
 
     T_j = max(1.5 · max|r_j| of what was undisturbed,  4.75 ν_j)
 
-A joint that hardly moves may hold any torque up to its friction: there the friction is added to the threshold, and
-behind that what the low-passes still hold of it, √2 e^(−ωt/√2), for SETTLING at most.
+Steps of the encoders add what they pass for at most (encoders.py). A joint that hardly moves, or no faster than its
+encoder tells, may hold any torque up to its friction: there the friction is added to the threshold, and behind that
+what the low-passes still hold of it, √2 e^(−ωt/√2), for SETTLING at most.
 ν is the noise: what of the residual is white before the low-passes, from how it changes within 10 ms. Gaussian noise
 behind them crosses 4.75 ν 1.3e-4 times a second and joint, for 16 ms on average; lasting 30 ms makes that less than
 once an hour for seven joints. What else the model does not explain is slower, is bounded and has been seen: the
@@ -43,9 +44,10 @@ class ContactWatch:
         n = len(deviations)
         self._taught = np.zeros(n) if peaks is None else peaks
         self.deviations = deviations
-        self.thresholds = np.full(n, np.nan)
+        self.thresholds, self.steps = np.full(n, np.nan), np.zeros(n)  # steps: what encoders' add to them
         if peaks is not None:
             self.thresholds = np.maximum(MARGIN * peaks, GAUSSIAN * deviations)
+        self.slow = np.full(n, SLOW)
         self.beyond: NDArray[np.bool_] = np.zeros(n, np.bool_)  # by now: such rows teach nothing
         self.told: NDArray[np.bool_] = np.zeros(n, np.bool_)  # contact, which outlasts the moments in between
         self.moving: NDArray[np.bool_] = np.zeros(n, np.bool_)  # joints whose friction is that of motion
@@ -62,6 +64,7 @@ class ContactWatch:
         self._mean = np.full(n, np.nan)  # of the last chunk's residual, where the joint moved
         self.ready = bool(np.isfinite(self.thresholds).all())  # thresholds stand
         self.calm = True  # nothing is beyond
+        self._nothing = np.full(n, np.nan)
         self._gathered: list[Floats] = []  # of each chunk of the start (3, n): squared change, peak, mean square
 
     def explained(self) -> None:
@@ -71,8 +74,8 @@ class ContactWatch:
 
     def notice(self, quick: Floats, dq: Floats) -> None:
         """Speeds of the chunk that comes next, (rows, n): before the slow low-pass, and behind it."""
-        _notice(dq, self._settling, self._moved, self.moving)
-        _notice(quick, self._settling, self._slid, self.sliding)
+        _notice(dq, self.slow, self._settling, self._moved, self.moving)
+        _notice(quick, self.slow, self._settling, self._slid, self.sliding)
         self.sliding &= self.moving
 
     def gather(self, residual: Floats) -> None:
@@ -83,10 +86,20 @@ class ContactWatch:
 
     def gathered(self) -> tuple[Floats, Floats]:
         """Of the start so far: largest residual and root mean square, (n,) each, outliers apart. ValueError if none."""
-        _, peaks, squares = np.array(self._gathered).transpose(1, 0, 2) if self._gathered else np.zeros((3, 0, 0))
-        moved = np.isfinite(peaks).any(axis=0) if len(peaks) else np.zeros(0, np.bool_)
-        if not moved.any():
+        if not self._told().any():
             raise ValueError("nothing has moved since the start")
+        return self._of_start()
+
+    def _told(self) -> NDArray[np.bool_]:
+        """Joints of which something was gathered."""
+        return np.asarray(np.isfinite([one[1] for one in self._gathered] or [self._nothing]).any(axis=0), np.bool_)
+
+    def _of_start(self) -> tuple[Floats, Floats]:
+        """As `gathered`; what was taught of joints that tell nothing."""
+        moved = self._told()
+        if not moved.any():  # never calm, or always turning around
+            return self._taught, self.deviations
+        _, peaks, squares = np.array(self._gathered).transpose(1, 0, 2)
         typical = np.array([np.median(one[np.isfinite(one)]) if np.isfinite(one).any() else 0.0 for one in squares.T])
         usual = peaks < OUTLIER * (np.sqrt(typical) + 1e-12)
         deviations = np.sqrt(np.where(usual, squares, 0.0).sum(axis=0) / np.maximum(usual.sum(axis=0), 1))
@@ -99,21 +112,21 @@ class ContactWatch:
 
     def settle(self) -> None:
         """The start has ended: thresholds from it and from what was taught."""
-        peaks, self.deviations = self.gathered()
+        peaks, self.deviations = self._of_start()
         self.thresholds = np.maximum(MARGIN * np.maximum(peaks, self._taught), GAUSSIAN * self._noise())
         self._gathered, self.ready = [], bool(np.isfinite(self.thresholds).all())
 
     def words(self, fresh: NDArray[np.bool_], residual: Floats, names: Sequence[str], units: Sequence[str]) -> str:
         """Of joints in contact from now on; residual: (rows, n) of the chunk."""
-        size = np.abs(residual).mean(axis=0)
+        size, limits = np.abs(residual).mean(axis=0), self.thresholds + self.steps
         return "; ".join(
-            f"{names[j]}: {size[j]:.3g} {units[j]} that the model does not explain, threshold {self.thresholds[j]:.3g}"
+            f"{names[j]}: {size[j]:.3g} {units[j]} that the model does not explain, threshold {limits[j]:.3g}"
             for j in map(int, np.flatnonzero(fresh))
         )
 
     def _noise(self) -> Floats:
         """Of the residual, (n,): from the median, which no step that came meanwhile moves."""
-        changes = np.array(self._gathered)[:, 0]
+        changes = np.array([one[0] for one in self._gathered] or [self._nothing])
         typical = [np.median(one[np.isfinite(one)]) if np.isfinite(one).any() else np.nan for one in changes.T]
         noise = self._roughness * np.sqrt(np.array(typical) / MEDIAN)
         return np.where(np.isfinite(noise), np.minimum(noise, self.deviations), self.deviations)
@@ -124,10 +137,8 @@ class ContactWatch:
         residual: (rows, n) of the chunk; friction: (n,) torque that a joint may hold at rest.
         """
         fresh, over = np.zeros((2, len(self.beyond)), np.bool_)
-        counts = self._above, self._below
-        self.calm = _look(
-            residual, friction, self.thresholds, self._moved, self._held, self._quiet, *counts, self.beyond
-        )
+        limits, counts = self.thresholds + self.steps, (self._above, self._below)
+        self.calm = _look(residual, friction, limits, self._moved, self._held, self._quiet, *counts, self.beyond)
         changes = _tell(
             self.beyond, self._below, (self._quiet, self._soon), self._wait, self._rested, self.told, fresh, over
         )
@@ -138,12 +149,12 @@ Flags = NDArray[np.bool_]
 Counts = NDArray[np.int64]
 
 
-@kernel("void(f8[:, ::1], f8, f8[::1], b1[::1])")
-def _notice(dq: Floats, settling: float, moved: Floats, moving: Flags) -> None:
+@kernel("void(f8[:, ::1], f8[::1], f8, f8[::1], b1[::1])")
+def _notice(dq: Floats, slow: Floats, settling: float, moved: Floats, moving: Flags) -> None:
     for j in range(len(moved)):
         moved[j] += 1.0
         for row in range(len(dq)):
-            if np.abs(dq[row, j]) < SLOW:
+            if np.abs(dq[row, j]) < slow[j]:
                 moved[j] = 0.0
         moving[j] = moved[j] > settling
 

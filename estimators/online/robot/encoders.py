@@ -33,10 +33,12 @@ class Encoders:
         self._steps = [EncoderSteps() for _ in range(n)]
         response = np.zeros((round(RINGING / period), 1))
         response[1] = 1.0
+        rate = CausalLowPass(1, low_passes[0], period).absorb(response)[1]
         second = response
         for cutoff in low_passes:
             response, _, second = CausalLowPass(1, cutoff, period).absorb(response)
         self._gain = float((second**2).sum())  # 1/s⁴: of white noise, in the second derivative
+        self._fastest, self._peak = (float(np.abs(np.fft.rfft(one[:, 0])).max()) for one in (rate, second))  # of sines
         rotors = [(j, k) for k, one in enumerate(model.terms) for j in one.joints if one.name.startswith("rotor.")]
         self._rotors = np.array(rotors, np.int64).reshape(-1, 2)
 
@@ -75,6 +77,24 @@ class Encoders:
         """
         share = self._share(taught, weights) * (slopes @ known)
         return np.asarray(-np.einsum("sjk,sjkp->kp", share, slopes))
+
+    def most(self, slopes: Floats, known: Floats) -> Floats:
+        """Torque that they pass for at most, (n,), in these poses; known: (p + 10,), of the payload last.
+
+        Where a joint moves at nearly a whole number of steps a sample, its steps are no noise: they come back at a few
+        Hz, a sawtooth of ±Δ/2 whose sine has the amplitude Δ/π.
+        """
+        inertia = np.abs(slopes @ known).max(axis=0)  # (n that accelerate, n torques)
+        return np.asarray(self._peak * self._sines @ inertia)
+
+    @property
+    def speeds(self) -> Floats:
+        """Speed that they pass for at most behind the first low-pass, (n,)."""
+        return self._fastest * self._sines
+
+    @property
+    def _sines(self) -> Floats:
+        return np.array([one.step for one in self._steps]) / np.pi
 
     def _share(self, taught: Floats, weights: Floats) -> Floats:
         """var(e_j) W of the rows that one of SPARSE stands for: (rows / SPARSE, n that accelerate, n torques)."""

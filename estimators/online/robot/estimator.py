@@ -104,8 +104,8 @@ class RobotEstimator:
         progress = min(99.0, 100.0 * self._moved_rows / max(self._start_rows, 1)) if self._starting else 100.0
         return RobotEstimate(
             self._time, phase, status, reasons, self._measured, self._predicted, self._watch.deviations,
-            self._watch.thresholds, tuple((self._watch.told & (not self._starting)).tolist()), self._causes.payload,
-            progress, self._compensated,
+            self._watch.thresholds + self._watch.steps, tuple((self._watch.told & (not self._starting)).tolist()),
+            self._causes.payload, progress, self._compensated,
         )  # fmt: skip
 
     def parameters(self) -> tuple[Floats, Floats]:
@@ -263,6 +263,7 @@ class RobotEstimator:
         model = np.concatenate([self._learner.theta[:p], np.zeros(PARAMETERS)])
         load = self._encoders.pulls(slopes, taught, weights, model)[:, p:].sum(axis=0)
         model[p:] = self._causes.carried
+        self._watch.steps = self._encoders.most(slopes, model)
         return self._encoders.pulls(slopes, taught, weights, model)[:, :p], load
 
     def _tell(self, verdict: Verdict) -> None:
@@ -299,6 +300,7 @@ class RobotEstimator:
         if self._readings:
             self._encoders.absorb(*(np.concatenate(both) for both in zip(*self._readings, strict=True)))
             self._readings.clear()
+            self._watch.slow = np.maximum(SLOW, self._encoders.speeds)
         usable = self._teaches and not self._now.disturbed and not self._causes.payload.carried
         if not usable or self._now.speed.max() <= AT_REST:
             return

@@ -105,3 +105,24 @@ def test_it_is_what_steps_make_columns_explain_of_the_residual() -> None:
     large = np.abs(found) > 0.1 * np.abs(found).max()
     assert large.sum() > 5
     assert pulls[:, : model.size][large] == pytest.approx(found[large], rel=0.2)  # 4 %, and rows share noise
+
+
+@pytest.mark.parametrize("beat", [1.0, 4.0, 8.0, 13.0, 20.0])
+def test_what_comes_back_at_a_whole_number_of_steps_a_sample_is_within_what_they_pass_for(beat: float) -> None:
+    """Joint 2 at one step a sample and `beat` Hz: torque of its steps that lasts from row to row, and its speed."""
+    model = WholeRobot(_arm())
+    t = np.arange(0.0, 10.0, 1.0 / RATE)
+    q = np.array([0.3, 0.0, 0.7]) + np.outer(t, [0.0, STEP * (RATE + beat), 0.0])
+    stepped = np.round(q / STEP) * STEP
+    (exact, poses), (noisy, _) = _rows(model, q), _rows(model, stepped)
+    encoders = Encoders(model, (QUICK, SLOW), 1.0 / RATE)
+    encoders.absorb(np.round(1e9 * t).astype(np.int64), stepped)
+    theta = np.concatenate([model.projection.G @ model.robot.parameters.ravel(), np.ones(len(model.terms))])
+    r = np.abs((noisy - exact) @ theta)
+    lasting = np.minimum(r[1:], r[:-1]).max(axis=0)
+    most = encoders.most(encoders.slopes(np.repeat(poses, SPARSE, axis=0)), np.append(theta, np.zeros(PARAMETERS)))
+    assert (lasting < most).all()
+    assert (lasting > 0.5 * most).all()  # and no more than it must be
+    assert encoders.speeds == pytest.approx(
+        STEP / np.pi * 2.0 * np.pi * QUICK / np.sqrt(2.0) * np.array([0, 1, 0]), rel=0.05
+    )
