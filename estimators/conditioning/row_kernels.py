@@ -10,7 +10,7 @@ from estimators.models.plain_columns import fill
 from estimators.numerics.jit import inline, kernel
 from estimators.numerics.parcel import TABLE, Table, cube, integer_matrix, integers, matrix, vector
 from estimators.quantities import Floats, Nanoseconds
-from estimators.rows import PLACE, RATE, ROUNDING, SECOND, SLOPE, SMOOTH, SMOOTH_RATE, SPEED, VALUE, WEIGHT
+from estimators.rows import MOST, PLACE, RATE, ROUNDING, SECOND, SLOPE, SMOOTH, SMOOTH_RATE, SPEED, VALUE, WEIGHT
 
 GAP: Final = 0.5  # periods by which a step in time may differ from the period before it counts as a gap
 
@@ -182,7 +182,7 @@ def reduce(
             out_speed[kept, j] = np.sqrt(square)
             out_motion[kept, j, PLACE], out_motion[kept, j, SPEED] = place, rate
             out_motion[kept, j, WEIGHT], out_motion[kept, j, SLOPE] = 1.0, 0.0
-            out_motion[kept, j, ROUNDING] = rounding.of_row(
+            out_motion[kept, j, ROUNDING], out_motion[kept, j, MOST] = rounding.of_row(
                 lattices[j], period, signals[start : start + len(g), joints[j], SMOOTH_RATE],
                 signals[start : start + len(g), joints[j], SECOND],
             )  # fmt: skip
