@@ -9,7 +9,7 @@ bias: what θ owes to columns that the model does not have (recursive/witnesses.
 which it differs from least squares without them; behind: by which θ differs from its own mean under the same
 forgetting, and so from a truth that moves on at a constant rate (Brown's double exponential smoothing); late: for a lag
 of the torque that nobody knows (misfit.py); steps: what those of an encoder do, as errors in variables
-(conditioning/encoder_steps.py). None of it touches θ; what rows with a reversal weigh (recursive/reversals.py) does.
+(conditioning/encoder_steps.py, reread.py). None of it touches θ; what rows with a reversal weigh (recursive/reversals.py) does.
 Where witnesses explain more of the torque than is asked of a value (GOOD), nothing of that joint is valid, and the
 reason is their cause; below that the deviations say what it costs.
 
@@ -122,9 +122,14 @@ class Fit:
             witnesses.gather(rows.time, phi, rows.y, rows.speed, rows.motion, slow, *self.sums)
             self.keep(rows, reversal)
 
+    @property
+    def reads(self) -> bool:
+        """Whether the motion is read again."""
+        return self._reread.reading is not None
+
     def keep(self, rows: Rows, reversal: Floats) -> None:
         """Rows that taught, until the motion behind them is known."""
-        if self._reread.reading is not None:
+        if self.reads:
             self._reread.keep(rows, max(float(self._limits[0]), reversals.UNSEEN), float(reversal[0]))
 
     def review(self, rows: Rows, learner: Learner, now: int) -> None:

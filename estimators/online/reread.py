@@ -95,14 +95,18 @@ class Reread:
         Infinite for what has noise, where steps may be most of what tells a direction.
         """
         p, rho = len(theta), self._sums[PLACES, 0, 0]
-        square, scale = np.zeros(p), np.sqrt(np.where(np.diag(information) > 0.0, np.diag(information), 1.0))
-        for one in self._sums[:PLACES]:
-            if (lost := untold(information, 0.5 * (one[:, :p] + one[:, :p].T))).any():
-                return np.where(lost, np.inf, 0.0)
-            left = (information - one[:, :p]) / np.outer(scale, scale)
-            extra = (one[:, :p] - rho * noise) @ theta - (one[:, p] - rho * own)
-            square += (np.linalg.solve(left, extra / scale) / scale) ** 2 / PLACES
-        return square
+        scale = np.sqrt(np.where(np.diag(information) > 0.0, np.diag(information), 1.0))
+        unit, parts = information / np.outer(scale, scale), self._sums[:PLACES, :, :p] / np.outer(scale, scale)
+        unit = 0.5 * (unit + unit.T)
+        if np.linalg.eigvalsh(unit)[0] <= SINGULAR:
+            return np.where(np.diag(noise) > 0.0, np.inf, 0.0)
+        root = np.linalg.inv(np.linalg.cholesky(unit))
+        if np.linalg.eigvalsh(root @ (0.5 * (parts + parts.transpose(0, 2, 1))) @ root.T).max() > HALF:
+            lost = [untold(unit, 0.5 * (part + part.T)) for part in parts]
+            return np.where(np.any(lost, axis=0), np.inf, 0.0)
+        extra = (self._sums[:PLACES, :, :p] - rho * noise) @ theta - (self._sums[:PLACES, :, p] - rho * own)
+        moved = np.linalg.solve(unit - parts, (extra / scale)[:, :, None])[:, :, 0] / scale
+        return np.asarray(np.mean(moved**2, axis=0))
 
 
 def untold(gram: Floats, noise: Floats) -> NDArray[np.bool_]:

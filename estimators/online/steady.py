@@ -113,7 +113,8 @@ class Steady:
         phases, starting = self._phases, self._phases.kept.phase is Phase.STARTING
         if taught:
             self._fit.active = True
-            self._fit.keep(rows.part(np.flatnonzero(self._taught[:taken])), self._learner.reversal)
+            if self._fit.reads:
+                self._fit.keep(rows.part(np.flatnonzero(self._taught[:taken])), self._learner.reversal)
         if self._standstill is not None:
             self._standstill.looked(taken)
         self._loop.note(last, taught)
