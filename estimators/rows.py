@@ -21,7 +21,8 @@ SPEED: Final = 1
 ROUNDING: Final = 2  # noise of its encoder's steps in the acceleration, times that of white rounding (rounding.py)
 WEIGHT: Final = 3  # what its outputs have been multiplied by (recursive/grain.py)
 SLOPE: Final = 4  # square of d/dt of its outputs, smoothed
-MOTION: Final = 5
+MOST: Final = 5  # what ROUNDING may be at most, as far as the speed is known
+MOTION: Final = 6
 
 
 class Rows(NamedTuple):

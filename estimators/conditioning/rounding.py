@@ -10,7 +10,8 @@ derivative under a kernel with the response H has
 times the noise of white rounding: up to half_width/T times where φ is small, less where kφ is near a whole number, and
 nothing for most φ. The mean speed under the kernel tells φ to SURE/K of a step, K samples, which is finer than such a
 peak. In whole steps the readings' second differences have the variance 2φ: where that says another φ by more than it
-can be wrong by, samples are not even, and the beat is as wide as both.
+can be wrong by, samples are not even, and the beat is as wide as both. Within what φ is wrong by a harmonic may be
+narrower: the mean of ρ there is what is expected, its largest is what a row may have.
 """
 
 from typing import Final
@@ -26,6 +27,7 @@ FREQUENCIES: Final = 1 << 14
 PARTS: Final = 4  # of a kernel
 LEAST: Final = 15  # readings under a part: with fewer, second differences alone tell φ
 SURE: Final = 0.35  # K times what φ of the mean speed is off by at most: 0.2, rms, whatever the speed and K
+TRIED: Final = 16  # φ on either side
 UNEVEN: Final = 1.0  # the same of φ of the second differences and a part's length: 0.3, rms
 STEP, TABLE = 0, 1  # of a lattice: Δ (0: not known), then ∫₀^φ ρ at the bins' ends
 LENGTH: Final = TABLE + BINS + 1
@@ -68,12 +70,12 @@ def _within(table: Floats, phi: float) -> float:
 
 
 @inline
-def of_row(lattice: Floats, period: float, speed: Floats, second: Floats) -> float:
-    """ρ of a row from speed and second derivative at the instants under its kernel, part by part: the second derivative
-    weighs all parts alike, and a joint may keep its speed in one of them alone."""
+def of_row(lattice: Floats, period: float, speed: Floats, second: Floats) -> tuple[float, float]:
+    """ρ of a row, expected and at most, from speed and second derivative at the instants under its kernel, by parts:
+    the second derivative weighs all parts alike, and a joint may keep its speed in one of them alone."""
     if lattice[STEP] == 0.0:
-        return 1.0
-    total, parts, known = 0.0, min(PARTS, len(speed)), SURE / len(speed)
+        return 1.0, 1.0
+    total, largest, parts, known = 0.0, 0.0, min(PARTS, len(speed)), SURE / len(speed)
     for part in range(parts):
         first, last = part * len(speed) // parts, (part + 1) * len(speed) // parts
         count = last - first
@@ -84,19 +86,20 @@ def of_row(lattice: Floats, period: float, speed: Floats, second: Floats) -> flo
         for k in range(first, last):
             spread += (speed[k] - mean) ** 2 / count
             bend += (second[k] - bent) ** 2 / count
-        total += whiteness(lattice, period, count, mean, known, spread, bend)
-    return total / parts
+        usual, most = whiteness(lattice, period, count, mean, known, spread, bend)
+        total, largest = total + usual, largest + most
+    return total / parts, largest / parts
 
 
 @inline
 def whiteness(
     lattice: Floats, period: float, support: int, speed: float, known: float, spread: float, bend: float
-) -> float:
-    """ρ; speed: mean; known: steps a sample to which it is; spread: its variance; bend: that of the readings' second
-    derivative; support: readings."""
+) -> tuple[float, float]:
+    """ρ, expected and at most; speed: mean; known: steps a sample to which it is; spread: its variance; bend: that of
+    the readings' second derivative; support: readings."""
     step = lattice[STEP]
     if step == 0.0:
-        return 1.0
+        return 1.0, 1.0
     steps = abs(speed) * period / step
     phi, bent = abs(steps - np.round(steps)), min(0.5, 0.5 * bend * (period * period / step) ** 2)
     even = np.sqrt(3.0 * max(spread, 0.0)) * period / step
@@ -105,6 +108,11 @@ def whiteness(
     else:
         swept = max(known, even, abs(bent - phi) - UNEVEN / support)
     if swept >= 0.5:
-        return 1.0
-    low, high = phi - swept, phi + swept
-    return float((_integral(lattice, high) - _integral(lattice, low)) / (2.0 * swept))
+        return 1.0, 1.0
+    usual = (_integral(lattice, phi + swept) - _integral(lattice, phi - swept)) / (2.0 * swept)
+    most, width = usual, max(even, 0.5 / BINS, swept / TRIED)
+    if swept > width:  # else the speed sweeps all of it
+        for i in range(-TRIED, TRIED + 1):
+            at = phi + (swept - width) * i / TRIED
+            most = max(most, (_integral(lattice, at + width) - _integral(lattice, at - width)) / (2.0 * width))
+    return float(usual), float(most)

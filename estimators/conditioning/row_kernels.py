@@ -13,6 +13,7 @@ from estimators.quantities import Floats, Nanoseconds
 from estimators.rows import (
     ARGUMENTS,
     LOAD,
+    MOST,
     PLACE,
     POSITION,
     RATE,
@@ -186,7 +187,7 @@ def reduce(
             out_speed[kept, j] = np.sqrt(square)
             out_motion[kept, j, PLACE], out_motion[kept, j, SPEED] = place, rate
             out_motion[kept, j, WEIGHT], out_motion[kept, j, SLOPE] = 1.0, 0.0
-            out_motion[kept, j, ROUNDING] = rounding.of_row(
+            out_motion[kept, j, ROUNDING], out_motion[kept, j, MOST] = rounding.of_row(
                 lattices[j], period, signals[start : start + len(g), joints[j], SMOOTH_RATE],
                 signals[start : start + len(g), joints[j], SECOND],
             )  # fmt: skip

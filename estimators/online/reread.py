@@ -247,10 +247,10 @@ def _owed(sums: Floats, theta: Floats, information: Floats, noise: Floats, own: 
                 left[i, j] = (information[i, j] - one[i, j]) / (scale[i] * scale[j])
                 moved[i, 0] += (one[i, j] - rho * noise[i, j]) * theta[j]
             moved[i, 0] /= scale[i]
-        if untold(information, both, lost) or not eliminate(left, moved, p, 1):
-            for i in range(p):
-                square[i] = np.inf if lost[i] else 0.0
-            return square
+        too_much = untold(information, both, lost) or not eliminate(left, moved, p, 1)
         for i in range(p):
-            square[i] += (moved[i, 0] / scale[i]) ** 2 / PLACES
+            if lost[i]:
+                square[i] = np.inf
+            elif not too_much:
+                square[i] += (moved[i, 0] / scale[i]) ** 2 / PLACES
     return square

@@ -4,10 +4,13 @@ At a constant speed rounding is a beat (conditioning/rounding.py). Where its fre
 through, the row's residual has ρ times the variance v of white rounding, up to seventy times, for as long as the speed
 stays; with R the variance of the rows as they are learnt, and ρ̄ ≤ 1 the mean of theirs, each such row is multiplied by
 
-    w = 1 / √(1 + SURE·g·(ρ − ρ̄))        g = v/R, v = θᵀNθ − 2nᵀθ    N, n: of a row, conditioning/encoder_steps.py
+    w = 1 / √(1 + g·max(SURE·(ρ − ρ̄), ρ_most − ρ̄))        g = v/R, v = θᵀNθ − 2nᵀθ
+
+(N, n: of a row, conditioning/encoder_steps.py)
 
 which is what least squares do with rows of known variances: neither θ nor the alarm takes the beat for news. SURE: ρ
-found in the readings of one row is known to a factor of two, and rows of a beat that lasts are not independent.
+found in the readings of one row is known to a factor of two, and rows of a beat that lasts are not independent; where a
+beat is narrower than φ is known (rounding.py), it may be ρ_most for as long as the speed stays.
 """
 
 from typing import Final
@@ -17,7 +20,7 @@ from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
-from estimators.rows import ROUNDING, WEIGHT, Rows
+from estimators.rows import MOST, ROUNDING, WEIGHT, Rows
 
 SURE: Final = 2.0
 
@@ -28,7 +31,7 @@ def temper(rows: Rows, grain: Floats, usual: Floats, owners: NDArray[np.int64]) 
     ROUNDING of what it returns is what is left of the noise, WEIGHT is w.
     """
     if len(rows.motion) != len(rows.time) or not (
-        grain.max() > 0.0 and rows.motion[:, :, ROUNDING].max(initial=0.0) > usual.min()
+        grain.max() > 0.0 and rows.motion[:, :, MOST].max(initial=0.0) > usual.min()
     ):
         return rows
     phi, y, motion = rows.phi.copy(), rows.y.copy(), rows.motion.copy()
@@ -52,9 +55,10 @@ def weigh(phi: Floats, y: Floats, motion: Floats, grain: Floats, usual: Floats, 
             most = 0.0
             for output in range(len(owners)):
                 if owners[output] == joint:
-                    most = max(most, grain[output] * (motion[row, joint, ROUNDING] - usual[output]))
+                    beyond = SURE * (motion[row, joint, ROUNDING] - usual[output])
+                    most = max(most, grain[output] * max(beyond, motion[row, joint, MOST] - usual[output]))
             if most > 0.0:
-                weight = 1.0 / np.sqrt(1.0 + SURE * most)
+                weight = 1.0 / np.sqrt(1.0 + most)
                 motion[row, joint, WEIGHT] = weight
                 motion[row, joint, ROUNDING] *= weight * weight
         for output in range(len(owners)):

@@ -23,7 +23,7 @@ def both(steps: float) -> tuple[float, float]:
         bent = np.diff(readings, 2)[: len(KERNEL)]
         weight = KERNEL[: len(bent)] / KERNEL[: len(bent)].sum()
         spread = float(weight @ bent**2 - (weight @ bent) ** 2)
-        found.append(whiteness(table, 1.0, len(KERNEL), steps, SURE / len(KERNEL), 0.0, spread))
+        found.append(whiteness(table, 1.0, len(KERNEL), steps, SURE / len(KERNEL), 0.0, spread)[0])
     return float(np.mean(is_)) / (float(second @ second) / 12.0), float(np.mean(found))
 
 
@@ -40,12 +40,23 @@ def test_a_beat_that_the_kernel_lets_through_is_told_from_one_that_it_does_not()
     assert max(quick) < 0.5
 
 
+def test_a_beat_that_is_finer_than_the_speed_is_known_is_not_averaged_away() -> None:
+    """Near half a step the second harmonic passes: a scan at 15.51 steps a sample, under 39 samples."""
+    narrow, steps = taps(20.0), 15.5146
+    second, table = np.convolve(narrow, (1.0, -2.0, 1.0)), lattice(narrow, 1.0)
+    place = np.arange(0.0, 40.0, 0.173)[:, None] + steps * np.arange(len(second))
+    is_ = np.mean(((np.round(place) - place) @ second) ** 2) / (float(second @ second) / 12.0)
+    usual, most = whiteness(table, 1.0, len(narrow), steps, SURE / len(narrow), 0.0, 2.0 * 0.4854)
+    assert is_ > 1.5 * usual
+    assert 0.9 * is_ < most < 1.5 * is_
+
+
 def test_rounding_is_white_where_the_speed_changes_or_no_step_is_known() -> None:
     table = lattice(KERNEL, 1.0)
-    assert whiteness(table, 1.0, len(KERNEL), 0.0, 0.0, 0.5**2, 0.0) == 1.0
-    assert whiteness(np.zeros_like(table), 1.0, len(KERNEL), 0.0, 0.0, 0.0, 0.0) == 1.0
+    assert whiteness(table, 1.0, len(KERNEL), 0.0, 0.0, 0.5**2, 0.0) == (1.0, 1.0)
+    assert whiteness(np.zeros_like(table), 1.0, len(KERNEL), 0.0, 0.0, 0.0, 0.0) == (1.0, 1.0)
     every = np.linspace(0.0, 0.5, 4001)
-    mean = np.mean([whiteness(table, 1.0, len(KERNEL), 3.0 - phi, 1e-3, 0.0, 2.0 * phi) for phi in every])
+    mean = np.mean([whiteness(table, 1.0, len(KERNEL), 3.0 - phi, 1e-3, 0.0, 2.0 * phi)[0] for phi in every])
     assert mean == pytest.approx(1.0, abs=0.02)
 
 

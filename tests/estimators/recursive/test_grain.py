@@ -3,7 +3,7 @@
 import numpy as np
 
 from estimators.recursive.grain import SURE, temper, told
-from estimators.rows import ROUNDING, WEIGHT, Rows, moved
+from estimators.rows import MOST, ROUNDING, WEIGHT, Rows, moved
 
 OWNERS = np.array([0])
 
@@ -11,7 +11,7 @@ OWNERS = np.array([0])
 def rows(beat: float) -> Rows:
     rng = np.random.default_rng(4)
     motion = moved(np.zeros((400, 1)), np.ones((400, 1)))
-    motion[::2, 0, ROUNDING] = beat
+    motion[::2, 0, ROUNDING] = motion[::2, 0, MOST] = beat
     phi = rng.standard_normal((400, 1, 2))
     noise = rng.standard_normal(400) * np.sqrt(1.0 + 0.5 * (motion[:, 0, ROUNDING] - 1.0))
     return Rows(np.arange(400), phi, (phi[:, 0] @ (2.0, -1.0) + noise)[:, None], np.ones((400, 1)), motion=motion)
