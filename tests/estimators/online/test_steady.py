@@ -189,3 +189,12 @@ def test_the_same_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     passed = outcome(RIGID, samples, 4)
     monkeypatch.setattr(Steady, "absorb", lambda *_: 0)
     assert outcome(RIGID, samples, 4) == passed
+
+
+@pytest.mark.compiled
+def test_a_half_of_a_pass_whose_rows_are_masked_sets_nothing_back() -> None:
+    """The other half may have learnt already, and the next pass goes by what that has left."""
+    joint, found = JointEstimator(Identification.model_validate(RIGID), 1 / RATE), [0] * walk.FOUND
+    joint._steady._told[:], found[walk.DUE] = 7, 1
+    joint.walked(np.zeros(0, np.int64), np.zeros((0, 2)), slice(0), found)
+    assert (joint._steady._told == 7).all()
