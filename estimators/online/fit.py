@@ -9,7 +9,8 @@ bias: what θ owes to columns that the model does not have (recursive/witnesses.
 which it differs from least squares without them; behind: by which θ differs from its own mean under the same
 forgetting, and so from a truth that moves on at a constant rate (Brown's double exponential smoothing); late: for a lag
 of the torque that nobody knows (misfit.py); steps: what those of an encoder do, as errors in variables
-(conditioning/encoder_steps.py, reread.py). None of it touches θ; what rows with a reversal weigh (recursive/reversals.py) does.
+(conditioning/encoder_steps.py, reread.py). None of it touches θ; what rows with a reversal weigh
+(recursive/reversals.py) does.
 Where witnesses explain more of the torque than is asked of a value (GOOD), nothing of that joint is valid, and the
 reason is their cause; below that the deviations say what it costs.
 
