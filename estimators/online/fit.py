@@ -10,7 +10,8 @@ which it differs from least squares without them; behind: by which θ differs fr
 forgetting, and so from a truth that moves on at a constant rate (Brown's double exponential smoothing); late: for a lag
 of the torque that nobody knows (misfit.py); steps: what those of an encoder do, as errors in variables
 (conditioning/encoder_steps.py, reread.py). None of it touches θ; what rows with a reversal weigh
-(recursive/reversals.py) does. Where witnesses explain more of the torque than is asked of a value (GOOD), nothing of that joint is valid, and the
+(recursive/reversals.py) does.
+Where witnesses explain more of the torque than is asked of a value (GOOD), nothing of that joint is valid, and the
 reason is their cause; below that the deviations say what it costs.
 
 A block ends at a review, at a row that is known beforehand, so results do not depend on how rows are cut. While there
