@@ -11,7 +11,7 @@ elsewhere by shares of a step Δ, and what they would read too much passes the r
 A motion that never repeats draws anew each time, and its sums average out by themselves. The mean of d_j² is owed.
 """
 
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,8 @@ class Reading(NamedTuple):
 
 class Reread:
     """Of one joint and one output; what it keeps lies in arrays that are given to it."""
+
+    WORKING: ClassVar[frozenset[str]] = frozenset({"parcel"})
 
     def __init__(self, times: Nanoseconds, unread: Floats, sums: Floats, row: float) -> None:
         """times (rows,), unread (rows, COLUMNS + p): rows that are not read yet; sums (PLACES + 1, p, p + 1): A_j and
