@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from estimators.base import Event, Phase, Status
 from estimators.models.robots.files.identified import IdentifiedRobot
@@ -31,7 +30,6 @@ from estimators.online.robot.motion import CHUNK, QUICK, Chunk, RobotMotion, exp
 from estimators.online.robot.motion import SLOW as SLOW_PASS
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.long_run import LongRun
-from estimators.recursive.wander import Belief, Wander
 
 AFTER: Final = 3  # blocks that a block waits before it teaches
 AT_REST: Final = 0.02  # rad/s (m/s)
@@ -63,8 +61,6 @@ class RobotEstimator:
         self._causes = Causes(model, np.sqrt(np.diag(learnt.prior_covariance)), learnt.correlation, motor_side)
         own = np.sort(np.concatenate([model.base + terms for terms in self._causes.terms]))
         self._learner = learner_of(learnt, own, BLOCK / ROWS)
-        told = self._friction_columns(np.outer(self._reach, SPEEDS))
-        self._wander = Wander(model.size + n, told)
         self._long_run = LongRun(learnt.correlation, self._learner.unknown, LONGEST, 1.0 - SLOWLY)
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
         self._encoders = Encoders(model, (QUICK, SLOW_PASS), period)
@@ -115,7 +111,7 @@ class RobotEstimator:
     def parameters(self) -> tuple[Floats, Floats]:
         """θ and its deviations, (p,) each, in the order of `model.names`."""
         p = self.model.size
-        return self._learner.theta[:p], np.sqrt(np.diag(self._wander.without(self._learner.covariance)))[:p]
+        return self._learner.theta[:p], np.sqrt(np.diag(self._learner.covariance))[:p]
 
     def friction(self) -> Friction:
         """At SPEEDS of the speed seen."""
@@ -124,21 +120,15 @@ class RobotEstimator:
 
     def _friction_at(self, speeds: Floats) -> tuple[Floats, Floats]:
         """Torque and its deviation at speeds (n, k), forth and back halved, the offset apart: (n, k) each."""
-        theta, P = self._learner.theta, self._wander.without(self._learner.covariance)
-        torque, spread = np.zeros_like(speeds), np.zeros_like(speeds)
-        for j, (place, columns) in enumerate(self._friction_columns(speeds)):
+        theta, P = self._learner.theta, self._learner.covariance
+        torque, spread, still = np.zeros_like(speeds), np.zeros_like(speeds), np.zeros(speeds.shape[1])
+        for j in range(self._n):
+            law, place = self.model.law_of(j), self.model.base + self._causes.friction_terms(j)
+            forth, back = (law.columns(still, sign * speeds[j], still, law.start) for sign in (1.0, -1.0))
+            columns = 0.5 * (forth - back)
             torque[j] = columns @ theta[place]
             spread[j] = np.sqrt(np.einsum("ka,ab,kb->k", columns, P[np.ix_(place, place)], columns))
         return torque, spread
-
-    def _friction_columns(self, speeds: Floats) -> list[tuple[NDArray[np.int64], Floats]]:
-        """Of each joint its places in θ, and their columns (k, own)."""
-        found, still = [], np.zeros(speeds.shape[1])
-        for j, own in enumerate(speeds):
-            law, place = self.model.law_of(j), self.model.base + self._causes.friction_terms(j)
-            forth, back = (law.columns(still, sign * own, still, law.start) for sign in (1.0, -1.0))
-            found.append((place, np.asarray(0.5 * (forth - back))))
-        return found
 
     def compensations(self) -> dict[str, tuple[bool, float]]:
         """Joint → whether what was learnt of its residual is used, and the rms of what is left over that without."""
@@ -295,7 +285,6 @@ class RobotEstimator:
             self._say("friction", f"the friction of {self.model.robot.names[verdict.cause]} has changed: {words}")
             place = self.model.base + self._causes.terms[verdict.cause]
             self._learner.move(place, verdict.change, DOUBTFUL**2 * verdict.covariance)
-            self._wander.known(place)
             self._watch.explained()
             self._adopt()
 
@@ -322,12 +311,9 @@ class RobotEstimator:
         number, X, y, r, q = self._pending.popleft()
         before = y - X @ self._learner.theta
         weights = 1.0 / self._long_run.of(self._variance)
-        expected = self._learner.predicted()
         if not self._learner.absorb(X, y, weights):
             self.faults += 1
             return
-        found = Belief(self._learner.theta, self._learner.covariance)
-        self._wander.absorb(expected, found, self._learner.fade, self._learner.walk)
         if self._encoders.known:
             slopes = self._encoders.slopes(q)
             self._learner.unbias(self._encoders.noise(slopes, shares(r), weights))
