@@ -41,6 +41,11 @@ class PriorBounded:
         return np.asarray(self._P0 * np.outer(self._scale, self._scale))
 
     @property
+    def fade(self) -> Floats:
+        """(p,) a of one block."""
+        return self._fade
+
+    @property
     def unknown(self) -> float:
         """How many parameters are known no better than by their prior, by variance."""
         return float(np.diag(self._P).sum())

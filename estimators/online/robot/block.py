@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.models.robots.tree import PARAMETERS
+from estimators.online.robot.reread import PLACES
 from estimators.quantities import Floats
 
 ROWS: Final = 50.0  # Hz
@@ -22,6 +23,7 @@ class Block:
         self.X, self.Y = np.empty((BLOCK, joints, parameters)), np.empty((BLOCK, joints, PARAMETERS))
         self.r, self.u = np.empty((2, BLOCK, joints))  # residual against the model without payload, and with it
         self.q, self.dq = np.empty((2, BLOCK, joints))  # dq: where friction is that of motion, else 0
+        self.sample, self.e = np.full(BLOCK, -1), np.zeros((BLOCK, PLACES, joints))  # of each row; e: reread.py
         self.speed = np.empty(BLOCK)  # of the fastest joint
         self.disturbed = False  # something was beyond its threshold
 
@@ -42,3 +44,4 @@ class Block:
     def clear(self) -> None:
         """The next second begins."""
         self.count, self.disturbed = 0, False
+        self.sample[:], self.e[:] = -1, 0.0

@@ -88,17 +88,22 @@ class Encoders:
         return np.asarray(self._peak * self._sines @ inertia)
 
     @property
+    def steps(self) -> Floats:
+        """Δ (n,), 0 where there are none or not known yet."""
+        return np.array([one.step for one in self._steps])
+
+    @property
     def speeds(self) -> Floats:
         """Speed that they pass for at most behind the first low-pass, (n,)."""
         return self._fastest * self._sines
 
     @property
     def _sines(self) -> Floats:
-        return np.array([one.step for one in self._steps]) / np.pi
+        return self.steps / np.pi
 
     def _share(self, taught: Floats, weights: Floats) -> Floats:
         """var(e_j) W of the rows that one of SPARSE stands for: (rows / SPARSE, n that accelerate, n torques)."""
-        variances = self._gain / 12.0 * np.array([one.step for one in self._steps]) ** 2
+        variances = self._gain / 12.0 * self.steps**2
         return np.asarray(SPARSE * taught[:, None, :] * weights * variances[:, None])
 
     @property

@@ -28,6 +28,7 @@ from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstim
 from estimators.online.robot.learner import learner_of
 from estimators.online.robot.motion import CHUNK, QUICK, Chunk, RobotMotion, explain
 from estimators.online.robot.motion import SLOW as SLOW_PASS
+from estimators.online.robot.reread import Reread
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.long_run import LongRun
 
@@ -64,13 +65,15 @@ class RobotEstimator:
         self._long_run = LongRun(learnt.correlation, self._learner.unknown, LONGEST, 1.0 - SLOWLY)
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
         self._encoders = Encoders(model, (QUICK, SLOW_PASS), period)
+        self._reread = Reread(n, model.size + n, (QUICK, SLOW_PASS), period)
         self._watch = ContactWatch(learnt.peaks, deviations, self._chunk * period)
         self._starting = True
-        self._pending: deque[tuple[int, Floats, Floats, Floats, Floats]] = deque()  # blocks: number, X, y, r, q
+        self._pending: deque[tuple[int, Floats, Floats, Floats, Floats, Floats]] = deque()  # blocks: number, X y r q e
         self._readings: list[tuple[Nanoseconds, Floats]] = []  # since the last block
         self._rest: tuple[Nanoseconds, Floats] = (np.zeros(0, np.int64), np.zeros((0, 2 + self._twisted, n)))
         self._samples = 0
         self._now = Block(model.size + n, n)
+        self._closed = self._now.sample.copy(), self._now.e.copy()  # of the last block that may teach
         self._moved_rows, self._moves, self._blocks = 0, False, 0
         self._time = self._doubted = 0  # ns
         self._measured, self._predicted, self._compensated = np.full((3, n), np.nan)
@@ -111,16 +114,21 @@ class RobotEstimator:
     def parameters(self) -> tuple[Floats, Floats]:
         """θ and its deviations, (p,) each, in the order of `model.names`."""
         p = self.model.size
-        return self._learner.theta[:p], np.sqrt(np.diag(self._learner.covariance))[:p]
+        return self._learner.theta[:p], np.sqrt(np.diag(self._covariance))[:p]
 
     def friction(self) -> Friction:
         """At SPEEDS of the speed seen."""
         speeds = np.outer(self._reach, SPEEDS)
         return Friction(speeds, *self._friction_at(speeds))
 
+    @property
+    def _covariance(self) -> Floats:
+        """(p + n, p + n) of θ and lags, with what steps of encoders may have done to them."""
+        return np.asarray(self._learner.covariance + self._reread.owed)
+
     def _friction_at(self, speeds: Floats) -> tuple[Floats, Floats]:
         """Torque and its deviation at speeds (n, k), forth and back halved, the offset apart: (n, k) each."""
-        theta, P = self._learner.theta, self._learner.covariance
+        theta, P = self._learner.theta, self._covariance
         torque, spread, still = np.zeros_like(speeds), np.zeros_like(speeds), np.zeros(speeds.shape[1])
         for j in range(self._n):
             law, place = self.model.law_of(j), self.model.base + self._causes.friction_terms(j)
@@ -149,7 +157,7 @@ class RobotEstimator:
         if self._starting or self._watch.told.any() or self._causes.payload.carried:
             return None
         return Kept(
-            VERSION, self._learner.theta, self._learner.covariance, self._variance, self._watch.thresholds,
+            VERSION, self._learner.theta, self._covariance, self._variance, self._watch.thresholds,
             self._watch.deviations, self.learnt, self._compensation.keep(),
         )  # fmt: skip
 
@@ -192,6 +200,8 @@ class RobotEstimator:
         self._measured, self._predicted = chunk.tau[-1], explained[-1]
         if chunk.whole:
             self._judge(chunk, unexplained)
+        if self._encoders.known:
+            self._read_again(chunk.q)
         first = -self._samples % self._stride
         self._samples += len(time)
         for at in range(first, len(time), self._stride):
@@ -201,7 +211,15 @@ class RobotEstimator:
             if self._compensation.joints:
                 r -= used[at]
                 self._compensation.absorb(unexplained[at] + used[at], known[at], self._watch.moving)
+            self._now.sample[self._now.count] = self._samples - len(time) + at
             self._row(chunk, at, r, unexplained[at])
+
+    def _read_again(self, q: Floats) -> None:
+        """What encoders elsewhere read, to the rows of the same motion."""
+        e, first = self._reread.read(q, self._encoders.steps), self._samples - self._reread.delay
+        for at in range(-first % self._stride, len(q), self._stride):
+            for rows, read in ((self._now.sample, self._now.e), self._closed):
+                read[rows == first + at] = e[at]
 
     def _judge(self, chunk: Chunk, unexplained: Floats) -> None:
         self._watch.notice(chunk.quick, chunk.dq)
@@ -285,6 +303,7 @@ class RobotEstimator:
             self._say("friction", f"the friction of {self.model.robot.names[verdict.cause]} has changed: {words}")
             place = self.model.base + self._causes.terms[verdict.cause]
             self._learner.move(place, verdict.change, DOUBTFUL**2 * verdict.covariance)
+            self._reread.forget(place)
             self._watch.explained()
             self._adopt()
 
@@ -305,10 +324,12 @@ class RobotEstimator:
         if not usable or self._now.speed.max() <= AT_REST:
             return
         X, r = self._now.X.copy(), self._now.r.copy()
-        self._pending.append((self._blocks, X, r + X @ self._learner.theta, r, self._now.q.copy()))
+        e, y = self._now.e.copy(), r + X @ self._learner.theta
+        self._closed = self._now.sample.copy(), e
+        self._pending.append((self._blocks, X, y, r, self._now.q.copy(), e))
         if len(self._pending) <= AFTER:
             return
-        number, X, y, r, q = self._pending.popleft()
+        number, X, y, r, q, e = self._pending.popleft()
         before = y - X @ self._learner.theta
         weights = 1.0 / self._long_run.of(self._variance)
         if not self._learner.absorb(X, y, weights):
@@ -316,7 +337,9 @@ class RobotEstimator:
             return
         if self._encoders.known:
             slopes = self._encoders.slopes(q)
-            self._learner.unbias(self._encoders.noise(slopes, shares(r), weights))
+            noise = self._encoders.noise(slopes, shares(r), weights)
+            self._reread.absorb(self._learner, X, e, (r != 0.0) * weights, slopes, noise)
+            self._learner.unbias(noise)
         self._long_run.absorb(number, before, y - X @ self._learner.theta, np.sqrt(CLIPPED * self._variance))
         squares = np.minimum(r**2, CLIPPED * self._variance).mean(axis=0)
         self._variance += SLOWLY * (squares - self._variance)

@@ -1,0 +1,68 @@
+"""What encoders elsewhere would have done to θ, against learners that learnt from their readings."""
+
+import numpy as np
+import pytest
+
+from estimators.conditioning.causal_low_pass import CausalLowPass
+from estimators.online.robot.encoders import SPARSE
+from estimators.online.robot.motion import QUICK, SLOW
+from estimators.online.robot.reread import PLACES, Reread
+from estimators.quantities import Floats
+from estimators.recursive.prior_bounded import PriorBounded
+
+pytestmark = pytest.mark.compiled
+
+RATE, STEP = 500.0, 2.0 * np.pi / 2**12
+
+
+def _read(q: Floats, shift: float) -> Floats:
+    """Second derivative behind both low-passes, of an encoder shifted by that share of a step."""
+    values = (np.round(q / STEP + shift) - shift) * STEP
+    second = values
+    for cutoff in (QUICK, SLOW):
+        values, _, second = CausalLowPass(1, cutoff, 1.0 / RATE).absorb(values)
+    return second[:, 0]
+
+
+def test_encoders_elsewhere_read_what_the_steps_do_one_delay_later() -> None:
+    """Of a motion that repeats to the sample; against that of encoders less that of the motion itself."""
+    q = 0.2 * np.sin(2.0 * np.pi * 0.5 * np.arange(0.0, 8.0, 1.0 / RATE))[:, None]
+    reread = Reread(1, 1, (QUICK, SLOW), 1.0 / RATE)
+    e = np.concatenate([reread.read(part, np.array([STEP])) for part in np.split(q, 400)])[:, :, 0]
+    smooth = CausalLowPass(1, SLOW, 1.0 / RATE).absorb(CausalLowPass(1, QUICK, 1.0 / RATE).absorb(q)[0])[2][:, 0]
+    for place in range(PLACES):
+        assert e[1000:, place] == pytest.approx(_read(q, place / PLACES)[1000:] - smooth[1000:], abs=1e-9)
+    assert reread.delay == round((1.0 / QUICK + 1.0 / SLOW) / (np.sqrt(2.0) * np.pi) * RATE)
+
+
+def test_what_they_would_have_done_to_the_parameters_is_owed() -> None:
+    """Two inertias and a friction that is forgotten; the errors come back with each block."""
+    rng, truth, fade = np.random.default_rng(3), np.array([2.0, 1.0, 0.5]), np.array([1.0, 1.0, 0.9])
+    blocks, rows, weights = 30, 50, np.array([4.0, 1.0])
+    X = rng.standard_normal((rows, 2, 3))
+    e = 0.02 * rng.standard_normal((rows, PLACES, 2))
+    slopes = np.zeros((rows // SPARSE, 2, 2, 3))
+    slopes[:, 0, 0, 0] = slopes[:, 1, 1, 1] = 1.0
+    slopes[:, 0, 1, 1] = 0.3
+    noise = np.einsum("rklp,l,rklq->pq", slopes, SPARSE * weights * 0.02**2, slopes)
+    each = np.repeat(slopes, SPARSE, axis=0)
+    taught = np.ones((rows, 2))
+    taught[7, 0] = 0.0
+    found = []
+    for place in range(PLACES):
+        learner = PriorBounded(truth, 100.0 * np.eye(3), fade)
+        for _ in range(blocks):
+            read = (X + np.einsum("rk,rklp->rlp", e[:, place], each)) * taught[:, :, None]
+            learner.absorb(read, X @ truth * taught, weights)
+            learner.unbias(noise)
+        found.append(learner.theta - truth)
+    learner, reread = PriorBounded(truth, 100.0 * np.eye(3), fade), Reread(2, 3, (QUICK, SLOW), 1.0 / RATE)
+    for _ in range(blocks):
+        learner.absorb(X * taught[:, :, None], X @ truth * taught, weights)
+        reread.absorb(learner, X * taught[:, :, None], e, taught * weights, slopes, noise)
+        learner.unbias(noise)
+    expected = np.array(found).T @ np.array(found) / PLACES
+    assert np.sqrt(np.diag(reread.owed)) == pytest.approx(np.sqrt(np.diag(expected)), rel=0.1)
+    reread.forget(np.array([2]))
+    assert not reread.owed[2].any()
+    assert reread.owed[0, 0] > 0.0
