@@ -52,6 +52,7 @@ ABOVE: Final = "hil_rig"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # our matrices are small: threads only wait for each other
     words = list(sys.argv[1:] if arguments is None else arguments)
     completing = "_ARGCOMPLETE" in os.environ  # a shell asks what could follow: see docs/editors.md
     if completing:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
+from estimators.recursive.wander import Belief
 
 
 class PriorBounded:
@@ -41,11 +42,6 @@ class PriorBounded:
         return np.asarray(self._P0 * np.outer(self._scale, self._scale))
 
     @property
-    def fade(self) -> Floats:
-        """(p,) a of one block."""
-        return self._fade
-
-    @property
     def unknown(self) -> float:
         """How many parameters are known no better than by their prior, by variance."""
         return float(np.diag(self._P).sum())
@@ -55,6 +51,21 @@ class PriorBounded:
         self._theta = theta / self._scale
         P = covariance / np.outer(self._scale, self._scale)
         self._P = 0.5 * (P + P.T)
+
+    @property
+    def fade(self) -> Floats:
+        """(p,) a of one block."""
+        return self._fade
+
+    @property
+    def walk(self) -> Floats:
+        """(p, p): by how much a block makes θ less certain."""
+        return np.asarray((1.0 - np.outer(self._fade, self._fade)) * self.prior_covariance)
+
+    def predicted(self) -> Belief:
+        """θ and P before the next block."""
+        theta = self._prior + self._fade * (self._theta - self._prior)
+        return Belief(theta * self._scale, np.outer(self._fade, self._fade) * self.covariance + self.walk)
 
     def absorb(self, X: Floats, y: Floats, weights: Floats) -> bool:
         """One block: X (rows, n, p), y (rows, n), weights (n,). False, and nothing learnt, if P is not definite."""

@@ -1,6 +1,9 @@
 """Whether valid means true: see hil_rig/experiments/truth/."""
 
+import os
 import sys
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a trial each of as many processes as there are processors
 
 from hil_rig.experiments.truth.table import main
 

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimators.base import Event, Phase, Status
 from estimators.models.robots.files.identified import IdentifiedRobot
@@ -31,6 +32,7 @@ from estimators.online.robot.motion import SLOW as SLOW_PASS
 from estimators.online.robot.reread import Reread
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.long_run import LongRun
+from estimators.recursive.wander import Belief, Wander
 
 AFTER: Final = 3  # blocks that a block waits before it teaches
 AT_REST: Final = 0.02  # rad/s (m/s)
@@ -62,6 +64,8 @@ class RobotEstimator:
         self._causes = Causes(model, np.sqrt(np.diag(learnt.prior_covariance)), learnt.correlation, motor_side)
         own = np.sort(np.concatenate([model.base + terms for terms in self._causes.terms]))
         self._learner = learner_of(learnt, own, BLOCK / ROWS)
+        told = self._friction_columns(np.outer(self._reach, SPEEDS))
+        self._wander = Wander(model.size + n, told)
         self._long_run = LongRun(learnt.correlation, self._learner.unknown, LONGEST, 1.0 - SLOWLY)
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
         self._encoders = Encoders(model, (QUICK, SLOW_PASS), period)
@@ -123,20 +127,26 @@ class RobotEstimator:
 
     @property
     def _covariance(self) -> Floats:
-        """(p + n, p + n) of θ and lags, with what steps of encoders may have done to them."""
-        return np.asarray(self._learner.covariance + self._reread.owed)
+        """(p + n, p + n) of θ and lags, published: without a walk that has not happened, with what encoders' steps did."""
+        return np.asarray(self._wander.without(self._learner.covariance) + self._reread.owed)
 
     def _friction_at(self, speeds: Floats) -> tuple[Floats, Floats]:
         """Torque and its deviation at speeds (n, k), forth and back halved, the offset apart: (n, k) each."""
         theta, P = self._learner.theta, self._covariance
-        torque, spread, still = np.zeros_like(speeds), np.zeros_like(speeds), np.zeros(speeds.shape[1])
-        for j in range(self._n):
-            law, place = self.model.law_of(j), self.model.base + self._causes.friction_terms(j)
-            forth, back = (law.columns(still, sign * speeds[j], still, law.start) for sign in (1.0, -1.0))
-            columns = 0.5 * (forth - back)
+        torque, spread = np.zeros_like(speeds), np.zeros_like(speeds)
+        for j, (place, columns) in enumerate(self._friction_columns(speeds)):
             torque[j] = columns @ theta[place]
             spread[j] = np.sqrt(np.einsum("ka,ab,kb->k", columns, P[np.ix_(place, place)], columns))
         return torque, spread
+
+    def _friction_columns(self, speeds: Floats) -> list[tuple[NDArray[np.int64], Floats]]:
+        """Of each joint its places in θ, and their columns (k, own)."""
+        found, still = [], np.zeros(speeds.shape[1])
+        for j, own in enumerate(speeds):
+            law, place = self.model.law_of(j), self.model.base + self._causes.friction_terms(j)
+            forth, back = (law.columns(still, sign * own, still, law.start) for sign in (1.0, -1.0))
+            found.append((place, np.asarray(0.5 * (forth - back))))
+        return found
 
     def compensations(self) -> dict[str, tuple[bool, float]]:
         """Joint → whether what was learnt of its residual is used, and the rms of what is left over that without."""
@@ -157,8 +167,8 @@ class RobotEstimator:
         if self._starting or self._watch.told.any() or self._causes.payload.carried:
             return None
         return Kept(
-            VERSION, self._learner.theta, self._covariance, self._variance, self._watch.thresholds,
-            self._watch.deviations, self.learnt, self._compensation.keep(),
+            VERSION, self._learner.theta, self._learner.covariance + self._reread.owed, self._variance,
+            self._watch.thresholds, self._watch.deviations, self.learnt, self._compensation.keep(),
         )  # fmt: skip
 
     def resume(self, kept: Mapping[str, Any]) -> None:
@@ -304,6 +314,7 @@ class RobotEstimator:
             place = self.model.base + self._causes.terms[verdict.cause]
             self._learner.move(place, verdict.change, DOUBTFUL**2 * verdict.covariance)
             self._reread.forget(place)
+            self._wander.known(place)
             self._watch.explained()
             self._adopt()
 
@@ -332,9 +343,12 @@ class RobotEstimator:
         number, X, y, r, q, e = self._pending.popleft()
         before = y - X @ self._learner.theta
         weights = 1.0 / self._long_run.of(self._variance)
+        expected = self._learner.predicted()
         if not self._learner.absorb(X, y, weights):
             self.faults += 1
             return
+        found = Belief(self._learner.theta, self._learner.covariance)
+        self._wander.absorb(expected, found, self._learner.fade, self._learner.walk)
         if self._encoders.known:
             slopes = self._encoders.slopes(q)
             noise = self._encoders.noise(slopes, shares(r), weights)
