@@ -127,7 +127,7 @@ class RobotEstimator:
 
     @property
     def _covariance(self) -> Floats:
-        """(p + n, p + n) of θ and lags, published: without a walk that has not happened, with what encoders' steps did."""
+        """(p + n, p + n) of θ and lags: without a walk that has not happened, with what encoders' steps did."""
         return np.asarray(self._wander.without(self._learner.covariance) + self._reread.owed)
 
     def _friction_at(self, speeds: Floats) -> tuple[Floats, Floats]:
