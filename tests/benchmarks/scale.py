@@ -175,6 +175,7 @@ def measure(rig: list[str], seconds: float, warm_up: float) -> Result:
     with Run(rig) as run:
         run.settle(warm_up)
         pids, lost = run.pids(), run.lost()
+        run.listen(0.5)  # what waited here while the page was asked
         before, began = {name: cpu(pid) for name, pid in pids.items()}, time.monotonic()
         latencies, made, update = run.listen(seconds)
         took = time.monotonic() - began
