@@ -36,6 +36,20 @@ def test_a_phone_never_scrolls_sideways(seven: str, open_page: Callable[..., Pag
     assert page.evaluate(f"{outside}.map((e) => e.textContent)") == []
 
 
+def test_what_has_just_happened_does_not_stick_out_of_the_line_of_time(
+    seven: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(seven + "/#/joint/base", 360, 740, device_scale_factor=2, has_touch=True)
+    sign = page.locator(".timeline.single .event").last
+    expect(sign).to_be_visible()
+    wide = page.evaluate(
+        "() => { const all = [...document.querySelectorAll('.timeline.single .event')];"
+        "all.forEach((e) => { e.style.left = '100%'; });"
+        "const line = document.querySelector('.timeline.single'); return line.scrollWidth - line.clientWidth; }"
+    )
+    assert wide <= 1
+
+
 def test_light_and_dark(seven: str, open_page: Callable[..., Page]) -> None:
     page = open_page(seven, color_scheme="dark")
     background = "getComputedStyle(document.body).backgroundColor"
