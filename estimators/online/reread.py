@@ -27,9 +27,7 @@ from estimators.rows import PLACE, ROUNDING, SPEED, WEIGHT, Rows
 PLACES: Final = 8  # of the lattice against the motion, evenly over one step
 HALF: Final = 0.5  # of what tells a direction, that must be left of it
 SINGULAR: Final = 1e-12  # of a gram of unit columns: directions that no row tells
-PART: Final = (
-    0.05  # of the largest share in a direction, from which a parameter is lost with it: as is asked of a value
-)
+PART: Final = 0.05  # of the largest share in a direction, from which a parameter is lost with it: as of a value
 LATER: Final = 1.5  # rows, from which a joint stood still between two
 # of a Reread's parcel
 MEASURED, OWN = range(2)

@@ -125,12 +125,8 @@ def _compress(raw: Floats, theta: Floats, whole: Floats) -> None:
 @inline
 def _least_squares(raw: Floats, weight: Floats, theta: Floats) -> None:
     """θ (p,) from the products of all outputs; 0 where they tell nothing."""
-    p, last = len(theta), raw.shape[1] - 1
-    a, scale = np.zeros((p + 1, p + 1)), np.ones(p + 1)
-    for o in range(len(raw)):
-        for i in range(p + 1):
-            for j in range(i + 1):
-                a[i, j] += weight[o] * raw[o, i if i < p else last, j if j < p else last]
+    p = len(theta)
+    a, scale = products(raw, weight, p), np.ones(p + 1)
     for i in range(p + 1):
         scale[i] = np.sqrt(a[i, i]) if a[i, i] > 0.0 else 1.0
     for i in range(p + 1):

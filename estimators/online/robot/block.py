@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.models.robots.tree import PARAMETERS
-from estimators.online.robot.reread import PLACES
+from estimators.online.reread import PLACES
 from estimators.quantities import Floats
 
 ROWS: Final = 50.0  # Hz

@@ -10,17 +10,14 @@ as found, and what they read too much passes the low-passes:
 A motion that never repeats draws anew each time, and d averages out by itself. The mean of d dᵀ is owed.
 """
 
-from typing import Final
-
 import numpy as np
 
 from estimators.conditioning.causal_low_pass import CausalLowPass
 from estimators.numerics.nnls import Integers
+from estimators.online.reread import PLACES
 from estimators.online.robot.encoders import SPARSE
 from estimators.quantities import Floats
 from estimators.recursive.prior_bounded import PriorBounded
-
-PLACES: Final = 8  # of the lattice against the motion, evenly over one step
 
 
 class Reread:
