@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from estimators.base import Event, Phase, Status
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.tree import PARAMETERS
+from estimators.online.robot.bends import Bends
 from estimators.online.robot.block import BLOCK, LOOK, ROWS, Block
 from estimators.online.robot.causes import GONE, PAYLOAD, Causes, Verdict
 from estimators.online.robot.compensation import Compensation
@@ -70,6 +71,7 @@ class RobotEstimator:
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
         self._encoders = Encoders(model, (QUICK, SLOW_PASS), period)
         self._reread = Reread(n, model.size + n, (QUICK, SLOW_PASS), period)
+        self._bends = Bends(self._reach, model.size + n, learnt.bends if getattr(learnt, "bends", None) is not None else np.zeros(n))
         self._watch = ContactWatch(learnt.peaks, deviations, self._chunk * period)
         self._starting = True
         self._pending: deque[tuple[int, Floats, Floats, Floats, Floats, Floats]] = deque()  # blocks: number, X y r q e
@@ -136,7 +138,8 @@ class RobotEstimator:
         torque, spread = np.zeros_like(speeds), np.zeros_like(speeds)
         for j, (place, columns) in enumerate(self._friction_columns(speeds)):
             torque[j] = columns @ theta[place]
-            spread[j] = np.sqrt(np.einsum("ka,ab,kb->k", columns, P[np.ix_(place, place)], columns))
+            owed = self._bends.owed(j, place, columns, speeds[j])
+            spread[j] = np.sqrt(np.einsum("ka,ab,kb->k", columns, P[np.ix_(place, place)], columns) + owed)
         return torque, spread
 
     def _friction_columns(self, speeds: Floats) -> list[tuple[NDArray[np.int64], Floats]]:
@@ -314,6 +317,7 @@ class RobotEstimator:
             place = self.model.base + self._causes.terms[verdict.cause]
             self._learner.move(place, verdict.change, DOUBTFUL**2 * verdict.covariance)
             self._reread.forget(place)
+            self._bends.forget(place)
             self._wander.known(place)
             self._watch.explained()
             self._adopt()
@@ -331,16 +335,18 @@ class RobotEstimator:
             self._encoders.absorb(*(np.concatenate(both) for both in zip(*self._readings, strict=True)))
             self._readings.clear()
             self._watch.slow = np.maximum(SLOW, self._encoders.speeds)
+        if not self._now.disturbed and not self._causes.payload.carried and self._now.speed.max() > AT_REST:
+            self._bends.notice(self._now.dq, self._now.r, self._long_run.of(self._variance))
         usable = self._teaches and not self._now.disturbed and not self._causes.payload.carried
         if not usable or self._now.speed.max() <= AT_REST:
             return
         X, r = self._now.X.copy(), self._now.r.copy()
         e, y = self._now.e.copy(), r + X @ self._learner.theta
         self._closed = self._now.sample.copy(), e
-        self._pending.append((self._blocks, X, y, r, self._now.q.copy(), e))
+        self._pending.append((self._blocks, X, y, r, self._now.q.copy(), e, self._now.dq.copy()))
         if len(self._pending) <= AFTER:
             return
-        number, X, y, r, q, e = self._pending.popleft()
+        number, X, y, r, q, e, dq = self._pending.popleft()
         before = y - X @ self._learner.theta
         weights = 1.0 / self._long_run.of(self._variance)
         expected = self._learner.predicted()
@@ -349,6 +355,7 @@ class RobotEstimator:
             return
         found = Belief(self._learner.theta, self._learner.covariance)
         self._wander.absorb(expected, found, self._learner.fade, self._learner.walk)
+        self._bends.absorb(self._learner, X, dq, weights)
         if self._encoders.known:
             slopes = self._encoders.slopes(q)
             noise = self._encoders.noise(slopes, shares(r), weights)
