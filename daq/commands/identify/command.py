@@ -4,7 +4,6 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace as replace_fields
 from pathlib import Path
 from typing import Any, Final, get_args
 
@@ -27,7 +26,7 @@ from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.files.urdf import read_urdf
 from estimators.models.robots.whole_robot import FRICTION_LAWS, RobotFriction
 from estimators.offline.robot.identification import Identification, identify
-from estimators.offline.robot.live_residuals import Recorded, live_residuals
+from estimators.offline.robot.live_residuals import Recorded, with_live_residuals
 from estimators.offline.robot.motion import MotionError, Piece, pieces
 from estimators.offline.robot.rows import AT_REST
 
@@ -183,8 +182,7 @@ def _identify(options: argparse.Namespace) -> int:
     found.found.source.update(source)
     if options.out is not None:
         _say("residuals of a live service")
-        peaks, deviations = live_residuals(found.found, [Recorded(*one[1:]) for one in train])
-        found = found._replace(found=replace_fields(found.found, peaks=peaks, deviations=deviations))
+        found = found._replace(found=with_live_residuals(found.found, [Recorded(*one[1:]) for one in train]))
         _say("")
     if options.out is not None:
         save(found.found, options.out)

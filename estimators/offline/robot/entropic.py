@@ -33,7 +33,8 @@ class EntropicFit(NamedTuple):
 
 def entropic(model: WholeRobot, rows: RobotRows, quadratic: Fit, share: float = SHARE) -> EntropicFit:
     """From the links' CAD on, with the quadratic fit's weights to begin with; share: s."""
-    rows = rows.part(rows.moves)
+    rows = rows.teaching()
+    count = np.maximum(np.count_nonzero(rows.y, axis=0), 1)
     K, c, squares = sums(rows)
     n, base, terms = model.tree.size(), model.base, len(model.terms)
     links = PARAMETERS * n
@@ -65,7 +66,7 @@ def entropic(model: WholeRobot, rows: RobotRows, quadratic: Fit, share: float = 
             x[wrong], free[wrong] = 0.0, False
             x = _newton(x, A, g, origin, share / spread**2, free)
         residual = rows.y - rows.predicted(into @ x)
-        variance = np.maximum((residual**2).mean(axis=0), 1e-6 * squares / len(residual) + 1e-12)
+        variance = np.maximum((residual**2).sum(axis=0) / count, 1e-6 * squares / count + 1e-12)
         independent = correlation(residual, rows.piece, LONGEST, INDEPENDENT)
     return EntropicFit(x[:links].reshape(n, PARAMETERS), into @ x)
 

@@ -20,7 +20,7 @@ from estimators.models.robots.torque_lag import SPREAD, TorqueLag
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.numerics.jit import kernel
 from estimators.numerics.nnls import OUT, Integers, nnls
-from estimators.offline.robot.rows import AT_REST, RobotRows, correlation
+from estimators.offline.robot.rows import RobotRows, correlation
 from estimators.quantities import Floats
 
 PASSES: Final = 4
@@ -30,7 +30,6 @@ INDEPENDENT: Final = 0.05  # autocorrelation below which they do
 FEWEST: Final = 6  # blocks of that length, else shorter ones, that tell a spread
 CONSTANT: Final = 1e-9  # of a torque, by which one that never changes does after the low-pass
 WITHIN: Final = 0.1  # s between the rows before and behind one, at most: no rest in between
-SETTLING: Final = 8  # rows (0.16 s) about a standstill, in which the low-pass still says it
 LEARNT: Final = 0.5  # of its prior's deviation: below it the data taught a parameter
 
 
@@ -64,12 +63,12 @@ def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "Sums | 
     A joint whose torque never changes teaches nothing. white: c_j = 1, for comparison only; known: the sums of these
     rows, where somebody has them.
     """
-    rows = rows.part(rows.moves)
-    mean, covariance = prior_of(model, rows)
+    mean, covariance = prior_of(model, rows.part(rows.moves))
+    rows = rows.teaching()
     K, c, squares = known or sums(rows)
     signed = np.array([*(0,) * model.base, *(int(term.low >= 0.0) for term in model.terms)], np.int64)
     inverse: Floats = np.asarray(np.linalg.inv(covariance))
-    count = max(len(rows.y), 1)
+    count = np.maximum(np.count_nonzero(rows.y, axis=0), 1)
     silent = np.ptp(rows.y, axis=0) <= CONSTANT * np.abs(rows.y).max(axis=0)  # no sensor says exactly the same
     variance = np.maximum(FIRST**2 * squares / count, 1e-12)
     independent, theta = np.ones(len(squares)), mean
@@ -95,7 +94,7 @@ def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "Sums | 
 
 def torque_lag(rows: RobotRows, found: Fit) -> TorqueLag:
     """What these rows say of it beside a θ that was learnt from them without; see models/robots/torque_lag.py."""
-    rows = rows.part(rows.moves)
+    rows = rows.teaching()
     weights = found.weights
     late, residual = _rates(rows), rows.y - rows.predicted(found.theta)
     C = np.einsum("j,tjp,tj->pj", weights, rows.X, late)
@@ -113,10 +112,7 @@ def _rates(rows: RobotRows) -> Floats:
     span = rows.time[2:] - rows.time[:-2]
     own = (rows.piece[2:] == rows.piece[:-2]) & (span < WITHIN)
     found[1:-1][own] = (rows.y[2:] - rows.y[:-2])[own] / span[own, None]
-    slow = np.lib.stride_tricks.sliding_window_view(
-        np.pad(np.abs(rows.dq) < AT_REST, ((SETTLING, SETTLING), (0, 0)), "edge"), 2 * SETTLING + 1, axis=0
-    )
-    return np.where(slow.any(axis=2), 0.0, found)
+    return np.where(rows.slides, found, 0.0)
 
 
 def _honesty(rows: RobotRows, weights: Floats, right: Floats, prior: Floats, mean: Floats) -> Floats:

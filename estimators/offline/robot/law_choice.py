@@ -164,7 +164,7 @@ def _blocks(rows: RobotRows) -> NDArray[np.int64]:
 
 def _validated(model: WholeRobot, rows: RobotRows, blocks: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Every row predicted by the other blocks, and each block's squared relative error."""
-    predicted, whole_sums = np.full_like(rows.y, np.nan), sums(rows.part(rows.moves))
+    predicted, whole_sums = np.full_like(rows.y, np.nan), sums(rows.teaching())
     for block in range(BLOCKS):
         held = blocks == block
         if not held.any():
@@ -179,11 +179,11 @@ def _validated(model: WholeRobot, rows: RobotRows, blocks: NDArray[np.int64]) ->
         taught = rows.part(apart)
         if taught.moves.sum() * rows.y.shape[1] < model.size:
             continue
-        left = whole_sums.without(sums(rows.part(rows.moves & ~apart)))
+        left = whole_sums.without(sums(rows.part(~apart).teaching()))
         predicted[held] = rows.X[held] @ fit(model, taught, known=left).theta
     whole = float(np.nanmean((rows.y**2).sum(axis=1)))
     lost = [
-        float(np.nansum((rows.y - predicted)[blocks == block] ** 2) / (blocks == block).sum() / whole)
+        float(np.nansum((rows.slides * (rows.y - predicted))[blocks == block] ** 2) / (blocks == block).sum() / whole)
         for block in range(BLOCKS)
         if np.isfinite(predicted[blocks == block]).any()
     ]
@@ -204,7 +204,7 @@ def _searched(
     if not found.nonlinear:
         return law
     grids = [np.geomspace(max(one.low, 1e-3), one.high, LATTICE) for one in found.nonlinear]
-    moves, best, chosen = rows.moves, np.inf, law
+    moves, best, chosen = rows.moves & rows.slides[:, j], np.inf, law
     for eta in itertools.product(*grids):
         lost = _left(found, rows, target, load, j, np.array(eta), moves)
         if lost < best:

@@ -1,6 +1,7 @@
 """What a live service would have seen of the recordings it was identified from: where its thresholds begin."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -21,9 +22,11 @@ class Recorded(NamedTuple):
     link: Floats | None = None  # (samples, n) of second encoders
 
 
-def live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded]) -> tuple[Floats, Floats]:
-    """Largest residual and its root mean square under the live low-pass, (n,) each, N·m (N). ValueError if at rest."""
-    peaks, squares, found = np.zeros(len(learnt.robot.joints)), np.zeros(len(learnt.robot.joints)), 0
+def with_live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded]) -> IdentifiedRobot:
+    """The same robot with what is left under the live low-pass: largest residual, root mean square, and what friction
+    has beyond its law. ValueError if at rest."""
+    peaks, squares, bends = np.zeros((3, len(learnt.robot.joints)))
+    found = 0
     twisted = learnt.model().twisted
     for time, q, tau, link in recordings:
         second = np.zeros_like(q) if link is None else link
@@ -46,6 +49,7 @@ def live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded]) -> t
         except ValueError:
             continue
         peaks, squares, found = np.maximum(peaks, peak), squares + deviation**2, found + 1
+        bends = np.maximum(bends, estimator.beyond_law())
     if not found:
         raise ValueError("nothing moves in the recordings")
-    return peaks, np.sqrt(squares / found)
+    return replace(learnt, peaks=peaks, deviations=np.sqrt(squares / found), bends=bends)

@@ -13,6 +13,7 @@ from estimators.quantities import Floats
 BLOCK: Final = 50  # rows: 1 s, in which a robot either moves or rests
 AT_REST: Final = 0.02  # rad/s (m/s): a block in which no joint is faster teaches nothing but stiction
 CHUNK: Final = 4096  # rows whose full regressor is held at a time
+SETTLING: Final = 8  # rows (0.16 s) about a standstill, in which the low-pass still says it
 
 
 class RobotRows(NamedTuple):
@@ -25,11 +26,16 @@ class RobotRows(NamedTuple):
     piece: NDArray[np.int64]  # (rows,) which piece: residuals correlate inside one only
     time: Floats  # (rows,) s, on the recording's clock
     moves: NDArray[np.bool_]  # (rows,) they may teach
+    slides: NDArray[np.bool_]  # (rows, n) of this joint: it does not stick, where friction is any torque and no law
 
     def part(self, which: NDArray[np.bool_] | slice) -> "RobotRows":
         """Some of the rows."""
-        X, y, dq, q, piece, time, moves = self
-        return RobotRows(X[which], y[which], dq[which], q[which], piece[which], time[which], moves[which])
+        return RobotRows(*(column[which] for column in self))
+
+    def teaching(self) -> "RobotRows":
+        """Rows in which the robot moves, 0 where a joint sticks."""
+        rows = self.part(self.moves)
+        return rows._replace(X=rows.X * rows.slides[:, :, None], y=rows.y * rows.slides)
 
     def predicted(self, theta: Floats) -> Floats:
         """(rows, n)."""
@@ -50,16 +56,7 @@ def build(
 
 def joined(parts: Sequence[RobotRows]) -> RobotRows:
     """Rows one after the other, at least one part."""
-    X, y, dq, q, piece, time, moves = zip(*parts, strict=True)
-    return RobotRows(
-        np.concatenate(X),
-        np.concatenate(y),
-        np.concatenate(dq),
-        np.concatenate(q),
-        np.concatenate(piece),
-        np.concatenate(time),
-        np.concatenate(moves),
-    )
+    return RobotRows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 def _rows(model: WholeRobot, piece: Piece, number: int, parameters: Floats | None, reach: Floats) -> RobotRows:
@@ -74,13 +71,18 @@ def _rows(model: WholeRobot, piece: Piece, number: int, parameters: Floats | Non
     for joint, term, column in model.others(piece.q, piece.dq, piece.ddq, load, reach, piece.twist):
         linear = column is piece.ddq[:, joint] or np.ptp(column) == 0.0
         X[:, joint, model.base + term] = piece.rows(column if linear else piece.filtered(column))
-    return RobotRows(X, y, dq, q, np.full(len(q), number), piece.time, _moves(dq))
+    return RobotRows(X, y, dq, q, np.full(len(q), number), piece.time, _moves(dq), _slides(dq))
 
 
 def _moves(dq: Floats) -> NDArray[np.bool_]:
     fast = (np.abs(dq) > AT_REST).any(axis=1)
     blocks = np.arange(len(dq)) // BLOCK
     return np.asarray(np.bincount(blocks, fast, minlength=1)[blocks] > 0) if len(dq) else np.zeros(0, np.bool_)
+
+
+def _slides(dq: Floats) -> NDArray[np.bool_]:
+    fast = np.pad(np.abs(dq) > AT_REST, ((SETTLING, SETTLING), (0, 0)), "edge")
+    return np.asarray(np.lib.stride_tricks.sliding_window_view(fast, 2 * SETTLING + 1, axis=0).all(axis=2))
 
 
 def correlation(residual: Floats, piece: NDArray[np.int64], longest: int, least: float) -> Floats:

@@ -2,76 +2,116 @@
 
     τ = X θ + B d + …      B: hats over |q̇| at KNOTS of the speed seen, times the direction
 
-d is not learnt: it is known to D, the same at every knot of a joint, by moments of the residual at the knots (χ² of as
-many beyond what its long-run variance leaves to chance; two of them follow a law of two terms). What θ is off by for
-each d is followed block by block, as a considered parameter (Schmidt 1966):
+d is not learnt: it is known to D, the same at every knot of a joint. D is what the residual has at the knots, by
+moments: its square beyond what its long-run variance leaves to chance, over the FREE of them that a law of Coulomb and
+viscous friction does not follow; and no less than the identification saw. What θ is off by for each d is followed block
+by block, as that of a considered parameter (Schmidt 1966):
 
-    S ← a S      S ← S + P XᵀW (B − X S)      published friction c θ is off by (c S − B) d
+    S ← a S      S ← S + P XᵀW (B − X S)      friction c θ is off by (c S − B) d
+
+A D that explains more than a GOOD share of a joint's torque is a misfit with a name.
 """
 
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from estimators.numerics.nnls import Integers
+from estimators.online.validity import GOOD
 from estimators.quantities import Floats
 from estimators.recursive.prior_bounded import PriorBounded
 
 KNOTS: Final = (0.05, 0.1, 0.2, 0.5, 1.0)  # of the speed seen
-CHANCE: Final = 15.1  # χ² of as many, passed once in a hundred times
+HATS: Final = np.eye(len(KNOTS))
+FREE: Final = 3.0
+CHANCE: Final = 9.5  # squared deviations: by chance one of KNOTS is beyond once in a hundred times
 FADE: Final = 0.99  # of a block: many periods of a motion
-FREE: Final = 3.0  # knots that a law of Coulomb and viscous friction leaves
-KNEE: Final = np.eye(len(KNOTS))
+LOSE: Final = 0.7  # times the limit, at which a misfit is over
+CERTAIN: Final = 3.0  # times D: what friction beyond its law may be of a residual
 
 
 class Bends:
     """Of n joints and q parameters, lags included."""
 
-    def __init__(self, reach: Floats, parameters: int, known: Floats) -> None:
+    def __init__(self, reach: Floats, parameters: int, known: Floats | None) -> None:
         """reach: (n,) rad/s (m/s) seen; known: (n,) D by the identification, N·m (N)."""
         n, k = len(reach), len(KNOTS)
-        self._reach, self._known = np.where(reach > 0.0, reach, 1.0), known
-        self._moved = np.zeros((parameters, n, k))  # S
-        self._pulled, self._rows, self._noise = np.zeros((n, k)), np.zeros((n, k)), np.ones(n)
+        self._reach = np.where(reach > 0.0, reach, 1.0)
+        self._known = np.zeros(n) if known is None else known
+        self.moved = np.zeros((parameters, n, k))
+        """S (q, n, knots)."""
+        self.seen = np.zeros((2, n, k))
+        """Σ Bᵀr and Σ B², faded: (2, n, knots)."""
+        self._chance, self._power = np.full(n, np.inf), np.zeros((2, n))  # power: Σ τ², and rows
+        self._named: NDArray[np.bool_] = np.zeros(n, np.bool_)
+        self.spread = self._known
+        """D (n,), N·m (N)."""
 
-    def columns(self, dq: Floats) -> Floats:
-        """B (rows, n, knots), 0 where dq (rows, n) is."""
-        share = np.abs(dq) / self._reach
-        found = np.stack([np.interp(share, KNOTS, one) for one in KNEE], axis=2)
-        return np.asarray(found * np.sign(dq)[:, :, None])
+    @property
+    def allowance(self) -> Floats:
+        """(n,) N·m (N) that friction beyond its law may be of a residual."""
+        return np.asarray(CERTAIN * self.spread)
 
-    def notice(self, dq: Floats, r: Floats, variance: Floats) -> None:
-        """A block of residuals: (rows, n) each, 0 where a row says nothing; variance: (n,) R c."""
-        B = self.columns(dq)
-        self._pulled = FADE * self._pulled + np.einsum("tnk,tn->nk", B, r)
-        self._rows = FADE * self._rows + (B**2).sum(axis=0)
-        self._noise = variance
+    def notice(self, dq: Floats, r: Floats, torque: Floats, variance: Floats) -> None:
+        """A block: speeds, residuals and torques (rows, n), 0 where a row says nothing; variance: (n,) R c of r."""
+        B = self._columns(dq)
+        self.seen = FADE * self.seen + np.stack([np.einsum("tnk,tn->nk", B, r), (B**2).sum(axis=0)])
+        self._chance = CHANCE * variance
+        self._power = FADE * self._power + np.stack([(torque**2).sum(axis=0), np.count_nonzero(torque, axis=0)])
+        self.spread = np.sqrt(np.maximum(self._squares().sum(axis=1) / FREE, self._known**2))
+        self._named = self._share() > np.where(self._named, LOSE, 1.0) * GOOD
+
+    def _squares(self) -> Floats:
+        """(n, knots) of what the residual has at each knot, beyond chance."""
+        pulled, rows = self.seen[0], np.where(self.seen[1] > 0.0, self.seen[1], np.inf)
+        return np.asarray(np.maximum((pulled / rows) ** 2 - self._chance[:, None] / rows, 0.0))
+
+    def _share(self) -> Floats:
+        """(n,) of the torque, that these explain of the rows there were."""
+        rows = self.seen[1]
+        found = (self._squares() * rows).sum(axis=1) / np.maximum(rows.sum(axis=1), 1.0)
+        power = self._power[0] / np.maximum(self._power[1], 1.0)
+        return np.asarray(np.sqrt(found / np.where(power > 0.0, power, np.inf)))
 
     def absorb(self, learner: PriorBounded, X: Floats, dq: Floats, weights: Floats) -> None:
         """A block that the learner has just learnt: X (rows, n, q), dq (rows, n), weights (n,)."""
-        S = self._moved * learner.fade[:, None, None]
-        n, k = S.shape[1:]
-        WX = X * weights[:, None]
-        right = np.einsum("tnq,tnk->qnk", WX, self.columns(dq))
-        flat = X.reshape(-1, X.shape[2])
-        right -= (WX.reshape(flat.shape).T @ (flat @ S.reshape(len(S), -1))).reshape(S.shape)
-        self._moved = S + np.tensordot(learner.covariance, right, 1)
+        S = self.moved * learner.fade[:, None, None]
+        weighted, flat = X * weights[:, None], X.reshape(-1, X.shape[2])
+        right = np.einsum("tnq,tnk->qnk", weighted, self._columns(dq))
+        right -= (weighted.reshape(flat.shape).T @ (flat @ S.reshape(len(S), -1))).reshape(S.shape)
+        self.moved = S + np.tensordot(learner.covariance, right, 1)
 
-    def forget(self, which) -> None:
+    def forget(self, which: Integers) -> None:
         """These parameters have been found anew."""
-        self._moved[which] = 0.0
+        self.moved[which] = 0.0
+
+    def reasons(self, names: tuple[str, ...], units: tuple[str, ...]) -> tuple[str, ...]:
+        """Of the joints whose misfit has a name, in words."""
+        return tuple(self._words(j, names[j], units[j]) for j in map(int, np.flatnonzero(self._named)))
+
+    def _words(self, j: int, name: str, unit: str) -> str:
+        where = int(np.argmax(self._squares()[j]))
+        off, speed = self.seen[0, j, where] / self.seen[1, j, where], KNOTS[where] * self._reach[j]
+        share = 100.0 * self._share()[j]
+        rate = "rad/s" if unit == "N·m" else "m/s"
+        return f"{name}: friction is no such law: {off:+.2g} {unit} at {speed:.2g} {rate}, {share:.0f} % of its torque"
 
     @property
-    def spread(self) -> Floats:
-        """D (n,), N·m (N)."""
-        told = self._rows > 0.0
-        squares = np.where(told, self._pulled**2 / np.where(told, self._rows, 1.0), 0.0).sum(axis=1)
-        beyond = np.maximum(squares - CHANCE * self._noise, 0.0) / np.maximum(self._rows.sum(axis=1), 1.0)
-        return np.sqrt(np.maximum(beyond * len(KNOTS) / FREE, self._known**2))
+    def owed(self) -> Floats:
+        """(q,) variance of θ."""
+        return np.asarray(np.einsum("qnk,n->q", self.moved**2, self.spread**2))
 
-    def owed(self, j: int, place, columns: Floats, speeds: Floats) -> Floats:
-        """Variance (k,) of friction that columns (k, own) of the parameters at place give joint j at speeds (k,)."""
-        off = np.tensordot(columns, self._moved[place], 1)
+    def of_friction(self, j: int, place: Integers, columns: Floats, speeds: Floats) -> Floats:
+        """Variance (k,) of the friction that columns (k, own) of the parameters at place give joint j at speeds (k,)."""
+        off = np.tensordot(columns, self.moved[place], 1)
         at = np.zeros((len(speeds), len(self._reach)))
         at[:, j] = speeds
-        off[:, j] -= self.columns(at)[:, j]
-        return np.einsum("knb,n->k", off**2, self.spread**2)
+        off[:, j] -= self._columns(at)[:, j]
+        return np.asarray(np.einsum("knb,n->k", off**2, self.spread**2))
+
+    def _columns(self, dq: Floats) -> Floats:
+        """B (rows, n, knots), 0 where dq (rows, n) is."""
+        share = np.abs(dq) / self._reach
+        hats = np.stack([np.interp(share, KNOTS, one) for one in HATS], axis=2)
+        return np.asarray(hats * np.sign(dq)[:, :, None])

@@ -58,6 +58,8 @@ class Causes:
         self._friction = [
             FadedEvidence(np.diag(1.0 / prior_deviations[model.base + terms] ** 2)) for terms in self.terms
         ]
+        self.bends = np.zeros(n)
+        """(n,) deviation of what friction has beyond its law, N·m (N)."""
         self._directions = np.zeros((2, 2, n))  # forth, back: sum of the residual and rows, faded
         self.payload, self.carried = NO_PAYLOAD, np.zeros(PARAMETERS)
         self._suspect, self._looks = NONE, 0
@@ -186,7 +188,8 @@ class Causes:
         values, P, S = change.values[:own], change.covariance[:own, :own], self._friction[j].S
         certain = float(values @ np.linalg.solve(P, values)) > CHANGED
         rows = S[own, own]  # the offset's column is 1: rows over R c
-        return certain and self._either_way(j) and float(values @ S[:own, :own] @ values) > rows * self._variance[j]
+        usual = self._variance[j] + CERTAIN**2 * self.bends[j] ** 2
+        return certain and self._either_way(j) and float(values @ S[:own, :own] @ values) > rows * usual
 
     def _either_way(self, j: int) -> bool:
         """Whether joint j's residual is large in both directions, and of opposite signs."""

@@ -8,7 +8,7 @@ import numpy as np
 from estimators.base import Phase, Status
 from estimators.quantities import Floats
 
-VERSION: Final = 2  # of what is kept
+VERSION: Final = 3  # of what is kept
 
 
 class Payload(NamedTuple):
@@ -62,3 +62,5 @@ class Kept:
     deviations: Floats  # (n,)
     learnt: int  # blocks
     compensation: Floats  # (looks, 2, joints with a learnt compensation), see compensation.py
+    moved: Floats  # (p + n, n, knots) by friction beyond its law, see bends.py
+    seen: Floats  # (2, n, knots) of it

@@ -71,10 +71,13 @@ class RobotEstimator:
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
         self._encoders = Encoders(model, (QUICK, SLOW_PASS), period)
         self._reread = Reread(n, model.size + n, (QUICK, SLOW_PASS), period)
-        self._bends = Bends(self._reach, model.size + n, learnt.bends if getattr(learnt, "bends", None) is not None else np.zeros(n))
+        self._bends = Bends(self._reach, model.size + n, learnt.bends)
         self._watch = ContactWatch(learnt.peaks, deviations, self._chunk * period)
         self._starting = True
-        self._pending: deque[tuple[int, Floats, Floats, Floats, Floats, Floats]] = deque()  # blocks: number, X y r q e
+        self._stepped = np.zeros(n)  # N·m (N) that encoders' steps may be of a residual
+        self._pending: deque[tuple[int, Floats, Floats, Floats, Floats, Floats, Floats]] = (
+            deque()
+        )  # number, X y r q e dq
         self._readings: list[tuple[Nanoseconds, Floats]] = []  # since the last block
         self._rest: tuple[Nanoseconds, Floats] = (np.zeros(0, np.int64), np.zeros((0, 2 + self._twisted, n)))
         self._samples = 0
@@ -120,7 +123,7 @@ class RobotEstimator:
     def parameters(self) -> tuple[Floats, Floats]:
         """θ and its deviations, (p,) each, in the order of `model.names`."""
         p = self.model.size
-        return self._learner.theta[:p], np.sqrt(np.diag(self._covariance))[:p]
+        return self._learner.theta[:p], np.sqrt(np.diag(self._covariance) + self._bends.owed)[:p]
 
     def friction(self) -> Friction:
         """At SPEEDS of the speed seen."""
@@ -138,7 +141,7 @@ class RobotEstimator:
         torque, spread = np.zeros_like(speeds), np.zeros_like(speeds)
         for j, (place, columns) in enumerate(self._friction_columns(speeds)):
             torque[j] = columns @ theta[place]
-            owed = self._bends.owed(j, place, columns, speeds[j])
+            owed = self._bends.of_friction(j, place, columns, speeds[j])
             spread[j] = np.sqrt(np.einsum("ka,ab,kb->k", columns, P[np.ix_(place, place)], columns) + owed)
         return torque, spread
 
@@ -160,6 +163,10 @@ class RobotEstimator:
         """Of the start so far: largest residual and its root mean square, (n,) each. ValueError without motion."""
         return self._watch.gathered()
 
+    def beyond_law(self) -> Floats:
+        """(n,) deviation of what friction has beyond its law, N·m (N)."""
+        return self._bends.spread
+
     def events(self) -> list[Event]:
         """What happened since the last call."""
         told, self._events = self._events, []
@@ -171,14 +178,16 @@ class RobotEstimator:
             return None
         return Kept(
             VERSION, self._learner.theta, self._learner.covariance + self._reread.owed, self._variance,
-            self._watch.thresholds, self._watch.deviations, self.learnt, self._compensation.keep(),
+            self._watch.thresholds, self._watch.deviations, self.learnt, self._compensation.keep(), self._bends.moved,
+            self._bends.seen,
         )  # fmt: skip
 
     def resume(self, kept: Mapping[str, Any]) -> None:
         """Go on from what `keep` gave, as a map of lists. Raises ValueError where it is of another model or version."""
         n, p = self._n, self.model.size + self._n
-        shapes = {
-            "theta": (p,), "covariance": (p, p), "variance": (n,), "thresholds": (n,), "deviations": (n,)
+        shapes: dict[str, tuple[int, ...]] = {
+            "theta": (p,), "covariance": (p, p), "variance": (n,), "thresholds": (n,), "deviations": (n,),
+            "moved": self._bends.moved.shape, "seen": self._bends.seen.shape,
         }  # fmt: skip
         found = {name: np.array(kept.get(name, ()), np.float64) for name in shapes}
         right = kept.get("version") == VERSION and isinstance(kept.get("learnt"), int)
@@ -188,7 +197,7 @@ class RobotEstimator:
             raise ValueError("what was kept of the robot is damaged: it starts anew")
         self._compensation.resume(np.array(kept.get("compensation", np.zeros_like(self._compensation.keep()) - 1.0)))
         self._learner.begin(found["theta"], found["covariance"])
-        self._variance = found["variance"]
+        self._variance, self._bends.moved, self._bends.seen = found["variance"], found["moved"], found["seen"]
         self._watch.resume(found["thresholds"], found["deviations"])
         self.learnt, self._starting = int(kept["learnt"]), False
         self._adopt()
@@ -277,6 +286,8 @@ class RobotEstimator:
         weights = 1.0 / (self._variance * self._correlation)
         pulls = self._pulls(now.q[lately], r, weights) if self._encoders.known else None
         self._causes.look(X, Y, r, u, dq, weights, pulls)
+        self._watch.steps = self._stepped + self._bends.allowance
+        self._causes.bends = self._bends.spread
         for one in self._compensation.look():
             name, unit = self.model.robot.names[one.joint], self.model.robot.joints[one.joint].axis.effort
             text = f"{name}: what was learnt of its residual is {'' if one.on else 'no longer '}used: it leaves "
@@ -294,7 +305,7 @@ class RobotEstimator:
         model = np.concatenate([self._learner.theta[:p], np.zeros(PARAMETERS)])
         load = self._encoders.pulls(slopes, taught, weights, model)[:, p:].sum(axis=0)
         model[p:] = self._causes.carried
-        self._watch.steps = self._encoders.most(slopes, model)
+        self._stepped = self._encoders.most(slopes, model)
         return self._encoders.pulls(slopes, taught, weights, model)[:, :p], load
 
     def _tell(self, verdict: Verdict) -> None:
@@ -335,15 +346,15 @@ class RobotEstimator:
             self._encoders.absorb(*(np.concatenate(both) for both in zip(*self._readings, strict=True)))
             self._readings.clear()
             self._watch.slow = np.maximum(SLOW, self._encoders.speeds)
-        if not self._now.disturbed and not self._causes.payload.carried and self._now.speed.max() > AT_REST:
-            self._bends.notice(self._now.dq, self._now.r, self._long_run.of(self._variance))
-        usable = self._teaches and not self._now.disturbed and not self._causes.payload.carried
-        if not usable or self._now.speed.max() <= AT_REST:
+        if self._now.disturbed or self._causes.payload.carried or self._now.speed.max() <= AT_REST:
             return
-        X, r = self._now.X.copy(), self._now.r.copy()
+        X, r, dq = self._now.X.copy(), self._now.r.copy(), self._now.dq.copy()
         e, y = self._now.e.copy(), r + X @ self._learner.theta
+        self._bends.notice(dq, r, y, self._long_run.of(self._variance))
+        if not self._teaches:
+            return
         self._closed = self._now.sample.copy(), e
-        self._pending.append((self._blocks, X, y, r, self._now.q.copy(), e, self._now.dq.copy()))
+        self._pending.append((self._blocks, X, y, r, self._now.q.copy(), e, dq))
         if len(self._pending) <= AFTER:
             return
         number, X, y, r, q, e, dq = self._pending.popleft()
@@ -385,7 +396,11 @@ class RobotEstimator:
             return Phase.TRANSIENT, Status.LEARNING, ("torque that the model does not explain",)
         if self._causes.payload.carried:
             return Phase.HELD, Status.HELD, ("a payload is carried: the model stays as it is",)
-        return (Phase.NORMAL, Status.VALID, ()) if self._moves else (Phase.HELD, Status.HELD, ("at rest",))
+        units = tuple(one.axis.effort for one in self.model.robot.joints)
+        bent = self._bends.reasons(self.model.robot.names, units)
+        if not self._moves:
+            return Phase.HELD, Status.HELD, ("at rest", *bent)
+        return Phase.NORMAL, Status.LEARNING if bent else Status.VALID, bent
 
     def _say(self, kind: str, text: str) -> None:
         self._events.append(Event(self._time, kind, text))

@@ -6,7 +6,6 @@ plants/robots/lwr4.py without the bend of its friction, so the law of the model 
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -17,7 +16,7 @@ from daq.state.baselines import JUDGED
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.files.urdf import read_urdf
 from estimators.offline.robot.identification import identify
-from estimators.offline.robot.live_residuals import Recorded, live_residuals
+from estimators.offline.robot.live_residuals import Recorded, with_live_residuals
 from estimators.offline.robot.motion import pieces
 from estimators.online.robot.estimator import RobotEstimator
 from hil_rig.experiments.truth.trial import EXCUSED, UNSEEN, Outcome
@@ -79,8 +78,7 @@ def _identified(seed: int, bits: int = BITS) -> IdentifiedRobot:
     q, torque = _Arm(seed, 2 * seed + 1, (), bits).take(LEARNT)
     time = np.arange(len(q)) / RATE
     found = identify(robot, pieces(time, q, torque), [], ()).found
-    peaks, deviations = live_residuals(found, [Recorded(time, q, torque)])
-    return replace(found, peaks=peaks, deviations=deviations)
+    return with_live_residuals(found, [Recorded(time, q, torque)])
 
 
 def _run(seed: int, jumps: tuple[Jump, ...], seconds: int, bits: int) -> Outcome:

@@ -56,6 +56,7 @@ class IdentifiedRobot:
     twists: tuple[GearTwist | None, ...] = ()  # of each joint's gear; () or None where there is no second encoder
     learned: tuple[Learned | None, ...] = ()  # of each joint's residual, where a compensation was asked for
     lag: TorqueLag | None = None  # of the torque; θ was learnt without
+    bends: Floats | None = None  # (n,) deviation of what friction has beyond its law, N·m (N)
 
     def model(self) -> WholeRobot:
         """The columns that θ belongs to."""
@@ -144,6 +145,7 @@ class IdentifiedRobot:
             "position_seen": [float(self.lower[i]), float(self.upper[i])],
             **({} if self.peaks is None else {"residual_peak": float(self.peaks[i])}),
             **({} if self.deviations is None else {"residual_rms": float(self.deviations[i])}),
+            **({} if self.bends is None else {"residual_bend": float(self.bends[i])}),
             **({} if gear is None else {"gear_twist": gear._asdict()}),
             **({} if learned is None else {"compensation": learned.document()}),
         } | ({"counterbalance": spring.model_dump(mode="json")} if spring is not None else {})
@@ -223,6 +225,7 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
         twists=twists,
         learned=learned,
         lag=_lag(document.get("torque_lag"), p, len(joints)),
+        bends=_column(joints, "residual_bend") if _all_have(joints, "residual_bend") else None,
     )
     if not all(np.isfinite(one).all() and one.stiffness > 0 for one in twists if one is not None):
         raise ModelError("found the twist of a gear that no spring has")
