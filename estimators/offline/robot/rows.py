@@ -30,7 +30,10 @@ class RobotRows(NamedTuple):
 
     def part(self, which: NDArray[np.bool_] | slice) -> "RobotRows":
         """Some of the rows."""
-        return RobotRows(*(column[which] for column in self))
+        X, y, dq, q, piece, time, moves, slides = self
+        return RobotRows(
+            X[which], y[which], dq[which], q[which], piece[which], time[which], moves[which], slides[which]
+        )
 
     def teaching(self) -> "RobotRows":
         """Rows in which the robot moves, 0 where a joint sticks."""
@@ -56,7 +59,8 @@ def build(
 
 def joined(parts: Sequence[RobotRows]) -> RobotRows:
     """Rows one after the other, at least one part."""
-    return RobotRows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    X, y, dq, q, piece, time, moves, slides = map(np.concatenate, zip(*parts, strict=True))
+    return RobotRows(X, y, dq, q, piece, time, moves, slides)
 
 
 def _rows(model: WholeRobot, piece: Piece, number: int, parameters: Floats | None, reach: Floats) -> RobotRows:

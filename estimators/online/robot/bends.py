@@ -28,7 +28,6 @@ FREE: Final = 3.0
 CHANCE: Final = 9.5  # squared deviations: by chance one of KNOTS is beyond once in a hundred times
 FADE: Final = 0.99  # of a block: many periods of a motion
 LOSE: Final = 0.7  # times the limit, at which a misfit is over
-CERTAIN: Final = 3.0  # times D: what friction beyond its law may be of a residual
 
 
 class Bends:
@@ -47,11 +46,6 @@ class Bends:
         self._named: NDArray[np.bool_] = np.zeros(n, np.bool_)
         self.spread = self._known
         """D (n,), N·m (N)."""
-
-    @property
-    def allowance(self) -> Floats:
-        """(n,) N·m (N) that friction beyond its law may be of a residual."""
-        return np.asarray(CERTAIN * self.spread)
 
     def notice(self, dq: Floats, r: Floats, torque: Floats, variance: Floats) -> None:
         """A block: speeds, residuals and torques (rows, n), 0 where a row says nothing; variance: (n,) R c of r."""
@@ -103,7 +97,7 @@ class Bends:
         return np.asarray(np.einsum("qnk,n->q", self.moved**2, self.spread**2))
 
     def of_friction(self, j: int, place: Integers, columns: Floats, speeds: Floats) -> Floats:
-        """Variance (k,) of the friction that columns (k, own) of the parameters at place give joint j at speeds (k,)."""
+        """Variance (k,) of the friction that columns (k, own) of parameters at place give joint j at speeds (k,)."""
         off = np.tensordot(columns, self.moved[place], 1)
         at = np.zeros((len(speeds), len(self._reach)))
         at[:, j] = speeds

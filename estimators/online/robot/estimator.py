@@ -22,7 +22,7 @@ from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.tree import PARAMETERS
 from estimators.online.robot.bends import Bends
 from estimators.online.robot.block import BLOCK, LOOK, ROWS, Block
-from estimators.online.robot.causes import GONE, PAYLOAD, Causes, Verdict
+from estimators.online.robot.causes import CERTAIN, GONE, PAYLOAD, Causes, Verdict
 from estimators.online.robot.compensation import Compensation
 from estimators.online.robot.contact import SLOW, SOON, ContactWatch
 from estimators.online.robot.encoders import Encoders, shares
@@ -286,7 +286,7 @@ class RobotEstimator:
         weights = 1.0 / (self._variance * self._correlation)
         pulls = self._pulls(now.q[lately], r, weights) if self._encoders.known else None
         self._causes.look(X, Y, r, u, dq, weights, pulls)
-        self._watch.steps = self._stepped + self._bends.allowance
+        self._watch.steps = self._stepped + self._unsure
         self._causes.bends = self._bends.spread
         for one in self._compensation.look():
             name, unit = self.model.robot.names[one.joint], self.model.robot.joints[one.joint].axis.effort
@@ -384,6 +384,7 @@ class RobotEstimator:
         self._standard = np.ascontiguousarray(self.model.standard(theta[: self.model.base]))
         self._shares = self._motion.shares(theta[self.model.base : self.model.size])
         self._lag = theta[self.model.size :]
+        self._unsure = CERTAIN * self._friction_at(self._reach[:, None])[1][:, 0]
         self._stiction = np.abs(self._friction_at(np.full((self._n, 1), SLOW))[0][:, 0])
 
     def _state(self) -> tuple[Phase, Status, tuple[str, ...]]:
