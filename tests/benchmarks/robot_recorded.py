@@ -30,7 +30,7 @@ from daq.replay.robot_runs import Run, read_runs
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.inertia import standard
 from estimators.offline.robot.identification import identify
-from estimators.offline.robot.live_residuals import Recorded, live_residuals
+from estimators.offline.robot.live_residuals import Recorded, with_live_residuals
 from estimators.offline.robot.motion import EDGE, pieces
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.quantities import Floats
@@ -86,8 +86,7 @@ def taught(run: Run) -> IdentifiedRobot:
     """By one run, as `jointwatch identify` does."""
     robot = load_robot(FOLDER / "kuka_lwr4.urdf")[0]
     found = identify(robot, pieces(run.time, run.q, run.tau), []).found
-    peaks, deviations = live_residuals(found, [Recorded(run.time, run.q, run.tau)])
-    return replace(found, peaks=peaks, deviations=deviations)
+    return with_live_residuals(found, [Recorded(run.time, run.q, run.tau)])
 
 
 def ignorant(found: IdentifiedRobot, torque: Floats) -> IdentifiedRobot:

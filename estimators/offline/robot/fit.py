@@ -94,9 +94,9 @@ def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "Sums | 
 
 def torque_lag(rows: RobotRows, found: Fit) -> TorqueLag:
     """What these rows say of it beside a θ that was learnt from them without; see models/robots/torque_lag.py."""
+    late, weights = _rates(rows.part(rows.moves)), found.weights
     rows = rows.teaching()
-    weights = found.weights
-    late, residual = _rates(rows), rows.y - rows.predicted(found.theta)
+    residual = rows.y - rows.predicted(found.theta)
     C = np.einsum("j,tjp,tj->pj", weights, rows.X, late)
     moves = np.linalg.solve(found.information, C)
     information = np.diag(weights * (late**2).sum(axis=0) + SPREAD**-2) - C.T @ moves

@@ -40,17 +40,23 @@ class Bends:
         self._known = np.zeros(n) if known is None else known
         self.moved = np.zeros((parameters, n, k))
         """S (q, n, knots)."""
-        self.seen = np.zeros((2, n, k))
-        """Σ Bᵀr and Σ B², faded: (2, n, knots)."""
+        self.seen = np.zeros((3, n, k))
+        """Σ B r, Σ |B| and Σ B², faded: (3, n, knots)."""
         self._chance, self._power = np.full(n, np.inf), np.zeros((2, n))  # power: Σ τ², and rows
         self._named: NDArray[np.bool_] = np.zeros(n, np.bool_)
         self.spread = self._known
         """D (n,), N·m (N)."""
 
+    def resume(self, spread: Floats, moved: Floats, seen: Floats) -> None:
+        """Go on with D, S and the sums of before."""
+        self.spread, self.moved, self.seen = spread, moved, seen
+
     def notice(self, dq: Floats, r: Floats, torque: Floats, variance: Floats) -> None:
         """A block: speeds, residuals and torques (rows, n), 0 where a row says nothing; variance: (n,) R c of r."""
         B = self._columns(dq)
-        self.seen = FADE * self.seen + np.stack([np.einsum("tnk,tn->nk", B, r), (B**2).sum(axis=0)])
+        self.seen = FADE * self.seen + np.stack(
+            [np.einsum("tnk,tn->nk", B, r), np.abs(B).sum(axis=0), (B**2).sum(axis=0)]
+        )
         self._chance = CHANCE * variance
         self._power = FADE * self._power + np.stack([(torque**2).sum(axis=0), np.count_nonzero(torque, axis=0)])
         self.spread = np.sqrt(np.maximum(self._squares().sum(axis=1) / FREE, self._known**2))
@@ -58,8 +64,10 @@ class Bends:
 
     def _squares(self) -> Floats:
         """(n, knots) of what the residual has at each knot, beyond chance."""
-        pulled, rows = self.seen[0], np.where(self.seen[1] > 0.0, self.seen[1], np.inf)
-        return np.asarray(np.maximum((pulled / rows) ** 2 - self._chance[:, None] / rows, 0.0))
+        rows = np.where(self.seen[1] > 0.0, self.seen[1], np.inf)
+        return np.asarray(
+            np.maximum(((self.seen[0] / rows) ** 2) - self._chance[:, None] * self.seen[2] / rows**2, 0.0)
+        )
 
     def _share(self) -> Floats:
         """(n,) of the torque, that these explain of the rows there were."""

@@ -62,5 +62,6 @@ class Kept:
     deviations: Floats  # (n,)
     learnt: int  # blocks
     compensation: Floats  # (looks, 2, joints with a learnt compensation), see compensation.py
-    moved: Floats  # (p + n, n, knots) by friction beyond its law, see bends.py
-    seen: Floats  # (2, n, knots) of it
+    bends: Floats  # (n,) of friction beyond its law, see bends.py
+    moved: Floats  # (p + n, n, knots) by it
+    seen: Floats  # (3, n, knots) of it

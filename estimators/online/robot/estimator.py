@@ -178,8 +178,8 @@ class RobotEstimator:
             return None
         return Kept(
             VERSION, self._learner.theta, self._learner.covariance + self._reread.owed, self._variance,
-            self._watch.thresholds, self._watch.deviations, self.learnt, self._compensation.keep(), self._bends.moved,
-            self._bends.seen,
+            self._watch.thresholds, self._watch.deviations, self.learnt, self._compensation.keep(), self._bends.spread,
+            self._bends.moved, self._bends.seen,
         )  # fmt: skip
 
     def resume(self, kept: Mapping[str, Any]) -> None:
@@ -187,7 +187,7 @@ class RobotEstimator:
         n, p = self._n, self.model.size + self._n
         shapes: dict[str, tuple[int, ...]] = {
             "theta": (p,), "covariance": (p, p), "variance": (n,), "thresholds": (n,), "deviations": (n,),
-            "moved": self._bends.moved.shape, "seen": self._bends.seen.shape,
+            "bends": (n,), "moved": self._bends.moved.shape, "seen": self._bends.seen.shape,
         }  # fmt: skip
         found = {name: np.array(kept.get(name, ()), np.float64) for name in shapes}
         right = kept.get("version") == VERSION and isinstance(kept.get("learnt"), int)
@@ -197,7 +197,8 @@ class RobotEstimator:
             raise ValueError("what was kept of the robot is damaged: it starts anew")
         self._compensation.resume(np.array(kept.get("compensation", np.zeros_like(self._compensation.keep()) - 1.0)))
         self._learner.begin(found["theta"], found["covariance"])
-        self._variance, self._bends.moved, self._bends.seen = found["variance"], found["moved"], found["seen"]
+        self._bends.resume(found["bends"], found["moved"], found["seen"])
+        self._variance = found["variance"]
         self._watch.resume(found["thresholds"], found["deviations"])
         self.learnt, self._starting = int(kept["learnt"]), False
         self._adopt()
@@ -286,7 +287,6 @@ class RobotEstimator:
         weights = 1.0 / (self._variance * self._correlation)
         pulls = self._pulls(now.q[lately], r, weights) if self._encoders.known else None
         self._causes.look(X, Y, r, u, dq, weights, pulls)
-        self._watch.steps = self._stepped + self._unsure
         self._causes.bends = self._bends.spread
         for one in self._compensation.look():
             name, unit = self.model.robot.names[one.joint], self.model.robot.joints[one.joint].axis.effort
@@ -384,7 +384,8 @@ class RobotEstimator:
         self._standard = np.ascontiguousarray(self.model.standard(theta[: self.model.base]))
         self._shares = self._motion.shares(theta[self.model.base : self.model.size])
         self._lag = theta[self.model.size :]
-        self._unsure = CERTAIN * self._friction_at(self._reach[:, None])[1][:, 0]
+        unsure = self._friction_at(self._reach[:, None])[1][:, 0]
+        self._watch.steps = self._stepped + CERTAIN * unsure
         self._stiction = np.abs(self._friction_at(np.full((self._n, 1), SLOW))[0][:, 0])
 
     def _state(self) -> tuple[Phase, Status, tuple[str, ...]]:

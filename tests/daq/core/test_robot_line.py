@@ -1,6 +1,5 @@
 """A whole robot through the pipeline: cut anyhow the same, resumed, and compared with its baseline."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from estimators.models.robots.description import Joint, Robot, pose
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.regressor import regressor
 from estimators.offline.robot.identification import identify
-from estimators.offline.robot.live_residuals import Recorded, live_residuals
+from estimators.offline.robot.live_residuals import Recorded, with_live_residuals
 from estimators.offline.robot.motion import pieces
 from estimators.quantities import Axis, Floats
 
@@ -64,8 +63,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
     folder = tmp_path_factory.mktemp("robot")
     t, q, tau = measured(20.0, 1)
     found = identify(arm(), pieces(t, q, tau), [], ()).found
-    peaks, deviations = live_residuals(found, [Recorded(t, q, tau)])
-    save(replace(found, peaks=peaks, deviations=deviations), folder / "arm.model.toml")
+    save(with_live_residuals(found, [Recorded(t, q, tau)]), folder / "arm.model.toml")
     text = '[robot]\nname = "arm"\nmodel = "arm.model.toml"\n[drivers.can0]\nkind = "can"\nchannel = "can0"\n'
     text += 'interface = "socketcan"\n'
     for node, _ in enumerate(NAMES, 1):
@@ -184,8 +182,7 @@ def test_a_second_encoder_goes_the_whole_way_and_its_lack_is_told(tmp_path: Path
 
     t, q, tau, link = twisted(20.0, 1)
     found = identify(arm(), pieces(t, q, tau, link=link), [], ()).found
-    peaks, deviations = live_residuals(found, [Recorded(t, q, tau, link)])
-    save(replace(found, peaks=peaks, deviations=deviations), tmp_path / "arm.model.toml")
+    save(with_live_residuals(found, [Recorded(t, q, tau, link)]), tmp_path / "arm.model.toml")
     text = (
         '[robot]\nmodel = "arm.model.toml"\n[drivers.can0]\nkind = "can"\nchannel = "can0"\ninterface = "socketcan"\n'
     )

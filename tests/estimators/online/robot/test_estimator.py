@@ -1,7 +1,6 @@
 """A whole robot, live: an arm of three joints that Pinocchio moves, with pushes, payloads and frictions that change."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -16,7 +15,7 @@ from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.robot.identification import identify
-from estimators.offline.robot.live_residuals import Recorded, live_residuals
+from estimators.offline.robot.live_residuals import Recorded, with_live_residuals
 from estimators.offline.robot.motion import pieces
 from estimators.online.robot.contact import ContactWatch
 from estimators.online.robot.estimator import RobotEstimator
@@ -87,8 +86,7 @@ def measured(seed: int, seconds: float, parameters: Floats | None = None) -> tup
 def taught() -> IdentifiedRobot:
     t, q, tau, _ = measured(1, 40.0)
     found = identify(arm(), pieces(t, q, tau), [], ()).found
-    peaks, deviations = live_residuals(found, [Recorded(t, q, tau)])
-    return replace(found, peaks=peaks, deviations=deviations)
+    return with_live_residuals(found, [Recorded(t, q, tau)])
 
 
 def live(
