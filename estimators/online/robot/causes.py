@@ -99,13 +99,12 @@ class Causes:
         found = self._load.change()
         payload = self._as_payload(found)
         limit = max(CERTAIN * payload.mass_deviation, MASS)
-        changes = [evidence.change() for evidence in self._friction]
         if self.payload.carried:
             self.carried, self.payload = found.values, payload._replace(carried=True)
             now = self._as_payload(self._load.lately())
             gone = abs(now.mass) < max(0.3 * abs(payload.mass), 0.5 * MASS)
             gone &= abs(payload.mass - now.mass) > CERTAIN * now.mass_deviation  # else these looks do not tell
-            cause = GONE if gone else self._likeliest(None, changes)
+            cause = GONE if gone else self._likeliest(None)
             if self._again(cause) < (GONE_LOOKS if gone else FRICTION_LOOKS):
                 return None
             if gone:
@@ -120,7 +119,7 @@ class Causes:
         masses = np.array([one.values[0] for one in self._load.looks()])
         certain &= self._lasts and len(masses) > 1 and masses.min() * masses.max() > 0.0
         certain = certain and np.abs(masses).min() > AGREE * np.abs(masses).max()
-        cause = self._likeliest(lately if certain else None, changes)
+        cause = self._likeliest(lately if certain else None)
         if self._again(cause) < (1 if cause == PAYLOAD else FRICTION_LOOKS):
             return None
         if cause != PAYLOAD:
@@ -165,10 +164,10 @@ class Causes:
         self._suspect = cause
         return self._looks if cause != NONE else 0
 
-    def _likeliest(self, payload: Change | None, changes: list[Change]) -> int:
+    def _likeliest(self, payload: Change | None) -> int:
         """What explains at least half of what the model does not.
 
-        payload: what the last looks say of one, where a mass is certain; changes: of each joint's friction, faded.
+        payload: what the last looks say of one, where a mass is certain.
         """
         if payload is not None:
             alone = max(
@@ -176,17 +175,21 @@ class Causes:
             )
             if payload.explained - PARAMETERS > max(SHARE * sum(self._lately), alone, 0.0):
                 return PAYLOAD
-        scores = {j: one.explained - len(one.values) for j, one in enumerate(changes) if self._is_change(j, one)}
+        changes = {j: one.change() for j, one in enumerate(self._friction) if self._either_way(j)}
+        scores = {j: one.explained - len(one.values) for j, one in changes.items() if self._is_change(j, one)}
         best = max(scores, key=lambda j: scores[j], default=NONE)
         return best if best != NONE and scores[best] > SHARE * self._excess else NONE
 
     def _is_change(self, j: int, change: Change) -> bool:
-        """Whether the friction of joint j, its offset apart, is certainly another one, beyond the usual residual."""
+        """Whether the friction of joint j, its offset apart, is certainly another one, beyond the usual residual.
+
+        Of one whose residual is large either way.
+        """
         own = len(self._model.law_of(j).parameters)
         values, P, S = change.values[:own], change.covariance[:own, :own], self._friction[j].S
         certain = float(values @ np.linalg.solve(P, values)) > CHANGED
         rows = S[own, own]  # the offset's column is 1: rows over R c
-        return certain and self._either_way(j) and float(values @ S[:own, :own] @ values) > rows * self._variance[j]
+        return certain and float(values @ S[:own, :own] @ values) > rows * self._variance[j]
 
     def _either_way(self, j: int) -> bool:
         """Whether joint j's residual is large in both directions, and of opposite signs."""

@@ -74,9 +74,7 @@ class ContactWatch:
 
     def notice(self, quick: Floats, dq: Floats) -> None:
         """Speeds of the chunk that comes next, (rows, n): before the slow low-pass, and behind it."""
-        _notice(dq, self.slow, self._settling, self._moved, self.moving)
-        _notice(quick, self.slow, self._settling, self._slid, self.sliding)
-        self.sliding &= self.moving
+        _notice(dq, quick, self.slow, self._settling, self._moved, self._slid, self.moving, self.sliding)
 
     def gather(self, residual: Floats) -> None:
         """A chunk (rows, n) of the start; joints that hardly move say nothing."""
@@ -149,14 +147,21 @@ Flags = NDArray[np.bool_]
 Counts = NDArray[np.int64]
 
 
-@kernel("void(f8[:, ::1], f8[::1], f8, f8[::1], b1[::1])")
-def _notice(dq: Floats, slow: Floats, settling: float, moved: Floats, moving: Flags) -> None:
+@kernel("void(f8[:, ::1], f8[:, ::1], f8[::1], f8, f8[::1], f8[::1], b1[::1], b1[::1])")
+def _notice(
+    dq: Floats, quick: Floats, slow: Floats, settling: float, moved: Floats, slid: Floats, moving: Flags,
+    sliding: Flags,
+) -> None:  # fmt: skip
     for j in range(len(moved)):
         moved[j] += 1.0
+        slid[j] += 1.0
         for row in range(len(dq)):
             if np.abs(dq[row, j]) < slow[j]:
                 moved[j] = 0.0
+            if np.abs(quick[row, j]) < slow[j]:
+                slid[j] = 0.0
         moving[j] = moved[j] > settling
+        sliding[j] = moving[j] and slid[j] > settling
 
 
 @kernel("void(f8[:, ::1], b1[::1], f8[::1], f8[:, ::1])")

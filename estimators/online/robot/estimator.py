@@ -64,12 +64,13 @@ class RobotEstimator:
         self._causes = Causes(model, np.sqrt(np.diag(learnt.prior_covariance)), learnt.correlation, motor_side)
         own = np.sort(np.concatenate([model.base + terms for terms in self._causes.terms]))
         self._learner = learner_of(learnt, own, BLOCK / ROWS)
-        told = self._friction_columns(np.outer(self._reach, SPEEDS))
-        self._wander = Wander(model.size + n, told)
+        self._told = self._friction_columns(np.outer(self._reach, SPEEDS))
+        self._slow = self._friction_columns(np.full((n, 1), SLOW))
+        self._wander = Wander(model.size + n, self._told)
         self._long_run = LongRun(learnt.correlation, self._learner.unknown, LONGEST, 1.0 - SLOWLY)
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
         self._encoders = Encoders(model, (QUICK, SLOW_PASS), period)
-        self._reread = Reread(n, model.size + n, (QUICK, SLOW_PASS), period)
+        self._reread = Reread(n, model.size + n, (QUICK, SLOW_PASS), period, self._stride)
         self._watch = ContactWatch(learnt.peaks, deviations, self._chunk * period)
         self._starting = True
         self._pending: deque[tuple[int, Floats, Floats, Floats, Floats, Floats]] = deque()  # blocks: number, X y r q e
@@ -122,25 +123,18 @@ class RobotEstimator:
 
     def friction(self) -> Friction:
         """At SPEEDS of the speed seen."""
-        speeds = np.outer(self._reach, SPEEDS)
-        return Friction(speeds, *self._friction_at(speeds))
+        speeds, theta, P = np.outer(self._reach, SPEEDS), self._learner.theta, self._covariance
+        torque = np.array([columns @ theta[place] for place, columns in self._told])
+        variances = [np.einsum("ka,ab,kb->k", one, P[np.ix_(place, place)], one) for place, one in self._told]
+        return Friction(speeds, torque, np.sqrt(variances))
 
     @property
     def _covariance(self) -> Floats:
         """(p + n, p + n) of θ and lags: without a walk that has not happened, with what encoders' steps did."""
         return np.asarray(self._wander.without(self._learner.covariance) + self._reread.owed)
 
-    def _friction_at(self, speeds: Floats) -> tuple[Floats, Floats]:
-        """Torque and its deviation at speeds (n, k), forth and back halved, the offset apart: (n, k) each."""
-        theta, P = self._learner.theta, self._covariance
-        torque, spread = np.zeros_like(speeds), np.zeros_like(speeds)
-        for j, (place, columns) in enumerate(self._friction_columns(speeds)):
-            torque[j] = columns @ theta[place]
-            spread[j] = np.sqrt(np.einsum("ka,ab,kb->k", columns, P[np.ix_(place, place)], columns))
-        return torque, spread
-
     def _friction_columns(self, speeds: Floats) -> list[tuple[NDArray[np.int64], Floats]]:
-        """Of each joint its places in θ, and their columns (k, own)."""
+        """Of each joint its places in θ, and their columns (k, own) at speeds (n, k), forth and back halved."""
         found, still = [], np.zeros(speeds.shape[1])
         for j, own in enumerate(speeds):
             law, place = self.model.law_of(j), self.model.base + self._causes.friction_terms(j)
@@ -210,10 +204,10 @@ class RobotEstimator:
         self._measured, self._predicted = chunk.tau[-1], explained[-1]
         if chunk.whole:
             self._judge(chunk, unexplained)
-        if self._encoders.known:
-            self._read_again(chunk.q)
         first = -self._samples % self._stride
         self._samples += len(time)
+        if self._encoders.known and not self._reread.hold(chunk.q):
+            self._read_again()
         for at in range(first, len(time), self._stride):
             if not chunk.usable[at]:
                 continue
@@ -224,12 +218,10 @@ class RobotEstimator:
             self._now.sample[self._now.count] = self._samples - len(time) + at
             self._row(chunk, at, r, unexplained[at])
 
-    def _read_again(self, q: Floats) -> None:
+    def _read_again(self) -> None:
         """What encoders elsewhere read, to the rows of the same motion."""
-        e, first = self._reread.read(q, self._encoders.steps), self._samples - self._reread.delay
-        for at in range(-first % self._stride, len(q), self._stride):
-            for rows, read in ((self._now.sample, self._now.e), self._closed):
-                read[rows == first + at] = e[at]
+        now = self._now.sample, self._now.e
+        self._reread.read(self._encoders.steps, self._samples, now, self._closed)
 
     def _judge(self, chunk: Chunk, unexplained: Floats) -> None:
         self._watch.notice(chunk.quick, chunk.dq)
@@ -335,6 +327,8 @@ class RobotEstimator:
         if not usable or self._now.speed.max() <= AT_REST:
             return
         X, r = self._now.X.copy(), self._now.r.copy()
+        if self._encoders.known:
+            self._read_again()
         e, y = self._now.e.copy(), r + X @ self._learner.theta
         self._closed = self._now.sample.copy(), e
         self._pending.append((self._blocks, X, y, r, self._now.q.copy(), e))
@@ -366,7 +360,7 @@ class RobotEstimator:
         self._standard = np.ascontiguousarray(self.model.standard(theta[: self.model.base]))
         self._shares = self._motion.shares(theta[self.model.base : self.model.size])
         self._lag = theta[self.model.size :]
-        self._stiction = np.abs(self._friction_at(np.full((self._n, 1), SLOW))[0][:, 0])
+        self._stiction = np.array([abs(float(columns[0] @ theta[place])) for place, columns in self._slow])
 
     def _state(self) -> tuple[Phase, Status, tuple[str, ...]]:
         if self._time == 0 or not np.isfinite(self._measured).all():
