@@ -158,6 +158,15 @@ class Causes:
         """Terms of joint j's law, the offset and the rotor apart."""
         return self.terms[j][: len(self._model.law_of(j).parameters)]
 
+    def friction_columns(self, speeds: Floats) -> list[tuple[NDArray[np.int64], Floats]]:
+        """Of each joint its places in θ, and their columns (k, own) at speeds (n, k), forth and back halved."""
+        found, still = [], np.zeros(speeds.shape[1])
+        for j, own in enumerate(speeds):
+            law, place = self._model.law_of(j), self._model.base + self.friction_terms(j)
+            forth, back = (law.columns(still, sign * own, still, law.start) for sign in (1.0, -1.0))
+            found.append((place, np.asarray(0.5 * (forth - back))))
+        return found
+
     def _again(self, cause: int) -> int:
         """For how many looks in a row it has been this cause; 0 for none."""
         self._looks = self._looks + 1 if cause == self._suspect else 1
