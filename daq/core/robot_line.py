@@ -156,19 +156,23 @@ def robot_head(publication: Publication, topic: str, timestamp: float) -> Map:
 def robot_body(found: RobotEstimate, names: Sequence[str], efforts: Sequence[str]) -> Map:
     """What `robot` says; efforts: N·m or N of each joint."""
     payload = found.payload
+    measured, predicted, deviations, thresholds, compensation = (
+        one.tolist()
+        for one in (found.measured, found.predicted, found.deviations, found.thresholds, found.compensation)
+    )
     return {
         "phase": str(found.phase),
         "health": {"status": str(found.status), "reasons": list(found.reasons)},
         "progress": found.progress,
         "joints": {
             name: {
-                "measured": float(found.measured[j]),
-                "predicted": float(found.predicted[j]),
-                "residual": float(found.measured[j] - found.predicted[j]),
-                "deviation": float(found.deviations[j]),
-                "threshold": float(found.thresholds[j]),
+                "measured": measured[j],
+                "predicted": predicted[j],
+                "residual": measured[j] - predicted[j],
+                "deviation": deviations[j],
+                "threshold": thresholds[j],
                 "contact": found.contact[j],
-                "compensation": float(found.compensation[j]),
+                "compensation": compensation[j],
                 "unit": efforts[j],
             }
             for j, name in enumerate(names)

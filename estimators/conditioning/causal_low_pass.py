@@ -10,7 +10,7 @@ import numpy as np
 from estimators.numerics.jit import kernel
 from estimators.quantities import Floats
 
-STATES = 3  # of a channel: y, ẏ and the last input
+STATES = 3  # y, ẏ and the last input, of all channels each
 
 
 class CausalLowPass:
@@ -18,7 +18,7 @@ class CausalLowPass:
 
     def __init__(self, channels: int, cutoff: float, period: float) -> None:
         """cutoff: Hz; period: s between rows."""
-        self.state = np.full((channels, STATES), np.nan)
+        self.state = np.full((STATES, channels), np.nan)
         self._omega, self._period = 2.0 * np.pi * cutoff, period
 
     def absorb(self, values: Floats) -> tuple[Floats, Floats, Floats]:
@@ -35,16 +35,17 @@ class CausalLowPass:
 @kernel("void(f8[:, ::1], f8, f8, f8[:, ::1], f8[:, :, ::1])")
 def _low_pass(values: Floats, omega: float, period: float, state: Floats, out: Floats) -> None:
     half = 0.5 * period
-    damping = np.sqrt(2.0) * omega
+    damping, gain = np.sqrt(2.0) * omega, half * omega * omega
     turn = half * damping + (half * omega) ** 2
+    y, rate, last = state
     for row in range(len(values)):
         for c in range(values.shape[1]):
+            if np.isnan(y[c]):
+                y[c], rate[c], last[c] = values[row, c], 0.0, values[row, c]
+        for c in range(values.shape[1]):
             u = values[row, c]
-            if np.isnan(state[c, 0]):
-                state[c, 0], state[c, 1], state[c, 2] = u, 0.0, u
-            y, rate, last = state[c, 0], state[c, 1], state[c, 2]
-            fresh = (rate * (1.0 - turn) + half * omega * omega * (last + u - 2.0 * y)) / (1.0 + turn)
-            y += half * (rate + fresh)
-            state[c, 0], state[c, 1], state[c, 2] = y, fresh, u
-            out[0, row, c], out[1, row, c] = y, fresh
-            out[2, row, c] = omega * omega * (u - y) - damping * fresh
+            fresh = (rate[c] * (1.0 - turn) + gain * (last[c] + u - 2.0 * y[c])) / (1.0 + turn)
+            place = y[c] + half * (rate[c] + fresh)
+            y[c], rate[c], last[c] = place, fresh, u
+            out[0, row, c], out[1, row, c] = place, fresh
+            out[2, row, c] = omega * omega * (u - place) - damping * fresh

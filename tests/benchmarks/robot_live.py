@@ -1,29 +1,30 @@
 """A whole robot live, from its data sheet on: excited, recorded, identified, watched; payload, pushes, friction.
 
-    python tests/benchmarks/robot_live.py [--json] [--minutes 2] [--rounds 2]
+    python tests/benchmarks/robot_live.py [--json] [--minutes 2] [--rounds 3]
 
 The rig `lwr4` (7 joints × 1 kHz over UDP multicast) and the service run as processes, as in the field. The model comes
 from a recording of the service: `rig --urdf`, `excite`, `rig --record`, `identify`. Then another motion is watched with
 it: so many minutes of nothing, a push on every joint, 2 kg taken and put down, the friction of one joint × 1.5. Pushes
 are those of the specification: the smallest steps that were found on a real LWR4, and 20 % more, for 0.5 s. Times are
 from the rig's sample to a subscriber that holds the event. The share of a core is that of the core's process with the
-model in its configuration less that without, same rig and motion, in turns.
+model in its configuration less that of one without, both at once on one rig: one after the other they differ by points.
 """
 
 import argparse
 import json
-import os
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from daq.subscriber import Subscriber
-from hil_rig.live import Live
+from hil_rig.live import Live, free_port
 
 ROOT: Final = Path(__file__).parents[2]
 LIMITS: Final = ROOT / "docs" / "lwr4-limits.toml"
@@ -56,7 +57,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--minutes", type=float, default=2.0, help="in which nothing happens and nothing may be told")
-    parser.add_argument("--rounds", type=int, default=2, help="of the pairs that the share of a core is from")
+    parser.add_argument("--rounds", type=int, default=3, help="of 20 s that the share of a core is from")
     parser.add_argument("--model", type=Path, help="of the rig lwr4, instead of a new one")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -170,29 +171,41 @@ def rubbed(events: Sequence[tuple[float, str, str]], jumps: float) -> Row:
 
 
 def share(model: Path, rounds: int) -> Row:
-    """Of a core, that the whole robot costs."""
-    pairs = [(used(["--model", str(model)]), used([])) for _ in range(rounds)]
-    extra = statistics.median(one - other for one, other in pairs)
-    got = f"{100 * extra:.1f} % ({', '.join(f'{one:.1%} and {other:.1%}' for one, other in pairs)})"
+    """Of a core, that the whole robot costs: two services at once on one rig, with the model and without."""
+    with Live(["lwr4", "--wire", "udp", *MOTION, "--model", str(model)]) as live, beside(live) as (other, endpoint):
+        assert live.service is not None
+        for each in (live.endpoint, endpoint):
+            with Subscriber(each, ("estimate/joint1",), timeout=60.0) as subscriber:
+                next(subscriber)
+        time.sleep(BEGIN)
+        cores = [process_of(one) for one in (live.service.pid, other)]
+        pairs = [used(cores) for _ in range(rounds)]
+    extra = statistics.median(one - without for one, without in pairs)
+    got = f"{100 * extra:.1f} % ({', '.join(f'{one:.1%} and {without:.1%}' for one, without in pairs)})"
     return Row("core's process with the model, less without", "<= 5 % of a core", got, extra <= 0.05)
 
 
-def used(words: list[str]) -> float:
-    """Share of a core that the core's process takes."""
-    with (
-        Live(["lwr4", "--wire", "udp", *MOTION, *words]) as live,
-        Subscriber(live.endpoint, ("estimate/joint1",), timeout=60.0) as subscriber,
-    ):
-        assert live.service is not None
-        core = process_of(live.service.pid)
-        first = next(subscriber)[1]["timestamp"]
-        before = (0.0, 0.0)
-        for _, update in subscriber:
-            if before == (0.0, 0.0) and update["timestamp"] > first + BEGIN:
-                before = (time.monotonic(), processor(core))
-            if update["timestamp"] > first + BEGIN + MEASURED:
-                break
-        return (processor(core) - before[1]) / (time.monotonic() - before[0])
+@contextmanager
+def beside(live: Live) -> Iterator[tuple[int, str]]:
+    """A second service on the rig of the first, without a model: its process and endpoint."""
+    endpoint, page = f"tcp://127.0.0.1:{free_port()}", f"http://127.0.0.1:{free_port()}"
+    words = live.config.read_text(encoding="utf-8").replace(live.endpoint, endpoint).replace(live.page, page)
+    config = live.config.with_name("without.toml")
+    config.write_text(re.sub(r'^model = ".*"\n', "", words, flags=re.MULTILINE), encoding="utf-8")
+    service = subprocess.Popen([sys.executable, "-m", "daq", "run", str(config)], stderr=subprocess.DEVNULL)
+    try:
+        yield service.pid, endpoint
+    finally:
+        service.terminate()
+        service.wait()
+
+
+def used(cores: Sequence[int]) -> list[float]:
+    """Share of a core that these processes take, at the same time."""
+    began, before = time.monotonic(), [processor(core) for core in cores]
+    time.sleep(MEASURED)
+    after, lasted = [processor(core) for core in cores], time.monotonic() - began
+    return [(late - early) / lasted for early, late in zip(before, after, strict=True)]
 
 
 def process_of(service: int) -> int:
@@ -211,9 +224,8 @@ def parent(pid: int) -> int:
 
 
 def processor(pid: int) -> float:
-    """Processor seconds of a process so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Processor seconds of a process so far, of all its threads."""
+    return sum(int(one.read_text().split()[0]) for one in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e9
 
 
 def rig(*words: str) -> None:

@@ -12,6 +12,7 @@ by block, as that of a considered parameter (Schmidt 1966):
 A D that explains more than a GOOD share of a joint's torque is a misfit with a name.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -28,6 +29,9 @@ FREE: Final = 3.0
 CHANCE: Final = 9.5  # squared deviations: by chance one of KNOTS is beyond once in a hundred times
 FADE: Final = 0.99  # of a block: many periods of a motion
 LOSE: Final = 0.7  # times the limit, at which a misfit is over
+
+
+Columns = tuple[Integers, Floats]  # of a joint's friction: places in θ (own,), columns of them (k, own)
 
 
 class Bends:
@@ -104,13 +108,15 @@ class Bends:
         """(q,) variance of θ."""
         return np.asarray(np.einsum("qnk,n->q", self.moved**2, self.spread**2))
 
-    def of_friction(self, j: int, place: Integers, columns: Floats, speeds: Floats) -> Floats:
-        """Variance (k,) of the friction that columns (k, own) of parameters at place give joint j at speeds (k,)."""
-        off = np.tensordot(columns, self.moved[place], 1)
-        at = np.zeros((len(speeds), len(self._reach)))
-        at[:, j] = speeds
-        off[:, j] -= self._columns(at)[:, j]
-        return np.asarray(np.einsum("knb,n->k", off**2, self.spread**2))
+    def of_friction(self, speeds: Floats, friction: Sequence[Columns]) -> Floats:
+        """Variance (n, k) of the friction that these columns of the parameters give at speeds (n, k)."""
+        at = self._columns(speeds.T)
+        found = np.empty_like(speeds)
+        for j, (place, columns) in enumerate(friction):
+            off = np.tensordot(columns, self.moved[place], 1)
+            off[:, j] -= at[:, j]
+            found[j] = np.einsum("knb,n->k", off**2, self.spread**2)
+        return found
 
     def _columns(self, dq: Floats) -> Floats:
         """B (rows, n, knots), 0 where dq (rows, n) is."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.models.robots.tree import PARAMETERS
+from estimators.numerics.jit import kernel
 from estimators.online.reread import PLACES
 from estimators.quantities import Floats
 
@@ -30,10 +31,8 @@ class Block:
     def close(self, q: Floats, dq: Floats, r: Floats, u: Floats, moving: NDArray[np.bool_]) -> None:
         """The row whose X and Y stand is whole; (n,) each. Friction at rest is any torque: that joint says nothing."""
         k = self.count
-        self.q[k], self.dq[k], self.r[k], self.u[k], self.speed[k] = q, dq, r, u, np.abs(dq).max()
-        if not moving.all():
-            for rows in (self.X, self.Y, self.r, self.u, self.dq):
-                rows[k, ~moving] = 0.0
+        self.q[k], self.speed[k] = q, np.abs(dq).max()
+        _close(k, dq, r, u, moving, self.X, self.Y, self.r, self.u, self.dq)
         self.count += 1
 
     @property
@@ -45,3 +44,15 @@ class Block:
         """The next second begins."""
         self.count, self.disturbed = 0, False
         self.sample[:], self.e[:] = -1, 0.0
+
+
+@kernel("void(i8, f8[:], f8[:], f8[:], b1[::1], f8[:, :, ::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1])")
+def _close(
+    k: int, dq: Floats, r: Floats, u: Floats, moving: NDArray[np.bool_], X: Floats, Y: Floats, rows: Floats,
+    others: Floats, speeds: Floats,
+) -> None:  # fmt: skip
+    for j in range(len(moving)):
+        rows[k, j], others[k, j], speeds[k, j] = (r[j], u[j], dq[j]) if moving[j] else (0.0, 0.0, 0.0)
+        if not moving[j]:
+            X[k, j, :] = 0.0
+            Y[k, j, :] = 0.0

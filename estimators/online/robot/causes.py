@@ -101,13 +101,12 @@ class Causes:
         found = self._load.change()
         payload = self._as_payload(found)
         limit = max(CERTAIN * payload.mass_deviation, MASS)
-        changes = [evidence.change() for evidence in self._friction]
         if self.payload.carried:
             self.carried, self.payload = found.values, payload._replace(carried=True)
             now = self._as_payload(self._load.lately())
             gone = abs(now.mass) < max(0.3 * abs(payload.mass), 0.5 * MASS)
             gone &= abs(payload.mass - now.mass) > CERTAIN * now.mass_deviation  # else these looks do not tell
-            cause = GONE if gone else self._likeliest(None, changes)
+            cause = GONE if gone else self._likeliest(None)
             if self._again(cause) < (GONE_LOOKS if gone else FRICTION_LOOKS):
                 return None
             if gone:
@@ -122,7 +121,7 @@ class Causes:
         masses = np.array([one.values[0] for one in self._load.looks()])
         certain &= self._lasts and len(masses) > 1 and masses.min() * masses.max() > 0.0
         certain = certain and np.abs(masses).min() > AGREE * np.abs(masses).max()
-        cause = self._likeliest(lately if certain else None, changes)
+        cause = self._likeliest(lately if certain else None)
         if self._again(cause) < (1 if cause == PAYLOAD else FRICTION_LOOKS):
             return None
         if cause != PAYLOAD:
@@ -161,16 +160,25 @@ class Causes:
         """Terms of joint j's law, the offset and the rotor apart."""
         return self.terms[j][: len(self._model.law_of(j).parameters)]
 
+    def friction_columns(self, speeds: Floats) -> list[tuple[NDArray[np.int64], Floats]]:
+        """Of each joint its places in θ, and their columns (k, own) at speeds (n, k), forth and back halved."""
+        found, still = [], np.zeros(speeds.shape[1])
+        for j, own in enumerate(speeds):
+            law, place = self._model.law_of(j), self._model.base + self.friction_terms(j)
+            forth, back = (law.columns(still, sign * own, still, law.start) for sign in (1.0, -1.0))
+            found.append((place, np.asarray(0.5 * (forth - back))))
+        return found
+
     def _again(self, cause: int) -> int:
         """For how many looks in a row it has been this cause; 0 for none."""
         self._looks = self._looks + 1 if cause == self._suspect else 1
         self._suspect = cause
         return self._looks if cause != NONE else 0
 
-    def _likeliest(self, payload: Change | None, changes: list[Change]) -> int:
+    def _likeliest(self, payload: Change | None) -> int:
         """What explains at least half of what the model does not.
 
-        payload: what the last looks say of one, where a mass is certain; changes: of each joint's friction, faded.
+        payload: what the last looks say of one, where a mass is certain.
         """
         if payload is not None:
             alone = max(
@@ -178,18 +186,22 @@ class Causes:
             )
             if payload.explained - PARAMETERS > max(SHARE * sum(self._lately), alone, 0.0):
                 return PAYLOAD
-        scores = {j: one.explained - len(one.values) for j, one in enumerate(changes) if self._is_change(j, one)}
+        changes = {j: one.change() for j, one in enumerate(self._friction) if self._either_way(j)}
+        scores = {j: one.explained - len(one.values) for j, one in changes.items() if self._is_change(j, one)}
         best = max(scores, key=lambda j: scores[j], default=NONE)
         return best if best != NONE and scores[best] > SHARE * self._excess else NONE
 
     def _is_change(self, j: int, change: Change) -> bool:
-        """Whether the friction of joint j, its offset apart, is certainly another one, beyond the usual residual."""
+        """Whether the friction of joint j, its offset apart, is certainly another one, beyond the usual residual.
+
+        Of one whose residual is large either way.
+        """
         own = len(self._model.law_of(j).parameters)
         values, P, S = change.values[:own], change.covariance[:own, :own], self._friction[j].S
         certain = float(values @ np.linalg.solve(P, values)) > CHANGED
         rows = S[own, own]  # the offset's column is 1: rows over R c
         usual = self._variance[j] + CERTAIN**2 * self.bends[j] ** 2
-        return certain and self._either_way(j) and float(values @ S[:own, :own] @ values) > rows * usual
+        return certain and float(values @ S[:own, :own] @ values) > rows * usual
 
     def _either_way(self, j: int) -> bool:
         """Whether joint j's residual is large in both directions, and of opposite signs."""

@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.numerics.jit import kernel
+from estimators.numerics.jit import inline, kernel
 from estimators.online.robot.motion import QUICK
 from estimators.online.robot.motion import SLOW as SLOW_PASS
 from estimators.quantities import Floats
@@ -65,6 +65,7 @@ class ContactWatch:
         self.ready = bool(np.isfinite(self.thresholds).all())  # thresholds stand
         self.calm = True  # nothing is beyond
         self._nothing = np.full(n, np.nan)
+        self._learnt = np.zeros(n)  # largest residual that learning has made since the thresholds stand
         self._gathered: list[Floats] = []  # of each chunk of the start (3, n): squared change, peak, mean square
 
     def explained(self) -> None:
@@ -74,15 +75,17 @@ class ContactWatch:
 
     def notice(self, quick: Floats, dq: Floats) -> None:
         """Speeds of the chunk that comes next, (rows, n): before the slow low-pass, and behind it."""
-        _notice(dq, self.slow, self._settling, self._moved, self.moving)
-        _notice(quick, self.slow, self._settling, self._slid, self.sliding)
-        self.sliding &= self.moving
+        _notice(dq, quick, self.slow, self._settling, self._moved, self._slid, self.moving, self.sliding)
 
     def gather(self, residual: Floats) -> None:
         """A chunk (rows, n) of the start; joints that hardly move say nothing."""
         found = np.full((3, len(self.moving)), np.nan)
         _gather(residual, self.moving, self._mean, found)
         self._gathered.append(found)
+
+    def gather_anew(self) -> None:
+        """Residuals so far were of another robot, or of another model of it."""
+        self._gathered = []
 
     def gathered(self) -> tuple[Floats, Floats]:
         """Of the start so far: largest residual and root mean square, (n,) each, outliers apart. ValueError if none."""
@@ -116,6 +119,11 @@ class ContactWatch:
         self.thresholds = np.maximum(MARGIN * np.maximum(peaks, self._taught), GAUSSIAN * self._noise())
         self._gathered, self.ready = [], bool(np.isfinite(self.thresholds).all())
 
+    def grow(self) -> None:
+        """Residuals that learning has made are those of the model from here on."""
+        self.thresholds = np.maximum(self.thresholds, MARGIN * self._learnt - self.steps)
+        self._learnt = np.zeros_like(self._learnt)
+
     def words(self, fresh: NDArray[np.bool_], residual: Floats, names: Sequence[str], units: Sequence[str]) -> str:
         """Of joints in contact from now on; residual: (rows, n) of the chunk."""
         size, limits = np.abs(residual).mean(axis=0), self.thresholds + self.steps
@@ -131,14 +139,24 @@ class ContactWatch:
         noise = self._roughness * np.sqrt(np.array(typical) / MEDIAN)
         return np.where(np.isfinite(noise), np.minimum(noise, self.deviations), self.deviations)
 
-    def look(self, residual: Floats, friction: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
+    def exceeded(self, residual: Floats, friction: Floats) -> bool:
+        """Whether this chunk is beyond a threshold; arguments as of `look`."""
+        return bool(_exceeded(residual, friction, self.thresholds + self.steps, self._moved, self._held))
+
+    def look(
+        self, residual: Floats, friction: Floats, before: Floats | None = None
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
         """Joints in contact from now on, and those whose contact is over, (n,) each; None where neither changes.
 
-        residual: (rows, n) of the chunk; friction: (n,) torque that a joint may hold at rest.
+        residual: (rows, n) of the chunk; friction: (n,) torque that a joint may hold at rest; before: the residual by
+        what was known when the thresholds were set, where `residual` exceeds one: of the two the smaller counts.
         """
         fresh, over = np.zeros((2, len(self.beyond)), np.bool_)
         limits, counts = self.thresholds + self.steps, (self._above, self._below)
-        self.calm = _look(residual, friction, limits, self._moved, self._held, self._quiet, *counts, self.beyond)
+        before = residual if before is None else before
+        self.calm = _look(
+            residual, before, friction, limits, self._moved, self._held, self._quiet, *counts, self.beyond, self._learnt
+        )
         changes = _tell(
             self.beyond, self._below, (self._quiet, self._soon), self._wait, self._rested, self.told, fresh, over
         )
@@ -149,14 +167,21 @@ Flags = NDArray[np.bool_]
 Counts = NDArray[np.int64]
 
 
-@kernel("void(f8[:, ::1], f8[::1], f8, f8[::1], b1[::1])")
-def _notice(dq: Floats, slow: Floats, settling: float, moved: Floats, moving: Flags) -> None:
+@kernel("void(f8[:, ::1], f8[:, ::1], f8[::1], f8, f8[::1], f8[::1], b1[::1], b1[::1])")
+def _notice(
+    dq: Floats, quick: Floats, slow: Floats, settling: float, moved: Floats, slid: Floats, moving: Flags,
+    sliding: Flags,
+) -> None:  # fmt: skip
     for j in range(len(moved)):
         moved[j] += 1.0
+        slid[j] += 1.0
         for row in range(len(dq)):
             if np.abs(dq[row, j]) < slow[j]:
                 moved[j] = 0.0
+            if np.abs(quick[row, j]) < slow[j]:
+                slid[j] = 0.0
         moving[j] = moved[j] > settling
+        sliding[j] = moving[j] and slid[j] > settling
 
 
 @kernel("void(f8[:, ::1], b1[::1], f8[::1], f8[:, ::1])")
@@ -175,19 +200,40 @@ def _gather(residual: Floats, moving: Flags, last: Floats, found: Floats) -> Non
             last[j] = np.nan
 
 
-@kernel("b1(f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], i8, i8[::1], i8[::1], b1[::1])")
+@inline
+def _size(residual: Floats, j: int) -> float:
+    size = 0.0
+    for row in range(len(residual)):
+        size += np.abs(residual[row, j])
+    return size / len(residual)
+
+
+@inline
+def _stuck(friction: Floats, moved: Floats, held: Floats, j: int) -> float:
+    """What friction may hold, as the low-passes know of it."""
+    k = int(moved[j])
+    return float(friction[j] * held[k]) if k < len(held) else 0.0
+
+
+@kernel("b1(f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1])")
+def _exceeded(residual: Floats, friction: Floats, thresholds: Floats, moved: Floats, held: Floats) -> bool:
+    over = False
+    for j in range(len(thresholds)):
+        over |= _size(residual, j) > thresholds[j] + _stuck(friction, moved, held, j)
+    return over
+
+
+@kernel("b1(f8[:, ::1], f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], i8, i8[::1], i8[::1], b1[::1], f8[::1])")
 def _look(
-    residual: Floats, friction: Floats, thresholds: Floats, moved: Floats, held: Floats, quiet: int, above: Counts,
-    below: Counts, beyond: Flags,
+    residual: Floats, before: Floats, friction: Floats, thresholds: Floats, moved: Floats, held: Floats, quiet: int,
+    above: Counts, below: Counts, beyond: Flags, learnt: Floats,
 ) -> bool:  # fmt: skip
     calm = True
     for j in range(len(beyond)):
-        size = 0.0
-        for row in range(len(residual)):
-            size += np.abs(residual[row, j])
-        size /= len(residual)
-        k = int(moved[j])
-        limit = thresholds[j] + (friction[j] * held[k] if k < len(held) else 0.0)
+        stuck, now = _stuck(friction, moved, held, j), _size(residual, j)
+        limit, size = thresholds[j] + stuck, min(now, _size(before, j))
+        if now > limit >= size:
+            learnt[j] = max(learnt[j], now - stuck)
         above[j] = above[j] + 1 if size > limit else 0
         below[j] = below[j] + 1 if size < RELEASE * limit else 0
         beyond[j] = (beyond[j] or above[j] >= LASTING) and below[j] < quiet

@@ -31,6 +31,10 @@ class Encoders:
         n = model.tree.size()
         self._model = model
         self._steps = [EncoderSteps() for _ in range(n)]
+        self.steps = np.zeros(n)
+        """Δ, 0 where there are none or not known yet."""
+        self.settled, self.known = False, False
+        """Whether it is known of all of them if they have any; whether one of them has."""
         response = np.zeros((round(RINGING / period), 1))
         response[1] = 1.0
         rate = CausalLowPass(1, low_passes[0], period).absorb(response)[1]
@@ -46,6 +50,8 @@ class Encoders:
         """Readings, (rows,) ns and (rows, n)."""
         for one, column in zip(self._steps, q.T, strict=True):
             one.absorb(time, column)
+        self.steps = np.array([one.step for one in self._steps])
+        self.settled, self.known = all(one.known for one in self._steps), bool((self.steps > 0.0).any())
 
     def slopes(self, q: Floats) -> Floats:
         """X_j, and that of the last link's ten columns, of every SPARSE-th of these poses (rows, n).
@@ -88,11 +94,6 @@ class Encoders:
         return np.asarray(self._peak * self._sines @ inertia)
 
     @property
-    def steps(self) -> Floats:
-        """Δ (n,), 0 where there are none or not known yet."""
-        return np.array([one.step for one in self._steps])
-
-    @property
     def speeds(self) -> Floats:
         """Speed that they pass for at most behind the first low-pass, (n,)."""
         return self._fastest * self._sines
@@ -105,16 +106,6 @@ class Encoders:
         """var(e_j) W of the rows that one of SPARSE stands for: (rows / SPARSE, n that accelerate, n torques)."""
         variances = self._gain / 12.0 * self.steps**2
         return np.asarray(SPARSE * taught[:, None, :] * weights * variances[:, None])
-
-    @property
-    def settled(self) -> bool:
-        """Whether it is known of all of them if they have any."""
-        return all(one.known for one in self._steps)
-
-    @property
-    def known(self) -> bool:
-        """Whether one of them has steps."""
-        return any(one.step > 0.0 for one in self._steps)
 
 
 def shares(r: Floats) -> Floats:

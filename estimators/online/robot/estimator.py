@@ -11,16 +11,15 @@ Reference: whole-robot.md §5–§7.
 """
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from estimators.base import Event, Phase, Status
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.tree import PARAMETERS
-from estimators.online.robot.bends import Bends
+from estimators.online.robot.bends import Bends, Columns
 from estimators.online.robot.block import BLOCK, LOOK, ROWS, Block
 from estimators.online.robot.causes import CERTAIN, GONE, PAYLOAD, Causes, Verdict
 from estimators.online.robot.compensation import Compensation
@@ -28,8 +27,9 @@ from estimators.online.robot.contact import SLOW, SOON, ContactWatch
 from estimators.online.robot.encoders import Encoders, shares
 from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstimate
 from estimators.online.robot.learner import learner_of
-from estimators.online.robot.motion import CHUNK, QUICK, Chunk, RobotMotion, explain
+from estimators.online.robot.motion import CHUNK, QUICK, Chunk, RobotMotion
 from estimators.online.robot.motion import SLOW as SLOW_PASS
+from estimators.online.robot.prediction import Prediction
 from estimators.online.robot.reread import Reread
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.long_run import LongRun
@@ -65,19 +65,20 @@ class RobotEstimator:
         self._causes = Causes(model, np.sqrt(np.diag(learnt.prior_covariance)), learnt.correlation, motor_side)
         own = np.sort(np.concatenate([model.base + terms for terms in self._causes.terms]))
         self._learner = learner_of(learnt, own, BLOCK / ROWS)
-        told = self._friction_columns(np.outer(self._reach, SPEEDS))
-        self._wander = Wander(model.size + n, told)
+        self._told = self._causes.friction_columns(np.outer(self._reach, SPEEDS))
+        self._slow = self._causes.friction_columns(np.full((n, 1), SLOW))
+        self._fastest = self._causes.friction_columns(self._reach[:, None])
+        self._wander = Wander(model.size + n, self._told)
         self._long_run = LongRun(learnt.correlation, self._learner.unknown, LONGEST, 1.0 - SLOWLY)
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
         self._encoders = Encoders(model, (QUICK, SLOW_PASS), period)
-        self._reread = Reread(n, model.size + n, (QUICK, SLOW_PASS), period)
+        self._reread = Reread(n, model.size + n, (QUICK, SLOW_PASS), period, self._stride)
         self._bends = Bends(self._reach, model.size + n, learnt.bends)
         self._watch = ContactWatch(learnt.peaks, deviations, self._chunk * period)
-        self._starting = True
+        self._starting, self._believed = True, 0
+        self._found: set[int] = set()  # joints whose friction the start has found anew
         self._stepped = np.zeros(n)  # N·m (N) that encoders' steps may be of a residual
-        self._pending: deque[tuple[int, Floats, Floats, Floats, Floats, Floats, Floats]] = (
-            deque()
-        )  # number, X y r q e dq
+        self._pending: deque[tuple[int, Floats, Floats, Floats, Floats, Floats, Floats]] = deque()  # n, X y r q e q̇
         self._readings: list[tuple[Nanoseconds, Floats]] = []  # since the last block
         self._rest: tuple[Nanoseconds, Floats] = (np.zeros(0, np.int64), np.zeros((0, 2 + self._twisted, n)))
         self._samples = 0
@@ -89,6 +90,7 @@ class RobotEstimator:
         self._events: list[Event] = []
         self.learnt, self.faults = 0, 0  # blocks that have taught, and that could not
         self._adopt()
+        self._believe()
 
     def absorb(self, time: Nanoseconds, q: Floats, tau: Floats, link: Floats | None = None) -> None:
         """Equidistant rows; NaN where a value is missing.
@@ -127,32 +129,20 @@ class RobotEstimator:
 
     def friction(self) -> Friction:
         """At SPEEDS of the speed seen."""
-        speeds = np.outer(self._reach, SPEEDS)
-        return Friction(speeds, *self._friction_at(speeds))
+        speeds, theta = np.outer(self._reach, SPEEDS), self._learner.theta
+        torque = np.array([columns @ theta[place] for place, columns in self._told])
+        return Friction(speeds, torque, self._deviations(speeds, self._told))
+
+    def _deviations(self, speeds: Floats, friction: Sequence[Columns]) -> Floats:
+        """(n, k) of each joint's friction, columns of it at speeds (n, k)."""
+        P = self._covariance
+        variances = [np.einsum("ka,ab,kb->k", one, P[np.ix_(place, place)], one) for place, one in friction]
+        return np.asarray(np.sqrt(np.array(variances) + self._bends.of_friction(speeds, friction)))
 
     @property
     def _covariance(self) -> Floats:
         """(p + n, p + n) of θ and lags: without a walk that has not happened, with what encoders' steps did."""
         return np.asarray(self._wander.without(self._learner.covariance) + self._reread.owed)
-
-    def _friction_at(self, speeds: Floats) -> tuple[Floats, Floats]:
-        """Torque and its deviation at speeds (n, k), forth and back halved, the offset apart: (n, k) each."""
-        theta, P = self._learner.theta, self._covariance
-        torque, spread = np.zeros_like(speeds), np.zeros_like(speeds)
-        for j, (place, columns) in enumerate(self._friction_columns(speeds)):
-            torque[j] = columns @ theta[place]
-            owed = self._bends.of_friction(j, place, columns, speeds[j])
-            spread[j] = np.sqrt(np.einsum("ka,ab,kb->k", columns, P[np.ix_(place, place)], columns) + owed)
-        return torque, spread
-
-    def _friction_columns(self, speeds: Floats) -> list[tuple[NDArray[np.int64], Floats]]:
-        """Of each joint its places in θ, and their columns (k, own)."""
-        found, still = [], np.zeros(speeds.shape[1])
-        for j, own in enumerate(speeds):
-            law, place = self.model.law_of(j), self.model.base + self._causes.friction_terms(j)
-            forth, back = (law.columns(still, sign * own, still, law.start) for sign in (1.0, -1.0))
-            found.append((place, np.asarray(0.5 * (forth - back))))
-        return found
 
     def compensations(self) -> dict[str, tuple[bool, float]]:
         """Joint → whether what was learnt of its residual is used, and the rms of what is left over that without."""
@@ -202,11 +192,10 @@ class RobotEstimator:
         self._watch.resume(found["thresholds"], found["deviations"])
         self.learnt, self._starting = int(kept["learnt"]), False
         self._adopt()
+        self._believe()
 
     def _absorb(self, time: Nanoseconds, chunk: Chunk) -> None:
-        predicted = self.model.torque(self._standard, chunk.q, chunk.dq, chunk.ddq)
-        unexplained = np.empty_like(predicted)
-        explain(chunk.columns, self._shares, chunk.rate, self._lag, chunk.tau, predicted, unexplained)
+        predicted, unexplained = self._prediction.of(chunk)
         explained = predicted
         if self._causes.payload.carried:
             body = np.zeros((self._n, PARAMETERS))
@@ -222,11 +211,11 @@ class RobotEstimator:
         self._time = int(time[-1])
         self._measured, self._predicted = chunk.tau[-1], explained[-1]
         if chunk.whole:
-            self._judge(chunk, unexplained)
-        if self._encoders.known:
-            self._read_again(chunk.q)
+            self._judge(chunk, predicted, unexplained)
         first = -self._samples % self._stride
         self._samples += len(time)
+        if self._encoders.known and not self._reread.hold(chunk.q):
+            self._read_again()
         for at in range(first, len(time), self._stride):
             if not chunk.usable[at]:
                 continue
@@ -237,20 +226,21 @@ class RobotEstimator:
             self._now.sample[self._now.count] = self._samples - len(time) + at
             self._row(chunk, at, r, unexplained[at])
 
-    def _read_again(self, q: Floats) -> None:
+    def _read_again(self) -> None:
         """What encoders elsewhere read, to the rows of the same motion."""
-        e, first = self._reread.read(q, self._encoders.steps), self._samples - self._reread.delay
-        for at in range(-first % self._stride, len(q), self._stride):
-            for rows, read in ((self._now.sample, self._now.e), self._closed):
-                read[rows == first + at] = e[at]
+        now = self._now.sample, self._now.e
+        self._reread.read(self._encoders.steps, self._samples, now, self._closed)
 
-    def _judge(self, chunk: Chunk, unexplained: Floats) -> None:
+    def _judge(self, chunk: Chunk, predicted: Floats, unexplained: Floats) -> None:
         self._watch.notice(chunk.quick, chunk.dq)
-        if self._starting and self._watch.calm:
+        if self._starting:
             self._watch.gather(unexplained)
         if not self._watch.ready:
             return
-        changes = self._watch.look(unexplained, self._stiction)
+        before = None
+        if not self._starting and self._watch.exceeded(unexplained, self._stiction):
+            before = unexplained + predicted - self._before.of(chunk)[0]
+        changes = self._watch.look(unexplained, self._stiction, before)
         if self._starting:  # thresholds of the recordings: what is beyond them does not teach, and is no contact yet
             return
         if not self._watch.calm:
@@ -309,6 +299,8 @@ class RobotEstimator:
         return self._encoders.pulls(slopes, taught, weights, model)[:, :p], load
 
     def _tell(self, verdict: Verdict) -> None:
+        if verdict.cause in (PAYLOAD, GONE) and self._starting:
+            self._begin_anew()
         if verdict.cause == PAYLOAD:
             self._say("payload", f"a payload of about {self._causes.payload.mass:.2g} kg is carried")
         elif verdict.cause == GONE:
@@ -324,7 +316,11 @@ class RobotEstimator:
                 f"{one.name} {old:.3g} → about {old + new:.3g} {one.unit}"
                 for one, old, new in zip(law.parameters, before, verdict.change[: len(terms)], strict=True)
             )
-            self._say("friction", f"the friction of {self.model.robot.names[verdict.cause]} has changed: {words}")
+            if not self._starting:  # of a start nothing is known yet that could have changed
+                self._say("friction", f"the friction of {self.model.robot.names[verdict.cause]} has changed: {words}")
+            elif verdict.cause not in self._found:
+                self._found.add(verdict.cause)
+                self._begin_anew()
             place = self.model.base + self._causes.terms[verdict.cause]
             self._learner.move(place, verdict.change, DOUBTFUL**2 * verdict.covariance)
             self._reread.forget(place)
@@ -332,6 +328,7 @@ class RobotEstimator:
             self._wander.known(place)
             self._watch.explained()
             self._adopt()
+            self._believe()
 
     def _block(self) -> None:
         """One second of rows: what is three seconds old teaches."""
@@ -340,7 +337,11 @@ class RobotEstimator:
             self._watch.settle()
             self._watch.explained()
             self._causes.forget()
+            self._believe()
             self._say("started", "the thresholds of the residuals stand")
+        if not self._starting and self._watch.calm and self._moved_rows - self._believed >= self._start_rows:
+            self._watch.grow()
+            self._believe()
         self._blocks += 1
         if self._readings:
             self._encoders.absorb(*(np.concatenate(both) for both in zip(*self._readings, strict=True)))
@@ -349,6 +350,8 @@ class RobotEstimator:
         if self._now.disturbed or self._causes.payload.carried or self._now.speed.max() <= AT_REST:
             return
         X, r, dq = self._now.X.copy(), self._now.r.copy(), self._now.dq.copy()
+        if self._encoders.known:
+            self._read_again()
         e, y = self._now.e.copy(), r + X @ self._learner.theta
         self._bends.notice(dq, r, y, self._long_run.of(self._variance))
         if not self._teaches:
@@ -378,15 +381,22 @@ class RobotEstimator:
         self.learnt += 1
         self._adopt()
 
+    def _believe(self) -> None:
+        """The thresholds are those of residuals of the prediction by now."""
+        self._before, self._believed = self._prediction, self._moved_rows
+
+    def _begin_anew(self) -> None:
+        """What was gathered of the start was before something has changed."""
+        self._moved_rows = 0
+        self._watch.gather_anew()
+
     def _adopt(self) -> None:
         """The learner's parameters are those of the prediction from here on."""
         theta = self._learner.theta
-        self._standard = np.ascontiguousarray(self.model.standard(theta[: self.model.base]))
-        self._shares = self._motion.shares(theta[self.model.base : self.model.size])
-        self._lag = theta[self.model.size :]
-        unsure = self._friction_at(self._reach[:, None])[1][:, 0]
-        self._watch.steps = self._stepped + CERTAIN * unsure
-        self._stiction = np.abs(self._friction_at(np.full((self._n, 1), SLOW))[0][:, 0])
+        shares = self._motion.shares(theta[self.model.base : self.model.size])
+        self._prediction = Prediction(self.model, theta, shares)
+        self._stiction = np.array([abs(float(columns[0] @ theta[place])) for place, columns in self._slow])
+        self._watch.steps = self._stepped + CERTAIN * self._deviations(self._reach[:, None], self._fastest)[:, 0]
 
     def _state(self) -> tuple[Phase, Status, tuple[str, ...]]:
         if self._time == 0 or not np.isfinite(self._measured).all():

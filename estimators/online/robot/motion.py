@@ -142,16 +142,3 @@ def _row(
         X[j, X.shape[1] - n + j] = rate[j]
     for k in range(len(places)):
         X[places[k, 0], base + places[k, 1]] = columns[k]
-
-
-@kernel("void(f8[:, :], f8[:, ::1], f8[:, :], f8[::1], f8[:, :], f8[:, ::1], f8[:, ::1])")
-def explain(
-    columns: Floats, shares: Floats, rate: Floats, lag: Floats, tau: Floats, predicted: Floats, unexplained: Floats
-) -> None:
-    """Add to predicted (rows, n), of the rigid body, what other columns (rows, k) and lags give; and what is left."""
-    for row in range(len(predicted)):
-        for j in range(len(lag)):
-            predicted[row, j] += rate[row, j] * lag[j]
-            for k in range(len(shares)):
-                predicted[row, j] += columns[row, k] * shares[k, j]
-            unexplained[row, j] = tau[row, j] - predicted[row, j]

@@ -214,6 +214,47 @@ def test_what_comes_back_soon_is_one_contact() -> None:
     assert counts[True][0] <= 3
 
 
+def test_what_learning_has_moved_is_no_contact_and_raises_the_threshold() -> None:
+    """Residual 2 by what is known now, 0.5 by what was when the threshold of 1.5 was set; a push is beyond both."""
+    watch = ContactWatch(np.ones(1), np.full(1, 0.1), 0.01)
+    watch.notice(np.ones((2000, 1)), np.ones((2000, 1)))
+
+    def told_after(now: float, before: float) -> int:
+        for chunk in range(20):
+            watch.notice(np.ones((10, 1)), np.ones((10, 1)))
+            residual = np.full((10, 1), now)
+            assert watch.exceeded(residual, np.zeros(1)) == (now > watch.thresholds[0])
+            if watch.look(residual, np.zeros(1), np.full((10, 1), before)) is not None:
+                return chunk + 1
+        return 0
+
+    assert told_after(2.0, 0.5) == 0
+    assert watch.calm
+    assert told_after(5.0, 3.5) == 3
+    watch.explained()
+    watch.grow()
+    assert watch.thresholds == pytest.approx([3.0])
+    watch.grow()
+    assert watch.thresholds == pytest.approx([3.0])
+    assert told_after(2.9, 2.9) == 0
+    assert told_after(3.1, 3.1) == 3
+
+
+def test_a_friction_that_was_another_one_before_the_start_has_not_changed() -> None:
+    """It is learnt, nothing is told, and thresholds are those of what was learnt."""
+
+    def rubs(_: Floats, tau: Floats, dq: Floats) -> None:
+        tau[:, 1] += 0.5 * (COULOMB * np.tanh(dq / 0.01) + VISCOUS * dq)[:, 1]
+
+    estimator, events = live(4, 60.0, rubs)
+    assert [one.kind for one in events] == ["started"]
+    assert events[0].time > 6e9
+    friction = estimator.friction()
+    truth = 1.5 * (COULOMB[:, None] * np.tanh(friction.speeds / 0.01) + VISCOUS[:, None] * friction.speeds)[1]
+    assert friction.torque[1] == pytest.approx(truth, rel=0.08)
+    assert estimator.estimate().thresholds[1] < 2.0 * live(4, 20.0)[0].estimate().thresholds[1]
+
+
 def test_behind_a_reversal_the_threshold_falls_as_the_low_passes_forget() -> None:
     """Friction of 2 may hold a joint that turns around; a push of 2 is seen 60 ms behind it, not only after 100."""
 

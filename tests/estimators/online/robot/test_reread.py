@@ -27,12 +27,31 @@ def _read(q: Floats, shift: float) -> Floats:
 def test_encoders_elsewhere_read_what_the_steps_do_one_delay_later() -> None:
     """Of a motion that repeats to the sample; against that of encoders less that of the motion itself."""
     q = 0.2 * np.sin(2.0 * np.pi * 0.5 * np.arange(0.0, 8.0, 1.0 / RATE))[:, None]
-    reread = Reread(1, 1, (QUICK, SLOW), 1.0 / RATE)
-    e = np.concatenate([reread.read(part, np.array([STEP])) for part in np.split(q, 400)])[:, :, 0]
+    reread, e = Reread(1, 1, (QUICK, SLOW), 1.0 / RATE), np.full((len(q), PLACES, 1), np.nan)
+    delay = round((1.0 / QUICK + 1.0 / SLOW) / (np.sqrt(2.0) * np.pi) * RATE)
+    for part in range(0, len(q), 10):
+        if not reread.hold(q[part : part + 10]):
+            reread.read(np.array([STEP]), part + 10, (np.arange(len(q)) - delay, e))
+    e = e[:, :, 0]
     smooth = CausalLowPass(1, SLOW, 1.0 / RATE).absorb(CausalLowPass(1, QUICK, 1.0 / RATE).absorb(q)[0])[2][:, 0]
     for place in range(PLACES):
         assert e[1000:, place] == pytest.approx(_read(q, place / PLACES)[1000:] - smooth[1000:], abs=1e-9)
-    assert reread.delay == round((1.0 / QUICK + 1.0 / SLOW) / (np.sqrt(2.0) * np.pi) * RATE)
+
+
+def test_rows_are_read_alike_however_they_wait() -> None:
+    """Every twentieth sample, in two blocks; read at once, and in pieces that end anywhere."""
+    q = np.cumsum(np.random.default_rng(2).standard_normal((250, 3)), axis=0)
+    steps, samples = np.array([0.1, 0.0, 0.3]), np.arange(0, 250, 20)
+    found = np.zeros((2, len(samples), PLACES, 3))
+    for e, ends in zip(found, ([250], [1, 40, 41, 90, 250]), strict=True):
+        reread = Reread(3, 1, (QUICK, SLOW), 1.0 / RATE, 20)
+        for first, end in zip([0, *ends], ends, strict=False):
+            for part in np.array_split(q[first:end], max(1, (end - first) // 10)):
+                reread.hold(part)
+            reread.read(steps, end, (samples[:6], e[:6]), (samples[6:], e[6:]))
+    assert (found[0] == found[1]).all()
+    assert (found[0][:9, :, [0, 2]] != 0.0).all()
+    assert not found[0][:, :, 1].any()
 
 
 def test_what_they_would_have_done_to_the_parameters_is_owed() -> None:
