@@ -2,10 +2,10 @@
 
     τ = X θ + B d + …      B: hats over |q̇| at KNOTS of the speed seen, times the direction
 
-d is not learnt: it is known to D, the same at every knot of a joint. D is what the residual has at the knots, by
-moments: its square beyond what its long-run variance leaves to chance, over the FREE of them that a law of Coulomb and
-viscous friction does not follow; and no less than the identification saw. What θ is off by for each d is followed block
-by block, as that of a considered parameter (Schmidt 1966):
+d is not learnt: it is known to D, the same at every knot of a joint. D² is what the residual has at all knots, squared,
+beyond what its long-run variance leaves to chance (the law has followed d as far as it could, so what is left at one
+knot says too little), and no less than the identification saw. What θ is off by for each d is followed block by block,
+as that of a considered parameter (Schmidt 1966):
 
     S ← a S      S ← S + P XᵀW (B − X S)      friction c θ is off by (c S − B) d
 
@@ -25,7 +25,7 @@ from estimators.recursive.prior_bounded import PriorBounded
 
 KNOTS: Final = (0.05, 0.1, 0.2, 0.5, 1.0)  # of the speed seen
 HATS: Final = np.eye(len(KNOTS))
-FREE: Final = 3.0
+TOUCHED: Final = 0.5  # mean hat of a knot at least: speeds far from it say little of it
 CHANCE: Final = 9.5  # squared deviations: by chance one of KNOTS is beyond once in a hundred times
 FADE: Final = 0.99  # of a block: many periods of a motion
 LOSE: Final = 0.7  # times the limit, at which a misfit is over
@@ -63,15 +63,15 @@ class Bends:
         )
         self._chance = CHANCE * variance
         self._power = FADE * self._power + np.stack([(torque**2).sum(axis=0), np.count_nonzero(torque, axis=0)])
-        self.spread = np.sqrt(np.maximum(self._squares().sum(axis=1) / FREE, self._known**2))
+        self.spread = np.sqrt(np.maximum(self._squares().sum(axis=1), self._known**2))
         self._named = self._share() > np.where(self._named, LOSE, 1.0) * GOOD
 
     def _squares(self) -> Floats:
         """(n, knots) of what the residual has at each knot, beyond chance."""
-        rows = np.where(self.seen[1] > 0.0, self.seen[1], np.inf)
-        return np.asarray(
-            np.maximum(((self.seen[0] / rows) ** 2) - self._chance[:, None] * self.seen[2] / rows**2, 0.0)
-        )
+        pulled, touched, rows = self.seen
+        rows = np.maximum(rows, TOUCHED * touched)
+        whole = np.where(rows > 0.0, rows, np.inf)
+        return np.asarray(np.maximum((pulled / whole) ** 2 - self._chance[:, None] / whole, 0.0))
 
     def _share(self) -> Floats:
         """(n,) of the torque, that these explain of the rows there were."""

@@ -1,7 +1,8 @@
 """What is known of a whole robot at one instant, and what of it outlives a restart."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -65,3 +66,14 @@ class Kept:
     bends: Floats  # (n,) of friction beyond its law, see bends.py
     moved: Floats  # (p + n, n, knots) by it
     seen: Floats  # (3, n, knots) of it
+
+
+def read_kept(kept: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Floats]:
+    """The arrays of what was kept. Raises ValueError where they are not of these shapes, not finite or of before."""
+    found = {name: np.array(kept.get(name, ()), np.float64) for name in shapes}
+    right = kept.get("version") == VERSION and isinstance(kept.get("learnt"), int)
+    if not right or any(found[name].shape != shape for name, shape in shapes.items()):
+        raise ValueError("what was kept of the robot is of another model or version: it starts anew")
+    if not all(np.isfinite(one).all() for one in found.values()):
+        raise ValueError("what was kept of the robot is damaged: it starts anew")
+    return found

@@ -25,7 +25,7 @@ from estimators.online.robot.causes import CERTAIN, GONE, PAYLOAD, Causes, Verdi
 from estimators.online.robot.compensation import Compensation
 from estimators.online.robot.contact import SLOW, SOON, ContactWatch
 from estimators.online.robot.encoders import Encoders, shares
-from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstimate
+from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstimate, read_kept
 from estimators.online.robot.learner import learner_of
 from estimators.online.robot.motion import CHUNK, QUICK, Chunk, RobotMotion
 from estimators.online.robot.motion import SLOW as SLOW_PASS
@@ -179,12 +179,7 @@ class RobotEstimator:
             "theta": (p,), "covariance": (p, p), "variance": (n,), "thresholds": (n,), "deviations": (n,),
             "bends": (n,), "moved": self._bends.moved.shape, "seen": self._bends.seen.shape,
         }  # fmt: skip
-        found = {name: np.array(kept.get(name, ()), np.float64) for name in shapes}
-        right = kept.get("version") == VERSION and isinstance(kept.get("learnt"), int)
-        if not right or any(found[name].shape != shape for name, shape in shapes.items()):
-            raise ValueError("what was kept of the robot is of another model or version: it starts anew")
-        if not all(np.isfinite(one).all() for one in found.values()):
-            raise ValueError("what was kept of the robot is damaged: it starts anew")
+        found = read_kept(kept, shapes)
         self._compensation.resume(np.array(kept.get("compensation", np.zeros_like(self._compensation.keep()) - 1.0)))
         self._learner.begin(found["theta"], found["covariance"])
         self._bends.resume(found["bends"], found["moved"], found["seen"])
