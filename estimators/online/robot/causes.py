@@ -60,6 +60,8 @@ class Causes:
         ]
         self.bends = np.zeros(n)
         """(n,) deviation of what friction has beyond its law, N·m (N)."""
+        self.covariance = np.zeros((model.size, model.size))
+        """(p, p) of θ: what is not known of it is no change."""
         self._directions = np.zeros((2, 2, n))  # forth, back: sum of the residual and rows, faded
         self.payload, self.carried = NO_PAYLOAD, np.zeros(PARAMETERS)
         self._suspect, self._looks = NONE, 0
@@ -197,7 +199,9 @@ class Causes:
         Of one whose residual is large either way.
         """
         own = len(self._model.law_of(j).parameters)
-        values, P, S = change.values[:own], change.covariance[:own, :own], self._friction[j].S
+        place = self._model.base + self.friction_terms(j)
+        values, S = change.values[:own], self._friction[j].S
+        P = change.covariance[:own, :own] + self.covariance[np.ix_(place, place)]
         certain = float(values @ np.linalg.solve(P, values)) > CHANGED
         rows = S[own, own]  # the offset's column is 1: rows over R c
         usual = self._variance[j] + CERTAIN**2 * self.bends[j] ** 2

@@ -272,7 +272,6 @@ class RobotEstimator:
         weights = 1.0 / (self._variance * self._correlation)
         pulls = self._pulls(now.q[lately], r, weights) if self._encoders.known else None
         self._causes.look(X, Y, r, u, dq, weights, pulls)
-        self._causes.bends = self._bends.spread
         for one in self._compensation.look():
             name, unit = self.model.robot.names[one.joint], self.model.robot.joints[one.joint].axis.effort
             text = f"{name}: what was learnt of its residual is {'' if one.on else 'no longer '}used: it leaves "
@@ -391,6 +390,7 @@ class RobotEstimator:
         shares = self._motion.shares(theta[self.model.base : self.model.size])
         self._prediction = Prediction(self.model, theta, shares)
         self._stiction = np.array([abs(float(columns[0] @ theta[place])) for place, columns in self._slow])
+        self._causes.bends, self._causes.covariance = self._bends.spread, self._covariance
         self._watch.steps = self._stepped + CERTAIN * self._deviations(self._reach[:, None], self._fastest)[:, 0]
 
     def _state(self) -> tuple[Phase, Status, tuple[str, ...]]:
