@@ -50,6 +50,20 @@ def test_what_has_just_happened_does_not_stick_out_of_the_line_of_time(
     assert wide <= 1
 
 
+def test_the_least_label_of_a_plot_stands_clear_of_its_first_instant(
+    seven: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(seven)
+    axis = """async () => {
+      const { TimePlot } = await import("./plots.js");
+      const { gap, size, font } = new TimePlot({ label: "", lines: [] }).build(300, 150).axes[0];
+      return [gap, size, parseFloat(font)];
+    }"""
+    gap, size, high = page.evaluate(axis)
+    assert gap > high / 2, "a label of the ordinate is centred on its value"
+    assert size > gap + high
+
+
 def test_light_and_dark(seven: str, open_page: Callable[..., Page]) -> None:
     page = open_page(seven, color_scheme="dark")
     background = "getComputedStyle(document.body).backgroundColor"

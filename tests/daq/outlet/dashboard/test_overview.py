@@ -110,6 +110,25 @@ def test_what_happened_stands_on_one_line_of_time(seven: str, open_page: Callabl
     assert page.locator(".timeline .lane", has_text="elbow").count() == 0, "nothing has happened to it"
 
 
+def test_of_what_happened_at_once_the_worst_is_seen(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(seven)
+    expect(page.locator('.timeline .event[data-tone="bad"]').first).to_be_visible()
+    seen = page.evaluate(
+        """() => {
+          const track = document.querySelector('.timeline .event[data-tone="bad"]').parentElement;
+          track.replaceChildren(...["warn", "bad", "good"].map((tone) => {
+            const one = Object.assign(document.createElement("i"), { className: "kind event" });
+            one.dataset.tone = tone;
+            one.style.left = "50%";
+            return one;
+          }));
+          const { x, y, width, height } = track.getBoundingClientRect();
+          return document.elementFromPoint(x + width / 2, y + height / 2).dataset.tone;
+        }"""
+    )
+    assert seen == "bad"
+
+
 def test_an_instant_on_the_line_of_time_is_where_its_words_say(seven: str, open_page: Callable[..., Page]) -> None:
     scales = open_page(seven).evaluate(
         """async (ages) => {
