@@ -50,6 +50,13 @@ def test_what_has_just_happened_does_not_stick_out_of_the_line_of_time(
     assert wide <= 1
 
 
+def test_a_figure_and_its_unit_stay_on_one_line(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(seven)
+    script = "async () => { const { percent, change } = await import('./format.js'); "
+    script += "return [percent(0.0123), percent(1e-6), change(0.16), change(-0.002)].join(''); }"
+    assert " " not in page.evaluate(script)
+
+
 def test_the_least_label_of_a_plot_stands_clear_of_its_first_instant(
     seven: str, open_page: Callable[..., Page]
 ) -> None:

@@ -110,6 +110,20 @@ def test_what_happened_stands_on_one_line_of_time(seven: str, open_page: Callabl
     assert page.locator(".timeline .lane", has_text="elbow").count() == 0, "nothing has happened to it"
 
 
+def test_a_lane_is_for_what_is_out_of_the_ordinary(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(seven)
+    shown = """async (kinds) => {
+      const { TimeLine } = await import("./views/timeline.js");
+      const joint = { name: "elbow", condition: { key: "normal" } };
+      return kinds.filter((kind) => {
+        const line = new TimeLine(5);
+        line.update([joint], [{ joint: "elbow", kind, timestamp: 90, text: "" }], 100);
+        return !line.node.hidden;
+      });
+    }"""
+    assert page.evaluate(shown, ["started", "standstill", "held", "moving", "alarm", "drift"]) == ["alarm", "drift"]
+
+
 def test_of_what_happened_at_once_the_worst_is_seen(seven: str, open_page: Callable[..., Page]) -> None:
     page = open_page(seven)
     expect(page.locator('.timeline .event[data-tone="bad"]').first).to_be_visible()
