@@ -12,7 +12,6 @@ model in its configuration less that without, same rig and motion, in turns.
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -21,6 +20,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from parts.processes import cpu, of_service
 
 from daq.subscriber import Subscriber
 from hil_rig.live import Live
@@ -184,36 +185,15 @@ def used(words: list[str]) -> float:
         Subscriber(live.endpoint, ("estimate/joint1",), timeout=60.0) as subscriber,
     ):
         assert live.service is not None
-        core = process_of(live.service.pid)
+        core = of_service(live.service.pid)["core"]
         first = next(subscriber)[1]["timestamp"]
         before = (0.0, 0.0)
         for _, update in subscriber:
             if before == (0.0, 0.0) and update["timestamp"] > first + BEGIN:
-                before = (time.monotonic(), processor(core))
+                before = (time.monotonic(), cpu(core))
             if update["timestamp"] > first + BEGIN + MEASURED:
                 break
-        return (processor(core) - before[1]) / (time.monotonic() - before[0])
-
-
-def process_of(service: int) -> int:
-    """The core's process of this service."""
-    for comm in Path("/proc").glob("[0-9]*/comm"):
-        try:
-            if comm.read_text().strip() == "jw core" and parent(int(comm.parent.name)) == service:
-                return int(comm.parent.name)
-        except OSError:
-            continue  # it has just ended
-    raise RuntimeError("the service has no core")
-
-
-def parent(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
-
-
-def processor(pid: int) -> float:
-    """Processor seconds of a process so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return (cpu(core) - before[1]) / (time.monotonic() - before[0])
 
 
 def rig(*words: str) -> None:

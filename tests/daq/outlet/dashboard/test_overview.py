@@ -61,7 +61,7 @@ def test_the_first_screen_says_which_joint_how_bad_since_when_and_what_to_do(
     chips = page.locator(".chip")
     expect(chips).to_have_count(7)
     assert page.evaluate(IN_VIEW, ".chip")
-    assert chips.first.get_attribute("data-chip") == "wrist_pitch"
+    expect(chips.first).to_have_attribute("data-chip", "wrist_pitch")
     assert chips.evaluate_all("(all) => all.map((e) => e.dataset.phase)")[-1] == "normal"
     assert (
         page.locator(".card").evaluate_all(
