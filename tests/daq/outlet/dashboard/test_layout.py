@@ -71,6 +71,17 @@ def test_the_least_label_of_a_plot_stands_clear_of_its_first_instant(
     assert size > gap + high
 
 
+def test_a_plot_without_data_has_no_figures(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(seven)
+    figures = """async (draw) => {
+      const { TimePlot } = await import("./plots.js");
+      const plot = new TimePlot({ label: "", lines: [] });
+      if (draw) plot.draw(0, 1, [[0], [1]], [0, 1]);
+      return plot.build(300, 150).axes[1].values(null, [0, 0.5, 1]).length;
+    }"""
+    assert [page.evaluate(figures, drawn) for drawn in (False, True)] == [0, 3]
+
+
 def test_light_and_dark(seven: str, open_page: Callable[..., Page]) -> None:
     page = open_page(seven, color_scheme="dark")
     background = "getComputedStyle(document.body).backgroundColor"
