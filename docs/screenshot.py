@@ -33,6 +33,9 @@ SIZES: Final[dict[str, dict[str, Any]]] = {
     "phone": {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "color_scheme": "light"},
 }
 PATIENCE: Final = 240.0  # s for a state to come
+# all sizes show one instant: a state may be over before the last is taken
+HOLD: Final = "() => { held = []; go = requestAnimationFrame; requestAnimationFrame = (f) => held.push(f); }"
+RELEASE: Final = "() => { requestAnimationFrame = go; held.forEach((f) => go(f)); }"
 
 
 def main() -> None:
@@ -96,8 +99,11 @@ def _open(browser: Browser, address: str, screen: dict[str, Any]) -> Page:
 def _take(pages: dict[str, Page], state: str, after: float) -> None:
     """A state at every size, some seconds after it came."""
     next(iter(pages.values())).wait_for_timeout(1000 * after)
+    for page in pages.values():
+        page.evaluate(HOLD)
     for size, page in pages.items():
         page.screenshot(path=FOLDER / "page" / f"{state}-{size}.jpg", type="jpeg", quality=82)
+        page.evaluate(RELEASE)
     print(state, flush=True)
 
 

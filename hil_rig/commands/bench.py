@@ -44,14 +44,13 @@ def _main() -> int:
     for name in options.name or names:
         print(f"== {name}", file=sys.stderr, flush=True)
         command = [sys.executable, str(FOLDER / f"{name}.py"), *(["--json"] if options.json else []), *own]
+        where = machine()
         ended, printed = _run(command, options.write is not None)
         print(printed, end="", flush=True)
         code |= ended
         if printed:  # figures of one that did not even run stay those of before
             page = options.write.read_text(encoding="utf-8") if options.write.exists() else ""
-            options.write.write_text(
-                with_section(page, name, printed, machine() + MISSED * (ended != 0)), encoding="utf-8"
-            )
+            options.write.write_text(with_section(page, name, printed, where + MISSED * (ended != 0)), encoding="utf-8")
     return code
 
 
@@ -86,12 +85,13 @@ def with_section(page: str, name: str, printed: str, where: str) -> str:
 
 
 def machine() -> str:
-    """What the figures were measured on, and when."""
+    """What figures that begin now are measured on, when, and beside how many busy threads (the load of a minute)."""
     known = CPUINFO.read_text(encoding="utf-8") if CPUINFO.exists() else ""
     model = re.search(r"^model name\s*:\s*(.+)$", known, re.MULTILINE)
     processor = model[1] if model else platform.processor() or platform.machine()
     cores, today = len(os.sched_getaffinity(0)), datetime.now(UTC)
-    return f"{processor}, {cores} cores, Python {platform.python_version()}, {today:%Y-%m-%d}."
+    load, *_ = os.getloadavg()
+    return f"{processor}, {cores} cores, Python {platform.python_version()}, {today:%Y-%m-%d}, load {load:.1f}."
 
 
 if __name__ == "__main__":

@@ -41,6 +41,8 @@ def main() -> int:
     options = parser.parse_args()
     began = time.monotonic()
     code = build(jobs(options.live))
+    if code == 0:
+        _keep(_mark())
     print(f"kernels compiled, in {time.monotonic() - began:.0f} s", file=sys.stderr)
     return code
 
@@ -77,9 +79,7 @@ def ahead() -> None:
     wanted = jobs(live=True)
     print(f"a first start: compiling {len(wanted)} groups of kernels, once", file=sys.stderr, flush=True)
     if build(wanted) == 0:
-        with contextlib.suppress(OSError):  # then it is done again, in seconds
-            mark.parent.mkdir(parents=True, exist_ok=True)
-            mark.touch()
+        _keep(mark)
 
 
 def _mark() -> Path:
@@ -90,6 +90,12 @@ def _mark() -> Path:
             digest.update(str(file).encode() + file.read_bytes())
     folder = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(folder, "jointwatch", f"live-{digest.hexdigest()}")
+
+
+def _keep(mark: Path) -> None:
+    with contextlib.suppress(OSError):  # then it is done again, in seconds
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
 
 
 def build(wanted: Mapping[Job, set[Job]]) -> int:

@@ -19,6 +19,7 @@ EMPS_PUBLISHED: Final = {
     "coulomb": (20.3935, "N", 0.01),
     "offset": (-3.1648, "N", 0.10),
 }
+PATIENCE: Final = 60.0  # s without an update, which come of a silent wire, too: then the service hangs
 
 
 def emps(options: argparse.Namespace) -> list[Row]:
@@ -29,7 +30,7 @@ def emps(options: argparse.Namespace) -> list[Row]:
     last: dict[str, float] = {}
     with (
         Live(["recording", "--file", str(file), "--wire", options.wire]) as live,
-        Subscriber(live.endpoint, ("estimate/",), timeout=3.0) as subscriber,
+        Subscriber(live.endpoint, ("estimate/",), timeout=PATIENCE) as subscriber,
     ):
         for _, update in subscriber:
             if update["health"]["status"] == "faulted":
@@ -81,7 +82,7 @@ def main() -> int:
     options = parser.parse_args()
     try:
         rows = LIVE[options.name](options)
-    except (LiveError, KeyboardInterrupt) as error:
+    except (LiveError, TimeoutError, KeyboardInterrupt) as error:
         print(f"jointwatch reproduce: {error or 'stopped'}", file=sys.stderr)
         return 1
     print(as_json(rows) if options.json else as_table(rows))

@@ -133,12 +133,12 @@ def log() -> dict[str, float]:
             decoder.decode(chunk)
 
     figures = {
-        "parsed": 1e6 / per_frame(lambda: candump.Parser().feed(text, last=True), 1, count),
-        "decoded": 1e6 / per_frame(decode_all, 1, count),
-        "decoded, known frames only": 1e6 / per_frame(lambda: decoder.decode(matched), 1, len(known)),
-        "cantools, known frames only": 1e6 / per_frame(cantools_decodes, 1, len(some), 5),
+        "parsed, frames/s": 1e6 / per_frame(lambda: candump.Parser().feed(text, last=True), 1, count),
+        "decoded, frames/s": 1e6 / per_frame(decode_all, 1, count),
+        "known frames alone, frames/s": 1e6 / per_frame(lambda: decoder.decode(matched), 1, len(known)),
+        "cantools on these, frames/s": 1e6 / per_frame(cantools_decodes, 1, len(some), 5),
     }
-    figures["times cantools"] = figures["decoded, known frames only"] / figures["cantools, known frames only"]
+    figures["times cantools"] = figures["known frames alone, frames/s"] / figures["cantools on these, frames/s"]
     return figures
 
 
@@ -179,12 +179,12 @@ def sockets(count: int = 4000) -> dict[str, float]:
             single.append((time.thread_time_ns() - start) / 1e3)
     near.close()
     far.close()
-    figures = {
-        "received and decoded": 1e9 / min(ours),
-        "python-can and cantools": 1e9 / min(theirs),
+    return {
+        "received and decoded, frames/s": 1e9 / min(ours),
+        "python-can + cantools, frames/s": 1e9 / min(theirs),
+        "times python-can + cantools": min(theirs) / min(ours),
+        "µs for a frame that comes alone": statistics.median(single),
     }
-    figures["times python-can and cantools"] = figures["received and decoded"] / figures["python-can and cantools"]
-    return figures | {"µs for a frame that comes alone": statistics.median(single)}
 
 
 def serial_line(seconds: float = 2.0) -> dict[str, float]:
@@ -239,7 +239,7 @@ def cold_start() -> dict[str, float]:
         return float(found.stdout)
 
     try:
-        return {"warm": measure(), "cold": measure(NUMBA_CACHE_DIR=str(empty))}
+        return {"warm, s": measure(), "cold, s": measure(NUMBA_CACHE_DIR=str(empty))}
     finally:
         subprocess.run(["rm", "-rf", str(empty)], check=False)
 
@@ -267,7 +267,7 @@ def main() -> None:
     for name, figures in more.items():
         print(name)
         for what, value in figures.items():
-            print(f"  {what:<32}{value:>14,.2f}")
+            print(f"  {what:<32}{value:>14,.{0 if value >= 1000 else 2}f}")
 
 
 if __name__ == "__main__":

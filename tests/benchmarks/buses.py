@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from parts.processes import cpu, of_service
 
 from daq.subscriber import Subscriber
 from hil_rig.live import answers, free_port
@@ -127,7 +128,7 @@ def run(buses: int, seconds: float) -> dict[str, Any]:
                 if not select.select([master], [], [], PATIENCE)[0]:
                     raise SystemExit("a driver did not open its bus")
                 os.read(master, 4096)
-            return _measure(go, told, endpoint, page, seconds) | {"buses": buses}
+            return _measure(go, told, endpoint, page, seconds, service.pid) | {"buses": buses}
         finally:
             service.terminate()
             service.wait(20)
@@ -148,7 +149,7 @@ def _wait(service: "subprocess.Popen[bytes]", page: str) -> None:
         time.sleep(0.1)
 
 
-def _measure(go: Event, told: Any, endpoint: str, page: str, seconds: float) -> dict[str, Any]:
+def _measure(go: Event, told: Any, endpoint: str, page: str, seconds: float, service: int) -> dict[str, Any]:
     latencies: list[float] = []
     with Subscriber(endpoint, ("estimate/",), timeout=20.0) as subscriber:
         go.set()
@@ -157,11 +158,11 @@ def _measure(go: Event, told: Any, endpoint: str, page: str, seconds: float) -> 
         for _, update in subscriber:
             now = time.time()
             if now >= begin:
-                before = before or used()
+                before = before or used(service)
                 latencies.append(now - update["arrival"])
             if now >= begin + seconds - 0.5:
                 break
-        shares = {name: (cpu - before[name]) / (time.time() - begin) for name, cpu in used().items()}
+        shares = {name: (cpu - before[name]) / (time.time() - begin) for name, cpu in used(service).items()}
         gaps = sum(subscriber.gaps.values())
     sent = told.get(timeout=30)
     time.sleep(1.5)  # until the last reports of the drivers are in
@@ -177,18 +178,9 @@ def _measure(go: Event, told: Any, endpoint: str, page: str, seconds: float) -> 
     }
 
 
-def used() -> dict[str, float]:
-    """Processor seconds so far of the service's processes, by name; no other service may run meanwhile."""
-    found: dict[str, float] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            head, fields = stat.read_text().rsplit(")", 1)
-        except OSError:
-            continue
-        name, numbers = head.partition("(")[2], fields.split()
-        if name.startswith("jw "):
-            found[name[3:]] = (int(numbers[11]) + int(numbers[12])) / os.sysconf("SC_CLK_TCK")
-    return found
+def used(service: int) -> dict[str, float]:
+    """Processor seconds so far of the service's processes, by name."""
+    return {name: cpu(pid) for name, pid in of_service(service).items()}
 
 
 def counted(page: str) -> tuple[list[int], dict[str, int]]:

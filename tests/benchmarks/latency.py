@@ -9,13 +9,12 @@ plus gaps in the subscriber's sequences.
 
 import argparse
 import json
-import os
 import sys
 import time
 import urllib.request
-from pathlib import Path
 
 import numpy as np
+from parts.processes import cpu, of_service
 
 from daq.subscriber import Subscriber
 from hil_rig.live import Live
@@ -40,7 +39,7 @@ def main() -> int:
     print(f"{'':34} {'p50':>8} {'p99':>8} {'max':>8}   share of a core: driver, core, outlet   lost")
     for name, result in results.items():
         p50, p99, worst = (f"{1e3 * result[key]:.2f} ms" for key in ("p50", "p99", "max"))
-        shares = ", ".join(f"{result['cpu'][key]:.1%}" for key in ("driver", "core", "outlet"))
+        shares = ", ".join(f"{result['cpu'][key]:.1%}" for key in ("wire", "core", "outlet"))
         print(f"{name:34} {p50:>8} {p99:>8} {worst:>8}   {shares:>37}   {result['lost']}")
     return 0
 
@@ -50,7 +49,7 @@ def measure(rig: list[str], seconds: float) -> dict[str, object]:
     latencies = []
     with Live(rig) as live, Subscriber(live.endpoint, ("estimate/",), timeout=20.0) as subscriber:
         assert live.service is not None
-        processes = children()
+        processes = of_service(live.service.pid)
         begin = time.time() + WARM_UP
         before: dict[str, float] = {}
         for _, update in subscriber:
@@ -65,22 +64,6 @@ def measure(rig: list[str], seconds: float) -> dict[str, object]:
         lost = sum(subscriber.gaps.values()) + losses(f"{live.page}/metrics")
     p50, p99, worst = np.quantile(latencies, [0.5, 0.99, 1.0])
     return {"p50": p50, "p99": p99, "max": worst, "updates": len(latencies), "cpu": used, "lost": lost}
-
-
-def children() -> dict[str, int]:
-    """The service's processes by what they are; no other service may run meanwhile."""
-    found = {}
-    for comm in Path("/proc").glob("[0-9]*/comm"):
-        name = comm.read_text().strip()
-        if name.startswith("jw "):
-            found["driver" if name == "jw wire" else name[3:]] = int(comm.parent.name)
-    return found
-
-
-def cpu(pid: int) -> float:
-    """Processor seconds of a process so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def losses(metrics: str) -> int:

@@ -15,10 +15,10 @@ import statistics
 import subprocess
 import sys
 import time
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
+from parts.processes import cpu, descendants, of_service
 from playwright.sync_api import sync_playwright
 
 from daq.subscriber import Subscriber
@@ -103,7 +103,8 @@ def measure(live: Live, seconds: float, clients: int) -> dict[str, float]:
             text=True,
         )
         time.sleep(1.5)
-    processes = children(live)
+    assert live.service is not None
+    processes = {name: pid for name, pid in of_service(live.service.pid).items() if name in ("core", "outlet")}
     before, start = {name: cpu(pid) for name, pid in processes.items()}, time.monotonic()
     latencies = []
     with Subscriber(live.endpoint, ("estimate/",), timeout=20.0) as subscriber:
@@ -140,58 +141,8 @@ def look_with_chromium(live: Live, seconds: float, path: str) -> float:
 
 
 def of_chromium() -> float:
-    """CPU seconds of every process that descends from this one and is a browser's."""
-    parents, names = {}, {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                name, rest = (entry / "stat").read_text().split("(", 1)[1].rsplit(")", 1)
-            except OSError:
-                continue
-            names[int(entry.name)], parents[int(entry.name)] = name, int(rest.split()[1])
-
-    def ours(pid: int) -> bool:
-        while pid > 1:
-            if pid == os.getpid():
-                return True
-            pid = parents.get(pid, 0)
-        return False
-
-    return sum(cpu(pid) for pid, name in names.items() if name.startswith("chrom") and ours(pid))
-
-
-def children(live: Live) -> dict[str, int]:
-    """The service's processes, by the name that they gave themselves."""
-    assert live.service is not None
-    group = os.getpgid(live.service.pid)
-    found = {}
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            name = (entry / "comm").read_text().strip()
-            parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
-        except OSError:
-            continue
-        if name in ("jw core", "jw outlet") and group in (parent, parent_of(parent)):
-            found[name.removeprefix("jw ")] = int(entry.name)
-    return found
-
-
-def parent_of(pid: int) -> int:
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
-    except OSError:
-        return 0
-
-
-def cpu(pid: int) -> float:
-    """CPU seconds that a process has used."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Processor seconds of every process that descends from this one and is a browser's."""
+    return sum(cpu(pid) for pid, name in descendants(os.getpid()).items() if name.startswith("chrom"))
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from parts.processes import cpu
 
 from daq.recording.folder import recordings
 from daq.recording.reader import blocks
@@ -195,15 +196,6 @@ def state(live: Live) -> dict[str, Any]:
     with urllib.request.urlopen(f"{live.page}/api/state", timeout=PATIENCE) as response:
         found: dict[str, Any] = json.load(response)
     return found
-
-
-def cpu(pid: int) -> float:
-    """CPU seconds that a process has used."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":

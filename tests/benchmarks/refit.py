@@ -323,10 +323,19 @@ def main() -> int:
             row = integrated(case(name, 2000), published)
             report["integrated"].append(row)
             if not options.json:
-                print(row, flush=True)
+                print(told(row), flush=True)
     if options.json:
         json.dump(report, sys.stdout)
     return 0
+
+
+def told(row: dict[str, Any]) -> str:
+    """What the search over all six parameters costs beside that over two."""
+    by = {part: f"{row[part]:.0f} evaluations ({row[f'won {part}']} of {row['draws']})" for part in ("two", "six")}
+    return (
+        f"{row['trajectory']}, {row['searcher']}: both ω {by['two']}, all six {by['six']}, spent"
+        f" {row['spent on six']}: at least {row['ratio, at least']:.0f} × as many"
+    )
 
 
 if __name__ == "__main__":

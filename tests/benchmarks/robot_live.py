@@ -23,6 +23,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from parts.processes import cpu, of_service
+
 from daq.subscriber import Subscriber
 from hil_rig.live import Live, free_port
 
@@ -178,7 +180,7 @@ def share(model: Path, rounds: int) -> Row:
             with Subscriber(each, ("estimate/joint1",), timeout=60.0) as subscriber:
                 next(subscriber)
         time.sleep(BEGIN)
-        cores = [process_of(one) for one in (live.service.pid, other)]
+        cores = [of_service(one)["core"] for one in (live.service.pid, other)]
         pairs = [used(cores) for _ in range(rounds)]
     extra = statistics.median(one - without for one, without in pairs)
     got = f"{100 * extra:.1f} % ({', '.join(f'{one:.1%} and {without:.1%}' for one, without in pairs)})"
@@ -202,30 +204,10 @@ def beside(live: Live) -> Iterator[tuple[int, str]]:
 
 def used(cores: Sequence[int]) -> list[float]:
     """Share of a core that these processes take, at the same time."""
-    began, before = time.monotonic(), [processor(core) for core in cores]
+    began, before = time.monotonic(), [cpu(core) for core in cores]
     time.sleep(MEASURED)
-    after, lasted = [processor(core) for core in cores], time.monotonic() - began
+    after, lasted = [cpu(core) for core in cores], time.monotonic() - began
     return [(late - early) / lasted for early, late in zip(before, after, strict=True)]
-
-
-def process_of(service: int) -> int:
-    """The core's process of this service."""
-    for comm in Path("/proc").glob("[0-9]*/comm"):
-        try:
-            if comm.read_text().strip() == "jw core" and parent(int(comm.parent.name)) == service:
-                return int(comm.parent.name)
-        except OSError:
-            continue  # it has just ended
-    raise RuntimeError("the service has no core")
-
-
-def parent(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
-
-
-def processor(pid: int) -> float:
-    """Processor seconds of a process so far, of all its threads."""
-    return sum(int(one.read_text().split()[0]) for one in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e9
 
 
 def rig(*words: str) -> None:

@@ -32,8 +32,9 @@ from typing import Any, ClassVar, Final
 
 import msgpack
 import numpy as np
-from latency import cpu, losses
+from latency import losses
 from parts.floor import UPDATES, floor
+from parts.processes import cpu
 from robot_live import MOTION, identified
 
 from daq.config.load import load

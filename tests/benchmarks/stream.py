@@ -15,7 +15,8 @@ import sys
 import time
 
 import zmq
-from page import RIG, WARM_UP, children, cpu
+from page import RIG, WARM_UP
+from parts.processes import cpu, of_service
 
 from hil_rig.live import Live
 
@@ -88,7 +89,8 @@ def join(endpoint: str) -> float:
 
 def outlet_load(live: Live, seconds: float) -> float:
     """Share of a core that the outlet takes."""
-    pid = children(live)["outlet"]
+    assert live.service is not None
+    pid = of_service(live.service.pid)["outlet"]
     before, start = cpu(pid), time.monotonic()
     time.sleep(seconds)
     return (cpu(pid) - before) / (time.monotonic() - start)

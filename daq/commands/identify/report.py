@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from daq.commands.report.document import STYLE
 from daq.commands.report.figures import curve, overlay
+from daq.commands.report.words import number
 from estimators.offline.robot.identification import Identification, Judged
 from estimators.quantities import Floats
 
@@ -109,8 +110,8 @@ def _joint(found: Identification, judged: Judged, j: int, kind: str) -> str:
     table = [
         (
             escape(term.name.split(".")[0]),
-            f"{found.fit.theta[place]:.5g}",
-            f"{found.fit.deviation[place]:.2g}",
+            number(found.fit.theta[place], 5),
+            number(found.fit.deviation[place], 2),
             escape(term.unit),
             _told(found, place),
         )
@@ -120,8 +121,8 @@ def _joint(found: Identification, judged: Judged, j: int, kind: str) -> str:
     unit = joint.axis.effort
     return (
         f'<section class="joint" id="joint-{j}"><h2>{escape(joint.name)}</h2>'
-        f"<figure><figcaption><b>torque, {unit}</b><span><span class='key baseline'>measured</span>"
-        f"<span class='key'>predicted ({escape(kind)})</span></span></figcaption>{torque}</figure>"
+        f"<div class='wide'><figure><figcaption><b>torque, {unit}</b><span><span class='key baseline'>measured</span>"
+        f"<span class='key'>predicted ({escape(kind)})</span></span></figcaption>{torque}</figure></div>"
         f"<div class='pair'><figure><figcaption><b>friction, {unit} over speed, {joint.axis.length}/s</b><span>"
         f"<span class='key cloud'>measured − links</span><span class='key'>law</span></span></figcaption>{friction}"
         f"</figure><div>{_table(head, table)}</div></div></section>\n"
@@ -131,8 +132,8 @@ def _joint(found: Identification, judged: Judged, j: int, kind: str) -> str:
 def _running(time: Floats, piece: NDArray[np.int64]) -> Floats:
     """Times of pieces one after the other."""
     shifted, end = time.copy(), 0.0
-    for number in np.unique(piece):
-        mine = piece == number
+    for one in np.unique(piece):
+        mine = piece == one
         shifted[mine] += end - time[mine].min()
         end = float(shifted[mine].max()) + 1.0
     return shifted
@@ -173,9 +174,9 @@ def _base(found: Identification) -> str:
         (
             escape(name),
             escape(meaning),
-            f"{found.fit.theta[k]:.5g}",
-            f"{found.fit.deviation[k]:.2g}",
-            f"{found.fit.prior[k]:.5g}",
+            number(found.fit.theta[k], 5),
+            number(found.fit.deviation[k], 2),
+            number(found.fit.prior[k], 5),
             _told(found, k),
         )
         for k, (name, meaning) in enumerate(zip(model.names[: model.base], model.meanings[: model.base], strict=True))

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from daq.commands.report.words import number
 from estimators.offline.robot.identification import Identification, Judged
 
 WORST: Final = 6  # directions that the motion does not tell, in print
@@ -110,7 +111,8 @@ def tell(found: Identification) -> None:
     for j, joint in enumerate(robot.joints):
         mine = [k for k, term in enumerate(terms) if term.joints[0] == j]
         told = "  ".join(
-            f"{terms[k].name.split('.')[0]} {fit.theta[base + k]:.4g} ± {fit.deviation[base + k]:.2g}" for k in mine
+            f"{terms[k].name.split('.')[0]} {number(fit.theta[base + k], 4)} ± {number(fit.deviation[base + k], 2)}"
+            for k in mine
         )
         print(f"{joint.name:16} {judged.rmse[j]:9.3g} {judged.relative[j]:6.2f} %  {told}")
     for joint, gear in zip(robot.joints, found.found.twists, strict=True):

@@ -10,7 +10,7 @@ import numpy as np
 
 from daq.commands.report.figures import curve, envelope, history
 from daq.commands.report.run import Floats, JointRun, Run
-from daq.commands.report.words import clock, date, duration, often, readable, share, stamp
+from daq.commands.report.words import clock, date, duration, number, often, readable, share, stamp
 
 STYLE: Final = Path(__file__).with_name("style.css")
 TONES: Final = {
@@ -147,8 +147,8 @@ def _parameters(joint: JointRun) -> str:
         rows.append(
             (
                 escape(readable(name)),
-                f"<b>{value:.5g}</b>".replace("-", "−"),
-                f"{sigma:.2g}",
+                f"<b>{number(value, 5)}</b>",
+                number(sigma, 2),
                 escape(unit),
                 _beyond(drift) if beyond else drift,
                 f"{z:.1f}".replace("-", "−") if math.isfinite(z) else "–",
@@ -175,7 +175,7 @@ def _acquisition(run: Run) -> str:
     if run.missed:
         found.append(f"{run.missed} messages are missing in the recording.")
     words = " ".join(found) or "Nothing is missing in the recording, and the core was never restarted."
-    table = _table(("joint", "samples", "lost", *map(readable, causes)), rows)
+    table = _table(("joint", "samples", "lost in all", *map(readable, causes)), rows)
     return f"<section><h2>Acquisition and losses</h2><p>{words}</p>{table}</section>\n"
 
 

@@ -8,6 +8,14 @@ def readable(name: str) -> str:
     return name.replace("_", " ")
 
 
+def number(value: float, digits: int) -> str:
+    """So many significant digits, with a power of ten only where it would be long."""
+    text = f"{value:.{digits}g}"
+    if "e" in text and 1e-4 <= abs(value) < 1e7:
+        text = f"{float(text):.0f}"
+    return text.replace("-", "−")
+
+
 def share(part: float, whole: float) -> str:
     """A part in per cent."""
     if not whole:

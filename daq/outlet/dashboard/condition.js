@@ -72,7 +72,7 @@ const TELL = {
   drifting: (joint) => {
     const found = drifts(joint), worst = found[0];
     if (joint.drift.cause) return ["torque scale", Math.abs(worst.change) || 0, [joint.drift.cause], "Compare the torque constant, or its sensor, with a known load."];
-    const texts = found.map((one) => `${readable(one.name)} ${format.drift(one).replace(" %", "\u00a0%")}`);
+    const texts = found.map((one) => `${readable(one.name)} ${format.drift(one)}`);
     return [texts[0], Math.abs(worst.change) || 0, [listed(texts.length > 3 ? [...texts.slice(0, 3), `${texts.length - 3} more`] : texts)], first(WEAR, worst.name, "Compare its friction curve with the baseline's.")];
   },
   waiting: (joint) => ["no data yet", 0, brief(joint.reasons), "Is the drive on? Acquisition shows what comes."],

@@ -27,14 +27,14 @@ export function quantity() {
 export const percent = (ratio) => {
   if (ratio === null || ratio === undefined || !Number.isFinite(ratio)) return NOTHING;
   const value = 100 * ratio;
-  if (value > 0 && value < 0.005) return "< 0.01 %";
-  return `${value.toFixed(value < 9.95 ? 2 : value < 99.5 ? 1 : 0)} %`;
+  if (value > 0 && value < 0.005) return "<\u00a00.01\u00a0%"; // a figure and its unit stay on one line
+  return `${value.toFixed(value < 9.95 ? 2 : value < 99.5 ? 1 : 0)}\u00a0%`;
 };
 
 // a relative change: "+3.2 %"
 export const change = (ratio) => {
   const text = Number.isFinite(ratio) ? (100 * ratio).toFixed(Math.abs(ratio) < 0.0995 ? 2 : 1) : NOTHING;
-  return text === NOTHING ? text : `${signed(Number(text) > 0 ? `+${text}` : text.replace(/^-(0\.0+)$/, "$1"))} %`;
+  return text === NOTHING ? text : `${signed(Number(text) > 0 ? `+${text}` : text.replace(/^-(0\.0+)$/, "$1"))}\u00a0%`;
 };
 
 // how far from the baseline; a baseline that cannot be told from zero has no percentage

@@ -101,8 +101,8 @@ export class TimePlot {
         y: { range: () => (this.limits.low === null ? [0, 1] : [this.limits.low, this.limits.high]) },
       },
       axes: [
-        { ...axis, grid, size: 1.5 * unit, gap: 0.2 * unit, splits: () => this.times(width < 26 * unit ? 3 : 6), values: (_, splits) => splits.map((at) => this.ago(at)) },
-        { ...axis, grid, size: 4.2 * unit, gap: 0.3 * unit, space: (height - 2 * unit) / (2 * ticks), values: (_, splits) => numbers(splits) },
+        { ...axis, grid, size: 1.8 * unit, gap: 0.5 * unit, splits: () => this.times(width < 26 * unit ? 3 : 6), values: (_, splits) => splits.map((at) => this.ago(at)) },
+        { ...axis, grid, size: 4.2 * unit, gap: 0.3 * unit, space: (height - 2 * unit) / (2 * ticks), values: (_, splits) => (this.limits.low === null ? [] : numbers(splits)) },
       ],
       series: [{}, ...lines.map((line, i) => ({
         label: line.label,

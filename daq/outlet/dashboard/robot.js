@@ -76,6 +76,8 @@ class Joint {
   }
 
   get phase() { return this.state.phase ?? "waiting"; }
+  // s from the newest frame to its update; null where no frame comes: then it is how long none came
+  get latency() { return ["faulted", "waiting"].includes(this.phase) ? null : this.state.latency ?? null; }
   // of one parameter: relative change, z, whether it is beyond its limits; null without a baseline
   drifted(name) {
     const { percent, z, drifted } = this.drift;

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 import zmq
-from latency import cpu
+from parts.processes import cpu
 
 from daq.config.load import load
 from daq.processes import driver

@@ -1,6 +1,7 @@
 """jointwatch identify: a robot with a known truth through every kind of recording, and every mistake in words."""
 
 import json
+import re
 import signal
 import struct
 import subprocess
@@ -105,6 +106,7 @@ def test_columns_in_degrees_give_errors_a_model_and_a_report(
     assert robot.source["files"] == ["0.csv"]
     text = page.read_text(encoding="utf-8")
     assert text.count('role="img"') == 4  # torque and friction of each joint
+    assert len(re.findall(r"class='wide'><figure><figcaption><b>torque", text)) == 2  # legible on a phone: it scrolls
     assert "src=" not in text
     assert 'href="http' not in text
     assert main(["identify", str(urdf), str(train), "--columns", str(table)]) == 0

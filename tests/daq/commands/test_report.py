@@ -14,6 +14,7 @@ from playwright.sync_api import Page, sync_playwright
 from daq.__main__ import main
 from daq.commands.report.document import document
 from daq.commands.report.run import Run, gather
+from daq.commands.report.words import number
 from daq.config.load import load
 from daq.config.sections import Record
 from daq.core.pipeline import Pipeline
@@ -61,17 +62,17 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     values = TRUTH | {"inertia": 0.8 * TRUTH["inertia"]}
     baseline = Baseline(since=1.7e9, model="rigid", values=values, deviations=dict.fromkeys(values, 1e-3))
     rows = motion()
-    for number, part in enumerate(np.split(rows, range(BLOCK, len(rows), BLOCK))):
-        based = {"elbow": baseline.model_dump()} if number == BASED * 1000 // BLOCK else None
+    for count, part in enumerate(np.split(rows, range(BLOCK, len(rows), BLOCK))):
+        based = {"elbow": baseline.model_dump()} if count == BASED * 1000 // BLOCK else None
         if based:
             pipeline.rebase(based)
         now = int(part["time"][-1, 0])
         messages = pipeline.absorb(part.ravel(), EPOCH, lambda now=now: now) + pipeline.watch(now, EPOCH)
-        if number == 100:
+        if count == 100:
             event = {"timestamp": EPOCH / 1e9 + 4, "kind": "alarm", "text": "<script>alert('µ')</script>", "seq": 10**6}
             messages.append((b"event/elbow", msgpack.packb(event | {"boot": 7, "joint": "elbow"})))
         batch = Batch(part.size, EPOCH, now, [now] * len(messages), [], based)
-        recorder.take(Block(7, number, [batch], part.ravel(), messages))
+        recorder.take(Block(7, count, [batch], part.ravel(), messages))
     recorder.close()
     expected.close()
     (file,) = recordings(folder, "arm")
@@ -81,6 +82,20 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(recording: Path) -> Run:
     return gather([recording])
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [(254.3, 2, "250"), (-228.38, 5, "−228.38"), (9.75e6, 3, "9750000"), (2.5e9, 2, "2.5e+09"), (3.2e-7, 2, "3.2e−07")],
+)
+def test_a_number_has_a_power_of_ten_only_where_it_would_be_long(value: float, digits: int, text: str) -> None:
+    assert number(value, digits) == text
+
+
+def test_no_two_columns_of_a_table_have_one_name(run: Run) -> None:
+    for head in re.findall(r"<thead>(.*?)</thead>", document(run), re.DOTALL):
+        names = [name for name in re.findall(r"<th[^>]*>(.*?)</th>", head) if name]
+        assert len(names) == len(set(names)) > 0
 
 
 def test_the_run_is_what_was_recorded(run: Run) -> None:

@@ -54,9 +54,11 @@ def test_figures_that_miss_a_limit_are_written_too_and_said_to(tmp_path: Path, m
     for name, body in (("one", "print('a  1')\nraise SystemExit(1)"), ("two", "raise SystemExit(1)")):
         (tmp_path / f"{name}.py").write_text(body)
     monkeypatch.setattr(bench, "FOLDER", tmp_path)
+    monkeypatch.setattr("os.getloadavg", lambda: (1.25, 9.0, 9.0))
     monkeypatch.setattr(sys, "argv", ["bench", "one", "two", "--write", str(page)])
     assert bench.main() == 1
     assert page.read_text() == with_section(PAGE, "one", "a  1", machine() + bench.MISSED)
+    assert ", load 1.2." in page.read_text(), "figures that were taken beside other work say so"
 
 
 @pytest.mark.parametrize("what", [signal.SIGINT, signal.SIGTERM])
@@ -82,4 +84,4 @@ def test_an_interrupted_benchmark_ends_what_it_has_begun(tmp_path: Path, what: s
 
 
 def test_the_machine_is_named_with_its_cores_and_the_day() -> None:
-    assert re.fullmatch(r".+, \d+ cores, Python 3\.\d+\.\d+, 20\d\d-\d\d-\d\d\.", machine())
+    assert re.fullmatch(r".+, \d+ cores, Python 3\.\d+\.\d+, 20\d\d-\d\d-\d\d, load \d+\.\d\.", machine())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hil_rig.commands.compile import LIVE, ahead, build, jobs
+from hil_rig.commands.compile import LIVE, ahead, build, jobs, main
 
 ROOT = Path(__file__).parents[3]
 COMPILATIONS = """
@@ -91,5 +91,18 @@ def test_a_first_start_compiles_once_and_tells_how_far_it_is(
     told = capfd.readouterr().err
     assert "compiling 1 groups" in told
     assert "1 of 1  hil_rig.messages" in told
+    ahead()
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("words", [["compile"], ["compile", "--live"]])
+def test_what_the_command_has_compiled_is_not_compiled_by_a_first_start(
+    words: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("hil_rig.commands.compile.jobs", lambda live: {frozenset({"hil_rig.messages"}): set()})
+    monkeypatch.setattr(sys, "argv", words)
+    assert main() == 0
+    capfd.readouterr()
     ahead()
     assert capfd.readouterr().err == ""

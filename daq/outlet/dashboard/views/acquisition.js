@@ -82,13 +82,13 @@ export class AcquisitionView {
       ]];
     }));
     this.joints.update([...robot.joints.values()].map((joint) => {
-      const { totals, history, state } = joint;
+      const { totals, history } = joint;
       const lost = format.total(totals.lost), all = (totals.samples ?? 0) + lost;
       const skew = Object.entries(totals.skew ?? {}).map(([channel, delay]) => `${readable(channel)} ${format.duration(delay)}`).join(", ");
       const silent = joint.phase === "faulted";
       return [joint.name, silent ? "bad" : "good", [
         joint.name, format.perSecond(rate(history, (found) => found.samples)), format.perSecond(rate(history, (found) => found.updates)),
-        format.causes(totals.lost) || "0", all ? format.percent(lost / all) : "–", format.duration(state.latency ?? null), skew || "–",
+        format.causes(totals.lost) || "0", all ? format.percent(lost / all) : "–", format.duration(joint.latency), skew || "–",
       ]];
     }));
     this.processes.update(Object.entries(robot.processes).map(([name, process]) =>

@@ -193,7 +193,7 @@ export class JointView {
     this.parameters.forEach(({ quantity }, i) => quantity.update(joint.estimates.last(joint.valueColumn(i)), joint.estimates.last(joint.deviationColumn(i))));
     write(figures.error.value, format.percent(joint.state.error));
     write(figures.residual.value, `${format.significant(joint.residualRms(5), 2)} ${joint.unit}`);
-    write(figures.latency.value, format.duration(joint.state.latency ?? null));
+    write(figures.latency.value, format.duration(joint.latency));
     write(figures.samples.value, format.count(joint.totals.samples));
     write(figures.lost.value, format.count(joint.totals.lost && format.total(joint.totals.lost)));
     write(figures.lost.more, format.causes(joint.totals.lost));

@@ -83,7 +83,8 @@ class Chip {
 }
 
 // "Nothing to do" has its words, too.
-function summary(joints, stale) {
+function summary(joints, stale, heard) {
+  if (stale && !heard) return ["waiting", "No update has come yet", "The core is starting, which takes a minute or two where it compiles. If this lasts, the service's log says why."];
   if (stale) return ["stale", "What stands here is old", "No update comes: is the service running, and this screen's network up?"];
   const counts = (key) => joints.filter((joint) => joint.condition.key === key).length;
   const others = ["starting", "unsure", "held", "waiting"].map((key) => [counts(key), { starting: "starting up", unsure: "in need of more motion", held: "standing still", waiting: "without data yet" }[key]]).filter(([count]) => count);
@@ -120,7 +121,7 @@ export class StatusStrip {
     this.headlines.forEach((one, i) => one.show(shown[i], now, this.joints.length));
     this.all.hidden = shown.length > 0 && !stale;
     if (!this.all.hidden) {
-      const [key, text, todo] = summary(this.joints, stale);
+      const [key, text, todo] = summary(this.joints, stale, robot.heard !== null);
       mark(this.all, "phase", key);
       write(this.calm, text);
       write(this.calmTodo, todo);

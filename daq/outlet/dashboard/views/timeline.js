@@ -6,7 +6,7 @@ import * as format from "../format.js";
 import { readable, toneOf } from "../words.js";
 
 const SPANS = [[120, 4], [300, 5], [600, 5], [1800, 6], [3600, 4], [6 * 3600, 6], [24 * 3600, 4]]; // s, parts of whole minutes
-const SILENT = ["started", "held", "moving", "baseline", "refit_started", "resumed"]; // no reason for a lane of one's own
+const SILENT = ["started", "standstill", "held", "moving", "baseline", "refit_started", "resumed"]; // no reason for a lane of one's own
 
 // from when to when each condition lasted; a clear end or the present
 function bars(joint, events, now) {

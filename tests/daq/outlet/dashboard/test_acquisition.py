@@ -18,6 +18,9 @@ def test_acquisition_tells_rates_losses_and_causes(seven: str, open_page: Callab
     expect(joints).to_have_count(8)
     expect(joints.nth(1)).to_contain_text("late 2")
     expect(joints.nth(1)).to_contain_text("torque 3.1 ms")
+    delays = [joints.nth(row).get_by_role("cell").nth(4) for row in (1, 5)]
+    expect(delays[0]).to_contain_text("µs")
+    expect(delays[1]).to_have_text("–")  # of a joint that no frame comes of
     rate = joints.nth(1).get_by_role("cell").nth(0)
     expect(rate).not_to_have_text("–")
     assert 500 < float((rate.text_content() or "").replace("\u202f", "")) < 1500, "1000 a second are published"

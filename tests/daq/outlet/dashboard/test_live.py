@@ -20,6 +20,7 @@ def test_values_follow_the_updates(
     card = page.locator('[data-joint="elbow"]')
     expect(card.locator(".pill")).to_have_text("Waiting")
     expect(page.locator("#connection")).to_have_text("Connected · no updates yet")
+    expect(page.locator(".status .headline.all .what")).to_have_text("No update has come yet")
     value = card.locator(".value").first
     feed(page, core, make_estimate(inertia=0.5), lambda: value.text_content() == "0.5000")
     feed(page, core, make_estimate(inertia=0.625), lambda: value.text_content() == "0.6250")
@@ -38,6 +39,7 @@ def test_it_says_stale_and_reconnects_by_itself(
     state = page.locator("#connection")
     feed(page, core, make_estimate(), lambda: state.text_content() == "Live")
     expect(state).to_have_text("Stale for 2 s")
+    expect(page.locator(".status .headline.all .what")).to_have_text("What stands here is old")
     assert not troubles
     first.stop()
     expect(state).to_contain_text("Reconnecting · stale for")

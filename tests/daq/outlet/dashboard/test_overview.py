@@ -61,7 +61,7 @@ def test_the_first_screen_says_which_joint_how_bad_since_when_and_what_to_do(
     chips = page.locator(".chip")
     expect(chips).to_have_count(7)
     assert page.evaluate(IN_VIEW, ".chip")
-    assert chips.first.get_attribute("data-chip") == "wrist_pitch"
+    expect(chips.first).to_have_attribute("data-chip", "wrist_pitch")
     assert chips.evaluate_all("(all) => all.map((e) => e.dataset.phase)")[-1] == "normal"
     assert (
         page.locator(".card").evaluate_all(
@@ -108,6 +108,39 @@ def test_what_happened_stands_on_one_line_of_time(seven: str, open_page: Callabl
     assert track["top"] <= bar["top"], "a bar has no padding, else one that has just begun runs over the edge"
     assert bar["height"] < 0.6 * track["height"]
     assert page.locator(".timeline .lane", has_text="elbow").count() == 0, "nothing has happened to it"
+
+
+def test_a_lane_is_for_what_is_out_of_the_ordinary(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(seven)
+    shown = """async (kinds) => {
+      const { TimeLine } = await import("./views/timeline.js");
+      const joint = { name: "elbow", condition: { key: "normal" } };
+      return kinds.filter((kind) => {
+        const line = new TimeLine(5);
+        line.update([joint], [{ joint: "elbow", kind, timestamp: 90, text: "" }], 100);
+        return !line.node.hidden;
+      });
+    }"""
+    assert page.evaluate(shown, ["started", "standstill", "held", "moving", "alarm", "drift"]) == ["alarm", "drift"]
+
+
+def test_of_what_happened_at_once_the_worst_is_seen(seven: str, open_page: Callable[..., Page]) -> None:
+    page = open_page(seven)
+    expect(page.locator('.timeline .event[data-tone="bad"]').first).to_be_visible()
+    seen = page.evaluate(
+        """() => {
+          const track = document.querySelector('.timeline .event[data-tone="bad"]').parentElement;
+          track.replaceChildren(...["warn", "bad", "good"].map((tone) => {
+            const one = Object.assign(document.createElement("i"), { className: "kind event" });
+            one.dataset.tone = tone;
+            one.style.left = "50%";
+            return one;
+          }));
+          const { x, y, width, height } = track.getBoundingClientRect();
+          return document.elementFromPoint(x + width / 2, y + height / 2).dataset.tone;
+        }"""
+    )
+    assert seen == "bad"
 
 
 def test_an_instant_on_the_line_of_time_is_where_its_words_say(seven: str, open_page: Callable[..., Page]) -> None:
