@@ -134,6 +134,7 @@ def test_noise_is_compared_direction_by_direction() -> None:
     assert not lost.any()
 
 
+@pytest.mark.compiled
 def test_a_start_that_ends_before_there_are_scores_is_told_of_steps() -> None:
     rate = 1000.0
     truth = {"inertia": 10.0, "viscous": 25.0, "coulomb": 4.5, "offset": 0.3, "gravity_sin": 12.0, "gravity_cos": -25.0}
