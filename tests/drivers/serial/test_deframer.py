@@ -110,6 +110,33 @@ def test_no_flipped_bit_gets_through_a_crc(framing: Framing) -> None:
         assert [one for one in found if one[0] == 5 and len(one[1]) == 8] == [], bit
 
 
+def test_a_fixed_packet_without_its_last_bytes_is_none() -> None:
+    """Nothing else tells that it is damaged."""
+    framing = Framing(kind="fixed", start=(0xAA, 0x55), end=(13, 10), sequence="none", checksum="none")
+    deframer = Deframer(layout([OTHER], framing).lengths, framing)
+    good, wrong = encode(0xC0, 0, b"x", framing), encode(0xC0, 0, b"y", framing)[:-1] + b"\x0b"
+    assert unpacked(framing, [deframer.feed(wrong + good, 0)]) == [(0xC0, b"x")]
+    assert {cause: count for cause, count in deframer.counts.items() if count} == {
+        "truncated": 1,
+        "garbage_bytes": len(wrong),
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"), [("slip", b"\x41\xdb\x42"), ("slip", b"\x41\x42\xdb"), ("hdlc", b"\x41\x42\x7d")]
+)
+def test_an_escape_that_escapes_nothing_is_refused(kind: str, wrong: bytes) -> None:
+    framing = Framing.model_validate({"kind": kind, "sequence": "none", "checksum": "none", "id": False})
+    packet = PacketSettings.model_validate(
+        {"name": "P", "id": 0, "fields": [{"name": "a", "type": "u8"}, {"name": "b", "type": "u8"}]}
+    )
+    deframer = Deframer(layout([packet], framing).lengths, framing)
+    end = bytes([{"slip": 0xC0, "hdlc": 0x7E}[kind]])
+    found = unpacked(framing, [deframer.feed(wrong + end + b"\x01\x02" + end, 0)])
+    assert found == [(0, b"\x01\x02")]
+    assert deframer.counts["bad_cobs"] == 1
+
+
 def test_the_wire_is_as_documented() -> None:
     checked = bytes([5, 0x34, 0x12, 0xC0, 0xDB])
     crc = Crc16CcittFalse.calc(checked).to_bytes(2, "little")

@@ -80,3 +80,9 @@ def test_at_first_later_blocks_count_more() -> None:
         part = np.sqrt(variance) * np.resize([[1.0], [-1.0]], (ROWS, 1))
         long_run.absorb(number, part, part, FAR[:1])
     assert long_run.of(np.ones(1))[0] == pytest.approx(np.average(blocks, weights=blocks * (blocks + 1.0)))
+
+
+def test_of_a_residual_that_says_nothing_what_was_known_stands() -> None:
+    rows = _memory(0.0, 2_000)
+    rows[:, 1] = 0.0
+    assert _of(rows, 40) == pytest.approx([1.0, 21.0], rel=0.3)
