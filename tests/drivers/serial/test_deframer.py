@@ -137,6 +137,17 @@ def test_an_escape_that_escapes_nothing_is_refused(kind: str, wrong: bytes) -> N
     assert deframer.counts["bad_cobs"] == 1
 
 
+@pytest.mark.parametrize(("kind", "byte"), [("slip", b"\xc0"), ("hdlc", b"\x7e"), ("cobs", b"\x00"), ("cobs", b"\x01")])
+def test_the_longest_packet_comes_through_whatever_is_in_it(kind: str, byte: bytes) -> None:
+    framing = Framing.model_validate({"kind": kind})
+    fields = [{"name": f"f{i}", "type": "u64"} for i in range(31)]
+    packet = PacketSettings.model_validate({"name": "P", "id": byte[0], "fields": fields})
+    deframer = Deframer(layout([packet], framing).lengths, framing)
+    sent = [encode(byte[0], sequence, byte * 248, framing) for sequence in (0xC0C0, 0xC0C1)]
+    assert unpacked(framing, [deframer.feed(b"".join(sent), 0)]) == [(byte[0], byte * 248)] * 2
+    assert not any(deframer.counts.values())
+
+
 def test_the_wire_is_as_documented() -> None:
     checked = bytes([5, 0x34, 0x12, 0xC0, 0xDB])
     crc = Crc16CcittFalse.calc(checked).to_bytes(2, "little")

@@ -68,6 +68,19 @@ def test_what_rows_behind_reversals_pull_theta_by_is_seen_beyond_noise() -> None
     assert np.abs(ratios[1][1:]).max() < 1.0
 
 
+def test_the_contrast_is_hausmans() -> None:
+    rng = np.random.default_rng(7)
+    phi, near = rng.standard_normal((300, 3)) @ (np.eye(3) + 0.5 * rng.standard_normal((3, 3))), np.arange(300) % 3 == 0
+    y = phi @ [1.0, -2.0, 3.0] + 0.5 * rng.standard_normal(300) + near * (phi @ [1.0, 0.0, 0.4])
+    theta, far = (np.linalg.lstsq(phi[which], y[which], rcond=None)[0] for which in (near | True, ~near))
+    whole, rest = (np.diag(np.linalg.inv(phi[which].T @ phi[which])) for which in (near | True, ~near))
+    known = np.array([2e-4, 1e-1, 5e-4])
+    wanted = np.maximum((theta - far) ** 2 - known * (rest / whole - 1.0), 0.0)
+    assert (wanted > 0.0).sum() == 2
+    found = reversals.contrast(_products(phi, y), _products(phi[near], y[near]), theta, known)
+    np.testing.assert_allclose(found, np.sign(theta - far) * np.sqrt(wanted), rtol=1e-6)
+
+
 def test_where_no_other_rows_tell_a_direction_nothing_is_said_of_it() -> None:
     rng = np.random.default_rng(4)
     phi, near = rng.standard_normal((1_000, 2)), np.arange(1_000) % 2 == 0

@@ -58,3 +58,16 @@ def test_seconds_of_rest_say_nothing_however_few_rows_a_look_has() -> None:
     assert again.on.tolist() == one.on.tolist() == [True, False, True]
     with pytest.raises(ValueError, match="of another model"):
         again.resume(one.keep()[:-1])
+
+
+def test_each_joint_is_seen_through_its_own_gear() -> None:
+    def gear(ratio: float) -> SimpleNamespace:
+        return SimpleNamespace(of=lambda twist, _: ratio * twist, lag=0.01 * ratio)
+
+    model = SimpleNamespace(tree=SimpleNamespace(size=lambda: 3), twists=(gear(2.0), None, gear(5.0)))
+    learned = SimpleNamespace(predict=lambda u: u @ (100.0, 10.0, 0.0))
+    one = Compensation(cast(Any, model), cast(Any, (learned, None, learned)))
+    twist, rate, dq, ddq = np.random.default_rng(3).standard_normal((4, 6, 3))
+    wanted = 100.0 * twist * (2.0, 0.0, 5.0) + 10.0 * (rate - ddq * (0.02, 0.0, 0.05))
+    wanted[:, 1] = 0.0
+    np.testing.assert_allclose(one.torque(twist, rate, dq, ddq), wanted, rtol=1e-12)
