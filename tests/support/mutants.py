@@ -169,7 +169,7 @@ def main() -> int:
 
 def copied(tree: Path) -> Path:
     """The code, its tests and its kernels."""
-    left = shutil.ignore_patterns(".git", "build", ".venv", "__pycache__", ".*_cache", "docs")
+    left = shutil.ignore_patterns(".git", "build", ".venv", "*.pyc", ".*_cache", "docs")
     shutil.copytree(ROOT, tree, ignore=left)
     (tree / "docs").symlink_to(ROOT / "docs")
     return tree
