@@ -32,15 +32,15 @@ class Looks:
         self.rng = np.random.default_rng(5)
 
     def look(self, load: Floats = NOTHING, joint: int = 0, rubs: float = 0.0, oneway: bool = False) -> Verdict | None:
-        """load: what the last link carries; rubs: Coulomb friction of a joint beyond the model's; oneway: it moves
-        forth alone."""
+        """load: what the last link carries; rubs: Coulomb friction of a joint beyond the model's; oneway: only where
+        it moves forth."""
         Y, X = self.rng.standard_normal((ROWS, N, PARAMETERS)), np.zeros((ROWS, N, MODEL.size))
-        dq = self.rng.uniform(0.1, 1.0, (ROWS, N)) * (1.0 if oneway else np.resize([1.0, -1.0], (ROWS, 1)))
+        dq = self.rng.uniform(0.1, 1.0, (ROWS, N)) * np.resize([1.0, -1.0], (ROWS, 1))
         for j, terms in enumerate(self.causes.terms):
             viscous, coulomb, offset = MODEL.base + terms[:3]
             X[:, j, viscous], X[:, j, coulomb], X[:, j, offset] = dq[:, j], np.sign(dq[:, j]), 1.0
         r = Y @ load + NOISE * self.rng.standard_normal((ROWS, N))
-        r[:, joint] += rubs * np.sign(dq[:, joint])
+        r[:, joint] += rubs * (np.maximum if oneway else np.add)(np.sign(dq[:, joint]), 0.0)
         u = r - Y @ self.causes.carried
         self.causes.look(X, Y, r, u, dq, np.full(N, NOISE**-2))
         return self.causes.verdict()
@@ -72,8 +72,13 @@ def test_what_lasts_one_look_is_a_push() -> None:
     looks = Looks()
     looks.look()
     assert looks.look(LOAD) is None
+    assert looks.look(0.3 * LOAD) is None, "it lets go"
     assert [looks.look() for _ in range(8)] == [None] * 8
     assert not looks.causes.payload.carried
+    assert looks.look(LOAD) is None
+    told = looks.look(0.6 * LOAD)
+    assert told is not None, "it is much the same"
+    assert told.cause == PAYLOAD
 
 
 def test_it_is_gone_after_two_looks_without_it() -> None:
