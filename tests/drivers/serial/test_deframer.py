@@ -148,6 +148,17 @@ def test_the_longest_packet_comes_through_whatever_is_in_it(kind: str, byte: byt
     assert not any(deframer.counts.values())
 
 
+@pytest.mark.parametrize("order", ["little", "big"])
+@pytest.mark.parametrize("ident", [True, False])
+def test_a_sequence_is_read_in_the_order_that_it_has(order: str, ident: bool) -> None:
+    framing = Framing.model_validate({"kind": "slip", "order": order, "id": ident})
+    known = layout([PACKET], framing)
+    readings = Decoder(known, [Wanted(0, "P.sequence"), Wanted(1, "P.a")]).decode(
+        Deframer(known.lengths, framing).feed(encode(5, 0x1234, struct.pack("<if", -7, 0.5), framing), 0)
+    )
+    assert readings["value"].tolist() == [0x1234, -7]
+
+
 def test_the_wire_is_as_documented() -> None:
     checked = bytes([5, 0x34, 0x12, 0xC0, 0xDB])
     crc = Crc16CcittFalse.calc(checked).to_bytes(2, "little")
