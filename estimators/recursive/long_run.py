@@ -2,13 +2,14 @@
 
     γ_k = Σ f r_t r_{t−k} / Σ f        S = γ_0 (1 + 2 Σ γ_k/γ_0), up to the first share below INDEPENDENT
 
-f fades block by block, at first so that block n counts n times: θ was worse before. The r of now is taken before its
-block taught, the other one after, so what θ has taken of the noise and what θ is off by cancel: their product has the
-mean R where that of the first squared has R + z. S does not depend on the low-pass that a residual has passed (its
-spectrum at frequency zero), as variance and correlation do. What was known before of the correlation stands until there
-are ENOUGH blocks, and PER_PARAMETER independent rows for each parameter that was not known then: the residual of those
-is small because they were fitted. After k rows a parameter their variance is (1 − 1/k)/(1 + 1/k) of that on other rows,
-so deviations are 1/k too small: of a standard normal's 0.27 % beyond 3 σ become 0.67 at k = 10, 0.43 at 20, 0.37 at 30.
+f fades block by block, at first so that block n counts n(n + 1)/2 times: θ was worse before. The r of now is taken
+before its block taught, the other one after, so what θ has taken of the noise and what θ is off by cancel: their
+product has the mean R where that of the first squared has R + z. S does not depend on the low-pass that a residual has
+passed (its spectrum at frequency zero), as variance and correlation do. What was known before of the correlation stands
+until there are ENOUGH blocks, and PER_PARAMETER independent rows for each parameter that was not known then: the
+residual of those is small because they were fitted. After k rows a parameter their variance is (1 − 1/k)/(1 + 1/k) of
+that on other rows, so deviations are 1/k too small: of a standard normal's 0.27 % beyond 3 σ become 0.67 at k = 10,
+0.43 at 20, 0.37 at 30.
 Reference: whole-robot.md §4.
 """
 

@@ -33,6 +33,8 @@ class Room(NamedTuple):
 
 
 FRICTION: Final = "estimators/models/friction/"
+ONLINE: Final = "estimators/online/"
+RECURSIVE: Final = "estimators/recursive/"
 ROOMS: Final = {
     "friction": Room(
         tuple(
@@ -64,6 +66,50 @@ ROOMS: Final = {
         ("estimators/recursive/kernel.py", "estimators/recursive/cusum.py", "estimators/recursive/learner.py"),
         ("tests/estimators/recursive",),
     ),
+    "evidence": Room(
+        tuple(f"{RECURSIVE}{file}.py" for file in ("grain", "long_run", "misfit", "reversals", "witnesses")),
+        tuple(f"tests/{RECURSIVE}test_{file}.py" for file in ("grain", "long_run", "misfit", "reversals", "witnesses")),
+    ),
+    "priors": Room(
+        tuple(f"{RECURSIVE}{file}.py" for file in ("faded_evidence", "prior_bounded", "wander")),
+        tuple(f"tests/{RECURSIVE}test_{file}.py" for file in ("faded_evidence", "prior_bounded", "wander")),
+        compiled=True,
+    ),
+    "steps": Room(
+        ("estimators/numerics/symmetric.py", f"{ONLINE}steps.py", f"{ONLINE}reread.py"),
+        (
+            "tests/estimators/numerics/test_symmetric.py",
+            f"tests/{ONLINE}test_steps.py",
+            f"tests/{ONLINE}test_reread.py",
+        ),
+    ),
+    "parcel": Room(
+        ("estimators/numerics/parcel.py", "estimators/models/filler.py", f"{ONLINE}eta/shaping.py"),
+        ("tests/estimators/numerics/test_parcel.py", f"tests/{ONLINE}test_shaping.py"),
+        compiled=True,
+    ),
+    "eta": Room(
+        tuple(f"{ONLINE}eta/{file}.py" for file in ("in_force", "lookback", "refits")),
+        (f"tests/{ONLINE}monitor", f"tests/{ONLINE}start", f"tests/{ONLINE}test_shaping.py"),
+        compiled=True,
+    ),
+    "pass": Room(
+        (f"{ONLINE}walk.py", f"{ONLINE}normal_loop.py"),
+        (f"tests/{ONLINE}test_normal_loop.py", f"tests/{ONLINE}test_steady.py", "tests/daq/core/test_walk.py"),
+        compiled=True,
+    ),
+    "fit": Room(
+        (f"{ONLINE}fit.py", f"{ONLINE}phases.py"),
+        (f"tests/{ONLINE}test_phases.py", f"tests/{ONLINE}test_fit.py", f"tests/{ONLINE}test_coarse_encoder.py"),
+        compiled=True,
+    ),
+    "robot": Room(
+        tuple(
+            f"{ONLINE}robot/{file}.py" for file in ("block", "causes", "compensation", "contact", "encoders", "reread")
+        ),
+        (f"tests/{ONLINE}robot",),
+        compiled=True,
+    ),
     "conditioning": Room(
         ("estimators/conditioning/stops.py", "estimators/conditioning/physical_range.py"),
         ("tests/estimators/conditioning/test_stops.py", "tests/estimators/conditioning/test_physical_range.py"),
@@ -77,10 +123,29 @@ ROOMS: Final = {
     ),
     "units": Room(("drivers/units.py",), ("tests/drivers/test_units.py",)),
     "frames": Room(
-        ("drivers/layout/checksum.py", "drivers/decode/extract.py"),
+        (
+            *(f"drivers/layout/{file}.py" for file in ("can_frames", "checksum", "dbc", "integrity")),
+            *("drivers/decode/decoder.py", "drivers/decode/extract.py"),
+        ),
         ("tests/drivers/layout", "tests/drivers/decode"),
     ),
-    "serial": Room(("drivers/serial/deframer.py",), ("tests/drivers/serial",)),
+    "can": Room(
+        tuple(f"drivers/can/{file}.py" for file in ("arrival_time", "burst", "bus_errors", "packed_frame", "slcan")),
+        ("tests/drivers/can", "tests/drivers/test_links.py"),
+    ),
+    "files": Room(
+        tuple(f"drivers/files/{file}.py" for file in ("can_log", "candump", "player", "reading_block", "recording")),
+        ("tests/drivers/files",),
+    ),
+    "serial": Room(
+        ("drivers/drain.py", "drivers/serial/deframer.py", "drivers/serial/packets.py"),
+        ("tests/drivers/serial", "tests/drivers/test_links.py"),
+    ),
+    "stream": Room(
+        tuple(f"daq/stream/{file}.py" for file in ("channel", "keys", "priority", "subscriptions", "transcript")),
+        ("tests/daq/stream", "tests/daq/processes/test_priority.py"),
+        compiled=True,
+    ),
 }
 
 
@@ -104,7 +169,7 @@ def main() -> int:
 
 def copied(tree: Path) -> Path:
     """The code, its tests and its kernels."""
-    left = shutil.ignore_patterns(".git", "build", ".venv", "__pycache__", ".*_cache", "docs")
+    left = shutil.ignore_patterns(".git", "build", ".venv", "*.pyc", ".*_cache", "docs")
     shutil.copytree(ROOT, tree, ignore=left)
     (tree / "docs").symlink_to(ROOT / "docs")
     return tree

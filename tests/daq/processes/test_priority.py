@@ -22,6 +22,22 @@ os.setuid(65534)
 assert allowed(0)
 assert not allowed(3)
 """
+TAKEN = """
+import os
+from daq.stream.priority import allowed, take
+
+def policy():
+    return os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK
+
+assert allowed(3)
+assert policy() == os.SCHED_OTHER, "asked only"
+take(3)
+assert policy() == os.SCHED_RR
+child = os.fork()
+if not child:
+    os._exit(policy() != os.SCHED_OTHER)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, "what it starts is ordinary"
+"""
 
 
 def threads(pid: int) -> dict[int, tuple[int, int]]:
@@ -78,3 +94,9 @@ def test_who_may_not_is_told_so() -> None:
     if os.getuid() != 0:
         pytest.skip("needs root, to become somebody who is allowed nothing")
     subprocess.run([sys.executable, "-c", REFUSED], check=True)
+
+
+def test_who_only_asks_has_none_and_who_has_one_hands_it_to_nobody() -> None:
+    if not allowed(PRIORITY):
+        pytest.skip("needs to be allowed a real-time priority (root, or RLIMIT_RTPRIO)")
+    subprocess.run([sys.executable, "-c", TAKEN], check=True)

@@ -7,12 +7,15 @@ import socket
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from daq.processes.child import Child
 from daq.processes.heartbeat import Heartbeats, Life
 from daq.processes.runtime_folder import LOCK, RuntimeFolder
+from daq.processes.supervisor import CORE, DRIVER, OUTLET, Process, Service
 from daq.processes.systemd import Systemd
 
 
@@ -129,3 +132,41 @@ def test_the_folder_of_a_killed_service_goes_and_that_of_a_running_one_stays(
     running.remove()
     other.remove()
     assert list(tmp_path.iterdir()) == [foreign]
+
+
+def bare(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A supervisor without processes, sockets and systemd."""
+    monkeypatch.setattr(Service, "_tell_how_it_is", lambda _: None)
+    return object.__new__(Service)
+
+
+def test_each_early_death_doubles_the_pause_and_a_calm_life_ends_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    service, process, pauses = bare(monkeypatch), Process("wire", 0, DRIVER), []
+    for now in range(100, 110):
+        process.started = now - 1.0
+        service._bury(process, -signal.SIGKILL, float(now))
+        pauses.append(process.again - now)
+    assert pauses == pytest.approx([0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0, 5.0])
+    assert process.cause == "killed by SIGKILL"
+    service._bury(process, 1, process.started + 11.0)
+    assert process.again - process.started == pytest.approx(11.05)
+    assert process.cause == "exit code 1"
+
+
+@pytest.mark.parametrize(
+    ("ill", "hangs", "fed"),
+    [("", False, 1), ("wire", False, 1), ("wire", True, 1), ("core", False, 0), ("core", True, 0), ("outlet", True, 0)],
+)
+def test_systemd_is_fed_while_core_and_outlet_go_on(
+    ill: str, hangs: bool, fed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service, told = bare(monkeypatch), list[bool]()
+    service._systemd = SimpleNamespace(alive=lambda: told.append(True))
+    works = {"outlet": OUTLET, "core": CORE, "wire": DRIVER}
+    child = cast(Child, object())
+    service._processes = [Process(name, number, work, child) for number, (name, work) in enumerate(works.items())]
+    for process in service._processes:
+        if process.name == ill:
+            process.hangs, process.child = hangs, process.child if hangs else None
+    service._feed()
+    assert len(told) == fed

@@ -73,7 +73,7 @@ def test_it_does_not_wait_for_a_reading_that_never_comes(address: str) -> None:
         try:
             gather(receiver, 1)
             began = time.monotonic()
-            assert len(receiver.drain(0.1, time.monotonic_ns() + 20_000_000)) > 1
+            assert len(receiver.drain(0.5, time.monotonic_ns() + 20_000_000)) > 1
             assert time.monotonic() - began < 10.0
         finally:
             over.set()
@@ -102,6 +102,31 @@ def test_a_restarted_driver_is_a_restart_and_no_loss(address: str) -> None:
             sender.close()
         link = receiver.links["can0"]
         assert (link.restarts, link.lost, link.readings) == (2, 0, 15)
+
+
+def test_what_a_restarted_driver_lost_before_it_was_heard_is_counted(address: str) -> None:
+    with Receiver(address) as receiver:
+        for start in (0, 7):  # the second is heard from its eighth reading on
+            sender = Sender(address, "can0")
+            sender._made = start
+            sender.send(batch(start, 20))
+            gather(receiver, 20)
+            sender.close()
+        link = receiver.links["can0"]
+        assert (link.restarts, link.lost, link.readings) == (1, 7, 40)
+
+
+def test_what_a_killed_core_had_not_done_with_is_missing(address: str, tmp_path: Path) -> None:
+    for made, held in ((0, 40), (100, 0)):
+        with Receiver(address, tmp_path / "heard") as receiver:
+            driver = zmq.Context.instance().socket(zmq.PUSH)
+            driver.connect(address)
+            driver.send(HEADER.pack(MAGIC, 0, 1, 9, made) + batch(made, 100).tobytes() + b"x")
+            gather(receiver, 100)
+            link = receiver.links["x"]
+            receiver.keep({"x": held})
+            driver.close(0)
+    assert (link.lost, link.restarts) == (40, 0)
 
 
 def test_counters_travel_with_the_readings(address: str) -> None:

@@ -1,6 +1,7 @@
 """The stream's lock, from the commands and the configuration to a subscriber: no address is public by accident."""
 
 import json
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -59,9 +60,12 @@ def test_keys_lock_a_public_address(tmp_path: Path) -> None:
     assert "exists" in again.stderr
 
 
-def test_a_key_that_others_may_read_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", [0o604, 0o640, 0o620])
+def test_a_key_that_others_may_read_is_refused(tmp_path: Path, mode: int) -> None:
     keys(tmp_path / "keys")
-    (tmp_path / "keys" / "server.key_secret").chmod(0o644)
+    secret = tmp_path / "keys" / "server.key_secret"
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    secret.chmod(mode)
     lock = 'curve = { secret = "keys/server.key_secret", clients = "keys/nobody" }'
     with pytest.raises(ConfigError) as caught:
         load(write(tmp_path, f'endpoint = "tcp://*:5556"\n{lock}'))

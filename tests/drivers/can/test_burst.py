@@ -102,6 +102,20 @@ def test_another_pace_is_learnt_anew() -> None:
     assert reader.wakings < 1.15 * 4000 + 3 * burst.STEADY
 
 
+def test_once_frames_come_alone_they_are_not_waited_for_any_longer() -> None:
+    alone = 10**15 + MS * np.arange(1000, 1500)
+    reader = Reader(np.concatenate([sent(MS * np.arange(1000), 7), alone]))
+    reader.run()
+    assert reader.waited()[-350:].max() == 20_000, "a hundred reads later, and what they wait in a row"
+
+
+def test_a_burst_that_was_not_there_at_all_gets_longer_the_next_time() -> None:
+    one = begun()
+    one[burst.GRACE] = 50_000
+    found = [int(one[burst.GRACE]) for _ in range(9) if not missed(one)]
+    assert found == [70_000, 90_000, 110_000, 130_000, 150_000, 170_000, 190_000, 200_000, 200_000]
+
+
 def test_a_frame_out_of_turn_waits_no_longer_than_a_burst() -> None:
     regular = sent(MS * np.arange(4000), 7)
     odd = 10**15 + (MS * (np.arange(1000, 3900, 37) + 0.5)).astype(np.int64)

@@ -80,6 +80,15 @@ def test_a_frame_cut_in_two_is_stamped_when_it_is_whole() -> None:
     assert frames.times.tolist() == [20, 20]
 
 
+def test_a_line_without_an_end_is_given_up_before_its_end_comes() -> None:
+    parser = Parser()
+    parser.feed(b"t" * 200, 0)
+    assert parser.counts == {"malformed": 1}
+    parser.feed(b"t" * 10_000, 0)
+    assert unpacked(parser.feed(b"tt\rt0011ee\r", 0)) == [(1, b"\xee")]
+    assert parser.counts == {"malformed": 1}
+
+
 def test_arbitrary_bytes_never_raise() -> None:
     random = np.random.default_rng(5)
     parser = Parser()

@@ -243,3 +243,10 @@ def test_one_signal_can_feed_two_channels_and_nothing_wanted_gives_nothing() -> 
     assert both.decode(frames((0x10, b"\5\0")))[["channel", "value"]].tolist() == [(1, 10.0), (0, 4.0)]
     assert len(Decoder(WORD, []).decode(frames((0x10, b"\5\0")))) == 0
     assert len(both.decode(frames())) == 0
+
+
+def test_scale_and_offset_of_a_channel_come_behind_those_of_the_signal() -> None:
+    layout = Layout({0x10: 1}, {"F.s": LayoutSignal(0x10, 0, 8, scale=0.25, offset=-40.0)})
+    decoder = Decoder(layout, [Wanted(0, "F.s", scale=-2.0, offset=0.5)])
+    values = decoder.decode(frames((0x10, b"\x00"), (0x10, b"\xa4")))["value"]
+    assert values.tolist() == [80.5, -2.0 * (0.25 * 0xA4 - 40.0) + 0.5]

@@ -133,7 +133,7 @@ def test_a_csv_file_by_its_columns(tmp_path: Path) -> None:
         ("a.blf", b"LOGG but no more", "after 0 frames: "),
         ("a.blf", b"", "after 0 frames: "),
         pytest.param(
-            "a.mf4", b"junk", "takes asammdf.*jointwatch.mf4", marks=pytest.mark.skipif(MF4, reason="is there")
+            "a.mf4", b"junk", "takes asammdf.*jointwatch.mf4", marks=pytest.mark.skipif(MF4, reason="asammdf is there")
         ),
         ("a.xyz", b"junk", "after 0 frames: "),
         ("a.csv", b"a,b\n1,2\n", "expected columns time, q, found a, b"),

@@ -123,6 +123,14 @@ def test_a_silent_frame_is_counted_and_named_once(caplog: pytest.LogCaptureFixtu
     assert said[1] == "AXIS is heard again"
 
 
+def test_who_sends_nothing_but_damaged_frames_is_silent() -> None:
+    one = decoder(timeout=0.5, checksum={"signal": "sum", "kind": "sum8"})
+    for now in range(0, 2_000_000_000, 50_000_000):
+        one.decode(frames(bytes(7) + b"\x01", times=[now + 1]))
+        one.watch(now + 2)
+    assert (one.counts["silent"], one.counts["bad_checksum"]) == (1, 40)
+
+
 def test_a_frame_that_never_comes_is_named(caplog: pytest.LogCaptureFixture) -> None:
     one = decoder(timeout=0.5)
     with caplog.at_level(logging.WARNING, "jointwatch"):
@@ -162,6 +170,13 @@ BA_ "GenMsgCycleTime" BO_ 16 50;
 BA_ "GenSigFuncType" SG_ 16 alive 1;
 BA_ "GenSigFuncType" SG_ 16 sum 2;
 """
+
+
+def test_a_fast_frame_is_waited_for_a_tenth_of_a_second_and_of_two_counters_none_is_known(tmp_path: Path) -> None:
+    file = tmp_path / "guarded.dbc"
+    file.write_text(DBC.replace("BO_ 16 50;", "BO_ 16 10;").replace("sum 2;", "sum 1;"))
+    found = from_dbc(file, {}, False).guards[16]
+    assert (found.counter, found.timeout) == (None, 100_000_000)
 
 
 def test_a_dbc_names_counter_and_cycle_time_and_the_configuration_the_checksum(tmp_path: Path) -> None:

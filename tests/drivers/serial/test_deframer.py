@@ -110,6 +110,55 @@ def test_no_flipped_bit_gets_through_a_crc(framing: Framing) -> None:
         assert [one for one in found if one[0] == 5 and len(one[1]) == 8] == [], bit
 
 
+def test_a_fixed_packet_without_its_last_bytes_is_none() -> None:
+    """Nothing else tells that it is damaged."""
+    framing = Framing(kind="fixed", start=(0xAA, 0x55), end=(13, 10), sequence="none", checksum="none")
+    deframer = Deframer(layout([OTHER], framing).lengths, framing)
+    good, wrong = encode(0xC0, 0, b"x", framing), encode(0xC0, 0, b"y", framing)[:-1] + b"\x0b"
+    assert unpacked(framing, [deframer.feed(wrong + good, 0)]) == [(0xC0, b"x")]
+    assert {cause: count for cause, count in deframer.counts.items() if count} == {
+        "truncated": 1,
+        "garbage_bytes": len(wrong),
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"), [("slip", b"\x41\xdb\x42"), ("slip", b"\x41\x42\xdb"), ("hdlc", b"\x41\x42\x7d")]
+)
+def test_an_escape_that_escapes_nothing_is_refused(kind: str, wrong: bytes) -> None:
+    framing = Framing.model_validate({"kind": kind, "sequence": "none", "checksum": "none", "id": False})
+    packet = PacketSettings.model_validate(
+        {"name": "P", "id": 0, "fields": [{"name": "a", "type": "u8"}, {"name": "b", "type": "u8"}]}
+    )
+    deframer = Deframer(layout([packet], framing).lengths, framing)
+    end = bytes([{"slip": 0xC0, "hdlc": 0x7E}[kind]])
+    found = unpacked(framing, [deframer.feed(wrong + end + b"\x01\x02" + end, 0)])
+    assert found == [(0, b"\x01\x02")]
+    assert deframer.counts["bad_cobs"] == 1
+
+
+@pytest.mark.parametrize(("kind", "byte"), [("slip", b"\xc0"), ("hdlc", b"\x7e"), ("cobs", b"\x00"), ("cobs", b"\x01")])
+def test_the_longest_packet_comes_through_whatever_is_in_it(kind: str, byte: bytes) -> None:
+    framing = Framing.model_validate({"kind": kind})
+    fields = [{"name": f"f{i}", "type": "u64"} for i in range(31)]
+    packet = PacketSettings.model_validate({"name": "P", "id": byte[0], "fields": fields})
+    deframer = Deframer(layout([packet], framing).lengths, framing)
+    sent = [encode(byte[0], sequence, byte * 248, framing) for sequence in (0xC0C0, 0xC0C1)]
+    assert unpacked(framing, [deframer.feed(b"".join(sent), 0)]) == [(byte[0], byte * 248)] * 2
+    assert not any(deframer.counts.values())
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+@pytest.mark.parametrize("ident", [True, False])
+def test_a_sequence_is_read_in_the_order_that_it_has(order: str, ident: bool) -> None:
+    framing = Framing.model_validate({"kind": "slip", "order": order, "id": ident})
+    known = layout([PACKET], framing)
+    readings = Decoder(known, [Wanted(0, "P.sequence"), Wanted(1, "P.a")]).decode(
+        Deframer(known.lengths, framing).feed(encode(5, 0x1234, struct.pack("<if", -7, 0.5), framing), 0)
+    )
+    assert readings["value"].tolist() == [0x1234, -7]
+
+
 def test_the_wire_is_as_documented() -> None:
     checked = bytes([5, 0x34, 0x12, 0xC0, 0xDB])
     crc = Crc16CcittFalse.calc(checked).to_bytes(2, "little")

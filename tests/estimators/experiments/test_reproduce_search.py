@@ -8,10 +8,9 @@ import pytest
 from estimators.experiments.searches import comparison as reproduce
 from estimators.experiments.searches.scipy_searches import RIVALS, evaluations
 from estimators.experiments.searches.test_functions import FUNCTIONS
-from estimators.numerics.jit import INTERPRETED
 
 
-@pytest.mark.skipif(INTERPRETED, reason="too slow without compiled kernels")
+@pytest.mark.compiled
 def test_rows_and_exit_code(monkeypatch, capsys):
     monkeypatch.setattr(reproduce, "FUNCTIONS", FUNCTIONS[6:7])
     monkeypatch.setattr(reproduce, "MEDIANS", reproduce.MEDIANS[6:7])

@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from estimators.base import Phase
 from estimators.experiments.irj_case2 import case, estimator
 from estimators.online import assembly
 from estimators.online.phases import Phases
 from estimators.quantities import Parameter
+from estimators.recursive import state as at
 from estimators.recursive.forgetting import Alarm
 from estimators.rows import Rows
 
@@ -64,3 +66,20 @@ def test_a_joint_without(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert joint.counters()["refused"] > 0
     monkeypatch.setattr(Phases, "due", lambda _: None)
     assert outcome(rigid(), rows, 1000) == found
+
+
+def test_what_was_good_is_of_before_anything_pointed_to_an_alarm() -> None:
+    rows = case(5, 0.01, end=26.0).rows
+    rows = rows._replace(y=rows.y + np.where(rows.time > rows.time[0] + 20.0e9, 1.0, 0.0)[:, None])
+    parameters = tuple(Parameter(name, "1", -np.inf, np.inf, "") for name in "abcd")
+    joint = assembly.linear(parameters, (0,), PERIOD, Alarm(), 6.0, 0.01)
+    state, good, climbed = joint.parts.learner.rls.state, np.zeros(4), 0
+    for first in range(0, len(rows.time), 10):
+        joint.absorb(rows.part(slice(first, first + 10)))
+        if joint.phase is Phase.TRANSIENT:
+            break
+        climbed = climbed + 1 if state[at.CUSUM] > 0.0 else 0
+        good = good if climbed else joint.parts.learner.rls.theta.copy()
+    assert joint.phase is Phase.TRANSIENT
+    assert climbed > 0, "it did not come within one block"
+    np.testing.assert_array_equal(joint.estimate().values, good)

@@ -45,22 +45,65 @@ def reader(capacity: int) -> tuple[Reread, Floats]:
     return found, sums
 
 
-def test_it_adds_what_encoders_that_lie_elsewhere_add() -> None:
+@pytest.mark.parametrize(("slow", "reversal"), [(1e-9, 1.0), (2.0, 0.3)])
+def test_it_adds_what_encoders_that_lie_elsewhere_add(slow: float, reversal: float) -> None:
+    """slow: rad/s, at which rows that see a reversal, or hardly move, weigh `reversal`."""
     samples = 30_000
     told, at = rows(samples)
     found, sums = reader(4000)
-    found.keep(told, 1e-9, 1.0)
+    found.keep(told, slow, reversal)
     found.read()
+    weight = np.where(told.speed < 0.9 * slow, reversal, 1.0)
     q = place(PERIOD * np.arange(samples))
     wanted = np.empty((PLACES, 2, 2))
     for j in range(PLACES):
         off = STEP * (np.round(q / STEP + j / PLACES) - j / PLACES) - q
         extra = np.column_stack([seen(off, KERNELS[2], at), seen(off, KERNELS[1], at)])
-        wanted[j] = (told.phi[:, 0] + extra).T @ extra
+        wanted[j] = (weight * (told.phi[:, 0] + extra)).T @ (weight * extra)
     assert sums[:PLACES, 0, 0].mean() == pytest.approx(wanted[:, 0, 0].mean(), rel=0.15)
-    assert sums[:PLACES, 0, 0] == pytest.approx(wanted[:, 0, 0], rel=0.15)
-    variance = STEP**2 / 12.0 * float(np.sum(KERNELS[2] ** 2)) * len(at)
+    assert sums[:PLACES, 0, 0] == pytest.approx(wanted[:, 0, 0], abs=0.15 * np.abs(wanted[:, 0, 0]).max())
+    variance = STEP**2 / 12.0 * float(np.sum(KERNELS[2] ** 2)) * np.sum(weight**2)
     assert sums[:PLACES, 0, 0].mean() == pytest.approx(variance, rel=0.5), "as much as white noise would, about"
+
+
+def summed(seed: int) -> tuple[Reread, Floats, Floats, Floats, Floats]:
+    """Sums as of many rows, G, and N and n of a row."""
+    found, sums = reader(64)
+    rng = np.random.default_rng(seed)
+    sums[:PLACES], sums[PLACES, 0, 0] = rng.normal(size=(PLACES, 2, 3)), 40.0
+    return found, sums, np.array([[90.0, 20.0], [20.0, 70.0]]), 0.01 * np.eye(2), np.array([0.02, -0.05])
+
+
+def test_the_mean_of_what_each_of_them_moves_theta_by_is_owed() -> None:
+    found, sums, G, N, n = summed(3)
+    theta, rho = np.array([2.0, -1.0]), sums[PLACES, 0, 0]
+    moved_by = [
+        np.linalg.solve(G - A[:, :2], (A[:, :2] - rho * N) @ theta - (A[:, 2] - rho * n)) for A in sums[:PLACES]
+    ]
+    assert found.owed(theta, G, N, n) == pytest.approx(np.mean(np.square(moved_by), axis=0), rel=1e-9)
+
+
+def test_what_is_owed_does_not_change_where_everything_fades_alike() -> None:
+    found, _, G, N, n = summed(4)
+    before = found.owed(np.array([2.0, -1.0]), G, N, n)
+    found.fade(0.3)
+    assert found.owed(np.array([2.0, -1.0]), 0.3 * G, N, n) == pytest.approx(before, rel=1e-9)
+
+
+def test_across_a_pause_the_motion_is_not_known() -> None:
+    """Rows with a second between them, of a joint that was moved by hand meanwhile, are those of two joints."""
+    told, _ = rows(2000)
+    half, later = len(told.time) // 2, 1_000_000_000
+    paused = told._replace(time=told.time + np.where(np.arange(len(told.time)) < half, 0, later))
+    paused.motion[half:, 0, 0] += 0.3
+    (whole, sums), (first, front), (second, back) = reader(400), reader(400), reader(400)
+    for one, part in ((whole, paused), (first, paused.part(slice(half))), (second, paused.part(slice(half, None)))):
+        one.keep(part, 1e-9, 1.0)
+        one.read()
+    after = told.part(slice(half, half + 1))  # a row after the pause tells the first half that it has ended
+    first.keep(after._replace(time=after.time + later), 1e-9, 1.0)
+    first.read()
+    assert sums[:PLACES] == pytest.approx((front + back)[:PLACES], rel=1e-9)
 
 
 def test_how_rows_are_cut_does_not_matter() -> None:
@@ -91,6 +134,7 @@ def test_noise_is_compared_direction_by_direction() -> None:
     assert not lost.any()
 
 
+@pytest.mark.compiled
 def test_a_start_that_ends_before_there_are_scores_is_told_of_steps() -> None:
     rate = 1000.0
     truth = {"inertia": 10.0, "viscous": 25.0, "coulomb": 4.5, "offset": 0.3, "gravity_sin": 12.0, "gravity_cos": -25.0}

@@ -41,3 +41,25 @@ def test_what_is_told_is_the_row_as_it_was() -> None:
 def test_white_rounding_and_an_encoder_whose_steps_do_not_matter_change_nothing() -> None:
     assert temper(white := rows(1.0), np.array([0.5 / SURE]), np.ones(1), OWNERS) is white
     assert temper(beat := rows(41.0), np.array([0.0]), np.ones(1), OWNERS) is beat
+
+
+def test_a_beat_that_may_be_larger_than_it_is_found_weighs_by_what_it_may_be() -> None:
+    given = rows(41.0)
+    given.motion[:, 0, ROUNDING] = 1.0
+    tempered = temper(given, np.array([0.5]), np.ones(1), OWNERS)
+    np.testing.assert_allclose(tempered.y[::2] * np.sqrt(1.0 + 0.5 * 40.0), given.y[::2], rtol=1e-12)
+    np.testing.assert_array_equal(tempered.y[1::2], given.y[1::2])
+
+
+def test_each_joints_encoder_weighs_its_own_outputs() -> None:
+    """Of three outputs the first two are joint 0's, which beats; joint 1 does not."""
+    one, owners = rows(41.0), np.array([0, 0, 1])
+    motion = np.concatenate([one.motion, moved(np.zeros((400, 1)), np.ones((400, 1)))], axis=1)
+    given = Rows(one.time, np.repeat(one.phi, 3, axis=1), np.repeat(one.y, 3, axis=1), np.ones((400, 2)), motion=motion)
+    tempered = temper(given, np.array([0.25, 0.5, 9.0]) / SURE, np.ones(3), owners)
+    weight = np.array([1.0 / np.sqrt(1.0 + 0.5 * 40.0)] * 2 + [1.0])  # a joint's by the worst of its outputs
+    np.testing.assert_allclose(tempered.y[::2], given.y[::2] * weight, rtol=1e-12)
+    np.testing.assert_array_equal(tempered.y[1::2], given.y[1::2])
+    phi, y = told(tempered, 0, owners)
+    np.testing.assert_allclose(phi, given.phi[0], rtol=1e-12)
+    np.testing.assert_allclose(y, given.y[0], rtol=1e-12)

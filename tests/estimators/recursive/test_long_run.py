@@ -71,3 +71,18 @@ def test_wild_rows_count_no_more_than_they_may() -> None:
         part = white[(number - 1) * ROWS : number * ROWS]
         long_run.absorb(number, part, part, np.full(2, 3.0))
     assert (long_run.of(np.ones(2)) < 2.0).all()
+
+
+def test_at_first_later_blocks_count_more() -> None:
+    """Block n by n(n + 1)/2; of residuals whose sign changes from row to row nothing but their variance is left."""
+    blocks, long_run = np.arange(1.0, 13.0), LongRun(np.ones(1), 0.0, LONGEST, FADE)
+    for number, variance in enumerate(blocks, 1):
+        part = np.sqrt(variance) * np.resize([[1.0], [-1.0]], (ROWS, 1))
+        long_run.absorb(number, part, part, FAR[:1])
+    assert long_run.of(np.ones(1))[0] == pytest.approx(np.average(blocks, weights=blocks * (blocks + 1.0)))
+
+
+def test_of_a_residual_that_says_nothing_what_was_known_stands() -> None:
+    rows = _memory(0.0, 2_000)
+    rows[:, 1] = 0.0
+    assert _of(rows, 40) == pytest.approx([1.0, 21.0], rel=0.3)

@@ -61,3 +61,27 @@ def test_what_has_changed_at_once_is_moved_and_as_uncertain_as_said() -> None:
     assert learner.covariance[1, 1] == pytest.approx(0.3)
     assert learner.covariance[0, 1] == 0.0
     assert learner.covariance[0, 0] < 0.1
+
+
+def test_what_has_moved_is_forgotten_towards_where_it_is_now() -> None:
+    learner = PriorBounded(np.array([1.0, 2.0]), np.diag([4.0, 0.25]), np.array([1.0, 0.9]))
+    learner.move(np.array([1]), np.array([0.7]), np.array([[0.1]]))
+    for _ in range(300):
+        learner.absorb(np.zeros((1, 1, 2)), np.zeros((1, 1)), np.ones(1))
+    assert learner.theta == pytest.approx([1.0, 2.7])
+    assert np.diag(learner.covariance) == pytest.approx([4.0, 0.25])
+
+
+def test_one_that_begins_with_what_another_knows_goes_on_as_that_one() -> None:
+    random, p, fade = np.random.default_rng(6), 3, np.array([1.0, 0.9, 0.8])
+    first, second = (PriorBounded(np.ones(p), np.diag([1.0, 20.0, 0.3]), fade) for _ in range(2))
+    assert first.unknown == pytest.approx(p)
+    first.absorb(*rows(random, p), np.ones(2))
+    assert 0.0 < first.unknown < 0.5
+    second.begin(first.theta, first.covariance)
+    assert second.unknown == pytest.approx(first.unknown)
+    X, y = rows(random, p)
+    for one in (first, second):
+        one.absorb(X, y, np.ones(2))
+    assert second.theta == pytest.approx(first.theta, rel=1e-9)
+    assert second.covariance == pytest.approx(first.covariance, rel=1e-9)

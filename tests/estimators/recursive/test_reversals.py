@@ -19,6 +19,23 @@ def test_they_weigh_by_their_own_variance_beyond_what_is_believed_of_a_residual(
     assert reversals.weight(36.0, 9, 1e9, 100) == 1.0, "too few to know the others by"
 
 
+def test_it_is_over_at_half_of_what_it_began_at() -> None:
+    """In deviations of the others: from 5 on they weigh less, down to 2.5."""
+    for deviations, before, now in ((4.9, 1.0, 1.0), (4.9, 0.1, 1.0 / 4.9), (2.6, 0.1, 1.0 / 2.6), (2.4, 0.1, 1.0)):
+        assert reversals.weight(400.0, 100, 4.0 * deviations**2 * 20, 20, before) == pytest.approx(now)
+
+
+def test_a_joint_that_creeps_below_standstill_hardly_moves() -> None:
+    assert [reversals.turns(v, v, 0.005) for v in (0.001, 0.004, 0.006, 0.5)] == [True, True, False, False]
+
+
+def test_which_way_a_joint_moved_is_told_where_a_row_saw_nothing_else() -> None:
+    mean = np.array([[0.5, -0.5], [0.48, 0.0], [-0.5, 0.5]])
+    rows = Rows(np.arange(3), np.ones((3, 3, 2)), np.ones((3, 3)), np.full((3, 2), 0.5), motion=moved(0.0 * mean, mean))
+    found = reversals.directions(rows, np.array([0, 1, 1]), 0.005)
+    np.testing.assert_array_equal(found, [[1.0, -1.0, -1.0], [0.0, 0.0, 0.0], [-1.0, 1.0, 1.0]])
+
+
 def test_only_outputs_whose_joint_turns_round_are_weighed() -> None:
     speed = np.array([[0.5, 0.5], [0.02, 0.5], [0.02, 0.5]])
     mean = np.array([[0.5, -0.5], [0.01, -0.5], [-0.0195, -0.5]])
@@ -49,6 +66,19 @@ def test_what_rows_behind_reversals_pull_theta_by_is_seen_beyond_noise() -> None
     assert np.abs(ratios[0]).max() < 1.0, "a tenth of the rows: their noise moves θ by a third of its deviation"
     assert ratios[1][0] * np.sqrt(known[0]) == pytest.approx(0.05, abs=0.005), "half of it in a tenth of the rows"
     assert np.abs(ratios[1][1:]).max() < 1.0
+
+
+def test_the_contrast_is_hausmans() -> None:
+    rng = np.random.default_rng(7)
+    phi, near = rng.standard_normal((300, 3)) @ (np.eye(3) + 0.5 * rng.standard_normal((3, 3))), np.arange(300) % 3 == 0
+    y = phi @ [1.0, -2.0, 3.0] + 0.5 * rng.standard_normal(300) + near * (phi @ [1.0, 0.0, 0.4])
+    theta, far = (np.linalg.lstsq(phi[which], y[which], rcond=None)[0] for which in (near | True, ~near))
+    whole, rest = (np.diag(np.linalg.inv(phi[which].T @ phi[which])) for which in (near | True, ~near))
+    known = np.array([2e-4, 1e-1, 5e-4])
+    wanted = np.maximum((theta - far) ** 2 - known * (rest / whole - 1.0), 0.0)
+    assert (wanted > 0.0).sum() == 2
+    found = reversals.contrast(_products(phi, y), _products(phi[near], y[near]), theta, known)
+    np.testing.assert_allclose(found, np.sign(theta - far) * np.sqrt(wanted), rtol=1e-6)
 
 
 def test_where_no_other_rows_tell_a_direction_nothing_is_said_of_it() -> None:

@@ -57,3 +57,13 @@ def test_one_joint_that_walks_keeps_the_deviations_of_all() -> None:
         wander.absorb(Belief(np.zeros(2), before), Belief(np.array([1.0, 0.0]), after), np.ones(2), walk)
     assert wander.share == 0.0
     assert wander.without(after) == pytest.approx(after)
+
+
+def test_no_more_is_taken_off_than_the_walk_has_put_there() -> None:
+    """θ does not move at all, though far more than the walk would let it."""
+    wander, walk = Wander(1, [(np.array([0]), np.ones((1, 1)))]), np.full((1, 1), 0.01)
+    for _ in range(100):
+        wander.absorb(Belief(np.zeros(1), 2.0 * np.eye(1)), Belief(np.zeros(1), np.eye(1)), np.ones(1), walk)
+    assert wander.share == 1.0
+    # F = ½: D ← ¼ (D + Q)
+    assert wander.without(np.eye(1)) == pytest.approx(1.0 - 0.01 / 3.0)

@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from estimators.experiments.searches.test_functions import FUNCTIONS, shifted_boxes
-from estimators.numerics.jit import INTERPRETED
 from estimators.search import minimise
 from estimators.search.base import Compiled, Status
 from estimators.search.mcs import Mcs
 
-compiled = pytest.mark.skipif(INTERPRETED, reason="too slow without compiled kernels")
 each_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
 LEGACY = Mcs(legacy_rank=True)
 
@@ -65,7 +63,7 @@ def test_first_points_are_the_list():
     assert points == [(2.5, 7.5), (-5.0, 7.5), (10.0, 7.5), (10.0, 0.0), (10.0, 15.0)]
 
 
-@compiled
+@pytest.mark.compiled
 @each_function
 def test_on_shifted_boxes_the_default_is_no_slower_than_the_paper_and_never_fails(function):
     boxes = shifted_boxes(function, 100)
@@ -76,7 +74,7 @@ def test_on_shifted_boxes_the_default_is_no_slower_than_the_paper_and_never_fail
     assert np.median([one.evaluations for one in ours]) <= 1.05 * np.median([one.evaluations for one in paper])
 
 
-@compiled
+@pytest.mark.compiled
 @each_function
 def test_left_to_its_own_stop_it_succeeds_on_99_boxes_of_100(function):
     found = [run(Mcs(), function, box, target=False, budget=20_000) for box in shifted_boxes(function, 100)]
@@ -84,7 +82,7 @@ def test_left_to_its_own_stop_it_succeeds_on_99_boxes_of_100(function):
     assert {one.status for one in found} == {Status.STALLED}
 
 
-@compiled
+@pytest.mark.compiled
 def test_the_published_algorithm_stays_in_the_wide_valley_of_hartman_6():
     (function,) = (function for function in FUNCTIONS if function.name == "Hartman 6")
     boxes = shifted_boxes(function, 50)
@@ -216,7 +214,7 @@ print("found", found.status)
 """
 
 
-@compiled
+@pytest.mark.compiled
 def test_a_warm_start_compiles_nothing():
     root = Path(__file__).parents[3]  # importing this module has filled the cache
     environment = os.environ | {"PYTHONPATH": str(root)}

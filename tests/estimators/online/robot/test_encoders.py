@@ -71,6 +71,19 @@ def test_readings_without_steps_are_not_corrected() -> None:
     assert not encoders.known
 
 
+def test_it_is_settled_once_every_joint_has_moved() -> None:
+    encoders, (t, q) = Encoders(WholeRobot(_arm()), (QUICK, SLOW), 1.0 / RATE), _motion()
+    time, stepped = np.round(1e9 * t).astype(np.int64), np.round(q / STEP) * STEP
+    half = len(t) // 2
+    stepped[:half, 1] = stepped[half, 1]
+    encoders.absorb(time[:half], stepped[:half])
+    assert encoders.known
+    assert not encoders.settled
+    encoders.absorb(time[half:], stepped[half:])
+    assert encoders.settled
+    assert encoders.steps == pytest.approx(np.full(3, STEP))
+
+
 def test_what_noise_in_columns_does_is_taken_off() -> None:
     """y = 2 x₁ + x₂, x₁ read with noise of half its variance: least squares find 4/3."""
     rng = np.random.default_rng(6)

@@ -54,6 +54,14 @@ def test_rows_are_read_alike_however_they_wait() -> None:
     assert not found[0][:, :, 1].any()
 
 
+def test_two_joints_that_move_alike_stand_on_other_places() -> None:
+    """Else what the steps of all joints do would add up in each place, as it does in no robot."""
+    q = np.repeat(np.cumsum(np.full(500, 0.37 * STEP))[:, None], 2, axis=1)
+    e = Reread(2, 1, (QUICK, SLOW), 1.0 / RATE).read(q, np.full(2, STEP))[300:]
+    assert np.sort(e[:, :, 0], axis=1) == pytest.approx(np.sort(e[:, :, 1], axis=1))
+    assert not np.allclose(e[:, 1:, 0], e[:, 1:, 1])
+
+
 def test_what_they_would_have_done_to_the_parameters_is_owed() -> None:
     """Two inertias and a friction that is forgotten; the errors come back with each block."""
     rng, truth, fade = np.random.default_rng(3), np.array([2.0, 1.0, 0.5]), np.array([1.0, 1.0, 0.9])
