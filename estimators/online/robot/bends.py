@@ -23,7 +23,7 @@ from estimators.online.validity import GOOD
 from estimators.quantities import Floats
 from estimators.recursive.prior_bounded import PriorBounded
 
-KNOTS: Final = (0.05, 0.1, 0.2, 0.5, 1.0)  # of the speed seen
+KNOTS: Final = np.array((0.05, 0.1, 0.2, 0.5, 1.0))  # of the speed seen
 HATS: Final = np.eye(len(KNOTS))
 TOUCHED: Final = 0.5  # mean hat of a knot at least: speeds far from it say little of it
 CHANCE: Final = 9.5  # squared deviations: by chance one of KNOTS is beyond once in a hundred times
@@ -40,7 +40,7 @@ class Bends:
     def __init__(self, reach: Floats, parameters: int, known: Floats | None) -> None:
         """reach: (n,) rad/s (m/s) seen; known: (n,) D by the identification, N·m (N)."""
         n, k = len(reach), len(KNOTS)
-        self._reach = np.where(reach > 0.0, reach, 1.0)
+        self._reach = reach
         self._known = np.zeros(n) if known is None else known
         self.moved = np.zeros((parameters, n, k))
         """S (q, n, knots)."""
@@ -98,7 +98,7 @@ class Bends:
 
     def _words(self, j: int, name: str, unit: str) -> str:
         where = int(np.argmax(self._squares()[j]))
-        off, speed = self.seen[0, j, where] / self.seen[1, j, where], KNOTS[where] * self._reach[j]
+        off, speed = self.seen[0, j, where] / self.seen[1, j, where], float(KNOTS[where] * self._reach[j])
         share = 100.0 * self._share()[j]
         rate = "rad/s" if unit == "N·m" else "m/s"
         return f"{name}: friction is no such law: {off:+.2g} {unit} at {speed:.2g} {rate}, {share:.0f} % of its torque"

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
+from estimators.online.robot.bends import KNOTS
 from estimators.online.robot.motion import QUICK
 from estimators.online.robot.motion import SLOW as SLOW_PASS
 from estimators.quantities import Floats
@@ -39,12 +40,15 @@ SETTLING: Final = 0.1  # s until the low-passes have forgotten that
 class ContactWatch:
     """Thresholds, how they came about, which joints are beyond them, and which of that is told as a contact."""
 
-    def __init__(self, peaks: Floats | None, deviations: Floats, chunk: float) -> None:
-        """peaks: (n,) largest residual of teaching, if known; deviations: (n,); chunk: s."""
+    def __init__(self, peaks: Floats | None, deviations: Floats, reach: Floats, chunk: float) -> None:
+        """peaks: (n,) largest residual of teaching, if known; deviations, reach: (n,); chunk: s."""
         n = len(deviations)
         self._taught = np.zeros(n) if peaks is None else peaks
         self.deviations = deviations
         self.thresholds, self.steps = np.full(n, np.nan), np.zeros(n)  # steps: what encoders' add to them
+        self._reach = reach
+        self.doubts = np.zeros((n, len(KNOTS)))  # what friction not known well adds at KNOTS of the speed seen
+        self._doubt = np.zeros(n)  # at the speed by now
         if peaks is not None:
             self.thresholds = np.maximum(MARGIN * peaks, GAUSSIAN * deviations)
         self.slow = np.full(n, SLOW)
@@ -67,6 +71,11 @@ class ContactWatch:
         self._nothing = np.full(n, np.nan)
         self._learnt = np.zeros(n)  # largest residual that learning has made since the thresholds stand
         self._gathered: list[Floats] = []  # of each chunk of the start (3, n): squared change, peak, mean square
+
+    @property
+    def limits(self) -> Floats:
+        """Thresholds (n,) at this speed."""
+        return np.asarray(self.thresholds + self.steps + self._doubt)
 
     def explained(self) -> None:
         """What was beyond has found its cause: it is judged anew."""
@@ -121,12 +130,12 @@ class ContactWatch:
 
     def grow(self) -> None:
         """Residuals that learning has made are those of the model from here on."""
-        self.thresholds = np.maximum(self.thresholds, MARGIN * self._learnt - self.steps)
+        self.thresholds = np.maximum(self.thresholds, MARGIN * self._learnt - self.steps - self._doubt)
         self._learnt = np.zeros_like(self._learnt)
 
     def words(self, fresh: NDArray[np.bool_], residual: Floats, names: Sequence[str], units: Sequence[str]) -> str:
         """Of joints in contact from now on; residual: (rows, n) of the chunk."""
-        size, limits = np.abs(residual).mean(axis=0), self.thresholds + self.steps
+        size, limits = np.abs(residual).mean(axis=0), self.limits
         return "; ".join(
             f"{names[j]}: {size[j]:.3g} {units[j]} that the model does not explain, threshold {limits[j]:.3g}"
             for j in map(int, np.flatnonzero(fresh))
@@ -141,7 +150,7 @@ class ContactWatch:
 
     def exceeded(self, residual: Floats, friction: Floats) -> bool:
         """Whether this chunk is beyond a threshold; arguments as of `look`."""
-        return bool(_exceeded(residual, friction, self.thresholds + self.steps, self._moved, self._held))
+        return bool(_exceeded(residual, friction, self.limits, self._moved, self._held))
 
     def look(
         self, residual: Floats, friction: Floats, before: Floats | None = None
@@ -152,7 +161,7 @@ class ContactWatch:
         what was known when the thresholds were set, where `residual` exceeds one: of the two the smaller counts.
         """
         fresh, over = np.zeros((2, len(self.beyond)), np.bool_)
-        limits, counts = self.thresholds + self.steps, (self._above, self._below)
+        limits, counts = self.limits, (self._above, self._below)
         before = residual if before is None else before
         self.calm = _look(
             residual, before, friction, limits, self._moved, self._held, self._quiet, *counts, self.beyond, self._learnt
@@ -182,6 +191,17 @@ def _notice(
                 slid[j] = 0.0
         moving[j] = moved[j] > settling
         sliding[j] = moving[j] and slid[j] > settling
+
+
+@kernel("void(f8[:], f8[::1], f8[::1], f8[:, ::1], f8[::1])")
+def _doubt(dq: Floats, reach: Floats, knots: Floats, doubts: Floats, found: Floats) -> None:
+    """Of doubts (n, knots), what holds at speeds dq (n,)."""
+    for j in range(len(dq)):
+        share, k = np.abs(dq[j]) / reach[j], 1
+        while k < len(knots) - 1 and share > knots[k]:
+            k += 1
+        part = min(max((share - knots[k - 1]) / (knots[k] - knots[k - 1]), 0.0), 1.0)
+        found[j] = (1.0 - part) * doubts[j, k - 1] + part * doubts[j, k]
 
 
 @kernel("void(f8[:, ::1], b1[::1], f8[::1], f8[:, ::1])")

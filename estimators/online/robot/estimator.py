@@ -19,7 +19,7 @@ import numpy as np
 from estimators.base import Event, Phase, Status
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.tree import PARAMETERS
-from estimators.online.robot.bends import Bends, Columns
+from estimators.online.robot.bends import KNOTS, Bends, Columns
 from estimators.online.robot.block import BLOCK, LOOK, ROWS, Block
 from estimators.online.robot.causes import CERTAIN, GONE, PAYLOAD, Causes, Verdict
 from estimators.online.robot.compensation import Compensation
@@ -67,17 +67,17 @@ class RobotEstimator:
         self._learner = learner_of(learnt, own, BLOCK / ROWS)
         self._told = self._causes.friction_columns(np.outer(self._reach, SPEEDS))
         self._slow = self._causes.friction_columns(np.full((n, 1), SLOW))
-        self._fastest = self._causes.friction_columns(self._reach[:, None])
+        self._known = self._causes.friction_columns(np.outer(self._reach, KNOTS))
         self._wander = Wander(model.size + n, self._told)
         self._long_run = LongRun(learnt.correlation, self._learner.unknown, LONGEST, 1.0 - SLOWLY)
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
         self._encoders = Encoders(model, (QUICK, SLOW_PASS), period)
         self._reread = Reread(n, model.size + n, (QUICK, SLOW_PASS), period, self._stride)
-        self._bends = Bends(self._reach, model.size + n, learnt.bends)
-        self._watch = ContactWatch(learnt.peaks, deviations, self._chunk * period)
+        reach = np.where(self._reach > 0.0, self._reach, 1.0)
+        self._bends = Bends(reach, model.size + n, learnt.bends)
+        self._watch = ContactWatch(learnt.peaks, deviations, reach, self._chunk * period)
         self._starting, self._believed = True, 0
         self._found: set[int] = set()  # joints whose friction the start has found anew
-        self._stepped = np.zeros(n)  # N·m (N) that encoders' steps may be of a residual
         self._pending: deque[tuple[int, Floats, Floats, Floats, Floats, Floats, Floats]] = deque()  # n, X y r q e q̇
         self._readings: list[tuple[Nanoseconds, Floats]] = []  # since the last block
         self._rest: tuple[Nanoseconds, Floats] = (np.zeros(0, np.int64), np.zeros((0, 2 + self._twisted, n)))
@@ -118,7 +118,7 @@ class RobotEstimator:
         progress = min(99.0, 100.0 * self._moved_rows / max(self._start_rows, 1)) if self._starting else 100.0
         return RobotEstimate(
             self._time, phase, status, reasons, self._measured, self._predicted, self._watch.deviations,
-            self._watch.thresholds + self._watch.steps, tuple((self._watch.told & (not self._starting)).tolist()),
+            self._watch.limits, tuple((self._watch.told & (not self._starting)).tolist()),
             self._causes.payload, progress, self._compensated,
         )  # fmt: skip
 
@@ -289,7 +289,7 @@ class RobotEstimator:
         model = np.concatenate([self._learner.theta[:p], np.zeros(PARAMETERS)])
         load = self._encoders.pulls(slopes, taught, weights, model)[:, p:].sum(axis=0)
         model[p:] = self._causes.carried
-        self._stepped = self._encoders.most(slopes, model)
+        self._watch.steps = self._encoders.most(slopes, model)
         return self._encoders.pulls(slopes, taught, weights, model)[:, :p], load
 
     def _tell(self, verdict: Verdict) -> None:
@@ -391,7 +391,7 @@ class RobotEstimator:
         self._prediction = Prediction(self.model, theta, shares)
         self._stiction = np.array([abs(float(columns[0] @ theta[place])) for place, columns in self._slow])
         self._causes.bends, self._causes.covariance = self._bends.spread, self._covariance
-        self._watch.steps = self._stepped + CERTAIN * self._deviations(self._reach[:, None], self._fastest)[:, 0]
+        self._watch.doubts = CERTAIN * self._deviations(np.outer(self._reach, KNOTS), self._known)
 
     def _state(self) -> tuple[Phase, Status, tuple[str, ...]]:
         if self._time == 0 or not np.isfinite(self._measured).all():

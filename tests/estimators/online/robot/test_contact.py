@@ -11,7 +11,7 @@ CHUNK = 0.01  # s
 
 def watch(joints: int = 1) -> ContactWatch:
     """Threshold 1.5, joints that move."""
-    one = ContactWatch(np.ones(joints), np.full(joints, 0.1), CHUNK)
+    one = ContactWatch(np.ones(joints), np.full(joints, 0.1), np.ones(joints), CHUNK)
     one.notice(np.ones((1000, joints)), np.ones((1000, joints)))
     for _ in range(20):
         one.notice(np.ones((10, joints)), np.ones((10, joints)))
@@ -52,7 +52,7 @@ def test_one_that_comes_back_within_three_seconds_is_waited_for_longer_each_time
 
 
 def test_thresholds_of_a_start_are_those_of_what_moved() -> None:
-    one = ContactWatch(np.array([1.0, 1.0]), np.full(2, 0.01), CHUNK)
+    one = ContactWatch(np.array([1.0, 1.0]), np.full(2, 0.01), np.ones(2), CHUNK)
     rng, still = np.random.default_rng(2), np.array([1.0, 0.0])
     for _ in range(200):
         one.notice(np.full((10, 2), still), np.full((10, 2), still))

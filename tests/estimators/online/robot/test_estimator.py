@@ -198,7 +198,7 @@ def test_friction_that_changes_under_a_payload_is_told_and_the_payload_stays() -
 
 
 def test_what_comes_back_soon_is_one_contact() -> None:
-    watch = ContactWatch(np.ones(1), np.full(1, 0.1), 0.01)  # threshold 1.5
+    watch = ContactWatch(np.ones(1), np.full(1, 0.1), np.ones(1), 0.01)  # threshold 1.5
     watch.notice(np.ones((2000, 1)), np.ones((2000, 1)))
     counts = {True: [0, 0], False: [0, 0]}
     for period, soon in ((100, True), (500, False)):  # every second: one; every five seconds: each its own
@@ -216,7 +216,7 @@ def test_what_comes_back_soon_is_one_contact() -> None:
 
 def test_what_learning_has_moved_is_no_contact_and_raises_the_threshold() -> None:
     """Residual 2 by what is known now, 0.5 by what was when the threshold of 1.5 was set; a push is beyond both."""
-    watch = ContactWatch(np.ones(1), np.full(1, 0.1), 0.01)
+    watch = ContactWatch(np.ones(1), np.full(1, 0.1), np.ones(1), 0.01)
     watch.notice(np.ones((2000, 1)), np.ones((2000, 1)))
 
     def told_after(now: float, before: float) -> int:
@@ -259,7 +259,7 @@ def test_behind_a_reversal_the_threshold_falls_as_the_low_passes_forget() -> Non
     """Friction of 2 may hold a joint that turns around; a push of 2 is seen 60 ms behind it, not only after 100."""
 
     def told_after(push: float) -> float:
-        watch = ContactWatch(np.ones(1) / 1.5, np.full(1, 0.1), 0.01)  # threshold 1
+        watch = ContactWatch(np.ones(1) / 1.5, np.full(1, 0.1), np.ones(1), 0.01)  # threshold 1
         watch.notice(np.ones((10, 1)), np.full((10, 1), 0.01))
         for chunk in range(1, 20):
             watch.notice(np.ones((10, 1)), np.ones((10, 1)))
