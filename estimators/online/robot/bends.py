@@ -3,9 +3,9 @@
     τ = X θ + B d + …      B: hats over |q̇| at KNOTS of the speed seen, times the direction
 
 d is not learnt: it is known to D, the same at every knot of a joint. D² is what the residual has at all knots, squared,
-beyond what its long-run variance leaves to chance (the law has followed d as far as it could, so what is left at one
-knot says too little), and no less than the identification saw. What θ is off by for each d is followed block by block,
-as that of a considered parameter (Schmidt 1966):
+beyond what its long-run variance and the encoders' steps (reread.py) leave to chance: the law has followed d as far as
+it could, so what is left at one knot says too little. And it is no less than the identification saw. What θ is off by
+for each d is followed block by block, as that of a considered parameter (Schmidt 1966):
 
     S ← a S      S ← S + P XᵀW (B − X S)      friction c θ is off by (c S − B) d
 
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.numerics.nnls import Integers
+from estimators.online.reread import PLACES
 from estimators.online.validity import GOOD
 from estimators.quantities import Floats
 from estimators.recursive.prior_bounded import PriorBounded
@@ -44,8 +45,8 @@ class Bends:
         self._known = np.zeros(n) if known is None else known
         self.moved = np.zeros((parameters, n, k))
         """S (q, n, knots)."""
-        self.seen = np.zeros((3, n, k))
-        """Σ B r, Σ |B| and Σ B², faded: (3, n, knots)."""
+        self.seen = np.zeros((3 + PLACES, n, k))
+        """Σ B r, Σ |B|, Σ B², and Σ B u of each place that an encoder's steps may lie at, faded: (…, n, knots)."""
         self._chance, self._power = np.full(n, np.inf), np.zeros((2, n))  # power: Σ τ², and rows
         self._named: NDArray[np.bool_] = np.zeros(n, np.bool_)
         self.spread = self._known
@@ -55,12 +56,14 @@ class Bends:
         """Go on with D, S and the sums of before."""
         self.spread, self.moved, self.seen = spread, moved, seen
 
-    def notice(self, dq: Floats, r: Floats, torque: Floats, variance: Floats) -> None:
-        """A block: speeds, residuals and torques (rows, n), 0 where a row says nothing; variance: (n,) R c of r."""
+    def notice(self, dq: Floats, r: Floats, torque: Floats, variance: Floats, u: Floats | None = None) -> None:
+        """A block: speeds, residuals and torques (rows, n), 0 where a row says nothing; variance: (n,) R c of r;
+        u: (rows, PLACES, n) torque that encoders elsewhere would have read, none where they have no steps."""
         B = self._columns(dq)
-        self.seen = FADE * self.seen + np.stack(
-            [np.einsum("tnk,tn->nk", B, r), np.abs(B).sum(axis=0), (B**2).sum(axis=0)]
-        )
+        self.seen *= FADE
+        self.seen[:3] += np.einsum("tnk,tn->nk", B, r), np.abs(B).sum(axis=0), (B**2).sum(axis=0)
+        if u is not None:
+            self.seen[3:] += np.einsum("tnk,tpn->pnk", B, u)
         self._chance = CHANCE * variance
         self._power = FADE * self._power + np.stack([(torque**2).sum(axis=0), np.count_nonzero(torque, axis=0)])
         self.spread = np.sqrt(np.maximum(self._squares().sum(axis=1), self._known**2))
@@ -68,10 +71,11 @@ class Bends:
 
     def _squares(self) -> Floats:
         """(n, knots) of what the residual has at each knot, beyond chance."""
-        pulled, touched, rows = self.seen
+        pulled, touched, rows = self.seen[:3]
         rows = np.maximum(rows, TOUCHED * touched)
         whole = np.where(rows > 0.0, rows, np.inf)
-        return np.asarray(np.maximum((pulled / whole) ** 2 - self._chance[:, None] / whole, 0.0))
+        steps = CHANCE * (self.seen[3:] ** 2).mean(axis=0)
+        return np.asarray(np.maximum((pulled**2 - steps) / whole**2 - self._chance[:, None] / whole, 0.0))
 
     def _share(self) -> Floats:
         """(n,) of the torque, that these explain of the rows there were."""

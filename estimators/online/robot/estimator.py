@@ -30,7 +30,7 @@ from estimators.online.robot.learner import learner_of
 from estimators.online.robot.motion import CHUNK, QUICK, Chunk, RobotMotion
 from estimators.online.robot.motion import SLOW as SLOW_PASS
 from estimators.online.robot.prediction import Prediction
-from estimators.online.robot.reread import Reread
+from estimators.online.robot.reread import Reread, torque
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.long_run import LongRun
 from estimators.recursive.wander import Belief, Wander
@@ -347,16 +347,23 @@ class RobotEstimator:
         if self._encoders.known:
             self._read_again()
         e, y = self._now.e.copy(), r + X @ self._learner.theta
-        self._bends.notice(dq, r, y, self._long_run.of(self._variance))
-        if not self._teaches:
-            return
         self._closed = self._now.sample.copy(), e
         self._pending.append((self._blocks, X, y, r, self._now.q.copy(), e, dq))
         if len(self._pending) <= AFTER:
             return
-        number, X, y, r, q, e, dq = self._pending.popleft()
-        before = y - X @ self._learner.theta
-        weights = 1.0 / self._long_run.of(self._variance)
+        self._teach(*self._pending.popleft())
+
+    def _teach(self, number: int, X: Floats, y: Floats, r: Floats, q: Floats, e: Floats, dq: Floats) -> None:
+        """Of a block: its number, columns, torque, residual of then, positions, encoders elsewhere, speeds."""
+        before, slopes, u = y - X @ self._learner.theta, NOTHING, None
+        if self._encoders.known:
+            slopes = self._encoders.slopes(q)
+            u = torque(e, slopes, self._learner.theta[: self.model.size])
+        variance, most = self._long_run.of(self._variance), np.sqrt(CLIPPED * self._variance)
+        self._bends.notice(dq, np.clip(before, -most, most), y, variance, u)
+        if not self._teaches:
+            return
+        weights = 1.0 / variance
         expected = self._learner.predicted()
         if not self._learner.absorb(X, y, weights):
             self.faults += 1
@@ -365,11 +372,10 @@ class RobotEstimator:
         self._wander.absorb(expected, found, self._learner.fade, self._learner.walk)
         self._bends.absorb(self._learner, X, dq, weights)
         if self._encoders.known:
-            slopes = self._encoders.slopes(q)
             noise = self._encoders.noise(slopes, shares(r), weights)
             self._reread.absorb(self._learner, X, e, (r != 0.0) * weights, slopes, noise)
             self._learner.unbias(noise)
-        self._long_run.absorb(number, before, y - X @ self._learner.theta, np.sqrt(CLIPPED * self._variance))
+        self._long_run.absorb(number, before, y - X @ self._learner.theta, most)
         squares = np.minimum(r**2, CLIPPED * self._variance).mean(axis=0)
         self._variance += SLOWLY * (squares - self._variance)
         self.learnt += 1

@@ -73,9 +73,9 @@ class Reread:
         """A block that the learner has just learnt, N (p, p) not yet taken off: X (rows, n, q), e (rows, PLACES, n),
         weights (rows, n), 0 of rows that say nothing; slopes: as Encoders gives them."""
         p, d = len(noise), self._moved * learner.fade
-        theta, slopes, looks = learner.theta[:p], slopes[..., :p], (len(slopes), SPARSE, PLACES, -1)
-        u = np.einsum("rsjk,rkl->rsjl", e.reshape(looks), slopes @ theta)
-        wu = u * weights.reshape(*looks[:2], 1, -1)
+        theta, looks = learner.theta[:p], (len(slopes), SPARSE, PLACES, -1)
+        wu = torque(e, slopes, theta).reshape(looks) * weights.reshape(*looks[:2], 1, -1)
+        slopes = slopes[..., :p]
         pulled = wu.reshape(len(X), PLACES, -1) + (X @ d.T).swapaxes(1, 2) * weights[:, None]
         right = -pulled.swapaxes(0, 1).reshape(PLACES, -1) @ X.reshape(-1, X.shape[2])
         own = np.einsum("rsjk,rsjl->rjkl", e.reshape(looks), wu)
@@ -90,6 +90,12 @@ class Reread:
     def owed(self) -> Floats:
         """(q, q) mean of d dᵀ."""
         return np.asarray(self._moved.T @ self._moved / PLACES)
+
+
+def torque(e: Floats, slopes: Floats, theta: Floats) -> Floats:
+    """u (rows, PLACES, n), of e likewise; slopes: as Encoders gives them; theta: (p,)."""
+    looks = e.reshape(len(slopes), SPARSE, PLACES, -1)
+    return np.asarray(np.einsum("rsjk,rkl->rsjl", looks, slopes[..., : len(theta)] @ theta)).reshape(e.shape)
 
 
 @kernel("void(f8[:, ::1], f8[::1], f8[:, ::1], UniTuple(f8, 2), f8, f8[:, :, ::1], i8, i8, f8[:, :, ::1])")

@@ -1,7 +1,7 @@
 """The whole robot against its truth: seven axes, identified from one motion, learning live on another.
 
 Judged is what its drift is judged by: the friction torque of each joint at two speeds. The arm is the one of
-plants/robots/lwr4.py without the bend of its friction, so the law of the model is right.
+plants/robots/lwr4.py, whose friction may bend, or not: then the law of the model is right.
 """
 
 import tempfile
@@ -32,22 +32,20 @@ BITS: Final = 20
 CHANGE: Final = 40.0  # s
 
 
-def whole(
-    seed: int, *jumps: tuple[str, float, bool], seconds: int = SECONDS, bits: int = BITS
-) -> Callable[[], Outcome]:
+def whole(seed: int, *jumps: tuple[str, float, bool], bits: int = BITS, bend: float = 0.0) -> Callable[[], Outcome]:
     """A trial of it; jumps: of the arm while it learns live, name, factor or value, and whether it is a value.
 
-    bits: of its encoders.
+    bits: of its encoders; bend: how much of lwr4's, with which friction follows no law of the model.
     """
-    return partial(_run, seed, tuple(Jump(CHANGE, *jump) for jump in jumps), seconds, bits)
+    return partial(_run, seed, tuple(Jump(CHANGE, *jump) for jump in jumps), bits, bend)
 
 
 class _Arm(RigidArm):
     """The arm, its sensors, and the truth."""
 
-    def __init__(self, seed: int, draw: int, jumps: tuple[Jump, ...], bits: int = BITS) -> None:
+    def __init__(self, seed: int, draw: int, jumps: tuple[Jump, ...], bits: int, bend: float) -> None:
         """draw: which motion."""
-        friction = lwr4.FRICTION | {"bend": (0.0,) * lwr4.JOINTS}
+        friction = lwr4.FRICTION | {"bend": tuple(bend * one for one in lwr4.FRICTION["bend"])}
         motion = Fourier(frequency=0.1, draw=draw).series(lwr4.LIMITS)
         super().__init__(lwr4.ROWS, lwr4.links(), friction, motion, RATE, 40.0, jumps, lwr4.ROTORS)
         self._bits = bits
@@ -62,33 +60,36 @@ class _Arm(RigidArm):
     def friction(self, speeds: Floats) -> Floats:
         """Torque at speeds (joints, k), rad/s, as it is now."""
         now = self.parameters.as_dict()
-        dry, viscous = (np.array([[now[f"joint{j + 1}.{name}"]] for j in range(self.joints)]) for name in LAW)
-        return np.asarray(dry * np.tanh(speeds / SMOOTH) + viscous * speeds)
+        dry, viscous, bend, rate = (
+            np.array([[now[f"joint{j + 1}.{name}"]] for j in range(self.joints)]) for name in FRICTION
+        )
+        return np.asarray(dry * np.tanh(speeds / SMOOTH) + viscous * speeds + bend * np.arctan(rate * speeds))
 
 
-LAW: Final = ("coulomb", "viscous")
+FRICTION: Final = ("coulomb", "viscous", "bend", "bend_rate")
 
 
-def _identified(seed: int, bits: int = BITS) -> IdentifiedRobot:
+def _identified(seed: int, bits: int, bend: float) -> IdentifiedRobot:
     """From another motion of the same arm."""
     with tempfile.TemporaryDirectory() as folder:
         sheet = Path(folder) / "lwr4.urdf"
         sheet.write_text(lwr4.Lwr4Settings().data_sheet(), encoding="utf-8")
         robot = read_urdf(sheet).robot
-    q, torque = _Arm(seed, 2 * seed + 1, (), bits).take(LEARNT)
+    q, torque = _Arm(seed, 2 * seed + 1, (), bits, bend).take(LEARNT)
     time = np.arange(len(q)) / RATE
     found = identify(robot, pieces(time, q, torque), [], ()).found
     return with_live_residuals(found, [Recorded(time, q, torque)])
 
 
-def _run(seed: int, jumps: tuple[Jump, ...], seconds: int, bits: int) -> Outcome:
-    estimator, arm = RobotEstimator(_identified(seed, bits), 1.0 / RATE), _Arm(seed, 2 * seed + 2, jumps, bits)
+def _run(seed: int, jumps: tuple[Jump, ...], bits: int, bend: float) -> Outcome:
+    estimator = RobotEstimator(_identified(seed, bits, bend), 1.0 / RATE)
+    arm = _Arm(seed, 2 * seed + 2, jumps, bits, bend)
     looks = trusted = lying = alarms = 0
     worst, worst_name, started = 0.0, "", False
     scores: list[Floats] = []
     errors: list[float] = []
     reasons: dict[str, int] = {}
-    for second in range(seconds):
+    for second in range(SECONDS):
         q, torque = arm.take(1)
         estimator.absorb(1_000_000_000 // RATE * (1 + second * RATE + np.arange(RATE)), q, torque)
         since = min((second + 1 - jump.time for jump in jumps if second + 1 >= jump.time), default=np.inf)

@@ -235,4 +235,6 @@ ROWS: Final[dict[str, Row]] = {
     "whole robot, 14 bits": Row(True, lambda seed: robot.whole(seed, bits=14)),
     "whole robot, payload": Row(True, lambda seed: robot.whole(seed, ("payload.mass", 1.0, True))),  # kg
     "whole robot, joint 3": Row(True, lambda seed: robot.whole(seed, ("joint3.coulomb", 1.5, False))),  # factor
+    "whole robot, bend": Row(False, lambda seed: robot.whole(seed, bend=1.0)),
+    "whole robot, bend x 3": Row(False, lambda seed: robot.whole(seed, bend=3.0)),
 }
