@@ -1,10 +1,12 @@
 """Which friction law a whole robot gets: the default, unless blocked cross-validation finds another clearly better.
 
 The recording is cut into blocks of time; each is predicted by what the others teach, a second on either side of it left
-out. A law beyond the default must beat it in a one-sided t-test of the differences between blocks, at 5 % over all laws
-tried, and halve the squared error: blocks of one recording share its positions, warmth and load, and flatter what fits
-these (a fifth less error inside a recording has been none in another). Nonlinear parameters are searched on a lattice
-first, joint by joint, with the links as the default found them.
+out. A law beyond the default must beat it where the joints move, in a one-sided t-test of the differences between
+blocks, at 5 % over all laws tried, and halve the squared error; and it must be no worse with the reversals. Those alone
+choose no law: a joint that sticks has any torque, and what follows it there follows nothing else. Blocks of one
+recording share its positions, warmth and load, and flatter what fits these (a fifth less error inside a recording has
+been none in another). Nonlinear parameters are searched on a lattice first, joint by joint, with the links as the
+default found them.
 """
 
 import itertools
@@ -40,7 +42,7 @@ class Verdict(NamedTuple):
 
     law: str
     error: float  # % of the torque, over all blocks
-    difference: float  # default − this, mean over blocks of the squared relative error
+    difference: float  # default − this, mean over blocks of the squared relative error where joints move
     deviation: float  # of that mean
 
 
@@ -129,7 +131,7 @@ def choose(
         deviation = float(better.std(ddof=1) / np.sqrt(len(better)))
         verdicts.append(Verdict(law.kind, _error(rows, other), float(better.mean()), deviation))
         enough = max(errors * deviation, gain, (1.0 - SQUARES) * float(losses.mean()))
-        if better.mean() > enough:
+        if better.mean() > enough and verdicts[-1].error < verdicts[0].error:
             gain = float(better.mean())
             best = Choice(laws, verdicts, other, columns, parameters)
     return best

@@ -45,11 +45,11 @@ def with_live_residuals(learnt: IdentifiedRobot, recordings: Sequence[Recorded])
         estimator = RobotEstimator(learnt, period, start=np.inf, teaches=False)
         estimator.absorb(np.round(1e9 * ticks).astype(np.int64), *even)
         try:
-            peak, deviation = estimator.start_residuals()
+            peak, deviation, bend = estimator.start_residuals()
         except ValueError:
             continue
         peaks, squares, found = np.maximum(peaks, peak), squares + deviation**2, found + 1
-        bends = np.maximum(bends, estimator.beyond_law())
+        bends = np.maximum(bends, bend)
     if not found:
         raise ValueError("nothing moves in the recordings")
     return replace(learnt, peaks=peaks, deviations=np.sqrt(squares / found), bends=bends)

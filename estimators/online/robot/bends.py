@@ -25,6 +25,7 @@ from estimators.quantities import Floats
 from estimators.recursive.prior_bounded import PriorBounded
 
 KNOTS: Final = np.array((0.05, 0.1, 0.2, 0.5, 1.0))  # of the speed seen
+SUMS: Final = 3 + PLACES
 HATS: Final = np.eye(len(KNOTS))
 TOUCHED: Final = 0.5  # mean hat of a knot at least: speeds far from it say little of it
 CHANCE: Final = 9.5  # squared deviations: by chance one of KNOTS is beyond once in a hundred times
@@ -45,7 +46,7 @@ class Bends:
         self._known = np.zeros(n) if known is None else known
         self.moved = np.zeros((parameters, n, k))
         """S (q, n, knots)."""
-        self.seen = np.zeros((3 + PLACES, n, k))
+        self.seen = np.zeros((SUMS, n, k))
         """Σ B r, Σ |B|, Σ B², and Σ B u of each place that an encoder's steps may lie at, faded: (…, n, knots)."""
         self._chance, self._power = np.full(n, np.inf), np.zeros((2, n))  # power: Σ τ², and rows
         self._named: NDArray[np.bool_] = np.zeros(n, np.bool_)

@@ -6,11 +6,13 @@ both of the last two looks say so; friction after four, so that a payload is tol
 moved either way: what is seen in one direction may be a push as well. Reference: whole-robot.md §7.
 """
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from estimators.models.friction.base import FrictionLaw
 from estimators.models.robots.inertia import metric, standard
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
@@ -71,7 +73,7 @@ class Causes:
 
     def look(
         self, X: Floats, Y: Floats, r: Floats, u: Floats, dq: Floats, weights: Floats,
-        pulls: tuple[Floats, Floats] | None = None,
+        pulls: Sequence[Floats] | None = None,
     ) -> None:  # fmt: skip
         """Half a second of rows.
 
@@ -225,3 +227,9 @@ class Causes:
         jacobian = np.column_stack([-centre / mass, np.eye(3) / mass])
         spread = np.sqrt(np.diag(jacobian @ found.covariance[:4, :4] @ jacobian.T))
         return Payload(mass, deviation, centre, spread, False)
+
+
+def in_words(law: FrictionLaw, before: Floats, after: Floats) -> str:
+    """Another friction, coefficient by coefficient of its law."""
+    each = zip(law.parameters, before, after, strict=True)
+    return ", ".join(f"{one.name} {old:.3g} → about {new:.3g} {one.unit}" for one, old, new in each)

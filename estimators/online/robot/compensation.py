@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.models.compensation.learned import Learned, inputs
+from estimators.models.robots.description import Robot
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.quantities import Floats
 
@@ -29,6 +30,12 @@ class Switched(NamedTuple):
     on: bool
     without: float  # N·m (N), rms of the residual over the last looks
     compensated: float
+
+    def words(self, robot: Robot) -> str:
+        """For a person."""
+        unit, now = robot.joints[self.joint].axis.effort, "" if self.on else "no longer "
+        left = f"it leaves {self.compensated:.3g} {unit} rms, without it {self.without:.3g}"
+        return f"{robot.names[self.joint]}: what was learnt of its residual is {now}used: {left}"
 
 
 class Compensation:

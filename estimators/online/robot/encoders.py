@@ -84,6 +84,16 @@ class Encoders:
         share = self._share(taught, weights) * (slopes @ known)
         return np.asarray(-np.einsum("sjk,sjkp->kp", share, slopes))
 
+    def look(
+        self, q: Floats, r: Floats, weights: Floats, theta: Floats, carried: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """What they do to the evidence of rows q, r (rows, n): (n, p) of each joint's own columns, (10,) of a payload;
+        and what they pass for at most, (n,). carried: (10,) payload."""
+        slopes, taught, p = self.slopes(q), shares(r), len(theta)
+        load = self.pulls(slopes, taught, weights, np.append(theta, np.zeros(PARAMETERS)))[:, p:].sum(axis=0)
+        known = np.append(theta, carried)
+        return self.pulls(slopes, taught, weights, known)[:, :p], load, self.most(slopes, known)
+
     def most(self, slopes: Floats, known: Floats) -> Floats:
         """Torque that they pass for at most, (n,), in these poses; known: (p + 10,), of the payload last.
 

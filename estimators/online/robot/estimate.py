@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from estimators.base import Phase, Status
+from estimators.online.robot.bends import KNOTS, SUMS
 from estimators.quantities import Floats
 
 VERSION: Final = 3  # of what is kept
@@ -65,11 +66,16 @@ class Kept:
     compensation: Floats  # (looks, 2, joints with a learnt compensation), see compensation.py
     bends: Floats  # (n,) of friction beyond its law, see bends.py
     moved: Floats  # (p + n, n, knots) by it
-    seen: Floats  # (3, n, knots) of it
+    seen: Floats  # (SUMS, n, knots) of it
 
 
-def read_kept(kept: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Floats]:
-    """The arrays of what was kept. Raises ValueError where they are not of these shapes, not finite or of before."""
+def read_kept(kept: Mapping[str, Any], n: int, p: int) -> dict[str, Floats]:
+    """The arrays of what was kept, p with the lags. Raises ValueError where it is of before, of another robot, or not
+    finite."""
+    shapes = {
+        "theta": (p,), "covariance": (p, p), "variance": (n,), "thresholds": (n,), "deviations": (n,),
+        "bends": (n,), "moved": (p, n, len(KNOTS)), "seen": (SUMS, n, len(KNOTS)),
+    }  # fmt: skip
     found = {name: np.array(kept.get(name, ()), np.float64) for name in shapes}
     right = kept.get("version") == VERSION and isinstance(kept.get("learnt"), int)
     if not right or any(found[name].shape != shape for name, shape in shapes.items()):

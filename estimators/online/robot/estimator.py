@@ -21,7 +21,7 @@ from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.tree import PARAMETERS
 from estimators.online.robot.bends import KNOTS, Bends, Columns
 from estimators.online.robot.block import BLOCK, LOOK, ROWS, Block
-from estimators.online.robot.causes import CERTAIN, GONE, PAYLOAD, Causes, Verdict
+from estimators.online.robot.causes import CERTAIN, GONE, PAYLOAD, Causes, Verdict, in_words
 from estimators.online.robot.compensation import Compensation
 from estimators.online.robot.contact import SLOW, SOON, ContactWatch
 from estimators.online.robot.encoders import Encoders, shares
@@ -149,13 +149,12 @@ class RobotEstimator:
         names, found = self.model.robot.names, self._compensation
         return {names[j]: (bool(found.on[j]), found.ratio(j)) for j in found.joints}
 
-    def start_residuals(self) -> tuple[Floats, Floats]:
-        """Of the start so far: largest residual and its root mean square, (n,) each. ValueError without motion."""
-        return self._watch.gathered()
+    def start_residuals(self) -> tuple[Floats, Floats, Floats]:
+        """Of the start so far: largest residual, its root mean square, and what friction has beyond its law, (n,) each.
 
-    def beyond_law(self) -> Floats:
-        """(n,) deviation of what friction has beyond its law, N·m (N)."""
-        return self._bends.spread
+        ValueError without motion.
+        """
+        return *self._watch.gathered(), self._bends.spread
 
     def events(self) -> list[Event]:
         """What happened since the last call."""
@@ -174,12 +173,7 @@ class RobotEstimator:
 
     def resume(self, kept: Mapping[str, Any]) -> None:
         """Go on from what `keep` gave, as a map of lists. Raises ValueError where it is of another model or version."""
-        n, p = self._n, self.model.size + self._n
-        shapes: dict[str, tuple[int, ...]] = {
-            "theta": (p,), "covariance": (p, p), "variance": (n,), "thresholds": (n,), "deviations": (n,),
-            "bends": (n,), "moved": self._bends.moved.shape, "seen": self._bends.seen.shape,
-        }  # fmt: skip
-        found = read_kept(kept, shapes)
+        found = read_kept(kept, self._n, self.model.size + self._n)
         self._compensation.resume(np.array(kept.get("compensation", np.zeros_like(self._compensation.keep()) - 1.0)))
         self._learner.begin(found["theta"], found["covariance"])
         self._bends.resume(found["bends"], found["moved"], found["seen"])
@@ -270,27 +264,18 @@ class RobotEstimator:
         X, Y, r, u, dq = (rows[lately] for rows in (now.X, now.Y, now.r, now.u, now.dq))
         self._moves = bool(now.speed[lately].max() > AT_REST)
         weights = 1.0 / (self._variance * self._correlation)
-        pulls = self._pulls(now.q[lately], r, weights) if self._encoders.known else None
+        pulls = None
+        if self._encoders.known:
+            theta = self._learner.theta[: self.model.size]
+            *pulls, self._watch.steps = self._encoders.look(now.q[lately], r, weights, theta, self._causes.carried)
         self._causes.look(X, Y, r, u, dq, weights, pulls)
         for one in self._compensation.look():
-            name, unit = self.model.robot.names[one.joint], self.model.robot.joints[one.joint].axis.effort
-            text = f"{name}: what was learnt of its residual is {'' if one.on else 'no longer '}used: it leaves "
-            self._say("compensation", f"{text}{one.compensated:.3g} {unit} rms, without it {one.without:.3g}")
+            self._say("compensation", one.words(self.model.robot))
         verdict = self._causes.verdict() if self._watch.ready else None
         if verdict is not None:
             self._pending.clear()
             self._doubted = 0
             self._tell(verdict)
-
-    def _pulls(self, q: Floats, r: Floats, weights: Floats) -> tuple[Floats, Floats]:
-        """What the encoders' steps do to the evidence of a look: (n, p) of each joint's own columns, (10,)."""
-        p = self.model.size
-        slopes, taught = self._encoders.slopes(q), shares(r)
-        model = np.concatenate([self._learner.theta[:p], np.zeros(PARAMETERS)])
-        load = self._encoders.pulls(slopes, taught, weights, model)[:, p:].sum(axis=0)
-        model[p:] = self._causes.carried
-        self._watch.steps = self._encoders.most(slopes, model)
-        return self._encoders.pulls(slopes, taught, weights, model)[:, :p], load
 
     def _tell(self, verdict: Verdict) -> None:
         if verdict.cause in (PAYLOAD, GONE) and self._starting:
@@ -300,17 +285,14 @@ class RobotEstimator:
         elif verdict.cause == GONE:
             self._say("payload", "the payload is gone")
         else:
-            law, terms = self.model.law_of(verdict.cause), self._causes.friction_terms(verdict.cause)
+            terms = self._causes.friction_terms(verdict.cause)
             before = self._learner.theta[self.model.base + terms]
             after = before + verdict.change[: len(terms)]
             spread = np.sqrt(np.diag(verdict.covariance))[: len(terms)]
             if (after < -DOUBTFUL * spread).any():  # what drives a joint is no friction of it: somebody pushes on
                 return
-            words = ", ".join(
-                f"{one.name} {old:.3g} → about {old + new:.3g} {one.unit}"
-                for one, old, new in zip(law.parameters, before, verdict.change[: len(terms)], strict=True)
-            )
             if not self._starting:  # of a start nothing is known yet that could have changed
+                words = in_words(self.model.law_of(verdict.cause), before, after)
                 self._say("friction", f"the friction of {self.model.robot.names[verdict.cause]} has changed: {words}")
             elif verdict.cause not in self._found:
                 self._found.add(verdict.cause)

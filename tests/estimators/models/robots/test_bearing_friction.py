@@ -101,7 +101,7 @@ def test_the_model_file_gives_the_law_to_a_live_robot(oblique: Identification) -
     tau = of.inverse(moved, ALL, 1e-3).tau
     live = RobotEstimator(again, 0.005, start=np.inf, teaches=False)
     live.absorb(np.round(1e9 * time).astype(np.int64), moved.q, tau)
-    peak, _ = live.start_residuals()
+    peak, *_ = live.start_residuals()
     assert (peak < 0.05 * np.abs(tau).max(axis=0)).all()
     plain = tau - of.inverse(moved, IDEAL).tau
     assert (peak < 0.5 * np.abs(plain).max(axis=0)).all(), "less than the friction that is explained"
