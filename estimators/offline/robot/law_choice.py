@@ -203,10 +203,10 @@ def _searched(
 ) -> AnyFriction:
     """The law with the η of a lattice that explains best what the links leave of joint j's torque."""
     found = law.law(model.robot.joints[j].axis)
-    if not found.nonlinear:
+    moves, best, chosen = rows.moves & rows.slides[:, j], np.inf, law
+    if not found.nonlinear or not moves.any():
         return law
     grids = [np.geomspace(max(one.low, 1e-3), one.high, LATTICE) for one in found.nonlinear]
-    moves, best, chosen = rows.moves & rows.slides[:, j], np.inf, law
     for eta in itertools.product(*grids):
         lost = _left(found, rows, target, load, j, np.array(eta), moves)
         if lost < best:

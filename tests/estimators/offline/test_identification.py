@@ -126,6 +126,29 @@ def test_another_law_is_taken_only_where_it_is_clearly_better(truth: Any, simula
     assert {one.kind for one in chosen.laws} == {"cubic_viscous"}
 
 
+def sticking(truth: Any) -> list[Any]:
+    """A recording with 3 N·m (N) and half of the torque at each standstill, where the law has none."""
+    time, q, tau = truth.motion(1)
+    tau += 0.2 * np.random.default_rng(4).standard_normal(tau.shape)
+    dq = np.gradient(q, time, axis=0)
+    return pieces(time, q, tau + (3.0 + 0.5 * np.abs(tau)) * np.exp(-((dq / 0.015) ** 2)) * np.sign(dq))
+
+
+def test_a_joint_that_sticks_teaches_nothing_about_its_law(truth: Any) -> None:
+    model = WholeRobot(truth.robot)
+    rows = build(model, sticking(truth))
+    fast = np.abs(rows.dq) > 0.02
+    for row, j in ((0, 0), (7, 1), (300, 2), (500, 0), (len(fast) - 1, 1)):
+        assert rows.slides[row, j] == fast[max(row - 8, 0) : row + 9, j].all()
+    assert not rows.slides.all()
+    found = fit(model, rows)
+    assert (np.abs(found.theta - truth.theta)[found.learnt] < 4.0 * found.deviation[found.learnt]).all()
+    assert relative_error(*(one[rows.slides] for one in (rows.y, rows.predicted(truth.theta)))) == pytest.approx(
+        relative_error(*(one[rows.slides] for one in (rows.y, rows.predicted(found.theta)))), abs=0.05
+    )
+    assert choose(model, sticking(truth), None, lambda _: None).laws == model.laws
+
+
 def test_full_weights_are_those_of_generalised_least_squares() -> None:
     random = np.random.default_rng(1)
     X, truth = random.normal(size=(2000, 2, 3)), np.array([1.0, -2.0, 3.0])
@@ -297,12 +320,13 @@ def test_the_lag_of_a_torque_is_found_beside_what_it_does_to_theta(truth: Any) -
     X = np.zeros((*rows.X.shape[:2], model.size + 3))
     X[:, :, : model.size] = rows.X
     X[:, range(3), range(model.size, model.size + 3)] = _rates(rows)
+    X, y = X * rows.slides[:, :, None], rows.y * rows.slides
     prior = np.zeros((model.size + 3,) * 2)
     prior[: model.size, : model.size] = np.linalg.inv(alone.prior_covariance)
     prior[model.size :, model.size :] = np.eye(3) / SPREAD**2
     weights, mean = alone.weights, np.append(alone.prior, np.zeros(3))
     information = np.einsum("tjp,j,tjq->pq", X, weights, X, optimize=True) + prior
-    right = np.einsum("tjp,j,tj->p", X, weights, rows.y, optimize=True) + prior @ mean
+    right = np.einsum("tjp,j,tj->p", X, weights, y, optimize=True) + prior @ mean
     deviation = np.sqrt(np.diag(covariance))
     assert np.allclose(covariance @ information, np.eye(model.size + 3), atol=1e-5)
     assert np.allclose(np.linalg.solve(information, right) / deviation, theta / deviation, atol=1e-3)
