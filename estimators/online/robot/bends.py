@@ -89,7 +89,7 @@ class Bends:
         """A block that the learner has just learnt: X (rows, n, q), dq (rows, n), weights (n,)."""
         S = self.moved * learner.fade[:, None, None]
         weighted, flat = X * weights[:, None], X.reshape(-1, X.shape[2])
-        right = np.einsum("tnq,tnk->qnk", weighted, self._columns(dq))
+        right = (weighted.transpose(1, 2, 0) @ self._columns(dq).swapaxes(0, 1)).swapaxes(0, 1)
         right -= (weighted.reshape(flat.shape).T @ (flat @ S.reshape(len(S), -1))).reshape(S.shape)
         self.moved = S + np.tensordot(learner.covariance, right, 1)
 
