@@ -5,8 +5,8 @@ out. A law beyond the default must beat it where the joints move, in a one-sided
 blocks, at 5 % over all laws tried, halve the squared error and take off 1 % of the torque; and it must be no worse with
 the reversals. Those alone choose no law: a joint that sticks has any torque, and what follows it there follows nothing
 else. Blocks of one recording share its positions, warmth and load, and flatter what fits these (a fifth less error
-inside a recording has been none in another). Nonlinear parameters are searched on a lattice first, joint by joint, with the links as the
-default found them.
+inside a recording has been none in another). Nonlinear parameters are searched on a lattice first, joint by joint, with
+the links as the default found them.
 """
 
 import itertools

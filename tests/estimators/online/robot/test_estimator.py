@@ -382,6 +382,31 @@ def test_missing_values_start_the_low_pass_anew_and_tell_nothing() -> None:
     assert np.isfinite(estimator.parameters()[0]).all()
 
 
+@pytest.mark.parametrize(("bend", "status"), [(1.0, "valid"), (8.0, "learning")])
+def test_friction_beyond_its_law_is_in_the_deviations_and_named_where_it_is_much(bend: float, status: str) -> None:
+    def bent(seed: int, seconds: float) -> tuple[Floats, Floats, Floats]:
+        t, q, tau, dq = measured(seed, seconds)
+        return t, q, tau + bend * np.arctan(8.0 * dq) * COULOMB / COULOMB.max()
+
+    t, q, tau = bent(1, 40.0)
+    found = with_live_residuals(identify(arm(), pieces(t, q, tau), [], ()).found, [Recorded(t, q, tau)])
+    t, q, tau = bent(6, 60.0)
+    estimator = RobotEstimator(found, 1.0 / RATE, start=4.0)
+    told: set[str] = set()
+    for first in range(0, len(t), round(RATE)):
+        part = slice(first, first + round(RATE))
+        estimator.absorb(np.round(t[part] * 1e9).astype(np.int64), q[part], tau[part])
+        estimate, friction = estimator.estimate(), estimator.friction()
+        told |= set(estimate.reasons)
+        speeds = friction.speeds
+        curve = bend * np.arctan(8.0 * speeds) * (COULOMB / COULOMB.max())[:, None]
+        truth = COULOMB[:, None] * np.tanh(speeds / 0.01) + VISCOUS[:, None] * speeds + curve
+        if estimate.status == "valid":
+            assert (np.abs(friction.torque - truth) < 4.0 * friction.deviations).all()
+    assert estimate.status == status
+    assert any(": friction is no such law: " in one for one in told) is (status == "learning")
+
+
 def test_what_is_kept_goes_on_and_what_does_not_fit_is_refused_in_words() -> None:
     estimator, _ = live(2, 30.0)
     kept = estimator.keep()
