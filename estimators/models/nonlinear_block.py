@@ -4,7 +4,7 @@ T_k = ∂(Φθ)/∂s_k (s = ln η where η is positive) are the columns by which
 """
 
 import math
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,14 @@ class NonlinearBlock:
         self.model = RefitModel(tuple(model.parameters[c] for c in others), place.law, place.axis)
         self.log = np.array([parameter.low > 0.0 for parameter in self.nonlinear])
         self._range = np.array([parameter.high - parameter.low for parameter in self.nonlinear])
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Model, Floats, FrictionSettings, int]]:
+        """As what it was made of: compiled functions do not travel."""
+        return type(self), (self.joint, self.taps, self.settings, self.index)
+
+    def with_law(self, law: FrictionSettings) -> "NonlinearBlock":
+        """The same place under another law with the same columns."""
+        return NonlinearBlock(self.joint, self.taps, law, self.index)
 
     def refill(self, rows: Rows, eta: Floats) -> None:
         """Write the friction columns for η into the rows' phi."""
