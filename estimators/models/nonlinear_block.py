@@ -74,10 +74,10 @@ class NonlinearBlock:
         """Standard deviations of s as those of η (nonlinear,)."""
         return np.where(self.log, sigma * eta, sigma * self._range)
 
-    def tangents(self, rows: Rows, eta: Floats, theta: Floats) -> Floats:
-        """∂(Φθ)/∂s: (rows, outputs, nonlinear)."""
+    def tangents(self, rows: Rows, eta: Floats, theta: Floats, slopes: Floats | None = None) -> Floats:
+        """∂(Φθ)/∂s: (rows, outputs, nonlinear); slopes: of these rows, where they are known."""
         tangents = np.zeros((len(rows.time), rows.y.shape[1], len(eta)))
-        slopes = self.slopes(rows, eta)
+        slopes = self.slopes(rows, eta) if slopes is None else slopes
         tangents[:, self.place.output] = self.place.sign * np.einsum("rck,c->rk", slopes, theta[self.moving])
         return tangents
 

@@ -120,19 +120,21 @@ class Lookback:
         return score.inverse[:p, p:] @ np.linalg.inv(score.inverse[p:, p:]) if q else np.zeros((p, 0))
 
     def suspect(self, rows: Rows, theta: Floats, noise: Floats, searched: Outcome | None = None) -> list[Suspect]:
-        """Known constants whose error rows show, under η in force; one that is far off takes validity away.
+        """Known constants whose error the last rows show, under η in force; one that is far off takes validity away.
 
         searched: what a search over these rows found, which then has read them again.
-
         What the worst of them has done to θ is in its deviations from the next `inflate` on. What an encoder's steps
         pass for is no error of a constant; where that is as much as would be grave, they are the reason.
         """
-        found = suspected(self._eta.block, rows, self._eta.kept.eta, theta, noise, self._eta.overlap)
+        block, eta, last = self._eta.block, self._eta.kept.eta, self._history.total
+        ring = self._history.slopes(rows, block, eta)
+        slopes = ring[np.arange(last - len(rows.time), last) % len(ring)]
+        found = suspected(block, rows, eta, theta, noise, self._eta.overlap, slopes)
         p, (law, far) = self._learner.rls.p, self._eta.encoders
         if found and law is not None:
             if searched is None:
-                last = rows.part(slice(max(0, len(rows.time) - round(READ / self._row)), None))
-                steps = imitated(self._eta.block, last, self._eta.kept.eta, theta, noise, law, far)
+                part = rows.part(slice(max(0, len(rows.time) - round(READ / self._row)), None))
+                steps = imitated(block, part, eta, theta, noise, law, far)
             else:
                 steps = searched.imitated
             told = [one for one in found if one.beyond(steps.get(one.name, 0.0))]
