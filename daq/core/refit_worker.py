@@ -24,6 +24,7 @@ class Refits(Executor):
 
     def __init__(self, nonlinear: int = 0, scheduler: str = "") -> None:
         """nonlinear: the most nonlinear parameters of any joint; scheduler: of a cluster."""
+        import estimators.online.eta.search  # noqa: F401 (what the worker does, loaded before it is forked)
         from estimators.refit.job import warm  # its kernels are heavy, and a joint without η never needs them
 
         self._scheduler = scheduler

@@ -4,7 +4,7 @@ T_k = ∂(Φθ)/∂s_k (s = ln η where η is positive) are the columns by which
 """
 
 import math
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,14 @@ class NonlinearBlock:
         self.log = np.array([parameter.low > 0.0 for parameter in self.nonlinear])
         self._range = np.array([parameter.high - parameter.low for parameter in self.nonlinear])
 
+    def __reduce__(self) -> tuple[type[Self], tuple[Model, Floats, FrictionSettings, int]]:
+        """As what it was made of: compiled functions do not travel."""
+        return type(self), (self.joint, self.taps, self.settings, self.index)
+
+    def with_law(self, law: FrictionSettings) -> "NonlinearBlock":
+        """The same place under another law with the same columns."""
+        return NonlinearBlock(self.joint, self.taps, law, self.index)
+
     def refill(self, rows: Rows, eta: Floats) -> None:
         """Write the friction columns for η into the rows' phi."""
         seen, first = self.seen(rows)
@@ -66,10 +74,10 @@ class NonlinearBlock:
         """Standard deviations of s as those of η (nonlinear,)."""
         return np.where(self.log, sigma * eta, sigma * self._range)
 
-    def tangents(self, rows: Rows, eta: Floats, theta: Floats) -> Floats:
-        """∂(Φθ)/∂s: (rows, outputs, nonlinear)."""
+    def tangents(self, rows: Rows, eta: Floats, theta: Floats, slopes: Floats | None = None) -> Floats:
+        """∂(Φθ)/∂s: (rows, outputs, nonlinear); slopes: of these rows, where they are known."""
         tangents = np.zeros((len(rows.time), rows.y.shape[1], len(eta)))
-        slopes = self.slopes(rows, eta)
+        slopes = self.slopes(rows, eta) if slopes is None else slopes
         tangents[:, self.place.output] = self.place.sign * np.einsum("rck,c->rk", slopes, theta[self.moving])
         return tangents
 

@@ -191,7 +191,7 @@ class JointEstimator:
         self.phases.parts.fit.coarse(Steps(steps.step, steps.since, wanted, noise, own, rate, rate_own, reading))
         if (nonlinear := self.phases.parts.nonlinear) is not None:
             lattice = Lattice(steps.step, *slopes_of(self._model, channel), self.conditioner.arguments, period)
-            nonlinear.lookback.lattices[channel] = lattice
+            nonlinear.eta.lattices[channel] = lattice
         if self._standstill is not None and channel == self._model.joints[0]:
             self._standstill.coarse(steps.since, one_step(taps, period, steps.step))
 

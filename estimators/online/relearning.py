@@ -122,12 +122,12 @@ class Relearning:
         self._learner.take_over(outcome.learnt, rows.phi, rows.y, self._motion.memory)
         self._validity.judge(self._learner)
         score = lookback.explain(pending.first, before)
-        lookback.weigh_steps(pending.first)
-        self._suspect(pending.first, score)
+        lookback.weigh_steps(outcome)
+        self._suspect(pending.first, score, outcome)
         lookback.inflate(score)
         return lookback.told_apart(score, self._parameters)
 
-    def _suspect(self, first: int, score: Score) -> None:
+    def _suspect(self, first: int, score: Score, searched: Outcome | None = None) -> None:
         """What the rows since `first` say of what is taken as known, at the noise that they have."""
         noise = self._learner.rls.noise * max(self._lookback.kept.usual, score.variance)
-        self._lookback.suspect(self._history.since(first), self._learner.rls.theta, noise)
+        self._lookback.suspect(self._history.since(first), self._learner.rls.theta, noise, searched)

@@ -1,6 +1,6 @@
 """What a refit of one block says of a joint: plain data, back from a worker."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from estimators.models.friction.base import FrictionSettings
 from estimators.quantities import Floats
@@ -23,3 +23,5 @@ class Outcome:
     columns: Floats  # (rows, moving) the moving columns under eta, as NonlinearBlock.refill has them
     learnt: Floats  # the learner's state (restart.py); empty where there is none
     law: FrictionSettings | None = None  # another one than the joint's, that explains the window better
+    steps: Floats | None = None  # covariance of [θ s] that is owed to an encoder's steps; None: they are not known
+    imitated: dict[str, float] = field(default_factory=dict)  # errors of known constants that they pass for, rms

@@ -25,6 +25,7 @@ from estimators.models.shared_instants import columns_of, distinct, smooth
 from estimators.quantities import Floats
 from estimators.rows import ARGUMENTS, POSITION, VELOCITY, Rows
 
+READ: Final = 16.0  # s of rows, at most, that are read again
 PLACES: Final = 8  # of the lattice against the motion, evenly over one step
 AGAIN: Final = 2  # times
 
@@ -77,6 +78,8 @@ def imitated(
     part = rows.part(one.which)
     weight = np.isfinite(part.y) / np.sqrt(noise)
     constants = block.joint.constants(part, block.taps, theta)
+    if not constants:
+        return {}
     columns = np.array([(np.nan_to_num(constant.column) * weight).reshape(-1) for constant in constants]).T
     squares = np.zeros(len(constants))
     for number in range(PLACES):

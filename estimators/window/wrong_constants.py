@@ -63,12 +63,21 @@ def too_coarse(suspect: Suspect) -> str:
 
 
 def suspected(
-    block: NonlinearBlock, rows: Rows, eta: Floats, theta: Floats, noise: Floats, overlap: float
+    block: NonlinearBlock,
+    rows: Rows,
+    eta: Floats,
+    theta: Floats,
+    noise: Floats,
+    overlap: float,
+    slopes: Floats | None = None,
 ) -> list[Suspect]:
-    """Known constants whose error the residual of a fitted window shows; overlap: rows that say the same."""
+    """Known constants whose error the residual of a fitted window shows.
+
+    overlap: rows that say the same; slopes: NonlinearBlock.slopes of the rows, where they are known.
+    """
     weight = np.isfinite(rows.y) / np.sqrt(noise)
     told = weight > 0.0
-    both = np.concatenate([rows.phi, block.tangents(rows, eta, theta)], axis=2)
+    both = np.concatenate([rows.phi, block.tangents(rows, eta, theta, slopes)], axis=2)
     design = both[told] * weight[told][:, np.newaxis]
     residual = (rows.y - rows.phi @ theta)[told] * weight[told]
     return suspects(block.joint.constants(rows, block.taps, theta), design, residual, weight, overlap)

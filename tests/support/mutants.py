@@ -89,8 +89,13 @@ ROOMS: Final = {
         compiled=True,
     ),
     "eta": Room(
-        tuple(f"{ONLINE}eta/{file}.py" for file in ("in_force", "lookback", "refits")),
-        (f"tests/{ONLINE}monitor", f"tests/{ONLINE}start", f"tests/{ONLINE}test_shaping.py"),
+        tuple(f"{ONLINE}eta/{file}.py" for file in ("in_force", "lookback", "refits", "search")),
+        (
+            f"tests/{ONLINE}monitor",
+            f"tests/{ONLINE}start",
+            f"tests/{ONLINE}test_shaping.py",
+            f"tests/{ONLINE}test_search.py",
+        ),
         compiled=True,
     ),
     "pass": Room(

@@ -75,6 +75,7 @@ class FrictionOnly:
     """Columns in the order friction, offset, torque scale, inertia, temperature, ripple."""
 
     def __init__(self, settings: FrictionOnlySettings) -> None:
+        self._settings = settings
         axis = settings.axis
         effort = "torque" if axis is Axis.ROTARY else "force"
         self.channels = ("position", effort) + (f"joint_{effort}",) * settings.joint_torque
@@ -111,6 +112,10 @@ class FrictionOnly:
         self.straight = True
         self.joints: tuple[int, ...] = (POSITION,)
         self.owners: tuple[int, ...] = (0,)
+
+    def __reduce__(self) -> tuple[type["FrictionOnly"], tuple[FrictionOnlySettings]]:
+        """As its settings: addresses of compiled functions mean nothing to another process."""
+        return FrictionOnly, (self._settings,)
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ and y at the full rate."""

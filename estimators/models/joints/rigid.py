@@ -71,6 +71,7 @@ class Rigid:
     """Columns: inertia, friction, offset, gravity_sin, gravity_cos, temperature, ripple, those left out excepted."""
 
     def __init__(self, settings: RigidSettings) -> None:
+        self._settings = settings
         axis = settings.axis
         self.channels = ("position", "torque" if axis is Axis.ROTARY else "force") + ("load",) * settings.load
         warmth, law = Warmth(settings.temperature, axis), settings.friction.law(axis)
@@ -117,6 +118,10 @@ class Rigid:
         self.straight = False  # on EMPS it would cost a tenth of what laws explain, decision 007
         self.joints: tuple[int, ...] = (POSITION,)
         self.owners: tuple[int, ...] = (0,)
+
+    def __reduce__(self) -> tuple[type["Rigid"], tuple[RigidSettings]]:
+        """As its settings: addresses of compiled functions mean nothing to another process."""
+        return Rigid, (self._settings,)
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ and y = measured torque (force) at the full rate."""

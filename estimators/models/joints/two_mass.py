@@ -95,6 +95,7 @@ class TwoMass:
     """Columns in the order stiffness, cubic stiffness, motor friction, link friction, offsets, motor ripple."""
 
     def __init__(self, settings: TwoMassSettings) -> None:
+        self._settings = settings
         axis = Axis.ROTARY
         sensor = settings.spring_torque or settings.link_torque == "measured"
         self.channels = ("position", "link_position", "torque") + ("joint_torque",) * sensor
@@ -136,6 +137,10 @@ class TwoMass:
         self.straight = True
         self.joints: tuple[int, ...] = (MOTOR,)
         self.owners: tuple[int, ...] = (0,) * len(rows)
+
+    def __reduce__(self) -> tuple[type["TwoMass"], tuple[TwoMassSettings]]:
+        """As its settings: addresses of compiled functions mean nothing to another process."""
+        return TwoMass, (self._settings,)
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ (rows, outputs, parameters) and y (rows, outputs) at the full rate."""

@@ -16,6 +16,7 @@ from estimators.quantities import Floats
 from estimators.refit.acceptance import CERTAIN
 from estimators.refit.outcome import Outcome
 from estimators.rows import Rows
+from estimators.window.lattice import Lattice
 from estimators.window.row_history import RowHistory
 
 
@@ -37,12 +38,13 @@ class EtaKept:
 class EtaInForce:
     """The nonlinear parameters of one block of a model."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"block", "other_law"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"block", "other_law", "lattices"})
 
     def __init__(self, model: Model, taps: Floats, overlap: float) -> None:
         """taps: of the kernel that smoothed the rows, of which `overlap` say the same."""
         self.block = NonlinearBlock(model, taps)
         self.other_law: FrictionSettings | None = None  # where another than the configured one was found
+        self.lattices: dict[int, Lattice] = {}  # of encoders, by channel, once their steps are known
         self.overlap = overlap
         self.spring = model.springs[0] if model.springs else None
         count = len(self.block.nonlinear)
@@ -111,9 +113,15 @@ class EtaInForce:
     def adopt(self, law: FrictionSettings) -> str:
         """Use another law with the same columns; returns in words how it differs."""
         ours, theirs = self.block.settings.model_dump(), law.model_dump()
-        self.block = NonlinearBlock(self.block.joint, self.block.taps, law)
+        self.block = self.block.with_law(law)
         self.other_law, self.kept.law = law, theirs
         return ", ".join(f"{key} = {value}" for key, value in theirs.items() if value != ours[key])
+
+    @property
+    def encoders(self) -> tuple[Lattice | None, Lattice | None]:
+        """Of the law, and the other one, as far as their steps are known."""
+        place = self.block.place.position
+        return self.lattices.get(place), next((one for i, one in self.lattices.items() if i != place), None)
 
     @property
     def covariance(self) -> Floats:

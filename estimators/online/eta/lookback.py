@@ -1,7 +1,7 @@
 """What the rows that are kept say of θ and η, and what was known of θ before a change."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,14 +12,13 @@ from estimators.quantities import Floats, Parameter
 from estimators.recursive.learner import Learner
 from estimators.recursive.prior import Prior, nothing
 from estimators.refit.acceptance import delta
+from estimators.refit.outcome import Outcome
 from estimators.rows import Rows
-from estimators.window.lattice import Lattice, imitated, owed
+from estimators.window.lattice import READ, imitated
 from estimators.window.row_history import RowHistory
 from estimators.window.score_test import Score, explain
 from estimators.window.spectrum import spectrum
 from estimators.window.wrong_constants import Suspect, accused, suspected, too_coarse
-
-READ: Final = 16.0  # s of rows, at most, that are read again
 
 
 @dataclass(slots=True)
@@ -38,13 +37,12 @@ class LookbackKept:
 class Lookback:
     """Looks at windows of kept rows with η frozen."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"before", "lattices"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"before"})
 
     def __init__(self, learner: Learner, history: RowHistory, eta: EtaInForce, validity: Validity, row: float) -> None:
         """row: s between rows."""
         self._learner, self._history, self._eta, self._validity, self._row = learner, history, eta, validity, row
         self.kept = LookbackKept(np.zeros((0, 0)), np.zeros(learner.rls.p), np.zeros(learner.rls.p))
-        self.lattices: dict[int, Lattice] = {}  # of encoders, by channel, once they are known
         self.before = self.nothing  # what was known of θ before the change that is looked into
 
     @property
@@ -108,39 +106,37 @@ class Lookback:
         self._learner.searched[:] = known + np.maximum(steps, self.kept.owed) + self.kept.constants
         self._validity.judge(self._learner)
 
-    def weigh_steps(self, first: int) -> None:
-        """What an encoder's steps may have done to η, and to θ beside it, as a search over rows since `first` found."""
-        law, far = self._encoders
-        if law is None:
+    def weigh_steps(self, outcome: Outcome) -> None:
+        """What an encoder's steps may have done to η, and to θ beside it, as a search that is accepted found."""
+        if outcome.steps is None:
             return
-        p, rows = self._learner.rls.p, self._history.since(max(first, self._history.total - round(READ / self._row)))
-        noise = self._learner.rls.noise
-        whole = owed(self._eta.block, rows, self._eta.kept.eta, self._learner.rls.theta, noise, law, far)
-        self._eta.kept.steps = whole[p:, p:].copy()
-        self.kept.owed[:] = np.diag(whole)[:p]
+        p = self._learner.rls.p
+        self._eta.kept.steps = outcome.steps[p:, p:].copy()
+        self.kept.owed[:] = np.diag(outcome.steps)[:p]
 
     def _along(self, score: Score) -> Floats:
         """dθ/ds (parameters, nonlinear)."""
         p, q = self._learner.rls.p, len(score.step)
         return score.inverse[:p, p:] @ np.linalg.inv(score.inverse[p:, p:]) if q else np.zeros((p, 0))
 
-    @property
-    def _encoders(self) -> tuple[Lattice | None, Lattice | None]:
-        """Of the law, and the other one, as far as their steps are known."""
-        place = self._eta.block.place.position
-        return self.lattices.get(place), next((one for i, one in self.lattices.items() if i != place), None)
+    def suspect(self, rows: Rows, theta: Floats, noise: Floats, searched: Outcome | None = None) -> list[Suspect]:
+        """Known constants whose error the last rows show, under η in force; one that is far off takes validity away.
 
-    def suspect(self, rows: Rows, theta: Floats, noise: Floats) -> list[Suspect]:
-        """Known constants whose error rows show, under η in force; one that is far off takes validity away.
-
+        searched: what a search over these rows found, which then has read them again.
         What the worst of them has done to θ is in its deviations from the next `inflate` on. What an encoder's steps
         pass for is no error of a constant; where that is as much as would be grave, they are the reason.
         """
-        found = suspected(self._eta.block, rows, self._eta.kept.eta, theta, noise, self._eta.overlap)
-        p, (law, far) = self._learner.rls.p, self._encoders
+        block, eta, last = self._eta.block, self._eta.kept.eta, self._history.total
+        ring = self._history.slopes(rows, block, eta)
+        slopes = ring[np.arange(last - len(rows.time), last) % len(ring)]
+        found = suspected(block, rows, eta, theta, noise, self._eta.overlap, slopes)
+        p, (law, far) = self._learner.rls.p, self._eta.encoders
         if found and law is not None:
-            last = rows.part(slice(max(0, len(rows.time) - round(READ / self._row)), None))
-            steps = imitated(self._eta.block, last, self._eta.kept.eta, theta, noise, law, far)
+            if searched is None:
+                part = rows.part(slice(max(0, len(rows.time) - round(READ / self._row)), None))
+                steps = imitated(block, part, eta, theta, noise, law, far)
+            else:
+                steps = searched.imitated
             told = [one for one in found if one.beyond(steps.get(one.name, 0.0))]
             if not told:
                 self.kept.constants[:] = 0.0

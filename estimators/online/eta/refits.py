@@ -6,13 +6,15 @@ from typing import ClassVar, Final
 
 from estimators.online.eta.found import Found, Pending
 from estimators.online.eta.in_force import EtaInForce
+from estimators.online.eta.search import Search, reread, run
 from estimators.online.events import EventLog
 from estimators.quantities import Floats
 from estimators.recursive.learner import Learner
 from estimators.recursive.prior import Prior
 from estimators.refit.inline import Inline
-from estimators.refit.job import job, run
+from estimators.refit.job import job
 from estimators.refit.settings import RefitSettings
+from estimators.window.lattice import READ
 from estimators.window.row_history import RowHistory
 
 STALE: Final = 30.0  # s of rows after which a refit's result is too old
@@ -67,7 +69,10 @@ class Refits:
             task = replace(task, overlap=eta.overlap, laws=eta.block.settings.alternatives())
         else:
             task = replace(task, learner=(self._learner.kept.state.copy(), self._learner.leverage.copy()))
-        future = self._executor.submit(run, task)
+        law, far = eta.encoders
+        last_rows = rows.part(slice(max(0, len(rows.time) - round(READ / self._row)), None))
+        again = None if law is None else reread(eta.block, last_rows, law, far)
+        future = self._executor.submit(run, Search(task, again))
         self.pending = Pending(future, purpose, first, last, self.kept.epoch, text, window)
 
     def poll(self) -> Found | None:

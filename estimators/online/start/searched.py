@@ -132,7 +132,7 @@ class SearchedStart:
         self._refits.accepted(pending, words)
         eta.write(outcome.columns, pending.first, pending.last, history)
         rows = history.since(pending.first)
-        suspects = self._lookback.suspect(rows, outcome.theta, outcome.noise)
+        suspects = self._lookback.suspect(rows, outcome.theta, outcome.noise, outcome)
         gathering.rows.clear()
         gathering.absorb(rows._replace(phi=rows.phi.copy(), y=rows.y.copy()))
         gathering.anchor = outcome.theta
@@ -146,7 +146,7 @@ class SearchedStart:
         verdict = gathering.started(threshold, pending.first, str(self.spectrum), weak)
         score = self._lookback.explain(pending.first, self._lookback.nothing)
         self._lookback.kept.motions = score.mean
-        self._lookback.weigh_steps(pending.first)
+        self._lookback.weigh_steps(outcome)
         self._lookback.inflate(score)
         return verdict
 

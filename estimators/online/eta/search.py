@@ -1,0 +1,61 @@
+"""A search of η as a worker does it: θ and η of a window, and what its encoders' steps may have done to them.
+
+Whatever reads a window again and again is done here; the core, which takes what was found, does nothing of the kind.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.models.nonlinear_block import NonlinearBlock
+from estimators.models.shared_instants import distinct
+from estimators.quantities import Floats
+from estimators.refit import job as refit
+from estimators.refit.outcome import Outcome
+from estimators.rows import ARGUMENTS, Rows
+from estimators.window.lattice import Lattice, imitated, owed
+
+
+class Reread(NamedTuple):
+    """What the last rows of a window are read again with."""
+
+    block: NonlinearBlock
+    seen: Floats  # (ARGUMENTS, instants) what the law sees of these rows, each instant once
+    first: NDArray[np.int64]  # (rows,) where each row's instants begin
+    law: Lattice  # of the encoder that the law's speed comes from
+    far: Lattice | None  # of that behind the spring
+
+
+class Search(NamedTuple):
+    """One window as the core has it, copied."""
+
+    job: refit.Job
+    reread: Reread | None  # None while no steps are known
+
+
+def reread(block: NonlinearBlock, rows: Rows, law: Lattice, far: Lattice | None) -> Reread:
+    """For the last rows of a window."""
+    return Reread(block, *distinct(rows.samples[:, block.index], ARGUMENTS), law, far)
+
+
+def run(search: Search) -> Outcome:
+    """Raises ValueError where the window cannot be fitted, with the reason."""
+    outcome = refit.run(search.job)
+    return outcome if search.reread is None else _weighed(outcome, search.job, search.reread)
+
+
+def _weighed(outcome: Outcome, job: refit.Job, reread: Reread) -> Outcome:
+    """With what other places of the encoders' steps would have made of it."""
+    block, seen, first, law, far = reread
+    if outcome.law is not None:
+        block = block.with_law(outcome.law)
+    count = len(first)
+    phi, y = job.phi[len(job.phi) - count :].copy(), job.y[len(job.y) - count :]
+    phi[:, job.place, job.moving] = outcome.columns[len(job.phi) - count :]
+    samples = np.zeros((count, block.index + 1, ARGUMENTS, len(job.taps)))
+    samples[:, block.index] = seen[:, first[:, np.newaxis] + np.arange(len(job.taps))].transpose(1, 0, 2)
+    rows = Rows(np.zeros(count, np.int64), phi, y, np.zeros((count, 1)), samples)
+    window = block, rows, outcome.eta, outcome.theta, outcome.noise if job.again else job.noise, law, far
+    return replace(outcome, steps=owed(*window), imitated=imitated(*window))
