@@ -37,8 +37,10 @@ class RobotRows(NamedTuple):
 
     def teaching(self) -> "RobotRows":
         """Rows in which the robot moves, 0 where a joint sticks."""
-        rows = self.part(self.moves)
-        return rows._replace(X=rows.X * rows.slides[:, :, None], y=rows.y * rows.slides)
+        rows = self.part(self.moves)  # a copy
+        rows.X[~rows.slides] = 0.0
+        rows.y[~rows.slides] = 0.0
+        return rows
 
     def predicted(self, theta: Floats) -> Floats:
         """(rows, n)."""

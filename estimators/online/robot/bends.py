@@ -25,15 +25,14 @@ from estimators.quantities import Floats
 from estimators.recursive.prior_bounded import PriorBounded
 
 KNOTS: Final = np.array((0.05, 0.1, 0.2, 0.5, 1.0))  # of the speed seen
-SUMS: Final = 3 + PLACES
+SUMS: Final = 3 + PLACES  # of `seen`
 HATS: Final = np.eye(len(KNOTS))
 TOUCHED: Final = 0.5  # mean hat of a knot at least: speeds far from it say little of it
 CHANCE: Final = 9.5  # squared deviations: by chance one of KNOTS is beyond once in a hundred times
 FADE: Final = 0.99  # of a block: many periods of a motion
 LOSE: Final = 0.7  # times the limit, at which a misfit is over
 
-
-Columns = tuple[Integers, Floats]  # of a joint's friction: places in θ (own,), columns of them (k, own)
+FrictionColumns = tuple[Integers, Floats]  # of one joint: places in θ (own,), columns of them (k, own)
 
 
 class Bends:
@@ -113,7 +112,7 @@ class Bends:
         """(q,) variance of θ."""
         return np.asarray(np.einsum("qnk,n->q", self.moved**2, self.spread**2))
 
-    def of_friction(self, speeds: Floats, friction: Sequence[Columns]) -> Floats:
+    def of_friction(self, speeds: Floats, friction: Sequence[FrictionColumns]) -> Floats:
         """Variance (n, k) of the friction that these columns of the parameters give at speeds (n, k)."""
         at = self._columns(speeds.T)
         found = np.empty_like(speeds)

@@ -16,6 +16,7 @@ from estimators.models.friction.base import FrictionLaw
 from estimators.models.robots.inertia import metric, standard
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
+from estimators.online.robot.bends import FrictionColumns
 from estimators.online.robot.estimate import NO_PAYLOAD, Payload
 from estimators.quantities import Floats
 from estimators.recursive.faded_evidence import FADE, Change, FadedEvidence
@@ -164,7 +165,7 @@ class Causes:
         """Terms of joint j's law, the offset and the rotor apart."""
         return self.terms[j][: len(self._model.law_of(j).parameters)]
 
-    def friction_columns(self, speeds: Floats) -> list[tuple[NDArray[np.int64], Floats]]:
+    def friction_columns(self, speeds: Floats) -> list[FrictionColumns]:
         """Of each joint its places in θ, and their columns (k, own) at speeds (n, k), forth and back halved."""
         found, still = [], np.zeros(speeds.shape[1])
         for j, own in enumerate(speeds):

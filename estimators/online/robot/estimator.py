@@ -19,7 +19,7 @@ import numpy as np
 from estimators.base import Event, Phase, Status
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.tree import PARAMETERS
-from estimators.online.robot.bends import KNOTS, Bends, Columns
+from estimators.online.robot.bends import KNOTS, Bends, FrictionColumns
 from estimators.online.robot.block import BLOCK, LOOK, ROWS, Block
 from estimators.online.robot.causes import CERTAIN, GONE, PAYLOAD, Causes, Verdict, in_words
 from estimators.online.robot.compensation import Compensation
@@ -61,13 +61,14 @@ class RobotEstimator:
         self._compensation = Compensation(model, learnt.learned)
         self._motion = RobotMotion(model, self._reach, learnt.loading, period, bool(self._compensation.joints))
         self._twisted = bool(model.twisted)
+        self._units = tuple(joint.axis.effort for joint in learnt.robot.joints)
         motor_side = any(joint.motor_side for joint in learnt.robot.joints)
         self._causes = Causes(model, np.sqrt(np.diag(learnt.prior_covariance)), learnt.correlation, motor_side)
         own = np.sort(np.concatenate([model.base + terms for terms in self._causes.terms]))
         self._learner = learner_of(learnt, own, BLOCK / ROWS)
         self._told = self._causes.friction_columns(np.outer(self._reach, SPEEDS))
         self._slow = self._causes.friction_columns(np.full((n, 1), SLOW))
-        self._known = self._causes.friction_columns(np.outer(self._reach, KNOTS))
+        self._at_knots = self._causes.friction_columns(np.outer(self._reach, KNOTS))
         self._wander = Wander(model.size + n, self._told)
         self._long_run = LongRun(learnt.correlation, self._learner.unknown, LONGEST, 1.0 - SLOWLY)
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
@@ -133,7 +134,7 @@ class RobotEstimator:
         torque = np.array([columns @ theta[place] for place, columns in self._told])
         return Friction(speeds, torque, self._deviations(speeds, self._told))
 
-    def _deviations(self, speeds: Floats, friction: Sequence[Columns]) -> Floats:
+    def _deviations(self, speeds: Floats, friction: Sequence[FrictionColumns]) -> Floats:
         """(n, k) of each joint's friction, columns of it at speeds (n, k)."""
         P = self._covariance
         variances = [np.einsum("ka,ab,kb->k", one, P[np.ix_(place, place)], one) for place, one in friction]
@@ -239,8 +240,7 @@ class RobotEstimator:
         fresh, over = changes
         if fresh.any():
             self._causes.mark()
-            units = [one.axis.effort for one in self.model.robot.joints]
-            self._say("contact", self._watch.words(fresh, unexplained, self.model.robot.names, units))
+            self._say("contact", self._watch.words(fresh, unexplained, self.model.robot.names, self._units))
         if over.any():
             self._doubted = self._time + round(1e9 * SOON)
             names = ", ".join(name for name, one in zip(self.model.robot.names, over, strict=True) if one)
@@ -379,7 +379,7 @@ class RobotEstimator:
         self._prediction = Prediction(self.model, theta, shares)
         self._stiction = np.array([abs(float(columns[0] @ theta[place])) for place, columns in self._slow])
         self._causes.bends, self._causes.covariance = self._bends.spread, self._covariance
-        self._watch.doubts = CERTAIN * self._deviations(np.outer(self._reach, KNOTS), self._known)
+        self._watch.doubts = CERTAIN * self._deviations(np.outer(self._reach, KNOTS), self._at_knots)
 
     def _state(self) -> tuple[Phase, Status, tuple[str, ...]]:
         if self._time == 0 or not np.isfinite(self._measured).all():
@@ -391,8 +391,7 @@ class RobotEstimator:
             return Phase.TRANSIENT, Status.LEARNING, ("torque that the model does not explain",)
         if self._causes.payload.carried:
             return Phase.HELD, Status.HELD, ("a payload is carried: the model stays as it is",)
-        units = tuple(one.axis.effort for one in self.model.robot.joints)
-        bent = self._bends.reasons(self.model.robot.names, units)
+        bent = self._bends.reasons(self.model.robot.names, self._units)
         if not self._moves:
             return Phase.HELD, Status.HELD, ("at rest", *bent)
         return Phase.NORMAL, Status.LEARNING if bent else Status.VALID, bent
