@@ -22,13 +22,16 @@ from typing import Any, Final, ParamSpec, TypeVar, cast
 import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.runtime.nrt import rtsys
+from numba.core.sigutils import _parse_signature_string as parsed
 
 Params = ParamSpec("Params")
 Result = TypeVar("Result")
-Signature = str | tuple[Any, ...]  # "void(f8[::1], i8)", or numba's types of the arguments, such as a NamedTuple's
+Signature = (
+    str | tuple[Any, ...]
+)  # "void(f8[::1], i8)"; or the arguments one by one: numba's types, their texts, classes of layouts
 
 HERE: Final = Path(__file__).parent
-PACKAGES: Final = frozenset({"daq", "drivers", "estimators", "hil_rig"})  # that lie beside this file
+PACKAGES: Final = frozenset({"daq", "drivers", "estimators", "hil_rig", "jointwatch_layout"})  # beside this file
 INTERPRETED: Final = os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
 IMPORT: Final = re.compile(
     r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]*(?:\(([^)]*)\)|(.*))|import[ \t]+(.*))$", re.MULTILINE
@@ -44,7 +47,7 @@ def kernel(*signatures: Signature) -> Callable[[Callable[Params, Result]], Calla
         compiled = _dispatcher(function)
         if not INTERPRETED:
             for signature in signatures:
-                compiled.compile(signature)
+                compiled.compile(signature if isinstance(signature, str) else tuple(map(typed, signature)))
             compiled.disable_compile()
         return cast(Callable[Params, Result], compiled)
 
@@ -54,6 +57,13 @@ def kernel(*signatures: Signature) -> Callable[[Callable[Params, Result]], Calla
 def inline(function: Callable[Params, Result]) -> Callable[Params, Result]:
     """A function that kernels call: compiled with its caller, typed by use."""
     return cast(Callable[Params, Result], _dispatcher(function))
+
+
+def typed(one: Any) -> Any:
+    """numba's type of an argument: of a text such as "f8[::1]", of a class of layouts; a type stays as it is."""
+    if isinstance(one, str):
+        return parsed(one)  # type: ignore[no-untyped-call]
+    return cast(Any, one).numba_type() if isinstance(one, type) else one
 
 
 @functools.cache  # what this process has imported it does not import again

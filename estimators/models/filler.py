@@ -5,21 +5,13 @@ So no kernel that forms rows is compiled for any one model, and one pass goes ov
 
 from typing import Any, Final
 
-from numba.extending import intrinsic
-
-from estimators.numerics.function_pointer import calling
-from estimators.numerics.jit import INTERPRETED
 from estimators.numerics.parcel import TABLE
+from jointwatch_layout import by_address
 
+FILL: Final = 0  # of its parcel: the function itself
 # of every model's kernel: signals (rows, channels, SIGNALS), η (nonlinear,), its parcel's table, Φ (rows, outputs,
 # parameters) and y (rows, outputs) to write, see Model.fill
-SIGNATURE: Final = f"void(f8[:, :, ::1], f8[::1], {TABLE}, f8[:, :, ::1], f8[:, ::1])"
-FILL: Final = 0  # of its parcel: the function itself
+ARGUMENTS: Final = ("f8[:, :, ::1]", "f8[::1]", TABLE, "f8[:, :, ::1]", "f8[:, ::1]")
+SIGNATURE: Final = f"void({', '.join(ARGUMENTS)})"
 
-
-def _call(_typing: Any, _fill: Any, _signals: Any, _eta: Any, _table: Any, _phi: Any, _y: Any) -> Any:
-    return calling(SIGNATURE)
-
-
-# within a kernel: FILL of a model's parcel, and its arguments
-fill_rows: Final[Any] = (lambda fill, *rest: fill(*rest)) if INTERPRETED else intrinsic(_call)
+fill_rows: Final[Any] = by_address("void", *ARGUMENTS)  # within a kernel: FILL of a model's parcel, and its arguments

@@ -16,9 +16,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic as untyped
 from numpy.typing import NDArray
 
-from estimators.numerics.function_pointer import pointer
 from estimators.numerics.jit import INTERPRETED, inline
 from estimators.quantities import Floats
+from jointwatch_layout import pointer
 
 Table = NDArray[np.int64]  # (kinds, arrays of a kind, 1 + DIMENSIONS): address, lengths; interpreted, the arrays
 TABLE: Final = "i8[:, :, ::1]"  # in a signature

@@ -11,7 +11,6 @@ A joint's arrays are one table (parcel.py), so a kernel can walk over all joints
 from typing import Any, Final
 
 import numpy as np
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from estimators.alignment.clock_state import LONGEST_LOSS
@@ -26,13 +25,13 @@ from estimators.conditioning.row_kernels import (
     ROWS_Y,
     form,
 )
-from estimators.numerics.function_pointer import calling
-from estimators.numerics.jit import INTERPRETED, inline, kernel
+from estimators.numerics.jit import inline, kernel
 from estimators.numerics.parcel import TABLE, Table, cube, inner, integers, matrix
 from estimators.online.inspection import look
 from estimators.online.report import figures
 from estimators.online.steady import ALARMED, ALWAYS, ROWS, TOLD, learn_formed
 from estimators.quantities import Floats, Nanoseconds
+from jointwatch_layout import by_address
 
 # intervals of ticks: the number of that of the last tick, their length and where they are counted from, ns
 LAST, INTERVAL, OFFSET, INTERVALS = range(4)
@@ -117,13 +116,13 @@ def _tell(found: NDArray[np.int64], estimator: Table) -> bool:
     return certain and told[ALWAYS] == 0
 
 
-SIGNATURE: Final = (
-    "void(Array(i8, 1, 'A', readonly=True), Array(f8, 1, 'A', readonly=True), Array(i4, 1, 'A', readonly=True), b1, "
-    f"{TABLE}, i8[:, ::1])"
+ARGUMENTS: Final = (
+    *("Array(i8, 1, 'A', readonly=True)", "Array(f8, 1, 'A', readonly=True)", "Array(i4, 1, 'A', readonly=True)"),
+    *("b1", TABLE, "i8[:, ::1]"),
 )
 
 
-@kernel(SIGNATURE)
+@kernel(ARGUMENTS)
 def walk(
     times: Nanoseconds,
     values: Floats,
@@ -164,11 +163,5 @@ def walk(
             _learn(found[1], estimator)
 
 
-def _call(
-    _typing: Any, _walk: Any, _times: Any, _values: Any, _columns: Any, _late: Any, _joint: Any, _found: Any
-) -> Any:
-    return calling(SIGNATURE)
-
-
 # within a kernel: `walk` out of a parcel, and its arguments
-pass_on: Final[Any] = (lambda step, *rest: step(*rest)) if INTERPRETED else intrinsic(_call)
+pass_on: Final[Any] = by_address("void", *ARGUMENTS)

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from estimators.models.friction.base import FrictionLaw
 from estimators.models.friction.structure import RefitModel, Structure, look
-from estimators.numerics.function_pointer import pointer
 from estimators.numerics.normal_equations import project_out
 from estimators.quantities import Floats, Parameter
 from estimators.refit import velocity_nodes as binning
@@ -29,6 +28,7 @@ from estimators.refit.report import Found, Prepared, Refit, report
 from estimators.refit.settings import RefitSettings
 from estimators.refit.variable_projection import Problem, minima, residual
 from estimators.refit.velocity_nodes import Statistics
+from jointwatch_layout import pointer
 
 COLLINEAR: Final = (
     1e-10  # |part of a column that the others do not explain|² / |column|²: below, they cannot be told apart

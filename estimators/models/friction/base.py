@@ -11,29 +11,20 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from estimators.models.plain_columns import Plain
-from estimators.numerics.function_pointer import calling
-from estimators.numerics.jit import INTERPRETED
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.quantities import Settings as BaseSettings
 from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
+from jointwatch_layout import by_address
 
 # of every law's kernel: signals (rows, channels, SIGNALS), which channel is the position, which one the load,
 # constants, η (nonlinear,), the columns to write (rows, parameters)
-SIGNATURE: Final = "void(f8[:, :, ::1], i8, i8, f8[::1], f8[::1], f8[:, :])"
+ARGUMENTS: Final = ("f8[:, :, ::1]", "i8", "i8", "f8[::1]", "f8[::1]", "f8[:, :]")
+SIGNATURE: Final = f"void({', '.join(ARGUMENTS)})"
 
-
-def _call(
-    _typing: Any, _law: Any, _signals: Any, _position: Any, _load: Any, _constants: Any, _eta: Any, _columns: Any
-) -> Any:
-    return calling(SIGNATURE)
-
-
-# within a kernel: a law's kernel out of a parcel, and its arguments
-fill_law: Final[Any] = (lambda law, *rest: law(*rest)) if INTERPRETED else intrinsic(_call)
+fill_law: Final[Any] = by_address("void", *ARGUMENTS)  # within a kernel: a law's kernel, and its arguments
 
 NOTHING: Final[Floats] = np.zeros(0)
 

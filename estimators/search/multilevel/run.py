@@ -7,7 +7,6 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from estimators.numerics.function_pointer import pointer
 from estimators.numerics.jit import INTERPRETED
 from estimators.quantities import Floats
 from estimators.search.base import Compiled, Problem, Status, Stop
@@ -29,6 +28,7 @@ from estimators.search.multilevel.lists import FirstValues
 from estimators.search.multilevel.local import local_search
 from estimators.search.multilevel.samples import LOW, REGION, SHIFT, TURN, WIDTH
 from estimators.search.multilevel.sweeps import COMPLETE, FULL, STALLED, sweep
+from jointwatch_layout import pointer
 
 CALLBACK: Final = ctypes.CFUNCTYPE(ctypes.c_double)
 PARTS: Final = pointer(local_search), pointer(line_search)
