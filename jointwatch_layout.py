@@ -37,11 +37,13 @@ import numba
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
+from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import (
     NativeValue,
     intrinsic,
     lower_builtin,
+    lower_cast,
     lower_getattr_generic,
     lower_setattr_generic,
     models,
@@ -143,7 +145,7 @@ class Field:
             owner._agree(self.name, self.lengths, value.shape)
             return (value.ctypes.data, *value.shape)
         if self.function:
-            return (0 if INTERPRETED else pointer(value).__wrapper_address__(),)
+            return (0 if INTERPRETED or value is None else pointer(value).__wrapper_address__(),)
         layout = self.layout
         assert layout is not None
         members = value if self.several else (value,)
@@ -226,12 +228,15 @@ class Layout:
 
     @classmethod
     def zeros(cls, **values: Any) -> Self:
-        """One of zeros, of these lengths by their names, but for the fields that are given.
+        """One of zeros, of the lengths that are given by name or by arrays, but for the fields that are given.
 
         Raises TypeError where an array's lengths have no names, or no length is given for one.
         """
         lengths = {name: value for name, value in values.items() if isinstance(value, int)}
         made = {name: value for name, value in values.items() if name in cls._fields}
+        for name, value in made.items():
+            if isinstance(value, np.ndarray):
+                lengths |= dict(zip(cls._fields[name].lengths, value.shape, strict=False))
         for name, field in cls._fields.items():
             if name in made or name in cls._defaults:
                 continue
@@ -302,6 +307,10 @@ class LayoutType(types.Type):
         self.layout = layout
         told = ", ".join(f"{one.name}: {one.place} {_described(one)}" for one in layout.fields())
         super().__init__(f"{layout.__module__}.{layout.__qualname__}({told})")
+
+    def can_convert_to(self, _context: Any, other: types.Type) -> Any:
+        """Whether it may be given where another type is asked for: any layout where that is `Own`."""
+        return Conversion.safe if isinstance(other, LayoutType) and other.layout is Layout else None
 
     @property
     def mangling_args(self) -> tuple[str, tuple[()]]:
@@ -408,6 +417,11 @@ def _write(context: Any, builder: Any, signature: Any, arguments: Any, name: str
         value = builder.zext(value, ir.IntType(64))
     where = builder.add(address, ir.Constant(ir.IntType(64), 8 * field.place))
     builder.store(value, builder.inttoptr(where, _pointer_to(value.type)))
+
+
+@lower_cast(LayoutType, LayoutType)
+def _cast(_context: Any, _builder: Any, _from: LayoutType, _to: LayoutType, address: Any) -> Any:
+    return address
 
 
 @type_callable(len)

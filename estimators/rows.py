@@ -1,12 +1,14 @@
 """What a regression row is, and what a model sees of a channel at one instant."""
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from estimators.quantities import Floats, Nanoseconds
+from jointwatch_jit import inline
+from jointwatch_layout import Cube, Integers, Layout, Matrix
 
 # What a friction law takes as arguments, an axis of Rows.samples.
 VELOCITY: Final = 0
@@ -44,9 +46,61 @@ class Rows(NamedTuple):
         samples, motion = (one[which] if len(one) else one for one in (samples, motion))
         return Rows(time[which], phi[which], y[which], speed[which], samples, motion)
 
+    def flat_samples(self) -> Floats:
+        """What laws saw as a RowStore has it: (rows, blocks · ARGUMENTS, taps)."""
+        rows, blocks, arguments, taps = self.samples.shape
+        return self.samples.reshape(rows, blocks * arguments, taps)
+
     def finite(self) -> NDArray[np.bool_]:
         """Which rows have a finite output: (rows,)."""
         return np.asarray((np.isfinite(self.y) & np.isfinite(self.phi).all(axis=2)).any(axis=1))
+
+
+class RowStore(Layout):
+    """Room for regression rows, which kernels write and read; columns as those of Rows."""
+
+    time: Annotated[Integers, "rows"]  # ns
+    phi: Annotated[Cube, "rows", "outputs", "parameters"]
+    y: Annotated[Matrix, "rows", "outputs"]
+    speed: Annotated[Matrix, "rows", "joints"]
+    samples: Annotated[Cube, "rows", "arguments", "taps"]  # what laws with η saw: arguments of each, one law behind
+    motion: Annotated[Cube, "rows", "joints", "quantities"]  # the other
+
+    @classmethod
+    def room(cls, rows: int, outputs: int, parameters: int, joints: int, laws: int, taps: int) -> "RowStore":
+        """For so many rows; taps: 0 where no law has η."""
+        return cls.zeros(
+            rows=rows, outputs=outputs, parameters=parameters, joints=joints, arguments=laws * ARGUMENTS, taps=taps,
+            quantities=MOTION,
+        )  # fmt: skip
+
+    def part(self, first: int, last: int) -> Rows:
+        """Views of these of the rows."""
+        which = slice(first, last)
+        samples = self.samples[which]
+        seen = samples.reshape(len(samples), samples.shape[1] // ARGUMENTS, ARGUMENTS, samples.shape[2])
+        return Rows(self.time[which], self.phi[which], self.y[which], self.speed[which], seen, self.motion[which])
+
+
+@inline
+def copy_row(
+    time: int, phi: Floats, y: Floats, speed: Floats, samples: Floats, motion: Floats, store: RowStore, place: int
+) -> None:
+    """Write a row into a store: phi (outputs, parameters), y (outputs,), speed (joints,), samples (arguments, taps),
+    motion (joints, MOTION)."""
+    store.time[place] = time
+    own_phi, own_y, own_speed, own_samples, own_motion = store.phi, store.y, store.speed, store.samples, store.motion
+    for output in range(len(y)):
+        own_y[place, output] = y[output]
+        for column in range(phi.shape[1]):
+            own_phi[place, output, column] = phi[output, column]
+    for joint in range(len(speed)):
+        own_speed[place, joint] = speed[joint]
+        for which in range(motion.shape[1]):
+            own_motion[place, joint, which] = motion[joint, which]
+    for argument in range(len(samples)):
+        for k in range(samples.shape[1]):
+            own_samples[place, argument, k] = samples[argument, k]
 
 
 # What a model sees of each channel at one instant, the last axis of `signals` (rows, channels, SIGNALS). Linear columns

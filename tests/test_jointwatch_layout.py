@@ -123,6 +123,12 @@ def test_what_a_kernel_writes_python_reads() -> None:
     assert one.flags.tolist() == [False, True]
 
 
+def test_any_layout_may_be_given_where_any_is_asked_for() -> None:
+    other = Other(sums=np.zeros(3), times=0)
+    assert add(other, 2.5) == 2.5
+    assert other.times == 1
+
+
 def test_what_python_writes_a_kernel_reads() -> None:
     one = everything()
     work(one, 2.0)

@@ -1,6 +1,6 @@
 """The way of one joint: readings aligned, rows estimated, updates published where an interval ends; silence, drift."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from functools import partial
 from typing import Any
@@ -18,10 +18,9 @@ from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
 from estimators.models.joints.lost_motion import PARAMETERS
 from estimators.numerics.jit import kernel
-from estimators.numerics.parcel import Parcel
 from estimators.online.gear.two_encoders import gear_of
 from estimators.online.joint import JointEstimator
-from estimators.online.walk import ARRIVAL, BEGUN, COUNT, ESTIMATOR, HEARD, LAST, TAKEN, TICK, TORN
+from estimators.online.walk import Found, Intervals, JointState
 from estimators.quantities import Floats, Nanoseconds
 
 Message = tuple[bytes, bytes]  # topic, msgpack map
@@ -54,7 +53,7 @@ class JointLine:
         self.updates = 0
         self._publication = publication
         self.offset = offset
-        self._intervals = np.array([-1, interval, offset], np.int64)  # see estimators.online.walk
+        self._intervals = Intervals(length=interval, offset=offset)
         self._ends = np.empty(0, np.int64)  # room for where publishing intervals begin in a batch
         self.due = 0  # ns of arrival from which the next update can be made: what comes before may wait
         self._period = round(1e9 / joint.rate)
@@ -65,8 +64,14 @@ class JointLine:
         rates = [joint.channels[role].rate or joint.rate for role in self.estimator.channels]
         self._stale_after = np.array([max(joint.stale, 3 / rate) * 1e9 for rate in rates])  # ns
         self._seen = np.zeros(len(self._sources) + 1, np.int64)  # ns, last arrival of each column
-        parcels = [self.aligner.resampler.parcel, self.estimator.parcel]
-        self.parcel = Parcel(integers=[self._seen, self._intervals], parcels=parcels)
+        self.state = JointState(
+            aligner=self.aligner.resampler.aligner,
+            estimator=self.estimator.state,
+            seen=self._seen,
+            intervals=self._intervals,
+            found=Found(),
+            beyond=Found(),
+        )
         self._follow()
         self.heard_until = 0  # ns, before which no channel can be silent for too long
         self._last_arrival = 0  # ns
@@ -88,26 +93,25 @@ class JointLine:
 
         epoch: ns to add to get Unix time.
         """
-        return self.go_on(alone(times, values, columns, late, self.parcel), epoch, now, late)
+        return self.go_on(alone(times, values, columns, late, self.state), epoch, now, late)
 
     def go_on(self, passed: Passed, epoch: int, now: Callable[[], int], late: bool = False) -> list[Message]:
         """The same, behind a pass over the readings."""
-        found, resampler = passed.found, self.aligner.resampler
-        first, messages = found[0], list[Message]()
-        self._last_arrival = arrival = first[ARRIVAL]
+        joint, resampler, messages = passed.joint, self.aligner.resampler, list[Message]()
+        self._last_arrival = arrival = joint.arrival
         if self._stale and not self._silent(arrival):
             messages += self._recovered(arrival + epoch)
-        ticks, samples, count, done = resampler.ticks, resampler.rows, first[COUNT], 0
-        if first[TORN]:
-            ticks, samples = resampler.gathered(*passed.readings(), first[HEARD], count)
+        ticks, samples, count, done = resampler.ticks, resampler.rows, joint.count, 0
+        if joint.torn:
+            ticks, samples = resampler.gathered(*passed.readings(), joint.heard, count)
             count = len(ticks)
         self.samples += count
         if self.follower is not None:
             self.follower(self.name, ticks[:count], samples[:count])
-        for one in found:
-            if taken := one[TAKEN]:
+        for one in (joint.found, joint.beyond):
+            if taken := one.taken:
                 self.estimator.walked(ticks, samples, slice(done, done + taken), one)
-                messages += self._said(one[TICK], arrival, epoch, now if one[BEGUN] else None, one)
+                messages += self._said(one.tick, arrival, epoch, now if one.begun else None, one)
                 done += taken
         last = int(ticks[count - 1]) if count else 0
         if done < count:
@@ -117,7 +121,7 @@ class JointLine:
         return messages
 
     def _said(
-        self, tick: int, arrival: int, epoch: int, now: Callable[[], int] | None, found: Sequence[int] | None = None
+        self, tick: int, arrival: int, epoch: int, now: Callable[[], int] | None, found: Found | None = None
     ) -> list[Message]:
         """What the samples up to a tick have to say; now: where an update is due; found: by a pass."""
         messages = self._events(epoch, arrival)
@@ -174,7 +178,7 @@ class JointLine:
             self.estimator.resume(state)
         except Exception:
             self.estimator = self._build()
-            self.parcel.put(ESTIMATOR, self.estimator.parcel)
+            self.state.estimator = self.estimator.state
             self._follow()
             raise
 
@@ -203,8 +207,8 @@ class JointLine:
 
     def _wait(self, tick: int) -> int:
         """ns from the last arrival to before that of the row that the next update is made of, and after all others."""
-        slot, interval, offset = self._intervals.tolist()
-        ahead = (slot + 1) * interval + offset - tick
+        intervals = self._intervals
+        ahead = (intervals.last + 1) * intervals.length + intervals.offset - tick
         others = -(-ahead // self._period) - 1
         return min(self._held, others * self._period + self._period // 4) if others > 0 else 0
 
@@ -212,8 +216,8 @@ class JointLine:
         """Cut a batch where publishing intervals begin: (start, end, whether an update is due at end)."""
         if not len(ticks):
             return []
-        before, interval, offset = self._intervals.tolist()
-        self._intervals[LAST] = (int(ticks[-1]) - offset) // interval
+        before, interval, offset = self._intervals.last, self._intervals.length, self._intervals.offset
+        self._intervals.last = (int(ticks[-1]) - offset) // interval
         if len(ticks) > len(self._ends):
             self._ends = np.empty(len(ticks), np.int64)
         fresh = self._ends[: _intervals(ticks, interval, offset, before, self._ends)].tolist()

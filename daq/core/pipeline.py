@@ -60,7 +60,7 @@ class Pipeline:
         self.due: Nanoseconds = np.zeros(len(self.lines), np.int64)
         names = [line.name for line in self.lines]
         columns = {line.name: line.estimator.channels for line in self.lines}
-        self._walk = Walk(Sorter(routes(config), names, columns), [line.parcel for line in self.lines])
+        self._walk = Walk(Sorter(routes(config), names, columns), [line.state for line in self.lines])
         introduced = {name: described(joint) for name, joint in config.joints.items()}
         self.robot = _robot_line(config, boot, interval)
         if self.robot is not None:

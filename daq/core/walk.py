@@ -1,7 +1,7 @@
 """The readings of a turn: sorted, and passed through all joints that have some, in one compiled pass."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,17 +9,15 @@ from numpy.typing import NDArray
 from daq.core.align import Sorter, sort
 from drivers.reading import words
 from estimators.numerics.jit import kernel
-from estimators.numerics.parcel import TABLE, Parcel, Table, function, inner
-from estimators.online.walk import FOUND, REVIEW, pass_on, walk
+from estimators.online.walk import JointState, pass_on, walk
 from estimators.quantities import Floats, Nanoseconds
-
-WALK: Final = 0  # of the parcel of all joints: by address, for it would be compiled again in here
+from jointwatch_layout import Function, Layout
 
 
 class Passed(NamedTuple):
     """What a pass has made of the readings of one joint."""
 
-    found: Sequence[Sequence[int]]  # (2, FOUND), see estimators.online.walk
+    joint: JointState  # what was found, see estimators.online.walk
     times: Nanoseconds  # (readings,) ns of arrival, of all joints
     values: Floats  # (readings,) SI
     columns: NDArray[np.int32]  # (readings,) of the joint's samples
@@ -30,13 +28,19 @@ class Passed(NamedTuple):
         return self.times[self.own], self.values[self.own], self.columns[self.own]
 
 
+class RobotState(Layout):
+    """All joints of one robot."""
+
+    joints: tuple[JointState, ...]  # in the order of the sorter's
+    walk: Function  # by address, for it would be compiled again in here
+
+
 class Walk:
     """Over the joints of one robot."""
 
-    def __init__(self, sorter: Sorter, joints: Sequence[Parcel]) -> None:
+    def __init__(self, sorter: Sorter, joints: Sequence[JointState]) -> None:
         """joints: in the order of the sorter's."""
-        self._sorter, self._parcel = sorter, Parcel(parcels=joints, functions=[walk])
-        self._found = np.zeros((len(joints), 2, FOUND), np.int64)
+        self._sorter, self._robot = sorter, RobotState(joints=tuple(joints), walk=walk)
 
     def through(self, readings: NDArray[np.void], late: bool) -> Iterator[tuple[int, Passed]]:
         """Which joints have readings, and what became of them: first those that have nothing to decide.
@@ -47,29 +51,35 @@ class Walk:
         times, values, columns = np.empty(count, np.int64), np.empty(count), np.empty(count, np.int32)
         present = _through(
             rows, rows.view(np.float64), sorter.joint, sorter.column, sorter.places, times, values, columns, late,
-            self._parcel.table, self._found,
+            self._robot,
         )  # fmt: skip
-        places, found = sorter.places[:present].tolist(), self._found[:present].tolist()
-        for (joint, start, end), one in sorted(zip(places, found, strict=True), key=_decides):
-            yield joint, Passed(one, times, values, columns, slice(start, end))
+        joints = self._robot.joints
+        passed = [
+            (index, Passed(joints[index], times, values, columns, slice(start, end)))
+            for index, start, end in sorter.places[:present].tolist()
+        ]
+        yield from sorted(passed, key=_decides)
 
 
-def _decides(passed: tuple[list[int], list[list[int]]]) -> bool:
+def _decides(one: tuple[int, Passed]) -> bool:
     """Whether a review is to follow on what a joint's pass has found, which takes as long as a dozen other joints."""
-    first, second = passed[1]
-    return bool(first[REVIEW] or second[REVIEW])
+    joint = one[1].joint
+    return joint.found.review or joint.beyond.review
 
 
-def alone(times: Nanoseconds, values: Floats, columns: NDArray[np.int32], late: bool, joint: Parcel) -> Passed:
-    """The same of one joint's readings."""
-    found = np.empty((2, FOUND), np.int64)
-    walk(times, values, columns, late, joint.table, found)
-    return Passed(found.tolist(), times, values, columns, slice(None))
+def alone(
+    times: Nanoseconds, values: Floats, columns: NDArray[np.int32], late: bool, joint: JointState
+) -> Passed:  # fmt: skip
+    """What a pass makes of one joint's readings."""
+    walk(times, values, columns, late, joint)
+    return Passed(joint, times, values, columns, slice(None))
 
 
 @kernel(
-    "i8(Array(i8, 2, 'C', readonly=True), Array(f8, 2, 'C', readonly=True), i4[::1], i4[::1], i8[:, ::1], i8[::1], "
-    f"f8[::1], i4[::1], b1, {TABLE}, i8[:, :, ::1])"
+    (
+        *("Array(i8, 2, 'C', readonly=True)", "Array(f8, 2, 'C', readonly=True)", "i4[::1]", "i4[::1]", "i8[:, ::1]"),
+        *("i8[::1]", "f8[::1]", "i4[::1]", "b1", RobotState),
+    )
 )
 def _through(
     rows: NDArray[np.int64],
@@ -81,14 +91,12 @@ def _through(
     values: Floats,
     columns: NDArray[np.int32],
     late: bool,
-    table: Table,
-    found: NDArray[np.int64],
+    robot: RobotState,
 ) -> int:
-    """Sort (see `sort`) and walk; returns how many joints there are; table: of all joints; found (joints, 2, FOUND)."""
-    step = function(table, WALK)
+    """Sort (see `sort`) and walk; returns how many joints there are."""
     present = sort(rows, reals, joints, wanted, places, times, values, columns)
     for at in range(present):
         start, end = places[at, 1], places[at, 2]
-        one = inner(table, places[at, 0])
-        pass_on(step, times[start:end], values[start:end], columns[start:end], late, one, found[at])
+        joint = robot.joints[places[at, 0]]
+        pass_on(robot.walk, times[start:end], values[start:end], columns[start:end], late, joint)
     return int(present)

@@ -58,8 +58,8 @@ from estimators.alignment.ring_buffers import (
 )
 from estimators.alignment.unwrap import UNWRAP_FLOATS, unwrap
 from estimators.numerics.jit import inline, kernel
-from estimators.numerics.parcel import TABLE, Parcel, Table, cube, integer_matrix, integers, matrix, vector
 from estimators.quantities import Floats, Nanoseconds
+from jointwatch_layout import Cube, IntegerMatrix, Integers, Layout, Matrix
 
 # totals, in clock's order
 NAMES: Final = ("lost", "late", "duplicate", "out_of_order", "invalid", "glitch", "restart", "rejected", "interpolated")
@@ -70,12 +70,28 @@ NEVER: Final = 1 << 62  # ns
 STAMP, SEEN, FULL, PENDING_COUNTER, STREAM_INTEGERS = range(CLOCK_INTEGERS, CLOCK_INTEGERS + 5)
 # a channel's floats: those of its unwrapping, then its value in the frame in the making
 PENDING, CHANNEL_FLOATS = UNWRAP_FLOATS, UNWRAP_FLOATS + 1
-# of a joint: ns of its first arrival, or NEVER; where the ticks come from; of the counter; values that may be missing
-ORIGIN, REFERENCE, MODULO, BRIDGE, CHOSEN = range(5)
-UNIT, PATIENCE, MEASURES = range(3)  # ns of the device's time, or 1; ns
-# of a Resampler's parcel
-MEASURED, (TABLE_OF, CLOCKS, CHANNELS, OUT_ROWS), (WAITS, RING) = 0, range(4), range(2)
-(CHOICES, STREAMS, STATE, OUT_TICKS), (FRAMES, RINGS) = range(4), range(2)
+
+
+class Aligner(Layout):
+    """The clocks of one joint's frames, the values that wait for a tick, and the rows that leave."""
+
+    reference: int  # channel whose frames make the ticks
+    modulo: int  # of the counter or the device's time; 0: there is none
+    bridge: int  # values in a row that may be missing
+    unit: float  # ns of the device's time, or 1
+    patience: float  # ns
+    table: Matrix  # (channels, CHANNEL_CONSTANTS)
+    streams: Integers  # (channels,) which frame each travels in
+    frames: IntegerMatrix  # (streams, STREAM_INTEGERS)
+    clocks: Matrix  # (streams, CLOCK_FLOATS)
+    held: Cube  # (streams, size, HELD_FLOATS) frames that are held as late
+    channels: Matrix  # (channels, CHANNEL_FLOATS)
+    rings: IntegerMatrix  # (channels + 1, RING_INTEGERS)
+    ring: Cube  # (channels + 2, 3, size)
+    state: Integers  # (STATES,)
+    out_ticks: Integers  # ns, …
+    out_rows: Matrix  # … SI: what leaves
+    origin: int = NEVER  # ns, of the first arrival
 
 
 class Resampler:
@@ -141,12 +157,23 @@ class Resampler:
         self._totals = self._state[:CAUSES]
         self.ticks = np.zeros(size + LONGEST_LOSS, np.int64)  # where they leave, …
         self.rows = np.zeros((size + LONGEST_LOSS, channels))  # … up to the next readings
-        self.parcel = Parcel(
-            [np.array([unit, patience])],
-            [self._table, self._stream_floats, self._channel_floats, self.rows],
-            [self._held, self._ring],
-            [np.array([NEVER, reference, modulo, bridge]), self._streams, self._state, self.ticks],
-            [self._stream_integers, self._rings],
+        self.aligner = Aligner(
+            reference=reference,
+            modulo=modulo,
+            bridge=bridge,
+            unit=unit,
+            patience=patience,
+            table=self._table,
+            streams=self._streams,
+            frames=self._stream_integers,
+            clocks=self._stream_floats,
+            held=self._held,
+            channels=self._channel_floats,
+            rings=self._rings,
+            ring=self._ring,
+            state=self._state,
+            out_ticks=self.ticks,
+            out_rows=self.rows,
         )
 
     def absorb(self, times: Nanoseconds, values: Floats, columns: NDArray[np.int32]) -> tuple[Nanoseconds, Floats]:
@@ -157,7 +184,7 @@ class Resampler:
         """
         if len(times) == 0:
             return np.zeros(0, np.int64), np.zeros((0, self._channels))
-        return self.gathered(times, values, columns, *_absorb(times, values, columns, 0, self.parcel.table))
+        return self.gathered(times, values, columns, *_absorb(times, values, columns, 0, self.aligner))
 
     def gathered(
         self, times: Nanoseconds, values: Floats, columns: NDArray[np.int32], consumed: int, count: int
@@ -173,7 +200,7 @@ class Resampler:
             if consumed == len(times) and count < self.room:
                 break
             parts.append(part)
-            consumed, count = _absorb(times, values, columns, consumed, self.parcel.table)
+            consumed, count = _absorb(times, values, columns, consumed, self.aligner)
         if not parts:
             return part  # as nearly always
         parts.append(part)
@@ -259,26 +286,20 @@ def _finish(
 
 
 @inline
-def align(times: Nanoseconds, values: Floats, columns: NDArray[np.int32], start: int, table: Table) -> tuple[int, int]:
-    """Take readings from start on until all are taken or the output is full; returns (taken, ticks), or (-1, 0).
-
-    table: of a Resampler, where ticks and rows are then.
-    """
-    choices, measured = integers(table, CHOICES), vector(table, MEASURED)
-    streams, stream_integers, stream_floats = (
-        integers(table, STREAMS),
-        integer_matrix(table, FRAMES),
-        matrix(table, CLOCKS),
-    )
-    channel_floats, held, state = matrix(table, CHANNELS), cube(table, WAITS), integers(table, STATE)
-    out_ticks, out_rows = integers(table, OUT_TICKS), matrix(table, OUT_ROWS)
-    reference, modulo, bridge = choices[REFERENCE], choices[MODULO], choices[BRIDGE]
-    unit, patience = measured[UNIT], measured[PATIENCE]
+def align(
+    times: Nanoseconds, values: Floats, columns: NDArray[np.int32], start: int, aligner: Aligner
+) -> tuple[int, int]:
+    """Take readings from start on until all are taken or the output is full; returns (taken, ticks), or (-1, 0)."""
+    streams, stream_integers, stream_floats = aligner.streams, aligner.frames, aligner.clocks
+    channel_floats, held, state = aligner.channels, aligner.held, aligner.state
+    out_ticks, out_rows = aligner.out_ticks, aligner.out_rows
+    reference, modulo, bridge = aligner.reference, aligner.modulo, aligner.bridge
+    unit, patience = aligner.unit, aligner.patience
     channels = len(streams)
-    lines = Lines(matrix(table, TABLE_OF), integer_matrix(table, RINGS), cube(table, RING), state, unit > 1.0)
-    if choices[ORIGIN] == NEVER:
-        choices[ORIGIN] = times[0]
-    origin = choices[ORIGIN]
+    lines = Lines(aligner.table, aligner.rings, aligner.ring, state, unit > 1.0)
+    if aligner.origin == NEVER:
+        aligner.origin = times[0]
+    origin = aligner.origin
     count = (
         emit(patience, bridge, lines, out_ticks, out_rows, 0) if start > 0 else 0
     )  # what the full output left behind
@@ -319,10 +340,12 @@ def align(times: Nanoseconds, values: Floats, columns: NDArray[np.int32], start:
 
 
 @kernel(
-    "UniTuple(i8, 2)(Array(i8, 1, 'A', readonly=True), Array(f8, 1, 'A', readonly=True), "
-    f"Array(i4, 1, 'A', readonly=True), i8, {TABLE})"
+    (
+        *("Array(i8, 1, 'A', readonly=True)", "Array(f8, 1, 'A', readonly=True)", "Array(i4, 1, 'A', readonly=True)"),
+        *("i8", Aligner),
+    )
 )
 def _absorb(
-    times: Nanoseconds, values: Floats, columns: NDArray[np.int32], start: int, table: Table
+    times: Nanoseconds, values: Floats, columns: NDArray[np.int32], start: int, aligner: Aligner
 ) -> tuple[int, int]:
-    return align(times, values, columns, start, table)
+    return align(times, values, columns, start, aligner)

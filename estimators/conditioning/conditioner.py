@@ -20,19 +20,12 @@ import numpy as np
 from pydantic import Field
 
 from estimators.conditioning import rounding
-from estimators.conditioning.row_kernels import DROPPED, GAPS, LEFT, LENGTH, MASKED, STATES, reduce, take
+from estimators.conditioning.row_kernels import RowFormer, form_rows, take_rows
 from estimators.models.base import Model
 from estimators.models.memory import thresholds
-from estimators.numerics.parcel import Parcel
 from estimators.quantities import Floats, Nanoseconds
 from estimators.quantities import Settings as BaseSettings
-from estimators.rows import (
-    ARGUMENTS,
-    MOTION,
-    SIGNALS,
-    Rows,
-    joined,
-)
+from estimators.rows import Rows, RowStore, joined
 
 CHUNK: Final = 1024  # raw rows taken at once: bounds the memory of a large batch
 USUAL: Final = 0.020  # s, half width of the kernel
@@ -63,14 +56,10 @@ class Conditioner:
         if not (math.isfinite(period) and period > 0):
             raise ValueError(f"expected a positive period in seconds, found {period}")
         settings = settings or Conditioning()
-        self._model = model
-        self._eta = np.array(model.start, np.float64)
-        self._joints = np.array(model.joints, np.int64)
         self.period = period
         given = settings.half_width if settings.half_width is not None else wide
         self.half_width = USUAL if given is None else given
         self.taps = taps(self.half_width / period)
-        slopes = np.convolve(self.taps, (1.0, 0.0, -1.0))[1:-1] / (2.0 * period)
         found = settings.half_width is None and wide is not None  # so wide that sin q would take a share of q̈
         self.arguments = straight(self.taps) if model.straight or found else self.taps
         half = len(self.taps) // 2
@@ -78,89 +67,63 @@ class Conditioner:
         self.decimation = max(1, round(1.0 / (rate * period)))
         self.row_period = self.decimation * period
         self.delay = (2 * half + 1) * period
-        self._delay = round(self.delay * 1e9)  # ns
         self.support = 4 * half + 3  # raw rows that one output row depends on
-        channels = len(model.channels) + len(thresholds(model))
-        outputs, parameters = len(model.outputs), len(model.parameters)
-        self.raw = np.zeros((self.support + CHUNK, channels))
-        self.signals = np.zeros((2 * half + 1 + CHUNK, channels, SIGNALS))
-        self.smooth = np.zeros(2 * half + 3 + CHUNK)
-        self._phi = np.zeros((len(self.signals), outputs, parameters))
-        self._y = np.zeros((len(self.signals), outputs))
-        self.due = np.zeros((CHUNK + 1, 2), np.int64)  # last raw row of each due window, and its time in ns
-        self.state = np.zeros(STATES, np.int64)
-        self._lattices = np.zeros((len(self._joints), rounding.LENGTH))
-        self._shape = len(model.blocks), ARGUMENTS, len(self.taps) if len(self._eta) else 0  # of samples
-        self.formed = self._room(ROOM)  # where a pass leaves rows, up to the next
-        self.nothing = self.formed.part(slice(0))
-        self.starts = np.zeros(CHUNK + 1, np.int64)  # of rows that leave: the row of signals that is first under them
-        cadence = np.array([self.support, self.decimation, model.filler is not None], np.int64)
+        self.most = min(CHUNK, ROOM * self.decimation)  # raw rows that are taken at once
+        channels, joints = len(model.channels) + len(thresholds(model)), len(model.joints)
+        outputs, parameters, laws = len(model.outputs), len(model.parameters), len(model.blocks)
         blocks = np.array([(one.position, one.load, *one.scale) for one in model.blocks], np.float64).reshape(-1, 4)
-        formed = self.formed
-        self.parcel = Parcel(
-            [self.taps, np.array([period]), slopes, self.arguments, self.smooth, self._eta],
-            [self._y, self._lattices, self.raw, blocks, formed.y, formed.speed],
-            [self.signals, self._phi, formed.phi, formed.motion, _flat(formed.samples)],
-            [
-                *(self._joints, np.array([self._delay]), np.array(model.owners, np.int64), self.state, cadence),
-                *(self.starts, formed.time),
-            ],
-            [self.due],
-            parcels=[] if model.filler is None else [model.filler],
+        self.former = RowFormer.zeros(
+            period=period,
+            support=self.support,
+            decimation=self.decimation,
+            delay=round(self.delay * 1e9),
+            taps=self.taps,
+            slope_taps=np.convolve(self.taps, (1.0, 0.0, -1.0))[1:-1] / (2.0 * period),
+            argument_taps=self.arguments,
+            eta=np.array(model.start, np.float64),
+            joints=np.array(model.joints, np.int64),
+            owners=np.array(model.owners, np.int64),
+            blocks=blocks,
+            fill=model.kernel,
+            terms=model.terms,
+            smoothed=np.zeros(2 * half + 3 + CHUNK),
+            rows=RowStore.room(ROOM, outputs, parameters, joints, laws, len(self.taps) if len(model.start) else 0),
+            lattice=rounding.LENGTH,
+            raw_rows=self.support + CHUNK,
+            channels=channels,
+            signal_rows=2 * half + 1 + CHUNK,
+            windows=ROOM,
+            parameters=parameters,
         )
-
-    def _room(self, count: int) -> Rows:
-        """For so many rows."""
-        outputs, parameters, joints = *self._phi.shape[1:], len(self._joints)
-        return Rows(
-            np.zeros(count, np.int64),
-            np.zeros((count, outputs, parameters)),
-            np.zeros((count, outputs)),
-            np.zeros((count, joints)),
-            np.zeros((count, *self._shape)),
-            np.zeros((count, joints, MOTION)),
-        )
+        self.nothing = self.former.rows.part(0, 0)
 
     def coarse(self, channel: int, step: float) -> None:
         """The readings of a channel have steps (rad, m): rows say from now on how white they are."""
-        self._lattices[self._joints == channel] = rounding.lattice(self.taps, step)
+        self.former.lattices[self.former.joints == channel] = rounding.lattice(self.taps, step)
 
     def absorb(self, time: Nanoseconds, values: Floats) -> Rows:
         """Take raw rows and return the regression rows that became due.
 
         time: (n,) ns; values: (n, channels) SI, NaN where missing. A regression row is whole or dropped (and counted).
         """
-        if values.shape != (len(time), self.raw.shape[1]):
-            raise ValueError(f"expected values of shape ({len(time)}, {self.raw.shape[1]}), found {values.shape}")
-        if len(time) > CHUNK:
-            parts = [self.absorb(time[i : i + CHUNK], values[i : i + CHUNK]) for i in range(0, len(time), CHUNK)]
-            return joined(parts)
-        count = take(time, values, self.parcel.table)
-        return self.form(count) if count else self.nothing
+        if values.shape != (len(time), self.former.raw.shape[1]):
+            expected = f"({len(time)}, {self.former.raw.shape[1]})"
+            raise ValueError(f"expected values of shape {expected}, found {values.shape}")
+        if len(time) > self.most:
+            starts = range(0, len(time), self.most)
+            return joined([self.absorb(time[i : i + self.most], values[i : i + self.most]) for i in starts])
+        return self.formed(take_rows(time, values, self.former))
+
+    def formed(self, due: int) -> Rows:
+        """Copies of the rows of windows that are due."""
+        if due == 0:
+            return self.nothing
+        return Rows(*(column.copy() for column in self.former.rows.part(0, form_rows(due, self.former))))
 
     def counters(self) -> dict[str, int]:
         """Totals: rows out, dropped (a raw value is missing in the window), masked by the model, and gaps in time."""
-        return {
-            "rows": int(self.state[LEFT]),
-            "dropped": int(self.state[DROPPED]),
-            "masked": int(self.state[MASKED]),
-            "gaps": int(self.state[GAPS]),
-        }
-
-    def form(self, count: int) -> Rows:
-        """The regression rows of as many windows as `take` has found due."""
-        length = int(self.state[LENGTH])
-        signals, phi, y = self.signals[:length], self._phi[:length], self._y[:length]
-        self._model.fill(signals, self._eta, phi, y)
-        rows = self._room(count)
-        kept = reduce(count, *rows[:4], _flat(rows.samples), rows.motion, self.parcel.table)
-        return rows if kept == count else rows.part(slice(int(kept)))
-
-
-def _flat(samples: Floats) -> Floats:
-    """Samples (rows, blocks, ARGUMENTS, taps) as kernels have them: (rows, blocks · ARGUMENTS, taps)."""
-    rows, blocks, arguments, taps = samples.shape
-    return samples.reshape(rows, blocks * arguments, taps)
+        former = self.former
+        return {"rows": former.left, "dropped": former.dropped, "masked": former.masked, "gaps": former.gaps}
 
 
 def taps(half_width: float) -> Floats:

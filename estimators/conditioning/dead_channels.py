@@ -2,14 +2,22 @@
 
 import math
 from collections.abc import Sequence
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 
 from estimators.quantities import Floats
+from jointwatch_layout import Layout, Matrix
 
 SPAN: Final = 2.0  # s over which a channel is looked at
 SLOW: Final = "temperature"  # ends the names of channels that change slowly and come seldom: they may well stay
+
+
+class Watched(Layout):
+    """Raw rows that are looked at together."""
+
+    values: Annotated[Matrix, "span", "channels"]
+    count: int = 0  # of them that are there
 
 
 class Channels:
@@ -24,27 +32,27 @@ class Channels:
         self._seconds = self.span * period
         self._places = [i for i, name in enumerate(names) if name.endswith("position")]
         self._still = standstill * self._seconds  # rad (m) that a joint at rest moves at most
-        self.seen = np.zeros(1, np.int64)  # rows of the span
-        self.values = np.empty((self.span, len(names)))  # looked at together
+        self.watched = Watched(values=np.empty((self.span, len(names))))
 
     def absorb(self, values: Floats) -> None:
         """Look at rows: (rows, channels)."""
         first = 0
         while first < len(values):
-            begin = int(self.seen[0])
+            begin = self.watched.count
             part = values[first : first + self.span - begin]
-            self.values[begin : begin + len(part)] = part
-            self.seen += len(part)
+            self.watched.values[begin : begin + len(part)] = part
+            self.watched.count += len(part)
             first += len(part)
-            if self.seen[0] == self.span:
+            if self.watched.count == self.span:
                 self._look()
-                self.seen[:] = 0
+                self.watched.count = 0
 
     def _look(self) -> None:
-        valid = np.isfinite(self.values)
+        values = self.watched.values
+        valid = np.isfinite(values)
         found = np.asarray(valid.any(axis=0))
-        low = np.min(self.values, axis=0, where=valid, initial=math.inf)
-        high = np.max(self.values, axis=0, where=valid, initial=-math.inf)
+        low = np.min(values, axis=0, where=valid, initial=math.inf)
+        high = np.max(values, axis=0, where=valid, initial=-math.inf)
         constant = found & (low == high)
         moves = bool((high - low > self._still)[self._places].any())
         dead, stuck = [], []

@@ -7,38 +7,43 @@ friction with a memory, a channel that is held) goes the same way step by step. 
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 
 from estimators.conditioning.conditioner import CHUNK, Conditioner, Conditioning
-from estimators.conditioning.dead_channels import SLOW, Channels
+from estimators.conditioning.dead_channels import SLOW, Channels, Watched
 from estimators.conditioning.encoder_steps import EncoderSteps, UnevenTime
 from estimators.conditioning.held import Held
-from estimators.conditioning.physical_range import PhysicalRange, beyond
-from estimators.conditioning.row_kernels import CADENCE, DECIMATION, SUPPORT, take
-from estimators.conditioning.row_kernels import SEEN as ROWS_SEEN
-from estimators.conditioning.row_kernels import STATE as ROWS_STATE
-from estimators.conditioning.spikes import Spikes, judge
+from estimators.conditioning.physical_range import Limits, PhysicalRange, beyond
+from estimators.conditioning.row_kernels import RowFormer, take
+from estimators.conditioning.spikes import SpikeFilter, Spikes, judge
 from estimators.conditioning.stops import Stops
 from estimators.models.base import Model
 from estimators.models.memory import bristle, thresholds
 from estimators.numerics.jit import inline, kernel
-from estimators.numerics.parcel import TABLE, Parcel, Table, inner, integers, matrix, vector
 from estimators.quantities import Floats, Nanoseconds
 from estimators.rows import Rows
+from jointwatch_layout import Integers, Layout, Matrix
 
 NEAR: Final = 0.98  # of the saturation, from which a torque is not believed
 ODD: Final = -1  # what a pass answers, having changed nothing, where it is not for it
-# of a pass: behind the last row that has left the spikes; samples at saturation so far; channel of the effort; whether
-# nothing asks for single steps; rows of the span that Channels look at
-PASSED, CLIPPED, EFFORT, PLAIN, SPAN, FIGURES = range(6)
-SPACING, SATURATION = range(2)  # ns between rows; NaN or N·m (N) not believed
-# of a parcel
-HARD, MIDDLE, LIMIT, MEASURED = range(4)
-WATCHED, KEPT, FLOATS, CLEAN = range(4)
-RUNS, TIMES, WILD, COUNTED, CLEAN_TIMES, SEEN = range(6)
-CONDITIONER: Final = 0
+
+
+class Preprocessing(Layout):
+    """What stands between the samples of one joint and its regression rows, for a compiled pass."""
+
+    limits: Limits
+    watched: Watched
+    spikes: SpikeFilter
+    former: RowFormer
+    times: Annotated[Integers, "chunk"]  # ns, of samples that have left the spikes
+    values: Annotated[Matrix, "chunk", "channels"]
+    passed: int  # of these, behind the last one
+    effort: int  # channel of the torque (force)
+    saturation: float  # N·m (N) from which it is not believed; NaN: none
+    plain: bool  # whether nothing asks for single steps
+    clipped: int = 0  # samples at saturation so far
 
 
 class Front:
@@ -70,49 +75,46 @@ class Front:
         self._own = len(model.channels)
         self._effort = next((i for i, role in enumerate(model.channels) if role in ("torque", "force")), -1)
         self._saturation = np.nan if saturation is None else NEAR * saturation
-        self._figures = np.zeros(FIGURES, np.int64)
-        self._times, self._values = np.empty(CHUNK, np.int64), np.empty((CHUNK, len(channels)))
-        self._figures[SPAN] = self.channels.span
-        self._gather()
-
-    def _gather(self) -> None:
-        """What a pass is given."""
-        watch, limits, spikes = self.channels, self.range, self.spikes
-        self._figures[EFFORT] = self._effort
-        self.parcel = Parcel(
-            [limits.hard, limits.middle, limits.limit, np.array([spikes.period, self._saturation])],
-            [watch.values, spikes.kept, spikes.floats, self._values],
-            integers=[spikes.runs, spikes.times, spikes.state, self._figures, self._times, watch.seen],
-            parcels=[self.conditioner.parcel],
+        self.state = Preprocessing(
+            limits=self.range.limits,
+            watched=self.channels.watched,
+            spikes=self.spikes.state,
+            former=self.conditioner.former,
+            times=np.empty(CHUNK, np.int64),
+            values=np.empty((CHUNK, len(channels))),
+            passed=0,
+            effort=self._effort,
+            saturation=self._saturation,
+            plain=False,
         )
         self._look()
 
     def absorb(self, time: Nanoseconds, values: Floats) -> Rows:
         """Equidistant samples: time (n,) ns; values (n, channels) SI, NaN where missing → regression rows."""
-        due = _pass(time, values, self.parcel.table)
+        due = _pass(time, values, self.state) if len(time) <= self.conditioner.most else ODD
         if due == ODD:
             return self._step_by_step(time, values)
-        self.follow(0, int(self._figures[PASSED]))
-        return self.conditioner.form(due) if due else self.conditioner.nothing
+        self.follow(0, self.state.passed)
+        return self.conditioner.formed(due)
 
     def follow(self, first: int, last: int) -> None:
         """The follower gets these of the rows that have passed."""
         if self.follower is not None:
-            self.follower(self._times[first:last].copy(), self._values[first:last].copy())
+            self.follower(self.state.times[first:last].copy(), self.state.values[first:last].copy())
 
     def _look(self) -> None:
         """Whether single steps are asked for."""
-        self._figures[PLAIN] = self.range.quiet and not (self._unknown or self._untimed or self._stepwise)
+        self.state.plain = self.range.quiet and not (self._unknown or self._untimed or self._stepwise)
 
     def widen(self, half_width: float) -> None:
         """Another kernel (half_width: s) from the next samples on; what is under the old one is given up."""
         self._before = self._totals()
         self.conditioner = self._build(half_width)
-        self._gather()
+        self.state.former = self.conditioner.former
 
     def counters(self) -> dict[str, int]:
         """Totals of conditioning (see Conditioner); samples wild, at saturation, and beyond what a joint may have."""
-        own = {"spikes": self.spikes.count, "saturated": int(self._figures[CLIPPED]), "implausible": self.range.count}
+        own = {"spikes": self.spikes.count, "saturated": self.state.clipped, "implausible": self.range.count}
         return self._totals() | own
 
     def _totals(self) -> dict[str, int]:
@@ -155,7 +157,7 @@ class Front:
         time, values = self.spikes.absorb(time, values)
         clipped = np.abs(values[:, self._effort]) >= self._saturation
         if clipped.any():
-            self._figures[CLIPPED] += np.count_nonzero(clipped)
+            self.state.clipped += int(np.count_nonzero(clipped))
             values[clipped, self._effort] = np.nan
         if self.follower is not None:
             self.follower(time, values)
@@ -164,41 +166,35 @@ class Front:
 
 
 @inline
-def through(time: Nanoseconds, values: Floats, first: int, table: Table) -> int:
-    """Rows through every step; returns how many regression rows are due, or ODD; table: of a Front.
+def through(time: Nanoseconds, values: Floats, first: int, state: Preprocessing) -> int:
+    """Rows through every step; returns how many regression rows are due, or ODD.
 
     first: how many of before are still wanted, by who follows.
     """
-    figures, seen = integers(table, COUNTED), integers(table, SEEN)
-    many = first + len(time) > CHUNK or seen[0] + len(time) >= figures[SPAN]
-    if figures[PLAIN] == 0 or many or beyond(values, vector(table, HARD), vector(table, MIDDLE), vector(table, LIMIT)):
+    watched, former, seen = state.watched.values, state.former, state.watched.count
+    many = first + len(time) > len(state.times) or len(time) > len(former.due) * former.decimation
+    if not state.plain or many or seen + len(time) >= len(watched) or beyond(values, state.limits):
         return ODD
-    watched, measured = matrix(table, WATCHED), vector(table, MEASURED)
     for row in range(len(time)):
         for channel in range(watched.shape[1]):
-            watched[seen[0] + row, channel] = values[row, channel]
-    seen[0] += len(time)
-    times, out = integers(table, CLEAN_TIMES)[first:], matrix(table, CLEAN)[first:]
-    passed = judge(
-        time, values, measured[SPACING], matrix(table, KEPT), integers(table, RUNS), integers(table, TIMES),
-        matrix(table, FLOATS), integers(table, WILD), times, out,
-    )  # fmt: skip
-    figures[PASSED] = first + passed
+            watched[seen + row, channel] = values[row, channel]
+    state.watched.count += len(time)
+    times, out = state.times[first:], state.values[first:]
+    passed = judge(time, values, state.spikes, times, out)
+    state.passed = first + passed
     for row in range(passed):
-        if abs(out[row, figures[EFFORT]]) >= measured[SATURATION]:
-            out[row, figures[EFFORT]] = np.nan
-            figures[CLIPPED] += 1
-    return int(take(times[:passed], out[:passed], inner(table, CONDITIONER)))
+        if abs(out[row, state.effort]) >= state.saturation:
+            out[row, state.effort] = np.nan
+            state.clipped += 1
+    return take(times[:passed], out[:passed], former)
 
 
-@kernel(f"i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), {TABLE})")
-def _pass(time: Nanoseconds, values: Floats, table: Table) -> int:
-    return through(time, values, 0, table)
+@kernel(("Array(i8, 1, 'A', readonly=True)", "Array(f8, 2, 'A', readonly=True)", Preprocessing))
+def _pass(time: Nanoseconds, values: Floats, state: Preprocessing) -> int:
+    return through(time, values, 0, state)
 
 
 @inline
-def none_due(count: int, table: Table) -> bool:
-    """Whether so many more rows make no window due, whatever they are; table: of a Front."""
-    conditioner = inner(table, CONDITIONER)
-    cadence, seen = integers(conditioner, CADENCE), integers(conditioner, ROWS_STATE)[ROWS_SEEN]
-    return bool((seen - cadence[SUPPORT]) % cadence[DECIMATION] + count < cadence[DECIMATION])
+def none_due(count: int, former: RowFormer) -> bool:
+    """Whether so many more rows make no window due, whatever they are."""
+    return (former.seen - former.support) % former.decimation + count < former.decimation

@@ -7,12 +7,13 @@ learner, nor the alarm. Results do not depend on how rows are cut into batches.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
+from jointwatch_layout import Layout, Vector
 
 LENGTH: Final = 1e5  # rad (m)
 EFFORT: Final = 1e7  # N·m (N)
@@ -21,21 +22,28 @@ FIRST: Final = 1.0  # s of finite samples that give the spread
 RECENT: Final = 2.0  # s for which it is told
 
 
+class Limits(Layout):
+    """Between which values a channel's may be."""
+
+    hard: Annotated[Vector, "channels"]  # of its unit: |x| at most
+    middle: Annotated[Vector, "channels"]  # of the first second
+    limit: Annotated[Vector, "channels"]  # |x − middle| at most
+
+
 class PhysicalRange:
     """Of every channel of one joint."""
 
     def __init__(self, channels: Sequence[str], period: float) -> None:
         """period: s between raw rows."""
         self._names = channels
-        self.hard = np.array([LENGTH if name.endswith("position") else EFFORT for name in channels])
+        hard = np.array([LENGTH if name.endswith("position") else EFFORT for name in channels])
+        self.limits = Limits(hard=hard, middle=np.zeros(len(channels)), limit=hard.copy())
         self._room = [not name.endswith("position") for name in channels]  # a position may go on for ever
         self._period = period
         self._need = max(2, round(FIRST / period))
         self._low = np.full(len(channels), np.inf)
         self._high = np.full(len(channels), -np.inf)
         self._seen = np.zeros(len(channels), np.int64)
-        self.limit = self.hard.copy()
-        self.middle = np.zeros(len(channels))
         self._usual = False  # whether the spread of every channel is known
         self._left = np.zeros(len(channels), np.int64)  # rows for which a channel is still named
         self._named = False  # whether one is
@@ -43,15 +51,16 @@ class PhysicalRange:
 
     def absorb(self, values: Floats) -> Floats:
         """values (rows, channels), those beyond as NaN; the same array where there are none."""
-        if self.quiet and not _beyond(values, self.hard, self.middle, self.limit):
+        if self.quiet and not _beyond(values, self.limits):
             return values
         if not self._usual:
             wanted = self._need - self._seen
             first = int(wanted[wanted > 0].min(initial=len(values)))
             if first < len(values):  # the row with which a spread is known may stand in the middle
                 return np.concatenate([self.absorb(values[:first]), self.absorb(values[first:])])
+        limits = self.limits
         with np.errstate(invalid="ignore"):
-            beyond = (np.abs(values) > self.hard) | (np.abs(values - self.middle) > self.limit)
+            beyond = (np.abs(values) > limits.hard) | (np.abs(values - limits.middle) > limits.limit)
         if not self._usual:
             for channel in np.flatnonzero(self._seen < self._need):
                 column = values[:, channel]
@@ -79,8 +88,8 @@ class PhysicalRange:
         if self._room[channel] and self._seen[channel] >= self._need:
             low, high = self._low[channel], self._high[channel]
             spread = max(high - low, 0.1 * max(abs(low), abs(high)))
-            if 0.0 < SPREADS * spread < self.hard[channel]:
-                self.middle[channel], self.limit[channel] = 0.5 * (low + high), SPREADS * spread
+            if 0.0 < SPREADS * spread < self.limits.hard[channel]:
+                self.limits.middle[channel], self.limits.limit[channel] = 0.5 * (low + high), SPREADS * spread
 
     @property
     def quiet(self) -> bool:
@@ -100,8 +109,9 @@ class PhysicalRange:
 
 
 @inline
-def beyond(values: Floats, hard: Floats, middle: Floats, limit: Floats) -> bool:
+def beyond(values: Floats, limits: Limits) -> bool:
     """Whether any value is out of range; NaN is not."""
+    hard, middle, limit = limits.hard, limits.middle, limits.limit
     for row in range(len(values)):
         for channel in range(len(hard)):
             x = values[row, channel]
@@ -110,6 +120,6 @@ def beyond(values: Floats, hard: Floats, middle: Floats, limit: Floats) -> bool:
     return False
 
 
-@kernel("b1(Array(f8, 2, 'A', readonly=True), f8[::1], f8[::1], f8[::1])")
-def _beyond(values: Floats, hard: Floats, middle: Floats, limit: Floats) -> bool:
-    return beyond(values, hard, middle, limit)
+@kernel(("Array(f8, 2, 'A', readonly=True)", Limits))
+def _beyond(values: Floats, limits: Limits) -> bool:
+    return beyond(values, limits)

@@ -1,14 +1,12 @@
 """The compiled half of a Conditioner: raw rows kept, observed, and passed through the kernel (see conditioner.py)."""
 
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from estimators.conditioning import rounding
-from estimators.models.filler import FILL, fill_rows
+from estimators.models.filler import fill_rows
 from estimators.numerics.jit import inline, kernel
-from estimators.numerics.parcel import TABLE, Table, cube, function, inner, integer_matrix, integers, matrix, vector
 from estimators.quantities import Floats, Nanoseconds
 from estimators.rows import (
     ARGUMENTS,
@@ -26,37 +24,68 @@ from estimators.rows import (
     VALUE,
     VELOCITY,
     WEIGHT,
+    RowStore,
 )
+from jointwatch_layout import Cube, Function, IntegerMatrix, Integers, Layout, Matrix, Own, Vector
 
 GAP: Final = 0.5  # periods by which a step in time may differ from the period before it counts as a gap
-
-# the integer state of a Conditioner; LENGTH: instants at the full rate, of what is due
-FILLED, CLEAN, SEEN, LAST, DROPPED, GAPS, LENGTH, LEFT, MASKED, STATES = range(10)
-# of its parcel; its places: raw rows that a window has, rows from one to the next, whether models are filled in a pass
-TAPS, PERIOD, SLOPES, ARGUMENT_TAPS, SMOOTHED, ETA = range(6)
-OBSERVED_Y, LATTICES, RAW, BLOCKS, ROWS_Y, ROWS_SPEED = range(6)
-OBSERVED, OBSERVED_PHI, ROWS_PHI, ROWS_MOTION, ROWS_SAMPLES = range(5)
-JOINTS, LATER, OWNERS, STATE, CADENCE, STARTS, ROWS_TIME = range(7)
-DUE: Final = 0
-MODEL: Final = 0
-SUPPORT, DECIMATION, FILLED_HERE, CADENCES = range(4)
 # of a block of a model: channels, and what they are multiplied with before its law sees them
-MOTION_CHANNEL, LOAD_CHANNEL, MOTION_SCALE, LOAD_SCALE = range(4)
+MOTION_CHANNEL: Final = 0
+LOAD_CHANNEL: Final = 1
+MOTION_SCALE: Final = 2
+LOAD_SCALE: Final = 3
+
+
+class RowFormer(Layout):
+    """What turns raw rows into regression rows: settings, raw rows that are still needed, signals, and what left.
+
+    instants: at the full rate, as many as one call may need.
+    """
+
+    # settings
+    period: float  # s between raw rows
+    support: int  # raw rows that one regression row depends on
+    decimation: int  # raw rows from one regression row to the next
+    delay: int  # ns from the instant of a row to the last raw row that it needs
+    taps: Annotated[Vector, "taps"]  # g
+    slope_taps: Annotated[Vector, "taps"]  # g, differentiated
+    argument_taps: Annotated[Vector, "taps"]  # f
+    eta: Vector  # with which columns are formed
+    joints: Annotated[Integers, "joints"]  # channel of each
+    owners: Annotated[Integers, "outputs"]  # joint of each output
+    blocks: Annotated[Matrix, "blocks", "4"]
+    lattices: Annotated[Matrix, "joints", "lattice"]  # of encoders, see rounding.py
+    fill: Function  # of the model
+    terms: Own  # what the model gives it
+    # raw rows
+    raw: Annotated[Matrix, "raw_rows", "channels"]
+    filled: int = 0  # raw rows there are
+    clean: int = 0  # of the last of them, without a gap or a missing value
+    seen: int = 0  # ever
+    last: int = 0  # ns, of the last one
+    # windows that are due, and the signals at their instants
+    due: Annotated[IntegerMatrix, "windows", "2"]  # last raw row, and its time in ns
+    instants: int = 0  # that are filled
+    smoothed: Vector
+    signals: Annotated[Cube, "signal_rows", "channels", "5"]
+    phi: Annotated[Cube, "signal_rows", "outputs", "parameters"]
+    y: Annotated[Matrix, "signal_rows", "outputs"]
+    # rows that leave
+    rows: RowStore
+    starts: Annotated[Integers, "windows"]  # of each the instant that is first under its kernel
+    # totals
+    dropped: int = 0  # windows with a raw value missing
+    gaps: int = 0  # in time
+    left: int = 0  # rows
+    masked: int = 0  # rows of which the model masked every output
 
 
 @inline
-def _push(
-    time: Nanoseconds,
-    values: Floats,
-    period: float,
-    support: int,
-    decimation: int,
-    raw: Floats,
-    due: NDArray[np.int64],
-    state: NDArray[np.int64],
-) -> int:
-    """Append rows to raw; write (last row, its time) of every whole window that ends in a due row; return how many."""
-    filled = state[FILLED]
+def _push(time: Nanoseconds, values: Floats, former: RowFormer) -> int:
+    """Append raw rows; write (last raw row, its time) of every whole window that ends in a due row; return how many."""
+    raw, due = former.raw, former.due
+    period, support, decimation = former.period * 1e9, former.support, former.decimation
+    filled = former.filled
     if filled + len(time) > len(raw):
         keep = support - 1
         for row in range(keep):
@@ -65,27 +94,27 @@ def _push(
         filled = keep
     count = 0
     for row in range(len(time)):
-        step = time[row] - state[LAST]
-        if state[SEEN] > 0 and abs(step - period) > GAP * period:
-            state[CLEAN] = 0
-            state[GAPS] += 1
-        state[LAST] = time[row]
-        state[SEEN] += 1
-        state[CLEAN] += 1
+        step = time[row] - former.last
+        if former.seen > 0 and abs(step - period) > GAP * period:
+            former.clean = 0
+            former.gaps += 1
+        former.last = time[row]
+        former.seen += 1
+        former.clean += 1
         for channel in range(raw.shape[1]):
             value = values[row, channel]
             raw[filled, channel] = value
             if not np.isfinite(value):
-                state[CLEAN] = 0
-        if state[SEEN] >= support and (state[SEEN] - support) % decimation == 0:
-            if state[CLEAN] >= support:
+                former.clean = 0
+        if former.seen >= support and (former.seen - support) % decimation == 0:
+            if former.clean >= support:
                 due[count, 0] = filled
                 due[count, 1] = time[row]
                 count += 1
             else:
-                state[DROPPED] += 1
+                former.dropped += 1
         filled += 1
-    state[FILLED] = filled
+    former.filled = filled
     return count
 
 
@@ -111,20 +140,26 @@ def _observe(raw: Floats, first: int, g: Floats, period: float, smooth: Floats, 
             signals[m, channel, SMOOTH_RATE] = (smooth[m + 2] - smooth[m]) / (2.0 * period)
 
 
-@kernel(f"i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), {TABLE})")  # views of a message
-def take(time: Nanoseconds, values: Floats, table: Table) -> int:
-    """Append rows to raw, observe what the windows need that are due; returns how many; table: of a Conditioner.
+@inline
+def take(time: Nanoseconds, values: Floats, former: RowFormer) -> int:
+    """Append raw rows, observe what the windows need that are due; returns how many windows.
 
-    state[LENGTH]: rows of signals that were filled.
+    time (n,) ns; values (n, channels).
     """
-    raw, due, state = matrix(table, RAW), integer_matrix(table, DUE), integers(table, STATE)
-    g, cadence, period = vector(table, ARGUMENT_TAPS), integers(table, CADENCE), vector(table, PERIOD)[0]
-    count = _push(time, values, period * 1e9, cadence[SUPPORT], cadence[DECIMATION], raw, due, state)
+    count = _push(time, values, former)
     if count > 0:
-        first = due[0, 0] - cadence[SUPPORT] + 1
-        state[LENGTH] = due[count - 1, 0] - first + 1 - 2 * (len(g) // 2 + 1)
-        _observe(raw, first, g, period, vector(table, SMOOTHED), cube(table, OBSERVED)[: state[LENGTH]])
+        due = former.due
+        first = due[0, 0] - former.support + 1
+        former.instants = due[count - 1, 0] - first + 1 - 2 * (len(former.argument_taps) // 2 + 1)
+        signals = former.signals[: former.instants]
+        _observe(former.raw, first, former.argument_taps, former.period, former.smoothed, signals)
     return count
+
+
+@kernel(("Array(i8, 1, 'A', readonly=True)", "Array(f8, 2, 'A', readonly=True)", RowFormer))  # views of a message
+def take_rows(time: Nanoseconds, values: Floats, former: RowFormer) -> int:
+    """As `take`, for Python."""
+    return take(time, values, former)
 
 
 @inline
@@ -139,28 +174,12 @@ def _sample(signals: Floats, start: int, blocks: Floats, samples: Floats) -> Non
             here[LOAD, k] = blocks[block, LOAD_SCALE] * signals[start + k, load, SMOOTH]
 
 
-@kernel("i8(i8, i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1], " + TABLE + ")")
-def reduce(
-    count: int,
-    out_time: Nanoseconds,
-    out_phi: Floats,
-    out_y: Floats,
-    out_speed: Floats,
-    out_samples: Floats,
-    out_motion: Floats,
-    table: Table,
-) -> int:
-    """Pass the full-rate rows through g at the due instants; a row whose every output is masked is left out.
-
-    out_samples: (count, blocks · ARGUMENTS, taps); table: of a Conditioner, where STARTS then has the full-rate row
-    under g[0] of each row that is kept.
-    """
-    g, y = vector(table, TAPS), matrix(table, OBSERVED_Y)
-    signals, phi = cube(table, OBSERVED), cube(table, OBSERVED_PHI)
-    joints, delay, due = integers(table, JOINTS), integers(table, LATER)[0], integer_matrix(table, DUE)
-    period, lattices = vector(table, PERIOD)[0], matrix(table, LATTICES)
-    slopes, owners, state = vector(table, SLOPES), integers(table, OWNERS), integers(table, STATE)
-    blocks, starts = matrix(table, BLOCKS), integers(table, STARTS)
+@inline
+def _reduce(count: int, former: RowFormer) -> int:
+    """Pass the full-rate rows through g at the due instants; a row whose every output is masked is left out."""
+    rows, g, y, phi, signals = former.rows, former.taps, former.y, former.phi, former.signals
+    joints, due, slopes, starts = former.joints, former.due, former.slope_taps, former.starts
+    out_phi, out_y, out_speed, out_motion = rows.phi, rows.y, rows.speed, rows.motion
     kept = 0
     for i in range(count):
         start = due[i, 0] - due[0, 0]  # the full-rate row under g[0]
@@ -188,7 +207,7 @@ def reduce(
             out_motion[kept, j, PLACE], out_motion[kept, j, SPEED] = place, rate
             out_motion[kept, j, WEIGHT], out_motion[kept, j, SLOPE] = 1.0, 0.0
             out_motion[kept, j, ROUNDING], out_motion[kept, j, MOST] = rounding.of_row(
-                lattices[j], period, signals[start : start + len(g), joints[j], SMOOTH_RATE],
+                former.lattices[j], former.period, signals[start : start + len(g), joints[j], SMOOTH_RATE],
                 signals[start : start + len(g), joints[j], SECOND],
             )  # fmt: skip
         for o in range(y.shape[1]):
@@ -196,34 +215,29 @@ def reduce(
             for k in range(len(g)):
                 slope += slopes[k] * y[start + k, o]
             if np.isfinite(slope):
-                out_motion[kept, owners[o], SLOPE] += slope * slope
+                out_motion[kept, former.owners[o], SLOPE] += slope * slope
         if whole:
             starts[kept] = start
-            if out_samples.shape[2] > 0:
-                _sample(signals, start, blocks, out_samples[kept])
-            out_time[kept] = due[i, 1] - delay
+            if rows.samples.shape[2] > 0:
+                _sample(signals, start, former.blocks, rows.samples[kept])
+            rows.time[kept] = due[i, 1] - former.delay
             kept += 1
-    state[LEFT] += kept
-    state[MASKED] += count - kept
+    former.left += kept
+    former.masked += count - kept
     return kept
 
 
-@kernel(f"i8(i8, {TABLE})")
-def form(count: int, table: Table) -> int:
-    """Leave the rows of as many windows as are due in `formed`; returns how many, -1 where a pass cannot.
-
-    table: of a Conditioner.
-    """
-    if integers(table, CADENCE)[FILLED_HERE] == 0 or count > len(integers(table, ROWS_TIME)):
-        return -1
-    length, model = integers(table, STATE)[LENGTH], inner(table, MODEL)
+@inline
+def form(count: int, former: RowFormer) -> int:
+    """Leave the rows of the windows that `take` has found due in `rows`; returns how many rows."""
+    length = former.instants
     fill_rows(
-        function(model, FILL), cube(table, OBSERVED)[:length], vector(table, ETA), model,
-        cube(table, OBSERVED_PHI)[:length], matrix(table, OBSERVED_Y)[:length],
+        former.fill, former.signals[:length], former.eta, former.terms, former.phi[:length], former.y[:length]
     )  # fmt: skip
-    return int(
-        reduce(
-            count, integers(table, ROWS_TIME), cube(table, ROWS_PHI), matrix(table, ROWS_Y), matrix(table, ROWS_SPEED),
-            cube(table, ROWS_SAMPLES), cube(table, ROWS_MOTION), table,
-        )
-    )  # fmt: skip
+    return _reduce(count, former)
+
+
+@kernel(("i8", RowFormer))
+def form_rows(count: int, former: RowFormer) -> int:
+    """As `form`, for Python."""
+    return form(count, former)

@@ -13,13 +13,14 @@ constants were set, one is wild, and it is −5e235.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
+from jointwatch_layout import Integers, Layout, Matrix, Vector
 
 REACH: Final = 2  # rows on either side of the one that is judged
 AROUND: Final = 2 * REACH + 1
@@ -37,10 +38,22 @@ KNOWN: Final = 64  # samples not at rest, from which s is known
 COARSEST: Final = 0.3  # rad (m): no encoder has larger steps
 ROUNDING: Final = 1e-9  # of a value
 
-SEEN, RUN, LAST, WILD, STATES = range(5)  # the integer state
-UNREST_NOW, KNOWN_FROM, STEP, GRAIN, FLOATS = range(
-    5
-)  # of a channel: s, the samples that it is from, b, what counts before
+
+class SpikeFilter(Layout):
+    """What is known of the samples of one joint, and the last of them."""
+
+    period: float  # ns between rows
+    kept: Annotated[Matrix, "kept", "channels"]  # the last rows, then those of a call; NaN where wild
+    runs: Annotated[Integers, "kept"]  # which unbroken run of rows each belongs to
+    times: Annotated[Integers, "kept"]  # ns
+    unrest: Annotated[Vector, "channels"]  # s, …
+    judged: Annotated[Vector, "channels"]  # … and how many samples it is from
+    slope: Annotated[Vector, "channels"]  # b, from one sample to the next
+    coarsest: Annotated[Vector, "channels"]  # what counts before s is known
+    seen: int = 0  # rows
+    run: int = 0  # of the last row
+    last: int = 0  # ns, of the last row
+    wild: int = 0  # samples taken out
 
 
 class Spikes:
@@ -48,19 +61,21 @@ class Spikes:
 
     def __init__(self, channels: Sequence[str], period: float) -> None:
         """channels: their roles; period: s between rows."""
-        self.period = period * 1e9
-        self.kept = np.zeros((AROUND - 1 + CHUNK, len(channels)))
-        self.runs = np.zeros(AROUND - 1 + CHUNK, np.int64)  # which unbroken run of rows each belongs to
-        self.times = np.zeros(AROUND - 1 + CHUNK, np.int64)
-        self.floats = np.zeros((len(channels), FLOATS))
-        self.floats[:, UNREST_NOW] = np.inf
-        self.floats[:, GRAIN] = [COARSEST if name.endswith("position") else np.inf for name in channels]
-        self.state = np.zeros(STATES, np.int64)
+        coarsest = np.array([COARSEST if name.endswith("position") else np.inf for name in channels])
+        self.state = SpikeFilter.zeros(
+            period=period * 1e9,
+            kept=np.zeros((AROUND - 1 + CHUNK, len(channels))),
+            runs=np.zeros(AROUND - 1 + CHUNK, np.int64),
+            times=np.zeros(AROUND - 1 + CHUNK, np.int64),
+            unrest=np.full(len(channels), np.inf),
+            coarsest=coarsest,
+            channels=len(channels),
+        )
 
     @property
     def count(self) -> int:
         """Wild samples so far."""
-        return int(self.state[WILD])
+        return self.state.wild
 
     def absorb(self, time: Nanoseconds, values: Floats) -> tuple[Nanoseconds, Floats]:
         """Rows in, those of two rows ago out.
@@ -70,9 +85,9 @@ class Spikes:
         if len(time) > CHUNK:
             parts = [self.absorb(time[i : i + CHUNK], values[i : i + CHUNK]) for i in range(0, len(time), CHUNK)]
             return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
-        due = len(time) - min(len(time), max(0, REACH - int(self.state[SEEN])))
-        times, out = np.empty(due, np.int64), np.empty((due, self.kept.shape[1]))
-        _judge(time, values, self.period, self.kept, self.runs, self.times, self.floats, self.state, times, out)
+        due = len(time) - min(len(time), max(0, REACH - self.state.seen))
+        times, out = np.empty(due, np.int64), np.empty((due, self.state.kept.shape[1]))
+        _judge(time, values, self.state, times, out)
         return times, out
 
 
@@ -104,14 +119,12 @@ def _departure(
 
 
 @inline
-def _wild(
-    kept: Floats, runs: NDArray[np.int64], channel: int, first: int, middle: int, floats: Floats, z: Floats
-) -> bool:
+def _wild(state: SpikeFilter, channel: int, first: int, middle: int, z: Floats) -> bool:
     """Whether the sample in the middle is; z: scratch."""
-    unrest, step = floats[channel, UNREST_NOW], floats[channel, STEP]
-    off, mad = _departure(kept, runs, channel, first, middle, step, z)
-    if floats[channel, KNOWN_FROM] < KNOWN:
-        return bool(off > STEADY_SCATTER * mad + floats[channel, GRAIN])
+    kept, runs, unrest = state.kept, state.runs, state.unrest[channel]
+    off, mad = _departure(kept, runs, channel, first, middle, state.slope[channel], z)
+    if state.judged[channel] < KNOWN:
+        return bool(off > STEADY_SCATTER * mad + state.coarsest[channel])
     if off > STEADY_SCATTER * mad + STEADY_UNREST * unrest:
         return True
     off, mad = _departure(kept, runs, channel, first, middle, 0.0, z)
@@ -119,66 +132,55 @@ def _wild(
 
 
 @inline
-def judge(
-    time: Nanoseconds,
-    values: Floats,
-    period: float,
-    kept: Floats,
-    runs: NDArray[np.int64],
-    times: Nanoseconds,
-    floats: Floats,
-    state: NDArray[np.int64],
-    out_times: Nanoseconds,
-    out: Floats,
-) -> int:
-    """Append rows to those kept from before, the last four; write the judged ones, and return how many.
-
-    kept … state: of Spikes; NaN in kept marks the wild.
-    """
+def judge(time: Nanoseconds, values: Floats, state: SpikeFilter, out_times: Nanoseconds, out: Floats) -> int:
+    """Append rows to those kept from before, the last four; write the judged ones, and return how many."""
     z = np.empty(AROUND)
+    kept, runs, times = state.kept, state.runs, state.times
+    unrest, judged, slope = state.unrest, state.judged, state.slope
     count, before = len(time), AROUND - 1
     due = 0
     for row in range(count):
         at = before + row
-        if state[SEEN] > 0 and abs(time[row] - state[LAST] - period) > GAP * period:
-            state[RUN] += 1
-        state[LAST] = times[at] = time[row]
-        state[SEEN] += 1
-        runs[at] = state[RUN]
+        if state.seen > 0 and abs(time[row] - state.last - state.period) > GAP * state.period:
+            state.run += 1
+        state.last = time[row]
+        times[at] = time[row]
+        state.seen += 1
+        runs[at] = state.run
         for channel in range(kept.shape[1]):
             kept[at, channel] = values[row, channel]
-        if state[SEEN] <= REACH:
+        if state.seen <= REACH:
             continue
         middle = at - REACH
-        first = middle - min(REACH, state[SEEN] - REACH - 1)
+        first = middle - min(REACH, state.seen - REACH - 1)
         out_times[due] = times[middle]
         unbroken = middle - REACH == first and runs[first] == runs[middle]
         for channel in range(kept.shape[1]):
-            x, step = kept[middle, channel], floats[channel, STEP]
+            x = kept[middle, channel]
             out[due, channel] = x
             if not np.isfinite(x):
                 continue
-            unrest, known = floats[channel, UNREST_NOW], floats[channel, KNOWN_FROM]
-            limit, near = UNREST * unrest if known >= KNOWN else floats[channel, GRAIN], 0
+            usual, known = unrest[channel], judged[channel]
+            limit, near = UNREST * usual if known >= KNOWN else state.coarsest[channel], 0
             for k in range(-REACH, REACH + 1):
-                near += abs(kept[middle + k, channel] - k * step - x) <= limit
+                near += abs(kept[middle + k, channel] - k * slope[channel] - x) <= limit
             # where three of its neighbours are near, the median is: seldom more work than this
-            if near < AROUND - 1 and _wild(kept, runs, channel, first, middle, floats, z):
-                floats[channel, UNREST_NOW] = YIELD * unrest
+            if near < AROUND - 1 and _wild(state, channel, first, middle, z):
+                unrest[channel] = YIELD * usual
                 out[due, channel] = kept[middle, channel] = np.nan
-                state[WILD] += 1
+                state.wild += 1
                 continue
             now = x - kept[middle - 1, channel] if unbroken else np.nan
             if not np.isfinite(now):
                 continue
-            floats[channel, STEP] = now
+            slope[channel] = now
             second = abs(now - (kept[middle - 1, channel] - kept[middle - 2, channel]))
             if second > ROUNDING * abs(x):  # not NaN either
-                floats[channel, KNOWN_FROM] = known + 1.0
+                judged[channel] = known + 1.0
                 if known < FEW:
-                    floats[channel, UNREST_NOW] = min(second, unrest)
+                    unrest[channel] = min(second, usual)
                 else:
-                    floats[channel, UNREST_NOW] = max((1.0 - FALL) * unrest, min(second, RISE * unrest))
+                    unrest[channel] = max((1.0 - FALL) * usual, min(second, RISE * usual))
         due += 1
     for i in range(before):
         runs[i], times[i] = runs[count + i], times[count + i]
@@ -187,20 +189,6 @@ def judge(
     return due
 
 
-@kernel(
-    "i8(Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), f8, f8[:, ::1], i8[::1], i8[::1], "
-    "f8[:, ::1], i8[::1], i8[::1], f8[:, ::1])"
-)
-def _judge(
-    time: Nanoseconds,
-    values: Floats,
-    period: float,
-    kept: Floats,
-    runs: NDArray[np.int64],
-    times: Nanoseconds,
-    floats: Floats,
-    state: NDArray[np.int64],
-    out_times: Nanoseconds,
-    out: Floats,
-) -> int:
-    return judge(time, values, period, kept, runs, times, floats, state, out_times, out)
+@kernel(("Array(i8, 1, 'A', readonly=True)", "Array(f8, 2, 'A', readonly=True)", SpikeFilter, "i8[::1]", "f8[:, ::1]"))
+def _judge(time: Nanoseconds, values: Floats, state: SpikeFilter, out_times: Nanoseconds, out: Floats) -> int:
+    return judge(time, values, state, out_times, out)

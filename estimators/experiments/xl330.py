@@ -24,12 +24,15 @@ from estimators.experiments.fit import condition, fit
 from estimators.experiments.recordings import Pendulum, xl330, xl330_published
 from estimators.experiments.verdict import Row
 from estimators.models.base import Model
+from estimators.models.filler import FILL
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.load_dependent import LoadDependentSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
-from estimators.models.joints.rigid import Rigid, RigidSettings
+from estimators.models.joints.rigid import Rigid, RigidSettings, fill_rigid
+from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats
 from estimators.rows import SMOOTH_RATE, Rows, joined
+from jointwatch_layout import Own
 
 GRAVITY: Final = 9.80665  # m/s²
 PERIOD: Final = 0.005  # s; recorded every 5.3 ms in the median
@@ -61,11 +64,20 @@ class Moving(Rigid):
     def __init__(self, friction: AnyFriction) -> None:
         load = friction.law(Axis.ROTARY).loaded()
         super().__init__(RigidSettings(friction=friction, offset=False, gravity_sin=True, gravity_cos=True, load=load))
+        self.kernel = fill_moving
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """As Rigid, NaN in y where the joint may stick."""
-        super().fill(signals, eta, phi, y)
-        y[np.abs(signals[:, POSITION, SMOOTH_RATE]) < STICK] = np.nan
+        fill_moving(signals, eta, self.terms, phi, y)
+
+
+@kernel(FILL)
+def fill_moving(signals: Floats, eta: Floats, own: Own, phi: Floats, y: Floats) -> None:
+    """Fill the rows of a rigid joint, NaN in y where it may stick; own: RigidTerms."""
+    fill_rigid(signals, eta, own, phi, y)
+    for row in range(len(signals)):
+        if abs(signals[row, POSITION, SMOOTH_RATE]) < STICK:
+            y[row, 0] = np.nan
 
 
 def table(data: Path) -> list[Row]:

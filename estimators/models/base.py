@@ -1,10 +1,10 @@
 """What a model is: an equation of motion, linear in θ given η, y = Φ(x; η) θ."""
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from estimators.numerics.parcel import Parcel
 from estimators.quantities import Axis, Floats, Parameter, Settings
 from estimators.rows import Rows
+from jointwatch_layout import Own
 
 
 class NonlinearPlace(NamedTuple):
@@ -50,7 +50,8 @@ class Model(Protocol):
     straight: bool  # whether arguments of laws are smoothed so that cubics stay: noisier, but no peak is lowered
     joints: tuple[int, ...]  # for each joint the channel whose rate decides its standstill
     owners: tuple[int, ...]  # for each output the joint whose standstill masks it
-    filler: Parcel | None  # what does `fill` within a pass (filler.py); None: nothing, Python calls `fill`
+    kernel: Any  # what does `fill` within a pass, see filler.py …
+    terms: Own  # … and what it is given
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill the rows at the full rate; NaN in y masks that output at that instant.

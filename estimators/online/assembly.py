@@ -55,7 +55,7 @@ def linear(
         return held.temper(grain.temper(rows, weights.grain, weights.usual, gate.owners), weights.held, gate.owners)
 
     loop = NormalLoop(learner, gate, validity, history, motion, log, tempered, faster=True)
-    fit, watch = Fit(parameters, owners, row, gate.limits, turns, remembers, True, sample, overlap), PlainMonitor()
+    fit, watch = Fit(parameters, owners, row, gate, turns, remembers, True, sample, overlap), PlainMonitor()
     begin = LinearStart(
         tuple(parameters), learner, validity, motion, loop.block, gate, fit.roughen, tempered, fit.lighten, overlap
     )
@@ -102,6 +102,6 @@ def searched(
     relearning = Relearning(model.parameters, learner, validity, motion, history, eta, lookback, refits, loop, log)
     nonlinear = Nonlinear(eta, lookback, refits, relearning)
     watch, turns = DESIGNS[monitor.design](row), model.blocks[0].axis is Axis.ROTARY
-    fit = Fit(model.parameters, model.owners, row, gate.limits, turns)
+    fit = Fit(model.parameters, model.owners, row, gate, turns)
     parts = Parts(model.parameters, learner, gate, validity, motion, history, log, loop, begin, watch, fit, nonlinear)
     return Phases(parts)

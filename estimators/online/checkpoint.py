@@ -1,6 +1,7 @@
 """What parts have learnt as plain values, and back into others that were built the same way.
 
-A part keeps what its `kept` declares, a dataclass of numbers, words, arrays and tuples of them, with a VERSION; nothing
+A part keeps what its `kept` declares, a layout (all but its scratch) or a dataclass of numbers, words, arrays and
+tuples of them, with a VERSION; nothing
 else of it outlives a restart of the program. Nothing is ever constructed from what is read: a value takes the place of
 one of its own kind, an array is written where it lies.
 """
@@ -11,6 +12,8 @@ from enum import Enum
 from typing import Any, Final, Protocol
 
 import numpy as np
+
+from jointwatch_layout import Layout
 
 ARRAY: Final = "array"
 VERSION: Final = "version"
@@ -42,12 +45,19 @@ def resume(parts: Mapping[str, Part], kept: Mapping[str, Any]) -> None:
     """
     _same(kept, parts, "parts")
     for name, part in parts.items():
-        theirs, ours = kept[name], part.kept
-        if not isinstance(theirs, Mapping) or theirs.get(VERSION) != ours.VERSION:
-            raise NotTheSameError(f"{name}: expected version {ours.VERSION} of what is kept, found another one")
-        _same(theirs, (VERSION, *(one.name for one in fields(ours))), name)
-        for one in fields(ours):
-            setattr(ours, one.name, _restored(getattr(ours, one.name), theirs[one.name], f"{name}.{one.name}"))
+        _resume(part.kept, kept[name], name)
+
+
+def _resume(ours: Any, theirs: Any, name: str) -> None:
+    if not isinstance(theirs, Mapping) or theirs.get(VERSION) != ours.VERSION:
+        raise NotTheSameError(f"{name}: expected version {ours.VERSION} of what is kept, found another one")
+    _same(theirs, (VERSION, *_names(ours)), name)
+    for one in _names(ours):
+        fresh = getattr(ours, one)
+        if isinstance(fresh, Layout):
+            _resume(fresh, theirs[one], f"{name}.{one}")
+        else:
+            setattr(ours, one, _restored(fresh, theirs[one], f"{name}.{one}"))
 
 
 def _same(found: Any, wanted: Any, name: str) -> None:
@@ -57,12 +67,21 @@ def _same(found: Any, wanted: Any, name: str) -> None:
 
 
 def _of(kept: Any) -> dict[str, Any]:
-    return {VERSION: kept.VERSION, **{one.name: _plain(getattr(kept, one.name)) for one in fields(kept)}}
+    return {VERSION: kept.VERSION, **{one: _plain(getattr(kept, one)) for one in _names(kept)}}
+
+
+def _names(kept: Any) -> tuple[str, ...]:
+    """What is kept of a declared state."""
+    if isinstance(kept, Layout):
+        return tuple(one.name for one in kept.fields() if one.kept)
+    return tuple(one.name for one in fields(kept))
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
+    if isinstance(value, Layout):
+        return _of(value)
     if isinstance(value, np.ndarray):
         return {ARRAY: [value.dtype.str, list(value.shape), value.tobytes()]}
     if isinstance(value, np.generic):

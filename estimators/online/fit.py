@@ -25,6 +25,7 @@ from typing import ClassVar, Final
 import numpy as np
 
 from estimators.online import fit_kept
+from estimators.online.gate import Gate
 from estimators.online.reread import Reread
 from estimators.online.steps import UNSURE, Steps, added, clear, moved
 from estimators.online.validity import GOOD
@@ -51,39 +52,35 @@ WAITING: Final = 16  # rows beyond two blocks that a motion may be unknown behin
 class Fit:
     """Of one estimator."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"active", "sums", "_limits", "_steps"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"active", "_gate", "_steps"})
 
     def __init__(
         self,
         parameters: Sequence[Parameter],
         owners: Sequence[int],
         row: float,
-        limits: Floats,
+        gate: Gate,
         turns: bool = True,
         remembers: bool = False,
         corrects: bool = False,
         sample: float = 0.0,
         overlap: float = 1.0,
     ) -> None:
-        """owners: the joint of each output; row: s between rows; limits: of a Gate, as found; turns: whether positions
+        """owners: the joint of each output; row: s between rows; gate: of the joint; turns: whether positions
         are angles; remembers: whether friction has a memory of its own; corrects: whether what an encoder's steps do
         is taken off θ; sample: s for which a torque that is read is held; overlap: rows that say the same."""
         p, m, own = len(parameters), len(owners), witnesses.columns(turns)
         self._lags = np.array([one.late for one in parameters])
         self._parameters, self._own, self._block = parameters, own, max(2, round(BLOCK / row))
         self._owners = np.array(owners, np.int64)
-        self._limits, self._corrects = limits, corrects
+        self._gate, self._corrects = gate, corrects
         self._overlap = overlap
         self._instant = sample**2 / 12.0 if self._lags.all() else 0.0  # s², variance; y may be no torque
         self._steps: tuple[Steps, ...] = ()
         self.active = True  # false while rows do not say how their joint moved
-        joints, one = max(owners) + 1, corrects and m == 1
-        self.kept = kept = fit_kept.nothing(p, m, own, joints, 2 * self._block + WAITING if one else 0)
-        self.reread = Reread(kept.times, kept.unread, kept.reread, row)
-        self.sums = (  # what `gather` is given each time; a state that is resumed is written where it lies
-            self._owners, 1e9 * row, kept.before, kept.joints, kept.outputs, kept.fresh, kept.turned,
-            np.empty(2 * p + own), remembers,
-        )  # fmt: skip
+        unread = 2 * self._block + WAITING if corrects and m == 1 else 0
+        self.kept = kept = fit_kept.nothing(p, self._owners, own, row, remembers, unread)
+        self.reread = Reread(kept.reread)
 
     @property
     def due(self) -> int:
@@ -93,14 +90,17 @@ class Fit:
     def begin(self, now: int) -> None:
         """Rows of before are of other columns; now: number of the next row. What was told stands for the time being."""
         kept = self.kept
-        for one in (kept.fresh, kept.gram, kept.turned, kept.spread):
+        for one in (kept.sums.products, kept.sums.turned, kept.gram, kept.spread):
             one[:] = 0.0
         for flat in (
-            kept.sums, kept.last, kept.figures, kept.theta, kept.rows, kept.rough, kept.forth, kept.turns, kept.owed,
-            kept.trail, kept.behind, kept.reread,
+            kept.scores, kept.last, kept.figures, kept.theta, kept.rows, kept.rough, kept.forth, kept.turns, kept.owed,
+            kept.trail, kept.behind,
         ):  # fmt: skip
             flat[:] = 0.0
-        kept.outputs[:, witnesses.WHEN], kept.outputs[:, witnesses.COUNT :] = -math.inf, 0.0
+        kept.reread.sums[:] = 0.0
+        kept.reread.total, kept.reread.count = 0.0, 0
+        kept.sums.when[:] = -math.inf
+        kept.sums.begin_block()
         kept.due, kept.forgotten = now + self._block, 0.0
 
     def forget(self, learner: Learner) -> None:
@@ -118,16 +118,16 @@ class Fit:
             return
         self.active = len(rows.motion) == len(rows.time)
         if self.active:
-            slow = max(float(self._limits[0]), reversals.UNSEEN)
+            slow = max(self._gate.standstill, reversals.UNSEEN)
             phi = np.ascontiguousarray(rows.phi)
-            witnesses.gather(rows.time, phi, rows.y, rows.speed, rows.motion, slow, *self.sums)
+            witnesses.gather(rows.time, phi, rows.y, rows.speed, rows.motion, slow, self.kept.sums)
             if self.reread.reading is not None:
                 self.reread.keep(rows, slow, float(reversal[0]))
 
     def review(self, rows: Rows, learner: Learner, now: int) -> None:
         """Begin with the rows of a start, block by block; now: number of the next one."""
         self.begin(now)
-        self.kept.joints[:, witnesses.PLACE] = np.nan
+        self.kept.sums.place[:] = np.nan
         for first in range(0, len(rows.time) - self._block + 1, self._block):
             part = rows.part(slice(first, first + self._block))
             self.absorb(part, learner.reversal)
@@ -140,27 +140,26 @@ class Fit:
 
         now: number of the next row; time: ns, of the last one; settled: whether θ is published.
         """
-        kept, rls, p = self.kept, learner.rls, learner.rls.p
+        kept, rls, p, sums = self.kept, learner.rls, learner.rls.p, self.kept.sums
         kept.due = now + self._block
         forgotten = float(rls.state[at.FORGOTTEN])
         fade = math.exp(kept.forgotten - forgotten) if forgotten >= kept.forgotten else 0.0
         kept.forgotten = forgotten
-        kept.rows[:] = fade * kept.rows + kept.outputs[:, witnesses.COUNT]
-        kept.turns[:] = fade * (kept.turns + kept.outputs[:, witnesses.TURNED])
-        kept.forth[:] = fade * kept.forth + kept.outputs[:, witnesses.FORTH]
-        kept.turned *= fade
-        noisy, turned = kept.outputs[:, witnesses.ROUND], kept.outputs[:, witnesses.ROUND_TURNED]
-        kept.rough[:] = fade * kept.rough + noisy
-        kept.owed[:] = fade * kept.owed + noisy + learner.reversal**2 * turned
+        kept.rows[:] = fade * kept.rows + sums.count
+        kept.turns[:] = fade * (kept.turns + sums.turned_count)
+        kept.forth[:] = fade * kept.forth + sums.forth
+        sums.turned *= fade
+        kept.rough[:] = fade * kept.rough + sums.noise
+        kept.owed[:] = fade * kept.owed + sums.noise + learner.reversal**2 * sums.turned_noise
         if self._corrects:
-            clear(self._steps, noisy, time, kept.fresh)
-        kept.outputs[:, witnesses.COUNT :] = 0.0
+            clear(self._steps, sums.noise, time, sums.products)
+        sums.begin_block()
         self.reread.fade(fade)
         self.reread.read()
         deviations, bias, late = np.empty(p), np.zeros(p), np.zeros(p)
         gains, found = np.zeros(len(kept.gains)), np.zeros(len(kept.found))
         misfit.close(
-            kept.fresh, kept.gram, rls.noise[0] / rls.noise, fade, self._lags, kept.behind, kept.spread, kept.sums,
+            sums.products, kept.gram, rls.noise[0] / rls.noise, fade, self._lags, kept.behind, kept.spread, kept.scores,
             kept.last, kept.figures, kept.theta, deviations, bias, gains, found, late,
         )  # fmt: skip
         if self._blocks < LEAST or rls.state[at.CUSUM] > 0.0:
@@ -186,7 +185,7 @@ class Fit:
             if learner.reversal[o] == reversals.UNPROVEN and min(kept.forth[o], kept.rows[o] - kept.forth[o]) < EITHER:
                 continue
             straight = reversals.left(kept.gram[o], kept.theta)
-            reversing = reversals.left(kept.turned[o], kept.theta)
+            reversing = reversals.left(kept.sums.turned[o], kept.theta)
             learner.reversal[o] = reversals.weight(
                 straight, kept.rows[o], reversing, kept.turns[o], float(learner.reversal[o])
             )
@@ -208,7 +207,7 @@ class Fit:
     def coarse(self, steps: Steps) -> None:
         """An encoder's readings have steps."""
         self._steps = (*self._steps, steps)
-        if steps.reading is not None and len(self.kept.times):
+        if steps.reading is not None and len(self.kept.reread.times):
             self.reread.coarse(steps.size, steps.reading)
 
     def correct(self, learner: Learner, time: int) -> None:
@@ -283,7 +282,7 @@ class Fit:
         straight = kept.theta + kept.steps if self._corrected else kept.theta
         apart = rls.theta - straight  # what reversals pull θ by, beyond what θ without them is uncertain
         pulled = np.sign(apart) * np.sqrt(np.maximum(apart**2 - known, 0.0))
-        turned = misfit.products(kept.turned[len(weight) :], weight, rls.p)
+        turned = misfit.products(kept.sums.turned[len(weight) :], weight, rls.p)
         near = reversals.contrast(whole, turned, kept.theta, known)
         left = self._left_of_steps(learner)
         learner.misfit[:] = (pulled + bias) ** 2 + near**2 + kept.behind**2 + kept.late + left

@@ -5,95 +5,59 @@ closed gate leaves θ and P exactly as they are, so crossing it moves nothing.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline
-from estimators.quantities import Floats
+from jointwatch_layout import Layout
 
 REST: Final = 0.2  # s below the standstill speed before a joint is called at rest: a reversal is shorter
 WAKE: Final = 1.5  # times the standstill speed at which it moves again
 
 
-@dataclass(slots=True)
-class GateKept:
-    """What a Gate keeps."""
+class GateState(Layout, version=3):
+    """Whether a joint rests, and what decides it."""
 
-    VERSION: ClassVar[int] = 2
-
-    state: Floats  # (joints, 2) at rest, slow rows in a row
-    limits: Floats  # (3,) speed of rest, of waking, slow rows in a row that are rest
+    standstill: float  # rad/s (m/s) below which it may rest
+    wake: float  # rad/s (m/s) at which it moves again
+    patience: float  # slow rows, one after the other, that are rest
+    resting: bool = True
+    slow: int = 0  # slow rows since the last one that was not
 
 
 class Gate:
-    """Standstill of each joint, with hysteresis in speed and time."""
+    """Standstill of a joint, with hysteresis in speed and time."""
 
     def __init__(self, standstill: float, period: float, owners: Sequence[int] = (0,)) -> None:
-        """standstill: rad/s (m/s); period: s between rows; owners: for each output its joint, whose rest masks it."""
-        limits = np.array([standstill, WAKE * standstill, max(1.0, REST / period)])
-        self.kept = GateKept(np.tile((1.0, 0.0), (max(owners) + 1, 1)), limits)
+        """standstill: rad/s (m/s); period: s between rows; owners: the joint of each output, of which there is one."""
         self.owners = np.array(owners, np.int64)
-
-    @property
-    def limits(self) -> Floats:
-        """Of every joint, (3,) as kept."""
-        return self.kept.limits
+        self.kept = GateState(standstill=standstill, wake=WAKE * standstill, patience=max(1.0, REST / period))
 
     @property
     def standstill(self) -> float:
-        """Speed below which a joint rests, rad/s (m/s)."""
-        return float(self.kept.limits[0])
+        """Speed below which the joint rests, rad/s (m/s)."""
+        return self.kept.standstill
 
     @standstill.setter
     def standstill(self, speed: float) -> None:
-        self.kept.limits[:2] = speed, WAKE * speed
+        self.kept.standstill, self.kept.wake = speed, WAKE * speed
 
     @property
     def resting(self) -> bool:
-        """Whether every joint was at rest at the last row."""
-        state = self.kept.state
-        return bool(state[0, 0] if len(state) == 1 else state[:, 0].all())
+        """Whether the joint was at rest at the last row."""
+        return self.kept.resting
 
 
 @inline
-def moves(state: Floats, limits: Floats, speed: float) -> bool:
-    """Whether a joint moves, by the next row; state: (2,) of the joint; NaN is not motion."""
-    if speed >= limits[0]:
-        state[1] = 0.0
-        if speed >= limits[1]:
-            state[0] = 0.0
+def may_teach(gate: GateState, least: float, speed: float) -> bool:
+    """Whether the next row may teach; speed: rad/s (m/s), NaN is not motion; least: below which none does."""
+    if speed >= gate.standstill:
+        gate.slow = 0
+        if speed >= gate.wake:
+            gate.resting = False
     else:
-        state[1] += 1.0
-        if state[1] >= limits[2]:
-            state[0] = 1.0
-    return bool(state[0] == 0.0)
-
-
-@inline
-def at_rest(state: Floats) -> bool:
-    """Whether every joint is at rest; state: of a Gate."""
-    rest = True
-    for joint in range(len(state)):
-        rest = rest and state[joint, 0] != 0.0
-    return bool(rest)
-
-
-@inline
-def may_teach(state: Floats, limits: Floats, owners: NDArray[np.int64], least: float, speed: Floats, y: Floats) -> bool:
-    """Whether the next row may teach; outputs of joints at rest become NaN where another one moves.
-
-    state, limits, owners: of a Gate; least: rad/s (m/s) below which nothing is taught at once; speed (joints,);
-    y (outputs,).
-    """
-    teaches = False
-    for joint in range(len(state)):
-        if moves(state[joint], limits, speed[joint]) and (least <= 0.0 or speed[joint] >= least):
-            teaches = True
-        elif len(state) > 1:
-            for output in range(len(y)):
-                if owners[output] == joint:
-                    y[output] = np.nan
-    return teaches
+        gate.slow += 1
+        if gate.slow >= gate.patience:
+            gate.resting = True
+    return not gate.resting and (least <= 0.0 or speed >= least)

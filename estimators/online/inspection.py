@@ -13,19 +13,16 @@ import numpy as np
 from estimators.base import Estimate
 from estimators.models.base import Model
 from estimators.models.curves import Curves
-from estimators.numerics.jit import inline
-from estimators.numerics.parcel import Parcel, Table, cube, integers, matrix
+from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds, Settings
 from estimators.recursive import state as at
 from estimators.recursive.learner import Learner
-from estimators.rows import ARGUMENTS, MOTION, Rows
+from estimators.rows import Rows, RowStore, copy_row
+from jointwatch_layout import Layout
 
 RATE: Final = 50.0  # rows/s looked at, at most
 KEPT: Final = 64  # rows that wait for a report, at most
 MEMORY: Final = 10.0  # s, of the excitation
-SKIP, EVERY, LOOKED, REPORTED = range(4)  # places
-# of a parcel
-(ROWS_Y, ROWS_SPEED), (ROWS_PHI, ROWS_SAMPLES, ROWS_MOTION), (ROWS_TIME, PLACES) = range(2), range(3), range(2)
 ALIKE: Final = 1e-10  # columns whose own part is less than √ of this share count as the same
 
 
@@ -40,6 +37,16 @@ class Inspection(NamedTuple):
     law: dict[str, Any] | None = None  # settings of the friction law in use; None: the configured one
 
 
+class InspectorState(Layout):
+    """A ring of rows that wait for a report."""
+
+    rows: RowStore
+    every: int  # rows from one that is looked at to the next
+    skip: int = 0  # rows until the next one
+    looked: int = 0  # looked at so far
+    reported: int = 0  # the same before the last report
+
+
 class Inspector:
     """Keeps some of the rows of one joint until someone asks."""
 
@@ -49,30 +56,14 @@ class Inspector:
         self._every = max(1, math.ceil(1.0 / (RATE * period)))
         self._keep = math.exp(-self._every * period / MEMORY)  # weight of the past after one row
         count, outputs, joints, laws = len(model.parameters), len(model.outputs), len(model.joints), len(model.blocks)
-        self._rows = Rows(  # a ring
-            np.zeros(KEPT, np.int64),
-            np.zeros((KEPT, outputs, count)),
-            np.zeros((KEPT, outputs)),
-            np.zeros((KEPT, joints)),
-            np.zeros((KEPT, laws, ARGUMENTS, len(taps) if model.nonlinear else 0)),
-            np.zeros((KEPT, joints, MOTION)),
-        )
-        # rows until the next one that is looked at; from one to the next; looked at so far; and before the last report
-        self._places = np.array([0, self._every, 0, 0])
-        kept, samples = self._rows, self._rows.samples.reshape(KEPT, laws * ARGUMENTS, -1)
-        self.parcel = Parcel([], [kept.y, kept.speed], [kept.phi, samples, kept.motion], [kept.time, self._places])
+        rows = RowStore.room(KEPT, outputs, count, joints, laws, len(taps) if model.nonlinear else 0)
+        self.state = InspectorState(rows=rows, every=self._every)
         self._gram, self._weight = np.zeros((count, count)), 0.0
         self._largest = np.zeros(count)
 
     def absorb(self, rows: Rows) -> None:
         """Look at every n-th row."""
-        count = len(rows.time)
-        for row in range(int(self._places[SKIP]), count, self._every):
-            for column, values in zip(self._rows, rows, strict=True):
-                if values.size:
-                    column[self._places[LOOKED] % KEPT] = values[row]
-            self._places[LOOKED] += 1
-        self._places[SKIP] = (self._places[SKIP] - count) % self._every
+        _look_at(*rows[:4], rows.flat_samples(), rows.motion, self.state)
 
     def report(
         self,
@@ -85,12 +76,12 @@ class Inspector:
 
         recentre: changes rows to what the parameters are for; law: in use, where not the configured one.
         """
-        last = int(self._places[LOOKED])
-        first = max(int(self._places[REPORTED]), last - KEPT)
+        last = self.state.looked
+        first = max(self.state.reported, last - KEPT)
         if first == last:
             return None
-        self._places[REPORTED] = last
-        rows = self._rows.part(np.arange(first, last) % KEPT)
+        self.state.reported = last
+        rows = self.state.rows.part(0, KEPT).part(np.arange(first, last) % KEPT)
         recentre(rows)
         points = self._curves.points(rows, estimate.values, self._taps)
         alarm = learner.threshold
@@ -126,26 +117,30 @@ def look(
     speed: Floats,
     samples: Floats,
     motion: Floats,
-    table: Table,
+    state: InspectorState,
 ) -> None:
-    """`Inspector.absorb` of so many rows; samples: (rows, blocks · ARGUMENTS, taps); table: of an Inspector."""
-    places = integers(table, PLACES)
-    kept_phi, kept_y = cube(table, ROWS_PHI), matrix(table, ROWS_Y)
-    kept_speed, kept_motion = matrix(table, ROWS_SPEED), cube(table, ROWS_MOTION)
-    kept_samples = cube(table, ROWS_SAMPLES)
-    for row in range(places[SKIP], count, places[EVERY]):
-        place = places[LOOKED] % len(kept_y)
-        integers(table, ROWS_TIME)[place] = time[row]
-        for output in range(y.shape[1]):
-            kept_y[place, output] = y[row, output]
-            for column in range(phi.shape[2]):
-                kept_phi[place, output, column] = phi[row, output, column]
-        for joint in range(speed.shape[1]):
-            kept_speed[place, joint] = speed[row, joint]
-            for which in range(motion.shape[2]):
-                kept_motion[place, joint, which] = motion[row, joint, which]
-        for argument in range(samples.shape[1]):
-            for k in range(samples.shape[2]):
-                kept_samples[place, argument, k] = samples[row, argument, k]
-        places[LOOKED] += 1
-    places[SKIP] = (places[SKIP] - count) % places[EVERY]
+    """Keep every n-th of so many rows; samples: (rows, blocks · ARGUMENTS, taps)."""
+    for row in range(state.skip, count, state.every):
+        place = state.looked % len(state.rows.y)
+        copy_row(time[row], phi[row], y[row], speed[row], samples[row], motion[row], state.rows, place)
+        state.looked += 1
+    state.skip = (state.skip - count) % state.every
+
+
+@kernel(
+    (
+        *("Array(i8, 1, 'A', readonly=True)", "Array(f8, 3, 'A', readonly=True)", "Array(f8, 2, 'A', readonly=True)"),
+        *("Array(f8, 2, 'A', readonly=True)", "Array(f8, 3, 'A', readonly=True)", "Array(f8, 3, 'A', readonly=True)"),
+        InspectorState,
+    )
+)
+def _look_at(
+    time: Nanoseconds,
+    phi: Floats,
+    y: Floats,
+    speed: Floats,
+    samples: Floats,
+    motion: Floats,
+    state: InspectorState,
+) -> None:
+    look(len(time), time, phi, y, speed, samples, motion, state)

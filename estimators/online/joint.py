@@ -1,7 +1,7 @@
 """The identification of one joint: its model, its conditioning, and the phases around recursive least squares."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import Executor
 from typing import Any, Final
 
@@ -23,7 +23,6 @@ from estimators.conditioning.front import Front
 from estimators.conditioning.swing import Swing
 from estimators.models.friction.base import FrictionSettings
 from estimators.models.memory import thresholds
-from estimators.numerics.parcel import Parcel
 from estimators.online import assembly
 from estimators.online.checkpoint import NotTheSameError
 from estimators.online.inspection import Inspection, Inspector
@@ -32,20 +31,7 @@ from estimators.online.settings import Identification
 from estimators.online.standstill import Standstill
 from estimators.online.steady import Steady
 from estimators.online.steps import Steps
-from estimators.online.walk import (
-    CERTAIN,
-    DUE,
-    FIGURED,
-    FINITE,
-    FIRST,
-    FORMED,
-    INSTANT,
-    LAST_PASSED,
-    LEARNT,
-    RESTING,
-    REVIEW,
-    TAUGHT,
-)
+from estimators.online.walk import EstimatorState, Found
 from estimators.quantities import Axis, Floats, Nanoseconds
 from estimators.rows import Rows
 from estimators.window.lattice import Lattice
@@ -69,10 +55,9 @@ class JointEstimator:
         self._swings: dict[int, Swing] = {}  # by channel, under a kernel that an encoder asked for
         self._faults: tuple[str, ...] = ()  # of how channels are sampled
         self._friction = model.blocks[0]
-        self.parcel = Parcel(parcels=[self.front.parcel] * 5)  # see `walk`
-        self._begin()
+        self._begin(first=True)
 
-    def _begin(self) -> None:
+    def _begin(self, first: bool = False) -> None:
         """Nothing is known of the joint; rows are those of the conditioner of now."""
         settings, model, conditioner = self._settings, self._model, self.front.conditioner
         self.conditioner = conditioner
@@ -93,9 +78,12 @@ class JointEstimator:
         self._standstill = Standstill(parts.gate, row, parts.log, model.blocks[0].axis) if found else None
         self._steady = Steady(self.phases, self._standstill, conditioner)
         self._inspector = Inspector(model, taps, row)
-        rest = self._steady.parcel, self._inspector.parcel, self.phases.report.parcel
-        for number, parcel in enumerate((self.front.parcel, conditioner.parcel, *rest)):
-            self.parcel.put(number, parcel)
+        report = self.phases.report.state
+        parts = {"learning": self._steady.state, "inspector": self._inspector.state, "report": report}
+        if first:
+            self.state = EstimatorState(front=self.front.state, **parts)
+        else:  # in the place of those before: kernels hold it
+            self.state.learning, self.state.inspector, self.state.report = parts.values()
 
     def absorb(self, time: Nanoseconds, values: Floats) -> None:
         """Learn from equidistant rows.
@@ -110,23 +98,25 @@ class JointEstimator:
             time, values = time[count:], values[count:]
         self._steady.ready()
 
-    def walked(self, time: Nanoseconds, values: Floats, own: slice, found: Sequence[int]) -> None:
+    def walked(self, time: Nanoseconds, values: Floats, own: slice, found: Found) -> None:
         """A pass of `walk` has taken these of the samples, and found so much: go on where it has left them."""
         if self.front.follower is not None:
-            self.front.follow(found[FIRST], found[LAST_PASSED])
+            self.front.follow(found.first, found.passed)
         if self._swings:
             self._swing(time[own], values[own])
-        if not found[DUE] or not found[FORMED]:  # all that were due are masked
+        if not found.formed:  # nothing was due, or all that was is masked
             return
-        conditioner, formed, learnt = self.conditioner, found[FORMED], found[LEARNT]
+        formed, learnt = found.formed, found.learnt
         if learnt:
-            self._steady.passed(found[INSTANT], learnt, found[TAUGHT], found[FINITE], bool(found[REVIEW]))
-            if learnt == formed and not found[REVIEW]:
+            self._steady.passed(found.instant, learnt, found.taught, found.finite, found.review)
+            if learnt == formed and not found.review:
                 return
-            if learnt < formed:
-                self._step_by_step(conditioner.formed.part(np.arange(learnt, formed)))
-        else:
-            self._regress(conditioner.form(found[DUE]) if formed < 0 else conditioner.formed.part(np.arange(formed)))
+        if learnt < formed:
+            rows = Rows(*(column.copy() for column in self.conditioner.former.rows.part(learnt, formed)))
+            if learnt:
+                self._step_by_step(rows)
+            else:
+                self._regress(rows)
         self._steady.ready()
 
     def _learn(self, time: Nanoseconds, values: Floats) -> None:
@@ -209,9 +199,9 @@ class JointEstimator:
         if half_width(uneven.step, self.conditioner.period) > wide:  # else it harms nobody
             self._faults += (f"{self.channels[channel]} is sampled unevenly: accelerations are of that",)
 
-    def estimate(self, found: Sequence[int] | None = None) -> Estimate:
+    def estimate(self, found: Found | None = None) -> Estimate:
         """Report; never learns; found: by a pass of `walk` that was just made, if one was."""
-        figured = (bool(found[CERTAIN]), bool(found[RESTING])) if found is not None and found[FIGURED] else None
+        figured = (found.certain, found.resting) if found is not None and found.figured else None
         estimate = self.phases.estimate(figured)
         early = estimate.phase in (Phase.WAITING, Phase.STARTING)
         watch = self.front.channels
@@ -224,17 +214,17 @@ class JointEstimator:
         status = Status.LEARNING if estimate.status is Status.VALID else estimate.status
         return estimate._replace(status=status, reasons=(*faults, *estimate.reasons))
 
-    def words(self, found: Sequence[int]) -> tuple[Phase, int, Spectrum] | None:
+    def words(self, found: Found) -> tuple[Phase, bool, Spectrum] | None:
         """What the words of an estimate follow from, of a joint as it nearly always is; else None.
 
         found: by a pass of `walk` that was just made.
         """
         kept = self.phases.kept
-        if not found[CERTAIN] or kept.phase is not Phase.NORMAL or self.phases.report.doubted:
+        if not (found.figured and found.certain) or kept.phase is not Phase.NORMAL or self.phases.report.doubted:
             return None
         if self.front.channels.faults or self._faults or self._swings:
             return None
-        return kept.phase, found[RESTING], kept.spectrum
+        return kept.phase, found.resting, kept.spectrum
 
     def friction(self) -> dict[str, Any]:
         """The friction law in use, as far as it is not searched."""

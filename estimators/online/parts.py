@@ -83,7 +83,7 @@ class Parts:
 
     @property
     def _same(self) -> bool:
-        (value, deviation), learner = self.loop.kept.good, self.learner
+        (value, deviation), learner = self.loop.good, self.learner
         apart = np.abs(learner.rls.theta - value)
         return bool((apart <= SAME * np.hypot(deviation, learner.kept.deviations)).all())
 

@@ -223,7 +223,7 @@ class Phases:
         window = parts.history.instants.span(ago)
         self.kept.phase, self.kept.wanted = Phase.TRANSIENT, parts.validity.valid.copy()
         self.kept.changed = window[0] if window else parts.log.kept.time
-        self.kept.before[:], self.kept.asking = parts.loop.kept.good, True
+        self.kept.before[:], self.kept.asking = parts.loop.good, True
         parts.motion.kept.count = 0
         parts.fit.begin(parts.history.total)
         parts.log.say("alarm", "the residual left what it was at the start: relearning, last good values stand", window)

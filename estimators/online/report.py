@@ -6,20 +6,28 @@ import numpy as np
 
 from estimators.base import Estimate, Phase, Spectrum, Status
 from estimators.numerics.jit import inline, kernel
-from estimators.numerics.parcel import TABLE, Parcel, Table, flags, matrix, vector
-from estimators.online.gate import at_rest
+from estimators.online.gate import GateState
 from estimators.online.motion import Motion
+from estimators.online.normal_loop import LoopState
 from estimators.online.parts import Parts
-from estimators.online.validity import Validity
+from estimators.online.validity import Judged, Validity
 from estimators.recursive import state as at
+from estimators.recursive.learner import Learnt
+from jointwatch_layout import Layout, Vector
 
 IDLE = (Phase.WAITING, Phase.FAULTED)
 WEIGHED = (Phase.STARTING, Phase.NORMAL)  # phases in which it matters why a value may not be trusted
 FIGURES: Final = 3  # told beside values and deviations, those of η included
-# of a parcel
-STATE, DEVIATIONS, LAST_Y, TOLD = range(4)
-GOOD, GATE, LAST_PHI = range(3)
-VALID: Final = 0
+
+
+class ReportState(Layout):
+    """What figures of an estimate are made of, and where they are left."""
+
+    learnt: Learnt
+    loop: LoopState
+    gate: GateState
+    judged: Judged
+    told: Vector  # values, deviations, error, λ, what was measured, and the row of it; η behind either of the first
 
 
 class Verdict(NamedTuple):
@@ -35,17 +43,18 @@ class Report:
 
     def __init__(self, parts: Parts) -> None:
         self._parts, self._names, self._fit = parts, parts.names, parts.fit.kept
-        learner, loop = parts.learner.kept, parts.loop.kept
         self._count, self._time = len(parts.names), parts.log.kept
         self._told = np.empty(2 * self._count + FIGURES + self._count)
         if parts.nonlinear is not None:
             self._names += tuple(one.name for one in parts.nonlinear.eta.block.nonlinear)
             self._told = np.full(len(self._told) + 2 * len(parts.nonlinear.eta.kept.eta), np.nan)
         self._unsure = False  # whether something but its deviation speaks against η
-        self.parcel = Parcel(
-            [learner.state, learner.deviations, loop.y, self._told],
-            [loop.good, parts.gate.kept.state, loop.phi],
-            flags=[parts.validity.kept.valid],
+        self.state = ReportState(
+            learnt=parts.learner.kept,
+            loop=parts.loop.kept,
+            gate=parts.gate.kept,
+            judged=parts.validity.kept,
+            told=self._told,
         )
 
     @property
@@ -80,7 +89,7 @@ class Report:
         parts, names, count = self._parts, self._names, len(self._names)
         if figured is None:
             self.ready(phase)
-            figured = _figures(phase in IDLE, phase is Phase.TRANSIENT, self.parcel.table)
+            figured = _figures(phase in IDLE, phase is Phase.TRANSIENT, self.state), parts.gate.resting
         certain, resting = figured
         told = self._told.copy()
         values, deviations = told[:count], told[count : 2 * count]
@@ -109,34 +118,33 @@ def _reasons(parts: Parts) -> tuple[str, ...]:
 
 
 @inline
-def figures(idle: bool, alarmed: bool, table: Table) -> tuple[bool, bool]:
-    """Whether every value is certain, and whether the joint rests.
+def figures(idle: bool, alarmed: bool, state: ReportState) -> bool:
+    """Leave what is told of an estimate in `told`; returns whether every value is certain.
 
-    idle, alarmed: whether nothing is known yet, or an alarm stands, and the values of before it are told; table: of a
-    Report, where they are left: values, deviations, error, λ, what was measured, and the row of it.
+    idle, alarmed: whether nothing is known yet, or an alarm stands, and the values of before it are told.
     """
-    told = vector(table, TOLD)
-    state, deviations, good = vector(table, STATE), vector(table, DEVIATIONS), matrix(table, GOOD)
-    valid, count, certain = flags(table, VALID), len(deviations), True
+    told, learnt, loop, valid = state.told, state.learnt, state.loop, state.judged.valid
+    flat, deviations = learnt.state, learnt.deviations
+    count, certain = len(deviations), True
     first = (len(told) - FIGURES - count) // 2  # of the deviations: η, if there is one, stands behind each
     for i in range(count):
         certain = certain and valid[i]
-        told[i], told[first + i] = state[at.HEADER + i], deviations[i]
+        told[i], told[first + i] = flat[at.HEADER + i], deviations[i]
         if idle:
             told[i] = told[first + i] = np.nan
         elif alarmed:
-            told[i], told[first + i] = good[0, i], good[1, i]
-    signal, last = state[at.SIGNAL], 2 * first
-    told[last] = np.sqrt(state[at.ERROR] / signal) if signal > 0.0 else np.nan
-    told[last + 1], told[last + 2] = state[at.LAMBDA], vector(table, LAST_Y)[0]
+            told[i], told[first + i] = loop.good_values[i], loop.good_deviations[i]
+    signal, last = flat[at.SIGNAL], 2 * first
+    told[last] = np.sqrt(flat[at.ERROR] / signal) if signal > 0.0 else np.nan
+    told[last + 1], told[last + 2] = flat[at.LAMBDA], loop.y[0]
     for i in range(count):
-        told[last + FIGURES + i] = matrix(table, LAST_PHI)[0, i]
-    return bool(certain), at_rest(matrix(table, GATE))
+        told[last + FIGURES + i] = loop.phi[0, i]
+    return bool(certain)
 
 
-@kernel("UniTuple(b1, 2)(b1, b1, " + TABLE + ")")
-def _figures(idle: bool, alarmed: bool, table: Table) -> tuple[bool, bool]:
-    return figures(idle, alarmed, table)
+@kernel(("b1", "b1", ReportState))
+def _figures(idle: bool, alarmed: bool, state: ReportState) -> bool:
+    return figures(idle, alarmed, state)
 
 
 def verdict(phase: Phase, resting: bool, reasons: tuple[str, ...]) -> Verdict:

@@ -11,30 +11,24 @@ elsewhere by shares of a step Δ, and what they would read too much passes the r
 A motion that never repeats draws anew each time, and its sums average out by themselves. The mean of d_j² is owed.
 """
 
-from typing import ClassVar, Final, NamedTuple
+from typing import Annotated, ClassVar, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from estimators.numerics.elimination import eliminate
 from estimators.numerics.jit import inline, kernel
-from estimators.numerics.parcel import TABLE, Parcel, Table, cube, integers, matrix, vector
 from estimators.numerics.symmetric import largest_share, smallest
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.reversals import turns
 from estimators.rows import PLACE, ROUNDING, SPEED, WEIGHT, Rows
+from jointwatch_layout import Cube, Integers, Layout, Matrix, Scratch, Vector
 
 PLACES: Final = 8  # of the lattice against the motion, evenly over one step
 HALF: Final = 0.5  # of what tells a direction, that must be left of it
 SINGULAR: Final = 1e-12  # of a gram of unit columns: directions that no row tells
 PART: Final = 0.05  # of the largest share in a direction, from which a parameter is lost with it: as of a value
 LATER: Final = 1.5  # rows, from which a joint stood still between two
-# of a Reread's parcel
-MEASURED, OWN = range(2)
-UNREAD, KERNELS, SLOPES = range(3)
-SUMS = TIMES = 0
-STEPS, ROW, BETWEEN, STEP, MEASURES = range(5)  # whether there are steps; ns between rows, samples; rad (m)
-AT, FAST, LEFT, SHARE, DONE, COLUMNS = range(6)  # of a row: place, speed, ρ, weight, whether it is summed; then φ
 
 
 class Reading(NamedTuple):
@@ -46,68 +40,85 @@ class Reading(NamedTuple):
     period: float  # s between samples
 
 
+class RereadRows(Layout, version=1):
+    """Rows that are not read again yet, what others add up to, and how a row is made of what an encoder reads."""
+
+    # how a row is made
+    known: Scratch[bool]  # whether there are steps
+    row: Scratch[float]  # ns between rows
+    between: Scratch[float]  # ns between samples
+    step: Scratch[float]  # rad (m)
+    kernels: Scratch[Matrix]  # (3, n), slopes (3, parameters) and own (3,): of a Reading
+    slopes: Scratch[Matrix]
+    own: Scratch[Vector]
+    # rows that wait, of which the first `count` are filled
+    times: Annotated[Integers, "rows"]  # ns
+    place: Annotated[Vector, "rows"]  # rad (m)
+    speed: Annotated[Vector, "rows"]  # rad/s (m/s)
+    noise: Annotated[Vector, "rows"]  # ρ, see rounding.py
+    weight: Annotated[Vector, "rows"]
+    summed: Annotated[Vector, "rows"]  # 1: it is
+    phi: Annotated[Matrix, "rows", "parameters"]
+    count: int = 0
+    # sums, faded
+    sums: Annotated[Cube, "places", "parameters", "p + 1"]  # A_j and a_j
+    total: float = 0.0  # of ρ
+
+    @classmethod
+    def room(cls, rows: int, parameters: int, row: float) -> "RereadRows":
+        """For so many rows; row: s between them."""
+        return cls.zeros(
+            rows=rows, parameters=parameters, row=1e9 * row, kernels=np.zeros((3, 1)), slopes=np.zeros((3, parameters)),
+            own=np.zeros(3), sums=np.zeros((PLACES, parameters, parameters + 1)),
+        )  # fmt: skip
+
+
 class Reread:
-    """Of one joint and one output; what it keeps lies in arrays that are given to it."""
+    """Of one joint and one output; what it keeps lies in a layout that is given to it."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"parcel"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"state"})
 
-    def __init__(self, times: Nanoseconds, unread: Floats, sums: Floats, row: float) -> None:
-        """times (rows,), unread (rows, COLUMNS + p): rows that are not read yet; sums (PLACES + 1, p, p + 1): A_j and
-        a_j, then the sum of ρ, and how many rows are kept; row: s between rows."""
-        self._times, self._unread, self._sums, self._row = times, unread, sums, 1e9 * row
+    def __init__(self, state: RereadRows) -> None:
+        self.state = state
         self.reading: Reading | None = None
-        self.parcel = Parcel([np.zeros(MEASURES), np.zeros(3)])
-        """What `keep` walks over; another one once an encoder's steps are known."""
 
     def coarse(self, step: float, reading: Reading) -> None:
         """The encoder has steps (rad, m)."""
-        self.reading = reading
-        measures = np.array([1.0, self._row, 1e9 * reading.period, step])
-        kernels, slopes, own = (np.ascontiguousarray(one) for one in (reading.kernels, reading.slopes, reading.own))
-        self.parcel = Parcel([measures, own], [self._unread, kernels, slopes], [self._sums], [self._times])
+        self.reading, state = reading, self.state
+        state.known, state.between, state.step = True, 1e9 * reading.period, step
+        state.kernels, state.slopes, state.own = map(
+            np.ascontiguousarray, (reading.kernels, reading.slopes, reading.own)
+        )
 
     def keep(self, rows: Rows, slow: float, reversal: float) -> None:
         """Rows that taught; slow: rad/s (m/s) at rest; reversal: what those weigh that see one."""
         phi = np.ascontiguousarray(rows.phi)
-        _keep(rows.time, phi, rows.speed, rows.motion, slow, reversal, self.parcel.table)
+        _keep(rows.time, phi, rows.speed, rows.motion, slow, reversal, self.state)
 
     def read(self) -> None:
         """Sum the rows behind which the motion is known."""
         if self.reading is not None:
-            _read_kept(self.parcel.table)
+            _read_kept(self.state)
 
     def fade(self, factor: float) -> None:
         """What was before counts less."""
-        self._sums[:PLACES] *= factor
-        self._sums[PLACES, 0, 0] *= factor
+        self.state.sums *= factor
+        self.state.total *= factor
 
     def owed(self, theta: Floats, information: Floats, noise: Floats, own: Floats) -> Floats:
         """Mean d² (p,) of the sums so far; information: G; noise, own: N and n of a row of ρ = 1.
 
         Infinite for what has noise, where steps may be most of what tells a direction.
         """
-        return _owed(self._sums, theta, information, noise, own)
+        return _owed(self.state.sums, self.state.total, theta, information, noise, own)
 
 
-@kernel(
-    "i8(i8[::1], f8[:, ::1], i8, f8, f8, f8, f8[:, ::1], f8[:, ::1], f8[::1], f8[:, :, ::1])",
-)
-def _read(
-    times: Nanoseconds,
-    unread: Floats,
-    count: int,
-    row: float,
-    period: float,
-    step: float,
-    kernels: Floats,
-    slopes: Floats,
-    own: Floats,
-    sums: Floats,
-) -> int:
-    """Sum rows behind which others follow, or a rest; returns how many are left at the front.
-
-    times, unread: of which `count` are filled; row, period: ns; step: rad (m); sums: (PLACES + 1, p, p + 1).
-    """
+@inline
+def _read(state: RereadRows) -> int:
+    """Sum rows behind which others follow, or a rest; returns how many are left at the front."""
+    times, places, speeds, weights = state.times, state.place, state.speed, state.weight
+    kernels, slopes, own, sums = state.kernels, state.slopes, state.own, state.sums
+    count, row, period, step = state.count, state.row, state.between, state.step
     p, reach = slopes.shape[1], kernels.shape[1] // 2 + 1
     first = 0
     while first < count:
@@ -122,19 +133,19 @@ def _read(
             while at < last and now > times[at + 1]:
                 at += 1
             if now <= times[first] or at == last:
-                place[k] = unread[first if now <= times[first] else last, AT]
+                place[k] = places[first if now <= times[first] else last]
                 continue
             span = float(times[at + 1] - times[at])
-            s, way = (now - times[at]) / span, unread[at + 1, AT] - unread[at, AT]
-            low, high = 1e-9 * span * unread[at, FAST] - way, way - 1e-9 * span * unread[at + 1, FAST]
-            place[k] = unread[at, AT] + s * way + s * (1.0 - s) * ((1.0 - s) * low + s * high)
+            s, way = (now - times[at]) / span, places[at + 1] - places[at]
+            low, high = 1e-9 * span * speeds[at] - way, way - 1e-9 * span * speeds[at + 1]
+            place[k] = places[at] + s * way + s * (1.0 - s) * ((1.0 - s) * low + s * high)
         known = times[last] if last + 1 < count else times[last] - reach * period
         for j in range(PLACES):
             share = j / PLACES
             for k in range(length):
                 off[k] = (np.round(place[k] / step + share) - share) * step - place[k]
             for r in range(first, last + 1):
-                if unread[r, DONE] > 0.0 or times[r] > known:
+                if state.summed[r] > 0.0 or times[r] > known:
                     continue
                 middle = round((times[r] - times[first]) / period) + reach
                 for kind in range(3):
@@ -142,66 +153,64 @@ def _read(
                     for k in range(kernels.shape[1]):
                         error[kind] += kernels[kind, k] * off[middle - kernels.shape[1] // 2 + k]
                 for a in range(p):
-                    mine = unread[r, COLUMNS + a]
+                    mine = state.phi[r, a]
                     for kind in range(3):
-                        mine += unread[r, SHARE] * slopes[kind, a] * error[kind]
+                        mine += weights[r] * slopes[kind, a] * error[kind]
                     for kind in range(3):
-                        moved = unread[r, SHARE] * error[kind]
+                        moved = weights[r] * error[kind]
                         sums[j, a, p] += mine * own[kind] * moved
                         for b in range(p):
                             sums[j, a, b] += mine * slopes[kind, b] * moved
         for r in range(first, last + 1):
-            if unread[r, DONE] == 0.0 and times[r] <= known:
-                unread[r, DONE] = 1.0
-                sums[PLACES, 0, 0] += unread[r, LEFT]
+            if state.summed[r] == 0.0 and times[r] <= known:
+                state.summed[r] = 1.0
+                state.total += state.noise[r]
         first = last + 1
     kept = 0
     for r in range(count):
         if times[r] > times[count - 1] - 2 * (reach + 1) * period - row:
-            times[kept] = times[r]
-            for c in range(unread.shape[1]):
-                unread[kept, c] = unread[r, c]
+            times[kept], places[kept], speeds[kept] = times[r], places[r], speeds[r]
+            state.noise[kept], weights[kept], state.summed[kept] = state.noise[r], weights[r], state.summed[r]
+            for c in range(p):
+                state.phi[kept, c] = state.phi[r, c]
             kept += 1
     return kept
 
 
-@kernel(f"void({TABLE})")
-def _read_kept(table: Table) -> None:
-    measures, kept = vector(table, MEASURED), cube(table, SUMS)
-    kept[PLACES, 1, 0] = _read(
-        integers(table, TIMES), matrix(table, UNREAD), int(kept[PLACES, 1, 0]), measures[ROW], measures[BETWEEN],
-        measures[STEP], matrix(table, KERNELS), matrix(table, SLOPES), vector(table, OWN), kept,
-    )  # fmt: skip
+@kernel((RereadRows,))
+def _read_kept(state: RereadRows) -> None:
+    state.count = _read(state)
 
 
 @inline
-def keep(time: int, phi: Floats, speed: float, motion: Floats, slow: float, reversal: float, table: Table) -> None:
-    """A row of one joint and one output that taught; phi (p,); motion: of the joint; table: of a Reread."""
-    if vector(table, MEASURED)[STEPS] == 0.0:
+def keep(time: int, phi: Floats, speed: float, motion: Floats, slow: float, reversal: float, state: RereadRows) -> None:
+    """A row of one joint and one output that taught; phi (p,); motion: of the joint."""
+    if not state.known:
         return
-    times, unread, kept = integers(table, TIMES), matrix(table, UNREAD), cube(table, SUMS)
-    if int(kept[PLACES, 1, 0]) == len(times):
-        _read_kept(table)
-    count = int(kept[PLACES, 1, 0])
+    if state.count == len(state.times):
+        _read_kept(state)
+    count = state.count
     factor = reversal if turns(motion[SPEED], speed, slow) else 1.0
-    times[count] = time
-    unread[count, AT], unread[count, FAST] = motion[PLACE], motion[SPEED]
-    unread[count, LEFT], unread[count, SHARE] = motion[ROUNDING] * factor**2, motion[WEIGHT] * factor
-    unread[count, DONE] = 0.0
+    state.times[count] = time
+    state.place[count], state.speed[count] = motion[PLACE], motion[SPEED]
+    state.noise[count], state.weight[count] = motion[ROUNDING] * factor**2, motion[WEIGHT] * factor
+    state.summed[count] = 0.0
     for column in range(len(phi)):
-        unread[count, COLUMNS + column] = phi[column] * factor
-    kept[PLACES, 1, 0] = count + 1
+        state.phi[count, column] = phi[column] * factor
+    state.count = count + 1
 
 
 @kernel(
-    "void(Array(i8, 1, 'A', readonly=True), f8[:, :, ::1], Array(f8, 2, 'A', readonly=True), "
-    f"Array(f8, 3, 'A', readonly=True), f8, f8, {TABLE})"
+    (
+        *("Array(i8, 1, 'A', readonly=True)", "f8[:, :, ::1]", "Array(f8, 2, 'A', readonly=True)"),
+        *("Array(f8, 3, 'A', readonly=True)", "f8", "f8", RereadRows),
+    )
 )
 def _keep(
-    time: Nanoseconds, phi: Floats, speed: Floats, motion: Floats, slow: float, reversal: float, table: Table
+    time: Nanoseconds, phi: Floats, speed: Floats, motion: Floats, slow: float, reversal: float, state: RereadRows
 ) -> None:
     for row in range(len(time)):
-        keep(time[row], phi[row, 0], speed[row, 0], motion[row, 0], slow, reversal, table)
+        keep(time[row], phi[row, 0], speed[row, 0], motion[row, 0], slow, reversal, state)
 
 
 @inline
@@ -231,9 +240,9 @@ def untold(gram: Floats, noise: Floats, lost: NDArray[np.bool_]) -> bool:
     return bool(share > HALF)
 
 
-@kernel("f8[::1](f8[:, :, ::1], f8[::1], f8[:, ::1], f8[:, ::1], f8[::1])")
-def _owed(sums: Floats, theta: Floats, information: Floats, noise: Floats, own: Floats) -> Floats:
-    p, rho = len(theta), sums[PLACES, 0, 0]
+@kernel("f8[::1](f8[:, :, ::1], f8, f8[::1], f8[:, ::1], f8[:, ::1], f8[::1])")
+def _owed(sums: Floats, rho: float, theta: Floats, information: Floats, noise: Floats, own: Floats) -> Floats:
+    p = len(theta)
     square, scale, lost = np.zeros(p), np.ones(p), np.zeros(p, np.bool_)
     both, left, moved = np.empty((p, p)), np.empty((p, p)), np.empty((p, 1))
     for i in range(p):

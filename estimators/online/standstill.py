@@ -9,6 +9,7 @@ place has not). A joint sticks where it turns, the longer the slower it is: SHAR
 for rest. Decided at rows that are known beforehand, so how rows are cut does not matter.
 """
 
+import math
 from collections.abc import Iterator
 from typing import Final
 
@@ -19,6 +20,7 @@ from estimators.online.events import EventLog
 from estimators.online.gate import Gate
 from estimators.quantities import Axis, Floats
 from estimators.rows import Rows
+from jointwatch_layout import Layout
 
 USUAL: Final = 0.005  # rad/s (m/s)
 SHARE: Final = 0.15  # of the highest speed of a slow joint
@@ -30,7 +32,14 @@ WINDOW: Final = 20.0  # s
 TRAVEL: Final = 0.5  # s at the window's highest speed, which the joint must have travelled
 NEWS: Final = 0.2  # by which a limit has to differ from the one in force
 
-SLOW, FAST, LOWEST, HIGHEST = range(4)  # what is seen of a window: speeds, positions
+
+class Seen(Layout):
+    """What is seen of a window."""
+
+    slow: float = math.inf  # rad/s (m/s)
+    fast: float = 0.0
+    lowest: float = math.inf  # rad (m)
+    highest: float = -math.inf
 
 
 class Standstill:
@@ -41,7 +50,7 @@ class Standstill:
         self._gate, self._log, self._unit = gate, log, f"{axis.length}/s"
         self._window = max(2, round(WINDOW / row))
         self._rows = 0  # of the current window
-        self.seen = np.array([np.inf, 0.0, np.inf, -np.inf])  # in it: SLOW, FAST, LOWEST, HIGHEST
+        self.seen = Seen()  # of it
         self._least, self._top = np.inf, 0.0  # of all windows with travel
         self._step = 0.0  # rad/s (m/s)
         self._coming: list[tuple[int, float]] = []  # ns, rad/s (m/s): steps that are not due yet
@@ -81,12 +90,12 @@ class Standstill:
 
     def _close(self) -> None:
         """A window ends."""
-        slow, fast, lowest, highest = self.seen.tolist()
-        if 0.0 < TRAVEL * fast <= highest - lowest:
-            self._top, self._least = max(self._top, fast), min(self._least, slow)
+        seen = self.seen
+        if 0.0 < TRAVEL * seen.fast <= seen.highest - seen.lowest:
+            self._top, self._least = max(self._top, seen.fast), min(self._least, seen.slow)
             self._set()
         self._rows = 0
-        self.seen[:] = np.inf, 0.0, np.inf, -np.inf
+        seen.slow, seen.fast, seen.lowest, seen.highest = math.inf, 0.0, math.inf, -math.inf
 
     def _set(self) -> None:
         noise = max(self._step, min(USUAL, SURELY * self._least) if self._top > 0.0 else 0.0)
@@ -101,20 +110,20 @@ class Standstill:
 
 
 @inline
-def see(speed: float, place: float, seen: Floats) -> None:
-    """One row; seen: SLOW … HIGHEST. What is not a number stays seen."""
-    if speed < seen[SLOW] or np.isnan(speed):
-        seen[SLOW] = speed
-    if speed > seen[FAST] or np.isnan(speed):
-        seen[FAST] = speed
-    if place < seen[LOWEST] or np.isnan(place):
-        seen[LOWEST] = place
-    if place > seen[HIGHEST] or np.isnan(place):
-        seen[HIGHEST] = place
+def see(speed: float, place: float, seen: Seen) -> None:
+    """One row. What is not a number stays seen."""
+    if speed < seen.slow or np.isnan(speed):
+        seen.slow = speed
+    if speed > seen.fast or np.isnan(speed):
+        seen.fast = speed
+    if place < seen.lowest or np.isnan(place):
+        seen.lowest = place
+    if place > seen.highest or np.isnan(place):
+        seen.highest = place
 
 
-@kernel("void(Array(f8, 2, 'A', readonly=True), Array(f8, 3, 'A', readonly=True), f8[::1])")
-def _look(speed: Floats, motion: Floats, seen: Floats) -> None:
+@kernel(("Array(f8, 2, 'A', readonly=True)", "Array(f8, 3, 'A', readonly=True)", Seen))
+def _look(speed: Floats, motion: Floats, seen: Seen) -> None:
     """Rows of a joint: speed (rows, 1), motion (rows, 1, 2)."""
     for row in range(len(speed)):
         see(speed[row, 0], motion[row, 0, 0], seen)

@@ -5,44 +5,59 @@ Rows of several joints, those before a start, and those between which the limits
 step.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
 from estimators.base import Phase
 from estimators.conditioning.conditioner import ROOM, Conditioner
-from estimators.conditioning.row_kernels import OBSERVED, STARTS, TAPS
+from estimators.conditioning.row_kernels import RowFormer
 from estimators.numerics.jit import inline, kernel
-from estimators.numerics.parcel import TABLE, Parcel, Table, cube, flags, inner, integers, matrix, vector
-from estimators.online.eta.shaping import NOTHING, Shaping, shape
-from estimators.online.normal_loop import DUE, ENDLESS, EVERY, KEPT, LEARN, REVIEW, TAUGHT, advance
+from estimators.online.eta.shaping import NOTHING, Shaping, ShapingState, shape
+from estimators.online.gate import GateState
+from estimators.online.normal_loop import ENDLESS, LoopState, advance
 from estimators.online.phases import Phases
 from estimators.online.report import IDLE
-from estimators.online.reread import keep
-from estimators.online.standstill import Standstill, see
+from estimators.online.reread import RereadRows, keep
+from estimators.online.standstill import Seen, Standstill, see
+from estimators.online.validity import Judged
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive import grain, held
+from estimators.recursive.learner import Learnt
 from estimators.recursive.reversals import UNSEEN, turns
-from estimators.recursive.witnesses import gather
-from estimators.rows import WEIGHT, Rows
-from estimators.window.row_history import append, store
+from estimators.recursive.witnesses import Sums, gather_row
+from estimators.rows import WEIGHT, Rows, RowStore, copy_row
+from estimators.window.row_history import HistoryState, append
+from jointwatch_layout import Cube, Flags, Layout, Matrix
 
 if TYPE_CHECKING:  # its kernels are heavy, see parts.py
     from estimators.online.eta.in_force import EtaInForce
 
-# of a parcel
-SEEN, REVERSAL, STATE, LIMITS, DEVIATIONS, SNAPSHOT, LAST_Y, SCRATCH, MEASURED, GRAIN, USUAL, HELD = range(12)
-GATE, JUDGED, WEIGHTS, GOOD, LAST_PHI, WEIGHED_Y, PHI_BEFORE, JOINTS, OUTPUTS, TEMPERED_Y = range(10)
-WEIGHED_PHI, PRODUCTS, TURNED, TEMPERED_PHI, TEMPERED_MOTION = range(5)
-OWNERS, COUNTED, OUTPUTS_OF, CHOSEN, TOLD, RING, ADDED = range(7)
-TAUGHT_ROWS, FINITE_ROWS, VALID = range(3)
-CONDITIONER, SHAPING, HISTORY, REREAD = range(4)
-PERIOD, SIGNAL, MEASURES = range(3)  # ns between rows; of a Learner
-FASTER, REMEMBERS = range(2)  # see `advance` and `gather`
-# of a pass of `walk`: rows before which limits stay as they are, 0 where it is not for it; number of the next row; the
-# row from which a review is due, or whether each block ends with one; whether an alarm stands; whether η is searched;
-# rows that the history has in store
-ROWS, TOTAL, ALWAYS, AWAITED, ALARMED, SEARCHED, STORED, FIGURES = range(8)
+
+class Learning(Layout):
+    """What rows go through from the conditioner to the sums of the fit, and what a pass may do by now."""
+
+    former: RowFormer
+    rows: RowStore  # those of the former, as they are learnt
+    shaping: ShapingState
+    gate: GateState
+    loop: LoopState
+    learnt: Learnt
+    judged: Judged
+    history: HistoryState
+    sums: Sums
+    reread: RereadRows
+    seen: Seen  # of a window of standstill
+    faster: bool  # whether only rows faster than standstill teach
+    taught: Annotated[Flags, "room"]  # of the rows of a pass
+    finite: Annotated[Flags, "room"]  # those that taught, with a finite output
+    weighed_phi: Annotated[Cube, "room", "outputs", "parameters"]
+    weighed_y: Annotated[Matrix, "room", "outputs"]
+    left: int = 0  # rows with which limits may change: a pass is for fewer; 0: it is not for any
+    due: int = 0  # number of the row from which a review is due
+    every: bool = True  # whether each block ends with one
+    alarmed: bool = False  # whether an alarm stands
+    searched: bool = False  # whether η is
 
 
 class Steady:
@@ -53,57 +68,41 @@ class Steady:
         self._phases, self._standstill = phases, standstill
         parts = phases.parts
         self._loop, self._learner, self._history, self._fit = parts.loop, parts.learner, parts.history, parts.fit
-        self._alone = len(parts.gate.kept.state) == 1
         self._conditioner, self._eta = conditioner, None if parts.nonlinear is None else parts.nonlinear.eta
         self._shaping: Shaping | None = None
-        self._taught, self._finite = np.empty(ROOM, np.bool_), np.empty(ROOM, np.bool_)
-        formed = conditioner.formed
-        self._tempered = formed._replace(
-            phi=np.empty_like(formed.phi), y=np.empty_like(formed.y), motion=np.empty_like(formed.motion)
+        former, fit = conditioner.former, self._fit
+        room, outputs, parameters = former.rows.phi.shape
+        joints, laws, taps = former.rows.speed.shape[1], len(former.blocks), former.rows.samples.shape[2]
+        self.state = Learning.zeros(
+            former=former,
+            rows=RowStore.room(room, outputs, parameters, joints, laws, taps),
+            shaping=NOTHING,
+            gate=parts.gate.kept,
+            loop=self._loop.kept,
+            learnt=self._learner.kept,
+            judged=parts.validity.kept,
+            history=self._history.state,
+            sums=fit.kept.sums,
+            reread=fit.kept.reread,
+            seen=Seen() if standstill is None else standstill.seen,
+            faster=self._loop.faster,
+            room=room,
+            outputs=outputs,
+            parameters=parameters,
         )
-        self._told, self._measured = np.zeros(FIGURES, np.int64), np.zeros(MEASURES)
-        self.parcel = self._gathered(np.zeros(4) if standstill is None else standstill.seen)
         self.ready()
-
-    def _gathered(self, seen: Floats) -> Parcel:
-        """What a pass walks over; seen: of a Standstill."""
-        kept, learnt, instants, tempered = self._loop.kept, self._learner.kept, self._history.instants, self._tempered
-        state, gate, limits, owners = self._loop.head
-        judged, valid, deviations = self._loop.tail
-        outputs_of, period, before, joints, sums, products, turned, scratch, remembers = self._fit.sums
-        self._measured[PERIOD] = period
-        outputs, parameters = kept.phi.shape
-        weighed, weighed_y = np.empty((ROOM, outputs, parameters)), np.empty((ROOM, outputs))
-        return Parcel(
-            [
-                *(seen, learnt.reversal, state, limits, deviations, kept.snapshot, kept.y, scratch, self._measured),
-                *(learnt.grain, learnt.usual, learnt.held),
-            ],
-            [gate, judged, learnt.weights, kept.good, kept.phi, weighed_y, before, joints, sums, tempered.y],
-            [weighed, products, turned, tempered.phi, tempered.motion],
-            [
-                *(owners, kept.counts, outputs_of, np.array([self._loop.faster, remembers], np.int64)),
-                *(self._told, instants.ring, instants.count),
-            ],
-            flags=[self._taught, self._finite, valid],
-            parcels=[self._conditioner.parcel, NOTHING, self._history.parcel, self._fit.reread.parcel],
-        )
 
     def ready(self) -> None:
         """What the next pass of `walk` goes by, as it is decided by now."""
-        phases, still, due, history = self._phases, self._standstill, self._phases.due(), self._history
+        phases, still, due, state = self._phases, self._standstill, self._phases.due(), self.state
         phase, rows = phases.kept.phase, 0
-        if self._alone and self._fit.active and phase not in IDLE:
+        if self._fit.active and phase not in IDLE:
             rows = ENDLESS if still is None else still.left
         if self._eta is not None:
             rows = min(rows, self._shaped(self._eta)) if phase is not Phase.STARTING else 0
-        searched = self._eta is not None
-        self._told[:] = (
-            *(rows, history.kept.total, due is None, due or 0, phase is Phase.TRANSIENT),
-            *(searched, history.filled),
-        )
-        self._measured[SIGNAL] = self._learner.kept.signal
-        self.parcel.put(REREAD, self._fit.reread.parcel)
+        state.left, state.every, state.due = rows, due is None, due or 0
+        state.alarmed, state.searched = phase is Phase.TRANSIENT, self._eta is not None
+        self._loop.kept.total = self._history.kept.total
         phases.report.ready(phase)
 
     def _shaped(self, eta: "EtaInForce") -> int:
@@ -111,34 +110,32 @@ class Steady:
         if eta.block.law.stops:
             return 0
         if self._shaping is None or self._shaping.block is not eta.block:
-            self._shaping = Shaping(eta.block, eta.spring, len(self._conditioner.signals))
-            self.parcel.put(SHAPING, self._shaping.parcel)
-        self.parcel.put(HISTORY, self._history.parcel)
+            self._shaping = Shaping(eta.block, eta.spring, len(self._conditioner.former.signals))
+            self.state.shaping = self._shaping.state
         self._shaping.set(eta.kept.eta, eta.kept.zero)
         return self._history.room - self._history.filled + 1
 
     def absorb(self, rows: Rows) -> int:
         """Take rows from the first on; returns how many: none where they have to go step by step."""
         count, phases, loop, still = len(rows.time), self._phases, self._loop, self._standstill
-        if phases.kept.phase in IDLE or not self._alone or count > ROOM or len(rows.motion) != count:
+        if phases.kept.phase in IDLE or count > ROOM or len(rows.motion) != count:
             return 0
         if still is not None and count >= still.left:
             return 0
-        due = phases.due()
-        shaped, before = loop.shape(rows), self._history.kept.total
-        taken, taught, finite, review = _pass(
-            shaped.time, shaped.phi, shaped.y, shaped.speed, shaped.motion, before, due is None, due or 0,
-            self._learner.kept.signal, self.parcel.table,
-        )  # fmt: skip
+        due, state = phases.due(), self.state
+        shaped = loop.shape(rows)
+        loop.kept.total, state.every, state.due = self._history.kept.total, due is None, due or 0
+        taken = _pass(shaped.time, shaped.phi, shaped.y, shaped.speed, shaped.motion, state)
+        finite = loop.kept.total - self._history.kept.total
         own = shaped if taken == count else shaped.part(slice(taken))
-        self._history.absorb(own, None if finite == taken else self._finite[:taken])
-        self._took(shaped, int(shaped.time[taken - 1]), taken, int(taught), review != 0)
+        self._history.absorb(own, None if finite == taken else state.finite[:taken])
+        self._took(shaped, int(shaped.time[taken - 1]), taken, loop.kept.taught, loop.kept.review)
         return taken
 
     def passed(self, last: int, taken: int, taught: int, finite: int, review: bool) -> None:
         """A pass of `walk` has taken so many of the rows that it has formed, up to this instant (ns), as `_pass`."""
         self._history.stored(finite)
-        self._took(self._tempered, last, taken, taught, review)
+        self._took(self.state.rows.part(0, taken), last, taken, taught, review)
 
     def _took(self, rows: Rows, last: int, taken: int, taught: int, review: bool) -> None:
         """The first of these rows have been learnt; last: ns, of the last one."""
@@ -149,7 +146,7 @@ class Steady:
             self._standstill.looked(taken)
         self._loop.note(last, taught)
         if starting or self._learner.unexcited.open:
-            part = rows.part(np.flatnonzero(self._taught[:taken]))
+            part = rows.part(np.flatnonzero(self.state.taught[:taken]))
             self._learner.unexcited.add(part.phi, self._learner.rls.noise)
             if starting:
                 phases.parts.start.absorb(part)
@@ -178,108 +175,71 @@ def _weigh(
                 out_phi[row, output, column] = factor * phi[row, output, column]
 
 
-@kernel("UniTuple(i8, 4)(i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], i8, b1, i8, f8, " + TABLE + ")")
-def _pass(
-    time: Nanoseconds,
-    phi: Floats,
-    y: Floats,
-    speed: Floats,
-    motion: Floats,
-    before: int,
-    every: bool,
-    due: int,
-    signal: float,
-    table: Table,
-) -> tuple[int, int, int, int]:
-    """Rows up to a review; returns how many, how many of them taught, those with a finite output, whether it is due.
-
-    before: number of the first row; every, due: whether each block ends with a review, else the row from which one
-    does; signal: of a Learner; table: of a Steady.
-    """
-    reversal, limits, counts = vector(table, REVERSAL), vector(table, LIMITS), integers(table, COUNTED)
-    taught, last_phi, last_y = flags(table, TAUGHT_ROWS), matrix(table, LAST_PHI), vector(table, LAST_Y)
-    slow = max(limits[0], UNSEEN)
-    learnt_phi, learnt_y, usual = phi, y, True
+@inline
+def _learn(time: Nanoseconds, phi: Floats, y: Floats, speed: Floats, motion: Floats, state: Learning) -> int:
+    """Rows up to a review; returns how many."""
+    learnt, gate, loop = state.learnt, state.gate, state.loop
+    reversal, slow, usual = learnt.reversal, max(gate.standstill, UNSEEN), True
     for output in range(len(reversal)):
         usual = usual and reversal[output] == 1.0
-    if not usual:
-        learnt_phi, learnt_y = cube(table, WEIGHED_PHI)[: len(time)], matrix(table, WEIGHED_Y)[: len(time)]
-        _weigh(phi, y, speed, motion, reversal, slow, learnt_phi, learnt_y)
-    counts[KEPT], counts[TAUGHT], counts[EVERY], counts[LEARN] = before, 0, every, 1
-    counts[DUE] = ENDLESS if every else due
-    least = limits[0] if integers(table, CHOSEN)[FASTER] == 1 else 0.0
-    taken = advance(
-        vector(table, STATE), matrix(table, GATE), limits, integers(table, OWNERS), learnt_phi, learnt_y, speed, least,
-        taught, flags(table, FINITE_ROWS), counts, matrix(table, WEIGHTS), signal, matrix(table, JUDGED),
-        flags(table, VALID), vector(table, DEVIATIONS), matrix(table, GOOD), vector(table, SNAPSHOT),
-    )  # fmt: skip
-    for row in range(taken):
-        see(speed[row, 0], motion[row, 0, 0], vector(table, SEEN))
-        if taught[row]:
-            one = slice(row, row + 1)
-            gather(
-                time[one], phi[one], y[one], speed[one], motion[one], slow, integers(table, OUTPUTS_OF),
-                vector(table, MEASURED)[PERIOD], matrix(table, PHI_BEFORE), matrix(table, JOINTS),
-                matrix(table, OUTPUTS), cube(table, PRODUCTS), cube(table, TURNED), vector(table, SCRATCH),
-                integers(table, CHOSEN)[REMEMBERS] == 1,
-            )  # fmt: skip
-            keep(time[row], phi[row, 0], speed[row, 0], motion[row, 0], slow, reversal[0], inner(table, REREAD))
-    for output in range(len(last_y)):
-        weight = motion[taken - 1, integers(table, OUTPUTS_OF)[output], WEIGHT]
-        last_y[output] = y[taken - 1, output] / weight
-        for column in range(last_phi.shape[1]):
-            last_phi[output, column] = phi[taken - 1, output, column] / weight
-    return taken, counts[TAUGHT], counts[KEPT] - before, counts[REVIEW]
-
-
-@kernel(f"UniTuple(i8, 4)(i8, i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1], {TABLE})")
-def learn_formed(
-    count: int,
-    time: Nanoseconds,
-    phi: Floats,
-    y: Floats,
-    speed: Floats,
-    samples: Floats,
-    motion: Floats,
-    table: Table,
-) -> tuple[int, int, int, int]:
-    """Rows of a Conditioner, the first `count` of what it has room for, as `_pass`; none where a pass cannot.
-
-    table: of a Steady.
-    """
-    told, owners = integers(table, TOLD), integers(table, OUTPUTS_OF)
-    if count >= told[ROWS]:
-        return 0, 0, 0, 0
-    own_phi, own_y, own_motion = cube(table, TEMPERED_PHI), matrix(table, TEMPERED_Y), cube(table, TEMPERED_MOTION)
-    for row in range(count):
-        for output in range(y.shape[1]):
-            own_y[row, output] = y[row, output]
-            for column in range(phi.shape[2]):
-                own_phi[row, output, column] = phi[row, output, column]
-        for joint in range(motion.shape[1]):
-            for which in range(motion.shape[2]):
-                own_motion[row, joint, which] = motion[row, joint, which]
-    own_phi, own_y, own_motion = own_phi[:count], own_y[:count], own_motion[:count]
-    if told[SEARCHED] == 1:
-        formed = inner(table, CONDITIONER)
-        starts = integers(formed, STARTS)[:count]
-        shape(starts, cube(formed, OBSERVED), vector(formed, TAPS), own_phi, inner(table, SHAPING))
+    loop.taught, loop.every, loop.learns = 0, state.every, True
+    loop.due = ENDLESS if state.every else state.due
+    least = gate.standstill if state.faster else 0.0
+    if usual:
+        taken = advance(learnt, gate, state.judged, loop, phi, y, speed, least, state.taught, state.finite)
     else:
-        grain.weigh(own_phi, own_y, own_motion, vector(table, GRAIN), vector(table, USUAL), owners)
-        held.weigh(own_phi, own_y, own_motion, vector(table, HELD), owners)
-    taken, taught, finite, review = _pass(
-        time[:count], own_phi, own_y, speed[:count], own_motion, told[TOTAL], told[ALWAYS] == 1, told[AWAITED],
-        vector(table, MEASURED)[SIGNAL], table,
-    )  # fmt: skip
-    told[ROWS] -= taken
-    told[TOTAL] += finite
+        learnt_phi, learnt_y = state.weighed_phi[: len(time)], state.weighed_y[: len(time)]
+        _weigh(phi, y, speed, motion, reversal, slow, learnt_phi, learnt_y)
+        taken = advance(
+            learnt, gate, state.judged, loop, learnt_phi, learnt_y, speed, least, state.taught, state.finite
+        )  # fmt: skip
     for row in range(taken):
-        if flags(table, FINITE_ROWS)[row]:
-            append(time[row], integers(table, RING), integers(table, ADDED))
-            if told[SEARCHED] == 1:
-                store(
-                    told[STORED], time[row], own_phi[row], own_y[row], speed[row], samples[row], own_motion[row],
-                    inner(table, HISTORY),
-                )  # fmt: skip
-                told[STORED] += 1
-    return taken, taught, finite, review
+        see(speed[row, 0], motion[row, 0, 0], state.seen)
+        if state.taught[row]:
+            gather_row(time[row], phi[row], y[row], speed[row], motion[row], slow, state.sums)
+            keep(time[row], phi[row, 0], speed[row, 0], motion[row, 0], slow, reversal[0], state.reread)
+    last = taken - 1
+    for output in range(len(loop.y)):
+        weight = motion[last, state.former.owners[output], WEIGHT]
+        loop.y[output] = y[last, output] / weight
+        for column in range(phi.shape[2]):
+            loop.phi[output, column] = phi[last, output, column] / weight
+    return taken
+
+
+@kernel(("i8[::1]", "f8[:, :, ::1]", "f8[:, ::1]", "f8[:, ::1]", "f8[:, :, ::1]", Learning))
+def _pass(time: Nanoseconds, phi: Floats, y: Floats, speed: Floats, motion: Floats, state: Learning) -> int:
+    return _learn(time, phi, y, speed, motion, state)
+
+
+@inline
+def learn_formed(count: int, state: Learning) -> int:
+    """Learn the first `count` of the rows that the former has left, up to a review; returns how many.
+
+    None where a pass cannot. loop: how many taught, and whether a review is due.
+    """
+    if count >= state.left:
+        return 0
+    former, rows, owners = state.former, state.rows, state.former.owners
+    formed = former.rows
+    for row in range(count):
+        copy_row(
+            formed.time[row], formed.phi[row], formed.y[row], formed.speed[row], formed.samples[row],
+            formed.motion[row], rows, row,
+        )  # fmt: skip
+    phi, y, motion = rows.phi[:count], rows.y[:count], rows.motion[:count]
+    if state.searched:
+        shape(former.starts[:count], former.signals, former.taps, phi, state.shaping)
+    else:
+        learnt = state.learnt
+        grain.weigh(phi, y, motion, learnt.grain, learnt.usual, owners)
+        held.weigh(phi, y, motion, learnt.held, owners)
+    taken = _learn(rows.time[:count], phi, y, rows.speed[:count], motion, state)
+    state.left -= taken
+    for row in range(taken):
+        if state.finite[row]:
+            append(
+                rows.time[row], rows.phi[row], rows.y[row], rows.speed[row], rows.samples[row], rows.motion[row],
+                state.history,
+            )  # fmt: skip
+    return taken

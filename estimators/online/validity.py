@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Annotated, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,8 @@ from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Parameter
 from estimators.recursive import state as at
 from estimators.recursive.estimator import LARGEST
-from estimators.recursive.learner import LEVERAGE, SEARCHED, Learner, own_deviations
+from estimators.recursive.learner import Learner, Learnt, own_deviations
+from jointwatch_layout import Flags, Layout, Vector
 
 GOOD: Final = 0.05  # a value is valid when its deviation is below this share of it …
 SMALL: Final = 0.01  # … or moves the torque by less than this share of its rms
@@ -20,17 +20,15 @@ LOSE: Final = 2.0  # a valid value is lost at this many times either
 RUNAWAY: Final = 1e4  # times what explains y with the column at its typical size
 
 
-VALUES, DEVIATIONS, EXCESS, LOW, HIGH, FIGURES = range(6)  # rows of what a Validity has judged
-
-
-@dataclass(slots=True)
-class ValidityKept:
+class Judged(Layout, version=2):
     """What a Validity keeps."""
 
-    VERSION: ClassVar[int] = 1
-
-    judged: Floats  # (FIGURES, parameters); EXCESS: times the deviation that would be allowed
-    valid: NDArray[np.bool_]  # (parameters,)
+    values: Annotated[Vector, "parameters"]
+    deviations: Annotated[Vector, "parameters"]  # of them, what is not known of η left out
+    excess: Annotated[Vector, "parameters"]  # times the deviation that would be allowed
+    low: Annotated[Vector, "parameters"]  # plausible range
+    high: Annotated[Vector, "parameters"]
+    valid: Annotated[Flags, "parameters"]
     peak: float = 0.0  # N·m through an elastic gear, the largest so far
 
 
@@ -41,25 +39,28 @@ class Validity:
         """cubic: the column that grows with the cube of an elastic gear's torque, if any."""
         self._parameters = parameters
         self._cubic = cubic
-        judged = np.full((FIGURES, len(parameters)), np.inf)
-        judged[LOW : HIGH + 1] = np.array([(p.low, p.high) for p in parameters]).T
-        self.kept = ValidityKept(judged, np.zeros(len(parameters), np.bool_))
+        unknown = np.full(len(parameters), np.inf)
+        self.kept = Judged(
+            values=unknown.copy(),
+            deviations=unknown.copy(),
+            excess=unknown.copy(),
+            low=np.array([one.low for one in parameters], np.float64),
+            high=np.array([one.high for one in parameters], np.float64),
+            valid=np.zeros(len(parameters), np.bool_),
+        )
 
     def judge(self, learner: Learner) -> None:
         """What the learner's deviations are by now, and what they allow."""
         learner.unexcited_variance[:] = learner.unexcited.variances(learner.rls.variance())
-        learnt = learner.kept
-        _judge_learner(
-            learnt.state, learnt.weights, learnt.signal, self.kept.judged, self.kept.valid, learnt.deviations
-        )
+        _judge_learner(learner.kept, self.kept)
 
     def weigh(self, values: Floats, deviations: Floats, leverage: Floats, signal: float) -> None:
         """Judge these instead: values, deviations (parameters,), the rms of each column and the rms of y.
 
         A deviation is small against the value itself, or against what the torque would notice.
         """
-        self.kept.judged[VALUES], self.kept.judged[DEVIATIONS] = values, deviations
-        _judge(self.kept.judged, leverage, signal, self.kept.valid)
+        self.kept.values[:], self.kept.deviations[:] = values, deviations
+        _judge(self.kept, leverage, signal)
 
     @property
     def valid(self) -> NDArray[np.bool_]:
@@ -69,7 +70,7 @@ class Validity:
     @property
     def readiness(self) -> float:
         """0 … 1, how near the least certain parameter is to valid."""
-        return float(np.mean(1.0 / np.maximum(self.kept.judged[EXCESS], 1.0)))
+        return float(np.mean(1.0 / np.maximum(self.kept.excess, 1.0)))
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -84,12 +85,13 @@ class Validity:
         if False not in self.kept.valid.tolist():  # a tenth of what `all` costs
             return ()
         which = map(int, np.flatnonzero(~self.kept.valid))
-        return tuple(self._reason(i, cause(i, float(self.kept.judged[DEVIATIONS, i]))) for i in which)
+        return tuple(self._reason(i, cause(i, float(self.kept.deviations[i]))) for i in which)
 
     def _reason(self, which: int, cause: str = "") -> str:
-        parameter, (value, deviation, excess, _, _) = self._parameters[which], self.kept.judged[:, which]
-        name, unit, peak = parameter.name, parameter.unit, self.kept.peak
-        if not plausible(self.kept.judged, which):
+        parameter, kept = self._parameters[which], self.kept
+        value, deviation, excess = (float(one[which]) for one in (kept.values, kept.deviations, kept.excess))
+        name, unit, peak = parameter.name, parameter.unit, kept.peak
+        if not plausible(kept, which):
             return f"{name} = {value:.4g} {unit} is outside its plausible range [{parameter.low:g}, {parameter.high:g}]"
         if cause:
             return f"{name} = {value:.4g} ± {deviation:.2g} {unit}: {cause}"
@@ -102,17 +104,17 @@ class Validity:
 
 
 @inline
-def plausible(judged: Floats, which: int) -> bool:
+def plausible(judged: Judged, which: int) -> bool:
     """Whether a value is within its range, give or take three deviations."""
-    value, margin = judged[VALUES, which], 3.0 * judged[DEVIATIONS, which]
-    return bool(judged[LOW, which] - margin <= value and value <= judged[HIGH, which] + margin)
+    value, margin = judged.values[which], 3.0 * judged.deviations[which]
+    return bool(judged.low[which] - margin <= value and value <= judged.high[which] + margin)
 
 
 @inline
-def judge(judged: Floats, leverage: Floats, signal: float, valid: NDArray[np.bool_]) -> None:
+def judge(judged: Judged, leverage: Floats, signal: float) -> None:
     """From values and deviations: by how much each deviation is too large, and which values are valid."""
-    for i in range(len(valid)):
-        deviation, size = judged[DEVIATIONS, i], GOOD * abs(judged[VALUES, i])
+    for i in range(len(judged.valid)):
+        deviation, size = judged.deviations[i], GOOD * abs(judged.values[i])
         excess = np.inf
         if np.isfinite(deviation):
             if size > 0.0:
@@ -121,34 +123,30 @@ def judge(judged: Floats, leverage: Floats, signal: float, valid: NDArray[np.boo
                 excess = min(excess, deviation * leverage[i] / (SMALL * signal))
             if np.isnan(size):
                 excess = np.inf
-        judged[EXCESS, i] = excess
-        valid[i] = plausible(judged, i) and excess <= (LOSE if valid[i] else 1.0)
+        judged.excess[i] = excess
+        judged.valid[i] = plausible(judged, i) and excess <= (LOSE if judged.valid[i] else 1.0)
 
 
-@kernel("void(f8[:, ::1], f8[::1], f8, b1[::1])")
-def _judge(judged: Floats, leverage: Floats, signal: float, valid: NDArray[np.bool_]) -> None:
-    judge(judged, leverage, signal, valid)
+@kernel((Judged, "f8[::1]", "f8"))
+def _judge(judged: Judged, leverage: Floats, signal: float) -> None:
+    judge(judged, leverage, signal)
 
 
 @inline
-def judge_learner(
-    state: Floats, weights: Floats, signal: float, judged: Floats, valid: NDArray[np.bool_], deviations: Floats
-) -> None:
-    """Judge what a state has learnt, and its deviations as published; state, weights, signal: of a Learner."""
-    own_deviations(state, weights, judged[DEVIATIONS])
-    for i in range(len(valid)):
-        judged[VALUES, i] = state[at.HEADER + i]
-        deviations[i] = judged[DEVIATIONS, i]
-        if weights[SEARCHED, i] > 0.0:
-            deviations[i] = np.sqrt(deviations[i] ** 2 + weights[SEARCHED, i])
-    judge(judged, weights[LEVERAGE], signal, valid)
+def judge_learner(learnt: Learnt, judged: Judged) -> None:
+    """Judge what a Learner has learnt, and its deviations as published."""
+    own_deviations(learnt, judged.deviations)
+    for i in range(len(judged.valid)):
+        judged.values[i] = learnt.state[at.HEADER + i]
+        learnt.deviations[i] = judged.deviations[i]
+        if learnt.searched[i] > 0.0:
+            learnt.deviations[i] = np.sqrt(learnt.deviations[i] ** 2 + learnt.searched[i])
+    judge(judged, learnt.leverage, learnt.signal)
 
 
-@kernel("void(f8[::1], f8[:, ::1], f8, f8[:, ::1], b1[::1], f8[::1])")
-def _judge_learner(
-    state: Floats, weights: Floats, signal: float, judged: Floats, valid: NDArray[np.bool_], deviations: Floats
-) -> None:
-    judge_learner(state, weights, signal, judged, valid, deviations)
+@kernel((Learnt, Judged))
+def _judge_learner(learnt: Learnt, judged: Judged) -> None:
+    judge_learner(learnt, judged)
 
 
 @inline

@@ -8,8 +8,7 @@ motion has told yet; correlated, misfit: what the rows since have said of the re
 the model (a squared error), see online/fit.py.
 """
 
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Annotated, Final
 
 import numpy as np
 
@@ -21,25 +20,27 @@ from estimators.recursive.forgetting import ALLOWANCE, LIMIT, NOISE, Forgetting,
 from estimators.recursive.prior import Prior
 from estimators.recursive.restart import COUNTERS, relearn
 from estimators.recursive.unexcited import Unexcited
+from jointwatch_layout import Layout, Vector
 
-LEVERAGE, HONESTY, SEARCHED, UNEXCITED, CORRELATED, MISFIT, WEIGHTS = range(7)  # rows of `weights`
 THRESHOLD: Final = [NOISE, ALLOWANCE, LIMIT]  # of the alarm in a state
 
 
-@dataclass(slots=True)
-class Learnt:
+class Learnt(Layout, version=7):
     """What a Learner keeps."""
 
-    VERSION: ClassVar[int] = 6
-
-    state: Floats  # flat, see state.py
-    weights: Floats  # (WEIGHTS, parameters); LEVERAGE: rms of each column, whitened
-    deviations: Floats  # (parameters,) as published
-    signal: float  # rms of y, whitened
-    reversal: Floats  # (outputs,) by which a row that sees a reversal is multiplied, see reversals.py
-    grain: Floats  # (outputs,) variance of an encoder's white rounding over that of the residual, see grain.py
-    usual: Floats  # (outputs,) mean noise of that rounding in a row, 1 at most, see there
-    held: Floats  # (outputs,) of a sample's instant, over the residual's, 1/(N·m/s)², see held.py
+    state: Vector  # flat, see state.py
+    leverage: Annotated[Vector, "parameters"]  # rms of each column, whitened
+    honesty: Annotated[Vector, "parameters"]  # see above
+    searched: Annotated[Vector, "parameters"]
+    unexcited: Annotated[Vector, "parameters"]
+    correlated: Annotated[Vector, "parameters"]
+    misfit: Annotated[Vector, "parameters"]
+    deviations: Annotated[Vector, "parameters"]  # as published
+    reversal: Annotated[Vector, "outputs"]  # by which a row that sees a reversal is multiplied, see reversals.py
+    grain: Annotated[Vector, "outputs"]  # variance of an encoder's white rounding over the residual's, see grain.py
+    usual: Annotated[Vector, "outputs"]  # mean noise of that rounding in a row, 1 at most, see there
+    held: Annotated[Vector, "outputs"]  # variance of a sample's instant over the residual's, 1/(N·m/s)², see held.py
+    signal: float = 0.0  # rms of y, whitened
 
 
 class Learner:
@@ -49,20 +50,21 @@ class Learner:
         """period: s between rows."""
         self.rls = RecursiveLeastSquares(parameters, outputs, period, forgetting)
         self.unexcited = Unexcited(parameters, LARGEST)
-        weights = np.ones((WEIGHTS, parameters))
-        weights[[SEARCHED, UNEXCITED, MISFIT]] = 0.0
-        self.kept = Learnt(
-            self.rls.state,
-            weights,
-            np.full(parameters, np.inf),
-            0.0,
-            np.ones(outputs),
-            np.zeros(outputs),
-            np.ones(outputs),
-            np.zeros(outputs),
+        self.kept = kept = Learnt.zeros(
+            state=self.rls.state,
+            leverage=np.ones(parameters),
+            honesty=np.ones(parameters),
+            correlated=np.ones(parameters),
+            deviations=np.full(parameters, np.inf),
+            reversal=np.ones(outputs),
+            usual=np.ones(outputs),
+            parameters=parameters,
+            outputs=outputs,
         )
-        self.reversal = self.kept.reversal
-        self.leverage, self.honesty, self.searched, self.unexcited_variance, self.correlated, self.misfit = weights
+        self.reversal, self.leverage, self.honesty, self.searched = (
+            kept.reversal, kept.leverage, kept.honesty, kept.searched
+        )  # fmt: skip
+        self.unexcited_variance, self.correlated, self.misfit = kept.unexcited, kept.correlated, kept.misfit
 
     def learn(self, phi: Floats, y: Floats, noise: Floats, leverage: Floats, signal: float, theta: Floats) -> None:
         """Begin from a wide prior around theta (parameters,), with these rows.
@@ -121,8 +123,9 @@ class Learner:
 
 
 @inline
-def own_deviations(state: Floats, weights: Floats, deviations: Floats) -> None:
+def own_deviations(learnt: Learnt, deviations: Floats) -> None:
     """√(v·share·P_ii·(honesty·correlated)² + unexcited + misfit) into deviations (parameters,); P = U D U′."""
+    state = learnt.state
     m, p = int(state[at.OUTPUTS]), int(state[at.PARAMETERS])
     long = at.HEADER + 5 * p + p * p + m
     variance = 0.0
@@ -136,5 +139,5 @@ def own_deviations(state: Floats, weights: Floats, deviations: Floats) -> None:
         for j in range(i + 1, p):
             entry = state[u + j * p + i]
             own += state[d + j] * entry * entry
-        factor = (weights[HONESTY, i] * weights[CORRELATED, i]) ** 2
-        deviations[i] = np.sqrt(variance * own * factor + weights[UNEXCITED, i] + weights[MISFIT, i])
+        factor = (learnt.honesty[i] * learnt.correlated[i]) ** 2
+        deviations[i] = np.sqrt(variance * own * factor + learnt.unexcited[i] + learnt.misfit[i])

@@ -17,7 +17,7 @@ apart: what they weigh follows from it (recursive/reversals.py). So are those of
 behind a reversal: they stay among the others, and what they alone pull θ by is seen.
 """
 
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,22 +26,60 @@ from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 from estimators.recursive.reversals import turns
 from estimators.rows import ROUNDING, WEIGHT
+from jointwatch_layout import Cube, Integers, Layout, Matrix, Scratch, Vector
 
 STOPS: Final = (0.001, 0.006, 0.04)  # rad (m)
 NEAR: Final = 2  # the stop that has slipped again where a reversal lies behind
 HARMONICS: Final = 4
-LAG, SPEED, DIRECTION, MEMORY, ANGLE = range(5)  # causes
+LAG: Final = 0  # causes
+SPEED: Final = 1
+DIRECTION: Final = 2
+MEMORY: Final = 3
+ANGLE: Final = 4
 TURNS: Final = 9  # the first column that only a joint that turns has
 CAUSES: Final = (LAG, *[SPEED] * 3, *[DIRECTION] * 2, *[MEMORY] * 3, *[ANGLE] * (2 * HARMONICS))
 SLOW: Final = 6.0  # times standstill
 FAST: Final = 30.0
 LATER: Final = 1.5  # row periods, up to which a row comes right after the one before
 
-PLACE: Final = len(STOPS)  # in the state of a joint, behind its stops: last position
-JOINT_STATE: Final = PLACE + 1
-# of an output: ns; rows of the block, and rows that see a reversal; of either kind, how much noise of steps is in them;
-# of the former, those in which the joint moves forth
-WHEN, COUNT, TURNED, ROUND, ROUND_TURNED, FORTH, OUTPUT_STATE = range(7)
+
+class Sums(Layout, version=1):
+    """Products of the columns of rows since the block began, and how far joints and outputs have come.
+
+    n: columns [φ φ̇ w y] of an output; p: parameters.
+    """
+
+    owners: Scratch[Annotated[Integers, "outputs"]]  # joint of each
+    period: Scratch[float]  # ns between rows
+    remembers: Scratch[bool]  # whether the model has columns of memory of its own
+    row: Scratch[Annotated[Vector, "n"]]
+    products: Annotated[Cube, "outputs", "n", "n"]  # lower triangles of [φ φ̇ w y]
+    turned: Annotated[Cube, "both", "p + 1", "p + 1"]  # of [φ y] where a reversal is seen, then of rows behind one
+    before: Annotated[Matrix, "outputs", "parameters"]  # φ of the last row
+    stops: Annotated[Matrix, "joints", "stops"]  # deflections
+    place: Annotated[Vector, "joints"]  # last position; NaN before the first
+    when: Annotated[Vector, "outputs"]  # ns, of the last row
+    count: Annotated[Vector, "outputs"]  # rows of the block without a reversal
+    turned_count: Annotated[Vector, "outputs"]  # with one
+    noise: Annotated[Vector, "outputs"]  # of an encoder's steps in the former, times white rounding's
+    turned_noise: Annotated[Vector, "outputs"]  # in the latter
+    forth: Annotated[Vector, "outputs"]  # of the former, those in which the joint moves forth
+
+    @classmethod
+    def of(cls, owners: NDArray[np.int64], parameters: int, own: int, period: float, remembers: bool) -> "Sums":
+        """Before any row; own: witnesses of an output; period: ns between rows."""
+        outputs, joints = len(owners), int(owners.max()) + 1
+        return cls.zeros(
+            owners=owners, period=period, remembers=remembers, n=2 * parameters + own, outputs=outputs,
+            parameters=parameters, joints=joints, stops=np.zeros((joints, len(STOPS))),
+            turned=np.zeros((2 * outputs, parameters + 1, parameters + 1)), place=np.full(joints, np.nan),
+            when=np.full(outputs, -np.inf),
+        )  # fmt: skip
+
+    def begin_block(self) -> None:
+        """Rows are counted anew."""
+        for one in (self.count, self.turned_count, self.noise, self.turned_noise, self.forth):
+            one[:] = 0.0
 
 
 def columns(turns: bool) -> int:
@@ -50,12 +88,13 @@ def columns(turns: bool) -> int:
 
 
 @inline
-def _follow(state: Floats, q: float) -> None:
-    """Stops of a joint (JOINT_STATE,) up to its next position."""
-    if np.isfinite(state[PLACE]):
+def _follow(sums: Sums, joint: int, q: float) -> None:
+    """Stops of a joint up to its next position."""
+    stops, place = sums.stops, sums.place[joint]
+    if np.isfinite(place):
         for i in range(len(STOPS)):
-            state[i] = min(max(state[i] + (q - state[PLACE]) / STOPS[i], -1.0), 1.0)
-    state[PLACE] = q
+            stops[joint, i] = min(max(stops[joint, i] + (q - place) / STOPS[i], -1.0), 1.0)
+    sums.place[joint] = q
 
 
 @inline
@@ -75,72 +114,59 @@ def _fill(row: Floats, first: int, joint: Floats, q: float, v: float, rms: float
         row[first + TURNS + 1 + 2 * n] = np.cos((n + 1) * q)
 
 
-@kernel(
-    "void(i8[::1], f8[:, :, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], f8, i8[::1], f8, f8[:, ::1], f8[:, ::1], "
-    "f8[:, ::1], f8[:, :, ::1], f8[:, :, ::1], f8[::1], b1)"
-)
-def gather(
-    time: NDArray[np.int64],
-    phi: Floats,
-    y: Floats,
-    speed: Floats,
-    motion: Floats,
-    slow: float,
-    owners: NDArray[np.int64],
-    period: float,
-    before: Floats,
-    joints: Floats,
-    outputs: Floats,
-    products: Floats,
-    turned: Floats,
-    row: Floats,
-    remembers: bool,
-) -> None:
-    """Add the products of [φ φ̇ w y] of each output to the lower triangles of products (outputs, n, n).
+@inline
+def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats, slow: float, sums: Sums) -> None:
+    """Add the products of [φ φ̇ w y] of one row, output by output.
 
-    time … motion: of Rows, multiplied by their WEIGHT; slow: rad/s (m/s); owners: the joint of each output; period: ns
-    between rows; before (outputs, p): φ of the last row, as it was; joints (joints, JOINT_STATE), outputs (outputs,
-    OUTPUT_STATE); turned (2 outputs, p + 1, p + 1): of [φ y] where a reversal is seen, then of the rows behind one;
-    row (n,): scratch; remembers: whether the model has such columns of its own.
+    time … motion: of Rows, multiplied by their WEIGHT; slow: rad/s (m/s).
     """
+    before, products, turned, row, period = sums.before, sums.products, sums.turned, sums.row, sums.period
     p = before.shape[1]
     last = len(row) - 1
-    for r in range(len(time)):
-        for j in range(len(joints)):
-            _follow(joints[j], motion[r, j, 0])
-        for o in range(len(owners)):
-            j = owners[o]
-            finite, weight = np.isfinite(y[r, o]), motion[r, j, WEIGHT]
-            for i in range(p):
-                row[i] = phi[r, o, i]
-                finite = finite and np.isfinite(row[i])
-            if not finite:
-                continue
-            follows = time[r] - outputs[o, WHEN] <= LATER * period
-            outputs[o, WHEN] = time[r]
-            for i in range(p):
-                row[p + i] = 1e9 * (row[i] - weight * before[o, i]) / period if follows else 0.0
-                before[o, i] = row[i] / weight
-            reverses = turns(motion[r, j, 1], speed[r, j], slow)
-            if reverses or abs(joints[j, NEAR]) < 1.0:
-                to = o if reverses else len(owners) + o
-                row[p], passed = y[r, o], row[p]
-                for i in range(p + 1):
-                    for k in range(i + 1):
-                        turned[to, i, k] += row[i] * row[k]
-                row[p] = passed
-            if reverses:
-                outputs[o, WHEN] = -np.inf
-                outputs[o, TURNED] += 1.0
-                outputs[o, ROUND_TURNED] += motion[r, j, ROUNDING]
-                continue
-            _fill(row, 2 * p - 1, joints[j], motion[r, j, 0], motion[r, j, 1], speed[r, j], slow, remembers)
-            for i in range(2 * p, last):
-                row[i] *= weight
-            row[last] = y[r, o]
-            outputs[o, COUNT] += 1.0
-            outputs[o, FORTH] += motion[r, j, 1] > 0.0
-            outputs[o, ROUND] += motion[r, j, ROUNDING]
-            for i in range(len(row)):
+    for j in range(len(sums.place)):
+        _follow(sums, j, motion[j, 0])
+    for o in range(len(sums.owners)):
+        j = sums.owners[o]
+        finite, weight = np.isfinite(y[o]), motion[j, WEIGHT]
+        for i in range(p):
+            row[i] = phi[o, i]
+            finite = finite and np.isfinite(row[i])
+        if not finite:
+            continue
+        follows = time - sums.when[o] <= LATER * period
+        sums.when[o] = time
+        for i in range(p):
+            row[p + i] = 1e9 * (row[i] - weight * before[o, i]) / period if follows else 0.0
+            before[o, i] = row[i] / weight
+        reverses = turns(motion[j, 1], speed[j], slow)
+        if reverses or abs(sums.stops[j, NEAR]) < 1.0:
+            to = o if reverses else len(sums.owners) + o
+            row[p], passed = y[o], row[p]
+            for i in range(p + 1):
                 for k in range(i + 1):
-                    products[o, i, k] += row[i] * row[k]
+                    turned[to, i, k] += row[i] * row[k]
+            row[p] = passed
+        if reverses:
+            sums.when[o] = -np.inf
+            sums.turned_count[o] += 1.0
+            sums.turned_noise[o] += motion[j, ROUNDING]
+            continue
+        _fill(row, 2 * p - 1, sums.stops[j], motion[j, 0], motion[j, 1], speed[j], slow, sums.remembers)
+        for i in range(2 * p, last):
+            row[i] *= weight
+        row[last] = y[o]
+        sums.count[o] += 1.0
+        sums.forth[o] += motion[j, 1] > 0.0
+        sums.noise[o] += motion[j, ROUNDING]
+        for i in range(len(row)):
+            for k in range(i + 1):
+                products[o, i, k] += row[i] * row[k]
+
+
+@kernel(("i8[::1]", "f8[:, :, ::1]", "f8[:, ::1]", "f8[:, ::1]", "f8[:, :, ::1]", "f8", Sums))
+def gather(
+    time: NDArray[np.int64], phi: Floats, y: Floats, speed: Floats, motion: Floats, slow: float, sums: Sums
+) -> None:
+    """Add the products of rows; arguments as of gather_row, one row after the other."""
+    for row in range(len(time)):
+        gather_row(time[row], phi[row], y[row], speed[row], motion[row], slow, sums)

@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.numerics.jit import inline
-from estimators.numerics.parcel import Parcel, Table, cube, integers, matrix
 from estimators.quantities import Floats, Nanoseconds
-from estimators.rows import Rows
+from estimators.rows import Rows, RowStore, copy_row
+from jointwatch_layout import Integers, Layout
 
 SLACK: Final = 1.25  # of the capacity: rows are moved to the front only when so many are there
 NEAR: Final = 0.01  # of s: slopes of an η so near are as good
-# of a parcel
-(ROWS_Y, ROWS_SPEED), (ROWS_PHI, ROWS_SAMPLES, ROWS_MOTION), ROWS_TIME = range(2), range(3), 0
 
 
 @dataclass(slots=True)
@@ -31,9 +29,7 @@ class Numbered:
 class RowHistory:
     """The last `capacity` rows, in order; a row keeps its number for good."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset(
-        {"instants", "parcel", "filled", "_slopes", "_rows", "_stale", "_refill"}
-    )
+    WORKING: ClassVar[frozenset[str]] = frozenset({"instants", "state", "_slopes", "_rows", "_stale", "_refill"})
 
     def __init__(self, capacity: int, whole: bool = True) -> None:
         """whole: whether rows are there to be looked at; else only their numbers and instants."""
@@ -42,8 +38,8 @@ class RowHistory:
         self.whole = whole
         self.kept = Numbered()
         self.instants = Instants(capacity)
-        self.parcel = Parcel()  # its rows, once there are some
-        self.filled = 0  # of their room
+        nothing = RowStore.room(0, 0, 0, 0, 0, 0)  # its rows, once there are some
+        self.state = HistoryState(rows=nothing, instants=self.instants.state, whole=whole)
         self._slopes = Slopes()
         self._rows: Rows | None = None
         self._stale = 0  # rows before this number are refilled before anyone sees them
@@ -55,13 +51,18 @@ class RowHistory:
         return self.kept.total
 
     @property
+    def filled(self) -> int:
+        """Rows that are there."""
+        return self.state.filled
+
+    @property
     def oldest(self) -> int:
         """Number of the first row that is still there."""
         return self.kept.total - self.filled
 
     def clear(self) -> None:
         """Forget all rows; numbers go on."""
-        self.filled = 0
+        self.state.filled = 0
 
     def absorb(self, rows: Rows, which: NDArray[np.bool_] | None) -> None:
         """Append those of the rows that taught and have a finite output: which (rows,); None: all of them."""
@@ -77,9 +78,10 @@ class RowHistory:
         count = len(rows.time)
         if self._rows is None:
             self._rows = Rows(*(np.zeros((self.room, *column.shape[1:]), column.dtype) for column in rows))
-            time, phi, y, speed, samples, motion = self._rows
-            flat = samples.reshape(self.room, -1, samples.shape[-1])
-            self.parcel = Parcel([], [y, speed], [phi, flat, motion], [time])
+            time, phi, y, speed, _, motion = self._rows
+            self.state.rows = RowStore(
+                time=time, phi=phi, y=y, speed=speed, samples=self._rows.flat_samples(), motion=motion
+            )
         if count > self.capacity:
             self.kept.total += count - self.capacity
             rows, count = rows.part(slice(count - self.capacity, None)), self.capacity
@@ -87,21 +89,19 @@ class RowHistory:
             left = self.capacity - count
             for column in self._rows:
                 column[:left] = column[self.filled - left : self.filled].copy()
-            self.filled = left
+            self.state.filled = left
         place = slice(self.filled, self.filled + count)
         new = self._rows.part(place)
         new.time[:] = rows.time
         for column, values in zip(new[1:], rows[1:], strict=True):
             if values.size:
                 column[:] = values
-        self.filled += count
+        self.state.filled += count
         self.kept.total += count
 
     def stored(self, count: int) -> None:
         """A pass has written so many more behind those that are there, and their instants."""
         self.kept.total += count
-        if self.whole:
-            self.filled += count
 
     def largest(self, output: int, column: int) -> float:
         """Largest absolute value of one entry of phi, 0 when there is none."""
@@ -168,63 +168,52 @@ class Slopes:
         return self._ring
 
 
+class InstantsState(Layout):
+    """A ring of instants."""
+
+    ring: Integers  # ns
+    count: int = 0  # ever added
+
+
+class HistoryState(Layout):
+    """Rows that taught, and their instants, for a compiled pass."""
+
+    rows: RowStore
+    instants: InstantsState
+    whole: bool  # whether rows are kept, not their instants alone
+    filled: int = 0  # rows that are there
+
+
 class Instants:
     """The instants of the last `capacity` rows: an event says from when to when the rows were that it speaks of."""
 
     def __init__(self, capacity: int) -> None:
-        self.ring = np.zeros(capacity, np.int64)
-        self.count = np.zeros(1, np.int64)  # rows ever added
+        self.state = InstantsState(ring=np.zeros(capacity, np.int64))
 
     def add(self, time: Nanoseconds) -> None:
         """Append the instants of rows, ns."""
-        end = self._total % len(self.ring) + len(time)
-        if end <= len(self.ring):
-            self.ring[end - len(time) : end] = time
-            self.count += len(time)
-            return
-        time = time[-len(self.ring) :]
-        begin = self._total % len(self.ring)
-        room = len(self.ring) - begin
-        self.ring[begin : begin + len(time)] = time[:room]
-        self.ring[: max(0, len(time) - room)] = time[room:]
-        self.count += len(time)
-
-    @property
-    def _total(self) -> int:
-        return int(self.count[0])
+        ring = self.state.ring
+        self.state.count += len(time)
+        last = np.arange(self.state.count - min(len(time), len(ring)), self.state.count)
+        ring[last % len(ring)] = time[len(time) - len(last) :]
 
     def span(self, rows: int) -> tuple[int, int] | None:
         """First and last instant of the last rows, as far as they are still there; None without any."""
-        rows = min(rows, self._total, len(self.ring))
+        ring, total = self.state.ring, self.state.count
+        rows = min(rows, total, len(ring))
         if rows <= 0:
             return None
-        first, last = ((self._total - ago) % len(self.ring) for ago in (rows, 1))
-        return int(self.ring[first]), int(self.ring[last])
+        return int(ring[(total - rows) % len(ring)]), int(ring[(total - 1) % len(ring)])
 
 
 @inline
-def append(time: int, ring: Nanoseconds, count: NDArray[np.int64]) -> None:
-    """One more instant, ns; ring, count: of Instants."""
-    ring[count[0] % len(ring)] = time
-    count[0] += 1
-
-
-@inline
-def store(
-    place: int, time: int, phi: Floats, y: Floats, speed: Floats, samples: Floats, motion: Floats, table: Table
+def append(
+    time: int, phi: Floats, y: Floats, speed: Floats, samples: Floats, motion: Floats, history: HistoryState
 ) -> None:
-    """One more row; place: how many there are; table: of a RowHistory, which has room for it."""
-    integers(table, ROWS_TIME)[place] = time
-    kept_phi, kept_y, kept_speed = cube(table, ROWS_PHI), matrix(table, ROWS_Y), matrix(table, ROWS_SPEED)
-    kept_samples, kept_motion = cube(table, ROWS_SAMPLES), cube(table, ROWS_MOTION)
-    for output in range(len(y)):
-        kept_y[place, output] = y[output]
-        for column in range(phi.shape[1]):
-            kept_phi[place, output, column] = phi[output, column]
-    for joint in range(len(speed)):
-        kept_speed[place, joint] = speed[joint]
-        for which in range(motion.shape[1]):
-            kept_motion[place, joint, which] = motion[joint, which]
-    for argument in range(len(samples)):
-        for k in range(samples.shape[1]):
-            kept_samples[place, argument, k] = samples[argument, k]
+    """One more row, for which there is room; arguments as of copy_row."""
+    instants = history.instants
+    instants.ring[instants.count % len(instants.ring)] = time
+    instants.count += 1
+    if history.whole:
+        copy_row(time, phi, y, speed, samples, motion, history.rows, history.filled)
+        history.filled += 1

@@ -8,30 +8,25 @@ Reference: da Silva, de Souza, Schäfer 2007, Case 2, y = T_d,in of (3.5). The t
 """
 
 import math
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
-import numpy as np
 from pydantic import Field, model_validator
 
-from estimators.models import filler
 from estimators.models.base import Constant, Model, ModelSettings, NonlinearPlace, SpringPlace
+from estimators.models.filler import FILL
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import fill_law, offset
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.ripple import Harmonics, Ripple, repeat
 from estimators.models.temperature import Reference, Warmth, warm
 from estimators.numerics.jit import kernel
-from estimators.numerics.parcel import Parcel, Table, function, integers, vector
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import SECOND, VALUE, Rows
+from jointwatch_layout import Function, Layout, Own, Vector, own_as
 
-POSITION, EFFORT, JOINT = range(3)  # channels
-# of its parcel; among its places: from which column on drive, temperature and ripple have theirs; channel of the load;
-# whether the joint's torque is subtracted; whether it, and the acceleration, have a column; channel of the temperature,
-# 0 where there is none; columns of the law
-(CONSTANTS, KNOWN, CYCLES), PLACES, LAW = range(3), 0, filler.FILL + 1
-OWN, WARM, RIPPLE, CARRIED, SUBTRACTED, SCALED, ACCELERATED, THERMOMETER, COLUMNS = range(9)
-INERTIA, REFERENCE = range(2)  # known
+POSITION: Final = 0  # channels
+EFFORT: Final = 1
+JOINT: Final = 2
 
 
 class FrictionOnlySettings(ModelSettings):
@@ -71,6 +66,28 @@ class FrictionOnlySettings(ModelSettings):
         return FrictionOnly(self)
 
 
+class FrictionOnlyTerms(Layout):
+    """Which terms the friction of a drive has, for the kernel that fills its rows."""
+
+    law: Function
+    law_constants: Vector
+    law_columns: int
+    load: int  # channel that the law takes as its load
+    inertia: float  # J that is known, kg·m² (kg)
+    subtracts: bool  # whether the joint's torque is taken off
+    torque_scale: bool  # whether the joint's torque has a column
+    inertia_motor: bool  # whether the acceleration has one
+    drive_first: int  # first of these columns
+    thermometer: int  # channel of the joint's temperature; 0: none
+    reference: float  # °C at which friction is as told
+    warm_first: int  # first of the columns of temperature
+    ripple_first: int  # first of the columns of ripple
+    cycles: Vector  # a turn, of each ripple
+
+
+as_friction_only: Final = own_as(FrictionOnlyTerms)
+
+
 class FrictionOnly:
     """Columns in the order friction, offset, torque scale, inertia, temperature, ripple."""
 
@@ -102,12 +119,23 @@ class FrictionOnly:
         self.blocks: tuple[NonlinearPlace, ...] = (
             NonlinearPlace(settings.friction, axis, POSITION, load, (1.0, 1.0), 0, place, 1.0),
         )
-        self.filler: Parcel | None = Parcel(
-            [law.constants, np.array([settings.inertia, warmth.reference]), harmonics.cycles],
-            integers=[np.array([own, warm_from, ripple, load, subtracted, *learnt, thermometer, len(place)], np.int64)],
-            functions=[_fill, law.kernel],
+        self.kernel: Any = fill_friction
+        self.terms: Own = FrictionOnlyTerms(
+            law=law.kernel,
+            law_constants=law.constants,
+            law_columns=len(place),
+            load=load,
+            inertia=settings.inertia,
+            subtracts=subtracted,
+            torque_scale=settings.torque_scale,
+            inertia_motor=settings.inertia_motor,
+            drive_first=own,
+            thermometer=thermometer,
+            reference=warmth.reference,
+            warm_first=warm_from,
+            ripple_first=ripple,
+            cycles=harmonics.cycles,
         )
-        self._table = self.filler.table
         self.springs: tuple[SpringPlace, ...] = ()
         self.straight = True
         self.joints: tuple[int, ...] = (POSITION,)
@@ -119,7 +147,7 @@ class FrictionOnly:
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ and y at the full rate."""
-        _fill(signals, eta, self._table, phi, y)
+        fill_friction(signals, eta, self.terms, phi, y)
 
     def constants(self, _rows: Rows, _taps: Floats, _theta: Floats) -> tuple[Constant, ...]:
         """Nothing whose error could be told from that of a parameter."""
@@ -149,21 +177,23 @@ def _drive(axis: Axis) -> tuple[Parameter, Parameter]:
     )
 
 
-@kernel(filler.SIGNATURE)
-def _fill(signals: Floats, eta: Floats, table: Table, phi: Floats, y: Floats) -> None:
-    places, known = integers(table, PLACES), vector(table, KNOWN)
-    own, warm_from, ripple, laws = places[OWN], places[WARM], places[RIPPLE], places[COLUMNS]
+@kernel(FILL)
+def fill_friction(signals: Floats, eta: Floats, own: Own, phi: Floats, y: Floats) -> None:
+    """Fill the rows of the friction of a drive; own: FrictionOnlyTerms."""
+    terms = as_friction_only(own)
+    drive = terms.drive_first
     for row in range(len(signals)):
-        phi[row, 0, own - 1] = 1.0  # the offset, or the law's last column that comes next
-        y[row, 0] = signals[row, EFFORT, VALUE] - known[INERTIA] * signals[row, POSITION, SECOND]
-        if places[SUBTRACTED] == 1:
+        phi[row, 0, drive - 1] = 1.0  # the offset, or the law's last column that comes next
+        y[row, 0] = signals[row, EFFORT, VALUE] - terms.inertia * signals[row, POSITION, SECOND]
+        if terms.subtracts:
             y[row, 0] -= signals[row, JOINT, VALUE]
-        if places[SCALED] == 1:
-            phi[row, 0, own] = signals[row, JOINT, VALUE]
-        if places[ACCELERATED] == 1:
-            phi[row, 0, own + places[SCALED]] = signals[row, POSITION, SECOND]
-    repeat(signals, POSITION, vector(table, CYCLES), phi[:, 0, ripple:])
-    if places[THERMOMETER] > 0:
-        warm(signals, POSITION, places[THERMOMETER], known[REFERENCE], phi[:, 0, warm_from:ripple])
-    columns = phi[:, 0, :laws]
-    fill_law(function(table, LAW), signals, POSITION, places[CARRIED], vector(table, CONSTANTS), eta, columns)
+        if terms.torque_scale:
+            phi[row, 0, drive] = signals[row, JOINT, VALUE]
+        if terms.inertia_motor:
+            phi[row, 0, drive + int(terms.torque_scale)] = signals[row, POSITION, SECOND]
+    repeat(signals, POSITION, terms.cycles, phi[:, 0, terms.ripple_first :])
+    if terms.thermometer > 0:
+        columns = phi[:, 0, terms.warm_first : terms.ripple_first]
+        warm(signals, POSITION, terms.thermometer, terms.reference, columns)
+    columns = phi[:, 0, : terms.law_columns]
+    fill_law(terms.law, signals, POSITION, terms.load, terms.law_constants, eta, columns)

@@ -5,13 +5,13 @@ Reference: Janot, Gautier, Brunot, "Data set and reference models of EMPS", 2019
 """
 
 import math
-from typing import Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
 
-from estimators.models import filler
 from estimators.models.base import Constant, Model, ModelSettings, NonlinearPlace, SpringPlace
+from estimators.models.filler import FILL
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import ANGLES, fill_law, offset
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
@@ -19,15 +19,13 @@ from estimators.models.plain_columns import ACCELERATION, COSINE, ONE, OTHER, PL
 from estimators.models.ripple import Harmonics, Ripple
 from estimators.models.temperature import Reference, Warmth, warm
 from estimators.numerics.jit import kernel
-from estimators.numerics.parcel import Parcel, Table, function, integers, matrix, vector
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import Rows
+from jointwatch_layout import Function, Layout, Matrix, Own, Vector, own_as
 
-POSITION, EFFORT, LOAD = range(3)  # channels
-# of its parcel; among its places: from and to which column the law fills, which channel is its load, from which
-# column on, and from which channel, temperature has a share: 0 where there is none
-(CONSTANTS, REFERENCE), PLAN, PLACES_OF, LAW = range(2), 0, 0, filler.FILL + 1
-FIRST, LAST, CARRIED, WARM, THERMOMETER = range(5)
+POSITION: Final = 0  # channels
+EFFORT: Final = 1
+LOAD: Final = 2
 WEIGHT_MEANS: Final = "torque of the weight, by angle"
 
 
@@ -65,6 +63,23 @@ class RigidSettings(ModelSettings):
     def build(self) -> Model:
         """The model."""
         return Rigid(self)
+
+
+class RigidTerms(Layout):
+    """Which terms a rigid joint has, for the kernel that fills its rows."""
+
+    plan: Annotated[Matrix, "parameters", "3"]  # of the columns that are one function of one signal, plain_columns.py
+    law: Function  # of friction
+    law_constants: Vector
+    law_first: int  # columns that the law's own kernel fills: from this one …
+    law_last: int  # … to before this one
+    load: int  # channel that the law takes as its load
+    thermometer: int  # channel of the joint's temperature; 0: none
+    warm_first: int  # first of the two columns that temperature has
+    reference: float  # °C at which friction is as told
+
+
+as_rigid: Final = own_as(RigidTerms)
 
 
 class Rigid:
@@ -105,12 +120,18 @@ class Rigid:
         ).reshape(-1, PLACES)
         load = LOAD if settings.load else len(self.channels) if law.stops else EFFORT
         thermometer = len(self.channels) - 1 if warmth.parameters else 0
-        places = np.array([first, first if law.plain else last, load, warm_from, thermometer])
-        reference = np.array([warmth.reference])
-        self.filler: Parcel | None = Parcel(
-            [law.constants, reference], [plan], integers=[places], functions=[_fill, law.kernel]
+        self.kernel: Any = fill_rigid
+        self.terms: Own = RigidTerms(
+            plan=plan,
+            law=law.kernel,
+            law_constants=law.constants,
+            law_first=first,
+            law_last=first if law.plain else last,
+            load=load,
+            thermometer=thermometer,
+            warm_first=warm_from,
+            reference=warmth.reference,
         )
-        self._table = self.filler.table
         self.blocks: tuple[NonlinearPlace, ...] = (
             NonlinearPlace(settings.friction, axis, POSITION, load, (1.0, 1.0), 0, tuple(range(first, last)), 1.0),
         )
@@ -125,24 +146,24 @@ class Rigid:
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ and y = measured torque (force) at the full rate."""
-        _fill(signals, eta, self._table, phi, y)
+        fill_rigid(signals, eta, self.terms, phi, y)
 
     def constants(self, _rows: Rows, _taps: Floats, _theta: Floats) -> tuple[Constant, ...]:
         """Nothing whose error could be told from that of a parameter."""
         return ()
 
 
-@kernel(filler.SIGNATURE)
-def _fill(signals: Floats, eta: Floats, table: Table, phi: Floats, y: Floats) -> None:
-    fill(signals, matrix(table, PLAN), phi, y)
-    places = integers(table, PLACES_OF)
-    first, last, warm_from = places[FIRST], places[LAST], places[WARM]
-    if last > first:
-        columns = phi[:, 0, first:last]
-        fill_law(function(table, LAW), signals, POSITION, places[CARRIED], vector(table, CONSTANTS), eta, columns)
-    if places[THERMOMETER] > 0:
-        columns = phi[:, 0, warm_from : warm_from + 2]
-        warm(signals, POSITION, places[THERMOMETER], vector(table, REFERENCE)[0], columns)
+@kernel(FILL)
+def fill_rigid(signals: Floats, eta: Floats, own: Own, phi: Floats, y: Floats) -> None:
+    """Fill the rows of a rigid joint; own: RigidTerms."""
+    terms = as_rigid(own)
+    fill(signals, terms.plan, phi, y)
+    if terms.law_last > terms.law_first:
+        columns = phi[:, 0, terms.law_first : terms.law_last]
+        fill_law(terms.law, signals, POSITION, terms.load, terms.law_constants, eta, columns)
+    if terms.thermometer > 0:
+        columns = phi[:, 0, terms.warm_first : terms.warm_first + 2]
+        warm(signals, POSITION, terms.thermometer, terms.reference, columns)
 
 
 def _terms(axis: Axis) -> tuple[Parameter, ...]:

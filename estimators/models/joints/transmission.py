@@ -9,24 +9,31 @@ are `ripple`.
 """
 
 import math
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from estimators.models import filler
 from estimators.models.base import Constant, Model, ModelSettings, NonlinearPlace, SpringPlace
+from estimators.models.filler import FILL
 from estimators.models.friction.base import ANGLES, BOTH_WAYS, LOADS, POSITIONS, SPEEDS
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.ripple import Harmonics, Ripple, repeat
 from estimators.numerics.jit import kernel
-from estimators.numerics.parcel import Parcel, Table, vector
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import RATE, SECOND, SMOOTH, SMOOTH_RATE, VALUE, Rows
+from jointwatch_layout import Layout, Own, Vector, own_as
 
-POSITION, LINK, EFFORT = range(3)  # channels
-KNOWN, CYCLES = range(2)  # of its parcel
-RATIO, LAG, TURNING, ZERO, TWIST, GAP, OWN = range(7)  # columns
+POSITION: Final = 0  # channels
+LINK: Final = 1
+EFFORT: Final = 2
+RATIO: Final = 0  # columns
+LAG: Final = 1
+TURNING: Final = 2
+ZERO: Final = 3
+TWIST: Final = 4  # this one and the next where the load is known
+GAP: Final = 5
+RIPPLE: Final = 6  # the first of ripple then
 EQUATION = "q = r q_l + …, "
 
 
@@ -50,6 +57,17 @@ class TransmissionSettings(ModelSettings):
         return Transmission(self)
 
 
+class TransmissionTerms(Layout):
+    """Which terms a gear has, for the kernel that fills its rows."""
+
+    loaded: bool  # whether what the gear carries is known
+    inertia: float  # kg·m² (kg) of the motor
+    cycles: Vector  # a turn, of each ripple
+
+
+as_transmission: Final = own_as(TransmissionTerms)
+
+
 class Transmission:
     """Columns in the order ratio, lag, turning, zero, twist, gap, ripple."""
 
@@ -61,7 +79,7 @@ class Transmission:
         self.channels = ("position", "link_position") + (effort,) * loaded
         self.outputs: tuple[str, ...] = (axis.length,)
         harmonics = Harmonics(settings.ripple, axis)
-        own, parts = OWN if loaded else TWIST, harmonics.parameters
+        own, parts = RIPPLE if loaded else TWIST, harmonics.parameters
         waves = tuple(one._replace(unit=axis.length, meaning="gear error", late=0.0) for one in parts)
         self.parameters: tuple[Parameter, ...] = (*_parameters(axis)[:own], *waves)
         self.nonlinear: tuple[Parameter, ...] = ()
@@ -70,8 +88,8 @@ class Transmission:
         self.blocks: tuple[NonlinearPlace, ...] = (
             NonlinearPlace(nothing, axis, POSITION, LINK, (1.0, 1.0), 0, (), 1.0),
         )
-        self.filler: Parcel | None = Parcel([np.array([loaded, settings.inertia]), harmonics.cycles], functions=[_fill])
-        self._table = self.filler.table
+        self.kernel: Any = fill_transmission
+        self.terms: Own = TransmissionTerms(loaded=loaded, inertia=settings.inertia, cycles=harmonics.cycles)
         self.springs: tuple[SpringPlace, ...] = ()
         self.straight = False
         self.joints: tuple[int, ...] = (POSITION,)
@@ -79,7 +97,7 @@ class Transmission:
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ and y = position at the full rate."""
-        _fill(signals, eta, self._table, phi, y)
+        fill_transmission(signals, eta, self.terms, phi, y)
 
     def constants(self, _rows: Rows, _taps: Floats, _theta: Floats) -> tuple[Constant, ...]:
         """Nothing whose error could be told from that of a parameter."""
@@ -104,17 +122,17 @@ def _parameters(axis: Axis) -> tuple[Parameter, ...]:
     return tuple(one._replace(late=-1.0 if one.needs == LOADS else 0.0) for one in told)
 
 
-@kernel(filler.SIGNATURE)
-def _fill(signals: Floats, _eta: Floats, table: Table, phi: Floats, y: Floats) -> None:
-    known, cycles = vector(table, KNOWN), vector(table, CYCLES)
-    loaded, inertia = known[0] > 0.0, known[1]
-    repeat(signals, POSITION, cycles, phi[:, 0, OWN if loaded else TWIST :])
+@kernel(FILL)
+def fill_transmission(signals: Floats, _eta: Floats, own: Own, phi: Floats, y: Floats) -> None:
+    """Fill the rows of a gear; own: TransmissionTerms."""
+    terms = as_transmission(own)
+    repeat(signals, POSITION, terms.cycles, phi[:, 0, RIPPLE if terms.loaded else TWIST :])
     for row in range(len(signals)):
         phi[row, 0, RATIO] = signals[row, LINK, VALUE]
         phi[row, 0, LAG] = -signals[row, LINK, RATE]
         phi[row, 0, TURNING] = np.sign(signals[row, POSITION, SMOOTH_RATE])
         phi[row, 0, ZERO] = 1.0
-        if loaded:
-            phi[row, 0, TWIST] = signals[row, EFFORT, VALUE] - inertia * signals[row, POSITION, SECOND]
+        if terms.loaded:
+            phi[row, 0, TWIST] = signals[row, EFFORT, VALUE] - terms.inertia * signals[row, POSITION, SECOND]
             phi[row, 0, GAP] = np.sign(signals[row, EFFORT, SMOOTH])
         y[row, 0] = signals[row, POSITION, VALUE]

@@ -14,31 +14,28 @@ noise there, and comes back with the motion. An encoder's zero shows as Δθ₀ 
 """
 
 import math
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from estimators.models import filler
 from estimators.models.base import Constant, Model, ModelSettings, NonlinearPlace, SpringPlace
+from estimators.models.filler import FILL
 from estimators.models.friction import AnyFriction
 from estimators.models.friction.base import POSITIONS, fill_law, offset
 from estimators.models.friction.cyclic import CyclicSettings
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.ripple import Harmonics, Ripple, repeat
 from estimators.numerics.jit import kernel
-from estimators.numerics.parcel import Parcel, Table, function, integers, vector
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import LOAD, SECOND, SMOOTH, SMOOTH_RATE, VALUE, Rows
+from jointwatch_layout import Function, Layout, Own, Vector, own_as
 
-MOTOR, LINK, EFFORT, JOINT = range(4)  # channels
+MOTOR: Final = 0  # channels
+LINK: Final = 1
+EFFORT: Final = 2
+JOINT: Final = 3
 K1, K2 = 0, 1  # columns
-# of its parcel; what is known; among its places: the first column of the link's friction, the first behind it, that of
-# the ripple; whether there are offsets, whether the link's torque is measured
-(KNOWN, CONSTANTS, LINK_CONSTANTS, LINK_ETA, CYCLES), PLACES = range(5), 0
-INERTIA_IN, INERTIA_OUT, GRAVITY, STICK, GEAR = range(5)
-FIRST, LAST, RIPPLE, OFFSETS, MEASURED = range(5)
-LAW, LINK_LAW = filler.FILL + 1, filler.FILL + 2
 # Of `stick`, below which the link's encoder stays on one step for longer than a sample: 18 bits at 1 kHz 24 mrad/s, and
 # rows see 20 ms further, in which a joint becomes 10 mrad/s faster.
 STEPPING = 0.5
@@ -91,6 +88,30 @@ class TwoMassSettings(ModelSettings):
         return TwoMass(self)
 
 
+class TwoMassTerms(Layout):
+    """What is known of an elastic joint, for the kernel that fills its rows."""
+
+    inertia_motor: float  # on the link's side, kg·m²
+    inertia_link: float  # kg·m²
+    gravity: float  # N·m
+    stick: float  # rad/s below which the link may stick
+    gear: float  # N + 1 where the motor's channels are motor-side
+    offsets: bool
+    measured: bool  # whether the link's torque is measured
+    motor_law: Function
+    motor_constants: Vector
+    link_law: Function
+    link_constants: Vector
+    link_eta: Vector
+    link_first: int  # columns of the link's friction: from this one …
+    link_last: int  # … to before this one, the first offset's
+    ripple_first: int
+    cycles: Vector  # a turn of the link, of each ripple
+
+
+as_two_mass: Final = own_as(TwoMassTerms)
+
+
 class TwoMass:
     """Columns in the order stiffness, cubic stiffness, motor friction, link friction, offsets, motor ripple."""
 
@@ -119,13 +140,25 @@ class TwoMass:
         last, ripple = first + len(link.parameters), len(self.parameters) - len(harmonics.parameters)
         gear, measured = settings.gear, settings.link_torque == "measured"
         self._measured, self._gravity = measured, settings.gravity
-        known = [gear**2 * settings.inertia_motor, settings.inertia_link, settings.gravity, settings.stick, gear]
-        self.filler: Parcel | None = Parcel(
-            [np.array(known), law.constants, link.constants, link.start, harmonics.cycles],
-            integers=[np.array([first, last, ripple, settings.offsets, measured], np.int64)],
-            functions=[_fill, law.kernel, link.kernel],
+        self.kernel: Any = fill_two_mass
+        self.terms: Own = TwoMassTerms(
+            inertia_motor=gear**2 * settings.inertia_motor,
+            inertia_link=settings.inertia_link,
+            gravity=settings.gravity,
+            stick=settings.stick,
+            gear=gear,
+            offsets=settings.offsets,
+            measured=measured,
+            motor_law=law.kernel,
+            motor_constants=law.constants,
+            link_law=link.kernel,
+            link_constants=link.constants,
+            link_eta=link.start,
+            link_first=first,
+            link_last=last,
+            ripple_first=ripple,
+            cycles=harmonics.cycles,
         )
-        self._table = self.filler.table
         place = tuple(range(K2 + 1, first))
         self.blocks: tuple[NonlinearPlace, ...] = (
             NonlinearPlace(settings.motor_friction, axis, MOTOR, EFFORT, (1.0 / gear, gear), 0, place, -1.0),
@@ -144,7 +177,7 @@ class TwoMass:
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
         """Fill Φ (rows, outputs, parameters) and y (rows, outputs) at the full rate."""
-        _fill(signals, eta, self._table, phi, y)
+        fill_two_mass(signals, eta, self.terms, phi, y)
 
     def constants(self, rows: Rows, taps: Floats, theta: Floats) -> tuple[Constant, ...]:
         """Scales, inertias, and the link encoder's zero and delay: these show where the spring is not linear."""
@@ -215,23 +248,22 @@ def _geared(signals: Floats, gear: float) -> Floats:
     return scaled
 
 
-@kernel(filler.SIGNATURE)
-def _fill(signals: Floats, eta: Floats, table: Table, phi: Floats, y: Floats) -> None:
-    """Friction, stiffness, offsets, ripple, and y; turns the sign of the columns of friction and of ripple."""
-    known, places = vector(table, KNOWN), integers(table, PLACES)
-    inertia_in, inertia_out, stick = known[INERTIA_IN], known[INERTIA_OUT], known[STICK]
-    first, friction, ripple = places[FIRST], places[LAST], places[RIPPLE]
-    if known[GEAR] != 1.0:
-        signals = _geared(signals, known[GEAR])
+@kernel(FILL)
+def fill_two_mass(signals: Floats, eta: Floats, own: Own, phi: Floats, y: Floats) -> None:
+    """Fill the rows of an elastic joint; own: TwoMassTerms."""
+    terms = as_two_mass(own)
+    stick, first, friction, ripple = terms.stick, terms.link_first, terms.link_last, terms.ripple_first
+    if terms.gear != 1.0:
+        signals = _geared(signals, terms.gear)
     for row in range(len(phi)):
         for output in range(phi.shape[1]):
             for column in range(phi.shape[2]):
                 phi[row, output, column] = 0.0
     columns = phi[:, 0, K2 + 1 : first]
-    fill_law(function(table, LAW), signals, MOTOR, EFFORT, vector(table, CONSTANTS), eta, columns)
-    columns, start = phi[:, 1, first:friction], vector(table, LINK_ETA)
-    fill_law(function(table, LINK_LAW), signals, LINK, EFFORT, vector(table, LINK_CONSTANTS), start, columns)
-    repeat(signals, MOTOR, vector(table, CYCLES), phi[:, 0, ripple:])
+    fill_law(terms.motor_law, signals, MOTOR, EFFORT, terms.motor_constants, eta, columns)
+    columns = phi[:, 1, first:friction]
+    fill_law(terms.link_law, signals, LINK, EFFORT, terms.link_constants, terms.link_eta, columns)
+    repeat(signals, MOTOR, terms.cycles, phi[:, 0, ripple:])
     for row in range(len(signals)):
         motor, link = signals[row, MOTOR], signals[row, LINK]
         twist = motor[VALUE] - link[VALUE]
@@ -244,16 +276,16 @@ def _fill(signals: Floats, eta: Floats, table: Table, phi: Floats, y: Floats) ->
         for output in range(1, y.shape[1]):
             phi[row, output, K1], phi[row, output, K2] = twist, cube
         phi[row, 0, K1], phi[row, 0, K2] = -twist, -cube
-        for output in range(y.shape[1] if places[OFFSETS] == 1 else 0):
+        for output in range(y.shape[1] if terms.offsets else 0):
             phi[row, output, friction + output] = 1.0
         if y.shape[1] > 2:
             y[row, 2] = signals[row, JOINT, VALUE]
-        y[row, 0] = inertia_in * motor[SECOND] - signals[row, EFFORT, VALUE]
+        y[row, 0] = terms.inertia_motor * motor[SECOND] - signals[row, EFFORT, VALUE]
         if abs(link[SMOOTH_RATE]) < stick:
             y[row, 1] = np.nan
             if y.shape[1] == 2 and abs(link[SMOOTH_RATE]) < STEPPING * stick and abs(motor[SMOOTH_RATE]) > TURNS:
                 y[row, 0] = np.nan
-        elif places[MEASURED] == 1:
+        elif terms.measured:
             y[row, 1] = signals[row, JOINT, VALUE]
         else:
-            y[row, 1] = inertia_out * link[SECOND] - known[GRAVITY] * np.sin(link[SMOOTH])
+            y[row, 1] = terms.inertia_link * link[SECOND] - terms.gravity * np.sin(link[SMOOTH])

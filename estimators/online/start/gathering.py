@@ -10,7 +10,7 @@ from estimators.online.gate import Gate
 from estimators.online.motion import Motion
 from estimators.online.start.base import Started
 from estimators.online.start.rows import StartRows
-from estimators.online.validity import EXCESS, LOSE, Validity
+from estimators.online.validity import LOSE, Validity
 from estimators.quantities import Floats
 from estimators.recursive import reversals
 from estimators.recursive.forgetting import Threshold
@@ -38,7 +38,7 @@ class Gathering:
         """Append rows; returns how many had no finite output."""
         gate, seen, ways = self._gate, None, None
         if gate is not None:
-            slow = max(float(gate.limits[0]), reversals.UNSEEN)
+            slow = max(gate.standstill, reversals.UNSEEN)
             seen, ways = reversals.turning(rows, gate.owners, slow), reversals.directions(rows, gate.owners, slow)
         return self.rows.add(rows.time, rows.phi, rows.y, seen, ways, rows.motion)
 
@@ -76,7 +76,7 @@ class Gathering:
         if self._gate is None or self.rows.either_way(round(EITHER / self._motion.row)):
             return True
         factor = self.rows.rests_on_reversals(self._learner.rls.noise)
-        return bool(((factor * self._validity.kept.judged[EXCESS] <= LOSE) | (factor <= reversals.GROSS)).all())
+        return bool(((factor * self._validity.kept.excess <= LOSE) | (factor <= reversals.GROSS)).all())
 
     def solve(self) -> None:
         """Least squares over all rows, 0 where they tell nothing, become where the learner begins."""

@@ -11,15 +11,40 @@ from scipy.io import loadmat
 
 from estimators.conditioning.conditioner import Conditioner, Conditioning, straight, taps
 from estimators.models.base import NonlinearPlace, SpringPlace
+from estimators.models.filler import FILL
 from estimators.models.joints.rigid import RigidSettings
-from estimators.numerics.parcel import Parcel
+from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import RATE, SECOND, SMOOTH, SMOOTH_RATE, VALUE, Rows
+from jointwatch_layout import Layout, Own, own_as
 
 pytestmark = pytest.mark.interpreted
 
 PERIOD = 1e-3
 EMPS = Path(__file__).parents[4] / "shared/data/emps/nlid_emps_sim_data_training.mat"
+
+
+class Masks(Layout):
+    """What the kernel of a Mirror is given."""
+
+    mask: float
+    both: bool
+
+
+as_masks = own_as(Masks)
+
+
+@kernel(FILL)
+def mirror(signals: Floats, _eta: Floats, own: Own, phi: Floats, y: Floats) -> None:
+    masks = as_masks(own)
+    for row in range(len(signals)):
+        for output in range(2):
+            phi[row, output] = signals[row, output]
+            y[row, output] = signals[row, output, VALUE]
+        if signals[row, 0, SMOOTH] > masks.mask:
+            y[row, 1] = np.nan
+            if masks.both:
+                y[row, 0] = np.nan
 
 
 class Mirror:
@@ -29,7 +54,7 @@ class Mirror:
     start = np.zeros(0)
     springs: tuple[SpringPlace, ...] = ()
     straight: bool = False
-    filler: Parcel | None = None
+    kernel = mirror
     blocks: tuple[NonlinearPlace, ...] = ()
     joints, owners = (0,), (0, 0)
     parameters = tuple(Parameter(name, "", 0, 1, "") for name in ("value", "rate", "second", "smooth", "smooth_rate"))
@@ -37,15 +62,10 @@ class Mirror:
     outputs = ("N·m", "N·m")
 
     def __init__(self, mask: float = np.inf, both: bool = False) -> None:
-        self._mask, self._both = mask, both
+        self.terms = Masks(mask=mask, both=both)
 
     def fill(self, signals: Floats, eta: Floats, phi: Floats, y: Floats) -> None:
-        phi[:] = signals
-        y[:] = signals[:, :, VALUE]
-        beyond = signals[:, 0, SMOOTH] > self._mask
-        y[beyond, 1] = np.nan
-        if self._both:
-            y[beyond, 0] = np.nan
+        mirror(signals, eta, self.terms, phi, y)
 
 
 def motion(rows: int = 400, seed: int = 1) -> tuple[Floats, Floats]:
