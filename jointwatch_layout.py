@@ -125,7 +125,7 @@ class Field:
         if self.number is float:
             owner._floats[self.place] = value
         elif self.number is not None:
-            owner._integers[self.place] = value
+            owner._integers[self.place] = int(value)
         else:
             words = self._words_of(owner, value)
             owner._objects[self.name] = value

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from estimators.quantities import Floats, Nanoseconds
 from jointwatch_jit import inline
-from jointwatch_layout import Cube, Integers, Layout, Matrix
+from jointwatch_layout import Cube, Integers, Layout, Matrix, Vector
 
 # What a friction law takes as arguments, an axis of Rows.samples.
 VELOCITY: Final = 0
@@ -74,12 +74,34 @@ class RowStore(Layout):
             quantities=MOTION,
         )  # fmt: skip
 
+    def alike(self) -> "RowStore":
+        """Another one with the same room."""
+        return RowStore(**{one.name: np.zeros_like(getattr(self, one.name)) for one in self.fields()})
+
+    def write(self, rows: Rows) -> None:
+        """Put rows in front; where they do not say how their joints moved, motion is that of rows of weight one."""
+        count = len(rows.time)
+        self.time[:count], self.phi[:count], self.y[:count], self.speed[:count] = rows[:4]
+        if len(rows.samples) == count:
+            self.samples[:count] = rows.flat_samples()
+        self.motion[:count] = rows.motion if len(rows.motion) == count else 1.0
+
     def part(self, first: int, last: int) -> Rows:
         """Views of these of the rows."""
         which = slice(first, last)
         samples = self.samples[which]
         seen = samples.reshape(len(samples), samples.shape[1] // ARGUMENTS, ARGUMENTS, samples.shape[2])
         return Rows(self.time[which], self.phi[which], self.y[which], self.speed[which], seen, self.motion[which])
+
+
+class FormedRows(Layout):
+    """Rows as they leave a row former, and what lies under them."""
+
+    rows: RowStore
+    starts: Annotated[Integers, "rows"]  # of each the instant that is first under its kernel
+    signals: Annotated[Cube, "instants", "channels", "signals"]  # of instants; none: rows are as they are learnt
+    taps: Vector  # of the kernel
+    owners: Annotated[Integers, "outputs"]  # joint of each output
 
 
 @inline

@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from daq.config.sections import Joint
 from daq.core.align import Aligner
+from daq.core.batch_pass import Readings
 from daq.core.drift import Comparison
 from daq.core.gear_line import line_of
-from daq.core.walk import Passed, alone
 from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
+from estimators.conditioning.stop import COLUMN, DONE, INTERVAL
 from estimators.models.joints.lost_motion import PARAMETERS
-from estimators.numerics.jit import kernel
 from estimators.online.gear.two_encoders import gear_of
 from estimators.online.joint import JointEstimator
-from estimators.online.walk import Found, Intervals, JointState
+from estimators.online.joint_pass import EstimatorState, Intervals, JointState, advance_readings
 from estimators.quantities import Floats, Nanoseconds
 
 Message = tuple[bytes, bytes]  # topic, msgpack map
@@ -54,7 +54,6 @@ class JointLine:
         self._publication = publication
         self.offset = offset
         self._intervals = Intervals(length=interval, offset=offset)
-        self._ends = np.empty(0, np.int64)  # room for where publishing intervals begin in a batch
         self.due = 0  # ns of arrival from which the next update can be made: what comes before may wait
         self._period = round(1e9 / joint.rate)
         self._held = min(HELD, round(HELD_OF_STALE * joint.stale * 1e9))
@@ -64,14 +63,8 @@ class JointLine:
         rates = [joint.channels[role].rate or joint.rate for role in self.estimator.channels]
         self._stale_after = np.array([max(joint.stale, 3 / rate) * 1e9 for rate in rates])  # ns
         self._seen = np.zeros(len(self._sources) + 1, np.int64)  # ns, last arrival of each column
-        self.state = JointState(
-            aligner=self.aligner.resampler.aligner,
-            estimator=self.estimator.state,
-            seen=self._seen,
-            intervals=self._intervals,
-            found=Found(),
-            beyond=Found(),
-        )
+        self._compose()
+        self.state = JointState(aligner=self.aligner.resampler.aligner, estimator=self.estimator.state, seen=self._seen)
         self._follow()
         self.heard_until = 0  # ns, before which no channel can be silent for too long
         self._last_arrival = 0  # ns
@@ -93,43 +86,54 @@ class JointLine:
 
         epoch: ns to add to get Unix time.
         """
-        return self.go_on(alone(times, values, columns, late, self.state), epoch, now, late)
+        self.state.taken, self.state.estimator.late = 0, late
+        readings = Readings(times, values, columns)
+        advance_readings(*readings, self.state)
+        return self.go_on(readings, epoch, now)
 
-    def go_on(self, passed: Passed, epoch: int, now: Callable[[], int], late: bool = False) -> list[Message]:
-        """The same, behind a pass over the readings."""
-        joint, resampler, messages = passed.joint, self.aligner.resampler, list[Message]()
+    def go_on(self, readings: Readings, epoch: int, now: Callable[[], int]) -> list[Message]:
+        """The same, where a pass has gone on with these readings up to its first stop."""
+        joint, state, messages = self.state, self.state.estimator, list[Message]()
         self._last_arrival = arrival = joint.arrival
         if self._stale and not self._silent(arrival):
             messages += self._recovered(arrival + epoch)
-        ticks, samples, count, done = resampler.ticks, resampler.rows, joint.count, 0
-        if joint.torn:
-            ticks, samples = resampler.gathered(*passed.readings(), joint.heard, count)
-            count = len(ticks)
-        self.samples += count
-        if self.follower is not None:
-            self.follower(self.name, ticks[:count], samples[:count])
-        for one in (joint.found, joint.beyond):
-            if taken := one.taken:
-                self.estimator.walked(ticks, samples, slice(done, done + taken), one)
-                messages += self._said(one.tick, arrival, epoch, now if one.begun else None, one)
-                done += taken
-        last = int(ticks[count - 1]) if count else 0
-        if done < count:
-            ticks, samples = ticks[done:count].copy(), samples[done:count].copy()
-            messages += self._step_by_step(ticks, samples, arrival, epoch, now, late)
-        self.due = arrival + self._wait(last) if count else arrival
+        before, last = 0, 0
+        while True:
+            if joint.aligned:
+                before, last = 0, self._aligned(state) or last
+            if state.stop == COLUMN:
+                raise ValueError(f"expected columns of {self.estimator.channels}, found {set(readings.columns)}")
+            self.estimator.answer(before)
+            if state.stop == INTERVAL:
+                messages += self._said(int(state.ticks[state.next - 1]), arrival, epoch, now)
+            if state.stop == DONE or (state.stop == INTERVAL and self._all_taken(readings)):
+                break
+            before = state.next
+            advance_readings(*readings, joint)
+        messages += self._events(epoch, arrival)
+        self.due = arrival + self._wait(last) if last else arrival
         return messages
 
-    def _said(
-        self, tick: int, arrival: int, epoch: int, now: Callable[[], int] | None, found: Found | None = None
-    ) -> list[Message]:
-        """What the samples up to a tick have to say; now: where an update is due; found: by a pass."""
+    def _all_taken(self, readings: Readings) -> bool:
+        """Whether nothing is left to go on with."""
+        state = self.state.estimator
+        return state.next == state.count and not self.state.full and self.state.taken == len(readings.times)
+
+    def _aligned(self, state: EstimatorState) -> int:
+        """Samples have just been aligned; returns the instant of the last one (ns), 0 where there is none."""
+        count = state.count
+        self.samples += count
+        if self.follower is not None:
+            self.follower(self.name, state.ticks[:count], state.samples[:count])
+        return int(state.ticks[count - 1]) if count else 0
+
+    def _said(self, tick: int, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
+        """What is said where an interval begins with a tick."""
         messages = self._events(epoch, arrival)
-        if now is None:
-            return messages
-        words = None if found is None or self._missing else self.estimator.words(found)
+        words = None if self._missing else self.estimator.words()
         again = self._again(arrival, epoch, now) if words is not None and words == self._words else []
-        messages += again or self._update(self.estimator.estimate(found), tick, arrival, epoch, now())
+        figured = self.state.estimator.certain, self.state.estimator.resting
+        messages += again or self._update(self.estimator.estimate(figured), tick, arrival, epoch, now())
         self._words = words
         return messages if self.gear is None else messages + self.gear.settle(epoch)
 
@@ -142,16 +146,6 @@ class JointLine:
         self.updates, self._last_update = self.updates + 1, now()
         times = (report.time + epoch) / 1e9, (arrival + epoch) / 1e9, (self._last_update - arrival) / 1e9
         return publication.again(told, measured, predicted, times)
-
-    def _step_by_step(
-        self, ticks: Nanoseconds, samples: Floats, arrival: int, epoch: int, now: Callable[[], int], late: bool
-    ) -> list[Message]:
-        """What comes behind the begin of an interval, or is odd."""
-        messages: list[Message] = []
-        for start, end, due in self._cuts(ticks, late):
-            self.estimator.absorb(ticks[start:end], samples[start:end])
-            messages += self._said(int(ticks[end - 1]), arrival, epoch, now if due else None)
-        return messages
 
     def watch(self, now: int, epoch: int) -> list[Message]:
         """What is to be said when the joint, or one of its channels, gives no data. now: monotonic ns."""
@@ -178,9 +172,15 @@ class JointLine:
             self.estimator.resume(state)
         except Exception:
             self.estimator = self._build()
+            self._compose()
             self.state.estimator = self.estimator.state
             self._follow()
             raise
+
+    def _compose(self) -> None:
+        """The estimator takes its samples where the aligner leaves them, up to each interval."""
+        resampler, state = self.aligner.resampler, self.estimator.state
+        state.ticks, state.samples, state.intervals = resampler.ticks, resampler.rows, self._intervals
 
     def _follow(self) -> None:
         """The gear gets what the estimator gets."""
@@ -212,22 +212,6 @@ class JointLine:
         others = -(-ahead // self._period) - 1
         return min(self._held, others * self._period + self._period // 4) if others > 0 else 0
 
-    def _cuts(self, ticks: Nanoseconds, late: bool) -> list[tuple[int, int, bool]]:
-        """Cut a batch where publishing intervals begin: (start, end, whether an update is due at end)."""
-        if not len(ticks):
-            return []
-        before, interval, offset = self._intervals.last, self._intervals.length, self._intervals.offset
-        self._intervals.last = (int(ticks[-1]) - offset) // interval
-        if len(ticks) > len(self._ends):
-            self._ends = np.empty(len(ticks), np.int64)
-        fresh = self._ends[: _intervals(ticks, interval, offset, before, self._ends)].tolist()
-        if late:
-            del fresh[:-1]
-        if not fresh:
-            return [(0, len(ticks), False)]
-        cuts = [(start, end, True) for start, end in zip([0, *fresh[:-1]], fresh, strict=True)]
-        return [*cuts, (fresh[-1], len(ticks), False)] if fresh[-1] < len(ticks) else cuts
-
     def _update(self, estimate: Estimate, tick: int, arrival: int, epoch: int, now: int) -> list[Message]:
         self.updates += 1
         self._last_update = now
@@ -256,19 +240,6 @@ class JointLine:
     def _recovered(self, time: int) -> list[Message]:
         self._stale, self._missing = False, ()
         return [self._publication.event("recovered", "data again", time / 1e9)]
-
-
-@kernel("i8(i8[::1], i8, i8, i8, i8[::1])")
-def _intervals(ticks: Nanoseconds, interval: int, offset: int, slot: int, ends: NDArray[np.int64]) -> int:
-    """How many publishing intervals begin, the last one having been slot; ends (ticks,): behind the tick of each."""
-    count = 0
-    for row in range(len(ticks)):
-        here = (ticks[row] - offset) // interval
-        if here > slot:
-            ends[count] = row + 1
-            count += 1
-        slot = here
-    return count
 
 
 def described(joint: Joint) -> Map:

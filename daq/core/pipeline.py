@@ -1,6 +1,6 @@
 """Readings in, Updates out: all joints of a turn pass one kernel, and Python goes on where it has left each of them.
 
-    readings of a turn → walk (sort; of each joint: align, clean, rows, gate, learn, judge, figures) → go_on, one by one
+    readings of a turn → batch pass (sort; of each joint: align, clean, rows, gate, learn, judge, figures) → go_on
 
 In normal mode there is nothing to decide between a reading and the numbers of an update; what there is to decide (odd
 values, starts, alarms, the end of a block) stops the pass of that joint, not of the others, and gives the same bits.
@@ -20,9 +20,9 @@ from daq.config.load import digest
 from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.core.align import Sorter
+from daq.core.batch_pass import BatchPass
 from daq.core.gear_line import kept_as
 from daq.core.joint_line import JointLine, Message, described
-from daq.core.walk import Walk
 from daq.state.baselines import Baseline
 from daq.stream.curve_points import pack
 from daq.stream.transcript import AT_ONCE, IN_GROUPS, ONE_BY_ONE
@@ -60,7 +60,7 @@ class Pipeline:
         self.due: Nanoseconds = np.zeros(len(self.lines), np.int64)
         names = [line.name for line in self.lines]
         columns = {line.name: line.estimator.channels for line in self.lines}
-        self._walk = Walk(Sorter(routes(config), names, columns), [line.state for line in self.lines])
+        self._pass = BatchPass(Sorter(routes(config), names, columns), [line.state for line in self.lines])
         introduced = {name: described(joint) for name, joint in config.joints.items()}
         self.robot = _robot_line(config, boot, interval)
         if self.robot is not None:
@@ -83,9 +83,9 @@ class Pipeline:
         self, readings: NDArray[np.void], epoch: int, now: Callable[[], int], late: bool = False
     ) -> Iterator[list[Message]]:
         """The same, joint by joint: what the first has to say need not wait for the last."""
-        for index, passed in self._walk.through(readings, late):
+        for index, own in self._pass.through(readings, late):
             line = self.lines[index]
-            yield line.go_on(passed, epoch, now, late)
+            yield line.go_on(own, epoch, now)
             self.due[index] = line.due
         if self.robot is not None:
             yield self.robot.settle(epoch)

@@ -25,7 +25,7 @@ from estimators.models.base import Model
 from estimators.models.memory import thresholds
 from estimators.quantities import Floats, Nanoseconds
 from estimators.quantities import Settings as BaseSettings
-from estimators.rows import Rows, RowStore, joined
+from estimators.rows import SIGNALS, FormedRows, Rows, RowStore, joined
 
 CHUNK: Final = 1024  # raw rows taken at once: bounds the memory of a large batch
 USUAL: Final = 0.020  # s, half width of the kernel
@@ -77,25 +77,30 @@ class Conditioner:
             support=self.support,
             decimation=self.decimation,
             delay=round(self.delay * 1e9),
-            taps=self.taps,
             slope_taps=np.convolve(self.taps, (1.0, 0.0, -1.0))[1:-1] / (2.0 * period),
             argument_taps=self.arguments,
             eta=np.array(model.start, np.float64),
             joints=np.array(model.joints, np.int64),
-            owners=np.array(model.owners, np.int64),
             blocks=blocks,
             fill=model.kernel,
             terms=model.terms,
             smoothed=np.zeros(2 * half + 3 + CHUNK),
-            rows=RowStore.room(ROOM, outputs, parameters, joints, laws, len(self.taps) if len(model.start) else 0),
+            formed=FormedRows(
+                rows=RowStore.room(ROOM, outputs, parameters, joints, laws, len(self.taps) if len(model.start) else 0),
+                starts=np.zeros(ROOM, np.int64),
+                signals=np.zeros((2 * half + 1 + CHUNK, channels, SIGNALS)),
+                taps=self.taps,
+                owners=np.array(model.owners, np.int64),
+            ),
             lattice=rounding.LENGTH,
             raw_rows=self.support + CHUNK,
             channels=channels,
+            outputs=outputs,
             signal_rows=2 * half + 1 + CHUNK,
             windows=ROOM,
             parameters=parameters,
         )
-        self.nothing = self.former.rows.part(0, 0)
+        self.nothing = self.former.formed.rows.part(0, 0)
 
     def coarse(self, channel: int, step: float) -> None:
         """The readings of a channel have steps (rad, m): rows say from now on how white they are."""
@@ -118,7 +123,7 @@ class Conditioner:
         """Copies of the rows of windows that are due."""
         if due == 0:
             return self.nothing
-        return Rows(*(column.copy() for column in self.former.rows.part(0, form_rows(due, self.former))))
+        return Rows(*(column.copy() for column in self.former.formed.rows.part(0, form_rows(due, self.former))))
 
     def counters(self) -> dict[str, int]:
         """Totals: rows out, dropped (a raw value is missing in the window), masked by the model, and gaps in time."""

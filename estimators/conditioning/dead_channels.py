@@ -43,11 +43,13 @@ class Channels:
             self.watched.values[begin : begin + len(part)] = part
             self.watched.count += len(part)
             first += len(part)
-            if self.watched.count == self.span:
-                self._look()
-                self.watched.count = 0
+            self.look()
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Judge the span, where it is full, and begin another one."""
+        if self.watched.count < self.span:
+            return
+        self.watched.count = 0
         values = self.watched.values
         valid = np.isfinite(values)
         found = np.asarray(valid.any(axis=0))

@@ -11,8 +11,10 @@ from typing import Final
 import numpy as np
 
 from estimators.models.base import Model
+from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
 from estimators.rows import RATE, SECOND, SIGNALS, VALUE
+from jointwatch_layout import Layout, Vector
 
 CALM: Final = 0.012  # rad/s² (m/s²): noise of a smoothed acceleration that harms nobody
 ENOUGH: Final = 240  # moves seen
@@ -23,79 +25,130 @@ WIDEST: Final = 0.5  # s, half width: a joint that swings at 1 Hz is still seen
 FINEST: Final = 1e-9  # rad (m): less is rounding
 
 
+class EncoderMoves(Layout):
+    """By how much the readings of one encoder move."""
+
+    channel: int
+    moves: Vector  # (ENOUGH,) rad (m)
+    last: float = math.nan  # reading
+    count: int = 0  # moves that were seen
+    since: int = 0  # ns, of the last of them
+
+
 class EncoderSteps:
     """Finds the step of one channel in its readings."""
 
-    def __init__(self) -> None:
+    def __init__(self, channel: int = 0) -> None:
+        self.state = EncoderMoves(channel=channel, moves=np.zeros(ENOUGH))
         self.step = 0.0  # rad (m); 0 while unknown, or where there is none
-        self.since = 0  # ns, the reading by which it was known
         self.known = False
         self._seen = -1  # ns
-        self._last = math.nan
-        self._found: list[float] = []
+
+    @property
+    def since(self) -> int:
+        """ns, the reading by which the step was known."""
+        return self.state.since
 
     def absorb(self, time: Nanoseconds, column: Floats) -> bool:
         """Look at readings that have not been looked at yet; whether it has just been found what the step is.
 
         How they are cut does not matter.
         """
-        if self.known:
+        if self.known or not len(time):
             return False
         fresh = int(np.searchsorted(time, self._seen, "right")) if self._seen >= 0 else 0
-        time, column = time[fresh:], column[fresh:]
-        if not len(time):
-            return False
-        self._seen = int(time[-1])
-        finite = np.flatnonzero(np.isfinite(column))
-        if not len(finite):
-            return False
-        told = column[finite]
-        moved = np.abs(np.diff(told, prepend=self._last if math.isfinite(self._last) else told[0]))
-        self._last = float(told[-1])
-        which = np.flatnonzero(moved > FINEST)[: ENOUGH - len(self._found)]
-        self._found += moved[which].tolist()
-        if len(self._found) < ENOUGH:
-            return False
-        self.known, self.since = True, int(time[finite[which[-1]]])
-        moves = np.array(self._found)
+        self._seen = max(self._seen, int(time[-1]))
+        _move(time[fresh:], column[fresh:], self.state)
+        return self.judged() and self.step > 0.0
+
+    def judged(self) -> bool:
+        """Whether enough moves have been seen to know the step."""
+        if self.known or self.state.count < ENOUGH:
+            return self.known
+        self.known, moves = True, self.state.moves
         apart = np.diff(np.sort(moves))  # a joint in motion may never have moved by a single one
         step = float(min(moves.min(), apart[apart > FINEST].min(initial=np.inf)))
         whole = np.abs(moves / step - np.round(moves / step)) < NEARLY
         self.step = step if whole.mean() >= WHOLE else 0.0
-        return self.step > 0.0
+        return True
+
+
+@inline
+def move(time: int, reading: float, state: EncoderMoves) -> bool:
+    """The next reading (rad, m); whether it is the one by which enough moves have been seen."""
+    if state.count == len(state.moves) or not np.isfinite(reading):
+        return False
+    moved = abs(reading - state.last)
+    state.last = reading
+    if not moved > FINEST:
+        return False
+    state.moves[state.count] = moved
+    state.count += 1
+    state.since = time
+    return state.count == len(state.moves)
+
+
+@kernel(("Array(i8, 1, 'A', readonly=True)", "Array(f8, 1, 'A', readonly=True)", EncoderMoves))
+def _move(time: Nanoseconds, column: Floats, state: EncoderMoves) -> None:
+    for row in range(len(time)):
+        move(time[row], column[row], state)
+
+
+class Unevenness(Layout):
+    """How far the samples of one channel lie from even ones."""
+
+    channel: int
+    period: float  # s between samples
+    squares: Vector  # (TIMED,) rad² (m²): what being late has moved a reading by
+    count: int = 0  # of them
+    last_time: int = 0  # ns
+    last: float = math.nan  # rad (m)
 
 
 class UnevenTime:
     """Finds how unevenly a channel is sampled: that moves its readings like an encoder's steps."""
 
-    def __init__(self, period: float) -> None:
+    def __init__(self, period: float, channel: int = 0) -> None:
         """period: s between rows."""
+        self.state = Unevenness(channel=channel, period=period, squares=np.zeros(TIMED))
         self.step = 0.0  # rad (m) of an encoder that would do as much, 0 while unknown
-        self.since = 0  # ns, the row by which it was known
         self.known = False
-        self._period = period
-        self._before = (0, math.nan)
-        self._squares: list[float] = []
 
     def absorb(self, time: Nanoseconds, column: Floats) -> bool:
-        """Look at rows; whether it has just been found. How they are cut does not matter.
+        """Look at rows; whether it has just been found. How they are cut does not matter."""
+        if self.known:
+            return False
+        _sample(time, column, self.state)
+        return self.judged()
+
+    def judged(self) -> bool:
+        """Whether enough samples have been seen in motion.
 
         Instants off by δ_k move readings by v·δ_k, and steps in time by δ_k − δ_k−1: twice the variance. Δ² = 12 v²δ².
         """
-        if self.known or not len(time):
-            return False
-        stamps = np.concatenate(([self._before[0]], time))
-        moved = np.diff(np.concatenate(([self._before[1]], column)))
-        self._before = (int(time[-1]), float(column[-1]))
-        late = 1e-9 * np.diff(stamps) - self._period
-        which = np.flatnonzero((np.abs(late) < 0.5 * self._period) & (np.abs(moved) > FINEST) & np.isfinite(moved))
-        which = which[: TIMED - len(self._squares)]
-        self._squares += ((late[which] * moved[which] / self._period) ** 2).tolist()
-        if len(self._squares) < TIMED:
-            return False
-        self.known, self.since = True, int(time[which[-1]])
-        self.step = math.sqrt(12.0 * 0.5 * float(np.mean(self._squares)))
-        return True
+        if not self.known and self.state.count == TIMED:
+            self.known, self.step = True, math.sqrt(12.0 * 0.5 * float(np.mean(self.state.squares)))
+        return self.known
+
+
+@inline
+def sample(time: int, reading: float, state: Unevenness) -> bool:
+    """The next sample; whether it is the one by which enough have been seen."""
+    if state.count == len(state.squares):
+        return False
+    late, moved = 1e-9 * (time - state.last_time) - state.period, reading - state.last
+    state.last_time, state.last = time, reading
+    if not (abs(late) < 0.5 * state.period and abs(moved) > FINEST and np.isfinite(moved)):
+        return False
+    state.squares[state.count] = (late * moved / state.period) ** 2
+    state.count += 1
+    return state.count == len(state.squares)
+
+
+@kernel(("Array(i8, 1, 'A', readonly=True)", "Array(f8, 1, 'A', readonly=True)", Unevenness))
+def _sample(time: Nanoseconds, column: Floats, state: Unevenness) -> None:
+    for row in range(len(time)):
+        sample(time[row], column[row], state)
 
 
 def half_width(step: float, period: float) -> float:

@@ -24,7 +24,7 @@ from estimators.rows import (
     VALUE,
     VELOCITY,
     WEIGHT,
-    RowStore,
+    FormedRows,
 )
 from jointwatch_layout import Cube, Function, IntegerMatrix, Integers, Layout, Matrix, Own, Vector
 
@@ -47,12 +47,10 @@ class RowFormer(Layout):
     support: int  # raw rows that one regression row depends on
     decimation: int  # raw rows from one regression row to the next
     delay: int  # ns from the instant of a row to the last raw row that it needs
-    taps: Annotated[Vector, "taps"]  # g
-    slope_taps: Annotated[Vector, "taps"]  # g, differentiated
+    slope_taps: Annotated[Vector, "taps"]  # g (formed.taps), differentiated
     argument_taps: Annotated[Vector, "taps"]  # f
     eta: Vector  # with which columns are formed
     joints: Annotated[Integers, "joints"]  # channel of each
-    owners: Annotated[Integers, "outputs"]  # joint of each output
     blocks: Annotated[Matrix, "blocks", "4"]
     lattices: Annotated[Matrix, "joints", "lattice"]  # of encoders, see rounding.py
     fill: Function  # of the model
@@ -65,14 +63,13 @@ class RowFormer(Layout):
     last: int = 0  # ns, of the last one
     # windows that are due, and the signals at their instants
     due: Annotated[IntegerMatrix, "windows", "2"]  # last raw row, and its time in ns
+    windows: int = 0  # that are due, of which no row is formed yet
     instants: int = 0  # that are filled
     smoothed: Vector
-    signals: Annotated[Cube, "signal_rows", "channels", "5"]
     phi: Annotated[Cube, "signal_rows", "outputs", "parameters"]
     y: Annotated[Matrix, "signal_rows", "outputs"]
     # rows that leave
-    rows: RowStore
-    starts: Annotated[Integers, "windows"]  # of each the instant that is first under its kernel
+    formed: FormedRows  # and the signals at these instants
     # totals
     dropped: int = 0  # windows with a raw value missing
     gaps: int = 0  # in time
@@ -151,7 +148,7 @@ def take(time: Nanoseconds, values: Floats, former: RowFormer) -> int:
         due = former.due
         first = due[0, 0] - former.support + 1
         former.instants = due[count - 1, 0] - first + 1 - 2 * (len(former.argument_taps) // 2 + 1)
-        signals = former.signals[: former.instants]
+        signals = former.formed.signals[: former.instants]
         _observe(former.raw, first, former.argument_taps, former.period, former.smoothed, signals)
     return count
 
@@ -177,8 +174,9 @@ def _sample(signals: Floats, start: int, blocks: Floats, samples: Floats) -> Non
 @inline
 def _reduce(count: int, former: RowFormer) -> int:
     """Pass the full-rate rows through g at the due instants; a row whose every output is masked is left out."""
-    rows, g, y, phi, signals = former.rows, former.taps, former.y, former.phi, former.signals
-    joints, due, slopes, starts = former.joints, former.due, former.slope_taps, former.starts
+    formed, y, phi, slopes = former.formed, former.y, former.phi, former.slope_taps
+    rows, g, signals, starts = formed.rows, formed.taps, formed.signals, formed.starts
+    joints, due = former.joints, former.due
     out_phi, out_y, out_speed, out_motion = rows.phi, rows.y, rows.speed, rows.motion
     kept = 0
     for i in range(count):
@@ -215,7 +213,7 @@ def _reduce(count: int, former: RowFormer) -> int:
             for k in range(len(g)):
                 slope += slopes[k] * y[start + k, o]
             if np.isfinite(slope):
-                out_motion[kept, former.owners[o], SLOPE] += slope * slope
+                out_motion[kept, formed.owners[o], SLOPE] += slope * slope
         if whole:
             starts[kept] = start
             if rows.samples.shape[2] > 0:
@@ -232,7 +230,7 @@ def form(count: int, former: RowFormer) -> int:
     """Leave the rows of the windows that `take` has found due in `rows`; returns how many rows."""
     length = former.instants
     fill_rows(
-        former.fill, former.signals[:length], former.eta, former.terms, former.phi[:length], former.y[:length]
+        former.fill, former.formed.signals[:length], former.eta, former.terms, former.phi[:length], former.y[:length]
     )  # fmt: skip
     return _reduce(count, former)
 

@@ -12,11 +12,25 @@ bends towards its end instead, at the constant speed of a sample exactly (Canuda
 """
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 
-from estimators.numerics.jit import kernel
+from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
+from jointwatch_layout import Layout, Vector
+
+
+class Springs(Layout):
+    """The springs that follow a position."""
+
+    position: int  # channel
+    thresholds: Annotated[Vector, "springs"]  # rad (m)
+    deflections: Annotated[Vector, "springs"]  # −1 … 1
+    last: float  # position; NaN before the first
+    bends: bool  # whether they are LuGre's bristles
+    breakaway: float  # B, …
+    distance: float  # … and T·v_s, rad (m), of LuGre's
 
 
 class Stops:
@@ -30,38 +44,47 @@ class Stops:
         bristle: tuple[float, float] | None = None,
     ) -> None:
         """thresholds: rad (m), position: channel; period: s between rows; bristle: B and v_s of LuGre's, else stops."""
-        self._thresholds = np.array(thresholds, np.float64)
-        self._position = position
-        self._bristle = np.zeros(0) if bristle is None else np.array((*bristle, period))
-        self._state = np.zeros(len(self._thresholds) + 1)  # deflections, then the last position
-        self._state[-1] = np.nan
+        breakaway, speed = bristle or (0.0, 0.0)
+        self.state = Springs.zeros(
+            position=position,
+            thresholds=np.array(thresholds, np.float64),
+            last=np.nan,
+            bends=bristle is not None,
+            breakaway=breakaway,
+            distance=period * speed,
+        )
 
     def absorb(self, values: Floats) -> Floats:
         """values (rows, channels) → (rows, channels + stops); the same array where there are none."""
-        if not len(self._thresholds):
+        springs = len(self.state.thresholds)
+        if not springs:
             return values
-        wide = np.empty((len(values), values.shape[1] + len(self._thresholds)))
+        wide = np.empty((len(values), values.shape[1] + springs))
         wide[:, : values.shape[1]] = values
-        _follow(wide, self._position, values.shape[1], self._thresholds, self._bristle, self._state)
+        _follow(wide, values.shape[1], self.state)
         return wide
 
 
-@kernel("void(f8[:, ::1], i8, i8, f8[::1], f8[::1], f8[::1])")
-def _follow(values: Floats, position: int, first: int, thresholds: Floats, bristle: Floats, state: Floats) -> None:
-    """Fill the columns behind `first`. A bristle's own speed is that of one period, also across a gap."""
-    stops = len(thresholds)
+@inline
+def follow(row: Floats, first: int, springs: Springs) -> None:
+    """Fill a row behind `first`. A bristle's own speed is that of one period, also across a gap."""
+    deflections, thresholds, q = springs.deflections, springs.thresholds, row[springs.position]
+    if np.isfinite(q):
+        if np.isfinite(springs.last):
+            moved = q - springs.last
+            for i in range(len(deflections)):
+                if not springs.bends:
+                    deflections[i] = min(max(deflections[i] + moved / thresholds[i], -1.0), 1.0)
+                elif moved != 0.0:
+                    most = 1.0 + (springs.breakaway - 1.0) * np.exp(-((moved / springs.distance) ** 2))
+                    end = most if moved > 0.0 else -most
+                    deflections[i] = end + (deflections[i] - end) * np.exp(-abs(moved) / (thresholds[i] * most))
+        springs.last = q
+    for i in range(len(deflections)):
+        row[first + i] = deflections[i] if np.isfinite(q) else np.nan
+
+
+@kernel(("f8[:, ::1]", "i8", Springs))
+def _follow(values: Floats, first: int, springs: Springs) -> None:
     for row in range(len(values)):
-        q = values[row, position]
-        if np.isfinite(q):
-            if np.isfinite(state[stops]):
-                moved = q - state[stops]
-                for i in range(stops):
-                    if len(bristle) == 0:
-                        state[i] = min(max(state[i] + moved / thresholds[i], -1.0), 1.0)
-                    elif moved != 0.0:
-                        most = 1.0 + (bristle[0] - 1.0) * np.exp(-((moved / (bristle[2] * bristle[1])) ** 2))
-                        end = most if moved > 0.0 else -most
-                        state[i] = end + (state[i] - end) * np.exp(-abs(moved) / (thresholds[i] * most))
-            state[stops] = q
-        for i in range(stops):
-            values[row, first + i] = state[i] if np.isfinite(q) else np.nan
+        follow(values[row], first, springs)

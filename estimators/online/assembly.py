@@ -54,7 +54,7 @@ def linear(
     def tempered(rows: Rows) -> Rows:
         return held.temper(grain.temper(rows, weights.grain, weights.usual, gate.owners), weights.held, gate.owners)
 
-    loop = NormalLoop(learner, gate, validity, history, motion, log, tempered, faster=True)
+    loop = NormalLoop(learner, gate, history, motion, tempered, faster=True)
     fit, watch = Fit(parameters, owners, row, gate, turns, remembers, True, sample, overlap), PlainMonitor()
     begin = LinearStart(
         tuple(parameters), learner, validity, motion, loop.block, gate, fit.roughen, tempered, fit.lighten, overlap
@@ -96,7 +96,7 @@ def searched(
     motion = Motion(row, start, SEARCHED_PERIODS, monitor.period)
     history, eta = RowHistory(round(LOOK_BACK / row)), EtaInForce(model, taps, overlap)
     lookback = Lookback(learner, history, eta, validity, row)
-    loop = NormalLoop(learner, gate, validity, history, motion, log, eta.shaped, faster=True)
+    loop = NormalLoop(learner, gate, history, motion, eta.shaped, faster=True)
     refits = Refits(learner, history, eta, log, row, monitor.refit, executor)
     begin = SearchedStart(model, learner, validity, motion, loop.block, history, eta, lookback, refits, log)
     relearning = Relearning(model.parameters, learner, validity, motion, history, eta, lookback, refits, loop, log)

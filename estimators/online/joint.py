@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from estimators.base import Estimate, Event, Phase, Spectrum, Status
+from estimators.conditioning.conditioner import CHUNK
 from estimators.conditioning.encoder_steps import (
     WIDEST,
     EncoderSteps,
@@ -19,21 +20,20 @@ from estimators.conditioning.encoder_steps import (
     one_step,
     slopes_of,
 )
-from estimators.conditioning.front import Front
+from estimators.conditioning.preprocessing import Front
+from estimators.conditioning.stop import DONE, DRAIN, ENCODER, LIMITS, SPAN, UNEVEN
 from estimators.conditioning.swing import Swing
 from estimators.models.friction.base import FrictionSettings
 from estimators.models.memory import thresholds
 from estimators.online import assembly
 from estimators.online.checkpoint import NotTheSameError
 from estimators.online.inspection import Inspection, Inspector
+from estimators.online.joint_pass import EstimatorState, Intervals, advance_samples
 from estimators.online.reread import Reading
 from estimators.online.settings import Identification
 from estimators.online.standstill import Standstill
-from estimators.online.steady import Steady
 from estimators.online.steps import Steps
-from estimators.online.walk import EstimatorState, Found
 from estimators.quantities import Axis, Floats, Nanoseconds
-from estimators.rows import Rows
 from estimators.window.lattice import Lattice
 
 TELLING: Final = 1.05  # times the kernel's width, up to which another one is not worth a new start …
@@ -76,73 +76,61 @@ class JointEstimator:
         parts = self.phases.parts
         found = settings.standstill is None and len(model.joints) == 1
         self._standstill = Standstill(parts.gate, row, parts.log, model.blocks[0].axis) if found else None
-        self._steady = Steady(self.phases, self._standstill, conditioner)
+        seen = None if self._standstill is None else self._standstill.seen
+        learning = self.phases.attach(conditioner.former.formed, seen).state
         self._inspector = Inspector(model, taps, row)
-        report = self.phases.report.state
-        parts = {"learning": self._steady.state, "inspector": self._inspector.state, "report": report}
+        inspector, report = self._inspector.state, self.phases.report.state
         if first:
-            self.state = EstimatorState(front=self.front.state, **parts)
-        else:  # in the place of those before: kernels hold it
-            self.state.learning, self.state.inspector, self.state.report = parts.values()
+            self.state = EstimatorState(
+                ticks=np.empty(CHUNK, np.int64),
+                samples=np.empty((CHUNK, len(self.channels))),
+                front=self.front.state,
+                learning=learning,
+                inspector=inspector,
+                report=report,
+                intervals=Intervals(length=0),
+            )
+        else:  # in the place of those before: kernels hold the rest
+            self.state.learning, self.state.inspector, self.state.report = learning, inspector, report
 
     def absorb(self, time: Nanoseconds, values: Floats) -> None:
         """Learn from equidistant rows.
 
         time: (rows,) ns; values: (rows, channels) SI; a missing or invalid value is NaN and its row teaches nothing.
         """
-        while len(time):
-            count = self.front.until_found(time, values)
-            self._learn(time[:count], values[:count])
+        state = self.state
+        for first in range(0, len(time), CHUNK):
+            part = time[first : first + CHUNK]
+            state.ticks[: len(part)], state.samples[: len(part)] = part, values[first : first + CHUNK]
+            state.next, state.count, state.stop = 0, len(part), DRAIN
+            while state.stop != DONE:
+                before = state.next
+                advance_samples(state)
+                self.answer(before)
+
+    def answer(self, before: int) -> None:
+        """Do what a pass has stopped for, but an update; before: the sample from which it went on."""
+        state, stop = self.state, self.state.stop
+        self.front.follow()
+        if self._swings and state.next > before:
+            self._swing(state.ticks[before : state.next], state.samples[before : state.next])
+        self.phases.answer(stop)
+        if stop == LIMITS:
+            assert self._standstill is not None
+            self._standstill.decide()
+        elif stop in (SPAN, ENCODER, UNEVEN):
+            self.front.channels.look()
+            for channel, uneven in self.front.timed():
+                self._sampled(channel, uneven)
             for channel, steps in self.front.found():
                 self._found(channel, steps)
-            time, values = time[count:], values[count:]
-        self._steady.ready()
-
-    def walked(self, time: Nanoseconds, values: Floats, own: slice, found: Found) -> None:
-        """A pass of `walk` has taken these of the samples, and found so much: go on where it has left them."""
-        if self.front.follower is not None:
-            self.front.follow(found.first, found.passed)
-        if self._swings:
-            self._swing(time[own], values[own])
-        if not found.formed:  # nothing was due, or all that was is masked
-            return
-        formed, learnt = found.formed, found.learnt
-        if learnt:
-            self._steady.passed(found.instant, learnt, found.taught, found.finite, found.review)
-            if learnt == formed and not found.review:
-                return
-        if learnt < formed:
-            rows = Rows(*(column.copy() for column in self.conditioner.former.rows.part(learnt, formed)))
-            if learnt:
-                self._step_by_step(rows)
-            else:
-                self._regress(rows)
-        self._steady.ready()
-
-    def _learn(self, time: Nanoseconds, values: Floats) -> None:
-        rows = self.front.absorb(time, values)
-        for channel, uneven in self.front.timed():
-            self._sampled(channel, uneven)
-        self._swing(time, values)
-        self._regress(rows)
+            self.phases.ready()
 
     def _swing(self, time: Nanoseconds, values: Floats) -> None:
         """What samples say of what a wide kernel leaves of the motion."""
         for channel, swing in self._swings.items():
             for instant, words in swing.absorb(time, values[:, channel]):
                 self._said.append(Event(instant, "swing", f"{self.channels[channel]}: {words}"))
-
-    def _regress(self, rows: Rows) -> None:
-        """Learn from regression rows."""
-        if not len(rows.time):
-            return
-        if (taken := self._steady.absorb(rows)) < len(rows.time):
-            self._step_by_step(rows.part(slice(taken, None)) if taken else rows)
-        self._inspector.absorb(rows)
-
-    def _step_by_step(self, rows: Rows) -> None:
-        for part in (rows,) if self._standstill is None else self._standstill.cut(rows):
-            self.phases.absorb(part)
 
     def _found(self, channel: int, steps: EncoderSteps) -> None:
         """The step of an encoder is known: a kernel that is too narrow for it is given up, with all that was learnt."""
@@ -199,9 +187,8 @@ class JointEstimator:
         if half_width(uneven.step, self.conditioner.period) > wide:  # else it harms nobody
             self._faults += (f"{self.channels[channel]} is sampled unevenly: accelerations are of that",)
 
-    def estimate(self, found: Found | None = None) -> Estimate:
-        """Report; never learns; found: by a pass of `walk` that was just made, if one was."""
-        figured = (found.certain, found.resting) if found is not None and found.figured else None
+    def estimate(self, figured: tuple[bool, bool] | None = None) -> Estimate:
+        """Report; never learns; figured: of a pass that has just told figures, see Report."""
         estimate = self.phases.estimate(figured)
         early = estimate.phase in (Phase.WAITING, Phase.STARTING)
         watch = self.front.channels
@@ -214,17 +201,17 @@ class JointEstimator:
         status = Status.LEARNING if estimate.status is Status.VALID else estimate.status
         return estimate._replace(status=status, reasons=(*faults, *estimate.reasons))
 
-    def words(self, found: Found) -> tuple[Phase, bool, Spectrum] | None:
+    def words(self) -> tuple[Phase, bool, Spectrum] | None:
         """What the words of an estimate follow from, of a joint as it nearly always is; else None.
 
-        found: by a pass of `walk` that was just made.
+        Asked where a pass has just told figures.
         """
         kept = self.phases.kept
-        if not (found.figured and found.certain) or kept.phase is not Phase.NORMAL or self.phases.report.doubted:
+        if not self.state.certain or kept.phase is not Phase.NORMAL or self.phases.report.doubted:
             return None
         if self.front.channels.faults or self._faults or self._swings:
             return None
-        return kept.phase, found.resting, kept.spectrum
+        return kept.phase, self.state.resting, kept.spectrum
 
     def friction(self) -> dict[str, Any]:
         """The friction law in use, as far as it is not searched."""
@@ -250,7 +237,7 @@ class JointEstimator:
                 raise NotTheSameError(f"{KERNEL}: expected a half width of {now:.2g} s or more, found {width:.2g}")
             self._widen(width)
         self.phases.resume({name: part for name, part in kept.items() if name != KERNEL})
-        self._steady.ready()
+        self.phases.ready()
 
     def counters(self) -> dict[str, int]:
         """Totals of what stands before the phases (see Front), and of these (see Phases)."""

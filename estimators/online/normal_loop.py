@@ -8,20 +8,17 @@ remembered here and nowhere else, while nothing points to an alarm.
 """
 
 from collections.abc import Callable
-from typing import Annotated, ClassVar, Final, NamedTuple
+from typing import Annotated, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
-from estimators.online.events import EventLog
 from estimators.online.gate import Gate, GateState, may_teach
 from estimators.online.motion import Motion
-from estimators.online.validity import Judged, Validity, healthy, judge_learner
+from estimators.online.validity import Judged, healthy, judge_learner
 from estimators.quantities import Floats
-from estimators.recursive import reversals
 from estimators.recursive import state as at
-from estimators.recursive.grain import told
 from estimators.recursive.kernel import learn
 from estimators.recursive.learner import Learner, Learnt
 from estimators.rows import Rows
@@ -53,39 +50,21 @@ class LoopState(Layout, version=2):
     review: Scratch[bool] = False  # whether one follows now
 
 
-class Taken(NamedTuple):
-    """Rows that a loop has taken."""
-
-    rows: Rows
-    taught: NDArray[np.bool_]  # (rows,) which of them taught, whether finite or not
-    review: bool  # whether a block has ended with something to decide
-    every: bool  # whether all of them taught
-
-    def part(self) -> Rows:
-        """Those that taught."""
-        return self.rows if self.every else self.rows.part(np.flatnonzero(self.taught))
-
-
 class NormalLoop:
     """Runs rows through gate, learner and validity."""
-
-    WORKING: ClassVar[frozenset[str]] = frozenset({"_taught", "_finite"})
 
     def __init__(
         self,
         learner: Learner,
         gate: Gate,
-        validity: Validity,
         history: RowHistory,
         motion: Motion,
-        log: EventLog,
-        shape: Callable[[Rows], Rows],
+        weighed: Callable[[Rows], Rows],
         faster: bool = False,
     ) -> None:
-        """shape: gives rows for the η in force; faster: whether only rows faster than standstill teach."""
-        self._learner, self._gate, self._validity = learner, gate, validity
-        self._history, self._motion, self._log = history, motion, log
-        self.shape, self.faster = shape, faster
+        """weighed: gives rows as they are learnt by now; faster: whether only rows faster than standstill teach."""
+        self._learner, self._gate, self._history = learner, gate, history
+        self.weighed, self.faster = weighed, faster
         rls = learner.rls
         self.kept = LoopState(
             block=max(1, round(REVIEW_EVERY / motion.row)),
@@ -95,7 +74,6 @@ class NormalLoop:
             phi=np.zeros((rls.m, rls.p)),
             y=np.full(rls.m, np.nan),
         )
-        self._taught, self._finite = np.zeros(0, np.bool_), np.zeros(0, np.bool_)
 
     @property
     def block(self) -> int:
@@ -129,29 +107,6 @@ class NormalLoop:
         self.kept.held = resting
         return resting
 
-    def run(self, rows: Rows, due: int | None, learns: bool) -> Taken:
-        """Take rows until there is something to decide.
-
-        due: number of the row from which a test is; None: there is something to decide at the end of every block.
-        """
-        kept, rows = self.kept, self.shape(rows)
-        self._make_room(len(rows.time))
-        weighed, before = self._weighed(rows), self._history.kept.total
-        kept.total, kept.taught, kept.every, kept.learns = before, 0, due is None, learns
-        kept.due = ENDLESS if due is None else due
-        count = advance(
-            self._learner.kept, self._gate.kept, self._validity.kept, kept, weighed.phi, weighed.y, rows.speed,
-            self._gate.standstill if self.faster else 0.0, self._taught, self._finite,
-        )  # fmt: skip
-        return self._taken(rows, count, before)
-
-    def _weighed(self, rows: Rows) -> Rows:
-        """The rows as they are learnt: where a joint sticks, those that see a reversal count less."""
-        if self._learner.reversal.min() == 1.0:
-            return rows
-        seen = reversals.turning(rows, self._gate.owners, max(self._gate.standstill, reversals.UNSEEN))
-        return reversals.discount(rows, seen, self._learner.reversal)
-
     def remember(self) -> None:
         """What is known now counts as good, unless something points to an alarm."""
         self.kept.total = self._history.total
@@ -169,26 +124,6 @@ class NormalLoop:
     def copy_state(self) -> None:
         """The state of now is what is gone back to."""
         self.kept.snapshot[:], self.kept.seen = self._learner.rls.state, self._history.total
-
-    def note(self, time: int, taught: int) -> None:
-        """Rows up to this instant (ns) were taken, of which so many taught."""
-        self._motion.kept.count += taught
-        self._log.kept.time = time
-
-    def _make_room(self, count: int) -> None:
-        if len(self._taught) < count:
-            self._taught, self._finite = np.empty(count, np.bool_), np.empty(count, np.bool_)
-
-    def _taken(self, rows: Rows, count: int, before: int) -> Taken:
-        taught, finite = self.kept.taught, self.kept.total - before
-        own = rows if count == len(rows.time) else rows.part(slice(count))
-        taken = Taken(own, self._taught[:count], self.kept.review, taught == count)
-        self.kept.phi[:], self.kept.y[:] = told(rows, count - 1, self._gate.owners)
-        self.note(int(own.time[-1]), taught)
-        self._history.absorb(own, None if finite == count else self._finite[:count])
-        if self._learner.unexcited.open:
-            self._learner.unexcited.add(taken.part().phi, self._learner.rls.noise)
-        return taken
 
 
 @inline

@@ -18,9 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.base import UNKNOWN, Estimate, Event, Phase, Spectrum
+from estimators.conditioning.conditioner import ROOM
+from estimators.conditioning.stop import REVIEW, TAUGHT
+from estimators.conditioning.stop import ROOM as ROOM_WANTED
 from estimators.numerics.one_factor import one_factor
 from estimators.online import checkpoint, report
 from estimators.online.eta.found import Found
+from estimators.online.learning import Learning, RowLearner, learn_rows
 from estimators.online.monitor.base import (
     Decision,
     GiveUp,
@@ -35,6 +39,7 @@ from estimators.online.monitor.base import (
 )
 from estimators.online.motion import LOOK_BACK
 from estimators.online.parts import Nonlinear, Parts
+from estimators.online.standstill import Seen
 from estimators.online.start.base import Failed, Started, Verdict
 from estimators.online.start.gathering import SCALE_WINDOW
 from estimators.online.validity import sick
@@ -42,7 +47,7 @@ from estimators.quantities import Floats, Settings
 from estimators.recursive import state as at
 from estimators.recursive.forgetting import ONSET
 from estimators.recursive.reversals import UNPROVEN
-from estimators.rows import Rows
+from estimators.rows import FormedRows, Rows, RowStore
 from estimators.window.motion_period import motion_period
 
 if TYPE_CHECKING:  # its kernels are heavy, see parts.py
@@ -51,7 +56,6 @@ if TYPE_CHECKING:  # its kernels are heavy, see parts.py
 ASKED: Final = 30.0  # s of motion behind an alarm, in which it may turn out to have been a change of all by one factor
 OWN: Final = "; nothing has changed: the joint's own residual raised it, and raises none again"
 GATHERING: Final = (*report.IDLE, Phase.STARTING)  # phases in which a start wants rows
-REST_BLOCKS: Final = 10  # blocks that are looked at together while the joint rests
 
 
 @dataclass(slots=True)
@@ -78,32 +82,75 @@ class Phases:
         self.parts = parts
         self.kept = PhasesKept(np.ones(len(parts.parameters), np.bool_), np.zeros((2, len(parts.parameters))))
         self.report = report.Report(parts)
+        self.learner: RowLearner | None = None
 
     @property
     def phase(self) -> Phase:
         """Where the state machine stands; at rest it goes on reading normal."""
         return self.kept.phase
 
+    def attach(self, formed: FormedRows, seen: Seen | None = None) -> RowLearner:
+        """Learn rows as they are formed there from now on; seen: of a Standstill."""
+        self.learner = RowLearner(self.parts, formed, seen or Seen())
+        self.ready()
+        return self.learner
+
     def absorb(self, rows: Rows) -> None:
-        """Learn from rows."""
-        parts, first, count = self.parts, 0, len(rows.time)
+        """Learn from rows that no row former has left: of studies, which have their own.
+
+        rows: also without motion or samples.
+        """
+        first, count = 0, len(rows.time)
+        learning = (self.learner or self.attach(_formed(rows, self.parts.gate.owners))).state
         while first < count:
-            due = self.due()
-            if count - first > parts.loop.room:
-                part = rows.part(slice(first, first + self._reach(due)))
-            else:
-                part = rows if first == 0 else rows.part(slice(first, None))
-            phase = self.kept.phase
-            taken = parts.loop.run(part, due, phase not in report.IDLE)
-            first += len(taken.rows.time)
-            if phase in GATHERING:
-                refused = parts.start.absorb(taken.part())
-                if phase is not Phase.STARTING:  # else the learner counts them
-                    parts.learner.rls.state[at.REFUSED] += refused
-            if phase not in report.IDLE:
-                parts.fit.absorb(taken.part(), parts.learner.reversal)
-            if taken.review:
-                self.review()
+            part = self.parts.loop.weighed(rows.part(slice(first, first + ROOM)))
+            learning.formed.rows.write(part)
+            learning.first, learning.count = 0, len(part.time)
+            learning.moving = self.parts.fit.active = len(part.motion) == len(part.time)
+            self.ready()
+            stop = learn_rows(learning)
+            while stop == ROOM_WANTED or (stop == TAUGHT and learning.first < learning.count):
+                self.answer(stop)
+                stop = learn_rows(learning)
+            self.answer(stop)
+            first += learning.first
+            learning.first = learning.count = 0
+
+    def answer(self, stop: int) -> None:
+        """Do what a pass has stopped for: REVIEW, TAUGHT or ROOM; or let the parts know how far it is."""
+        assert self.learner is not None
+        learner, parts, state = self.learner, self.parts, self.learner.state
+        learner.note()
+        if stop == ROOM_WANTED:
+            parts.history.make_room(state.rows)
+            return
+        if stop not in (REVIEW, TAUGHT):
+            return
+        if state.gathers:
+            self._hand_over(state)
+        if stop == REVIEW:
+            self.review()
+        self.ready()
+
+    def ready(self) -> None:
+        """Let the pass and the report know what has been decided."""
+        if self.learner is not None:
+            self.learner.ready(self.kept.phase, self.due())
+        self.report.ready(self.kept.phase)
+
+    def _hand_over(self, state: Learning) -> None:
+        """Rows that have just taught: to a start, and to the directions that no motion has told yet."""
+        parts, phase = self.parts, self.kept.phase
+        which = state.begun + np.flatnonzero(state.taught[state.begun : state.first])
+        part = state.rows.part(0, state.first).part(which)
+        if not state.moving:
+            part = part._replace(motion=part.motion[:0])
+        if parts.learner.unexcited.open:
+            parts.learner.unexcited.add(part.phi, parts.learner.rls.noise)
+        if phase in GATHERING:
+            refused = parts.start.absorb(part)
+            if phase is not Phase.STARTING:  # else the learner counts them
+                parts.learner.rls.state[at.REFUSED] += refused
 
     def due(self) -> int | None:
         """Number of the row from which the end of a block may decide something; None: every one may."""
@@ -112,16 +159,6 @@ class Phases:
             return None
         due = parts.monitor.due(parts.searching)
         return None if due is None else min(due, parts.fit.due)
-
-    def _reach(self, due: int | None) -> int:
-        """Rows to hand over at once: up to the end of the block in which something may be decided."""
-        loop = self.parts.loop
-        if due is None:
-            return loop.room
-        wait = due - self.parts.history.total
-        if self.parts.gate.resting:
-            wait = max(wait, REST_BLOCKS * loop.block)
-        return loop.room + max(0, -((loop.room - wait) // loop.block)) * loop.block
 
     def review(self) -> None:
         """The end of a block."""
@@ -368,3 +405,16 @@ class Phases:
         if parts.nonlinear is not None:
             parts.loop.copy_state()
         parts.log.say("resumed", "the values of before the restart go on")
+
+
+def _formed(rows: Rows, owners: NDArray[np.int64]) -> FormedRows:
+    """Room for rows like these, which are as they are learnt."""
+    outputs, parameters = rows.phi.shape[1:]
+    laws, taps = rows.samples.shape[1], rows.samples.shape[3]
+    return FormedRows(
+        rows=RowStore.room(ROOM, outputs, parameters, rows.speed.shape[1], laws, taps),
+        starts=np.zeros(ROOM, np.int64),
+        signals=np.zeros((0, 0, 0)),
+        taps=np.ones(1),
+        owners=owners,
+    )

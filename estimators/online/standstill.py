@@ -10,16 +10,14 @@ for rest. Decided at rows that are known beforehand, so how rows are cut does no
 """
 
 import math
-from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 
-from estimators.numerics.jit import inline, kernel
+from estimators.numerics.jit import inline
 from estimators.online.events import EventLog
 from estimators.online.gate import Gate
-from estimators.quantities import Axis, Floats
-from estimators.rows import Rows
+from estimators.quantities import Axis
 from jointwatch_layout import Layout
 
 USUAL: Final = 0.005  # rad/s (m/s)
@@ -30,16 +28,20 @@ SURELY: Final = 3.0  # times the least speed that is read
 STEPS: Final = 1.5  # times what one step reads
 WINDOW: Final = 20.0  # s
 TRAVEL: Final = 0.5  # s at the window's highest speed, which the joint must have travelled
+NEVER: Final = 1 << 62  # ns
+ENDLESS: Final = 1 << 40  # rows
 NEWS: Final = 0.2  # by which a limit has to differ from the one in force
 
 
 class Seen(Layout):
-    """What is seen of a window."""
+    """What is seen of a window of rows, and when limits may change."""
 
     slow: float = math.inf  # rad/s (m/s)
     fast: float = 0.0
     lowest: float = math.inf  # rad (m)
     highest: float = -math.inf
+    left: int = ENDLESS  # rows until the window is full
+    due: int = NEVER  # ns, of the rows from which on an encoder's steps count
 
 
 class Standstill:
@@ -49,52 +51,32 @@ class Standstill:
         """row: s between rows."""
         self._gate, self._log, self._unit = gate, log, f"{axis.length}/s"
         self._window = max(2, round(WINDOW / row))
-        self._rows = 0  # of the current window
-        self.seen = Seen()  # of it
         self._least, self._top = np.inf, 0.0  # of all windows with travel
         self._step = 0.0  # rad/s (m/s)
         self._coming: list[tuple[int, float]] = []  # ns, rad/s (m/s): steps that are not due yet
+        self.seen = Seen(left=self._window)
 
     def coarse(self, since: int, speed: float) -> None:
         """From this instant (ns) an encoder is known to read this speed (rad/s, m/s) by one step."""
         self._coming.append((since, STEPS * speed))
+        self.seen.due = self._coming[0][0]
 
-    def cut(self, rows: Rows) -> Iterator[Rows]:
-        """The same rows, in parts between which the gate's limits change."""
-        while len(rows.time):
-            count = min(len(rows.time), self._window - self._rows)
-            if self._coming:
-                count = min(count, int(np.searchsorted(rows.time, self._coming[0][0])))
-            part, rows = rows.part(slice(count)), rows.part(slice(count, None))
-            self._look(part)
-            if count:
-                yield part
-            if self._rows == self._window:
-                self._close()
-            elif self._coming and len(rows.time) and rows.time[0] >= self._coming[0][0]:
-                self._step = max(self._step, self._coming.pop(0)[1])
-                self._set()
-
-    @property
-    def left(self) -> int:
-        """Rows with which the gate's limits may change; for fewer they stay as they are."""
-        return 0 if self._coming else self._window - self._rows
-
-    def looked(self, count: int) -> None:
-        """So many rows have gone into what is seen of the window."""
-        self._rows += count
-
-    def _look(self, rows: Rows) -> None:
-        self._rows += len(rows.time)
-        _look(rows.speed, rows.motion, self.seen)
-
-    def _close(self) -> None:
-        """A window ends."""
+    def decide(self) -> None:
+        """A window is full, or the rows that come see an encoder's steps: set the limits."""
         seen = self.seen
+        if seen.left == 0:
+            self._close(seen)
+            seen.left = self._window
+        elif self._coming:
+            self._step = max(self._step, self._coming.pop(0)[1])
+            self._set()
+            seen.due = self._coming[0][0] if self._coming else NEVER
+
+    def _close(self, seen: Seen) -> None:
+        """A window ends."""
         if 0.0 < TRAVEL * seen.fast <= seen.highest - seen.lowest:
             self._top, self._least = max(self._top, seen.fast), min(self._least, seen.slow)
             self._set()
-        self._rows = 0
         seen.slow, seen.fast, seen.lowest, seen.highest = math.inf, 0.0, math.inf, -math.inf
 
     def _set(self) -> None:
@@ -120,10 +102,3 @@ def see(speed: float, place: float, seen: Seen) -> None:
         seen.lowest = place
     if place > seen.highest or np.isnan(place):
         seen.highest = place
-
-
-@kernel(("Array(f8, 2, 'A', readonly=True)", "Array(f8, 3, 'A', readonly=True)", Seen))
-def _look(speed: Floats, motion: Floats, seen: Seen) -> None:
-    """Rows of a joint: speed (rows, 1), motion (rows, 1, 2)."""
-    for row in range(len(speed)):
-        see(speed[row, 0], motion[row, 0, 0], seen)

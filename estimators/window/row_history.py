@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.numerics.jit import inline
@@ -64,24 +63,12 @@ class RowHistory:
         """Forget all rows; numbers go on."""
         self.state.filled = 0
 
-    def absorb(self, rows: Rows, which: NDArray[np.bool_] | None) -> None:
-        """Append those of the rows that taught and have a finite output: which (rows,); None: all of them."""
-        time = rows.time if which is None else rows.time[which]
-        self.instants.add(time)
-        if self.whole:
-            self.add(rows if which is None else rows.part(np.flatnonzero(which)))
-        else:
-            self.kept.total += len(time)
-
     def add(self, rows: Rows) -> None:
         """Append rows, each with a finite output."""
         count = len(rows.time)
         if self._rows is None:
-            self._rows = Rows(*(np.zeros((self.room, *column.shape[1:]), column.dtype) for column in rows))
-            time, phi, y, speed, _, motion = self._rows
-            self.state.rows = RowStore(
-                time=time, phi=phi, y=y, speed=speed, samples=self._rows.flat_samples(), motion=motion
-            )
+            self._allocate(rows)
+        assert self._rows is not None
         if count > self.capacity:
             self.kept.total += count - self.capacity
             rows, count = rows.part(slice(count - self.capacity, None)), self.capacity
@@ -99,9 +86,21 @@ class RowHistory:
         self.state.filled += count
         self.kept.total += count
 
-    def stored(self, count: int) -> None:
-        """A pass has written so many more behind those that are there, and their instants."""
-        self.kept.total += count
+    def make_room(self, like: RowStore) -> None:
+        """A pass wants to write as many rows as there are in another store behind those that are there."""
+        if self._rows is None:
+            self._allocate(like.part(0, 0))
+            return
+        left = min(self.capacity, self.room - len(like.time))
+        for column in self._rows:
+            column[:left] = column[self.filled - left : self.filled].copy()
+        self.state.filled = left
+
+    def _allocate(self, rows: Rows) -> None:
+        self._rows = Rows(*(np.zeros((self.room, *column.shape[1:]), column.dtype) for column in rows))
+        time, phi, y, speed, _, motion = self._rows
+        samples = self._rows.flat_samples()
+        self.state.rows = RowStore(time=time, phi=phi, y=y, speed=speed, samples=samples, motion=motion)
 
     def largest(self, output: int, column: int) -> float:
         """Largest absolute value of one entry of phi, 0 when there is none."""
