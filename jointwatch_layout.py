@@ -113,24 +113,13 @@ class Field:
         return 1 + self.array.dimensions if self.array is not None else 1 + self.several
 
     def __get__(self, owner: "Layout | None", _class: Any = None) -> Any:
-        if owner is None:
-            return self
-        if self.number is float:
-            return owner._floats[self.place]
-        if self.number is not None:
-            return self.number(owner._integers[self.place])
-        return owner._objects[self.name]
+        return self if owner is None else owner._objects[self.name]
 
     def __set__(self, owner: "Layout", value: Any) -> None:
-        if self.number is float:
-            owner._floats[self.place] = value
-        elif self.number is not None:
-            owner._integers[self.place] = int(value)
-        else:
-            words = self._words_of(owner, value)
-            owner._objects[self.name] = value
-            for at, word in enumerate(words):
-                owner._integers[self.place + at] = word
+        words = self._words_of(owner, value)
+        owner._objects[self.name] = value
+        for at, word in enumerate(words):
+            owner._integers[self.place + at] = word
 
     def _words_of(self, owner: "Layout", value: Any) -> tuple[int, ...]:
         """Words that stand for a value. Raises TypeError and ValueError for one that is not of its kind."""
@@ -170,8 +159,46 @@ class Field:
         return SeveralType(self.layout) if self.several else self.layout.numba_type()
 
 
+class FloatField(Field):
+    """A float."""
+
+    def __get__(self, owner: "Layout | None", _class: Any = None) -> Any:
+        return self if owner is None else owner._floats[self.place]
+
+    def __set__(self, owner: "Layout", value: Any) -> None:
+        owner._floats[self.place] = value
+
+
+class IntField(Field):
+    """An integer."""
+
+    def __get__(self, owner: "Layout | None", _class: Any = None) -> Any:
+        return self if owner is None else owner._integers[self.place]
+
+    def __set__(self, owner: "Layout", value: Any) -> None:
+        owner._integers[self.place] = int(value)
+
+
+class BoolField(IntField):
+    """A truth."""
+
+    def __get__(self, owner: "Layout | None", _class: Any = None) -> Any:
+        return self if owner is None else owner._integers[self.place] != 0
+
+
+FIELDS: Final = {float: FloatField, int: IntField, bool: BoolField}
+
+
+class _Slots(type):
+    """Gives layouts no room for attributes that are not declared."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> type:
+        namespace.setdefault("__slots__", ())
+        return super().__new__(cls, name, bases, namespace, **options)
+
+
 @dataclass_transform(kw_only_default=True)
-class Layout:
+class Layout(metaclass=_Slots):
     """Base of declared states; see the module."""
 
     VERSION: ClassVar[int] = 0  # of what a checkpoint keeps of it
@@ -196,7 +223,7 @@ class Layout:
                 annotation = eval(annotation, dict(namespace))
             if name in cls.__dict__:
                 cls._defaults[name] = cls.__dict__[name]
-            fields[name] = Field(name, annotation, place)
+            fields[name] = _field(name, annotation, place)
             place += fields[name].words
             setattr(cls, name, fields[name])
         cls._fields = fields
@@ -263,11 +290,6 @@ class Layout:
                     f"{type(self).__name__}.{field}: expected {name} = {other}, as in {where}; found {length}"
                 )
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name not in type(self)._fields and name not in Layout.__slots__:
-            raise AttributeError(f"{type(self).__name__} has no field {name}")
-        object.__setattr__(self, name, value)
-
     def __reduce_ex__(self, _protocol: Any) -> Any:
         raise TypeError(f"{type(self).__name__} holds addresses of its own process: keep its values instead")
 
@@ -295,6 +317,13 @@ class Layout:
                 for one, value in ((one, getattr(self, one.name)) for one in self.fields())
             }
         )
+
+
+def _field(name: str, annotation: Any, place: int) -> Field:
+    plain = annotation
+    while get_origin(plain) is Annotated:
+        plain = get_args(plain)[0]
+    return FIELDS.get(plain, Field)(name, annotation, place)
 
 
 Own = Layout  # any layout: a kernel that knows its class asks for it by `own_as`

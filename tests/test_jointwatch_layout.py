@@ -144,7 +144,7 @@ def test_what_python_writes_a_kernel_reads() -> None:
 
 def test_an_unknown_name_is_refused() -> None:
     one = inner(2)
-    with pytest.raises(AttributeError, match="Inner has no field valeus"):
+    with pytest.raises(AttributeError, match="no attribute 'valeus'"):
         one.valeus = np.zeros(2)
     with pytest.raises(AttributeError):
         _ = one.valeus

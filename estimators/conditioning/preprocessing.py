@@ -47,7 +47,7 @@ class Preprocessing(Layout):
     own: int  # channels that the model has
     effort: int  # channel of the torque (force)
     saturation: float  # N·m (N) from which it is not believed; NaN: none
-    passed: int = 0
+    passed: int = 0  # of them, in this pass
     clipped: int = 0  # samples at saturation so far
     stop: int = DONE  # what is to be decided behind the last sample
 
@@ -100,11 +100,9 @@ class Front:
         )
 
     def follow(self) -> None:
-        """The follower gets the samples that have passed since the last call."""
-        state = self.state
-        if self.follower is not None and state.passed:
-            self.follower(state.times[: state.passed].copy(), state.values[: state.passed].copy())
-        state.passed = 0
+        """The follower gets the samples that have passed in the last pass."""
+        if self.follower is not None and (passed := self.state.passed):
+            self.follower(self.state.times[:passed].copy(), self.state.values[:passed].copy())
 
     def widen(self, half_width: float) -> None:
         """Another kernel (half_width: s) from the next samples on; what is under the old one is given up."""

@@ -114,6 +114,8 @@ class JointEstimator:
         self.front.follow()
         if self._swings and state.next > before:
             self._swing(state.ticks[before : state.next], state.samples[before : state.next])
+        if stop in (DONE, DRAIN):
+            return
         self.phases.answer(stop)
         if stop == LIMITS:
             assert self._standstill is not None

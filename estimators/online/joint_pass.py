@@ -111,6 +111,7 @@ def _take(state: EstimatorState) -> bool:
 def advance(state: EstimatorState) -> int:
     """Go on with samples that wait, up to a stop; returns why it stops."""
     front, learning, intervals = state.front, state.learning, state.intervals
+    front.passed = 0
     while True:
         stop = learn(learning)
         if stop != DONE:

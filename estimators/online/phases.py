@@ -119,8 +119,8 @@ class Phases:
     def answer(self, stop: int) -> None:
         """Do what a pass has stopped for: REVIEW, TAUGHT or ROOM; or let the parts know how far it is."""
         assert self.learner is not None
-        learner, parts, state = self.learner, self.parts, self.learner.state
-        learner.note()
+        parts, state = self.parts, self.learner.state
+        self.learner.note()
         if stop == ROOM_WANTED:
             parts.history.make_room(state.rows)
             return
@@ -360,6 +360,8 @@ class Phases:
 
     def estimate(self, figured: tuple[bool, bool] | None = None) -> Estimate:
         """Report; never learns; figured: see Report."""
+        if figured is None and self.learner is not None:
+            self.learner.note()
         return self.report.estimate(self.kept.phase, self.kept.spectrum, figured)
 
     def events(self) -> list[Event]:
@@ -388,6 +390,8 @@ class Phases:
 
     def keep(self) -> dict[str, Any] | None:
         """What another start of the program needs to go on from here; None while something is not settled."""
+        if self.learner is not None:
+            self.learner.note()
         if self.phase is not Phase.NORMAL or self.parts.searching or not self.parts.monitor.settled:
             return None
         return checkpoint.keep(self.keeping())
