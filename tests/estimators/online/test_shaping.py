@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from estimators.conditioning.conditioner import Conditioner
-from estimators.conditioning.row_kernels import form, take
 from estimators.online.eta.in_force import EtaInForce
-from estimators.online.eta.shaping import Shaping, shape
+from estimators.online.eta.shaping import Shaping, shape_rows
 from estimators.online.settings import Identification
 from estimators.quantities import Floats
 
@@ -43,36 +42,21 @@ def ticks(count: int) -> np.ndarray:
 
 
 @pytest.mark.interpreted
-@pytest.mark.parametrize("which", MODELS)
-def test_a_pass_forms_the_rows_that_steps_form(which: str) -> None:
-    (passed, values), (stepped, _) = built(which), built(which)
-    time, found = ticks(len(values)), 0
-    for cut in range(0, len(values), 140):
-        part = slice(cut, cut + 140)
-        rows = stepped.absorb(time[part], values[part])
-        due = take(time[part], values[part], passed.parcel.table)
-        count = form(due, passed.parcel.table) if due else 0
-        found += count
-        assert count == len(rows.time)
-        for ours, theirs in zip(passed.formed.part(slice(count)), rows, strict=True):
-            assert np.array_equal(ours, theirs, equal_nan=True)
-    assert found > 40
-
-
-@pytest.mark.interpreted
 @pytest.mark.parametrize("which", [one for one in MODELS if one not in ("linear", "transmission", "unloaded")])
 @pytest.mark.parametrize("zero", [0.0, 3e-4])
 def test_the_columns_are_those_of_finished_rows(which: str, zero: float) -> None:
     conditioner, values = built(which)
     model = Identification.model_validate({"model": MODELS[which]}).model.build()
     eta = EtaInForce(model, conditioner.taps, 1.0)
-    shaping = Shaping(eta.block, eta.spring, len(conditioner.signals))
+    shaping = Shaping(eta.block, eta.spring, len(conditioner.former.formed.signals))
     for factor in (1.3, 1.2, 0.4):
         eta.kept.eta, eta.kept.zero = factor * eta.kept.eta, factor * zero
         shaping.set(eta.kept.eta, eta.kept.zero)
-        time = ticks(len(values)) + conditioner.state[3] + round(1e9 * PERIOD)
-        rows = conditioner.absorb(time, values)
-        phi, starts = rows.phi.copy(), conditioner.starts[: len(rows.time)]
-        shape(starts, conditioner.signals, conditioner.taps, phi, shaping.parcel.table)
-        assert not np.array_equal(phi, rows.phi, equal_nan=True)
-        assert np.array_equal(phi, eta.shaped(rows).phi, equal_nan=True)
+        time, formed = ticks(len(values)) + conditioner.former.last + round(1e9 * PERIOD), conditioner.former.formed
+        for cut in range(0, len(values), 140):
+            rows = conditioner.absorb(time[cut : cut + 140], values[cut : cut + 140])
+            phi, starts = rows.phi.copy(), formed.starts[: len(rows.time)]
+            if len(phi):
+                shape_rows(starts, formed.signals, conditioner.taps, phi, shaping.state)
+                assert not np.array_equal(phi, rows.phi, equal_nan=True)
+                assert np.array_equal(phi, eta.shaped(rows).phi, equal_nan=True)

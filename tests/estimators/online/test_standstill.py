@@ -10,9 +10,9 @@ from estimators.online.events import EventLog
 from estimators.online.gate import Gate
 from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
-from estimators.online.standstill import USUAL, Standstill
+from estimators.online.standstill import USUAL, Standstill, see
 from estimators.quantities import Axis, Floats
-from estimators.rows import Rows, moved
+from estimators.rows import PLACE, Rows, moved
 
 pytestmark = pytest.mark.interpreted
 ROW = 0.01  # s
@@ -30,21 +30,22 @@ def swinging(top: float, period: float, seconds: float) -> Rows:
     return rows(-top / omega * np.cos(omega * t), top * np.sin(omega * t))
 
 
-def found(these: Rows, seed: int = 0, steps: tuple[tuple[int, float], ...] = ()) -> tuple[float, list[tuple[int, str]]]:
-    """The limit at the end, and how many rows had passed at each event. Rows are cut at random."""
+def found(these: Rows, steps: tuple[tuple[int, float], ...] = ()) -> tuple[float, list[tuple[int, str]]]:
+    """The limit at the end, and how many rows had passed at each event."""
     gate, log = Gate(USUAL, ROW), EventLog()
     standstill = Standstill(gate, ROW, log, Axis.ROTARY)
     for since, speed in steps:
         standstill.coarse(since, speed)
-    rng, first, told, passed = np.random.default_rng(seed), 0, [], 0
-    while first < len(these.time):
-        count = int(rng.integers(1, 700))
-        for part in standstill.cut(these.part(slice(first, first + count))):
-            told += [(passed, event.text) for event in log.taken()]
-            passed += len(part.time)
-        told += [(passed, event.text) for event in log.taken()]
-        first += count
-    assert passed == len(these.time), "every row once"
+    told, seen = [], standstill.seen
+    for row, (time, speed, motion) in enumerate(zip(these.time, these.speed[:, 0], these.motion[:, 0], strict=True)):
+        while time >= seen.due:
+            standstill.decide()
+        told += [(row, event.text) for event in log.taken()]
+        see(speed, motion[PLACE], seen)
+        seen.left -= 1
+        if seen.left == 0:
+            standstill.decide()
+            told += [(row + 1, event.text) for event in log.taken()]
     return gate.standstill, told
 
 
@@ -83,12 +84,6 @@ def test_an_encoder_that_is_coarse_raises_it_as_far_as_reversals_allow() -> None
     assert limit == pytest.approx(0.05, rel=1e-3), "a twentieth of the highest speed"
     assert [passed for passed, _ in told] == [300, 2000]
     assert found(swinging(0.01, 8.0, 41.0), steps=((0, 0.002),))[0] == USUAL, "too slow for this encoder"
-
-
-@pytest.mark.parametrize("seed", range(1, 4))
-def test_how_rows_are_cut_does_not_matter(seed: int) -> None:
-    for these, steps in ((swinging(0.01, 8.0, 65.0), ()), (swinging(1.0, 6.0, 45.0), ((3_335_000_000, 0.06),))):
-        assert found(these, seed, steps) == found(these, 0, steps)
 
 
 def test_one_step_reads_what_is_said() -> None:
