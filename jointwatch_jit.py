@@ -47,7 +47,7 @@ def kernel(*signatures: Signature) -> Callable[[Callable[Params, Result]], Calla
         compiled = _dispatcher(function)
         if not INTERPRETED:
             for signature in signatures:
-                compiled.compile(signature if isinstance(signature, str) else tuple(map(typed, signature)))
+                compiled.compile(tuple(map(typed, signature)) if isinstance(signature, tuple) else signature)
             compiled.disable_compile()
         return cast(Callable[Params, Result], compiled)
 

@@ -51,8 +51,8 @@ def resume(parts: Mapping[str, Part], kept: Mapping[str, Any]) -> None:
 def _resume(ours: Any, theirs: Any, name: str) -> None:
     if not isinstance(theirs, Mapping) or theirs.get(VERSION) != ours.VERSION:
         raise NotTheSameError(f"{name}: expected version {ours.VERSION} of what is kept, found another one")
-    _same(theirs, (VERSION, *_names(ours)), name)
-    for one in _names(ours):
+    _same(theirs, (VERSION, *names(ours)), name)
+    for one in names(ours):
         fresh = getattr(ours, one)
         if isinstance(fresh, Layout):
             _resume(fresh, theirs[one], f"{name}.{one}")
@@ -67,10 +67,10 @@ def _same(found: Any, wanted: Any, name: str) -> None:
 
 
 def _of(kept: Any) -> dict[str, Any]:
-    return {VERSION: kept.VERSION, **{one: _plain(getattr(kept, one)) for one in _names(kept)}}
+    return {VERSION: kept.VERSION, **{one: _plain(getattr(kept, one)) for one in names(kept)}}
 
 
-def _names(kept: Any) -> tuple[str, ...]:
+def names(kept: Any) -> tuple[str, ...]:
     """What is kept of a declared state."""
     if isinstance(kept, Layout):
         return tuple(one.name for one in kept.fields() if one.kept)

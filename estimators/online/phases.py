@@ -76,7 +76,7 @@ class PhasesKept:
 class Phases:
     """The state machine around the parts of one estimator; the only one who carries out decisions."""
 
-    WORKING: ClassVar[frozenset[str]] = frozenset({"report"})
+    WORKING: ClassVar[frozenset[str]] = frozenset({"learner", "report"})
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts

@@ -55,7 +55,9 @@ def test_a_comment_a_docstring_and_an_experiment_leave_the_edition_as_it_is(pack
     before = edition()
     phases = package / "online" / "phases.py"
     text = phases.read_text(encoding="utf-8")
-    phases.write_text("# a comment\n" + text.replace('"""Learn from rows."""', '"""Take rows in."""'), encoding="utf-8")
+    phases.write_text(
+        "# a comment\n" + text.replace('"""The end of a block."""', '"""A block ends."""'), encoding="utf-8"
+    )
     (package / "experiments" / "another.py").write_text("x = 1\n", encoding="utf-8")
     assert phases.read_text(encoding="utf-8") != "# a comment\n" + text
     assert edition() == before

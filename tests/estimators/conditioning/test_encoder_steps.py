@@ -103,7 +103,7 @@ def test_uneven_sampling_is_found_however_rows_are_cut() -> None:
         for first in range(0, count, size):
             part = slice(first, first + size)
             uneven.absorb(np.round((t + off)[part] * 1e9).astype(np.int64), values[part])
-        found.append((uneven.known, uneven.since, uneven.step))
+        found.append((uneven.known, uneven.state.count, uneven.step))
     assert found[0][:2] == found[1][:2] == found[2][:2]
     assert found[0][2] == pytest.approx(found[2][2], rel=1e-12)
     wanted = math.sqrt(12.0 * np.mean(speed[:2000] ** 2) * (2e-4) ** 2 / 3.0)

@@ -16,7 +16,7 @@ from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.joints.rigid import RigidSettings
 from estimators.models.joints.two_mass import TwoMassSettings
-from estimators.online.inspection import LOOKED, Inspector
+from estimators.online.inspection import Inspector
 from estimators.quantities import Axis
 from estimators.rows import ARGUMENTS, SIGNALS, SMOOTH, SMOOTH_RATE, Rows
 
@@ -109,7 +109,7 @@ def test_cutting_batches_changes_nothing_that_is_looked_at() -> None:
         inspector = Inspector(model, np.ones(1), 0.01)
         for start in range(0, 60, step):
             inspector.absorb(rows.part(slice(start, start + step)))
-        seen.append(inspector._rows.part(slice(int(inspector._places[LOOKED]))))
+        seen.append(inspector.state.rows.part(0, inspector.state.looked))
     assert all(np.array_equal(seen[0].phi, other.phi) for other in seen)
     assert all(np.array_equal(other.time, np.arange(0, 60, 2)) for other in seen)
 

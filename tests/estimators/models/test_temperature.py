@@ -5,7 +5,6 @@ import pytest
 from pydantic import TypeAdapter
 
 from estimators.conditioning.dead_channels import Channels
-from estimators.conditioning.held import Held
 from estimators.models.joints import JointModelSettings
 from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE
 
@@ -48,15 +47,3 @@ def test_a_temperature_that_stays_is_no_dead_channel() -> None:
     assert channels.faults == ()
     channels.absorb(np.column_stack((np.sin(t), np.cos(t), np.full(len(t), np.nan))))
     assert [fault.split()[0] for fault in channels.faults] == ["temperature"]
-
-
-@pytest.mark.parametrize("size", [1, 3, 7, 40])
-def test_a_channel_that_comes_seldom_is_held_however_rows_are_cut(size: int) -> None:
-    values = np.full((40, 2), np.nan)
-    values[5::10, 1] = [20.0, 20.5, 21.0, 21.5]
-    values[7:30, 0] = 1.0
-    held = Held([1])
-    out = np.concatenate([held.absorb(values[i : i + size]) for i in range(0, 40, size)])
-    expected = np.concatenate((np.full(5, np.nan), np.repeat([20.0, 20.5, 21.0], 10), np.full(5, 21.5)))
-    np.testing.assert_array_equal(out[:, 1], expected)
-    np.testing.assert_array_equal(out[:, 0], values[:, 0])

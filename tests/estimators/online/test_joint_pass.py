@@ -141,7 +141,7 @@ def test_samples_cut_any_way_give_the_same_bits(which: str) -> None:
     whole = by_samples(settings, samples, len(samples[0]))
     for size in (1, 7, 90):
         assert by_samples(settings, samples, size) == whole, size
-    assert "started" in {event.kind for event in whole["told"]} or which in ("elastic", "memory", "warm")
+    assert "started" in {event.kind for event in whole["told"]} or which not in ("rigid", "searched")
 
 
 @pytest.mark.compiled

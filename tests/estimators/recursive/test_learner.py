@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from estimators.online.validity import DEVIATIONS, Validity
+from estimators.online.validity import Validity
 from estimators.quantities import Parameter
 from estimators.recursive import state as at
 from estimators.recursive.forgetting import Alarm
-from estimators.recursive.learner import HONESTY, SEARCHED, UNEXCITED, Learner
+from estimators.recursive.learner import Learner
 
 
 def test_deviations_are_those_of_the_covariance() -> None:
@@ -17,13 +17,13 @@ def test_deviations_are_those_of_the_covariance() -> None:
     validity = Validity([Parameter(name, "1", -np.inf, np.inf, "") for name in "abc"])
     learner.rls.begin(np.array([0.5, 2.0]), np.ones(3))
     learner.rls.absorb(rng.standard_normal((200, 2, 3)), rng.standard_normal((200, 2)))
-    learner.kept.weights[HONESTY], learner.kept.weights[SEARCHED] = (1.0, 2.0, 3.0), (0.0, 0.0, 5.0)
+    learner.honesty[:], learner.searched[:] = (1.0, 2.0, 3.0), (0.0, 0.0, 5.0)
     validity.judge(learner)
     state = learner.rls.state
     share = state[at.WEIGHT_2] / state[at.WEIGHT]
     own = learner.rls.variance() * share * np.diag(learner.rls.covariance())
-    wanted = np.sqrt(own * learner.honesty**2 + learner.kept.weights[UNEXCITED])
-    assert validity.kept.judged[DEVIATIONS] == pytest.approx(wanted, rel=1e-12)
+    wanted = np.sqrt(own * learner.honesty**2 + learner.unexcited_variance)
+    assert validity.kept.deviations == pytest.approx(wanted, rel=1e-12)
     assert learner.kept.deviations == pytest.approx(np.sqrt(wanted**2 + (0.0, 0.0, 5.0)), rel=1e-12)
 
 
