@@ -18,6 +18,7 @@ from daq.core.checkpoint import Checkpoints, key
 from daq.core.pipeline import Pipeline
 from daq.state.checkpoint_file import Writer, read
 from drivers.reading import READING
+from estimators.online.checkpoint import NotTheSameError
 
 START = 1_000_000_000  # ns
 
@@ -119,6 +120,19 @@ def test_what_does_not_belong_starts_anew(
         assert not resumed(file)
     written(file, good, state).chmod(0o666)
     assert not resumed(file), "others may have written it"
+
+
+def test_a_joint_whose_state_is_half_taken_starts_as_if_it_had_been_given_none(
+    config: Config, settled: Pipeline
+) -> None:
+    state = settled.lines[0].estimator.keep()
+    assert state is not None
+    *_, last = (name for name in state if name != "kernel")
+    half, fresh = Pipeline(config, boot=2), Pipeline(config, boot=2)
+    with pytest.raises(NotTheSameError, match=f"^{last}: expected version"):
+        half.resume({"elbow": state | {last: state[last] | {"version": -1}}})
+    assert half.lines[0].estimator.keep() is None
+    assert repr(run(half, readings(3.0, begin=40.0))) == repr(run(fresh, readings(3.0, begin=40.0)))
 
 
 @pytest.mark.parametrize(
