@@ -55,6 +55,16 @@ def test_what_is_published() -> None:
     assert math.isnan(told["percent"]["offset"]), "0.01 ± 0.04 cannot be told from zero"
 
 
+def test_whether_there_is_a_percentage_follows_from_the_baseline_and_not_from_the_estimate() -> None:
+    """An estimate that is uncertain now still has a change in percent; a baseline of nothing never has."""
+    values, before = np.array([3.0, 3.0, 0.5]), np.array([2.0, 2.0, 0.1])
+    change, percent, z = compare(values, np.array([4.0, 0.0, 0.0]), before, np.array([0.3, 0.3, 0.1]))
+    assert change == pytest.approx([1.0, 1.0, 0.4])
+    assert percent[:2] == pytest.approx([50.0, 50.0])
+    assert math.isnan(percent[2])
+    assert z == pytest.approx([1.0 / math.hypot(4.0, 0.3), 1.0 / 0.3, 4.0])
+
+
 def test_drift_is_what_is_large_and_certain_for_long_enough() -> None:
     settings = DriftSettings(percent=10, z=5, hold=3)
     large = -4.8
