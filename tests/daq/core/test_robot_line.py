@@ -176,16 +176,17 @@ def test_a_new_core_goes_on_where_the_old_one_was(played: tuple[Pipeline, list[M
     assert first["learnt"] == kept["learnt"] > 5
 
 
-def test_a_robot_whose_state_is_half_taken_starts_as_if_it_had_been_given_none(
-    played: tuple[Pipeline, list[Message]], config: Config
+@pytest.mark.parametrize("damage", [{"learnt": "many"}, {"version": 0}, {"compensation": [1.0]}])
+def test_a_robot_that_cannot_resume_starts_as_if_it_had_been_given_nothing(
+    played: tuple[Pipeline, list[Message]], config: Config, damage: dict[str, object]
 ) -> None:
     state = played[0].robot.keep()  # type: ignore[union-attr]
     assert state is not None
     pipeline = Pipeline(config, boot=1)
-    with pytest.raises((ValueError, TypeError)):
-        pipeline.resume({"robot": state | {"learnt": "many"}})
-    again = play(pipeline, readings(18.0))
-    assert [body for _, body in again] == [body for _, body in played[1]]
+    with pytest.raises(ValueError, match="it starts anew"):
+        pipeline.resume({"robot": state | damage})
+    again = play(pipeline, readings(18.0)[: 2 * RATE * 4])
+    assert [body for _, body in again] == [body for _, body in played[1][: len(again)]]
 
 
 def test_friction_is_compared_with_the_baseline_of_the_robot(
