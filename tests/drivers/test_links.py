@@ -151,12 +151,14 @@ def test_what_an_adapter_handed_over_before_its_wire_was_lost_is_delivered() -> 
                 node.sendall(struct.pack("<BIBIIB", 0xAA, 0, 4, 0x181, count, 0xBB))
             node.close()
             values: list[float] = []
-            with pytest.raises(LinkError, match=f"^{channel}: "):
-                for _ in range(100):  # it says so as soon as nothing is left
-                    values += driver.read(1.0)["value"].tolist()
+            for _ in range(1000):
+                if len(values) == 3:
+                    break
+                values += driver.read(1.0)["value"].tolist()
             assert values == [0, 1, 2]
-            with pytest.raises(LinkError, match=f"^{channel}: "):
-                driver.read(0.0)
+            for _ in range(2):
+                with pytest.raises(LinkError, match=f"^{channel}: "):
+                    driver.read(0.0)
 
 
 def test_the_same_port_comes_back_after_a_loss(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ ROOMS: Final = {
     room.folder: room
     for room in (
         Room("daq/config"),
-        Room("daq/core", ("end_to_end/test_live.py",)),
+        Room("daq/core", ("daq/outlet/test_commissioning.py", "end_to_end/test_live.py")),
         Room("daq/fleet", ("daq/commands/test_report.py",)),
         Room("daq/outlet"),
         Room("daq/processes", ("daq/core/test_refit_worker.py",)),
