@@ -112,6 +112,7 @@ def test_updates_do_not_depend_on_how_readings_are_batched(config: Config, size:
     cut = [one for i in range(0, len(table), size) for one in said(pipeline, table[i : i + size])]
     assert repr(cut) == repr(whole)
     assert {one.get("phase") for one in whole} >= {"starting", "normal"}
+    assert pipeline.lines[0].updates == sum(one["topic"] == b"estimate/elbow" for one in cut)
 
 
 def two_joints(config: Config) -> Config:
@@ -146,6 +147,24 @@ def test_what_waits_until_its_update_is_due_says_the_same(config: Config) -> Non
         expected, found = ([one for one in every if one["topic"] == topic] for every in (straight, waited))
         assert repr(found) == repr(expected)
     assert turns < 0.15 * len(table)  # two joints × 50 updates/s, of a thousand frames each
+
+
+def test_no_update_is_held_up_by_what_waits(config: Config) -> None:
+    """It is made of the very frame that makes it due, as if every frame went its way at once."""
+    table = readings(15.0).reshape(-1, 3)
+    prompt = maps(play(config, list(table)), b"estimate/elbow")
+    pipeline, room = Pipeline(config, boot=1), WaitingRoom([0] * 3, ["bus"] * 3)
+    waited: list[Message] = []
+    for frame in table:
+        room.add(frame)
+        released = room.take(pipeline.due, int(frame["time"][-1]))
+        if len(released):
+            waited += pipeline.absorb(released, 0, lambda: 0)
+            room.expect(pipeline.due, int(frame["time"][-1]))
+    found = maps(waited, b"estimate/elbow")
+    assert [one["timestamp"] for one in found] == [one["timestamp"] for one in prompt]
+    late = np.array([one["arrival"] for one in found]) - [one["arrival"] for one in prompt]
+    assert np.count_nonzero(late) <= 2, "before it knows when the intervals begin"
 
 
 def test_updates_of_the_joints_are_due_one_after_the_other(config: Config) -> None:
@@ -363,6 +382,9 @@ def test_joints_share_a_waking_and_older_recordings_do_not(config: Config) -> No
     assert offsets(AT_ONCE) == [0] * 7
     assert offsets(ONE_BY_ONE) == [n * interval // 7 for n in range(7)]
     assert offsets(IN_GROUPS) == [0] * 4 + [interval // 2] * 3
+    for rate, groups in ((100.0, [0] * 7), (5.0, [n * 200_000_000 // 7 for n in range(7)])):
+        many = many.model_copy(update={"publish": config.publish.model_copy(update={"rate": rate})})
+        assert offsets(IN_GROUPS) == groups, "no two groups nearer than 10 ms, and no more groups than joints"
 
 
 def test_what_a_joint_says_need_not_wait_for_the_next_one(config: Config) -> None:

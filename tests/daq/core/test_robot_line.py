@@ -120,6 +120,15 @@ def test_the_residual_of_every_joint_is_told_at_the_configured_rate(
         assert left.min() < 0.0 < left.max()
         assert np.sqrt(np.mean(left**2)) < 0.5 * late[-1]["threshold"]
         assert not any(one["joints"][name]["contact"] for one in told)
+    parameters = of(played[1], b"robot/parameters")
+    assert [one["seq"] for one in parameters] == list(range(len(parameters)))
+    assert [int(one["timestamp"]) for one in parameters] == list(range(1, 19)), "one a second from the first on"
+    assert not any("joint" in one for one in told + parameters)
+    line = played[0].robot
+    assert line is not None
+    counted = line.counters()
+    assert (counted["faults"], counted["dropped"]) == (0, 0)
+    assert counted["learnt"] >= parameters[-1]["learnt"] > 5
     (started,) = of(played[1], b"event/robot")
     assert started["kind"] == "started"
     assert [one["phase"] == "normal" for one in told] == [one["timestamp"] >= started["timestamp"] for one in told]
@@ -146,6 +155,21 @@ def test_a_torque_that_nobody_knows_is_the_residual_of_its_joint_with_its_sign(
     np.testing.assert_allclose(predicted, 0.0, atol=0.05 * abs(push))  # of what was learnt before it was noticed
     np.testing.assert_allclose(residual, measured - predicted, atol=1e-9)
     np.testing.assert_allclose(found[1][:, 2], found[1][:, 0] - found[1][:, 1], atol=1e-9)
+
+
+def test_a_hole_in_time_costs_rows_and_is_no_contact(played: tuple[Pipeline, list[Message]], config: Config) -> None:
+    """No row joins the two sides of it: what moved meanwhile is no acceleration."""
+    pipeline = Pipeline(config, boot=2)
+    pipeline.resume({"robot": played[0].robot.keep()})  # type: ignore[union-attr]
+    table = readings(6.0, begin=40.0)
+    at = table["time"] - START
+    told = play(pipeline, table[(at < 42_000_000_000) | (at >= 42_700_000_000)])
+    late = [one for one in of(told, b"robot") if one["timestamp"] > START / 1e9 + 42.9]  # the filters need 0.2 s
+    assert len(late) > 100
+    for name in NAMES:
+        left = np.array([one["joints"][name]["residual"] for one in late])
+        assert np.sqrt(np.mean(left**2)) < 0.5 * late[-1]["joints"][name]["threshold"]
+    assert not [one for one in of(told, b"event/robot") if one["kind"] == "contact"]
 
 
 def test_a_repetition_is_the_same_to_the_bit(played: tuple[Pipeline, list[Message]], config: Config) -> None:
