@@ -268,5 +268,6 @@ def test_what_stands_beside_an_estimate_that_cannot_be_trusted_is_compared_alone
     assert told(5, Status.VALID, {}) == ["coulomb lost_motion"]
     assert told(6, Status.LEARNING, {}) == ["lost_motion"], "the joint is not judged meanwhile"
     assert told(7, Status.LEARNING, {}, None) == []
-    assert told(8, Status.LEARNING, {"kind": "another"}) == []
+    learning = estimate(8, -8.0)._replace(status=Status.LEARNING)
+    assert one.look(learning, lambda: {"kind": "another"}, 8.0, beside) == [], "whose law is not settled either"
     assert told(9, Status.LEARNING, {}, lambda found, _: found) == []
