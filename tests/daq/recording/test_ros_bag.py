@@ -11,6 +11,7 @@ from mcap.reader import make_reader
 from mcap_ros2.writer import Writer
 
 from daq.__main__ import main
+from daq.recording.columns import load_columns, read
 from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import is_bag, read_bag
 from daq.recording.ros_messages import Definition
@@ -144,6 +145,51 @@ def test_a_table_of_its_columns_is_proposed(tmp_path: Path, capsys: pytest.Captu
     said = capsys.readouterr().out
     assert 'torque = { column = "hip.effort" }' in said
     assert 'position = { column = "knee.position" }' in said
+
+
+TABLE = """
+time = "stamp"
+[joints.a]
+position = { column = "hip.position", unit = "deg", scale = -2.0, offset = 1.0, wrap = 0.5 }
+torque = { column = "hip.effort", unit = "mN·m" }
+[joints.b]
+position = { column = "knee.position" }
+"""
+
+
+def turning(k: int) -> SimpleNamespace:
+    """A hip that turns on, by an encoder that starts again after half a radian, told as a table describes it."""
+    seen = np.mod(POSITION[0, k] + 20.0 * TIMES[k], 0.5)
+    position = [np.rad2deg((seen - 1.0) / -2.0), POSITION[1, k]]
+    return some(header=header(k), name=list(JOINTS), position=position, velocity=[], effort=list(1e3 * EFFORT[:, k]))
+
+
+def test_a_table_says_units_scales_and_wraps_of_a_bag_too(tmp_path: Path) -> None:
+    file = bag(tmp_path / "robot.mcap", ("sensor_msgs/msg/JointState", STATE, turning))
+    (tmp_path / "columns.toml").write_text(TABLE)
+    found = read(file, load_columns(tmp_path / "columns.toml"))
+    assert {name: list(roles) for name, roles in found.items()} == {"a": ["position", "torque"], "b": ["position"]}
+    np.testing.assert_allclose(found["a"]["position"].values, POSITION[0] + 20.0 * TIMES, atol=1e-12)
+    np.testing.assert_allclose(found["a"]["torque"].values, EFFORT[0], rtol=1e-12)
+    assert found["b"]["position"].values.tolist() == POSITION[1].tolist()
+    np.testing.assert_allclose(found["a"]["torque"].time, TIMES, atol=3e-7)
+
+
+def test_every_column_that_a_bag_has_not_is_said_with_the_nearest(tmp_path: Path) -> None:
+    file = bag(tmp_path / "robot.mcap", ("sensor_msgs/msg/JointState", STATE, turning))
+    (tmp_path / "columns.toml").write_text(TABLE.replace("hip.effort", "hip.effrt").replace("knee.pos", "kne.pos"))
+    with pytest.raises(RecordingError) as caught:
+        read(file, load_columns(tmp_path / "columns.toml"))
+    first, second = str(caught.value).splitlines()
+    assert first.startswith(f'{file}: found no column "hip.effrt", did you mean "hip.effort"')
+    assert second.startswith(f'{file}: found no column "kne.position", did you mean "knee.position"')
+
+
+def test_a_bag_without_a_table_has_its_own_fields_as_roles(tmp_path: Path) -> None:
+    found = read(bag(tmp_path / "robot.mcap", ("sensor_msgs/msg/JointState", STATE, turning)), None)
+    assert {name: list(roles) for name, roles in found.items()} == {name: ["position", "effort"] for name in JOINTS}
+    assert found["knee"]["position"].values.tolist() == POSITION[1].tolist()
+    np.testing.assert_allclose(found["knee"]["effort"].time, TIMES, atol=3e-7)
 
 
 def test_a_message_that_is_cut_anywhere_is_no_crash_and_a_definition_without_its_types_is_said(tmp_path: Path) -> None:
