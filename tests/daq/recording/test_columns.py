@@ -22,8 +22,8 @@ time_unit = "ms"
 position = { column = "rec.q[0]", unit = "deg" }
 torque = { column = "rec.u[0]", scale = 100.0, offset = 1.0 }
 [joints.b]
-position = { column = "rec.q[1]", unit = "deg" }
 torque = { column = "rec.u[1]", scale = -50.0 }
+position = { column = "rec.q[1]", unit = "deg" }
 """
 T = np.arange(60.0)
 Q = np.column_stack([np.sin(T / 9), np.cos(T / 9)])
@@ -56,7 +56,7 @@ def test_every_mistake_is_said_at_once(tmp_path: Path) -> None:
         read(robot(tmp_path, u=U[:-1]), load_columns(table(tmp_path, text)))
     words = str(caught.value).splitlines()
     assert len(words) == 4
-    parts = ('no column "rec.p"', "rec.u[0] has 59 rows", "has 2 columns, found [2]", "rec.u[1] has 59 rows")
+    parts = ('no column "rec.p"', "rec.u[0] has 59 rows", "rec.u[1] has 59 rows", "has 2 columns, found [2]")
     for line, part in zip(words, parts, strict=True):
         assert line.startswith(f"{tmp_path}/run.npz: ")
         assert part in line
@@ -165,6 +165,22 @@ def test_a_table_has_either_times_or_a_rate(tmp_path: Path, more: str, found: st
     text = more + (TABLE if more else TABLE.replace('time = "rec.t"\n', ""))
     with pytest.raises(ConfigError, match=f"expected either time or rate, found {found}"):
         load_columns(table(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("was", "wrong"),
+    [
+        ("offset = 1.0", "offset = inf"),
+        ("scale = 100.0", "scale = 0.0"),
+        ("scale = 100.0", "wrap = 0.0"),
+        ('time = "rec.t"\ntime_unit = "ms"', "rate = 0.0"),
+        ('time_unit = "ms"', 'time_unit = "h"'),
+    ],
+)
+def test_numbers_that_cannot_be_are_refused(tmp_path: Path, was: str, wrong: str) -> None:
+    with pytest.raises(ConfigError):
+        load_columns(table(tmp_path, TABLE.replace(was, wrong)))
+    assert load_columns(table(tmp_path, TABLE.replace('time = "rec.t"\ntime_unit = "ms"', "rate = 0.5"))).rate == 0.5
 
 
 def test_a_table_is_told_from_a_configuration(tmp_path: Path) -> None:
