@@ -46,7 +46,7 @@ ROOMS: Final = {
         Room("daq/fleet", ("daq/commands/test_report.py",)),
         Room("daq/outlet"),
         Room("daq/processes", ("daq/core/test_refit_worker.py",)),
-        Room("daq/recording", ("daq/commands/test_columns.py", "daq/commands/test_export.py", "daq/replay/test_replay.py")),
+        Room("daq/recording", ("daq/commands/test_columns.py", "daq/commands/test_skew.py", "daq/commands/test_export.py", "daq/replay/test_replay.py")),
         Room("daq/replay", ("daq/commands/test_skew.py", "daq/commands/test_identify.py")),
         Room("daq/state", ("daq/core/test_checkpoint.py", "daq/outlet/test_baseline_request.py")),
         Room("daq/stream", ("daq/test_subscriber.py", "daq/processes/test_priority.py")),
