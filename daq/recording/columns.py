@@ -206,7 +206,8 @@ def _pick(table: Mapping[str, Floats], path: str, rows: int) -> Floats:
         raise ValueError(f'found no column "{name}", {nearest(name, table)}')
     values = np.atleast_1d(table[name].squeeze())
     if values.ndim == 2 and match and match[2]:
-        across = 0 if values.shape[1] == rows or values.shape[0] < values.shape[1] else 1
+        lying = values.shape[1] == rows or (values.shape[0] != rows and values.shape[0] < values.shape[1])
+        across = 0 if lying else 1
         if index >= values.shape[across]:
             raise ValueError(f"{name} has {values.shape[across]} columns, found [{index}]")
         values = np.moveaxis(values, across, 0)[index]

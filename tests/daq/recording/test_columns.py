@@ -200,6 +200,14 @@ def test_a_matrix_may_lie_either_way_and_one_column_needs_no_number(tmp_path: Pa
         assert np.array_equal(read(robot(tmp_path, q=one), single)["a"]["position"].values, Q[:, 0])
 
 
+def test_a_recording_may_have_fewer_rows_than_columns(tmp_path: Path) -> None:
+    few = np.arange(15.0).reshape(3, 5)
+    text = 'time = "rec.t"\n[joints.a]\nposition = { column = "rec.q[4]" }\ntorque = { column = "rec.u[1]" }\n'
+    found = read(robot(tmp_path, t=T[:3], q=few, u=few.T.copy()), load_columns(table(tmp_path, text)))["a"]
+    assert found["position"].values.tolist() == [4.0, 9.0, 14.0]
+    assert found["torque"].values.tolist() == [1.0, 6.0, 11.0]
+
+
 @pytest.mark.parametrize(
     ("column", "q", "said"),
     [
