@@ -246,7 +246,7 @@ def test_a_start_that_begins_anew_has_seen_nothing() -> None:
 
 
 @pytest.mark.parametrize(("speed", "moves"), [(0.019, False), (0.021, True), (-0.021, True)])
-def test_a_joint_moves_from_a_fiftieth_of_a_radian_a_second_on_for_a_tenth_of_a_second(speed: float, moves: bool) -> None:
+def test_a_joint_moves_once_it_was_faster_than_0_02_rad_s_for_a_tenth_of_a_second(speed: float, moves: bool) -> None:
     one = ContactWatch(np.ones(1), np.ones(1), np.ones(1), CHUNK)
     told = []
     for _ in range(12):

@@ -1,4 +1,4 @@
-"""A slide that carries a pendulum, live: its torque by the textbook, and what is published of pushes, loads, frictions."""
+"""A slide that carries a pendulum, live: its torque by the textbook, what is told of pushes, loads and frictions."""
 
 import re
 from collections.abc import Callable
@@ -43,7 +43,10 @@ class Motion(NamedTuple):
 
 
 def motion(seconds: float) -> Motion:
-    t = np.arange(round(seconds * RATE)) / RATE
+    return motion_at(np.arange(round(seconds * RATE)) / RATE)
+
+
+def motion_at(t: Floats) -> Motion:
     sines = (((0.2, 0.5, 0.0), (0.05, 1.3, 1.0)), ((0.8, 0.4, 0.5), (0.2, 1.1, 2.0)))
     parts = np.zeros((3, len(t), 2))
     for j, those in enumerate(sines):
@@ -90,11 +93,16 @@ class Told(NamedTuple):
     robot: RobotEstimator
     t: Floats
     estimates: list[RobotEstimate]
+    learnt: list[int]
+    kept: list[bool]  # whether there was something to keep
     events: list[Event]
 
     def at(self, t: float) -> RobotEstimate:
         """The last one before."""
-        return self.estimates[int(np.searchsorted(self.t, t + 1e-9)) - 1]
+        return self.estimates[self.number(t)]
+
+    def number(self, t: float) -> int:
+        return int(np.searchsorted(self.t, t + 1e-9)) - 1
 
     def kinds(self) -> list[str]:
         return [one.kind for one in self.events]
@@ -121,13 +129,15 @@ def played(
     if change is not None:
         change(moves, tau)
     robot = robot or RobotEstimator(taught(), 1.0 / RATE, start=4.0)
-    ticks, ends, told = np.round(moves.t * 1e9).astype(np.int64), [], []
+    ticks = np.round(moves.t * 1e9).astype(np.int64)
+    told, learnt, kept = list[RobotEstimate](), list[int](), list[bool]()
     for begin in range(round(first * RATE), len(ticks), 10):
         part = slice(begin, begin + 10)
         robot.absorb(ticks[part], moves.q[part], tau[part])
-        ends.append(robot.estimate().time / 1e9)
         told.append(robot.estimate())
-    return Told(robot, np.array(ends), told, robot.events())
+        learnt.append(robot.learnt)
+        kept.append(robot.keep() is not None)
+    return Told(robot, np.array([one.time / 1e9 for one in told]), told, learnt, kept, robot.events())
 
 
 def pushed(first: float, last: float, joint: int, by: float) -> Change:
@@ -145,27 +155,31 @@ def kept_of(robot: RobotEstimator) -> dict[str, Any]:
 
 @cache
 def quiet() -> Told:
-    return played(12.0)
+    return played(10.0)
 
 
 def test_what_is_predicted_is_the_torque_of_the_textbook() -> None:
     """Both pass the same low-passes; the sine of an angle that has passed differs from a sine that has, in the second
-    order of how much it turns in their 29 ms: 0.5 · (3 rad/s · 0.029 s)² = 0.4 % of 20 N·m and 30 N, friction around
-    reversals apart."""
+    order of how much it turns in their 28 ms: 0.5 · (3 rad/s · 0.028 s)² = 0.4 % of 20 N and 3 N·m. What passes is
+    28 ms late, or 30 in whole samples: 2 ms off are 3 % of what is at 2.6 Hz, the highest of twice the motion's own
+    frequencies. Medians leave reversals out."""
     told = played(8.0, noise=np.zeros(2))
-    assert np.median(np.abs(told.residual(2.0, 8.0)), axis=0) == pytest.approx([0.0, 0.0], abs=0.08)
-    measured = np.array([one.measured for one in told.estimates])
-    late = np.searchsorted(motion(8.0).t, told.t - 0.029)
-    exact = torque(motion(8.0))[late]
-    assert np.abs(measured - exact)[told.t > 2.0].mean(axis=0) < np.array([1.0, 0.3]) * np.abs(exact).mean() * 0.2
+    exact = torque(motion(8.0))
+    size = exact.std(axis=0)
+    assert (np.median(np.abs(told.residual(2.0, 8.0)), axis=0) < 0.004 * size).all()
+    late = exact[np.round((told.t - 0.03) * RATE).astype(np.int64)[told.t > 2.0]]
+    for which in ("measured", "predicted"):
+        found = np.array([getattr(one, which) for one in told.estimates])[told.t > 2.0]
+        assert (np.median(np.abs(found - late), axis=0) < 0.03 * size).all()
     assert told.kinds() == ["started"]
 
 
 def test_a_start_lasts_so_many_seconds_of_motion_and_says_how_far_it_is() -> None:
-    """The low-passes settle for half a second, half a second later it is known that it moves; then 4 s, by the second."""
+    """The low-passes settle in half a second, half a second later it is known to move; then 4 s, by the second."""
     told = quiet()
     assert [round(told.at(t).progress, 1) for t in (0.9, 2.0, 3.0, 5.4)] == [0.0, 25.0, 50.0, 99.0]
-    assert [(round(t, 2), text) for t, text in told.texts("started")] == [(5.49, "the thresholds of the residuals stand")]
+    [(begun, text)] = told.texts("started")
+    assert (round(begun, 2), text) == (5.49, "the thresholds of the residuals stand")
     before, after = told.at(5.4), told.at(5.6)
     assert (before.phase, before.status) == (Phase.STARTING, Status.LEARNING)
     assert before.reasons == ("the start lasts 4 s of motion",)
@@ -188,22 +202,31 @@ def test_limits_are_those_of_what_was_taught_until_a_start_has_seen_more() -> No
     assert told.kinds() == ["started"]
 
 
-@pytest.mark.parametrize(("joint", "by", "name", "unit"), [(0, -8.0, "slide", "N"), (1, 2.0, "swing", "N·m")])
+@cache
+def with_push(joint: int, by: float) -> Told:
+    """From 6 s to 6.6 s."""
+    return played(12.0, pushed(6.0, 6.6, joint, by))
+
+
+PUSHES = [(0, -8.0, "slide", "N"), (1, 2.0, "swing", "N·m")]
+
+
+@pytest.mark.parametrize(("joint", "by", "name", "unit"), PUSHES)
 def test_a_push_is_what_is_measured_beyond_the_prediction_of_that_joint(
     joint: int, by: float, name: str, unit: str
 ) -> None:
-    told = played(16.0, pushed(8.0, 9.0, joint, by))
-    push = told.residual(8.3, 9.0).mean(axis=0)
+    told = with_push(joint, by)
+    push = told.residual(6.3, 6.6).mean(axis=0)
     assert push[joint] == pytest.approx(by, rel=0.05)
     assert abs(push[1 - joint]) < 3.0 * 0.4 * NOISE[1 - joint]
     assert told.kinds() == ["started", "contact", "recovered"]
     [(begun, text)], [(over, words)] = told.texts("contact"), told.texts("recovered")
-    assert 8.03 <= begun < 8.1
-    assert 9.2 <= over < 9.35
+    assert 6.03 <= begun < 6.1
+    assert 6.8 <= over < 6.95
     assert text.startswith(f"{name}: ")
-    assert f" {unit} that the model does not explain, threshold {told.at(8.0).thresholds[joint]:.3g}" in text
+    assert text.endswith(f" {unit} that the model does not explain, threshold {told.at(6.0).thresholds[joint]:.3g}")
     assert words == f"{name}: the model explains the torque again"
-    during, behind = told.at(8.5), told.at(over + 2.9)
+    during, behind = told.at(6.5), told.at(over + 2.9)
     assert during.contact == (joint == 0, joint == 1)
     for one in (during, behind):
         assert (one.phase, one.status) == (Phase.TRANSIENT, Status.LEARNING)
@@ -213,20 +236,23 @@ def test_a_push_is_what_is_measured_beyond_the_prediction_of_that_joint(
     assert (after.phase, after.status) == (Phase.NORMAL, Status.VALID)
 
 
-def test_what_a_push_has_disturbed_does_not_teach() -> None:
-    """Six seconds of a push: parameters stay, and so do those that the seconds before would have taught."""
-    plain, told = played(12.0), played(13.0, pushed(7.02, 12.9, 1, 2.0))
-    theta, deviations = told.robot.parameters()
-    before, _ = played(7.0).robot.parameters()
-    assert (np.abs(theta - before) < 0.5 * deviations).all()
-    assert told.robot.learnt <= 4 < plain.robot.learnt
+@pytest.mark.parametrize(("joint", "by"), [one[:2] for one in PUSHES])
+def test_a_push_does_not_teach_nor_do_the_seconds_before_it_and_nothing_is_kept_of_it(joint: int, by: float) -> None:
+    """Seconds end at 1.5 s, 2.5 s …, and teach after three more: the push is in that of 6.5 s and, until it is over,
+    in that of 7.5 s; the next ones teach at 11.5 s."""
+    told = with_push(joint, by)
+    learnt = [told.learnt[told.number(t)] for t in (5.9, 11.4, 11.6)]
+    assert learnt == [2, 2, 3]
+    assert [told.kept[told.number(t)] for t in (5.4, 5.9, 6.5, 7.1)] == [False, True, False, True]
+    friction = told.robot.friction()
+    truth = VISCOUS[:, None] * friction.speeds + COULOMB[:, None]
+    assert (np.abs(friction.torque - truth) < 4.0 * friction.deviations).all()
 
 
 def test_each_undisturbed_second_teaches_three_seconds_later() -> None:
-    """Blocks end at 1.5 s, 2.5 s …; the first teaches with the fourth."""
-    for end, learnt in ((4.4, 0), (4.6, 1), (9.6, 6)):
-        assert played(end).robot.learnt == learnt
-    assert played(9.6).robot.faults == 0
+    """They end at 1.5 s, 2.5 s …; the first teaches with the fourth."""
+    assert [quiet().learnt[quiet().number(t)] for t in (4.4, 4.6, 5.6, 9.6)] == [0, 1, 2, 6]
+    assert quiet().robot.faults == 0
 
 
 def load(first: float, last: float, mass: float, centre: Floats) -> Change:
@@ -239,50 +265,47 @@ def load(first: float, last: float, mass: float, centre: Floats) -> Change:
 
 @cache
 def loaded() -> Told:
-    return played(24.0, load(8.0, 18.0, 1.5, np.array([0.25, 0.0, -0.15])))
+    return played(19.0, load(6.0, 12.0, 1.5, np.array([0.25, 0.0, -0.15])))
 
 
 def test_a_payload_is_weighed_and_part_of_the_prediction() -> None:
     told = loaded()
     (begun, text), (gone, words) = told.texts("payload")
-    assert 8.5 < begun < 9.6
+    assert 6.5 < begun < 7.6
     assert text.startswith("a payload of about 1.")
-    assert 18.0 < gone < 20.1
+    assert 12.0 < gone < 14.1
     assert words == "the payload is gone"
-    payload = told.at(17.5).payload
+    payload = told.at(11.5).payload
     assert payload.carried
     assert payload.mass == pytest.approx(1.5, abs=4.0 * payload.mass_deviation)
     assert payload.mass_deviation < 0.1
     assert np.abs(payload.centre - (0.25, 0.0, -0.15))[[0, 2]].max() < 0.03
     assert payload.centre_deviation[1] > 0.1, "where it lies along the axis no torque says"
-    assert np.abs(told.residual(12.0, 18.0)).mean(axis=0) == pytest.approx([0.0, 0.0], abs=0.5 * NOISE.max())
-    missed = told.residual(8.1, begun)
-    assert np.abs(missed).mean(axis=0).min() > 1.0
-    assert not told.at(24.0).payload.carried
-    assert np.abs(told.residual(21.0, 24.0)).mean(axis=0) == pytest.approx([0.0, 0.0], abs=0.5 * NOISE.max())
+    assert (np.median(np.abs(told.residual(9.0, 12.0)), axis=0) < NOISE).all()
+    assert (np.median(np.abs(told.residual(6.1, begun)), axis=0) > 5.0 * NOISE).all(), "before it is told"
+    assert not told.at(19.0).payload.carried
+    assert (np.median(np.abs(told.residual(16.0, 19.0)), axis=0) < NOISE).all()
 
 
 def test_nothing_is_learnt_or_kept_while_a_payload_is_carried() -> None:
-    told = played(17.0, load(8.0, 18.0, 1.5, np.array([0.25, 0.0, -0.15])))
-    held = told.at(15.0)
+    told = loaded()
+    held = told.at(11.9)
     assert (held.phase, held.status) == (Phase.HELD, Status.HELD)
     assert held.reasons == ("a payload is carried: the model stays as it is",)
-    assert told.robot.learnt <= 5
-    assert told.robot.keep() is None
-    after = loaded()
-    assert after.robot.learnt > told.robot.learnt
-    assert after.robot.keep() is not None
-    assert after.at(24.0).status is Status.VALID
+    learnt = [told.learnt[told.number(t)] for t in (5.9, 13.0, 18.9)]
+    assert learnt[0] == learnt[1] < learnt[2]
+    assert [told.kept[told.number(t)] for t in (5.9, 11.9, 18.9)] == [True, False, True]
+    assert told.at(18.9).status is Status.VALID
 
 
 def test_another_friction_is_told_with_its_coefficients_and_is_that_of_the_model_from_then_on() -> None:
     def rubs(moves: Motion, tau: Floats) -> None:
-        late = moves.t >= 8.0
+        late = moves.t >= 6.0
         tau[late, 0] += 0.5 * (VISCOUS[0] * moves.dq[late, 0] + COULOMB[0] * np.sign(moves.dq[late, 0]))
 
-    told = played(18.0, rubs)
+    told = played(13.0, rubs)
     [(at, text)] = told.texts("friction")
-    assert 9.9 < at < 11.6
+    assert 7.9 < at < 9.6
     found = re.fullmatch(
         r"the friction of slide has changed: viscous (\S+) → about (\S+) N·s/m, coulomb (\S+) → about (\S+) N", text
     )
@@ -295,16 +318,16 @@ def test_another_friction_is_told_with_its_coefficients_and_is_that_of_the_model
     friction = told.robot.friction()
     truth = 1.5 * (VISCOUS[0] * friction.speeds[0] + COULOMB[0])
     assert friction.torque[0] == pytest.approx(truth, rel=0.05)
-    assert np.abs(told.residual(at + 0.5, 18.0)[:, 0]).mean() < NOISE[0]
+    assert np.abs(told.residual(at + 0.5, 13.0)[:, 0]).mean() < NOISE[0]
     assert not told.texts("payload")
 
 
 def test_what_drives_a_joint_is_no_friction_of_it() -> None:
     def drives(moves: Motion, tau: Floats) -> None:
-        late = moves.t >= 8.0
+        late = moves.t >= 6.0
         tau[late, 0] -= 3.0 * COULOMB[0] * np.sign(moves.dq[late, 0])
 
-    told = played(16.0, drives)
+    told = played(12.0, drives)
     assert not told.texts("friction")
     friction = told.robot.friction()
     assert friction.torque[0] == pytest.approx(VISCOUS[0] * friction.speeds[0] + COULOMB[0], rel=0.05)
@@ -314,17 +337,17 @@ def test_a_friction_that_is_another_one_from_the_beginning_is_learnt_and_not_tol
     def rubs(moves: Motion, tau: Floats) -> None:
         tau[:, 1] += 0.6 * (VISCOUS[1] * moves.dq[:, 1] + COULOMB[1] * np.sign(moves.dq[:, 1]))
 
-    told = played(16.0, rubs)
+    told = played(14.0, rubs)
     assert told.kinds() == ["started"]
     assert told.texts("started")[0][0] > 6.4, "it has begun anew"
     friction = told.robot.friction()
     assert friction.torque[1] == pytest.approx(1.6 * (VISCOUS[1] * friction.speeds[1] + COULOMB[1]), rel=0.05)
-    assert told.at(16.0).thresholds[1] < 2.0 * quiet().at(12.0).thresholds[1]
+    assert told.at(14.0).thresholds[1] < 2.0 * quiet().at(10.0).thresholds[1]
 
 
 def test_a_payload_in_a_start_is_told_and_the_start_begins_anew() -> None:
-    told = played(14.0, load(3.0, 99.0, 1.5, np.array([0.25, 0.0, -0.15])))
-    assert told.kinds() == ["payload", "started"]
+    told = played(9.0, load(3.0, 99.0, 1.5, np.array([0.25, 0.0, -0.15])))
+    assert told.kinds()[:2] == ["payload", "started"]
     (begun, _), (started, _) = told.texts("payload")[0], told.texts("started")[0]
     assert 3.5 < begun < 5.0
     assert begun + 4.0 <= started < begun + 5.1
@@ -345,8 +368,7 @@ def test_parameters_are_nearer_to_the_truth_and_more_certain_with_every_second()
     np.testing.assert_allclose(theta, taught().theta)
     np.testing.assert_allclose(deviations, 0.01 * np.abs(taught().theta))
     found, certain = quiet().robot.parameters()
-    assert (certain < 1.01 * deviations).all()
-    assert (certain < 0.8 * deviations).any()
+    assert (certain[:4] < deviations[:4]).all(), "of the links; that of friction is forgotten"
     assert (np.abs(found - taught().theta) < 4.0 * certain).all()
 
 
@@ -358,27 +380,28 @@ def test_where_it_does_not_teach_the_parameters_stay() -> None:
 
 
 def still(seconds: float, holds: float) -> RobotEstimator:
-    """8 s of motion, then it stands, the pendulum held by so much more than its weight (N·m)."""
-    moves = motion(8.0 + seconds)
-    stop = round(8.0 * RATE)
-    q = moves.q.copy()
-    q[stop:] = q[stop]
+    """8 s of motion that comes to rest within another one; from 9.5 s on so much more holds the pendulum (N·m)."""
+    whole = motion(8.0 + seconds)
+    slower = np.clip(whole.t - 8.0, 0.0, 1.0)  # of a time that slows down
+    at = np.minimum(whole.t, 8.0) + slower - 0.5 * slower**2
+    rate, change = 1.0 - slower, np.where((whole.t > 8.0) & (whole.t < 9.0), -1.0, 0.0)
+    parts = motion_at(at)
+    dq = parts.dq * rate[:, None]
+    moves = Motion(whole.t, parts.q, dq, parts.ddq * rate[:, None] ** 2 + parts.dq * change[:, None])
     tau = torque(moves)
-    standing = Motion(moves.t, q, 0.0 * q, 0.0 * q)
-    tau[stop:] = (carried(standing, BOB, CENTRE, INERTIA) + OFFSET)[stop:]
-    tau[stop:, 1] += np.where(moves.t[stop:] > 9.0, holds, 0.0)
+    tau[whole.t > 9.5, 1] += holds
     tau += NOISE * np.random.default_rng(4).standard_normal(tau.shape)
     robot = RobotEstimator(taught(), 1.0 / RATE, start=4.0)
-    robot.absorb(np.round(moves.t * 1e9).astype(np.int64), q, tau)
+    robot.absorb(np.round(whole.t * 1e9).astype(np.int64), moves.q, tau)
     return robot
 
 
 def test_a_joint_at_rest_may_hold_any_torque_up_to_its_friction_and_teaches_nothing() -> None:
-    robot = still(8.0, 0.7 * COULOMB[1])
+    robot = still(5.0, 0.7 * COULOMB[1])
     estimate = robot.estimate()
     assert (estimate.phase, estimate.status, estimate.reasons) == (Phase.HELD, Status.HELD, ("at rest",))
     assert [one.kind for one in robot.events()] == ["started"]
-    assert robot.learnt == 5
+    assert robot.learnt == 6, "seconds end at 1.5 s, … 9.5 s; the last three that it moved in wait"
     assert estimate.contact == (False, False)
 
 
@@ -386,7 +409,7 @@ def test_more_than_its_friction_is_a_contact_at_rest_too() -> None:
     [started, contact] = still(3.0, 2.0 * COULOMB[1]).events()
     assert (started.kind, contact.kind) == ("started", "contact")
     assert contact.text.startswith("swing: ")
-    assert 9.0 < contact.time / 1e9 < 9.2
+    assert 9.5 < contact.time / 1e9 < 9.7
 
 
 def test_a_restart_goes_on_with_what_was_known() -> None:
@@ -396,36 +419,42 @@ def test_a_restart_goes_on_with_what_was_known() -> None:
     robot.resume(state)
     np.testing.assert_array_equal(robot.parameters()[0], before.parameters()[0])
     np.testing.assert_array_equal(robot.friction().torque, before.friction().torque)
-    again = played(16.0, pushed(14.0, 15.0, 0, 8.0), robot=robot, first=12.0)
-    first = again.at(12.05)
+    again = played(13.0, pushed(11.5, 12.0, 0, 8.0), robot=robot, first=10.0)
+    first = again.at(10.1)
     assert first.progress == 100.0
-    np.testing.assert_array_equal(first.thresholds, quiet().at(12.0).thresholds)
-    np.testing.assert_array_equal(first.deviations, quiet().at(12.0).deviations)
-    assert again.at(13.9).status is Status.VALID
+    np.testing.assert_array_equal(first.thresholds, quiet().at(10.0).thresholds)
+    np.testing.assert_array_equal(first.deviations, quiet().at(10.0).deviations)
+    assert again.at(11.4).status is Status.VALID
     assert again.kinds() == ["contact", "recovered"]
     assert robot.learnt > before.learnt - 1
     assert state["learnt"] == before.learnt
 
 
-def test_nothing_is_kept_of_a_start_or_of_a_contact() -> None:
-    assert played(4.0).robot.keep() is None
-    assert played(8.6, pushed(8.0, 9.0, 0, 8.0)).robot.keep() is None
+def test_what_is_of_another_version_is_not_gone_on_with() -> None:
     with pytest.raises(ValueError, match="another model or version"):
         RobotEstimator(taught(), 1.0 / RATE).resume(kept_of(quiet().robot) | {"learnt": 1.5})
+    with pytest.raises(ValueError, match="another model or version"):
+        RobotEstimator(taught(), 1.0 / RATE).resume(kept_of(quiet().robot) | {"version": 2})
+    for name in ("theta", "variance", "thresholds", "bends"):
+        state = kept_of(quiet().robot)
+        with pytest.raises(ValueError, match="another model or version"):
+            RobotEstimator(taught(), 1.0 / RATE).resume(state | {name: [*state[name], 1.0]})
+        with pytest.raises(ValueError, match="damaged"):
+            RobotEstimator(taught(), 1.0 / RATE).resume(state | {name: [np.nan, *state[name][1:]]})
 
 
 def test_a_short_gap_is_bridged_and_a_long_one_is_not_judged() -> None:
     """40 ms are bridged and told of by no contact; behind 200 ms the low-passes begin anew, for half a second."""
 
     def gaps(moves: Motion, tau: Floats) -> None:
-        tau[(moves.t >= 8.0) & (moves.t < 8.04), 0] = np.nan
-        tau[(moves.t >= 9.5) & (moves.t < 9.7), 1] = np.nan
+        tau[(moves.t >= 6.0) & (moves.t < 6.04), 0] = np.nan
+        tau[(moves.t >= 7.5) & (moves.t < 7.7), 1] = np.nan
 
-    told = played(12.0, gaps)
+    told = played(10.0, gaps)
     assert told.kinds() == ["started"]
     assert told.robot.learnt < quiet().robot.learnt
-    assert np.abs(told.residual(8.6, 9.4)).max(axis=0) == pytest.approx([0.0, 0.0], abs=5.0 * NOISE.max())
-    assert told.at(12.0).status is Status.VALID
+    assert np.abs(told.residual(6.6, 7.4)).max(axis=0) == pytest.approx([0.0, 0.0], abs=5.0 * NOISE.max())
+    assert told.at(10.0).status is Status.VALID
 
 
 def test_before_the_first_row_nothing_is_known() -> None:
@@ -440,20 +469,24 @@ def test_the_residuals_of_a_start_so_far_are_told() -> None:
     robot = RobotEstimator(taught(), 1.0 / RATE, start=60.0)
     with pytest.raises(ValueError, match="nothing has moved"):
         robot.start_residuals()
-    told = played(8.0, robot=robot)
+    told = played(6.0, robot=robot)
     largest, rms, bends = robot.start_residuals()
-    left = np.abs(told.residual(1.0, 8.0))
-    assert (largest >= left.max(axis=0)).all()
-    assert (largest < 8.0 * rms).all()
-    assert rms == pytest.approx(np.sqrt((left**2).mean(axis=0)), rel=0.2)
+    wanted = NOISE * np.sqrt(1.11 * 10.0 / (0.5 * RATE))  # what two poles of 10 Hz pass of white noise
+    assert rms == pytest.approx(wanted, rel=0.2)
+    assert (2.5 * rms < largest).all()
+    assert (largest < 5.0 * rms).all()
+    assert largest[1] >= np.abs(told.residual(1.0, 6.0))[:, 1].max()
     np.testing.assert_array_equal(bends, [0.0, 0.0])
 
 
 def test_how_rows_are_cut_does_not_matter() -> None:
-    moves = motion(7.0)
+    moves = motion(6.5)
     step = 2.0 * np.pi / 2**13
-    q, tau = np.round(moves.q / step) * step, torque(moves) + NOISE * np.random.default_rng(5).standard_normal((1400, 2))
-    tau[1250:, 1] += 2.0
+    q, tau = (
+        np.round(moves.q / step) * step,
+        torque(moves) + NOISE * np.random.default_rng(5).standard_normal(moves.q.shape),
+    )
+    tau[1150:, 1] += 2.0
     ticks, found = np.round(moves.t * 1e9).astype(np.int64), []
     for size in (1, 7, len(ticks)):
         robot = RobotEstimator(taught(), 1.0 / RATE, start=4.0)
