@@ -163,7 +163,7 @@ def test_what_learning_has_moved_is_once_and_a_half_within_the_limit_at_that_spe
     residual, before = np.tile([2.5, -2.25], (10, 1)), np.full((10, 2), 0.5)
     assert watched.look(residual, np.zeros(2), before) is None
     watched.notice(np.zeros((10, 2)), np.zeros((10, 2)))
-    assert watched.look(1.6 * residual, np.array([2.0, 4.0]), before) is None
+    assert watched.look(1.7 * residual, np.full(2, 2.0), before) is None
     watched.grow()
     np.testing.assert_allclose(watched.limits, 1.5 * np.array([2.5, 2.25]))
 
