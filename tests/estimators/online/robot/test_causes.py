@@ -352,3 +352,17 @@ def test_rows_in_which_a_joint_says_nothing_are_in_neither_direction() -> None:
         told = looks.told(X, Y, 2.0 * np.sign(dq), dq)
         found.append(None if told is None else told.cause)
     assert 0 in found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_looks_agree_by_their_mass_wherever_it_lies(seed: int) -> None:
+    looks = Looks()
+    looks.rng = np.random.default_rng(seed)
+    assert looks.causes_of(2, standard(2.0, np.zeros(3), 0.01 * np.eye(3))) == [None, PAYLOAD]
+
+
+def test_friction_that_can_hardly_be_another_one_is_not() -> None:
+    """By its prior it is known to a thousandth of what the residual has."""
+    looks = Looks()
+    looks.causes = Causes(MODEL, np.full(MODEL.size, 1e-3), np.ones(N), False)
+    assert looks.causes_of(8, rubs=1.0) == [None] * 8

@@ -33,7 +33,7 @@ def seen(one: ContactWatch, sizes: list[float]) -> list[int]:
 def test_it_lasts_thirty_milliseconds_before_it_is_told(sign: float) -> None:
     assert seen(watch(), [2.0 * sign, 2.0 * sign, 0.0] * 5) == [0] * 15
     assert seen(watch(), [2.0 * sign] * 4) == [0, 0, 1, 0]
-    assert seen(watch(), [1.45 * sign] * 30) == [0] * 30, "a half more than what has been seen"
+    assert seen(watch(), [1.5 * sign] * 30) == [0] * 30, "a half more than what has been seen, and no more"
 
 
 def test_it_is_over_when_it_has_been_well_below_the_threshold_for_a_while() -> None:
