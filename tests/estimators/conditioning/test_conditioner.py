@@ -199,6 +199,16 @@ def test_the_straight_kernel_leaves_a_cubic_as_it_is(half_width: float) -> None:
     assert abs(f @ k**2) <= (1e-9 * len(g) ** 2 if len(g) > 3 else g @ k**2)
 
 
+@pytest.mark.parametrize(("asked", "apart"), [(270.0, 4), (350.0, 3), (1000.0, 1), (3000.0, 1), (61.0, 16), (20.0, 50)])
+def test_rows_leave_at_the_rate_nearest_to_the_one_asked_for(asked: float, apart: int) -> None:
+    """Every so many samples of 1 ms: of all whole numbers that whose period is nearest, but never less than one."""
+    conditioner = Conditioner(Mirror(), PERIOD, Conditioning(row_rate=asked))
+    rows = conditioner.absorb(*motion())
+    assert (np.diff(rows.time) == apart * 1_000_000).all()
+    assert len(rows.time) > 4
+    assert conditioner.row_period == pytest.approx(apart * PERIOD, rel=1e-12)
+
+
 def test_a_slow_recording_is_not_smoothed_but_still_conditioned() -> None:
     conditioner = Conditioner(Mirror(), 0.02)
     time, values = motion()

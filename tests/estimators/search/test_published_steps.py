@@ -5,6 +5,7 @@ a rule draws a random number, that number is recovered from the points, and its 
 published one. A p-value below RARE would be one run in a thousand, and the seeds are fixed.
 """
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -265,7 +266,7 @@ def test_the_step_size_of_the_chaotic_cuckoo_follows_the_tent_map() -> None:
     # of 48,000 ratios the median is known to half a percent
     z = [np.median(np.abs((one.points - x)[1:] / (x - x[0])[1:])) / usual / size for one in run[1::2]]
     assert min(z) < 0.5 < max(z), "both sides of the tent were seen"
-    for before, after in zip(z, z[1:], strict=False):
+    for before, after in itertools.pairwise(z):
         assert after == pytest.approx(2.0 * tent * min(before, 1.0 - before), abs=0.03)
     shares = [pair_of(step[:6], x[:, :6])[0] / one / size for one, found in zip(z, run[2::2], strict=True)
               for step in found.points - x if np.count_nonzero(step[:6]) >= 2]  # fmt: skip
@@ -343,10 +344,7 @@ def test_the_pull_is_a_uniform_share_of_its_coefficient_in_each_coordinate(
     first = np.random.default_rng(2).permutation(count).astype(float)
     run = heard(search, never_better(first), 20, 5)
     own, a, b, c = (one.points for one in run[:4])
-    if cognitive:
-        goal = own
-    else:
-        goal = own[leaders(first, neighbours)]
+    goal = own if cognitive else own[leaders(first, neighbours)]
     shares = ((c - b) - 0.5 * (b - a)) / (0.2 * (goal - b))
     assert kstest(shares[np.abs(goal - b) > 1e-6], "uniform").pvalue > RARE
 
