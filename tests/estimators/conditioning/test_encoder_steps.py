@@ -111,6 +111,7 @@ def test_uneven_sampling_is_found_however_rows_are_cut() -> None:
     found = []
     for size in (7, 500, 6000):
         uneven = UnevenTime(PERIOD)
+        assert uneven.step == 0.0, "while unknown"
         for first in range(0, count, size):
             part = slice(first, first + size)
             uneven.absorb(np.round((t + off)[part] * 1e9).astype(np.int64), values[part])

@@ -246,3 +246,13 @@ def test_a_compiled_objective_has_its_data():
     function = FUNCTIONS[0]
     assert isinstance(function.f, Compiled)
     assert function.f(np.full(4, 4.0)) == pytest.approx(function.minimum, abs=1e-4)
+
+
+@pytest.mark.interpreted
+def test_a_line_without_slope_and_curvature_is_no_division_by_zero_without_a_compiler():
+    def f(x):
+        return float(np.sum(np.sin(3.0 * x) + 0.1 * (x - 1.0) ** 2))
+
+    found = minimise(Mcs(), f, [-8.0], [1.654655165844124e-232], budget=39)
+    assert found.evaluations == 39
+    assert found.value <= min(f(x) for x in np.linspace(-8.0, 0.0, 40))
