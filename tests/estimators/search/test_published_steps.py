@@ -335,6 +335,15 @@ def test_a_particle_is_drawn_to_its_own_best_place_and_to_its_leaders(neighbours
     assert values.min() < run[0].values.min()
 
 
+def test_who_is_opposite_in_the_ring_is_not_known() -> None:
+    """Four particles, one neighbour either way: the particle opposite the best is drawn to the better neighbour."""
+    search = Swarm(particles=4, inertia=0.5, cognitive=0.0, social=0.2, neighbours=1)
+    own, before, then = (one.points for one in heard(search, never_better(np.arange(4.0)), 200, 4)[:3])
+    step = (then - before) - 0.5 * (before - own)
+    goal = own[1] - before[2]  # of 1 and 3 beside it
+    assert ((step[2] / goal > 0.0) & (step[2] / goal < 0.2)).all()
+
+
 @pytest.mark.parametrize(("cognitive", "social", "neighbours"), [(0.2, 0.0, 0), (0.0, 0.2, 0), (0.0, 0.2, 1)])
 def test_the_pull_is_a_uniform_share_of_its_coefficient_in_each_coordinate(
     cognitive: float, social: float, neighbours: int
