@@ -131,6 +131,15 @@ def test_where_no_parabola_helps_it_halves_or_goes_ten_times_as_far(
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_vertex_far_away_is_drawn_in_to_ten_times_the_length_of_the_list(side: float) -> None:
+    steps = side * np.array([1.0, 2.0, 3.0])
+    values = 1e-4 * (steps - side * 500.0) ** 2
+    order = np.argsort(steps)
+    added = tried(steps[order], values[order], 4)
+    assert np.abs(added - side * 23.0).min() < 1e-9
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
 def test_no_step_leaves_the_box(side: float) -> None:
     ends = (-3.0, 5.0) if side > 0 else (-5.0, 3.0)
     values = np.array([2.0, 1.0, 0.0])[:: int(side)]

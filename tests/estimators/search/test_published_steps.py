@@ -129,6 +129,17 @@ def test_a_bee_goes_between_minus_and_plus_the_distance_to_any_other_source() ->
     assert chisquare(coordinates).pvalue > RARE
 
 
+def test_a_bee_goes_towards_the_other_source_as_often_as_away_from_it() -> None:
+    run = heard(Bees(sources=2, limit=10**6), never_better(np.zeros(2)), 3, 800)
+    x, shares = run[0].points, []
+    for tried in run[1::2]:
+        for source, point in enumerate(tried.points):
+            (coordinate,) = differs(point, x[source])
+            apart = x[source] - x[1 - source]
+            shares.append((point - x[source])[coordinate] / apart[coordinate])
+    assert kstest(shares, "uniform", (-1.0, 2.0)).pvalue > RARE
+
+
 @pytest.mark.parametrize(
     ("first", "fitness"),
     [
