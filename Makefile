@@ -29,8 +29,8 @@ compiled: $(VENV)/test.stamp
 interpreted: $(VENV)/test.stamp  # a kernel is Python first: once more without compiling, which needs no kernel on disk
 	NUMBA_DISABLE_JIT=1 $(LATER) $(BIN)/python -m pytest -q -m "interpreted and not slow and not compiled" tests/estimators tests/contracts
 
-test-slow: $(VENV)/test.stamp  ## the endurance runs
-	$(BIN)/python -m pytest -m slow $(TEST)
+test-slow: $(VENV)/test.stamp  ## the endurance runs (under an hour), but for the unit under systemd: see systemd
+	$(BIN)/python -m pytest -m slow --ignore=tests/end_to_end/test_systemd_uml.py --durations=0 $(TEST)
 
 check: $(VENV)/test.stamp  ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .
@@ -42,7 +42,7 @@ bench: $(VENV)/bench.stamp  ## every figure of the README, measured here (needs 
 	$(BIN)/jointwatch bench $(BENCH)
 
 mutants: $(VENV)/mutants.stamp  ## small errors put into the code one at a time: which of them no test notices
-	PATH=$(BIN):$$PATH $(BIN)/python tests/support/mutants.py $(MUTANTS)
+	$(BIN)/python tests/support/mutants $(MUTANTS)
 	$(BIN)/python tests/support/named_mutants.py
 
 chaos: $(VENV)/test.stamp  ## break the running service in every known way; writes docs/faults.md

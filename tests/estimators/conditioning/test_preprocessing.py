@@ -36,18 +36,19 @@ def samples(count: int) -> Floats:
     return values
 
 
-def front(channels: tuple[str, ...] = CHANNELS) -> Front:
-    return Front(RigidSettings(gravity_sin=True).build(), channels, PERIOD, 0.05, 19.5, Conditioning())
+def front(channels: tuple[str, ...] = CHANNELS, saturation: float | None = 19.5, **more: object) -> Front:
+    model = RigidSettings.model_validate({"gravity_sin": True} | more).build()
+    return Front(model, channels, PERIOD, 0.05, saturation, Conditioning())
 
 
 class Passed:
     """What comes of samples that are handed over in such pieces."""
 
-    def __init__(self, one: Front, values: Floats, size: int) -> None:
+    def __init__(self, one: Front, values: Floats, size: int, since: int = 0) -> None:
         self.stops: list[tuple[int, int]] = []  # sample, why
         self.heard: list[Floats] = []
         one.follower = lambda _, cleaned: self.heard.append(cleaned)
-        time, parts = 10_000_000 + 1_000_000 * np.arange(len(values)), list[Rows]()
+        time, parts = 10_000_000 + 1_000_000 * (since + np.arange(len(values))), [one.conditioner.nothing]
         first = 0
         while first < len(values):
             one.state.passed = 0
@@ -108,6 +109,65 @@ def test_a_slow_channel_holds_its_last_value() -> None:
     for k in range(4):
         part = cleaned[100 + 250 * k : 350 + 250 * k, 2]
         assert (part == k).all()
+
+
+def test_a_torque_from_98_percent_of_the_saturation_on_is_not_believed() -> None:
+    values = samples(8000)[:, :2]
+    values[2000, 0] -= 0.4
+    values[[2500, 2501, 2502, 3100], 1] = values[[2499, 2499, 2499, 3099], 1]
+    values[:, 1] = np.clip(values[:, 1], -9.7, 9.7)  # it stays there around 0.9 s and 6.73 s
+    values[[900, 903, 6732, 6735], 1] = [9.79, 9.81, -9.79, -9.81]  # of 10
+    one = front(CHANNELS[:2], 10.0)
+    wanted = values[:-2].copy()
+    wanted[[903, 6735], 1] = np.nan
+    assert np.array_equal(Passed(one, values, 20).cleaned, wanted, equal_nan=True), (
+        "two samples late, the rest as it is"
+    )
+    assert one.counters()["saturated"] == 2
+    free = front(CHANNELS[:2], None)
+    assert np.array_equal(Passed(free, values, 20).cleaned, values[:-2])
+    assert free.counters()["saturated"] == 0
+
+
+def test_a_wider_kernel_keeps_the_totals_of_the_one_before_it() -> None:
+    values = samples(5000)[:, :2]
+    values[4000:4100, 1] = np.nan
+    one = front(CHANNELS[:2])
+    before, counted = Passed(one, values[:2600], 20).rows, one.counters()
+    one.widen(0.06)
+    after = Passed(one, values[2600:], 20, 2600).rows
+    assert one.conditioner.half_width == 0.06
+    assert len(after.time) > 50
+    totals = one.counters()
+    assert totals["rows"] == len(before.time) + len(after.time)
+    assert counted["dropped"] > 0
+    assert totals["dropped"] > counted["dropped"] + 5
+    assert totals["implausible"] == 1
+    begun = 2_610_000_000 + round(1e9 * one.conditioner.delay)
+    assert after.time[0] >= begun - 2_000_000, "the old samples are given up"
+
+
+def test_the_step_of_an_encoder_is_told_once_with_the_sample_that_tells_it() -> None:
+    """The 240th move is that of the sample 480."""
+    values = np.zeros((1000, 2))
+    values[:, 0] = 1e-4 * np.repeat(np.arange(500), 2)
+    one = front(CHANNELS[:2])
+    assert [where for where, why in Passed(one, values[:400], 20).stops if why == ENCODER] == []
+    assert one.found() == ()
+    assert [where for where, why in Passed(one, values[400:], 100, 400).stops if why == ENCODER] == [80]
+    ((channel, steps),) = one.found()
+    assert (channel, steps.since) == (0, 490_000_000)
+    assert one.found() == ()
+
+
+def test_a_temperature_that_comes_seldom_drops_no_row() -> None:
+    values = np.full((2000, 3), np.nan)
+    values[:, :2], values[::500, 2] = samples(3200)[:2000, :2], 35.0
+    values[2000:, 0] = np.nan
+    one = front(("position", "torque", "temperature"), None, temperature=30.0)
+    rows = Passed(one, values, 50).rows
+    assert one.counters()["dropped"] == 0
+    assert len(rows.time) > 180
 
 
 @pytest.mark.interpreted

@@ -1,0 +1,56 @@
+"""Whether a test notices a mutant."""
+
+import tempfile
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from .forkers import Worker
+from .kernels import is_compiled
+from .operators import Mutant
+from .seen import Seen
+from .trees import linked, order, rewrite
+
+COMPILING: Final = 1200.0  # s more, where kernels have to be made again
+
+
+class Outcome(NamedTuple):
+    """Of one mutant."""
+
+    noticed: bool
+    how: str  # the test that failed, or why nothing did
+    seconds: float
+    processor: float  # seconds of it
+
+
+def tried(worker: Worker, mutant: Mutant, seen: Seen) -> Outcome:
+    """Run the tests that could notice: those that run the line, then those of which it is not certain that they do not.
+
+    A kernel is Python first and is run as such, with the tests that can do without machine code.
+    """
+    order(worker.tree, mutant.file, mutant.applied((worker.tree / mutant.file).read_bytes()).decode())
+    interpreted = is_compiled(mutant.file, mutant.line)
+    first, others = seen.first(mutant), seen.others(mutant)
+    seconds = processor = 0.0
+    for tests in (first, others):
+        if tests:
+            answer = worker.run(seen.ordered(tests), interpreted=interpreted, limit=seen.limit(tests))
+            seconds, processor = seconds + answer.seconds, processor + answer.processor
+            if answer.how:
+                return Outcome(True, answer.how, seconds, processor)
+    nobody = "no test runs this line" + (", interpreted" if interpreted else "")
+    return Outcome(False, "survived" if first or mutant.names else nobody, seconds, processor)
+
+
+def tried_compiled(worker: Worker, mutant: Mutant, interpreted: Seen, compiled: Seen) -> Outcome:
+    """Run the tests that need machine code, with every kernel made again that the mutant is in."""
+    tests = compiled.every - interpreted.every
+    if not tests:
+        return Outcome(False, "survived", 0.0, 0.0)
+    with tempfile.TemporaryDirectory(dir=worker.folder, ignore_cleanup_errors=True) as folder:
+        order(worker.tree)
+        tree = linked(worker.tree, Path(folder) / "tree")
+        rewrite(tree / mutant.file, mutant.applied((tree / mutant.file).read_bytes()).decode())
+        limit = compiled.limit(tests) + COMPILING
+        answer = worker.run(compiled.ordered(tests), interpreted=False, limit=limit, tree=tree)
+    how = f"compiled: {answer.how}" if answer.how else "survived"
+    return Outcome(bool(answer.how), how, answer.seconds, answer.processor)
