@@ -11,7 +11,7 @@ from .draw import draw
 from .forkers import Workers, workers
 from .kernels import is_compiled
 from .operators import Mutant, mutants
-from .report import Result, equivalent, page, summary
+from .report import Result, known, page, summary
 from .rooms import ROOMS, Room
 from .runner import Outcome, tried, tried_compiled
 from .seen import Seen, observed
@@ -21,7 +21,7 @@ from .trees import ROOT
 def main(words: list[str] | None = None) -> int:
     """Exit 0: it says, it does not judge."""
     options = _options(words)
-    equivalent()  # a list with mistakes is said at once
+    known()  # a list with mistakes is said at once
     drawn = _survivors(options.again) if options.again else _drawn(options)
     if options.list:
         for name, some in drawn.items():
@@ -108,7 +108,7 @@ def _try_room(
         keep(Result.of(room.folder, one, outcome))
 
     observe(*sorted(set(kinds.values())))
-    running = {crew.submit(tried, one, seen[kind]): one for one, kind in kinds.items()}
+    running = {crew.submit(tried, one, seen[kind], kind): one for one, kind in kinds.items()}
     later = []
     for done in as_completed(running):
         one, outcome = running[done], done.result()
