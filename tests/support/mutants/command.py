@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import signal
 import sys
 from collections.abc import Callable
 from concurrent.futures import as_completed
@@ -28,6 +29,7 @@ def main(words: list[str] | None = None) -> int:
             print(name, *(f"    {one.place}" for one in some), sep="\n")
         return 0
     results: list[Result] = []
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with workers(options.jobs) as crew:
             for name, some in drawn.items():
