@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from daq.outlet.history import ESTIMATES, EVENTS, RESIDUALS, History, JointLabel
-from daq.outlet.trace import SPAN, Trace
 from daq.stream.curve_points import pack
 from daq.stream.update import Publication
 from estimators.base import Estimate, Phase, Status
@@ -23,49 +22,6 @@ LABEL = JointLabel("elbow", "N·m", {"inertia": "kg·m²", "viscous": "N·m·s/r
 
 def rows(packed: bytes, columns: int) -> np.ndarray:
     return np.frombuffer(packed, "<f4").reshape(-1, columns)
-
-
-def fed(trace: Trace, times: np.ndarray) -> Trace:
-    for time in times:
-        trace.append((time, 2 * time))
-    return trace
-
-
-def test_a_trace_keeps_the_newest_rows_only() -> None:
-    trace = fed(Trace(2, 10.0), np.arange(0, 3 * SPAN, 0.1))
-    kept = rows(trace.all(0.0), 2)
-    assert len(kept) == SPAN * 10
-    assert kept[-1, 0] == pytest.approx(3 * SPAN - 0.1)
-    np.testing.assert_allclose(np.diff(kept[:, 0]), 0.1, atol=1e-3)
-    np.testing.assert_allclose(kept[:, 1], 2 * kept[:, 0], rtol=1e-6)
-
-
-def test_a_trace_thins_what_comes_faster() -> None:
-    kept = rows(fed(Trace(2, 10.0), np.arange(0, 10, 0.001)).all(0.0), 2)
-    assert 100 <= len(kept) <= 112
-
-
-def test_pieces_make_the_whole() -> None:
-    trace, pieces, base = Trace(2, 10.0), [], 1.7e9
-    for start in range(0, 200, 7):
-        fed(trace, base + np.arange(start, start + 7, 0.1))
-        pieces.append(rows(trace.fresh(base), 2))
-    whole = rows(trace.all(base), 2)
-    np.testing.assert_array_equal(np.concatenate(pieces)[-len(whole) :], whole)
-    assert not trace.fresh(base)
-
-
-def test_times_keep_their_microseconds_far_from_1970() -> None:
-    base = 1.8e9
-    kept = rows(fed(Trace(2, 50.0), base - np.array([100.0, 50.0, 0.125])).all(base), 2)
-    np.testing.assert_allclose(kept[:, 0], [-100.0, -50.0, -0.125], atol=1e-5)
-
-
-def test_a_clock_set_back_starts_a_new_trace() -> None:
-    trace = fed(Trace(2, 10.0), np.array([100.0, 101.0, 102.0]))
-    fed(trace, np.array([50.0, 51.0]))
-    assert rows(trace.all(0.0), 2)[:, 0].tolist() == [50.0, 51.0]
-    assert trace.last() == [51.0, 102.0]
 
 
 def history_of(make_estimate: Callable[..., Estimate], seconds: float) -> History:
