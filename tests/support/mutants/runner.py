@@ -173,7 +173,7 @@ class Seen:
     def _mentioning(self, file: str, word: re.Pattern[str]) -> Iterator[str]:
         text = (ROOT / file).read_text("utf-8").splitlines()
         for line, tests in self._lines[file].items():
-            if line <= len(text) and word.search(text[line - 1]):  # the first line of an empty file is run, too
+            if 0 < line <= len(text) and word.search(text[line - 1]):  # an empty file has none
                 yield from tests
 
     def _with_cached(self, tests: set[str]) -> set[str]:
