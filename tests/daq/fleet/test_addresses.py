@@ -71,6 +71,15 @@ def test_places_without_recordings_are_all_named(folder: Path, memory: Any) -> N
     assert len(lines) == 4
 
 
+def test_a_storage_that_gives_no_list_is_named_with_its_reason(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> list[str]:
+        raise PermissionError("the token has expired")
+
+    monkeypatch.setattr(type(memory), "find", refuse)
+    with pytest.raises(RecordingError, match=r"^memory://fleet: cannot be listed: the token has expired$"):
+        find(["memory://fleet"])
+
+
 def test_a_recording_elsewhere_is_at_hand_as_a_file_of_its_name_for_as_long_as_it_is_used(memory: Any) -> None:
     with at_hand("memory://fleet/arm2/x.mcap") as file:
         assert (file.name, file.read_text()) == ("x.mcap", "arm2/x.mcap")
