@@ -149,22 +149,34 @@ def test_every_line_of_what_is_wrong_is_told_in_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("kind", ["npz", "mcap"])
+@pytest.mark.parametrize("kind", ["npz", "mcap", "log"])
 def test_how_late_a_channel_is_stands_beside_its_joints_parameters(kind: str, tmp_path: Path, config: Config) -> None:
-    """The torque is recorded 30 ms late; the velocity is no channel of the joint, so that nothing is said of it."""
+    """The torque is recorded 30 ms late, in columns, by us, or as frames; a velocity is no channel of this joint."""
     [file] = record(Fleet(robots=1, recordings=1, seconds=6.0), tmp_path)
     with np.load(file) as table:
         q, torque = table["joint1.position"][30:], table["joint1.torque"][:-30]
     if kind == "npz":
         columns = {"joint1.position": q, "joint1.torque": torque, "joint1.velocity": 1e3 * np.gradient(q)}
         np.savez(tmp_path / "late.npz", time=np.arange(len(q)) * 1e-3, **columns)
-    else:
+    elif kind == "mcap":
         own(tmp_path / "late.mcap", config, motion=(q, torque))
-    [delay] = delays(tmp_path / f"late.{kind}", Plan(None, None, skew=True))
+    else:
+        frames(tmp_path / "late.log", q, torque)
+    needed = config if kind == "log" else None
+    [delay] = delays(tmp_path / f"late.{kind}", Plan(needed, None, skew=True))
     assert (delay.name, delay.unit) == ("delay.torque", "s")
     assert abs(delay.value - 0.03) < 4.0 * delay.deviation
     assert delay.value > 5.0 * delay.deviation, "late for certain"
-    assert not delays(tmp_path / f"late.{kind}", ALONE), "nobody asked"
+    assert not delays(tmp_path / f"late.{kind}", Plan(needed, None, skew=False)), "nobody asked"
+
+
+def frames(file: Path, q: np.ndarray, torque: np.ndarray) -> None:
+    """A log of the frames of the template's joint at 1 kHz."""
+    table = np.zeros(len(q), [("position", "<i4"), ("current", "<i2"), ("counter", "<u2")])
+    table["position"], table["current"] = np.round(q * 1e6), np.round(torque / 11.0 * 1e3)
+    table["counter"] = np.arange(len(q))
+    lines = (f"({1.7e9 + k * 1e-3:.6f}) can0 181#{row.tobytes().hex()}\n" for k, row in enumerate(table))
+    file.write_text("".join(lines))
 
 
 def delays(file: Path, plan: Plan) -> list[Quantity]:
