@@ -1,7 +1,9 @@
 """Few descriptors, many idle connections, subscribers that want everything: the outlet answers, its log stays short."""
 
+import logging
 import os
 import re
+import resource
 import socket
 import ssl
 import subprocess
@@ -14,6 +16,8 @@ from pathlib import Path
 import msgpack
 import pytest
 import zmq
+
+from daq.outlet.connections import Sparing, room
 
 ROOT = Path(__file__).parents[3]
 FAKE_OUTLET = ROOT / "tests" / "support" / "fake_outlet.py"
@@ -116,6 +120,37 @@ def test_a_subscriber_of_a_hundred_thousand_topics_takes_no_update_from_the_othe
         assert heard == list(range(heard[0], last + 1))
         assert _resident(outlet.child.pid) - before < 100e6, "a kilobyte a topic"
     assert urllib.request.urlopen(outlet.page, timeout=60).status == 200
+
+
+@pytest.mark.parametrize(("most", "connections"), [(100, 66), (10_000, 256), (30, 3)])
+def test_there_is_room_for_what_the_process_may_open_less_what_is_open_and_some_to_spare(
+    most: int, connections: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twenty are open here; 14 stay free; never more than 256, and never so few that nobody gets in."""
+    monkeypatch.setattr(os, "listdir", lambda _: ["descriptor"] * 20)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (most, most))
+    assert room() == connections
+
+
+def test_what_others_do_is_said_once_a_minute_and_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, sparing = 50.0, Sparing()
+    monkeypatch.setattr("daq.outlet.connections.time.monotonic", lambda: now)
+
+    def written(text: str, error: Exception | None = None) -> str | None:
+        told = (type(error), error, None) if error else None
+        record = logging.LogRecord("asyncio", logging.ERROR, "", 0, text, (), told)
+        return logging.Formatter().format(record) if sparing.filter(record) else None
+
+    assert written("accept failed\nsocket: 7", OSError(24, "too many open files")) == (
+        "accept failed: [Errno 24] too many open files"
+    )
+    assert written("another thing") == "another thing"
+    now += 59.0
+    assert written("accept failed\nsocket: 8", OSError(24, "too many open files")) is None
+    assert written("another thing") is None
+    now += 2.0
+    assert written("accept failed") == "accept failed"
+    assert "ValueError: ours" in (written("a mistake", ValueError("ours")) or ""), "our own are told with their place"
 
 
 def _resident(pid: int) -> float:

@@ -70,8 +70,12 @@ def test_an_unchanged_page_is_not_sent_again(shared: Any) -> None:
 
 
 def test_browsers_are_told_to_load_nothing_from_elsewhere(shared: Any) -> None:
-    for path in ("/", "/api/state", "/metrics", "/nothing-here"):
-        headers = ask(shared.page, path)[1]
+    refused = ({"host": "evil.example"}, {"origin": "http://evil.example"})
+    for path, more in (
+        *((path, {}) for path in ("/", "/api/state", "/metrics", "/no")),
+        *(("/", one) for one in refused),
+    ):
+        headers = ask(shared.page, path, **more)[1]
         assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self';")
         assert headers["x-content-type-options"] == "nosniff"
         assert "server" not in headers
@@ -91,11 +95,15 @@ def test_a_foreign_name_is_refused(shared: Any) -> None:
     for host in ("evil.example", "evil.example:8080", "", "localhost.evil.example", "127.0.0.1.evil.example", "[::1"):
         assert {ask(shared.page, path, host=host)[0] for path in ("/", "/api/state")} == {421}, host
     assert ask(shared.page, "/metrics", host="host.docker.internal:8080")[0] == 200
+    assert ask(shared.page, "/metrics", origin="http://evil.example")[0] == 403, "a scraper has no origin"
 
 
 def test_this_machine_is_known_by_its_names_and_addresses(shared: Any) -> None:
-    for host in ("localhost:8080", "127.0.0.1", "192.168.1.5:8080", "[::1]:8080", socket.gethostname()):
+    for host in ("localhost:8080", "127.0.0.1", "192.168.1.5:8080", "[::1]:8080", "LocalHost", socket.gethostname(),
+                 f"{socket.gethostname()}.local"):  # fmt: skip
         assert ask(shared.page, "/", host=host)[0] == 200, host
+        assert ask(shared.page, "/", host=host, origin=f"http://{host.upper()}")[0] == 200, host
+        assert ask(shared.page, "/", host=host, origin=f"http://{host}:81")[0] == 403, host
 
 
 def test_a_page_from_elsewhere_gets_no_live_stream(shared: Any) -> None:
