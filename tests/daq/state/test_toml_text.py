@@ -14,7 +14,10 @@ MODEL = {
     "guessed": False,
     "empty": {},
     "robot": {"name": "arm", "gravity": [0.0, 0.0, -9.81], "couplings": [{"of": "a", "to": "b", "ratio": -1.5}]},
-    "joints": {"elbow": {"axis": "rotary", "friction": {"exponent": 1.0}}, "base joint": {"placement": [[1.0, 0.0]]}},
+    "joints": {
+        "elbow": {"axis": "rotary", "friction": {"exponent": 1.0}},
+        "épaule 1": {"unit": "N·m", "placement": [[1.0, 0.0]]},
+    },
     "last": 1,
 }
 TEXT = """format = "robot"
@@ -37,7 +40,8 @@ axis = "rotary"
 [joints.elbow.friction]
 exponent = 1.0
 
-[joints."base joint"]
+[joints."épaule 1"]
+unit = "N·m"
 placement = [
   [1.0, 0.0],
 ]
@@ -54,7 +58,7 @@ def test_a_person_reads_values_then_tables_and_a_matrix_row_by_row() -> None:
     [
         *(0.1 + 0.2, -0.0, 5e-324, 1.7976931348623157e308, 1e16, 1e22, math.inf, -math.inf, 1 / 3),
         *(0, -7, 10**17, True, False, [], [1, 2], [[]], [[1.0, 2.0], [3.0, 4.0]], ["a", 'b"\\\n'], [True]),
-        *("", 'say "no"', "back\\slash", "two\nlines", "tab\t", "N·m·s/rad", "ω₁", "\x01"),
+        *("", 'say "no"', "back\\slash", "two\nlines", "tab\t", "N·m·s/rad", "ω₁", "\x01", "\x7f"),
         *([{"a": 1, "b c": "x"}, {"a": 2, "b c": "y"}], [{"a": [1.0, 2.0]}]),
     ],
 )  # fmt: skip
@@ -70,7 +74,7 @@ def test_every_double_comes_back() -> None:
     np.testing.assert_array_equal(np.array(read), values)
 
 
-@pytest.mark.parametrize("key", ["a b", "ω", "", "a.b", 'a"b', "-", "_9"])
+@pytest.mark.parametrize("key", ["a b", "ω", "", "a.b", 'a"b', "-", "_9", "\x7f"])
 def test_any_name_may_be_a_key(key: str) -> None:
     data = {key: 1, "t": {key: {key: 2, "in": [{key: 3}]}}}
     assert tomllib.loads(toml_text(data)) == data
