@@ -1,5 +1,7 @@
 """An elastic joint's known constants: what an error of one leaves in the residual, and a spring about another zero."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
