@@ -104,7 +104,7 @@ def test_the_loop_closes_in_place_and_axis_and_moves_as_it_closes(joint: int, tu
 def test_torque_energy_and_every_bearings_load_are_the_same_wherever_the_loop_is_cut(
     serial: Mechanism, joint: int, turned: bool
 ) -> None:
-    """But for what friction's fixed point leaves: 1e-10 of the largest torque, ten times that where it settles slowly."""
+    """But for what friction's fixed point leaves: 1e-10 of the largest torque, or ten times that."""
     other = cut_at(joint, turned)
     theirs, ours = moved(serial), moved(other)
     assert other.energy(ours) - other.energy(ours)[0] == pytest.approx(
