@@ -12,7 +12,7 @@ from estimators.models.compensation.learned import KINDS, Kind, Learned, inputs,
 from estimators.models.compensation.mixture import GaussianMixtureRegression
 from estimators.quantities import Floats
 
-pytestmark = pytest.mark.compiled
+pytestmark = pytest.mark.interpreted
 
 
 def data(seed: int, rows: int = 1500) -> tuple[Floats, Floats, Floats]:
@@ -47,6 +47,7 @@ def test_a_mixture_is_the_mean_of_y_given_u() -> None:
         assert deviation[row] == pytest.approx(np.sqrt(second) * found.scale[d], rel=1e-3)
 
 
+@pytest.mark.compiled
 def test_models_learn_what_the_twist_tells() -> None:
     pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'jointwatch[learned]'")
     u, _, y = data(1)

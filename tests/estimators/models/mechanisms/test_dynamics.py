@@ -10,7 +10,7 @@ import pytest
 from estimators.models.mechanisms.dynamics import ACTIVE, ALL, IDEAL
 from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, Motion, build, load
 
-pytestmark = pytest.mark.compiled
+pytestmark = pytest.mark.interpreted
 DOCS = Path(__file__).parents[4] / "docs"
 CRANK = 6
 

@@ -8,7 +8,7 @@ import pytest
 from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, load
 from estimators.models.mechanisms.urdf_loops import load_urdf
 
-pytestmark = pytest.mark.compiled
+pytestmark = pytest.mark.interpreted
 LEG = Path(__file__).parents[4] / "docs" / "leg.toml"
 
 

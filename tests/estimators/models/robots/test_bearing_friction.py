@@ -19,7 +19,6 @@ from estimators.offline.robot.motion import pieces
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.quantities import Axis, Floats
 
-pytestmark = pytest.mark.compiled
 TABLE = Path(__file__).parents[4] / "docs" / "tree5.toml"
 OBLIQUE = [3.0, 5.0, -7.9]  # m/s²: gravity that presses along and across every axis
 MU, ARMS = 0.1, {"pin": 0.02, "arm": 0.03, "bending": 0.04}
@@ -78,6 +77,7 @@ def oblique() -> Identification:
     return identified(OBLIQUE, BearingSettings(coulomb=False))
 
 
+@pytest.mark.compiled
 def test_the_arms_of_every_bearing_are_found_and_not_negative(oblique: Identification) -> None:
     found = dict(zip(oblique.found.model().names, oblique.found.theta, strict=True))
     size = dict(zip(oblique.found.model().names, oblique.fit.deviation, strict=True))
@@ -93,6 +93,7 @@ def test_the_arms_of_every_bearing_are_found_and_not_negative(oblique: Identific
     assert oblique.verdicts[1].error < 0.5 * oblique.verdicts[0].error
 
 
+@pytest.mark.compiled
 def test_the_model_file_gives_the_law_to_a_live_robot(oblique: Identification) -> None:
     again = read(oblique.found.document())
     assert [law.kind for law in again.laws] == ["bearing"] * 5
@@ -107,6 +108,7 @@ def test_the_model_file_gives_the_law_to_a_live_robot(oblique: Identification) -
     assert (peak < 0.5 * np.abs(plain).max(axis=0)).all(), "less than the friction that is explained"
 
 
+@pytest.mark.compiled
 @pytest.mark.slow
 def test_columns_that_vertical_axes_make_alike_are_named() -> None:
     """Gravity alone presses along a vertical axis: its friction is Coulomb's."""
@@ -127,6 +129,7 @@ def test_stribeck_columns_are_the_others_under_a_peak() -> None:
     assert all(one.low == 0.0 for one in law.parameters)
 
 
+@pytest.mark.compiled
 @pytest.mark.slow
 def test_stribeck_columns_take_the_peak_at_low_speed() -> None:
     plain = identified(OBLIQUE, BearingSettings(coulomb=False), static=0.2)
@@ -140,6 +143,7 @@ def test_without_loads_of_bearings_nothing_changes_for_other_laws() -> None:
     assert WholeRobot(robot(mechanism(OBLIQUE), OBLIQUE)).loads == 1
 
 
+@pytest.mark.compiled
 def test_a_model_with_that_law_is_written_and_read_again(oblique: Identification) -> None:
     """No key of the law that is not said may be in the way: TOML has no word for nothing."""
     again = read(tomllib.loads(toml_text(oblique.found.document())))
