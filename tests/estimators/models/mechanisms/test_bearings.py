@@ -142,3 +142,25 @@ def test_a_loop_says_how_often_its_friction_was_asked_and_how_fast_that_settled(
         locked.inverse(motion)
     settled = locked.ideal(motion)
     assert np.isfinite(settled.tau).all()
+
+
+def test_a_mechanism_a_million_times_lighter_settles_as_well() -> None:
+    """Dry friction by load scales with all masses: so do torques, and no step more or less is taken."""
+    heavy = load(DOCS / "leg.toml").description.model_dump()
+    for one in (*heavy["links"], *heavy["cuts"]):
+        one["bearing"] |= {"coulomb": 0.1, "viscous": 0.0, "static": None}
+    light = build(heavy).description.model_dump()
+    for link in light["links"]:
+        link["mass"] *= 1e-6
+        link["inertia"] = tuple(1e-6 * one for one in link["inertia"])
+    solutions, places = [], []
+    for mechanism in (build(heavy), build(light)):
+        here = turned(mechanism, np.linspace(-0.4, 0.4, 4), np.full(4, 0.6), np.full(4, -0.8))
+        found = mechanism.inverse(here, ALL, 1e-3)
+        solutions.append(found)
+        places.append(mechanism.forward(here.q, here.dq, found.tau, ALL, 1e-3))
+    for one, other in (solutions, places):
+        assert other.iterations.tolist() == one.iterations.tolist()
+        assert other.contraction == pytest.approx(one.contraction, rel=1e-3)
+        assert 1e6 * other.tau == pytest.approx(one.tau, abs=1e-8 * np.abs(one.tau).max())
+    assert solutions[0].iterations.min() > 2

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from estimators.models.friction.cubic_viscous import CubicViscousSettings
 from estimators.models.friction.lugre import LuGreSettings
 from estimators.models.friction.prandtl_ishlinskii import PrandtlIshlinskiiSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
@@ -106,6 +107,29 @@ def test_the_table_of_a_plain_robot_holds_the_same_columns(unknown: float) -> No
     np.testing.assert_array_equal(model.table(q, dq, ddq, load, REACH, None), np.array(flat).T)
     np.testing.assert_array_equal(model.table(q, dq, ddq, load[:, :, None], REACH, None), np.array(flat).T)
     assert len(flat) == len(model.terms) == 9 + 2 * (unknown > 0.0)
+
+
+@pytest.mark.parametrize("extra", ["coupling", "counterbalance", "gear", "another law"])
+def test_the_table_of_a_robot_that_has_one_thing_more_holds_the_same_columns(extra: str) -> None:
+    """One law that is not linear in speed, where it is for all joints: beyond what it has seen it stays as it is."""
+    whole = robot()
+    couplings = whole.couplings if extra == "coupling" else ()
+    springs = whole.counterbalances if extra == "counterbalance" else {}
+    laws = (CubicViscousSettings(),) * 3 if extra == "another law" else None
+    model = WholeRobot(
+        replace(robot(more=False), couplings=couplings, counterbalances=springs),
+        laws,
+        (None, GEAR, None) if extra == "gear" else None,
+    )
+    q, dq, ddq = motion()
+    twist = 1e-3 * np.ones((ROWS, 3))
+    others = model.others(q, dq, ddq, np.zeros((ROWS, 3)), REACH, twist)
+    flat = np.array([column for _, _, column in others]).T
+    np.testing.assert_array_equal(model.table(q, dq, ddq, np.zeros((ROWS, 3)), REACH, twist), flat)
+    names = [term.name for term in model.terms]
+    [viscous] = [column for _, k, column in others if names[k] == "viscous.turn"]
+    held = np.clip(dq[:, 0], -REACH[0], REACH[0]) if laws else dq[:, 0]
+    np.testing.assert_array_equal(viscous, held)
 
 
 def test_laws_of_their_own_give_the_columns_that_each_gives_alone() -> None:
