@@ -141,16 +141,6 @@ BRAKING = {
     *("coulomb", "coulomb_forward", "coulomb_backward", "viscous"),
     *("stribeck", "load", "radial", "axial", "bending"),
 }
-    "coulomb",
-    "viscous",
-    "stribeck",
-    "load",
-    "radial",
-    "axial",
-    "bending",
-    "coulomb_forward",
-    "coulomb_backward",
-}
 
 
 @pytest.mark.parametrize(
