@@ -67,6 +67,7 @@ def test_what_models_see() -> None:
     twist, rate, dq = np.array([[1e-3, -2e-3], [0.01, 0.02], [0.5, -0.5]])
     assert inputs(twist, rate).tolist() == [[1e-3, 0.01], [-2e-3, 0.02]]
     assert inputs(twist, rate, dq)[:, 2] == pytest.approx([1.0, -1.0], abs=1e-6)
+    assert inputs(twist, rate, 0.1 * dq)[:, 2] == pytest.approx(np.tanh([1.0, -1.0])), "a direction within 0.05 rad/s"
 
 
 @pytest.mark.parametrize("kind", KINDS)

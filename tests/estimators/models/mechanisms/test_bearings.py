@@ -164,3 +164,35 @@ def test_a_mechanism_a_million_times_lighter_settles_as_well() -> None:
         assert other.contraction == pytest.approx(one.contraction, rel=1e-3)
         assert 1e6 * other.tau == pytest.approx(one.tau, abs=1e-8 * np.abs(one.tau).max())
     assert solutions[0].iterations.min() > 2
+
+
+def test_a_sign_is_smooth_over_1e_4_rad_a_second_and_ten_times_that_where_it_is_integrated() -> None:
+    mechanism = single("revolute", (0.0, 0.0, 1.0))
+    found = mechanism.inverse(Motion(np.zeros((1, 1)), np.full((1, 1), 1e-4), np.zeros((1, 1))))
+    dry = MU * (ARM * MASS * G + PIN / BENT * MASS * G * FAR)
+    assert found.tau[0, 0] == pytest.approx(dry * np.tanh(1.0) + VISCOUS * 1e-4, rel=1e-6)
+    slowed = mechanism.forward(np.zeros((1, 1)), np.full((1, 1), 1e-3), np.zeros((1, 1)))
+    pressed = MU * PIN * MASS * FAR * np.tanh(1.0)  # by what slows the mass down itself, for each rad/s²
+    assert slowed.ddq[0, 0] == pytest.approx(
+        -(dry * np.tanh(1.0) + VISCOUS * 1e-3) / (MASS * FAR**2 - pressed), rel=1e-6
+    )
+
+
+def test_other_links_on_the_same_joints_weigh_what_they_are_told() -> None:
+    mechanism = single("revolute", (0.0, 1.0, 0.0))
+    still = Motion(*np.zeros((3, 1, 1)))
+    heavier = mechanism.with_parameters(2.0 * mechanism.parameters)
+    assert heavier.ideal(still).tau[0, 0] == pytest.approx(2.0 * mechanism.ideal(still).tau[0, 0], rel=1e-12)
+    assert mechanism.ideal(still).tau[0, 0] == pytest.approx(-MASS * G * FAR, rel=1e-12), "as it was"
+
+
+def test_a_file_that_is_none_is_said(tmp_path: Path) -> None:
+    with pytest.raises(MechanismError, match=r"none\.toml: No such file"):
+        load(tmp_path / "none.toml")
+    file = tmp_path / "bad.toml"
+    file.write_text("links = [")
+    with pytest.raises(MechanismError, match=r"bad\.toml: "):
+        load(file)
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(MechanismError, match=r"bad\.toml: "):
+        load(file)

@@ -118,15 +118,39 @@ def test_columns_that_vertical_axes_make_alike_are_named() -> None:
     assert "coulomb" in named
 
 
-def test_stribeck_columns_are_the_others_under_a_peak() -> None:
-    law = BearingSettings(stribeck=0.1).law(Axis.ROTARY)
+@pytest.mark.parametrize("with_coulomb", [True, False])
+def test_stribeck_columns_are_the_others_under_a_peak(with_coulomb: bool) -> None:
+    law = BearingSettings(stribeck=0.1, coulomb=with_coulomb).law(Axis.ROTARY)
     speed, loads = np.array([-0.3, 0.05, 0.2]), np.array([[1.0, 5.0, 3.0, 2.0]] * 3)
     columns = law.columns(np.zeros(3), speed, loads, law.start)
     sense, peak = np.sign(speed), np.exp(-((speed / 0.1) ** 2))
-    once = np.column_stack([sense, 5.0 * sense, 3.0 * sense, 2.0 * sense])
+    pressed = [sense] * with_coulomb + [5.0 * sense, 3.0 * sense, 2.0 * sense]
+    once = np.column_stack(pressed)
     assert columns == pytest.approx(np.column_stack([speed, once, peak[:, None] * once]), rel=1e-12)
-    assert [one.name for one in law.parameters[5:]] == [f"{one.name}_stribeck" for one in law.parameters[1:5]]
+    plain = BearingSettings(coulomb=with_coulomb).law(Axis.ROTARY)
+    assert plain.columns(np.zeros(3), speed, loads, law.start) == pytest.approx(
+        np.column_stack([speed, once]), rel=1e-12
+    )
+    names = [one.name for one in law.parameters]
+    assert names[: len(plain.parameters)] == ["viscous", *["coulomb"] * with_coulomb, "radial", "axial", "bending"]
+    assert names[len(plain.parameters) :] == [f"{name}_stribeck" for name in names[1 : len(plain.parameters)]]
     assert all(one.low == 0.0 for one in law.parameters)
+
+
+def test_a_reversal_is_as_wide_as_it_is_told() -> None:
+    law = BearingSettings(transition=0.2).law(Axis.ROTARY)
+    columns = law.columns(np.zeros(2), np.array([0.2, -0.1]), np.ones((2, 4)), law.start)
+    assert columns[:, 1] == pytest.approx(np.tanh([1.0, -0.5]), rel=1e-12)
+    assert columns[:, 2:] == pytest.approx(np.tanh([[1.0] * 3, [-0.5] * 3]), rel=1e-12)
+
+
+def test_what_a_slide_carries_is_across_it_about_it_and_bending_it() -> None:
+    """2 kg, 0.3 m beside a slide along y: the weight presses, turns it; accelerated it is bent, too."""
+    parameters = np.array([[2.0, 0.6, 0.0, 0.0, 0.0, 0.0, 0.18, 0.0, 0.0, 0.18]])
+    slide = Joint("slide", Axis.PRISMATIC, -1, np.eye(4), np.array([0.0, 1.0, 0.0]))
+    tree = Robot("slide", (slide,), parameters).tree()
+    found = carried(tree, parameters, *np.array([[[0.1]], [[0.2]], [[-1.5]]]))
+    assert found[0, 0] == pytest.approx([-3.0, 2.0 * 9.81, 0.6 * 9.81, 0.9], rel=1e-12)
 
 
 @pytest.mark.compiled
