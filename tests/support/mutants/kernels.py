@@ -13,6 +13,16 @@ DECORATORS: Final = frozenset({"kernel", "inline"})
 Name = tuple[str, str]  # of a file, and what the file's module calls so
 
 
+def is_compiled(file: str, line: int) -> bool:
+    """Whether a change there changes machine code."""
+    return any(
+        (file, name) in compiled()
+        for statement in ast.parse((ROOT / file).read_bytes()).body
+        if statement.lineno <= line <= (statement.end_lineno or line)
+        for name in _bound(statement)
+    )
+
+
 @cache
 def compiled() -> frozenset[Name]:
     """Names whose definition cannot change without compiling something again."""
@@ -34,9 +44,9 @@ def compiled() -> frozenset[Name]:
         uses |= {(file, name): {origin} for name, origin in imported.items() if (file, name) not in uses}
     todo = list(found)
     while todo:
-        for name in uses.get(todo.pop(), set()) - found:
-            found.add(name)
-            todo.append(name)
+        for used in uses.get(todo.pop(), set()) - found:
+            found.add(used)
+            todo.append(used)
     return frozenset(found)
 
 

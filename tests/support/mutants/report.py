@@ -24,14 +24,12 @@ class Result(NamedTuple):
     noticed: bool
     how: str
     seconds: float
+    processor: float
 
     @classmethod
     def of(cls, room: str, mutant: Mutant, outcome: Outcome) -> "Result":
         """From what a room's tests said."""
-        return cls(
-            room, mutant.file, mutant.line, mutant.before, mutant.after, mutant.kind, outcome.noticed, outcome.how,
-            round(outcome.seconds, 2),
-        )  # fmt: skip
+        return cls(room, mutant.file, mutant.line, mutant.before, mutant.after, mutant.kind, *outcome)
 
     @property
     def reason(self) -> str:
@@ -92,10 +90,12 @@ def summary(results: list[Result]) -> str:
     """For a terminal."""
     told = []
     for name, some in [*_rooms(results).items(), ("together", results)]:
-        score, each = _score(some), sum(one.seconds for one in some) / max(1, len(some))
+        score = _score(some)
+        seconds = sum(one.seconds for one in some) / max(1, len(some))
+        processor = sum(one.processor for one in some) / max(1, len(some))
         told.append(
-            f"{name:28}{score.noticed:4} of {score.drawn:3} noticed, {score.equivalent} equivalent, {score.share:>5},"
-            f" {each:.1f} s each"
+            f"{name:28}{score.noticed:4} of{score.drawn:4} noticed,{score.equivalent:3} of the others equivalent:"
+            f" {score.share:>5}   ({seconds:.1f} s each, {processor:.1f} s of a processor)"
         )
         if name != "together":
             told += [f"    {_survivor(one)}" for one in some if not one.noticed]
@@ -103,7 +103,7 @@ def summary(results: list[Result]) -> str:
 
 
 def _survivor(one: Result) -> str:
-    why = one.reason or (one.how if one.how != "survived" else "")
+    why = one.reason or one.how.removeprefix("survived")
     return f"{one.file}:{one.line}  {one.before}  →  {one.after}" + (f"  ({why})" if why else "")
 
 
@@ -112,17 +112,18 @@ def page(results: list[Result], seed: str, each: int) -> str:
     told = [
         "# What the tests notice",
         "",
-        "Small errors that a person could make, drawn by chance, put into the code one at a time, and whether a test",
-        f"notices. Written by `make mutants` on {datetime.date.today().isoformat()}, seed {seed}, {each} a room at most;",
-        "`tests/support/mutants` says how. Equivalent: a survivor of which it is known why no test can notice it",
+        "Small errors that a person could make are drawn by chance and put into the code one at a time; a test",
+        f"should notice. Written by `make mutants` on {datetime.date.today()}, seed {seed}, at most {each} a room.",
+        "A survivor is equivalent where it is known why no test can notice it",
         "(`tests/support/equivalent_mutants.toml`); the percentage is of the others.",
         "",
-        "| room | drawn | noticed | equivalent | % |",
-        "|---|---|---|---|---|",
+        "| room | drawn | noticed | survived | of which equivalent | noticed of the rest |",
+        "|---|---|---|---|---|---|",
     ]
     for name, some in [*_rooms(results).items(), ("**together**", results)]:
         score = _score(some)
-        told.append(f"| {name} | {score.drawn} | {score.noticed} | {score.equivalent} | {score.share} |")
+        survived = score.drawn - score.noticed
+        told.append(f"| {name} | {score.drawn} | {score.noticed} | {survived} | {score.equivalent} | {score.share} |")
     told += ["", "## Survivors", ""]
     for name, some in _rooms(results).items():
         alive = [one for one in some if not one.noticed]
@@ -132,5 +133,5 @@ def page(results: list[Result], seed: str, each: int) -> str:
 
 
 def _item(one: Result) -> str:
-    why = one.reason and f"equivalent: {one.reason}" or (one.how if one.how != "survived" else "")
+    why = f"equivalent: {one.reason}" if one.reason else one.how.removeprefix("survived")
     return f"- {one.file}:{one.line}: `` {one.before} `` → `` {one.after} ``" + (f" ({why})" if why else "")
