@@ -26,6 +26,9 @@ VARIANTS = [TypeAdapter(AnyFriction).validate_python(part) for part in (
     {"kind": "load_dependent", "stribeck": False},
     {"kind": "cyclic", "wave_number": 160.0},
     {"kind": "viscous_coulomb", "coulomb": False},
+    {"kind": "viscous_coulomb", "viscous": False},
+    {"kind": "viscous_coulomb", "transition": 0.05},
+    {"kind": "viscous_coulomb", "viscous": False, "transition": 0.05},
     {"kind": "directional", "threshold": 0.001},
 )]  # fmt: skip
 
