@@ -93,3 +93,10 @@ def test_channels_follow_from_where_the_load_is_known() -> None:
     assert settings.model_copy(update={"load": True}).channels() == ("position", "link_position", "torque", "load")
     with pytest.raises(ValidationError, match="band"):
         LostMotionSettings(inertia_motor=0.5, inertia_link=2.0, band=0.0)
+
+
+def test_what_cannot_be_negative_is_not_and_what_can_may_be_as_much_either_way() -> None:
+    for one in PARAMETERS:
+        either = one.name.startswith(("gear_lag", "gear_error"))
+        assert one.low == (-one.high if either else 0.0), one.name
+        assert one.high > 0.0, one.name

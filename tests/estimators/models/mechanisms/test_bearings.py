@@ -113,6 +113,20 @@ def test_what_a_drive_puts_in_moves_the_links_lifts_them_or_is_rubbed_off(mode: 
         assert (rubbed > 0.05 * np.abs(power)).all(), "and enough of it to be seen"
 
 
+def test_every_joint_and_cut_rubs_by_its_own_load_and_numbers() -> None:
+    leg = rubbing_leg()
+    here = turned(leg, np.linspace(-0.4, 0.4, 4), np.full(4, 0.6), np.full(4, -0.8))
+    loads, speeds = leg.inverse(here, ALL, 1e-3).loads, spin(leg, here)
+    for i, one in enumerate((*leg.description.links, *leg.description.cuts)):
+        pin, arm, bent = (getattr(one.bearing, name) for name in ("pin", "arm", "bending"))
+        normal = pin * loads[:, i, RADIAL] + arm * loads[:, i, AXIAL] + pin / bent * loads[:, i, BENDING]
+        dry = 0.05 + 0.01 * i + 0.03 * np.exp(-((speeds[:, i] / 0.2) ** 2))
+        friction = dry * normal * np.tanh(speeds[:, i] / 1e-3) + 0.02 * i * speeds[:, i]
+        assert loads[:, i, NORMAL] == pytest.approx(normal, rel=1e-12), one.name
+        assert loads[:, i, RUB] == pytest.approx(friction, rel=1e-9), one.name
+        assert (loads[:, i, RADIAL] > 0.0).all()
+
+
 def test_friction_of_drives_alone_is_added_where_they_are() -> None:
     leg = rubbing_leg()
     here = turned(leg, np.linspace(-0.4, 0.4, 4), np.full(4, 0.6), np.full(4, -0.8))
@@ -196,3 +210,54 @@ def test_a_file_that_is_none_is_said(tmp_path: Path) -> None:
     file.write_bytes(b"\xff\xfe")
     with pytest.raises(MechanismError, match=r"bad\.toml: "):
         load(file)
+
+
+def test_what_a_link_does_not_say_is_the_plainest() -> None:
+    """About z, at its parent's origin, its mass there, driven, without friction, under 9.81 m/s² along -z."""
+    plain = build({"links": [{"name": "a", "mass": 1.0}, {"name": "b", "parent": "a", "mass": 2.0}]})
+    moved = Motion(*np.array([[[0.3, 0.4]], [[1.0, -2.0]], [[3.0, 4.0]]]))
+    found = plain.inverse(moved)
+    assert found.tau == pytest.approx(np.zeros((1, 2)), abs=1e-12)
+    assert found.loads[0, :, AXIAL] == pytest.approx([3.0 * 9.81, 2.0 * 9.81], rel=1e-12)
+    assert found.loads[0, :, [RADIAL, BENDING]] == pytest.approx(np.zeros((2, 2)), abs=1e-12)
+    hung = build({"links": [{"name": "a", "mass": 1.0, "axis": (0.0, 1.0, 0.0), "centre": (1.0, 0.0, 0.0)}]})
+    assert hung.ideal(Motion(*np.zeros((3, 1, 1)))).tau[0, 0] == pytest.approx(-9.81, rel=1e-12)
+
+
+@pytest.mark.parametrize("way", ["inverse", "forward"])
+def test_a_row_that_stays_has_settled_at_once_and_says_so_of_itself(way: str) -> None:
+    """It begins with the friction of the row before it, and nothing else of that row."""
+    leg = rubbing_leg()
+    here = turned(leg, np.full(2, 0.2), np.full(2, 0.6), np.full(2, -0.8))
+    found = leg.inverse(here, ALL, 1e-3)
+    if way == "forward":
+        found = leg.forward(here.q, here.dq, found.tau, ALL, 1e-3)
+    assert found.iterations[0] > 2
+    assert found.iterations[1] == 1
+    assert found.contraction[0] > 0.0
+    assert found.contraction[1] == 0.0
+
+
+def test_a_pose_in_which_loops_fold_flat_is_told() -> None:
+    """A parallelogram of four rods of 1 m, folded onto one line: it may leave that in two ways."""
+    rod = {"mass": 1.0, "inertia": (0.1, 0.1, 0.1, 0.0, 0.0, 0.0)}
+    links = [
+        rod | {"name": "crank"},
+        rod | {"name": "coupler", "parent": "crank", "origin": (0.0, 1.0, 0.0), "drive": False},
+        rod | {"name": "rocker", "origin": (1.0, 0.0, 0.0), "drive": False},
+    ]
+    cut = {
+        "name": "end",
+        "link": "coupler",
+        "point": (1.0, 0.0, 0.0),
+        "other": "rocker",
+        "other_point": (0.0, 1.0, 0.0),
+    }
+    mechanism = build({"links": links, "cuts": [cut]})
+    flat = np.array([[-0.5, 0.5, -0.5]]) * np.pi
+    upright = np.zeros((1, 3))
+    q, nothing = np.vstack([upright, flat]), np.zeros((2, 3))
+    with pytest.raises(MechanismError, match="row 1: a singular pose"):
+        mechanism.inverse(Motion(q, nothing, nothing))
+    with pytest.raises(MechanismError, match="row 1: a singular pose"):
+        mechanism.forward(q, nothing, nothing)

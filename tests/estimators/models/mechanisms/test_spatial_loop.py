@@ -146,6 +146,20 @@ def test_power_goes_into_the_links_or_is_rubbed_off_where_joints_turn(joint: int
 def test_forward_is_inverse_turned_round_in_space_too(serial: Mechanism) -> None:
     here = moved(serial)
     for mode in (IDEAL, ALL):
-        tau = serial.inverse(here, mode, 1e-2).tau
-        found = serial.forward(here.q, here.dq, tau, mode, 1e-2)
+        given = serial.inverse(here, mode, 1e-2)
+        found = serial.forward(here.q, here.dq, given.tau, mode, 1e-2)
         assert found.ddq == pytest.approx(here.ddq, abs=1e-6)
+        assert found.cut_forces == pytest.approx(given.cut_forces, abs=1e-6)
+        assert found.loads == pytest.approx(given.loads, abs=1e-6)
+
+
+def test_every_row_begins_where_the_one_before_it_ended(serial: Mechanism) -> None:
+    """What stands in the passive columns of later rows does not matter."""
+    here = moved(serial)
+    free = serial.drive == 0
+    q, dq, ddq = (one.copy() for one in here)
+    for one in (q[1:], dq, ddq):
+        one[:, free] = 2.5
+    again = serial.fit(q, dq, ddq)
+    for one, other in zip(again, here, strict=True):
+        assert one == pytest.approx(other, abs=1e-9)

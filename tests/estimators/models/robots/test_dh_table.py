@@ -174,7 +174,9 @@ def test_a_slide_a_branch_a_base_and_a_tool_sit_where_the_table_says() -> None:
 def test_a_body_is_what_the_table_says_in_the_tables_frame() -> None:
     """Order Ixx, Iyy, Izz, Ixy, Iyz, Ixz about the centre of mass, against Steiner by hand."""
     given = {"convention": "modified", "angles": "rad", "joints": {"a": LINK}}
-    [found] = DhTable.model_validate(given).robot().parameters
+    robot = DhTable.model_validate(given).robot()
+    assert robot.gravity.tolist() == [0.0, 0.0, -9.81], "where nothing else is said"
+    [found] = robot.parameters
     m, (x, y, z) = 2.0, (0.1, 0.02, -0.03)
     expected = [m, m * x, m * y, m * z]
     expected += [0.02 + m * (y * y + z * z), 0.001 - m * x * y, 0.03 + m * (x * x + z * z)]

@@ -90,6 +90,7 @@ def test_every_term_beside_the_rigid_body_is_its_formula_on_its_joints() -> None
     np.testing.assert_array_equal(table, np.array(flat).T)
     assert model.names == (*(f"b{i + 1}" for i in range(model.base)), *names)
     assert [model.count_of(j) for j in range(3)] == [3, 5, 3]
+    assert all(term.low == (-np.inf if "offset" in term.name else 0.0) for term in model.terms), "what only brakes"
     assert model.twisted == [1]
     carried_by_gears = np.array(names)[model.behind_gears()[model.base :]]
     assert carried_by_gears.tolist() == ["spring_stiffness.lift", "spring_preload.lift"]
