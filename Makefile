@@ -42,7 +42,7 @@ bench: $(VENV)/bench.stamp  ## every figure of the README, measured here (needs 
 	$(BIN)/jointwatch bench $(BENCH)
 
 mutants: $(VENV)/mutants.stamp  ## small errors put into the code one at a time: which of them no test notices
-	PATH=$(BIN):$$PATH $(BIN)/python tests/support/mutants.py $(MUTANTS)
+	$(BIN)/python tests/support/mutants $(MUTANTS)
 	$(BIN)/python tests/support/named_mutants.py
 
 chaos: $(VENV)/test.stamp  ## break the running service in every known way; writes docs/faults.md

@@ -11,8 +11,8 @@ import tomllib
 from pathlib import Path
 from typing import Final, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).parent))
-from mutants import copied
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.support.mutants.trees import copied
 
 
 class Error(NamedTuple):
