@@ -170,8 +170,9 @@ def test_missing_samples_leave_rows_out_and_nothing_wrong_in() -> None:
 
 @pytest.mark.parametrize("step", [0.49, 1.51, 2.0, 400.0])
 def test_across_a_break_in_time_nothing_is_remembered(step: float) -> None:
-    """Samples are missing, and the stamps say so: what the filters hold is of another place."""
+    """Samples are missing, and the stamps say so: what the filters hold is of another place, seven turns away."""
     values = np.delete(samples(9.0), np.s_[600:700], axis=0)
+    values[600:, :2] -= 14.0 * np.pi
     stamps = ticks(len(values))
     stamps[600:] += round((step - 1.0) * 1e9 / RATE)
     found = watch(blocks=20)
@@ -305,6 +306,35 @@ def test_growth_by_more_than_a_quarter_is_told_once(grown: float, told: bool) ->
         assert events[1].time > 7e9
         value = events[1].text.removeprefix("lost motion has grown from 150.0 µrad, the last rows say ")
         assert 150.0 * 1.25 < float(value.removesuffix(" µrad")) <= 150.0 * 1.3 + 0.05
+
+
+def noisy(values: Floats, sigma: float) -> Floats:
+    """With white noise of the link's encoder."""
+    values[:, 1] += sigma * np.random.default_rng(4).standard_normal(len(values))
+    return values
+
+
+def test_growth_is_told_only_where_it_is_significant() -> None:
+    """Of a window of 10 blocks the last third has 10 as well: a difference varies by √2 of what one varies by, and ten
+    deviations of one are asked for."""
+    first = learnt(noisy(samples(7.0), 1e-4)).report()
+    deviation = first.deviations[LOST_MOTION]
+    assert 5.0 * deviation > 0.25 * LOST, "what is said of growth is not what decides"
+    for times, told in ((5.0, False), (15.0, True)):
+        found = learnt(noisy(timeline((7.0, LOST + times * deviation), seconds=14.0), 1e-4))
+        kinds = [event.kind for event in found.events()]
+        assert kinds == ["lost_motion_known"] + ["lost_motion_grown"] * told
+
+
+def test_a_stiffness_is_said_from_two_of_its_deviations_on() -> None:
+    certain = []
+    for sigma in (1e-3, 2e-3, 2.6e-3, 6e-3):
+        report = learnt(noisy(samples(7.0), sigma)).report()
+        gone = "the torque does not twist the gear measurably" in report.reasons
+        assert math.isnan(report.values[STIFFNESS]) is gone
+        certain.append(report.values[STIFFNESS] / report.deviations[STIFFNESS])
+    assert 2.0 < min(certain[:3]) < 3.0
+    assert math.isnan(certain[3])
 
 
 def test_growth_is_told_again_after_it_was_gone() -> None:
