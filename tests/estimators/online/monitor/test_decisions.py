@@ -178,7 +178,7 @@ def test_every_second_it_looks_whether_eta_is_known_better_and_whether_it_drifts
     assert monitor.period_due(1200)
     assert not monitor.period_due(1199)
     looks = list(monitor.routine(moment(5000)))
-    assert looks == [Look(Purpose.SHARPEN, 100, Before.NOTHING), Look(Purpose.DRIFT, 4200, Before.NOW)]
+    assert looks == [Look(Purpose.SHARPEN, 100, Before.NOTHING, 0), Look(Purpose.DRIFT, 4200, Before.NOW, 0)]
     assert list(monitor.routine(moment(5099))) == []
     assert not monitor.period_due(5099)
     assert len(list(monitor.routine(moment(5100)))) == 2
@@ -201,13 +201,13 @@ def test_it_sharpens_over_half_as_many_rows_again_as_eta_rests_on(name: str) -> 
 @every_design
 def test_it_looks_no_further_back_than_there_are_rows_and_what_is_in_force_holds(name: str) -> None:
     far = list(running(name).routine(moment(9000)))
-    assert far == [Look(Purpose.SHARPEN, 2600, Before.NOTHING), Look(Purpose.DRIFT, 8200, Before.NOW)]
+    assert far == [Look(Purpose.SHARPEN, 2600, Before.NOTHING, 0), Look(Purpose.DRIFT, 8200, Before.NOW, 0)]
     monitor = running(name)
     monitor.learnt(4000, 4500)
     assert monitor.onset == 4500
     assert list(monitor.routine(moment(4899))) == [], "half a period is needed"
     monitor.learnt(4000)
-    assert list(monitor.routine(moment(4900))) == [Look(Purpose.DRIFT, 4500, Before.NOW)]
+    assert list(monitor.routine(moment(4900))) == [Look(Purpose.DRIFT, 4500, Before.NOW, 0)]
     monitor.learnt(5000, 300)
     assert monitor.onset == 4500, "what has changed since counts"
 
@@ -470,7 +470,7 @@ def test_a_model_without_eta_has_nothing_else_to_decide() -> None:
 def test_the_simple_design_looks_at_the_last_period_four_times_a_second() -> None:
     looked = [now for now in range(5000, 5100, 10) if isinstance(running("simple").always(moment(now)), Look)]
     assert looked == [5000, 5030, 5050, 5080], "in the first block of ten rows of every 25"
-    assert running("simple").always(moment(5000)) == Look(Purpose.PERIOD, 4200, Before.NOTHING)
+    assert running("simple").always(moment(5000)) == Look(Purpose.PERIOD, 4200, Before.NOTHING, 0)
     assert isinstance(running("simple").always(moment(5000, searching=True)), Wait)
     assert isinstance(running("simple").always(moment(5040, block=40)), Look), "every block, where those are longer"
     assert running("simple").due(False) is None, "so every block may decide something"
