@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from estimators.online import checkpoint
 from estimators.online.monitor import DESIGNS
 from estimators.online.monitor.base import (
     Before,
@@ -375,6 +376,25 @@ def test_after_a_restart_everything_begins_with_the_rows_that_come(name: str) ->
         assert monitor.transient(moment(7100)) == Look(Purpose.CHANGE, 7000, Before.CHANGE, 20)
     else:
         assert isinstance(monitor.transient(moment(7100, moved=10, covered=False)), Wait)
+
+
+@pytest.mark.parametrize("name", [*DESIGNS, "plain"])
+def test_what_outlives_a_restart_goes_through_a_file(name: str) -> None:
+    def made() -> Monitor:
+        return PlainMonitor() if name == "plain" else DESIGNS[name](ROW)
+
+    before, after = made(), made()
+    before.started(3.0, 0, 1200)
+    before.alarmed(4200, moment(4230))
+    assert isinstance(before.transient(moment(5400, moved=1200, covered=False)), Recover) is (name != "fast")
+    checkpoint.resume({"monitor": after}, checkpoint.keep({"monitor": before}))
+    after.resume(7000)
+    assert after.kept == before.kept
+    if name != "fast":
+        after.alarmed(7500, moment(7510))
+        quiet = after.transient(moment(7600, variance=6.0, moved=100, same=True))
+        assert isinstance(quiet, Recover), "twice the noise of the start"
+        assert quiet.own is (name == "plain"), "the last transient ended 21 s ago"
 
 
 # --- without nonlinear parameters
