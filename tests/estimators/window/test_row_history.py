@@ -6,8 +6,6 @@ import pytest
 from estimators.rows import Rows, moved
 from estimators.window.row_history import RowHistory
 
-pytestmark = pytest.mark.interpreted
-
 CAPACITY = 40
 
 
