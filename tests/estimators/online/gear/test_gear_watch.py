@@ -317,11 +317,11 @@ def noisy(values: Floats, sigma: float) -> Floats:
 def test_growth_is_told_only_where_it_is_significant() -> None:
     """Of a window of 10 blocks the last third has 10 as well: a difference varies by √2 of what one varies by, and ten
     deviations of one are asked for."""
-    first = learnt(noisy(samples(7.0), 1e-4)).report()
+    first = learnt(noisy(samples(7.0), 2e-4)).report()
     deviation = first.deviations[LOST_MOTION]
     assert 5.0 * deviation > 0.25 * LOST, "what is said of growth is not what decides"
     for times, told in ((5.0, False), (15.0, True)):
-        found = learnt(noisy(timeline((7.0, LOST + times * deviation), seconds=14.0), 1e-4))
+        found = learnt(noisy(timeline((7.0, LOST + times * deviation), seconds=14.0), 2e-4))
         kinds = [event.kind for event in found.events()]
         assert kinds == ["lost_motion_known"] + ["lost_motion_grown"] * told
 
