@@ -2,72 +2,49 @@
 
 import argparse
 import json
-import random
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable
 from concurrent.futures import as_completed
 from pathlib import Path
-from typing import Any
 
+from .draw import draw
+from .forkers import Workers, workers
+from .kernels import is_compiled
 from .operators import Mutant, mutants
-from .report import Result, page, summary
+from .report import Result, known, page, summary
 from .rooms import ROOMS, Room
-from .runner import Outcome, Seen, Workers, interpreted, observed, tried, workers
+from .runner import Outcome, tried, tried_compiled
+from .seen import Seen, observed
 from .trees import ROOT
 
 
 def main(words: list[str] | None = None) -> int:
     """Exit 0: it says, it does not judge."""
     options = _options(words)
-    drawn = _again(options.again) if options.again else _drawn(options)
+    known()  # a list with mistakes is said at once
+    drawn = _survivors(options.again) if options.again else _drawn(options)
     if options.list:
         for name, some in drawn.items():
-            print(
-                name,
-                *(f"    {'interpreted' if interpreted(one) else 'compiled':12}{one.place}" for one in some),
-                sep="\n",
-            )
+            print(name, *(f"    {one.place}" for one in some), sep="\n")
         return 0
     results: list[Result] = []
     try:
         with workers(options.jobs) as crew:
             for name, some in drawn.items():
-                results += _room(crew, ROOMS[name], some)
+                _try_room(crew, ROOMS[name], some, results.append, options.compile or ROOMS[name].compiled)
     except KeyboardInterrupt:
-        say("stopped")
+        _say("stopped; so far:")
         return 130
     finally:
+        results.sort(key=lambda one: (one.room, one.file, one.line))
+        print(summary(results))
         if options.json:
             options.json.write_text(
                 json.dumps([one._asdict() for one in results], ensure_ascii=False, indent=1), "utf-8"
             )
-    print(summary(results))
     if options.write:
         options.write.write_text(page(results, options.seed, options.each), "utf-8")
     return 0
-
-
-def say(words: str) -> None:
-    """As it goes."""
-    print(words, file=sys.stderr, flush=True)
-
-
-def draw(candidates: list[Mutant], texts: dict[str, bytes], each: int, seed: str) -> list[Mutant]:
-    """Some, each from a place of its own: first one a line; of what can be wrong at a place, one."""
-    chance = random.Random(seed)
-    places: dict[tuple[str, int, int], list[Mutant]] = {}
-    for one in candidates:
-        places.setdefault((one.file, one.line, one.column), []).append(one)
-    shuffled = chance.sample(sorted(places), len(places))
-    lines: set[tuple[str, int]] = set()
-    alone = [lines.add(place[:2]) or place for place in shuffled if place[:2] not in lines]  # type: ignore[func-returns-value]
-    found: list[Mutant] = []
-    for place in dict.fromkeys([*alone, *shuffled]):
-        if len(found) == each:
-            break
-        some = chance.sample(places[place], len(places[place]))
-        found += [one for one in some if one.is_one(texts[one.file])][:1]
-    return sorted(found)
 
 
 def _options(words: list[str] | None) -> argparse.Namespace:
@@ -75,9 +52,10 @@ def _options(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", action="append", choices=ROOMS, metavar="ROOM", help=f"one of: {', '.join(ROOMS)}")
     parser.add_argument("--file", action="append", metavar="PATH", help="only mutants of these files")
     parser.add_argument("--each", type=int, default=30, metavar="N", help="mutants a room (30)")
-    parser.add_argument("--seed", default="1")
+    parser.add_argument("--seed", default="1", help="the same one draws the same from the same code (1)")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="at once (2)")
     parser.add_argument("--list", action="store_true", help="say what is drawn, and no more")
+    parser.add_argument("--compile", action="store_true", help="compile kernels whose mutants survive interpreted")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="the table, such as docs/mutants.md")
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep what was found")
     parser.add_argument("--again", type=Path, metavar="FILE", help="only the survivors that --json kept in this file")
@@ -85,63 +63,73 @@ def _options(words: list[str] | None) -> argparse.Namespace:
 
 
 def _drawn(options: argparse.Namespace) -> dict[str, list[Mutant]]:
+    """Mutants by room."""
     found = {}
     for name in options.only or ROOMS:
-        files = [file for file in ROOMS[name].files() if not options.file or file in options.file]
-        texts = {file: (ROOT / file).read_bytes() for file in files}
-        candidates = [one for file in files for one in mutants(file, texts[file])]
-        found[name] = draw(candidates, texts, options.each, f"{options.seed} {name}")
-    return {name: some for name, some in found.items() if some or not options.file}
+        texts = {file: (ROOT / file).read_bytes() for file in ROOMS[name].files()}
+        if options.file:
+            texts = {file: text for file, text in texts.items() if file in options.file}
+        found[name] = draw(texts, options.each, f"{options.seed} {name}")
+    return {name: some for name, some in found.items() if some}
 
 
-def _again(kept: Path) -> dict[str, list[Mutant]]:
-    """Survivors as they stand in the code of today."""
+def _survivors(kept: Path) -> dict[str, list[Mutant]]:
+    """As they stand in the code of today."""
     found: dict[str, list[Mutant]] = {}
     for one in (Result(**one) for one in json.loads(kept.read_text("utf-8"))):
         if one.noticed:
             continue
-        here = [
-            other
-            for other in mutants(one.file, (ROOT / one.file).read_bytes())
-            if (other.before, other.after) == (one.before, one.after)
-        ]
+        every = mutants(one.file, (ROOT / one.file).read_bytes())
+        here = [other for other in every if (other.before, other.after) == (one.before, one.after)]
         if here:
             found.setdefault(one.room, []).append(min(here, key=lambda other: abs(other.line - one.line)))
         else:
-            say(f"{one.file}: {one.before} is no longer there")
+            _say(f"{one.file}: {one.before} is no longer there")
     return found
 
 
-def _room(crew: Workers, room: Room, drawn: list[Mutant]) -> list[Result]:
-    """Try the mutants of one room."""
-    say(f"{room.folder}: {len(drawn)} mutants")
-    if not drawn:
-        return []
-    modes = sorted({interpreted(one) for one in drawn})
-    files, tests = room.files(), room.tests()
-    seen = dict(zip(modes, _wait([crew.submit(observed, tests, files, mode) for mode in modes]), strict=True))
-    for mode, found in seen.items():
-        _tell(found, mode)
-    running = {crew.submit(tried, one, seen[interpreted(one)], interpreted(one)): one for one in drawn}
-    results = []
+def _try_room(
+    crew: Workers, room: Room, drawn: list[Mutant], keep: Callable[[Result], object], compile_too: bool
+) -> None:
+    _say(f"{room.folder}: {len(drawn)} mutants")
+    kinds = {one: is_compiled(one.file, one.line) for one in drawn}
+    seen: dict[bool, Seen] = {}
+
+    def observe(*modes: bool) -> None:
+        files, tests = room.files(), room.tests()
+        running = {mode: crew.submit(observed, tests, files, mode) for mode in modes if mode not in seen}
+        seen.update({mode: one.result() for mode, one in running.items()})
+        for mode in running:
+            _tell(seen[mode], mode)
+
+    def told(one: Mutant, outcome: Outcome) -> None:
+        word = "noticed" if outcome.noticed else "ALIVE"
+        _say(f"  {word:8}{outcome.seconds:6.1f} s  {one.place}  ({outcome.how})")
+        keep(Result.of(room.folder, one, outcome))
+
+    observe(*sorted(set(kinds.values())))
+    running = {crew.submit(tried, one, seen[kind], kind): one for one, kind in kinds.items()}
+    later = []
     for done in as_completed(running):
         one, outcome = running[done], done.result()
-        say(_line(one, outcome))
-        results.append(Result.of(room.folder, one, outcome))
-    return sorted(results, key=lambda one: (one.file, one.line))
+        if compile_too and kinds[one] and not outcome.noticed:
+            later.append(one)
+        else:
+            told(one, outcome)
+    if later:
+        observe(False)
+        running = {crew.submit(tried_compiled, one, seen[True], seen[False]): one for one in later}
+        for done in as_completed(running):
+            told(running[done], done.result())
 
 
-def _wait(futures: Iterable[Any]) -> list[Any]:
-    return [one.result() for one in futures]
-
-
-def _tell(seen: Seen, as_python: bool) -> None:
+def _tell(seen: Seen, interpreted: bool) -> None:
     seconds = sum(seen.seconds.values())
-    say(f"  {len(seen.every)} tests {'interpreted' if as_python else 'compiled'}, {seconds:.0f} s")
+    _say(f"  {len(seen.every)} tests {'interpreted' if interpreted else 'compiled'}, {seconds:.0f} s")
     for test, why in seen.failed.items():
-        say(f"  left out, since it fails as it is: {test}: {why.splitlines()[-1] if why else ''}")
+        _say(f"  left out, since it fails as it is: {test}: {why.splitlines()[-1] if why else ''}")
 
 
-def _line(mutant: Mutant, outcome: Outcome) -> str:
-    word = "noticed" if outcome.noticed else "ALIVE"
-    return f"  {word:8}{outcome.seconds:6.1f} s  {mutant.place}  ({outcome.how})"
+def _say(words: str) -> None:
+    """As it goes."""
+    print(words, file=sys.stderr, flush=True)

@@ -46,7 +46,6 @@ class Mutant(NamedTuple):
     edits: tuple[Edit, ...]
     lines: tuple[int, int]  # what a test must run to meet it
     names: tuple[str, ...]  # bound by its statement, where the module runs it once for all
-    within: str  # the outermost name of the module that it belongs to
 
     @property
     def place(self) -> str:
@@ -72,12 +71,16 @@ def mutants(file: str, text: bytes) -> list[Mutant]:
     return _Reader(file, text).read()
 
 
+def squeezed(text: bytes) -> str:
+    """On one line, without comments, which stand behind two blanks."""
+    return " ".join(" ".join(line.partition("  # ")[0] for line in text.decode().splitlines()).split())
+
+
 class _Scope(NamedTuple):
     """Where a statement stands."""
 
     lines: tuple[int, int]
     names: tuple[str, ...]
-    within: str
 
 
 class _Reader:
@@ -92,34 +95,32 @@ class _Reader:
         self._found: dict[tuple[Edit, ...], Mutant] = {}
 
     def read(self) -> list[Mutant]:
-        self._block(self._tree.body, (), "")
+        self._block(self._tree.body, ())
         return sorted(self._found.values(), key=lambda one: (one.line, one.column, one.kind, one.after))
 
     # which statements
 
-    def _block(self, body: list[ast.stmt], names: tuple[str, ...] | None, within: str) -> None:
+    def _block(self, body: list[ast.stmt], names: tuple[str, ...] | None) -> None:
         """`names`: of what encloses these where they run with the module, None within a function."""
         for statement in body:
-            top = within or " ".join(_bound(statement))
             if _ignored(statement):
                 continue
             if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-                inside = (statement.body[0].lineno, statement.end_lineno or statement.lineno)
-                bound = () if names is None else (*names, statement.name)
+                inside = _Scope((statement.body[0].lineno, statement.end_lineno or statement.lineno), ())
                 for default in (*statement.args.defaults, *filter(None, statement.args.kw_defaults)):
-                    self._expression(default, _Scope(inside, (), top or statement.name))
-                self._block(statement.body, None, within or " ".join(bound) or statement.name)
+                    self._expression(default, inside)
+                self._block(statement.body, None)
             elif isinstance(statement, ast.ClassDef):
                 inner = None if names is None else (*names, statement.name)
                 for keyword in statement.keywords:
-                    self._expression(keyword.value, _Scope(_header(statement), inner or (), top))
-                self._block(statement.body, inner, within or statement.name)
+                    self._expression(keyword.value, _Scope(_header(statement), inner or ()))
+                self._block(statement.body, inner)
             else:
-                bound = () if names is None else (*names, *_bound(statement))
-                scope = _Scope(_header(statement), bound, within or " ".join(bound))
-                self._statement(statement, scope)
-                for inner_body in _bodies(statement):
-                    self._block(inner_body, names, within)
+                self._statement(
+                    statement, _Scope(_header(statement), () if names is None else (*names, *_bound(statement)))
+                )
+                for inside_it in _bodies(statement):
+                    self._block(inside_it, names)
 
     def _statement(self, statement: ast.stmt, scope: _Scope) -> None:
         self._dropped(statement, scope)
@@ -183,13 +184,14 @@ class _Reader:
         if isinstance(value, bool):
             self._replaced(node, f"{value}: {not value}", node, str(not value), scope)
         elif isinstance(value, int | float):
-            written = hex if self._text[self._span(node)[0] :][:2].lower() == b"0x" else repr
-            if abs(value) < LARGE:
-                self._replaced(node, "n + 1", node, written(value + 1), scope)
+            others = {"n + 1": value + 1} if abs(value) < LARGE else {}
             if value not in (0, 1):
-                self._replaced(node, "2 n", node, written(value * 2), scope)
+                others["2 n"] = value * 2
             if value != 0 and not negative:
-                self._replaced(node, "-n", node, written(-value), scope)
+                others["-n"] = -value
+            is_hex = self._text[self._span(node)[0] :][:2].lower() == b"0x"
+            for kind, other in others.items():
+                self._replaced(node, kind, node, hex(int(other)) if is_hex else repr(other), scope)
 
     def _compare(self, node: ast.Compare, scope: _Scope) -> None:
         terms = [node.left, *node.comparators]
@@ -277,13 +279,8 @@ class _Reader:
         top, bottom = self._starts[line - 1], self._text.find(b"\n", end)
         bottom = len(self._text) if bottom < 0 else bottom
         longer = len(changed) - len(self._text)
-        before, after = (_one_line(part) for part in (self._text[top:bottom], changed[top : bottom + longer]))
+        before, after = (squeezed(part) for part in (self._text[top:bottom], changed[top : bottom + longer]))
         self._found.setdefault(edits, bare._replace(before=before, after=after))
-
-
-def _one_line(text: bytes) -> str:
-    """Without comments, which stand behind two blanks."""
-    return " ".join(" ".join(line.partition("  # ")[0] for line in text.decode().splitlines()).split())
 
 
 def _ignored(statement: ast.stmt) -> bool:
@@ -300,9 +297,7 @@ def _ignored(statement: ast.stmt) -> bool:
 
 
 def _bound(statement: ast.stmt) -> tuple[str, ...]:
-    """The names that a statement gives a meaning."""
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return (statement.name,)
+    """The names that an assignment gives a meaning."""
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     if isinstance(statement, ast.AnnAssign | ast.AugAssign):
         targets = [statement.target]

@@ -1,25 +1,30 @@
 """What pytest is given along: an observer of what each test runs, and a chooser of tests."""
 
+import contextlib
 import json
-import os
 import signal
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
 import coverage
 import pytest
+from startup import BEGUN, NOW, SAVED
 
 LONGEST: Final = 120  # s for one test while it is observed: without compiled kernels some take for ever
-STARTS: Final = frozenset({"os.fork", "os.posix_spawn", "os.exec", "os.forkpty"})
+FORKS: Final = frozenset({"os.fork", "os.forkpty"})
 
 
 class Chosen:
-    """Runs the named tests only, in the order in which they are named, and says which failed first."""
+    """Runs what is named only, in the order in which it is named, and says which test failed first.
+
+    A name is that of a test, with or without its parameters, of a file or of a folder. A test whose parameters are no
+    longer there stands for all that have its name.
+    """
 
     def __init__(self, names: list[str], told: Path) -> None:
         self._place = {name: place for place, name in enumerate(names)}
@@ -27,55 +32,66 @@ class Chosen:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        known = [item for item in items if item.nodeid in self._place]
-        if len(known) < len(self._place):
-            gone = self._place.keys() - {item.nodeid for item in known}
-            self._told.write_text(f"{min(gone)} is no longer there", "utf-8")
+        there = {name for item in items for name in _names(item)}
+        for name in self._place.keys() - there:  # a parameter that the code makes may be another one today
+            self._place.setdefault(name.partition("[")[0], self._place[name])
+        if gone := {name.partition("[")[0] for name in self._place} - {name.partition("[")[0] for name in there}:
+            self._tell(f"{min(gone)} is no longer there")
             pytest.exit("a test is no longer there", 1)
-        items[:] = sorted(known, key=lambda item: self._place[item.nodeid])
+        places = {
+            item: min(found)
+            for item in items
+            if (found := [self._place[one] for one in _names(item) if one in self._place])
+        }
+        items[:] = sorted(places, key=lambda item: places[item])
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.failed and not self._told.exists():
-            self._told.write_text(report.nodeid, "utf-8")
+        if report.failed:
+            self._tell(report.nodeid)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if report.failed and not self._told.exists():
-            self._told.write_text(f"{report.nodeid} cannot be collected", "utf-8")
+        if report.failed:
+            self._tell(f"{report.nodeid} cannot be collected")
+
+    def _tell(self, words: str) -> None:
+        if not self._told.exists():
+            self._told.write_text(words, "utf-8")
 
 
 class Observer:
-    """Which lines each test runs, how long it takes, and whether it starts processes, into which nobody sees.
+    """Which lines each test runs, here and in processes that it starts, and how long it takes.
 
     What a fixture runs that several tests share counts for each of them.
     """
 
-    def __init__(self, tree: Path, files: list[str], into: Path) -> None:
-        self._tree, self._into = tree, into
-        self._coverage = coverage.Coverage(
-            data_file=None, include=[str(tree / file) for file in files], config_file=False, messages=False
-        )
+    def __init__(self, files: list[str], folder: Path) -> None:
+        self._folder = folder
+        self._coverage = coverage.Coverage(None, include=files, config_file=False, messages=False)
         self._now = ""
-        self._starting: set[str] = set()
+        self._enter("")
+        self._unseen: set[str] = set()  # contexts that ran something into which nobody saw
         self._seconds: dict[str, float] = defaultdict(float)
         self._users: dict[str, list[str]] = defaultdict(list)  # contexts of shared fixtures → tests
         self._failed: dict[str, str] = {}
         sys.addaudithook(self._hear)
         self._coverage.start()
 
-    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event in STARTS or (event == "subprocess.Popen" and _is_python(arguments)):
-            self._starting.add(self._now)
+    def _hear(self, event: str, _arguments: tuple[Any, ...]) -> None:
+        if event in FORKS:
+            self._unseen.add(self._now)
 
     def _enter(self, context: str) -> str:
         before, self._now = self._now, context
-        self._coverage.switch_context(context)
+        (self._folder / NOW).write_text(context, "utf-8")
+        with contextlib.suppress(coverage.CoverageException):  # before it has begun
+            self._coverage.switch_context(context)
         return before
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         for item in session.items:
-            for definitions in getattr(item, "_fixtureinfo").name2fixturedefs.values():  # noqa: B009
+            for definitions in item._fixtureinfo.name2fixturedefs.values():  # type: ignore[attr-defined]
                 for one in definitions:
-                    self._users[_of_fixture(one)].append(item.nodeid)
+                    self._users[_context(one)].append(item.nodeid)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
@@ -94,7 +110,7 @@ class Observer:
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Iterator[Any]:
         if fixturedef.scope == "function":
             return (yield)
-        before = self._enter(_of_fixture(fixturedef))
+        before = self._enter(_context(fixturedef))
         try:
             return (yield)
         finally:
@@ -110,26 +126,41 @@ class Observer:
 
     def pytest_unconfigure(self) -> None:
         self._coverage.stop()
-        data = self._coverage.get_data()
-        lines: dict[str, dict[int, list[str]]] = {}
-        for file in data.measured_files():
-            found = {line: sorted(self._tests(contexts)) for line, contexts in data.contexts_by_lineno(file).items()}
-            lines[os.path.relpath(file, self._tree)] = found
-        whole = {"lines": lines, "seconds": self._seconds, "starting": sorted(self._tests(self._starting))}
-        self._into.write_text(json.dumps(whole | {"failed": self._failed}), "utf-8")
+        lines: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+        here = Path.cwd()
+        for data in (self._coverage.get_data(), *self._saved()):
+            for file in data.measured_files():
+                for line, contexts in data.contexts_by_lineno(file).items():
+                    lines[str(Path(file).relative_to(here))][line] |= self._tests(contexts)
+        killed = {one.read_text("utf-8") for one in self._folder.glob(f"*{BEGUN}")}
+        seen = {
+            "lines": {file: {line: sorted(tests) for line, tests in some.items()} for file, some in lines.items()},
+            "seconds": self._seconds,
+            "unseen": sorted(self._tests(self._unseen | killed)),
+            "failed": self._failed,
+        }
+        (self._folder / "seen.json").write_text(json.dumps(seen), "utf-8")
 
-    def _tests(self, contexts: Any) -> set[str]:
+    def _saved(self) -> Iterator[coverage.CoverageData]:
+        """Of processes that were started."""
+        for file in self._folder.glob(f"*{SAVED}"):
+            data = coverage.CoverageData(str(file))
+            with contextlib.suppress(coverage.CoverageException):  # cut short
+                data.read()
+                yield data
+
+    def _tests(self, contexts: Iterable[str]) -> set[str]:
         """Those behind the contexts; "" is what runs while modules are imported."""
-        return {test for one in contexts for test in self._users.get(one, [one])}
+        return {test for one in contexts for test in self._users.get(one, [one])} - {""}
 
 
-def _of_fixture(fixture: Any) -> str:
+def _names(item: pytest.Item) -> list[str]:
+    file = Path(item.nodeid.partition("::")[0])
+    return [item.nodeid, item.nodeid.partition("[")[0], *map(str, (file, *file.parents))]
+
+
+def _context(fixture: Any) -> str:
     return f"fixture {fixture.baseid} {fixture.argname}"
-
-
-def _is_python(arguments: tuple[Any, ...]) -> bool:
-    command = arguments[1]
-    return str(command if isinstance(command, str | bytes) else [*command][0]) == sys.executable
 
 
 def _too_long(number: int, frame: FrameType | None) -> None:

@@ -3,9 +3,10 @@
 import datetime
 import tomllib
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
-from .operators import Mutant
+from .operators import Mutant, squeezed
 from .runner import Outcome
 from .trees import HERE, ROOT
 
@@ -24,19 +25,17 @@ class Result(NamedTuple):
     noticed: bool
     how: str
     seconds: float
+    processor: float
 
     @classmethod
     def of(cls, room: str, mutant: Mutant, outcome: Outcome) -> "Result":
         """From what a room's tests said."""
-        return cls(
-            room, mutant.file, mutant.line, mutant.before, mutant.after, mutant.kind, outcome.noticed, outcome.how,
-            round(outcome.seconds, 2),
-        )  # fmt: skip
+        return cls(room, mutant.file, mutant.line, mutant.before, mutant.after, mutant.kind, *outcome)
 
     @property
     def reason(self) -> str:
         """Why it means nothing; empty where it does."""
-        return equivalent().get((self.file, self.before, self.after), "")
+        return known().get((self.file, self.before, self.after), "")
 
 
 class Equivalent(NamedTuple):
@@ -49,20 +48,18 @@ class Equivalent(NamedTuple):
 
 
 @cache
-def equivalent() -> dict[tuple[str, str, str], str]:
-    """Reasons by file, text of the line, and what it is changed to; raises ValueError for a line that is gone."""
-    known = [Equivalent(**one) for one in tomllib.loads(EQUIVALENT.read_text("utf-8")).get("equivalent", [])]
-    stale = [f"{one.file}: {one.line}" for one in known if one.line not in _squeezed(one.file)]
+def known() -> dict[tuple[str, str, str], str]:
+    """Why survivors mean nothing."""
+    return equivalent(EQUIVALENT.read_text("utf-8"), ROOT)
+
+
+def equivalent(text: str, root: Path) -> dict[tuple[str, str, str], str]:
+    """Reasons by file, text of the line, and what it is changed to; raises ValueError where a line is gone."""
+    every = [Equivalent(**one) for one in tomllib.loads(text).get("equivalent", [])]
+    stale = [f"{one.file}: {one.line}" for one in every if one.line not in squeezed((root / one.file).read_bytes())]
     if stale:
         raise ValueError(f"{EQUIVALENT.name} names what is no longer there: {'; '.join(stale)}")
-    return {(one.file, one.line, one.changed): one.reason for one in known}
-
-
-@cache
-def _squeezed(file: str) -> str:
-    place = ROOT / file
-    lines = place.read_text("utf-8").splitlines() if place.is_file() else []
-    return " ".join(" ".join(line.partition("  # ")[0] for line in lines).split())
+    return {(one.file, one.line, one.changed): one.reason for one in every}
 
 
 class Score(NamedTuple):
@@ -92,10 +89,12 @@ def summary(results: list[Result]) -> str:
     """For a terminal."""
     told = []
     for name, some in [*_rooms(results).items(), ("together", results)]:
-        score, each = _score(some), sum(one.seconds for one in some) / max(1, len(some))
+        score = _score(some)
+        seconds = sum(one.seconds for one in some) / max(1, len(some))
+        processor = sum(one.processor for one in some) / max(1, len(some))
         told.append(
-            f"{name:28}{score.noticed:4} of {score.drawn:3} noticed, {score.equivalent} equivalent, {score.share:>5},"
-            f" {each:.1f} s each"
+            f"{name:28}{score.noticed:4} of{score.drawn:4} noticed,{score.equivalent:3} of the others equivalent:"
+            f" {score.share:>5}   ({seconds:.1f} s each, {processor:.1f} s of a processor)"
         )
         if name != "together":
             told += [f"    {_survivor(one)}" for one in some if not one.noticed]
@@ -103,7 +102,7 @@ def summary(results: list[Result]) -> str:
 
 
 def _survivor(one: Result) -> str:
-    why = one.reason or (one.how if one.how != "survived" else "")
+    why = one.reason or one.how.removeprefix("survived")
     return f"{one.file}:{one.line}  {one.before}  →  {one.after}" + (f"  ({why})" if why else "")
 
 
@@ -112,17 +111,18 @@ def page(results: list[Result], seed: str, each: int) -> str:
     told = [
         "# What the tests notice",
         "",
-        "Small errors that a person could make, drawn by chance, put into the code one at a time, and whether a test",
-        f"notices. Written by `make mutants` on {datetime.date.today().isoformat()}, seed {seed}, {each} a room at most;",
-        "`tests/support/mutants` says how. Equivalent: a survivor of which it is known why no test can notice it",
+        "Small errors that a person could make are drawn by chance and put into the code one at a time; a test",
+        f"should notice. Written by `make mutants` on {datetime.date.today()}, seed {seed}, at most {each} a room.",
+        "A survivor is equivalent where it is known why no test can notice it",
         "(`tests/support/equivalent_mutants.toml`); the percentage is of the others.",
         "",
-        "| room | drawn | noticed | equivalent | % |",
-        "|---|---|---|---|---|",
+        "| room | drawn | noticed | survived | of which equivalent | noticed of the rest |",
+        "|---|---|---|---|---|---|",
     ]
     for name, some in [*_rooms(results).items(), ("**together**", results)]:
         score = _score(some)
-        told.append(f"| {name} | {score.drawn} | {score.noticed} | {score.equivalent} | {score.share} |")
+        survived = score.drawn - score.noticed
+        told.append(f"| {name} | {score.drawn} | {score.noticed} | {survived} | {score.equivalent} | {score.share} |")
     told += ["", "## Survivors", ""]
     for name, some in _rooms(results).items():
         alive = [one for one in some if not one.noticed]
@@ -132,5 +132,5 @@ def page(results: list[Result], seed: str, each: int) -> str:
 
 
 def _item(one: Result) -> str:
-    why = one.reason and f"equivalent: {one.reason}" or (one.how if one.how != "survived" else "")
+    why = f"equivalent: {one.reason}" if one.reason else one.how.removeprefix("survived")
     return f"- {one.file}:{one.line}: `` {one.before} `` → `` {one.after} ``" + (f" ({why})" if why else "")

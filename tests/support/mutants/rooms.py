@@ -7,68 +7,65 @@ from .trees import ROOT
 
 
 class Room(NamedTuple):
-    """A folder with its sub-folders, those excepted that are rooms themselves."""
+    """A folder with its sub-folders, those excepted that are rooms themselves; its tests are in the mirrored folder."""
 
     folder: str
-    more: tuple[str, ...] = ()  # tests beside those in the folder of tests that mirrors it
-    compiled: bool = False  # an error in a kernel is compiled as well, with all that calls it: minutes for each
+    more: str = ""  # tests elsewhere that answer for it, too: files and folders below tests
+    compiled: bool = False  # kernels whose mutants survive interpreted are compiled: minutes for each
 
     def files(self) -> list[str]:
-        """Those that hold code."""
-        inner = [Path(name) for name in ROOMS if name.startswith(f"{self.folder}/")]
-        found = [file.relative_to(ROOT) for file in sorted((ROOT / self.folder).rglob("*.py"))]
-        return [str(file) for file in found if not any(one in file.parents for one in inner)]
+        """Those of the code."""
+        return self._below("", "*.py")
 
     def tests(self) -> list[str]:
         """Files of tests."""
-        inner = [Path("tests") / name for name in ROOMS if name.startswith(f"{self.folder}/")]
-        found = [file.relative_to(ROOT) for file in sorted((ROOT / "tests" / self.folder).rglob("test_*.py"))]
-        own = [str(file) for file in found if not any(one in file.parents for one in inner)]
-        more = [str(file.relative_to(ROOT)) for name in self.more for file in _files(name)]
-        return list(dict.fromkeys([*own, *more]))
+        more = [file for name in self.more.split() for file in _tests(ROOT / "tests" / name)]
+        return list(dict.fromkeys([*self._below("tests", "test_*.py"), *more]))
+
+    def _below(self, where: str, pattern: str) -> list[str]:
+        inner = [ROOT / where / name for name in ROOMS if name.startswith(f"{self.folder}/")]
+        found = sorted((ROOT / where / self.folder).rglob(pattern))
+        return [str(one.relative_to(ROOT)) for one in found if not any(room in one.parents for room in inner)]
 
 
-def _files(name: str) -> list[Path]:
-    """Of a pattern of files or folders below tests."""
-    found = [file for place in sorted((ROOT / "tests").glob(name))
-             for file in ([place] if place.is_file() else sorted(place.rglob("test_*.py")))]  # fmt: skip
+def _tests(place: Path) -> list[str]:
+    found = [place] if place.is_file() else sorted(place.rglob("test_*.py"))
     if not found:
-        raise FileNotFoundError(f"tests/{name}, named in {__file__}")
-    return found
+        raise FileNotFoundError(f"{place}, which a room names in {__file__}")
+    return [str(one.relative_to(ROOT)) for one in found]
 
 
-ONLINE: Final = "estimators/online"
 ROOMS: Final = {
     room.folder: room
     for room in (
-        Room("daq/config"),
-        Room("daq/core", ("end_to_end/test_live.py",)),
-        Room("daq/fleet", ("daq/commands/test_report.py",)),
+        Room("daq/config", "daq/core/test_pipeline.py contracts/test_rigs.py"),
+        Room("daq/core", "contracts/test_updates.py end_to_end/test_live.py end_to_end/test_resume_live.py"),
+        Room("daq/fleet"),
         Room("daq/outlet"),
-        Room("daq/processes", ("daq/core/test_refit_worker.py",)),
-        Room("daq/recording", ("daq/commands/test_columns.py", "daq/commands/test_export.py", "daq/replay/test_replay.py")),
-        Room("daq/replay", ("daq/commands/test_skew.py", "daq/commands/test_identify.py")),
-        Room("daq/state", ("daq/core/test_checkpoint.py", "daq/outlet/test_baseline_request.py")),
-        Room("daq/stream", ("daq/test_subscriber.py", "daq/processes/test_priority.py")),
-        Room("drivers/can", ("drivers/test_links.py", "contracts/test_drivers.py", "end_to_end/test_replug.py")),
-        Room("drivers/decode", ("drivers/layout", "drivers/test_links.py")),
-        Room("drivers/files", ("daq/commands/test_decode.py", "contracts/test_drivers.py")),
-        Room("drivers/layout", ("drivers/decode", "drivers/test_links.py")),
-        Room("drivers/serial", ("drivers/test_links.py", "contracts/test_drivers.py")),
-        Room("estimators/alignment", ("daq/core/test_align.py",)),
-        Room("estimators/conditioning", ("daq/core/test_silence.py",)),
-        Room("estimators/models", ("contracts/test_models.py", "contracts/test_friction_laws.py")),
-        Room("estimators/numerics", ("estimators/recursive/test_reference.py",)),
-        Room("estimators/offline"),
-        Room(ONLINE),
-        Room(f"{ONLINE}/eta", ("estimators/online/test_shaping.py", "estimators/online/test_search.py", "estimators/online/monitor")),
-        Room(f"{ONLINE}/gear", ("estimators/online/test_lost_motion.py", "daq/core/test_gear_line.py")),
-        Room(f"{ONLINE}/monitor", ("estimators/online/test_phases.py", "contracts/test_policies.py")),
-        Room(f"{ONLINE}/robot", ("daq/core/test_robot_line.py",)),
-        Room(f"{ONLINE}/start", ("estimators/online/test_phases.py", "contracts/test_policies.py")),
-        Room("estimators/recursive", ("contracts/test_forgetting.py", "contracts/test_updates.py")),
-        Room("estimators/refit", ("estimators/online/test_fit.py",)),
-        Room("estimators/search", ("contracts/test_searches.py",)),
-        Room("estimators/window"),
+        Room("daq/processes", "daq/core/test_refit_worker.py end_to_end/test_replug.py"),
+        Room("daq/recording", "daq/replay/test_replay.py daq/replay/test_repeat.py daq/commands/test_columns.py"),
+        Room("daq/replay", "daq/commands/test_skew.py daq/commands/test_identify.py"),
+        Room("daq/state", "daq/core/test_checkpoint.py daq/outlet/test_baseline_request.py"),
+        Room("daq/stream", "daq/test_subscriber.py daq/processes/test_priority.py contracts/test_updates.py"),
+        Room("drivers/can", "drivers/test_links.py contracts/test_drivers.py end_to_end/test_replug.py"),
+        Room("drivers/decode", "drivers/layout drivers/serial drivers/test_links.py"),
+        Room("drivers/files", "daq/commands/test_decode.py contracts/test_drivers.py"),
+        Room("drivers/layout", "drivers/decode drivers/can drivers/test_links.py"),
+        Room("drivers/serial", "drivers/test_links.py contracts/test_drivers.py"),
+        Room("estimators/alignment", "daq/core/test_align.py daq/core/test_walk.py"),
+        Room("estimators/conditioning", "estimators/recursive/test_held.py estimators/online/test_standstill.py"),
+        Room("estimators/models", "contracts/test_models.py contracts/test_friction_laws.py"),
+        Room("estimators/numerics", "estimators/recursive estimators/refit"),
+        Room("estimators/offline", "estimators/models/robots"),
+        Room("estimators/online", "contracts/test_policies.py estimators/models/joints scenarios/test_standstill.py"),
+        Room("estimators/online/eta", "estimators/online estimators/refit/test_box.py"),
+        Room("estimators/online/gear", "estimators/online/test_lost_motion.py daq/core/test_gear_line.py"),
+        Room("estimators/online/monitor", "estimators/online/test_phases.py contracts/test_policies.py"),
+        Room("estimators/online/robot", "daq/core/test_robot_line.py"),
+        Room("estimators/online/start", "estimators/online/test_phases.py contracts/test_policies.py"),
+        Room("estimators/recursive", "contracts/test_forgetting.py estimators/online/test_fit.py"),
+        Room("estimators/refit", "estimators/online/test_fit.py estimators/models/joints/test_two_mass.py"),
+        Room("estimators/search", "contracts/test_searches.py estimators/experiments/test_reproduce_search.py"),
+        Room("estimators/window", "estimators/online/test_phases.py estimators/models/test_shared_instants.py"),
     )
 }  # fmt: skip
