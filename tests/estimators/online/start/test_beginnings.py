@@ -84,6 +84,26 @@ def test_it_ends_after_its_seconds_of_motion_with_what_least_squares_say_of_all_
     assert (ratio < np.sqrt(1.0 + 4.0 * np.sqrt(2.0 / 8.0)) * (1.0 + 4.0 * np.sqrt(0.5 / count))).all()
 
 
+def test_two_outputs_weigh_by_the_noise_that_each_of_them_has() -> None:
+    """The second tells viscous friction and offset in another way, and ten times worse."""
+    rows = rigid(tones(10.0))
+    second = rows.phi[:, 0] * (0.0, 2.0, 0.0, -10.0)
+    noisy = second @ TRUTH + 4.0 * np.random.default_rng(6).standard_normal(len(second))
+    both = rows._replace(phi=np.stack([rows.phi[:, 0], second], axis=1), y=np.stack([rows.y[:, 0], noisy], axis=1))
+    joint = assembly.linear(PARAMETERS, (0, 0), ROW, Alarm(), START, 0.005)
+    _, count = until_started(joint, both)
+    phi, y = both.phi[:count], both.y[:count]
+    noise = np.array([0.4, 4.0]) ** 2
+    for _ in range(9):  # weights by the noise that they leave
+        weight = 1.0 / np.sqrt(noise)
+        theta = np.linalg.lstsq((phi * weight[:, None]).reshape(-1, 4), (y * weight).ravel())[0]
+        noise = np.mean((y - phi @ theta) ** 2, axis=0)
+    # a start weighs a few times, not for ever: its weights are a little off, which moves θ by far less than it varies
+    assert joint.parts.learner.rls.noise == pytest.approx(noise, rel=0.02)
+    estimate = joint.estimate()
+    assert np.abs((estimate.values - theta) / estimate.deviations).max() < 0.05
+
+
 def test_a_motion_that_repeats_is_seen_twice_and_its_alarm_is_calibrated_on_whole_periods() -> None:
     period = 2.5
     v = 3.0 * tones(9.0, ((1.0 / period, 0.3),)) + 0.3 * tones(9.0, ((3.0 / period, 1.0),))
@@ -191,8 +211,13 @@ def said(joint: Phases, rows: Rows) -> list[Event]:
 
 
 def test_it_ends_with_a_search_that_is_certain() -> None:
-    joint = searched(Worker())
-    events = said(joint, rubbing(4.3))
+    joint, rows = searched(Worker()), rubbing(4.3)
+    assert said(joint, rows.part(slice(0, 100))) == []
+    early = joint.estimate()
+    assert (early.phase, early.status) == (Phase.STARTING, Status.LEARNING)
+    assert np.isfinite(early.values).all()
+    assert np.isnan(early.deviations[4:]).all(), "nothing is known of η yet"
+    events = said(joint, rows.part(slice(100, None)))
     assert [event.kind for event in events] == ["refit_started", "refit_accepted", "refit", "started"]
     assert events[0].text == "start, 4.00 s of motion"
     assert events[3].text.startswith("from 4.0 s of motion, ")
