@@ -8,7 +8,7 @@ from estimators.base import Status
 from estimators.conditioning.conditioner import taps
 from estimators.conditioning.encoder_steps import kernels_of
 from estimators.online.joint import JointEstimator
-from estimators.online.reread import COLUMNS, PLACES, Reading, Reread, untold
+from estimators.online.reread import PLACES, Reading, Reread, RereadRows, untold
 from estimators.online.settings import Identification
 from estimators.quantities import Floats
 from estimators.rows import PLACE, SPEED, Rows, moved
@@ -39,10 +39,10 @@ def rows(samples: int) -> tuple[Rows, np.ndarray]:
 
 
 def reader(capacity: int) -> tuple[Reread, Floats]:
-    sums = np.zeros((PLACES + 1, 2, 3))
-    found = Reread(np.zeros(capacity, np.int64), np.zeros((capacity, COLUMNS + 2)), sums, PERIOD * DECIMATION)
+    state = RereadRows.room(capacity, 2, PERIOD * DECIMATION)
+    found = Reread(state)
     found.coarse(STEP, Reading(KERNELS, SLOPES, OWN, PERIOD))
-    return found, sums
+    return found, state.sums
 
 
 @pytest.mark.parametrize(("slow", "reversal"), [(1e-9, 1.0), (2.0, 0.3)])
@@ -85,13 +85,13 @@ def summed(seed: int) -> tuple[Reread, Floats, Floats, Floats, Floats]:
     """Sums as of many rows, G, and N and n of a row."""
     found, sums = reader(64)
     rng = np.random.default_rng(seed)
-    sums[:PLACES], sums[PLACES, 0, 0] = rng.normal(size=(PLACES, 2, 3)), 40.0
+    sums[:], found.state.total = rng.normal(size=(PLACES, 2, 3)), 40.0
     return found, sums, np.array([[90.0, 20.0], [20.0, 70.0]]), 0.01 * np.eye(2), np.array([0.02, -0.05])
 
 
 def test_the_mean_of_what_each_of_them_moves_theta_by_is_owed() -> None:
     found, sums, G, N, n = summed(3)
-    theta, rho = np.array([2.0, -1.0]), sums[PLACES, 0, 0]
+    theta, rho = np.array([2.0, -1.0]), found.state.total
     moved_by = [
         np.linalg.solve(G - A[:, :2], (A[:, :2] - rho * N) @ theta - (A[:, 2] - rho * n)) for A in sums[:PLACES]
     ]

@@ -2,11 +2,15 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from estimators.rows import Rows, moved
-from estimators.window.row_history import RowHistory
+from estimators.numerics.jit import kernel
+from estimators.quantities import Floats, Nanoseconds
+from estimators.rows import Rows, RowStore, moved
+from estimators.window.row_history import HistoryState, RowHistory, append
 
 CAPACITY = 40
+ROOM = 10  # rows that come at once, at most
 
 
 def numbered(first: int, count: int) -> Rows:
@@ -24,12 +28,43 @@ def same(found: Rows, first: int, last: int) -> None:
         assert np.array_equal(ours, theirs)
 
 
+@kernel(
+    ("i8[::1]", "f8[:, :, ::1]", "f8[:, ::1]", "f8[:, ::1]", "f8[:, :, ::1]", "f8[:, :, ::1]", "b1[::1]", HistoryState)
+)
+def _append(
+    time: Nanoseconds,
+    phi: Floats,
+    y: Floats,
+    speed: Floats,
+    samples: Floats,
+    motion: Floats,
+    which: NDArray[np.bool_],
+    history: HistoryState,
+) -> None:
+    for row in range(len(time)):
+        if which[row]:
+            append(time[row], phi[row], y[row], speed[row], samples[row], motion[row], history)
+
+
+def put(history: RowHistory, rows: Rows, which: NDArray[np.bool_] | None = None) -> None:
+    """Rows as a pass writes them, a few at a time, behind those that are there."""
+    which = np.ones(len(rows.time), np.bool_) if which is None else which
+    for first in range(0, len(rows.time), ROOM):
+        few = slice(first, min(first + ROOM, len(rows.time)))
+        part, taught = rows.part(few), which[few]
+        if history.whole and history.filled + len(part.time) > len(history.state.rows.time):
+            store = RowStore.room(ROOM, 2, 3, 1, 1, 2)
+            history.make_room(store)
+        _append(*part[:4], np.ascontiguousarray(part.flat_samples()), part.motion, taught, history.state)
+        history.kept.total += int(taught.sum())
+
+
 def filled(total: int, seed: int = 0, most: int = 25) -> RowHistory:
     """A history to which so many rows came, in batches of any size."""
     history, rng, first = RowHistory(CAPACITY), np.random.default_rng(seed), 0
     while first < total:
         count = min(int(rng.integers(0, most)), total - first)
-        history.add(numbered(first, count))
+        put(history, numbered(first, count))
         first += count
     return history
 
@@ -56,20 +91,13 @@ def test_a_window_may_end_before_the_newest_row() -> None:
         assert len(history.since(first, last).time) == 0
 
 
-def test_more_rows_at_once_than_there_is_room_for_leave_the_last_ones() -> None:
-    history = filled(17)
-    history.add(numbered(17, 3 * CAPACITY))
-    assert (history.total, history.oldest) == (17 + 3 * CAPACITY, 17 + 2 * CAPACITY)
-    same(history.since(0), history.oldest, history.total)
-
-
 def test_what_is_forgotten_is_gone_and_numbers_go_on() -> None:
     history = filled(33)
     history.clear()
     assert (history.total, history.oldest) == (33, 33)
     assert len(history.since(0).time) == 0
     assert history.largest(0, 0) == 0.0
-    history.add(numbered(33, 4))
+    put(history, numbered(33, 4))
     same(history.since(0), 33, 37)
 
 
@@ -84,19 +112,19 @@ def test_before_the_first_row_there_is_nothing_to_be_shown() -> None:
 def test_only_rows_that_taught_are_kept_and_all_of_them_where_nothing_else_is_said() -> None:
     history, rows = RowHistory(CAPACITY), numbered(0, 10)
     taught = np.arange(10) % 3 == 1
-    history.absorb(rows, taught)
+    put(history, rows, taught)
     assert history.total == 3
     assert np.array_equal(history.since(0).y, rows.y[taught])
     assert history.span(0) == (1_005, 7_005)
-    history.absorb(rows, None)
+    put(history, rows)
     assert history.total == 13
     assert np.array_equal(history.since(3).y, rows.y)
 
 
 def test_without_rows_only_their_numbers_and_instants_are_kept() -> None:
     history = RowHistory(CAPACITY, whole=False)
-    history.absorb(numbered(0, 10), np.arange(10) >= 4)
-    history.absorb(numbered(10, 5), None)
+    put(history, numbered(0, 10), np.arange(10) >= 4)
+    put(history, numbered(10, 5))
     assert (history.total, history.oldest) == (11, 11)
     assert history.span(0) == (4_005, 14_005)
     with pytest.raises(ValueError, match="found none yet"):
@@ -107,7 +135,7 @@ def test_without_rows_only_their_numbers_and_instants_are_kept() -> None:
 def test_instants_of_a_window_are_those_of_its_first_and_last_row(batch: int) -> None:
     history = RowHistory(CAPACITY, whole=False)
     for first in range(0, 200, batch):
-        history.absorb(numbered(first, batch), None)
+        put(history, numbered(first, batch))
         total = first + batch
         assert history.span(total) is None
         for back in (1, 2, CAPACITY - 1, CAPACITY, CAPACITY + 1, 10 * CAPACITY):
@@ -119,7 +147,7 @@ def test_the_largest_entry_is_told_with_either_sign_and_without_what_is_not_fini
     history, rows = RowHistory(CAPACITY), numbered(0, 6)
     rows.phi[:, 1, 2] = (1.0, -7.0, np.nan, np.inf, 3.0, 0.0)
     rows.phi[:, 0, 2] = np.nan
-    history.add(rows)
+    put(history, rows)
     assert history.largest(1, 2) == 7.0
     assert history.largest(0, 2) == 0.0
     assert history.largest(0, 1) == 5.2
@@ -148,10 +176,3 @@ def test_rows_of_before_are_written_anew_once_each_and_only_as_far_back_as_someo
     expected = numbered(begin, 60 - begin).y
     expected[: 50 - begin] += 0.5
     assert np.array_equal(history.since(0).y, expected)
-
-
-def test_rows_that_a_pass_has_written_itself_are_counted_where_they_are_kept() -> None:
-    for whole, there in ((True, 5), (False, 0)):
-        history = RowHistory(CAPACITY, whole)
-        history.stored(5)
-        assert (history.total, history.total - history.oldest) == (5, there)
