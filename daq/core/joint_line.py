@@ -105,19 +105,14 @@ class JointLine:
                 raise ValueError(f"expected columns of {self.estimator.channels}, found {set(readings.columns)}")
             self.estimator.answer(before)
             if state.stop == INTERVAL:
-                messages += self._said(int(state.ticks[state.next - 1]), arrival, epoch, now)
-            if state.stop == DONE or (state.stop == INTERVAL and self._all_taken(readings)):
+                messages += self._said(self._intervals.tick, arrival, epoch, now)
+            if state.stop == DONE or (state.stop == INTERVAL and not state.more):
                 break
             before = state.next
             advance_readings(*readings, joint)
         messages += self._events(epoch, arrival)
         self.due = arrival + self._wait(last) if last else arrival
         return messages
-
-    def _all_taken(self, readings: Readings) -> bool:
-        """Whether nothing is left to go on with."""
-        state = self.state.estimator
-        return state.next == state.count and not self.state.full and self.state.taken == len(readings.times)
 
     def _aligned(self, state: EstimatorState) -> int:
         """Samples have just been aligned; returns the instant of the last one (ns), 0 where there is none."""
@@ -185,7 +180,7 @@ class JointLine:
     def _follow(self) -> None:
         """The gear gets what the estimator gets."""
         if self.gear is not None:
-            self.estimator.front.follower = self.gear.absorb
+            self.estimator.front.follower, self.estimator.state.followed = self.gear.absorb, True
 
     def rebase(self, baseline: Baseline) -> None:
         """What drift is measured against from the next update on."""

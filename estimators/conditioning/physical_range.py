@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Annotated, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
@@ -33,6 +34,7 @@ class Ranges(Layout):
     high: Annotated[Vector, "channels"]
     seen: Annotated[Integers, "channels"]  # finite samples of the first second
     named: Annotated[Integers, "channels"]  # rows for which a channel is still named
+    told: Annotated[Integers, "channels"]  # the same when an update was last due
     need: int  # samples that give the spread
     recent: int  # rows for which a channel is named
     refused: int = 0  # values
@@ -70,11 +72,16 @@ class PhysicalRange:
     @property
     def faults(self) -> tuple[str, ...]:
         """Channels that have had such values lately, in words."""
-        return tuple(
-            f"{name} had values that no joint has: they are left out"
-            for name, left in zip(self._names, self.state.named.tolist(), strict=True)
-            if left > 0
-        )
+        return self._named(self.state.named)
+
+    @property
+    def faults_told(self) -> tuple[str, ...]:
+        """The same when an update was last due."""
+        return self._named(self.state.told)
+
+    def _named(self, left: NDArray[np.int64]) -> tuple[str, ...]:
+        words = "had values that no joint has: they are left out"
+        return tuple(f"{name} {words}" for name, rows in zip(self._names, left.tolist(), strict=True) if rows > 0)
 
 
 @inline

@@ -157,6 +157,7 @@ class JointEstimator:
         self._begin()
         for channel, steps in self._steps.items():
             self._swings[channel] = Swing(self.conditioner.taps, self.conditioner.period, steps.step)
+            self.state.followed = True
             self._coarse(channel, steps)
 
     def _coarse(self, channel: int, steps: EncoderSteps) -> None:
@@ -197,7 +198,8 @@ class JointEstimator:
         if self._swings:
             swings = tuple(f"{self.channels[i]}: {one.words}" for i, one in self._swings.items() if one.lost)
             estimate = estimate._replace(reasons=(*estimate.reasons, *swings))
-        faults = (watch.faults if early else watch.certain) + self.front.range.faults + self._faults
+        wild = self.front.range.faults if figured is None else self.front.range.faults_told
+        faults = (watch.faults if early else watch.certain) + wild + self._faults
         if not faults:
             return estimate
         status = Status.LEARNING if estimate.status is Status.VALID else estimate.status

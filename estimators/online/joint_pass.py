@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from estimators.alignment.clock_state import LONGEST_LOSS
 from estimators.alignment.resampler import Aligner, align
 from estimators.conditioning.preprocessing import Preprocessing, preprocess
-from estimators.conditioning.row_kernels import form
+from estimators.conditioning.row_kernels import RowFormer, form
 from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL
 from estimators.numerics.jit import inline, kernel
 from estimators.online.inspection import InspectorState, look
@@ -33,6 +33,7 @@ class Intervals(Layout):
     offset: int = 0  # ns, from where they are counted
     last: int = -1  # number of that of the last tick
     begun: bool = False  # whether one begins with the last sample that was taken
+    tick: int = 0  # ns, of the sample with which the last one began
 
 
 class EstimatorState(Layout):
@@ -49,6 +50,8 @@ class EstimatorState(Layout):
     next: int = 0  # … this one on
     stop: int = DONE  # why the last pass stopped
     late: bool = False  # whether of the intervals that samples begin only the last counts
+    followed: bool = False  # whether somebody reads the samples along, up to each update
+    more: bool = False  # whether something still waits behind the stop
     certain: bool = False  # whether all values of the figures just told are certain
     resting: bool = False  # whether the joint rests by then
 
@@ -108,6 +111,12 @@ def _take(state: EstimatorState) -> bool:
 
 
 @inline
+def _none_due(count: int, former: RowFormer) -> bool:
+    """Whether there are samples, and so many of them make no window of rows due, whatever they are."""
+    return 0 < count < former.decimation - (former.seen - former.support) % former.decimation
+
+
+@inline
 def advance(state: EstimatorState) -> int:
     """Go on with samples that wait, up to a stop; returns why it stops."""
     front, learning, intervals = state.front, state.learning, state.intervals
@@ -124,6 +133,11 @@ def advance(state: EstimatorState) -> int:
             intervals.begun = False
             state.certain = figures(learning.idle, learning.alarmed, state.report)
             state.resting = learning.gate.resting
+            intervals.tick = state.ticks[state.next - 1]
+            for channel in range(len(front.ranges.named)):
+                front.ranges.told[channel] = front.ranges.named[channel]
+            if not state.followed and _none_due(state.count - state.next, front.former):
+                _take(state)  # it changes nothing that is told of now, and spares a call
             return INTERVAL
         if state.next == state.count:
             return DONE
@@ -131,10 +145,18 @@ def advance(state: EstimatorState) -> int:
             return DRAIN
 
 
+@inline
+def _waits(state: EstimatorState) -> bool:
+    """Whether samples or rows wait, or something that is to be decided of those that are taken."""
+    waits = state.next < state.count or state.learning.first < state.learning.count
+    return waits or state.front.stop != DONE or state.intervals.begun
+
+
 @kernel((EstimatorState,))
 def advance_samples(state: EstimatorState) -> None:
     """As `advance`, for samples that Python hands over."""
     state.stop = advance(state)
+    state.more = _waits(state)
 
 
 READINGS: Final = (
@@ -149,10 +171,8 @@ def advance_readings(times: Nanoseconds, values: Floats, columns: NDArray[np.int
     times (readings,) ns; values SI; columns: of the samples; the same ones until all are taken. At a stop other than
     DRAIN samples of these readings may still wait.
     """
-    state, aligner, learning = joint.estimator, joint.aligner, joint.estimator.learning
-    waits = state.next < state.count or learning.first < learning.count
-    waits = waits or state.front.stop != DONE or state.intervals.begun
-    joint.aligned = not waits and (joint.taken < len(times) or joint.full)
+    state, aligner = joint.estimator, joint.aligner
+    joint.aligned = not _waits(state) and (joint.taken < len(times) or joint.full)
     if joint.aligned:
         if joint.taken == 0:
             joint.arrival = times[len(times) - 1]
@@ -165,7 +185,9 @@ def advance_readings(times: Nanoseconds, values: Floats, columns: NDArray[np.int
         joint.taken, joint.full = taken, count >= len(aligner.out_ticks) - LONGEST_LOSS
         state.next, state.count = 0, count
     stop = advance(state)
-    state.stop = DRAIN if stop == DONE and (joint.taken < len(times) or joint.full) else stop
+    left = joint.taken < len(times) or joint.full
+    state.stop = DRAIN if stop == DONE and left else stop
+    state.more = left or _waits(state)
 
 
 pass_on: Final = by_address("void", *READINGS, JointState)  # within a kernel: a pass by its address, its arguments
