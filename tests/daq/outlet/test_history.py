@@ -266,6 +266,20 @@ def test_a_tick_has_the_rows_since_the_last_and_what_nobody_looked_at_is_in_the_
     assert (elbow["usual"], elbow["excitation"]) == (1.5, [0.9, 0.2])
 
 
+def test_a_cloud_has_three_thousand_points_however_many_came() -> None:
+    """Of two minutes, evenly: a page draws no more in time."""
+    history = History("r", [LABEL])
+    for start in np.arange(0.0, 200.0, 10.0):
+        cloud = samples(0.0, points=np.zeros((1000, 4)))
+        body = msgpack.unpackb(cloud[1])
+        table = np.frombuffer(body["points"], "<f8").reshape(-1, 5).copy()
+        table[:, 0] = start + 0.01 * np.arange(1000)
+        history.absorb("samples/elbow", body | {"points": table.tobytes()}, 1.0)
+    kept = rows(history.snapshot(200.0)["joints"]["elbow"]["points"], 5)
+    assert len(kept) == 3000
+    assert np.diff(kept[:, 0]).max() < 0.05
+
+
 def test_laws_and_what_changes_slowly_are_told_twice_a_second_and_with_every_snapshot() -> None:
     history = History("r", [LABEL])
     assert "laws" in history.tick(100.0)["joints"]["elbow"]

@@ -199,6 +199,13 @@ def test_a_process_is_told_with_its_silence_its_deadline_and_how_often_it_was_st
     assert values["process_restarts_total,wire"] == 3
 
 
+def test_a_process_of_which_no_silence_is_told_has_none() -> None:
+    metrics = Metrics({})
+    metrics.absorb("process/wire", {"name": "wire", "up": True, "restarts": 0, "pid": 1, "cause": ""})
+    values = scrape(metrics)
+    assert (values["process_silence_seconds,wire"], values["process_deadline_seconds,wire"]) == (0.0, 0.0)
+
+
 def test_joints_of_a_core_that_is_away_are_faulted_until_it_speaks_again(
     make_estimate: Callable[..., Estimate],
 ) -> None:

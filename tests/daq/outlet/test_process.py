@@ -84,6 +84,17 @@ def test_a_lock_on_the_stream_is_the_configured_key(folder: Path, monkeypatch: p
     assert not curve.allows(bytes(32)), "nobody's key is there"
 
 
+@pytest.mark.parametrize(("allowed", "priority"), [(True, 5), (False, 0)])
+def test_what_forwards_has_the_configured_priority_where_the_system_allows_it(
+    allowed: bool, priority: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = configured(folder)
+    wanted = config.processes.model_copy(update={"priority": 5})
+    monkeypatch.setattr(process, "may_come_first", lambda number: allowed and number == 5)
+    asked = served(config.model_copy(update={"processes": wanted}), folder, monkeypatch)
+    assert asked["priority"] == priority
+
+
 @pytest.mark.parametrize("error", [EndpointError(98, "page: cannot serve"), KeyFileError("page: cannot serve")])
 def test_what_cannot_be_served_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     with pytest.raises(CannotStartError, match=r"^page: cannot serve$"):

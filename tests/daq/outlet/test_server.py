@@ -184,7 +184,7 @@ def test_joints_of_a_core_that_falls_silent_are_faulted_everywhere(
 
     def spoken() -> bool:
         core.status.send_multipart((b"status/core", msgpack.packb(status)))
-        return known(outlet, core)
+        return known(outlet, core) and json.loads(ask(outlet.page, "/api/state")[2])["counted"] == status["timestamp"]
 
     wait(spoken)
     wait(lambda: phase_of(outlet) == "faulted")

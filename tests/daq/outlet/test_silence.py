@@ -55,6 +55,7 @@ def test_a_core_that_has_not_said_a_word_yet_is_not_silent() -> None:
     history = History("arm", [])
     assert history.stale(NOW) == ""
     assert history.processes(NOW) == {}
+    assert history.latest(NOW)["counted"] == 0.0, "no totals have come"
 
 
 @pytest.mark.parametrize(

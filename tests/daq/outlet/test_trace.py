@@ -34,7 +34,7 @@ def test_a_trace_thins_what_comes_faster() -> None:
 
 def test_pieces_make_the_whole() -> None:
     trace, pieces, base = Trace(2, 10.0), [], 1.7e9
-    for start in range(0, 200, 7):
+    for start in range(0, 400, 7):  # s, more than twice what is kept
         fed(trace, base + np.arange(start, start + 7, 0.1))
         pieces.append(rows(trace.fresh(base), 2))
     whole = rows(trace.all(base), 2)
