@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import signal
 
 from estimators.recursive.cusum import calibrate
 from estimators.recursive.forgetting import Threshold
@@ -58,9 +59,7 @@ def test_rows_that_swell_together_beyond_their_kernel_raise_the_least_threshold(
     """Squares of a first-order process whose ρ is c²ᵏ: τ = (1 + c²)/(1 − c²), against that of white noise of as many
     rows that say the same."""
     rng, rows, c = np.random.default_rng(5), 40_000, np.sqrt(alike)
-    e = np.zeros(rows)
-    for k in range(1, rows):
-        e[k] = c * e[k - 1] + np.sqrt(1.0 - c * c) * rng.standard_normal()
+    e = signal.lfilter([np.sqrt(1.0 - alike)], [1.0, -c], rng.standard_normal(rows))
     tau = (1.0 + alike) / (1.0 - alike)
     # Bartlett: over M lags τ varies by √(2(2M + 1)/n) of itself, and M is where ρ falls below 2/√n
     lags = np.log(2.0 / np.sqrt(rows)) / np.log(alike)

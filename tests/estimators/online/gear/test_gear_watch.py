@@ -326,6 +326,14 @@ def test_growth_is_told_only_where_it_is_significant() -> None:
         assert kinds == ["lost_motion_known"] + ["lost_motion_grown"] * told
 
 
+def test_what_is_faster_than_the_cutoff_hardly_passes_the_filter() -> None:
+    """A ripple of 60 Hz in the link's angle: at 20 Hz a ninth of it is left, at 90 Hz nine tenths."""
+    values = samples(7.0)
+    values[:, 1] += 1e-4 * np.sin(2.0 * np.pi * 60.0 / RATE * np.arange(len(values)) + 0.3)
+    slow, fast = (learnt(values, cutoff=cutoff).report() for cutoff in (20.0, 90.0))
+    assert (slow.deviations[:3] < 0.5 * fast.deviations[:3]).all()
+
+
 def test_a_stiffness_is_said_from_two_of_its_deviations_on() -> None:
     certain = []
     for sigma in (1e-3, 2e-3, 2.6e-3, 6e-3):
