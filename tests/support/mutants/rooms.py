@@ -37,6 +37,7 @@ def _tests(place: Path) -> list[str]:
     return [str(one.relative_to(ROOT)) for one in found]
 
 
+ONLINE: Final = "estimators/online/test_"
 ROOMS: Final = {
     room.folder: room
     for room in (
@@ -55,19 +56,19 @@ ROOMS: Final = {
         Room("drivers/layout", "drivers/decode drivers/can drivers/test_links.py"),
         Room("drivers/serial", "drivers/test_links.py contracts/test_drivers.py"),
         Room("estimators/alignment", "daq/core/test_align.py daq/core/test_walk.py"),
-        Room("estimators/conditioning", "estimators/recursive/test_held.py estimators/online/test_standstill.py"),
+        Room("estimators/conditioning", f"estimators/recursive/test_held.py {ONLINE}standstill.py"),
         Room("estimators/models", "contracts/test_models.py contracts/test_friction_laws.py"),
-        Room("estimators/numerics", "estimators/recursive estimators/refit"),
+        Room("estimators/numerics", "estimators/recursive/test_reference.py estimators/refit/test_refit.py"),
         Room("estimators/offline", "estimators/models/robots"),
         Room("estimators/online", "contracts/test_policies.py estimators/models/joints scenarios/test_standstill.py"),
-        Room("estimators/online/eta", "estimators/online estimators/refit/test_box.py"),
-        Room("estimators/online/gear", "estimators/online/test_lost_motion.py daq/core/test_gear_line.py"),
-        Room("estimators/online/monitor", "estimators/online/test_phases.py contracts/test_policies.py"),
+        Room("estimators/online/eta", f"{ONLINE}search.py {ONLINE}shaping.py {ONLINE}lookback.py {ONLINE}refits.py {ONLINE}fit.py"),
+        Room("estimators/online/gear", f"{ONLINE}lost_motion.py daq/core/test_gear_line.py"),
+        Room("estimators/online/monitor", f"{ONLINE}phases.py contracts/test_policies.py"),
         Room("estimators/online/robot", "daq/core/test_robot_line.py"),
-        Room("estimators/online/start", "estimators/online/test_phases.py contracts/test_policies.py"),
-        Room("estimators/recursive", "contracts/test_forgetting.py estimators/online/test_fit.py"),
-        Room("estimators/refit", "estimators/online/test_fit.py estimators/models/joints/test_two_mass.py"),
+        Room("estimators/online/start", f"{ONLINE}phases.py contracts/test_policies.py"),
+        Room("estimators/recursive", f"contracts/test_forgetting.py {ONLINE}fit.py"),
+        Room("estimators/refit", f"{ONLINE}fit.py estimators/models/joints/test_two_mass.py"),
         Room("estimators/search", "contracts/test_searches.py estimators/experiments/test_reproduce_search.py"),
-        Room("estimators/window", "estimators/online/test_phases.py estimators/models/test_shared_instants.py"),
+        Room("estimators/window", f"{ONLINE}phases.py estimators/models/test_shared_instants.py"),
     )
 }  # fmt: skip
