@@ -29,8 +29,8 @@ compiled: $(VENV)/test.stamp
 interpreted: $(VENV)/test.stamp  # a kernel is Python first: once more without compiling, which needs no kernel on disk
 	NUMBA_DISABLE_JIT=1 $(LATER) $(BIN)/python -m pytest -q -m "interpreted and not slow and not compiled" tests/estimators tests/contracts
 
-test-slow: $(VENV)/test.stamp  ## the endurance runs
-	$(BIN)/python -m pytest -m slow $(TEST)
+test-slow: $(VENV)/test.stamp  ## the endurance runs (under an hour), but for the unit under systemd: see systemd
+	$(BIN)/python -m pytest -m slow --ignore=tests/end_to_end/test_systemd_uml.py --durations=0 $(TEST)
 
 check: $(VENV)/test.stamp  ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .

@@ -94,9 +94,7 @@ def read(file: Path, columns: Columns | None) -> Channels:
             if len(time) and len(raw) != len(time):
                 problems.append(f"{column.column} has {len(raw)} rows, time has {len(time)}")
                 continue
-            unit = column.conversion("")
-            value = column.scale * (unit.factor * raw + unit.offset) + column.offset
-            found[joint][role] = Series(time, _unwrapped(value, column.wrap))
+            found[joint][role] = Series(time, _channel(raw, column))
     if problems:
         raise RecordingError("\n".join(f"{file}: {problem}" for problem in dict.fromkeys(problems)))
     return found
@@ -152,9 +150,8 @@ def _of_bag(file: Path, columns: Columns | None) -> Channels:
                 known = [f"{one}.{key}" for one, (_, fields) in bag.items() for key in fields]
                 problems.append(f'{file}: found no column "{column.column}", {nearest(column.column, known)}')
                 continue
-            unit = column.conversion("")
-            values = column.scale * (unit.factor * bag[name][1][field] + unit.offset) + column.offset
-            found[joint][role] = Series(bag[name][0], values)
+            time, fields = bag[name]
+            found[joint][role] = Series(time, _channel(fields[field], column))
     if problems:
         raise RecordingError("\n".join(problems))
     return found
@@ -186,6 +183,12 @@ def _by_name(file: Path, table: Mapping[str, Floats]) -> Columns:
     return Columns(time="time", joints=joints)
 
 
+def _channel(raw: Floats, column: Column) -> Floats:
+    """What the table makes of a column's numbers."""
+    unit = column.conversion("")
+    return _unwrapped(column.scale * (unit.factor * raw + unit.offset) + column.offset, column.wrap)
+
+
 def _unwrapped(values: Floats, wrap: float | None) -> Floats:
     if wrap is None:
         return values
@@ -203,7 +206,8 @@ def _pick(table: Mapping[str, Floats], path: str, rows: int) -> Floats:
         raise ValueError(f'found no column "{name}", {nearest(name, table)}')
     values = np.atleast_1d(table[name].squeeze())
     if values.ndim == 2 and match and match[2]:
-        across = 0 if values.shape[1] == rows or values.shape[0] < values.shape[1] else 1
+        lying = values.shape[1] == rows or (values.shape[0] != rows and values.shape[0] < values.shape[1])
+        across = 0 if lying else 1
         if index >= values.shape[across]:
             raise ValueError(f"{name} has {values.shape[across]} columns, found [{index}]")
         values = np.moveaxis(values, across, 0)[index]

@@ -162,4 +162,6 @@ def _degrees(group: Group) -> bool:
     if group.role != "position":
         return False
     named = any("deg" in name.lower() for name in group.columns)
-    return named or any(float(np.nanmax(np.abs(values))) > DEGREES for values in group.values)
+    return named or any(
+        float(np.abs(values[np.isfinite(values)]).max(initial=0.0)) > DEGREES for values in group.values
+    )

@@ -2,6 +2,8 @@
 
 import errno
 import os
+import socket
+import struct
 import time
 import tty
 from collections.abc import Iterator
@@ -136,6 +138,27 @@ def test_what_came_before_the_wire_was_lost_is_delivered() -> None:
         with pytest.raises(LinkError):
             reader(1.0)
     os.close(slave)
+
+
+def test_what_an_adapter_handed_over_before_its_wire_was_lost_is_delivered() -> None:
+    """One that python-can reads frame by frame, at the other end of a connection."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        channel = f"socket://127.0.0.1:{server.getsockname()[1]}"
+        driver = settings(kind="can", interface="serial", channel=channel, frames=FRAMES).open(WANTED)
+        with driver:
+            node, _ = server.accept()
+            for count in range(3):  # begin, stamp, length, id, data, end: as python-can's serial interface has it
+                node.sendall(struct.pack("<BIBIIB", 0xAA, 0, 4, 0x181, count, 0xBB))
+            node.close()
+            values: list[float] = []
+            for _ in range(1000):
+                if len(values) == 3:
+                    break
+                values += driver.read(1.0)["value"].tolist()
+            assert values == [0, 1, 2]
+            for _ in range(2):
+                with pytest.raises(LinkError, match=f"^{channel}: "):
+                    driver.read(0.0)
 
 
 def test_the_same_port_comes_back_after_a_loss(tmp_path: Path) -> None:

@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from daq.config.routes import Route
 from daq.config.sections import Joint
-from daq.core.align import Aligner
+from daq.core.align import Aligner, Sorter
+from drivers.reading import READING
 from estimators.quantities import Floats, Nanoseconds
 
 P = 1_000_000  # ns
@@ -80,3 +82,20 @@ def test_the_reference_is_the_channel_that_is_said() -> None:
     assert np.median(np.diff(ticks)) == 2 * P
     ticks, _, _ = rows(slow, torque={"rate": 500.0})
     assert np.median(np.diff(ticks)) == P
+
+
+def test_readings_are_split_by_joint_in_the_order_in_which_they_came() -> None:
+    roles = {"a": ("position", "torque"), "b": ("position",), "c": ("torque", "position")}
+    table = [("a", "torque"), ("a", "counter"), ("b", "position"), ("c", "position"), ("a", "position")]
+    sorter = Sorter([Route(joint, role, "bus", "", 1.0, 0.0) for joint, role in table], ("a", "b", "c"), roles)
+    readings = np.zeros(7, READING)
+    readings["channel"] = [3, 0, 1, 3, 4, 0, 3]
+    readings["flags"] = 0xFFFFFFFF  # beside the channel in one word
+    readings["time"], readings["value"] = np.arange(7) + 100, np.arange(7) + 0.5
+    split = [(joint, *(one.tolist() for one in rest)) for joint, *rest in sorter.split(readings)]
+    assert split == [
+        (0, [101, 102, 104, 105], [1.5, 2.5, 4.5, 5.5], [1, 2, 0, 1]),  # behind its channels the counter
+        (2, [100, 103, 106], [0.5, 3.5, 6.5], [1, 1, 1]),
+    ]
+    assert [joint for joint, *_ in sorter.split(readings[:1])] == [2], "nothing is left of the call before"
+    assert list(sorter.split(readings[:0])) == []

@@ -3,14 +3,16 @@
 import math
 from pathlib import Path
 
+import msgpack
 import numpy as np
 import pytest
 
 from daq.config.drift_limits import DriftSettings
 from daq.config.load import load
 from daq.config.words import ConfigError
-from daq.core.drift import Drift, compare
+from daq.core.drift import Comparison, Drift, compare
 from daq.state.baselines import Baseline
+from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
 
 NAMES = ("inertia", "coulomb", "offset")
@@ -53,6 +55,16 @@ def test_what_is_published() -> None:
     assert told["z"] == pytest.approx({"inertia": 2.0, "coulomb": -10.0, "offset": 0.0})
     assert told["percent"]["coulomb"] == pytest.approx(-10.0), "against the magnitude: −4.4 is less than −4"
     assert math.isnan(told["percent"]["offset"]), "0.01 ± 0.04 cannot be told from zero"
+
+
+def test_whether_there_is_a_percentage_follows_from_the_baseline_and_not_from_the_estimate() -> None:
+    """An estimate that is uncertain now still has a change in percent; a baseline of nothing never has."""
+    values, before = np.array([3.0, 3.0, 0.5]), np.array([2.0, 2.0, 0.1])
+    change, percent, z = compare(values, np.array([4.0, 0.0, 0.0]), before, np.array([0.3, 0.3, 0.1]))
+    assert change == pytest.approx([1.0, 1.0, 0.4])
+    assert percent[:2] == pytest.approx([50.0, 50.0])
+    assert math.isnan(percent[2])
+    assert z == pytest.approx([1.0 / math.hypot(4.0, 0.3), 1.0 / 0.3, 4.0])
 
 
 def test_drift_is_what_is_large_and_certain_for_long_enough() -> None:
@@ -166,3 +178,96 @@ def test_all_by_one_factor_is_one_cause_and_told_once() -> None:
     assert len(events) == 2
     assert cause == ""
     assert drifted == ["viscous", "coulomb"]
+
+
+def comparison(**baseline: object) -> Comparison:
+    one = Comparison("rigid", DriftSettings(hold=0), Publication("arm", "elbow", 7, "N·m"))
+    one.rebase(BASELINE.model_copy(update=baseline))
+    return one
+
+
+def looked(messages: list[tuple[bytes, bytes]]) -> list[tuple[str, Map]]:
+    return [(topic.decode(), msgpack.unpackb(body)) for topic, body in messages]
+
+
+def test_an_estimate_is_compared_once_a_second_of_its_own_time_and_only_with_something() -> None:
+    nothing = Comparison("rigid", DriftSettings(), Publication("arm", "elbow", 7, "N·m"))
+    assert not nothing.due(0)
+    assert nothing.look(estimate(5, -4.0), dict, 5.0) == []
+    one = comparison()
+    found = []
+    for time in (5.0, 5.5, 5.999, 6.0, 8.2):
+        at = estimate(0, -4.0)._replace(time=round(time * SECOND))
+        assert one.due(at.time) == (time in (5.0, 6.0, 8.2))
+        found += looked(one.look(at, dict, 1000.0 + time))
+    assert [(topic, body["timestamp"]) for topic, body in found] == [
+        ("event/elbow", 1005.0), ("drift/elbow", 1005.0), ("drift/elbow", 1006.0), ("drift/elbow", 1008.2),
+    ]  # fmt: skip
+    assert found[0][1]["kind"] == "baseline"
+    assert found[0][1]["text"] == "drift is measured against that of 1970-01-01 00:16:40 UTC"
+
+
+def test_what_drifts_is_an_event_beside_its_drift() -> None:
+    one = comparison()
+    found = looked(one.look(estimate(5, -8.0), dict, 5.0))
+    assert [(topic, body.get("kind")) for topic, body in found] == [
+        ("event/elbow", "baseline"), ("drift/elbow", None), ("event/elbow", "drift"),
+    ]  # fmt: skip
+    assert found[1][1]["drifted"] == ["coulomb"]
+    assert found[2][1]["text"].startswith("coulomb has drifted: -100.0 % of its baseline")
+
+
+def test_the_same_baseline_again_is_no_news_and_another_is_at_once() -> None:
+    one = comparison()
+    one.look(estimate(5, -8.0), dict, 5.0)
+    one.rebase(BASELINE)
+    assert one.look(estimate(5, -8.0), dict, 5.1) == []
+    one.rebase(BASELINE.model_copy(update={"since": 2000.0}))
+    (event, told, _) = looked(one.look(estimate(5, -8.0), dict, 5.2))
+    assert event[1]["kind"] == "baseline"
+    assert told[1]["since"] == 2000.0
+
+
+def test_another_law_ends_the_comparison_until_the_law_of_the_baseline_is_back() -> None:
+    mine, other = {"kind": "viscous_coulomb"}, {"kind": "arctangent"}
+    one = comparison(friction=mine)
+    assert [topic for topic, _ in looked(one.look(estimate(5, -4.0), lambda: mine, 5.0))][1:] == ["drift/elbow"]
+    ((topic, body),) = looked(one.look(estimate(6, -4.0), lambda: other, 6.0))
+    assert (topic, body["text"]) == ("event/elbow", "it is of another model or friction law: set it anew")
+    assert one.look(estimate(7, -4.0), lambda: other, 7.0) == [], "said once"
+    assert [topic for topic, _ in looked(one.look(estimate(8, -4.0), lambda: mine, 8.0))] == [
+        "event/elbow", "drift/elbow",
+    ]  # fmt: skip
+
+
+def test_what_stands_beside_an_estimate_that_cannot_be_trusted_is_compared_alone() -> None:
+    """A gear's lost motion is known for itself, while the joint learns anew."""
+    wear = BASELINE.model_copy(
+        update={
+            "values": BASELINE.values | {"lost_motion": 1.0},
+            "deviations": BASELINE.deviations | {"lost_motion": 0.1},
+        }
+    )
+    one = comparison()
+    one.rebase(wear)
+
+    def beside(found: Estimate, baseline: Baseline) -> Estimate:
+        assert baseline == wear
+        return found._replace(
+            names=(*found.names, "lost_motion"),
+            values=np.append(found.values, 3.0),
+            deviations=np.append(found.deviations, 0.1),
+        )
+
+    def told(time: int, status: Status, law: Map, beside: object = beside) -> list[str]:
+        at = estimate(time, -8.0)._replace(status=status)
+        found = looked(one.look(at, lambda: law, time, beside))  # type: ignore[arg-type]
+        return [" ".join(body["drifted"]) for topic, body in found if topic == "drift/elbow"]
+
+    assert told(4, Status.LEARNING, {}) == [], "nothing is trusted before it was compared once"
+    assert told(5, Status.VALID, {}) == ["coulomb lost_motion"]
+    assert told(6, Status.LEARNING, {}) == ["lost_motion"], "the joint is not judged meanwhile"
+    assert told(7, Status.LEARNING, {}, None) == []
+    learning = estimate(8, -8.0)._replace(status=Status.LEARNING)
+    assert one.look(learning, lambda: {"kind": "another"}, 8.0, beside) == [], "whose law is not settled either"
+    assert told(9, Status.LEARNING, {}, lambda found, _: found) == []

@@ -131,6 +131,16 @@ def test_a_restart_goes_on_with_the_number(motion: Floats) -> None:
     assert after.gear.watch.blocks.filled == 0
 
 
+def test_a_joint_that_cannot_resume_still_hears_its_gear(motion: Floats) -> None:
+    """An estimator that starts anew is another one; the gear gets the rows of that one."""
+    fresh, refused = line(joint(**SHORT)), line(joint(**SHORT))
+    with pytest.raises(NotTheSameError):
+        refused.resume({"nobody": 7})
+    expected, found = (maps(play(to, motion[:3_000]), "lost_motion") for to in (fresh, refused))
+    assert repr(found) == repr(expected)
+    assert found[-1]["progress"] > 0.0
+
+
 def test_a_hole_in_time_costs_rows_and_no_truth(motion: Floats) -> None:
     """After two seconds without frames the filters begin anew: no row joins what lies on its two sides."""
     to = line(joint(**SHORT))

@@ -18,6 +18,7 @@ from drivers.reading import READING
 
 TRUTH = {"inertia": 2.0, "viscous": 3.0, "coulomb": 1.5, "offset": 0.4, "gravity_sin": 5.0, "gravity_cos": -1.0}
 START = 1_000_000_000  # ns
+WORKED = 1_500_000  # ns from the last reading of a batch to the updates that it makes due
 
 
 @pytest.fixture(scope="module")
@@ -25,19 +26,28 @@ def config() -> Config:
     return load(Path(__file__).parents[3] / "daq" / "jointwatch.toml")
 
 
-def readings(seconds: float, begin: float = 0.0) -> np.ndarray:
-    """The template's joint, sampled at 1 kHz: position, torque and counter in one frame, in analytic motion."""
-    t = begin + np.arange(round(seconds * 1000)) * 1e-3
+def motion(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Position, speed and acceleration at these seconds."""
     amplitude, omega = np.array([[0.5], [0.3]]), 2 * np.pi * np.array([[0.5], [1.3]])
     q = np.sum(amplitude * np.sin(omega * t), axis=0)
     v = np.sum(amplitude * omega * np.cos(omega * t), axis=0)
-    a = np.sum(-amplitude * omega**2 * np.sin(omega * t), axis=0)
-    torque = TRUTH["inertia"] * a + TRUTH["viscous"] * v + TRUTH["coulomb"] * np.sign(v) + TRUTH["offset"]
-    torque += TRUTH["gravity_sin"] * np.sin(q) + TRUTH["gravity_cos"] * np.cos(q)
+    return q, v, np.sum(-amplitude * omega**2 * np.sin(omega * t), axis=0)
+
+
+def torque(t: np.ndarray | float) -> np.ndarray:
+    """What moves the joint so."""
+    q, v, a = motion(np.atleast_1d(t))
+    inner = TRUTH["inertia"] * a + TRUTH["viscous"] * v + TRUTH["coulomb"] * np.sign(v) + TRUTH["offset"]
+    return inner + TRUTH["gravity_sin"] * np.sin(q) + TRUTH["gravity_cos"] * np.cos(q)
+
+
+def readings(seconds: float, begin: float = 0.0) -> np.ndarray:
+    """The template's joint, sampled at 1 kHz: position, torque and counter in one frame, in analytic motion."""
+    t = begin + np.arange(round(seconds * 1000)) * 1e-3
     table = np.zeros((len(t), 3), READING)
     table["time"] = START + np.round(t * 1e9).astype(np.int64)[:, None]
     table["channel"] = [0, 1, 2]
-    table["value"] = np.column_stack([q, torque, np.round(t * 1000) % 65536])
+    table["value"] = np.column_stack([motion(t)[0], torque(t), np.round(t * 1000) % 65536])
     return table.reshape(-1)
 
 
@@ -61,9 +71,14 @@ def test_the_truth_comes_out_at_the_configured_rate(config: Config) -> None:
     assert last["health"] == {"status": "valid", "reasons": []}
     for name, value in TRUTH.items():
         assert last["parameters"][name] == pytest.approx(value, abs=0.02 * abs(value) + 0.01), name
-    residual = maps(messages, b"residual/elbow")[-1]
-    assert residual["residual"] == pytest.approx(residual["measured"] - residual["predicted"])
-    assert abs(residual["residual"]) < 0.3
+    residuals = maps(messages, b"residual/elbow")[-200:]
+    at = np.array([one["timestamp"] for one in residuals]) - START / 1e9
+    sample = np.median(np.abs(torque(at + 1e-3) - torque(at)))
+    for one in ("measured", "predicted"):  # of that instant, to half a sample
+        assert np.median(np.abs([told[one] for told in residuals] - torque(at))) < 0.5 * sample
+    for told in residuals:
+        assert told["residual"] == pytest.approx(told["measured"] - told["predicted"])
+        assert abs(told["residual"]) < 0.3
     (started,) = maps(messages, b"event/elbow")
     assert started["kind"] == "started"
     assert started["from"] == pytest.approx(1.0, abs=0.2)
@@ -76,17 +91,28 @@ def test_the_truth_comes_out_at_the_configured_rate(config: Config) -> None:
     assert first["timestamp"] < 2.5
 
 
+def said(pipeline: Pipeline, batch: np.ndarray) -> list[dict]:
+    """What a batch makes due, without what depends on it: when the joint's last reading came, how long ago that was."""
+    end, found = int(batch["time"][-1]) + WORKED, []
+    for topic, body in pipeline.absorb(batch, 0, lambda: end):
+        one = msgpack.unpackb(body) | {"topic": topic}
+        if topic.startswith(b"estimate/"):
+            own = batch["time"][(batch["channel"] >= 3) == (one["joint"] == "wrist")]
+            assert one.pop("arrival") == own[-1] / 1e9
+            assert one.pop("latency") == (end - own[-1]) / 1e9
+        found.append(one)
+    return found
+
+
 @pytest.mark.parametrize("size", [3, 21, 999])
 def test_updates_do_not_depend_on_how_readings_are_batched(config: Config, size: int) -> None:
     table = readings(15.0)
-
-    def without_arrival(messages: list[Message]) -> list[dict]:
-        bodies = [(topic, msgpack.unpackb(body)) for topic, body in messages]
-        return [body | {"topic": topic, "arrival": 0, "latency": 0} for topic, body in bodies]
-
-    whole = without_arrival(play(config, [table]))
-    cut = without_arrival(play(config, [table[i : i + size] for i in range(0, len(table), size)]))
+    whole = said(Pipeline(config, boot=1), table)
+    pipeline = Pipeline(config, boot=1)
+    cut = [one for i in range(0, len(table), size) for one in said(pipeline, table[i : i + size])]
     assert repr(cut) == repr(whole)
+    assert {one.get("phase") for one in whole} >= {"starting", "normal"}
+    assert pipeline.lines[0].updates == sum(one["topic"] == b"estimate/elbow" for one in cut)
 
 
 def two_joints(config: Config) -> Config:
@@ -106,23 +132,39 @@ def of_two(seconds: float) -> np.ndarray:
 
 def test_what_waits_until_its_update_is_due_says_the_same(config: Config) -> None:
     both, table = two_joints(config), of_two(12.0)
-    straight = play(both, [table.reshape(-1)])
+    straight = said(Pipeline(both, boot=1), table.reshape(-1))
     pipeline, room = Pipeline(both, boot=1), WaitingRoom([0] * 3 + [1] * 3, ["bus"] * 6)
     waited, turns = [], 0
     for frame in table:
         room.add(frame)
         released = room.take(pipeline.due, int(frame["time"][-1]))
         if len(released):
-            waited += pipeline.absorb(released, 0, lambda: 0)
+            waited += said(pipeline, released)
             room.expect(pipeline.due, int(frame["time"][-1]))
             turns += 1
-    waited += pipeline.absorb(room.rest(), 0, lambda: 0)
+    waited += said(pipeline, room.rest())
     for topic in (b"estimate/elbow", b"estimate/wrist", b"residual/wrist", b"event/wrist"):
-        expected, found = (
-            [one | {"arrival": 0, "latency": 0} for one in maps(said, topic)] for said in (straight, waited)
-        )
+        expected, found = ([one for one in every if one["topic"] == topic] for every in (straight, waited))
         assert repr(found) == repr(expected)
     assert turns < 0.15 * len(table)  # two joints × 50 updates/s, of a thousand frames each
+
+
+def test_no_update_is_held_up_by_what_waits(config: Config) -> None:
+    """It is made of the very frame that makes it due, as if every frame went its way at once."""
+    table = readings(15.0).reshape(-1, 3)
+    prompt = maps(play(config, list(table)), b"estimate/elbow")
+    pipeline, room = Pipeline(config, boot=1), WaitingRoom([0] * 3, ["bus"] * 3)
+    waited: list[Message] = []
+    for frame in table:
+        room.add(frame)
+        released = room.take(pipeline.due, int(frame["time"][-1]))
+        if len(released):
+            waited += pipeline.absorb(released, 0, lambda: 0)
+            room.expect(pipeline.due, int(frame["time"][-1]))
+    found = maps(waited, b"estimate/elbow")
+    assert [one["timestamp"] for one in found] == [one["timestamp"] for one in prompt]
+    late = np.array([one["arrival"] for one in found]) - [one["arrival"] for one in prompt]
+    assert np.count_nonzero(late) <= 2, "before it knows when the intervals begin"
 
 
 def test_updates_of_the_joints_are_due_one_after_the_other(config: Config) -> None:
@@ -154,6 +196,20 @@ def test_not_a_number_never_reaches_the_parameters(config: Config) -> None:
     last = maps(play(config, [table]), b"estimate/elbow")[-1]
     for name, value in TRUTH.items():
         assert last["parameters"][name] == pytest.approx(value, abs=0.03 * abs(value) + 0.02), name
+
+
+@pytest.mark.parametrize("push", [2.0, -2.0])
+def test_a_torque_that_nobody_knows_is_the_residual_with_its_sign(config: Config, push: float) -> None:
+    table = readings(18.0)
+    pushed = (table["channel"] == 1) & (table["time"] >= START + 17_500_000_000)
+    table["value"][pushed] += push
+    told = maps(play(config, list(table.reshape(-1, 30))), b"residual/elbow")
+    before = [one["residual"] for one in told if 17.0 < one["timestamp"] - START / 1e9 < 17.4]
+    after = [one for one in told if 17.6 < one["timestamp"] - START / 1e9 < 17.8]
+    assert len(after) == pytest.approx(10, abs=1)
+    assert np.abs(before).max() < 0.3
+    assert [one["residual"] for one in after] == pytest.approx([push] * len(after), abs=0.5)
+    assert [one["measured"] - one["predicted"] for one in after] == pytest.approx([one["residual"] for one in after])
 
 
 def test_silence_is_said_and_so_is_its_end(config: Config) -> None:
@@ -326,6 +382,9 @@ def test_joints_share_a_waking_and_older_recordings_do_not(config: Config) -> No
     assert offsets(AT_ONCE) == [0] * 7
     assert offsets(ONE_BY_ONE) == [n * interval // 7 for n in range(7)]
     assert offsets(IN_GROUPS) == [0] * 4 + [interval // 2] * 3
+    for rate, groups in ((100.0, [0] * 7), (5.0, [n * 200_000_000 // 7 for n in range(7)])):
+        many = many.model_copy(update={"publish": config.publish.model_copy(update={"rate": rate})})
+        assert offsets(IN_GROUPS) == groups, "no two groups nearer than 10 ms, and no more groups than joints"
 
 
 def test_what_a_joint_says_need_not_wait_for_the_next_one(config: Config) -> None:

@@ -1,12 +1,31 @@
-"""Re-fits of a live service on a cluster, and beside the core while that does not answer."""
+"""Re-fits of a live service beside the core, or on a cluster while that answers."""
 
 import os
+import signal
 import time
+from concurrent.futures import BrokenExecutor
 
 import pytest
 
-from daq.core.refit_worker import Refits
+from daq.core.refit_worker import NICE, Refits
 from daq.processes import cluster
+
+
+def test_a_worker_stands_back_behind_the_core_and_one_that_dies_is_replaced(caplog: pytest.LogCaptureFixture) -> None:
+    refits = Refits()
+    try:
+        first = refits.submit(os.getpid).result(60)
+        assert first != os.getpid()
+        assert refits.submit(os.nice, 0).result(60) == min(19, os.nice(0) + NICE)
+        assert refits.submit(signal.getsignal, signal.SIGINT).result(60) == signal.SIG_IGN
+        assert refits.submit(divmod, 7, 2).result(60) == (3, 1)
+        os.kill(first, signal.SIGKILL)
+        with pytest.raises(BrokenExecutor):
+            refits.submit(time.sleep, 60).result(60)
+        assert refits.submit(os.getpid).result(120) not in (first, os.getpid())
+        assert "the refit worker died: another one starts" in caplog.text
+    finally:
+        refits.shutdown()
 
 
 def test_without_an_answer_the_work_is_done_here(

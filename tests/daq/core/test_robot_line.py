@@ -108,12 +108,68 @@ def test_the_residual_of_every_joint_is_told_at_the_configured_rate(
 ) -> None:
     told = of(played[1], b"robot")
     assert len(told) == pytest.approx(18.0 * config.publish.rate, rel=0.05)
+    assert [one["seq"] for one in told] == list(range(len(told)))
+    step = 1.0 / config.publish.rate
+    assert np.diff([one["timestamp"] for one in told]) == pytest.approx(step, abs=0.5 * step)
     assert {one["phase"] for one in told[-100:]} == {"normal"}
     for name in NAMES:
-        late = np.array([one["joints"][name]["residual"] for one in told[-200:]])
-        assert 0.0 < np.sqrt(np.mean(late**2)) < 0.5 * told[-1]["joints"][name]["threshold"]
+        late = [one["joints"][name] for one in told[-200:]]
+        left = np.array([one["residual"] for one in late])
+        assert left == pytest.approx([one["measured"] - one["predicted"] for one in late])
+        assert np.ptp([one["measured"] for one in late]) > 20 * np.std(left)
+        assert left.min() < 0.0 < left.max()
+        assert np.sqrt(np.mean(left**2)) < 0.5 * late[-1]["threshold"]
         assert not any(one["joints"][name]["contact"] for one in told)
-    assert [one["kind"] for one in of(played[1], b"event/robot")] == ["started"]
+    parameters = of(played[1], b"robot/parameters")
+    assert [one["seq"] for one in parameters] == list(range(len(parameters)))
+    assert [int(one["timestamp"]) for one in parameters] == list(range(1, 19)), "one a second from the first on"
+    assert not any("joint" in one for one in told + parameters)
+    line = played[0].robot
+    assert line is not None
+    counted = line.counters()
+    assert (counted["faults"], counted["dropped"]) == (0, 0)
+    assert counted["learnt"] >= parameters[-1]["learnt"] > 5
+    (started,) = of(played[1], b"event/robot")
+    assert started["kind"] == "started"
+    assert [one["phase"] == "normal" for one in told] == [one["timestamp"] >= started["timestamp"] for one in told]
+
+
+@pytest.mark.parametrize(("joint", "push"), [(0, 6.0), (1, -6.0), (1, 6.0)])
+def test_a_torque_that_nobody_knows_is_the_residual_of_its_joint_with_its_sign(
+    played: tuple[Pipeline, list[Message]], config: Config, joint: int, push: float
+) -> None:
+    """Beside the same motion without it, from 0.2 s after it has begun on, which the filters need."""
+    table = readings(3.0, begin=40.0)
+    pushed = table.copy()
+    pushed["value"][(table["channel"] == 2 * joint + 1) & (table["time"] >= START + 42_000_000_000)] += push
+    found = []
+    for one in (table, pushed):
+        pipeline = Pipeline(config, boot=2)
+        pipeline.resume({"robot": played[0].robot.keep()})  # type: ignore[union-attr]
+        told = [one for one in of(play(pipeline, one), b"robot") if one["timestamp"] > START / 1e9 + 42.2]
+        keys = ("measured", "predicted", "residual")
+        found.append(np.array([[[one["joints"][name][key] for name in NAMES] for key in keys] for one in told]))
+    measured, predicted, residual = np.moveaxis(found[1] - found[0], 1, 0)
+    outer = push * (np.arange(2) == joint)
+    np.testing.assert_allclose(measured, np.tile(outer, (len(measured), 1)), atol=0.01 * abs(push))  # filtered
+    np.testing.assert_allclose(predicted, 0.0, atol=0.05 * abs(push))  # of what was learnt before it was noticed
+    np.testing.assert_allclose(residual, measured - predicted, atol=1e-9)
+    np.testing.assert_allclose(found[1][:, 2], found[1][:, 0] - found[1][:, 1], atol=1e-9)
+
+
+def test_a_hole_in_time_costs_rows_and_is_no_contact(played: tuple[Pipeline, list[Message]], config: Config) -> None:
+    """No row joins the two sides of it: what moved meanwhile is no acceleration."""
+    pipeline = Pipeline(config, boot=2)
+    pipeline.resume({"robot": played[0].robot.keep()})  # type: ignore[union-attr]
+    table = readings(6.0, begin=40.0)
+    at = table["time"] - START
+    told = play(pipeline, table[(at < 42_000_000_000) | (at >= 42_700_000_000)])
+    late = [one for one in of(told, b"robot") if one["timestamp"] > START / 1e9 + 42.9]  # the filters need 0.2 s
+    assert len(late) > 100
+    for name in NAMES:
+        left = np.array([one["joints"][name]["residual"] for one in late])
+        assert np.sqrt(np.mean(left**2)) < 0.5 * late[-1]["joints"][name]["threshold"]
+    assert not [one for one in of(told, b"event/robot") if one["kind"] == "contact"]
 
 
 def test_a_repetition_is_the_same_to_the_bit(played: tuple[Pipeline, list[Message]], config: Config) -> None:
@@ -142,6 +198,19 @@ def test_a_new_core_goes_on_where_the_old_one_was(played: tuple[Pipeline, list[M
     first = of(told, b"robot/parameters")[0]
     assert list(first["parameters"].values()) == kept["theta"][:-2]  # lags of the torques last
     assert first["learnt"] == kept["learnt"] > 5
+
+
+@pytest.mark.parametrize("damage", [{"learnt": "many"}, {"version": 0}, {"compensation": [1.0]}])
+def test_a_robot_that_cannot_resume_starts_as_if_it_had_been_given_nothing(
+    played: tuple[Pipeline, list[Message]], config: Config, damage: dict[str, object]
+) -> None:
+    state = played[0].robot.keep()  # type: ignore[union-attr]
+    assert state is not None
+    pipeline = Pipeline(config, boot=1)
+    with pytest.raises(ValueError, match="it starts anew"):
+        pipeline.resume({"robot": state | damage})
+    again = play(pipeline, readings(18.0)[: 2 * RATE * 4])
+    assert [body for _, body in again] == [body for _, body in played[1][: len(again)]]
 
 
 def test_friction_is_compared_with_the_baseline_of_the_robot(
@@ -205,9 +274,11 @@ def test_a_second_encoder_goes_the_whole_way_and_its_lack_is_told(tmp_path: Path
     told = play(pipeline, table.reshape(-1), 30)
     parameters = of(told, b"robot/parameters")[-1]["parameters"]
     assert parameters["twist.elbow"] == pytest.approx(0.2 * 5e3, rel=0.2)
-    left = np.array([one["joints"]["elbow"]["residual"] for one in of(told, b"robot")[-100:]])
-    size = np.array([one["joints"]["elbow"]["measured"] for one in of(told, b"robot")[-100:]])
+    late = [one["joints"]["elbow"] for one in of(told, b"robot")[-100:]]
+    left, size = (np.array([one[key] for one in late]) for key in ("residual", "measured"))
+    assert left == pytest.approx(size - [one["predicted"] for one in late])
     assert np.sqrt(np.mean(left**2)) < 0.05 * np.sqrt(np.mean(size**2))
+    assert np.corrcoef(size, [one["predicted"] for one in late])[0, 1] > 0.99
     lacking = [line for line in text.splitlines() if not line.startswith("link_position")]
     (tmp_path / "arm.toml").write_text("\n".join(lacking))
     with pytest.raises(ConfigError) as refused:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from daq.core.waiting_room import LONGEST, WaitingRoom
+from daq.core.waiting_room import LONGEST, NOTHING, WaitingRoom
 from drivers.reading import READING
 
 MS = 1_000_000
@@ -42,6 +42,28 @@ def test_what_is_waited_for_in_vain_ends_the_waiting() -> None:
     assert not len(waiting.take(due, MS + LONGEST))
     assert waiting.take(due, MS + LONGEST + 1)["time"].tolist() == [MS, 2 * MS]
     assert waiting.held() == {"a": 0, "b": 1}
+
+
+def test_what_stays_behind_waits_its_own_time_and_is_not_looked_at_before() -> None:
+    waiting, due = room(), np.array([1, 100]) * MS
+    waiting.add(frames((0, 1), (2, 20), (0, 21)))
+    waiting.expect(due, 21 * MS)
+    assert waiting.take(due, 21 * MS)["time"].tolist() == [MS, 21 * MS]
+    due[0] = 100 * MS
+    waiting.expect(due, 21 * MS)
+    assert waiting.take(due, 42 * MS) is NOTHING, "nobody is due, and the one that waits came at 20 ms"
+    assert waiting.take(due, 20 * MS + LONGEST) is NOTHING
+    assert waiting.take(due, 20 * MS + LONGEST + 1)["time"].tolist() == [20 * MS]
+
+
+def test_a_crowd_that_grows_loses_nobody() -> None:
+    waiting, nobody = room(), np.full(2, 1 << 62)
+    sent = [frames(*((k % 3, at + k) for k in range(700))) for at in (1, 701, 1401)]
+    for some in sent:
+        waiting.add(some)
+        assert not len(waiting.take(nobody, MS))
+    assert waiting.held() == {"a": 702, "b": 1398}
+    assert waiting.rest().tobytes() == np.concatenate(sent).tobytes()
 
 
 def test_nobody_sleeps_beyond_what_is_due_and_a_silent_joint_wakes_nobody() -> None:

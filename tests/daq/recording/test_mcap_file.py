@@ -1,8 +1,10 @@
 """The file after every write, read by the format's own library; and what a full disk leaves."""
 
 import json
+import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -146,6 +148,119 @@ def test_half_of_it_found_by_time(tmp_path: Path) -> None:
             )
         ]
     assert found == [time for time in range(1030, 1060) if (time - 1000) % 3 == 1]
+
+
+def test_the_summary_counts_everything_and_knows_the_first_and_the_last_instant(tmp_path: Path) -> None:
+    """In whatever order they were written: an update may speak of an instant before the last one's."""
+    path = tmp_path / "x.mcap"
+    times = [[50, 20, 70], [10, 90], [60]]
+    with McapFile(path, "test") as file:
+        file.metadata("configuration", {"a": "b"})
+        schemas = [file.schema(name, SCHEMA) for name in ("s", "t")]
+        for turn, part in enumerate(times):
+            for time in part:
+                file.message(file.channel(f"topic/{time // 50}", schemas[time // 50]), turn, time, 0, b"{}")
+            file.attachment(f"block {turn}", "application/x", 7 + turn, bytes(5 + turn))
+            file.write()
+            with path.open("rb") as stream:
+                now = make_reader(stream).get_summary()
+            assert now is not None
+            assert now.statistics is not None
+            told = [time for one in times[: turn + 1] for time in one]
+            assert (now.statistics.message_start_time, now.statistics.message_end_time) == (min(told), max(told))
+            assert now.statistics.chunk_count == turn + 1
+    with path.open("rb") as stream:
+        summary = make_reader(stream).get_summary()
+    assert summary is not None
+    assert summary.statistics is not None
+    assert summary.statistics.channel_message_counts == {1: 4, 2: 2}
+    assert (summary.statistics.metadata_count, summary.statistics.schema_count) == (1, 2)
+    assert summary.statistics.channel_count == 2
+    assert {one.topic: summary.schemas[one.schema_id].name for one in summary.channels.values()} == {
+        "topic/0": "s",
+        "topic/1": "t",
+    }
+    spans = [(one.message_start_time, one.message_end_time) for one in summary.chunk_indexes]
+    assert spans == [(20, 70), (10, 90), (60, 60)]
+    found = [
+        (one.name, one.media_type, one.log_time, one.create_time, one.data_size) for one in summary.attachment_indexes
+    ]
+    assert found == [(f"block {turn}", "application/x", 7 + turn, 7 + turn, 5 + turn) for turn in range(3)]
+
+
+def test_the_index_that_is_written_again_knows_the_instants_too(tmp_path: Path) -> None:
+    """Of chunks of several channels, and of attachments; a file without chunks has an index of attachments."""
+    path = tmp_path / "x.mcap"
+    file = McapFile(path, "test")
+    schema = file.schema("s", SCHEMA)
+    for turn in range(3):
+        file.attachment(f"block {turn}", "application/x", 7 + turn, bytes(5 + turn))
+        for time in (50, 20, 70) if turn else ():
+            file.message(file.channel(f"topic/{time}", schema), turn, time + turn, 0, b"{}")
+        file.write()
+    assert index_again(path) == 3 + 2
+    again = path.read_bytes()
+    file.close()
+    assert path.read_bytes() == again, "as if it had been closed"
+
+
+def test_a_sequence_number_beyond_four_bytes_begins_again(tmp_path: Path) -> None:
+    path = tmp_path / "x.mcap"
+    with McapFile(path, "test") as file:
+        channel = file.channel("t", file.schema("s", SCHEMA))
+        for sequence in (0, (1 << 32) - 1, 1 << 32, (1 << 32) + 5):
+            file.message(channel, sequence, 0, 0, b"{}")
+    with path.open("rb") as stream:
+        assert [one.sequence for _, _, one in make_reader(stream).iter_messages()] == [0, (1 << 32) - 1, 0, 5]
+
+
+def test_the_size_is_that_of_the_data_without_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "x.mcap"
+    with McapFile(path, "test") as file:
+        begun = file.size
+        file.attachment("a", "application/x", 1, bytes(1000))
+        assert file.size == begun, "nothing was written yet"
+        file.write()
+        grown = file.size - begun
+    assert 1000 < grown < 1100
+    assert begun + grown < path.stat().st_size
+
+
+def test_another_file_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "x.mcap").write_bytes(b"mine")
+    with pytest.raises(FileExistsError):
+        McapFile(tmp_path / "x.mcap", "test")
+    assert (tmp_path / "x.mcap").read_bytes() == b"mine"
+
+
+def with_room_for(size: int, do: Callable[[], object]) -> None:
+    """While no file may be longer than this; Python ignores the signal that would end it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        do()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_no_file_is_left_where_there_is_no_room_even_for_its_beginning(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="File too large"):
+        with_room_for(20, lambda: McapFile(tmp_path / "x.mcap", "test"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_write_that_finds_no_room_leaves_the_file_as_it_was_and_closed(tmp_path: Path) -> None:
+    path = tmp_path / "x.mcap"
+    file = McapFile(path, "test")
+    fill(file, 0, 7)
+    file.write()
+    before = path.read_bytes()
+    fill(file, 7, 70)
+    with pytest.raises(OSError, match="File too large"):
+        with_room_for(len(before) + 100, file.write)
+    assert path.read_bytes() == before
+    file.close()
+    assert path.read_bytes() == before
 
 
 FULL_DISK = """

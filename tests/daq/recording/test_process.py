@@ -23,12 +23,12 @@ from daq.config.sections import Config, Curve, Publish, Record
 from daq.config.words import ConfigError
 from daq.outlet.history import History
 from daq.outlet.metrics import Metrics
-from daq.recording.folder import recordings
+from daq.recording.folder import Shelf, recordings
 from daq.recording.json_channels import JsonChannels
 from daq.recording.mcap_file import McapFile
 from daq.recording.process import Expected, Recorder
 from daq.recording.reader import blocks, configuration, said
-from daq.stream.transcript import Batch, Block
+from daq.stream.transcript import Batch, Block, pack
 from daq.stream.update import Introduction
 from daq.subscriber import Subscriber
 from drivers.reading import READING
@@ -117,6 +117,121 @@ def test_a_recording_of_a_locked_stream_is_read_without_its_keys(
     assert b"/secret" not in file.read_bytes()
 
 
+def test_its_status_says_what_is_written_and_where(tmp_path: Path, start: Callable[..., Recorder]) -> None:
+    recorder = start(configured(tmp_path))
+    before = recorder.status()
+    assert (before["up"], before["file"], before["written"], before["blocks"], before["bytes"]) == (False, "", 0, 0, 0)
+    recorder.take(block(0))
+    [file] = recordings(tmp_path, "arm")
+    begun = recorder.status()["bytes"]
+    for number in range(1, 5):
+        recorder.take(block(number))
+    status = recorder.status()
+    assert (status["up"], status["cause"], status["file"]) == (True, "", file.name)
+    assert (status["blocks"], status["lost"]) == (5, 0)
+    assert status["written"] == pytest.approx((10**18 + 4) / 1e9, abs=1e-6)
+    packed = sum(len(pack(block(number))) for number in range(1, 5))
+    assert packed < status["bytes"] - begun < packed + 4 * 1000, "what a block has beside it is small"
+    assert status["bytes"] < file.stat().st_size
+    recorder.close()
+    assert not recorder.status()["up"]
+
+
+def test_how_the_clocks_stood_is_in_every_file_and_not_with_every_block(
+    tmp_path: Path, start: Callable[..., Recorder]
+) -> None:
+    recorder = start(configured(tmp_path))
+    for number in range(5):
+        recorder.take(block(number))
+    recorder._began -= 1e9
+    recorder.take(block(5))
+    recorder._clock = 0.0  # a second later
+    recorder.take(block(6))
+    recorder.close()
+    found = [[one.update for one in said(file) if one.topic == "clock"] for file in recordings(tmp_path, "arm")]
+    assert [[round(1e9 * one["monotonic"]) for one in file] for file in found] == [[0], [5, 6]]
+    assert {one["epoch"] for file in found for one in file} == {str(10**18)}
+
+
+def test_what_is_written_is_on_the_disk_within_a_second(
+    tmp_path: Path, start: Callable[..., Recorder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not with every block: a slow disk would not keep up."""
+    synced: list[int] = []
+    fdatasync = os.fdatasync
+
+    def counted(file: int) -> None:
+        synced.append(file)
+        fdatasync(file)
+
+    monkeypatch.setattr(os, "fdatasync", counted)
+    recorder = start(configured(tmp_path))
+    recorder.take(block(0))
+    assert len(synced) == 1
+    recorder._sync = math.inf  # within the second
+    recorder.take(block(1))
+    assert len(synced) == 1
+    recorder._sync = 0.0  # after it
+    recorder.take(block(2))
+    assert len(synced) == 2
+    recorder.close()
+    assert len(synced) == 3
+
+
+def test_a_file_ends_where_the_disk_has_become_full_and_another_begins_when_there_is_room(
+    tmp_path: Path, start: Callable[..., Recorder]
+) -> None:
+    recorder = start(configured(tmp_path))
+    recorder.take(block(0))
+    recorder.take(block(1))
+    enough = recorder._shelf
+    recorder._shelf = Shelf(Record(folder=tmp_path, reserve=1e18), "arm")
+    recorder.take(block(2))
+    assert recorder.status()["up"], "it looks now and then, not at every block"
+    recorder._room = 0.0
+    recorder.take(block(3))
+    assert not recorder.status()["up"]
+    assert "are free" in recorder.status()["cause"]
+    recorder._shelf = enough
+    recorder.take(block(4))
+    assert recorder.status()["lost"] == 2, "it is not tried again at once"
+    recorder._again = 0.0
+    recorder.take(block(5))
+    recorder.close()
+    numbers = [[one.number for one in blocks(file)] for file in recordings(tmp_path, "arm")]
+    assert numbers == [[0, 1, 2], [5]]
+    assert recorder.status()["lost"] == 2
+
+
+def test_a_last_file_that_is_damaged_stays_and_another_begins(tmp_path: Path, start: Callable[..., Recorder]) -> None:
+    damaged = tmp_path / "arm-20260101T000000Z.mcap"
+    damaged.write_bytes(b"rubbish")
+    recorder = start(configured(tmp_path))
+    recorder.take(block(0))
+    recorder.close()
+    assert damaged.read_bytes() == b"rubbish"
+    assert [one.number for one in blocks(recordings(tmp_path, "arm")[-1])] == [0]
+
+
+def test_what_is_missing_is_told_by_the_number_that_came_last(tmp_path: Path) -> None:
+    expected = Expected(tmp_path / "next")
+    assert expected.missing(7, 3) == 0, "nothing is known of another start of the core"
+    expected.passed(7, 3)
+    assert [expected.missing(7, number) for number in (2, 3, 4, 5, 9)] == [0, 0, 0, 1, 5]
+    assert expected.missing(8, 9) == 0
+    expected.close()
+    after = Expected(tmp_path / "next")
+    assert after.missing(7, 6) == 2
+    after.close()
+
+
+def test_without_a_table_of_its_own_there_is_no_recorder(tmp_path: Path) -> None:
+    expected = Expected(tmp_path / "next")
+    with pytest.raises(ValueError, match=r"with \[recorder\]"):
+        Recorder(load(TEMPLATE), expected)
+    expected.close()
+
+
 def test_files_are_of_limited_size_and_the_oldest_go(tmp_path: Path, start: Callable[..., Recorder]) -> None:
     other = tmp_path / "arm-left-20260101T000000Z.mcap"
     other.write_bytes(bytes(1000))
@@ -139,7 +254,10 @@ def test_a_file_ends_after_its_duration_or_when_somebody_deletes_it(
 ) -> None:
     recorder = start(configured(tmp_path, file_duration=1000.0))
     recorder.take(block(0))
-    recorder._began -= 1000.0
+    recorder._began -= 990.0
+    recorder.take(block(10))
+    assert len(recordings(tmp_path, "arm")) == 1
+    recorder._began -= 10.0
     recorder.take(block(1))
     first, second = recordings(tmp_path, "arm")
     second.unlink()
@@ -147,7 +265,7 @@ def test_a_file_ends_after_its_duration_or_when_somebody_deletes_it(
     recorder.take(block(2))
     recorder.close()
     files = recordings(tmp_path, "arm")
-    assert [one.number for file in files for one in blocks(file)] == [0, 2]
+    assert [one.number for file in files for one in blocks(file)] == [0, 10, 2]
     assert files[0] == first
 
 
@@ -177,6 +295,7 @@ def test_a_folder_that_cannot_be_written_is_said_and_tried_again(
     recorder.take(block(1))
     assert recorder.status()["up"]
     assert recorder.status()["cause"] == ""
+    assert recorder.status()["lost"] == 1
     recorder.close()
 
 
@@ -244,6 +363,8 @@ def test_the_block_that_a_recorder_was_killed_over_is_counted_by_the_next(
     recorder = start(configured(tmp_path))
     recorder.take(block(6))
     recorder.close()
+    with recordings(tmp_path, "arm")[0].open("rb") as stream:
+        assert len(list(make_reader(stream).iter_attachments())) == 5, "the next recorder gives its file an index"
     assert [one.number for file in recordings(tmp_path, "arm") for one in blocks(file)] == [0, 1, 2, 3, 4, 6]
     assert recorder.status()["lost"] == 1
 

@@ -1,22 +1,33 @@
-"""Recordings read while they are written, and cut anywhere: always as far as they are whole, never called damaged."""
+"""Recordings read while they are written, and cut anywhere: always as far as they are whole, never called damaged.
+
+What is in them: the configuration, what was said, and which files one start of the core went through.
+"""
 
 import itertools
+import math
 import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgpack
 import numpy as np
 import pytest
 from mcap.records import Attachment, Message
 
+from daq.config import load as config_file
+from daq.config.load import load
+from daq.config.sections import Config, Record
+from daq.recording.folder import recordings
 from daq.recording.mcap_file import McapFile
-from daq.recording.reader import RecordingError, blocks, break_of, said
+from daq.recording.process import Expected, Recorder
+from daq.recording.reader import RecordingError, before, blocks, break_of, configuration, digest, said
 from daq.stream import transcript
 from daq.stream.transcript import BLOCKS, Batch, Block
 from drivers.files.mcap_records import records
 from drivers.reading import READING
 
+TEMPLATE = Path(__file__).parents[3] / "daq" / "jointwatch.toml"
 SCHEMA = b'{"type": "object", "title": "' + b"long enough to span pages " * 200 + b'"}'
 
 
@@ -180,3 +191,142 @@ def test_a_cut_file_says_so_and_a_whole_one_says_nothing(tmp_path: Path) -> None
     os.truncate(path, size - 5)
     os.utime(path, (1e9, 1e9))
     assert "breaks off after 2 blocks" in break_of(path)
+
+
+def told(folder: Path) -> Config:
+    """What the recorder of these tests is told."""
+    return load(TEMPLATE).model_copy(update={"recorder": Record(folder=folder, reserve=0.0)})
+
+
+def recorded(folder: Path, *parts: tuple[int, int]) -> Path:
+    """One more recording in the folder; parts: boot and number of its blocks."""
+    expected = Expected(folder / "next")
+    recorder = Recorder(told(folder), expected)
+    for boot, number in parts:
+        update = {"timestamp": 5.0, "seq": number, "boot": boot, "joint": "elbow", "error": math.nan, "progress": 4.5}
+        batch = Batch(0, 10**18, 10**9 * number, (), (), None)
+        recorder.take(Block(boot, number, [batch], messages=[(b"estimate/elbow", msgpack.packb(update))]))
+    recorder.close()
+    expected.close()
+    return recordings(folder, "arm")[-1]
+
+
+def test_the_files_of_one_start_of_the_core_are_those_since_it_began(tmp_path: Path) -> None:
+    """It may begin within a file; those of the start before that one are not of it."""
+    first = recorded(tmp_path, (1, 0), (1, 1))
+    second = recorded(tmp_path, (1, 2))
+    third = recorded(tmp_path, (1, 3), (2, 0), (2, 1))
+    fourth = recorded(tmp_path, (2, 2))
+    fifth = recorded(tmp_path, (2, 3), (3, 0))
+    sixth = recorded(tmp_path, (4, 0))
+    seventh = recorded(tmp_path, (4, 1))
+    assert before(first) == []
+    assert before(second) == [first]
+    assert before(third) == [first, second]
+    assert before(fourth) == [third]
+    assert before(fifth) == [third, fourth]
+    assert before(sixth) == []
+    assert before(seventh) == [sixth]
+
+
+def test_files_elsewhere_or_of_another_robot_are_not_of_it(tmp_path: Path) -> None:
+    first, second = recorded(tmp_path, (1, 0)), recorded(tmp_path, (1, 1))
+    other = first.rename(first.with_name(first.name.replace("arm-", "leg-")))
+    assert before(second) == []
+    other.rename(first)
+    (tmp_path / "copy").mkdir()
+    copy = tmp_path / "copy" / second.name
+    copy.write_bytes(second.read_bytes())
+    assert before(copy) == []
+    assert before(second) == [first]
+    renamed = second.rename(tmp_path / "mine.mcap")
+    assert before(renamed) == [], "by its name nobody knows when it was"
+
+
+def test_files_without_a_block_belong_to_nothing(tmp_path: Path) -> None:
+    first = recorded(tmp_path, (1, 0))
+    empty = tmp_path / first.name.replace(".mcap", "-9.mcap")
+    with McapFile(empty, "test") as file:
+        file.metadata("configuration", {"json": configuration(first).model_dump_json(by_alias=True)})
+    assert before(empty) == []
+
+
+def test_the_configuration_is_that_of_then_without_wires(tmp_path: Path) -> None:
+    config = told(tmp_path)
+    file = recorded(tmp_path, (1, 0))
+    found = configuration(file)
+    assert (found.joints, found.robot, found.publish.rate) == (config.joints, config.robot, config.publish.rate)
+    assert found.drivers == {}
+    assert digest(file) == config_file.digest(config)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "said"),
+    [
+        ({}, "found no configuration in it: is it a recording of jointwatch?"),
+        ({"configuration": {"digest": "x"}}, "its configuration cannot be used: 'json'"),
+        ({"configuration": {"json": "{"}}, "its configuration cannot be used: Expecting"),
+        ({"configuration": {"json": '{"publish": {}}'}}, "its configuration cannot be used: 'rate'"),
+        (
+            {"configuration": {"json": '{"publish": {"rate": 5.0}, "joints": {"a": {"rate": -1.0}}}'}},
+            "its configuration cannot be used: joints.a.",
+        ),
+        ({"other": {"json": "{}"}}, "found no configuration in it"),
+    ],
+)
+def test_a_recording_without_a_configuration_that_can_be_used_says_so(
+    tmp_path: Path, metadata: dict[str, dict[str, str]], said: str
+) -> None:
+    path = tmp_path / "x.mcap"
+    with McapFile(path, "test") as file:
+        for name, values in metadata.items():
+            file.metadata(name, values)
+    with pytest.raises(RecordingError) as caught:
+        configuration(path)
+    assert str(caught.value).startswith(f"{path}: {said}")
+    assert "\n" not in str(caught.value)
+
+
+def test_what_was_said_has_the_instant_at_which_its_block_was_closed_and_no_number_that_is_none(tmp_path: Path) -> None:
+    file = recorded(tmp_path, (1, 0), (1, 2))
+    found = [one for one in said(file) if one.topic == "estimate/elbow"]
+    assert [one.time for one in found] == [10**18, 10**18 + 2 * 10**9]
+    assert [one.update["seq"] for one in found] == [0, 2]
+    assert all(one.update["progress"] == 4.5 and "error" not in one.update for one in found)
+
+
+@pytest.mark.parametrize(("channel", "text"), [(9, b"{}"), (1, b"{"), (1, b"[" * 100_000)])
+def test_a_message_that_cannot_be_read_breaks_the_recording_there(tmp_path: Path, channel: int, text: bytes) -> None:
+    path = tmp_path / "x.mcap"
+    with begin(path) as file:
+        write(file, 0)
+        file.message(channel, 0, 0, 0, text)
+        file.write()
+        write(file, 1)
+    assert [one.update for one in said(path)] == [{"number": 0}]
+    assert break_of(path).startswith(f"{path} breaks off after 1 blocks of readings: ")
+
+
+def test_attachments_of_others_are_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.mcap"
+    with begin(path) as file:
+        file.attachment("picture", "image/png", 0, b"no block")
+        write(file, 0)
+    assert [one.number for one in blocks(path)] == [0]
+    assert break_of(path) == ""
+
+
+def test_a_block_that_is_none_breaks_the_recording_there(tmp_path: Path) -> None:
+    path = tmp_path / "x.mcap"
+    with begin(path) as file:
+        write(file, 0)
+        file.attachment("readings 1 1", BLOCKS, 0, b"no block")
+        write(file, 2)
+    assert [one.number for one in blocks(path)] == [0]
+    assert "breaks off after 1 blocks" in break_of(path)
+
+
+def test_a_recording_that_is_not_there_is_said(tmp_path: Path) -> None:
+    for read in (configuration, digest, break_of, lambda file: list(said(file)), lambda file: list(blocks(file))):
+        with pytest.raises(RecordingError, match=r"none.mcap: No such file"):
+            read(tmp_path / "none.mcap")

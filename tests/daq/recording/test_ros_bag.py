@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from mcap.reader import make_reader
+from mcap.writer import Writer as PlainWriter
 from mcap_ros2.writer import Writer
 
 from daq.__main__ import main
+from daq.recording.columns import load_columns, read
 from daq.recording.reader import RecordingError
-from daq.recording.ros_bag import is_bag, read_bag
+from daq.recording.ros_bag import decode, is_bag, is_ours, read_bag
 from daq.recording.ros_messages import Definition
 
 BETWEEN = "=" * 80
@@ -146,6 +148,51 @@ def test_a_table_of_its_columns_is_proposed(tmp_path: Path, capsys: pytest.Captu
     assert 'position = { column = "knee.position" }' in said
 
 
+TABLE = """
+time = "stamp"
+[joints.a]
+position = { column = "hip.position", unit = "deg", scale = -2.0, offset = 1.0, wrap = 0.5 }
+torque = { column = "hip.effort", unit = "mN·m" }
+[joints.b]
+position = { column = "knee.position" }
+"""
+
+
+def turning(k: int) -> SimpleNamespace:
+    """A hip that turns on, by an encoder that starts again after half a radian, told as a table describes it."""
+    seen = np.mod(POSITION[0, k] + 20.0 * TIMES[k], 0.5)
+    position = [np.rad2deg((seen - 1.0) / -2.0), POSITION[1, k]]
+    return some(header=header(k), name=list(JOINTS), position=position, velocity=[], effort=list(1e3 * EFFORT[:, k]))
+
+
+def test_a_table_says_units_scales_and_wraps_of_a_bag_too(tmp_path: Path) -> None:
+    file = bag(tmp_path / "robot.mcap", ("sensor_msgs/msg/JointState", STATE, turning))
+    (tmp_path / "columns.toml").write_text(TABLE)
+    found = read(file, load_columns(tmp_path / "columns.toml"))
+    assert {name: list(roles) for name, roles in found.items()} == {"a": ["position", "torque"], "b": ["position"]}
+    np.testing.assert_allclose(found["a"]["position"].values, POSITION[0] + 20.0 * TIMES, atol=1e-12)
+    np.testing.assert_allclose(found["a"]["torque"].values, EFFORT[0], rtol=1e-12)
+    assert found["b"]["position"].values.tolist() == POSITION[1].tolist()
+    np.testing.assert_allclose(found["a"]["torque"].time, TIMES, atol=3e-7)
+
+
+def test_every_column_that_a_bag_has_not_is_said_with_the_nearest(tmp_path: Path) -> None:
+    file = bag(tmp_path / "robot.mcap", ("sensor_msgs/msg/JointState", STATE, turning))
+    (tmp_path / "columns.toml").write_text(TABLE.replace("hip.effort", "hip.effrt").replace("knee.pos", "kne.pos"))
+    with pytest.raises(RecordingError) as caught:
+        read(file, load_columns(tmp_path / "columns.toml"))
+    first, second = str(caught.value).splitlines()
+    assert first.startswith(f'{file}: found no column "hip.effrt", did you mean "hip.effort"')
+    assert second.startswith(f'{file}: found no column "kne.position", did you mean "knee.position"')
+
+
+def test_a_bag_without_a_table_has_its_own_fields_as_roles(tmp_path: Path) -> None:
+    found = read(bag(tmp_path / "robot.mcap", ("sensor_msgs/msg/JointState", STATE, turning)), None)
+    assert {name: list(roles) for name, roles in found.items()} == {name: ["position", "effort"] for name in JOINTS}
+    assert found["knee"]["position"].values.tolist() == POSITION[1].tolist()
+    np.testing.assert_allclose(found["knee"]["effort"].time, TIMES, atol=3e-7)
+
+
 def test_a_message_that_is_cut_anywhere_is_no_crash_and_a_definition_without_its_types_is_said(tmp_path: Path) -> None:
     file = bag(tmp_path / "robot.mcap", KINDS[2])
     with pytest.raises(RecordingError, match="found no sensor_msgs/JointState, no control_msgs/DynamicJointState"):
@@ -158,6 +205,152 @@ def test_a_message_that_is_cut_anywhere_is_no_crash_and_a_definition_without_its
             definition.decode(whole[:length])
     with pytest.raises(ValueError, match="without its type InterfaceValue"):
         Definition(DYNAMIC.replace("MSG: control_msgs/InterfaceValue", "MSG: control_msgs/Other"))
+
+
+def cdr(stamp: int, names: list[str], *fields: list[float], end: str = "<", frame: str = "x") -> bytes:
+    """A JointState by hand, either end first; stamp: ns."""
+    body = struct.pack(f"{end}iI", stamp // 10**9, stamp % 10**9)
+    for words in ([frame], names):
+        if words is names:
+            body += bytes(-len(body) % 4) + struct.pack(f"{end}I", len(names))
+        for word in words:
+            body += bytes(-len(body) % 4) + struct.pack(f"{end}I", len(word) + 1) + word.encode() + bytes(1)
+    for field in fields:
+        body += bytes(-len(body) % 4) + struct.pack(f"{end}I", len(field))
+        if field:
+            body += bytes(-len(body) % 8) + struct.pack(f"{end}{len(field)}d", *field)
+    return (b"\0\1\0\0" if end == "<" else bytes(4)) + body
+
+
+@pytest.mark.parametrize("end", "<>")
+@pytest.mark.parametrize("frame", ["", "a", "abc", "abcd", "abcdefg"])
+def test_a_joint_state_is_read_whichever_end_comes_first_and_wherever_its_fields_fall(end: str, frame: str) -> None:
+    names = ["a", "knee_joint", "xyz"]
+    fields = [[1.0, 2.0, 3.0], [], [0.5]]
+    found = decode(cdr(7_250_000_000, names, *fields, end=end, frame=frame))
+    assert found == (7.25, names, [(1.0, 2.0, 3.0), (), (0.5,)])
+
+
+def test_a_damaged_joint_state_is_said() -> None:
+    with pytest.raises(ValueError, match="less than 16 bytes"):
+        decode(bytes(15))
+    whole = bytearray(cdr(1, ["a"], [1.0], [], []))
+    place = whole.index(b"a\0") - 4 - 4
+    whole[place : place + 4] = (10_001).to_bytes(4, "little")
+    with pytest.raises(ValueError, match="a sequence of 10001"):
+        decode(bytes(whole))
+
+
+def plain(
+    file: Path, *messages: tuple[int, bytes], kind: str = "sensor_msgs/msg/JointState", encoding: str = "cdr"
+) -> Path:
+    """A bag of these: instant of the log (ns), and bytes."""
+    with file.open("wb") as stream:
+        writer = PlainWriter(stream)
+        writer.start()
+        schema = writer.register_schema(kind, "ros2msg", b"")
+        channel = writer.register_channel("/joint_states", encoding, schema)
+        for time, data in messages:
+            writer.add_message(channel, time, data, time)
+        writer.finish()
+    return file
+
+
+def test_times_are_stamps_in_order_since_the_first_of_all_joints(tmp_path: Path) -> None:
+    """Where a message has no stamp, it is when it was recorded."""
+    file = plain(
+        tmp_path / "x.mcap",
+        (0, cdr(5_000_000_000, ["a"], [1.0], [], [])),
+        (0, cdr(4_500_000_000, ["b"], [2.0], [], [])),
+        (0, cdr(5_500_000_000, ["b"], [4.0], [], [])),
+        (5_250_000_000, cdr(0, ["b"], [3.0], [], [])),
+        kind="sensor_msgs/JointState",
+    )
+    found = read_bag(file)
+    assert found["a"][0].tolist() == [0.5]
+    assert found["b"][0].tolist() == [0.0, 0.75, 1.0]
+    assert found["b"][1]["position"].tolist() == [2.0, 3.0, 4.0]
+
+
+def test_a_field_that_is_shorter_than_the_names_is_missing_there_and_one_without_numbers_is_no_column(
+    tmp_path: Path,
+) -> None:
+    file = plain(
+        tmp_path / "x.mcap", (1, cdr(10**9, ["a", "b"], [1.0, 2.0], [], [3.0])), (2, cdr(2 * 10**9, ["b"], [5.0]))
+    )
+    with pytest.raises(RecordingError, match="not a recording, or damaged"):
+        read_bag(file)
+    file = plain(
+        tmp_path / "y.mcap",
+        (1, cdr(10**9, ["a", "b"], [1.0, 2.0], [], [3.0])),
+        (2, cdr(2 * 10**9, ["b"], [5.0], [], [7.0])),
+    )
+    found = read_bag(file)
+    assert {name: list(fields) for name, (_, fields) in found.items()} == {
+        "a": ["position", "effort"],
+        "b": ["position", "effort"],
+    }
+    np.testing.assert_array_equal(found["b"][1]["effort"], [np.nan, 7.0])
+    assert found["b"][1]["position"].tolist() == [2.0, 5.0]
+
+
+def test_a_bag_may_be_a_folder_of_files(tmp_path: Path) -> None:
+    folder = tmp_path / "bag"
+    folder.mkdir()
+    plain(folder / "bag_1.mcap", (1, cdr(3 * 10**9, ["a"], [3.0], [], [])))
+    plain(folder / "bag_0.mcap", (1, cdr(10**9, ["a"], [1.0], [], [])), (2, cdr(2 * 10**9, ["a"], [2.0], [], [])))
+    (folder / "metadata.yaml").write_text("rosbag2_bagfile_information:")
+    assert is_bag(folder)
+    assert not is_ours(folder)
+    time, fields = read_bag(folder)["a"]
+    assert (time.tolist(), fields["position"].tolist()) == ([0.0, 1.0, 2.0], [1.0, 2.0, 3.0])
+
+
+def test_what_is_a_bag_and_what_is_ours(tmp_path: Path) -> None:
+    whole = plain(tmp_path / "X.MCAP", (1, cdr(10**9, ["a"], [1.0], [], [])))
+    assert is_bag(whole)
+    assert not is_ours(whole)
+    chatter = plain(tmp_path / "y.mcap", (1, b""), kind="std_msgs/msg/String")
+    assert not is_bag(chatter)
+    assert is_ours(chatter)
+    (tmp_path / "z.csv").write_text("time\n")
+    assert not is_bag(tmp_path / "z.csv")
+    assert not is_ours(tmp_path / "z.csv")
+    (tmp_path / "junk.mcap").write_bytes(b"junk")
+    assert not is_bag(tmp_path / "junk.mcap")
+    assert not is_bag(tmp_path / "none.mcap")
+    (tmp_path / "empty").mkdir()
+    assert not is_bag(tmp_path / "empty")
+
+
+def test_joint_states_in_another_encoding_are_refused(tmp_path: Path) -> None:
+    file = plain(tmp_path / "x.mcap", (1, b"{}"), encoding="json")
+    with pytest.raises(RecordingError, match="/joint_states is encoded as json, expected cdr"):
+        read_bag(file)
+
+
+def test_a_bag_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match=r"none.mcap: No such file"):
+        read_bag(tmp_path / "none.mcap")
+
+
+def test_a_kind_without_its_fields_is_said(tmp_path: Path) -> None:
+    text = "float64[] values"
+    file = bag(tmp_path / "x.mcap", ("control_msgs/msg/DynamicJointState", text, lambda k: some(values=[1.0])))
+    with pytest.raises(RecordingError, match=r"a control_msgs/DynamicJointState without 'header'"):
+        read_bag(file)
+
+
+def test_velocities_of_a_controller_are_read(tmp_path: Path) -> None:
+    def moving(k: int) -> SimpleNamespace:
+        told = controller(k, ("reference", "feedback"))
+        told.feedback.velocities = [0.25 * k, -0.25 * k]
+        return told
+
+    found = read_bag(bag(tmp_path / "x.mcap", ("control_msgs/msg/JointTrajectoryControllerState", SINCE_IRON, moving)))
+    assert list(found["hip"][1]) == ["position", "velocity", "effort"]
+    np.testing.assert_array_equal(found["knee"][1]["velocity"], -0.25 * np.arange(len(TIMES)))
+    assert found["knee"][1]["position"].tolist() == POSITION[1].tolist()
 
 
 def raw(file: Path) -> list[bytes]:

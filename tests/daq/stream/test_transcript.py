@@ -1,10 +1,8 @@
-"""Blocks of readings: the same bits after packing, whatever they are; refits count between batches only."""
+"""Blocks of readings: the same bits after packing, whatever they are; handed over in order, and never waited for."""
 
 import itertools
 import struct
-import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,10 +12,8 @@ import pytest
 import zmq
 
 import daq.stream.transcript as transcript_module
-from daq.core.replayable_executor import Latch
 from daq.stream.transcript import QUEUE, Batch, Block, Transcript, pack, received, unpack
 from drivers.reading import READING
-from estimators.refit.inline import Inline
 
 TURN = Batch(0, 5, 6, [7, 8], [0], None)
 
@@ -90,32 +86,3 @@ def test_a_recorder_that_is_away_or_stuck_costs_no_time_and_little_memory(tmp_pa
     assert time.thread_time() - begin < 1.0
     assert transcript.sent == 3 * QUEUE
     transcript.close()
-
-
-def test_a_result_counts_only_after_a_latch() -> None:
-    gate = threading.Event()
-    with ThreadPoolExecutor(1) as pool:
-        latch = Latch(pool)
-        future: Future[int] = latch.submit(lambda: 3 if gate.wait(10) else 0)
-        assert latch.latch() == []
-        gate.set()
-        while not latch.latch():
-            assert not future.done()
-        assert future.result(0) == 3
-        failing = latch.submit(lambda: 1 / 0)
-        while not (told := latch.latch()):
-            assert not failing.done()
-        assert told == [~1]
-        with pytest.raises(ZeroDivisionError):
-            failing.result(0)
-
-
-def test_a_replay_waits_for_its_turn() -> None:
-    latch = Latch(Inline())
-    first, second = latch.submit(lambda: 1), latch.submit(lambda: 2)
-    assert not first.done()
-    latch.release([1])
-    assert (first.done(), second.done(), second.result(0)) == (False, True, 2)
-    latch.release([~0])
-    with pytest.raises(RuntimeError, match="failed when it was recorded"):
-        first.result(0)

@@ -110,6 +110,24 @@ def test_drops_are_counted_exactly(ends: Ends) -> None:
     assert got + receiver.dropped == 1204
 
 
+def test_an_error_behind_frames_is_said_once_they_were_handed_over(ends: Ends) -> None:
+    """Where it meets the second system call of one go: as when an interface goes down meanwhile."""
+    receiver, _, far = ends
+    vectors = receiver._vectors
+    whole, beyond = vectors.copy(), struct.pack("<QQ", 0xFFFF << 48, 16)  # an address of the kernel's
+    vectors[-1] = vectors.ctypes.data, len(beyond)  # the last record of a call says where the first of the next goes
+    for _ in range(len(vectors) - 1):
+        far.send(classic(5, b"x"))
+    far.send(beyond)
+    far.send(classic(5, b"x"))
+    assert unpacked(receiver.receive(1.0))[:-1] == [(5, b"x")] * (len(vectors) - 1)
+    vectors[:] = whole
+    far.send(classic(6, b"y"))
+    with pytest.raises(OSError, match="EFAULT"):
+        receiver.receive(1.0)
+    assert unpacked(receiver.receive(1.0)) == [(6, b"y")], "said once"
+
+
 def test_a_closed_socket_is_an_error(ends: Ends) -> None:
     receiver, near, _ = ends
     near.close()

@@ -111,6 +111,59 @@ def test_one_bus_of_several(tmp_path: Path) -> None:
     assert counts == {"frames": 1, "other_channels": 2}
 
 
+@pytest.mark.parametrize("suffix", [".asc", ".blf"])
+def test_one_bus_of_several_in_python_cans_logs(suffix: str, tmp_path: Path) -> None:
+    file = tmp_path / f"recording{suffix}"
+    with can.Logger(str(file)) as logger:
+        for number, message in enumerate(messages()):
+            message.channel = number % 3
+            logger(message)
+    whole = LogFile(file)
+    assert sum(len(block.ids) for block in whole.blocks()) == 100
+    assert not any(whole.counts.values())
+    names = {str(message.channel) for message in can.LogReader(file)}
+    for name in names:
+        part = LogFile(file, name)
+        [frames] = part.blocks()
+        numbers = frames.payload[:, :4].copy().view("<u4").ravel()
+        assert len({number % 3 for number in numbers.tolist()}) == 1
+        assert part.counts == {"malformed": 0, "other_channels": 100 - len(numbers)}
+
+
+def test_a_frame_that_stands_behind_a_later_one_is_played_with_that(tmp_path: Path) -> None:
+    file = tmp_path / "recording.log"
+    file.write_text("(1.02) can0 181#01000000\n(1.00) can1 181#02000000\n(1.04) can0 181#03000000\n")
+    begin = time.monotonic_ns()
+    readings, _, _ = played(settings(file, speed=1.0))
+    assert readings["value"].tolist() == [2, 1, 3], "in order of time"
+    assert (readings["time"] - readings["time"][0]).tolist() == [0, 20_000_000, 40_000_000]
+    assert time.monotonic_ns() - begin >= 40_000_000
+
+
+def test_reading_waits_no_longer_than_it_was_told_and_gives_nothing_before_its_time(tmp_path: Path) -> None:
+    file = tmp_path / "recording.log"
+    file.write_text("(1.0) can0 181#01000000\n(3601.0) can0 181#02000000\n")
+    with settings(file, speed=1.0).open([Wanted(0, "AXIS.count")]) as driver:
+        assert driver.read(5.0)["value"].tolist() == [1]
+        assert len(driver.read(0.0)) == 0
+        assert len(driver.read(0.01)) == 0
+    with pytest.raises(LinkError, match="not open"):
+        driver.read(0.0)
+
+
+def test_a_file_that_is_opened_again_begins_again(tmp_path: Path) -> None:
+    file = tmp_path / "recording.log"
+    file.write_text("(1.0) can0 181#01000000\n(2.0) can0 182#00\n")
+    driver = settings(file).open([Wanted(0, "AXIS.count")])
+    for _ in range(2):
+        with driver:
+            assert driver.read(0.1)["value"].tolist() == [1]
+            assert {cause: count for cause, count in driver.counters().items() if count} == {
+                "frames": 2,
+                "unmatched": 1,
+            }
+
+
 def test_a_csv_file_by_its_columns(tmp_path: Path) -> None:
     file = tmp_path / "recording.csv"
     file.write_text("t_ms, q ,tau\n0,1.5,100\n1,,200\n2,2.5,x\nnan,1,1\n3,3.5\n")
@@ -209,6 +262,34 @@ def unpacked(frames: Frames) -> list[tuple[int, bytes, int]]:
     return [(int(i), row[:n].tobytes(), int(t)) for i, row, n, t in rows]
 
 
+def test_columns_have_a_scale_and_an_offset_before_their_unit(tmp_path: Path) -> None:
+    file = tmp_path / "recording.csv"
+    file.write_text("time,q,w\n0,10,3\n1,20,4\n")
+    columns = {"q": {"unit": "deg", "scale": 2.0, "offset": 5.0}, "w": {"unit": "degF"}}
+    readings, _, _ = played(settings(file, frames=[], columns=columns), "row.q", "row.w")
+    np.testing.assert_allclose(readings["value"][0::2], np.deg2rad([25.0, 45.0]))
+    np.testing.assert_allclose(readings["value"][1::2], (np.array([3.0, 4.0]) - 32.0) * 5.0 / 9.0)
+
+
+@pytest.mark.parametrize(("unit", "factor"), [("s", 10**9), ("ms", 10**6), ("us", 1000), ("µs", 1000), ("ns", 1)])
+def test_times_of_a_csv_file_have_a_unit_and_an_end(tmp_path: Path, unit: str, factor: int) -> None:
+    file = tmp_path / "recording.csv"
+    last = (1 << 62) // factor
+    file.write_text(f"time,q\n-3,1\n0,2\n1,3\n{2 * last},4\n{last // 2},5\n-{2 * last},6\n")
+    readings, counts, _ = played(settings(file, frames=[], columns={"q": {}}, time_unit=unit), "row.q")
+    assert readings["value"].tolist() == [1, 2, 3, 5]
+    np.testing.assert_allclose(readings["time"], np.array([-3, 0, 1, last // 2]) * float(factor), rtol=1e-12)
+    assert counts == {"frames": 4, "malformed": 2}
+
+
+def test_a_long_csv_file_is_played_whole(tmp_path: Path) -> None:
+    file = tmp_path / "recording.csv"
+    file.write_text("time,q\n" + "".join(f"{number},{number}\n" for number in range(10_000)))
+    readings, counts, _ = played(settings(file, frames=[], columns={"q": {}}), "row.q")
+    assert readings["value"].tolist() == list(range(10_000))
+    assert counts == {"frames": 10_000}
+
+
 CANDUMP = [
     (b"(1631416514.717133) can0 0D2#0000FFFF10", (0xD2, b"\x00\x00\xff\xff\x10", 1631416514717133000)),
     (b"(12.5) can0 123#", (0x123, b"", 12_500_000_000)),
@@ -221,6 +302,13 @@ CANDUMP = [
     (b"  can0  001   [8]  FF FF FF FF FF FF FF FD", (1, b"\xff" * 7 + b"\xfd", 0)),
     (b" (1.000000)  can0  080   [0]", (0x80, b"", 10**9)),
     (b"  can0  12345678   [02]  01 02   '..'", (0x12345678 | EXTENDED, b"\x01\x02", 0)),
+    (b"(9000000000.5) can0 123#00", (0x123, b"\0", 9_000_000_000_500_000_000)),
+    (b"(1.0000000019) can0 123#00", (0x123, b"\0", 1_000_000_001)),
+    (b"(7) can0 123#00", (0x123, b"\0", 7 * 10**9)),
+    (b"\t(1.0)\tcan0\t123#00", (0x123, b"\0", 10**9)),
+    (b"(1.0) can0 1FFFFFFF#00", (0x1FFFFFFF | EXTENDED, b"\0", 10**9)),
+    (b"(1.0) can0 123#r3", (0x123 | REMOTE, bytes(3), 10**9)),
+    (b"(1.0) can0 123#R9", (0x123 | REMOTE, b"", 10**9)),
     (b"  can0  123   [8]  remote request", (0x123 | REMOTE, bytes(8), 0)),
 ]
 
@@ -280,6 +368,15 @@ def test_python_cans_logs_keep_it_too(tmp_path: Path, suffix: str) -> None:
         b"(2021-09-12 03:15:14.7) can0 123#00",
         b"can0 123 [2] 00",
         b"can0 123 [2 00 00",
+        b"can0 123 [3] 00 00",
+        b"can0 123 [1] 00 00",
+        b"(1.0) can0 40000000#00",
+        b"(1.0) can0 123456789#00",
+        b"(1.0) can0 123#00x",
+        b"(1.0) can0 123##G00",
+        b"() can0 123#00",
+        b"(9000000001.0) can0 123#00",
+        b"(1234567890123.0) can0 123#00",
         b"\xff\x00\xfe",
     ],
 )

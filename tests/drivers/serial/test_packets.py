@@ -147,6 +147,7 @@ def test_whole_byte_by_byte_or_in_pieces_the_same_packets_and_counts(seed: int) 
     [
         (b"\x05\x01\x00", {"bad_cobs": 1}),
         (b"\x03\x01\x02\x00", {"truncated": 1}),
+        (b"\x05\x07\x01\x02\x03\x00", {"truncated": 1}),  # id, sequence and half a checksum
         (joint(5)[:9] + b"\x01" + joint(5)[10:], {"bad_crc": 1}),
         (b"\x01" * 600 + b"\x00", {"oversized": 1}),
         (encode(7, 0, bytes(19)), {"oversized": 1}),
@@ -163,14 +164,17 @@ def test_garbage_is_counted_by_cause_and_the_next_packet_is_read(rubbish: bytes,
 def test_unknown_ids_and_short_packets_are_counted_by_the_decoder() -> None:
     known = layout([JOINT, BIG])
     decoder, deframer = Decoder(known, [Wanted(0, "JOINT.sequence")]), Deframer(known.lengths)
-    decoder.decode(deframer.feed(encode(9, 0, b"abc") + encode(9, 0, bytes(200)) + encode(7, 0, b"\1\2"), 0))
-    assert (decoder.counts["frames"], decoder.counts["unmatched"], decoder.counts["truncated"]) == (3, 2, 1)
+    odd = [encode(9, 0, b"abc"), encode(9, 5, bytes(200)), encode(9, 9, b""), encode(7, 0, b"\1\2"), encode(7, 77, b"")]
+    stream = joint(40) + b"".join(odd) + joint(41)  # what stands where a sequence would is none of theirs
+    found = decoder.decode(deframer.feed(stream, 0))
+    assert (decoder.counts["frames"], decoder.counts["unmatched"], decoder.counts["truncated"]) == (7, 3, 2)
+    assert found["value"].tolist() == [40, 41]
     assert sum(deframer.counts.values()) == 0
 
 
 def test_gaps_in_each_sequence_are_counted_as_lost() -> None:
     deframer = Deframer(LENGTHS)
-    sequences = [65530, 65531, 65535, 0, 1, 5, 5, 2, 3]  # 3 and 3 lost; said twice, and once back
+    sequences = [65530, 65531, 65535, 0, 2, 5, 5, 2, 3]  # 3, 1 and 2 lost; said twice, and once back
     packets = [encode(7, sequence, bytes(18)) for sequence in sequences]
     deframer.feed(b"".join(packets[:4]), 0)
     deframer.feed(encode(0, 1000, bytes(10)) + b"".join(packets[4:]), 0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.alignment.common_clock import CommonClock
+from estimators.alignment.common_clock import ROOM, CommonClock
 from estimators.quantities import Floats, Nanoseconds
 
 pytestmark = pytest.mark.interpreted
@@ -51,6 +51,21 @@ def test_a_silent_joint_is_waited_for_and_then_missing() -> None:
     ticks, rows = clock.release()
     assert (ticks / MS).tolist() == [1.0, 2.0, 3.0, 4.0]
     assert np.isnan(rows[:, 1, 0]).all()
+
+
+def test_rows_that_find_no_room_push_the_oldest_out_and_are_counted() -> None:
+    clock = CommonClock([1e-3, 1e-3], 1, patience=10.0)
+    ticks, values = joint(0, ROOM + 300)
+    clock.absorb(0, ticks[:ROOM], values[:ROOM])
+    assert clock.dropped == 0
+    assert len(clock.release()[0]) == 0, "the other joint is waited for"
+    clock.absorb(0, ticks[ROOM:], values[ROOM:])
+    assert clock.dropped == 300
+    clock.absorb(1, ticks[300:], values[300:])
+    released, rows = clock.release()
+    assert np.array_equal(released, ticks[300:])
+    assert np.allclose(rows[:, :, 0], (released / MS)[:, None], rtol=0, atol=1e-9)
+    assert clock.dropped == 300
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -11,10 +11,24 @@ from scipy.io import loadmat
 
 from estimators.conditioning.conditioner import Conditioner, Conditioning, straight, taps
 from estimators.models.base import NonlinearPlace, SpringPlace
+from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.joints.rigid import RigidSettings
 from estimators.numerics.parcel import Parcel
 from estimators.quantities import Axis, Floats, Parameter
-from estimators.rows import RATE, SECOND, SMOOTH, SMOOTH_RATE, VALUE, Rows
+from estimators.rows import (
+    MOST,
+    PLACE,
+    RATE,
+    ROUNDING,
+    SECOND,
+    SLOPE,
+    SMOOTH,
+    SMOOTH_RATE,
+    SPEED,
+    VALUE,
+    WEIGHT,
+    Rows,
+)
 
 pytestmark = pytest.mark.interpreted
 
@@ -83,6 +97,104 @@ def test_rows_equal_a_plain_numpy_reference() -> None:
         scale = np.abs(expected[channel]).max(axis=0)
         np.testing.assert_allclose(rows.phi[:, channel] / scale, expected[channel] / scale, atol=1e-12)
     np.testing.assert_allclose(rows.y, rows.phi[:, :, VALUE], rtol=1e-14)
+
+
+def means(x: Floats, size: int) -> Floats:
+    """What a kernel that reaches `size` samples either way makes of columns (rows, columns), every tenth."""
+    g = np.hanning(2 * size + 1)[1:-1] / np.hanning(2 * size + 1)[1:-1].sum()
+    return np.stack([np.convolve(column, g, "valid")[::10] for column in x.T], 1)
+
+
+def gradient(size: int) -> Floats:
+    """Weights of the slope under such a kernel: its own central difference, without what would stick out of it."""
+    g = np.hanning(2 * size + 1)
+    g /= g.sum()
+    weights: Floats = (g[:-2] - g[2:]) / (2.0 * PERIOD)
+    return weights
+
+
+def test_the_motion_of_a_row_is_that_of_the_rows_under_it() -> None:
+    """Place, speed and the rms speed are means of what every sample shows, smoothed; the slope that of the outputs."""
+    time, values = motion()
+    rows = Conditioner(Mirror(), PERIOD).absorb(time, values)
+    place = np.convolve(values[:, 0], np.hanning(41)[1:-1] / np.hanning(41)[1:-1].sum(), "valid")
+    speed = (place[2:] - place[:-2]) / (2.0 * PERIOD)
+    np.testing.assert_allclose(rows.motion[:, 0, PLACE], means(place[1:-1, None], 20)[:, 0], rtol=1e-12)
+    np.testing.assert_allclose(rows.motion[:, 0, SPEED], means(speed[:, None], 20)[:, 0], rtol=1e-9)
+    np.testing.assert_allclose(rows.speed[:, 0], np.sqrt(means(speed[:, None] ** 2, 20)[:, 0]), rtol=1e-9)
+    assert (rows.motion[:, 0, [WEIGHT, ROUNDING, MOST]] == 1.0).all()
+    slopes = np.stack([gradient(20) @ values[20 + 10 * row : 59 + 10 * row] for row in range(len(rows.time))])
+    np.testing.assert_allclose(rows.motion[:, 0, SLOPE], np.sum(slopes**2, axis=1), rtol=1e-9)
+
+
+def test_an_output_adds_to_the_slope_of_the_joint_that_owns_it_and_a_masked_one_nothing() -> None:
+    class Two(Mirror):
+        joints, owners = (0, 1), (1, 0)
+
+    time, _ = motion()
+    t = time * 1e-9
+    values = np.column_stack([3.0 * t, -7.0 * t])
+    rows = Conditioner(Two(), PERIOD).absorb(time, values)
+    of_one = (gradient(20) @ (PERIOD * np.arange(39))) ** 2
+    np.testing.assert_allclose(rows.motion[:, :, SLOPE], of_one * np.tile([49.0, 9.0], (len(rows.time), 1)), rtol=1e-9)
+    np.testing.assert_allclose(rows.motion[:, :, SPEED], np.tile([3.0, -7.0], (len(rows.time), 1)), rtol=1e-9)
+    masked = Conditioner(Two(mask=-1.0), PERIOD).absorb(time, values)
+    assert np.isnan(masked.y[:, 1]).all()
+    np.testing.assert_allclose(masked.motion[:, :, SLOPE], of_one * np.tile([0.0, 9.0], (len(rows.time), 1)), rtol=1e-9)
+
+
+def test_a_law_with_nonlinear_terms_is_given_every_smoothed_sample_under_a_row() -> None:
+    class Nonlinear(Mirror):
+        start = np.array([0.1])
+        blocks = (
+            NonlinearPlace(TanhStribeckSettings(), Axis.PRISMATIC, 0, 1, (2.0, -3.0), 0, (0,), 1.0),
+            NonlinearPlace(TanhStribeckSettings(), Axis.PRISMATIC, 1, 0, (-0.5, 4.0), 1, (1,), 1.0),
+        )
+
+    time, values = motion()
+    rows = Conditioner(Nonlinear(), PERIOD).absorb(time, values)
+    g = np.hanning(41)[1:-1] / np.hanning(41)[1:-1].sum()
+    smooth = np.stack([np.convolve(column, g, "valid") for column in values.T], 1)
+    rate, place = (smooth[2:] - smooth[:-2]) / (2.0 * PERIOD), smooth[1:-1]
+    assert rows.samples.shape == (33, 2, 3, 39)
+    for row in range(33):
+        under = slice(10 * row, 10 * row + 39)
+        for block, (own, load, (scale, load_scale)) in enumerate(((0, 1, (2.0, -3.0)), (1, 0, (-0.5, 4.0)))):
+            wanted = scale * rate[under, own], scale * place[under, own], load_scale * place[under, load]
+            np.testing.assert_allclose(rows.samples[row, block], wanted, rtol=1e-9, atol=1e-9)
+    assert Conditioner(Mirror(), PERIOD).absorb(time, values).samples.shape[3] == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "wide", "half_width", "apart", "is_straight"),
+    [
+        (Conditioning(), None, 0.020, 10, False),
+        (Conditioning(), 0.05, 0.05, 12, True),  # four rows a half width, 80 Hz
+        (Conditioning(), 0.01, 0.01, 10, True),  # 100 Hz at most
+        (Conditioning(), 0.1, 0.1, 25, True),
+        (Conditioning(half_width=0.03), 0.1, 0.03, 10, False),  # who says a width has it
+        (Conditioning(row_rate=200.0), 0.1, 0.1, 5, True),
+        (Conditioning(half_width=0.0), 0.1, 0.0, 10, False),
+    ],
+)
+def test_the_kernel_is_as_wide_as_told_or_as_an_encoder_asks_for(
+    settings: Conditioning, wide: float | None, half_width: float, apart: int, is_straight: bool
+) -> None:
+    """And the arguments of laws see cubics as they are where an encoder made it so wide."""
+    one = Conditioner(Mirror(), PERIOD, settings, wide)
+    assert one.half_width == half_width
+    assert one.decimation == apart
+    assert len(one.taps) == max(1, 2 * round(half_width / PERIOD) - 1)
+    time = np.arange(2000) * 1_000_000
+    t = 1e-9 * time - 1.0
+    rows = one.absorb(time, np.column_stack([t**3, t]))
+    assert (np.diff(rows.time) == apart * 1_000_000).all()
+    # a cubic under g: t³ + 3 t Σ g k² T²; the smoothed value passes g once, or as well as not at all
+    spread = 3.0 * float(one.taps @ (np.arange(len(one.taps)) - len(one.taps) // 2.0) ** 2) * PERIOD**2
+    at = 1e-9 * rows.time - 1.0
+    np.testing.assert_allclose(rows.phi[:, 0, VALUE], at**3 + spread * at, atol=1e-12)
+    times = 1.0 if is_straight else 2.0
+    np.testing.assert_allclose(rows.phi[:, 0, SMOOTH], at**3 + times * spread * at, atol=1e-12)
 
 
 def test_a_row_speaks_of_the_instant_it_says() -> None:
@@ -197,6 +309,16 @@ def test_the_straight_kernel_leaves_a_cubic_as_it_is(half_width: float) -> None:
     assert np.array_equal(f, f[::-1])
     assert sum(f) == pytest.approx(1, abs=1e-12)
     assert abs(f @ k**2) <= (1e-9 * len(g) ** 2 if len(g) > 3 else g @ k**2)
+
+
+@pytest.mark.parametrize(("asked", "apart"), [(270.0, 4), (350.0, 3), (1000.0, 1), (3000.0, 1), (61.0, 16), (20.0, 50)])
+def test_rows_leave_at_the_rate_nearest_to_the_one_asked_for(asked: float, apart: int) -> None:
+    """Every so many samples of 1 ms: of all whole numbers that whose period is nearest, but never less than one."""
+    conditioner = Conditioner(Mirror(), PERIOD, Conditioning(row_rate=asked))
+    rows = conditioner.absorb(*motion())
+    assert (np.diff(rows.time) == apart * 1_000_000).all()
+    assert len(rows.time) > 4
+    assert conditioner.row_period == pytest.approx(apart * PERIOD, rel=1e-12)
 
 
 def test_a_slow_recording_is_not_smoothed_but_still_conditioned() -> None:

@@ -111,6 +111,42 @@ def test_missing_values_stay_missing_and_gaps_separate() -> None:
     assert spikes.count == 0
 
 
+def test_a_sample_is_judged_by_those_on_its_own_side_of_a_gap() -> None:
+    """By both sides together the scatter would be the 0.3 by which the joint was moved meanwhile, and hide 0.5."""
+    values, time = motion(), clock(800)
+    values[300:, 0] += 0.3
+    time[300:] += 50_000_000
+    values[300, 0] += 0.5
+    spikes = Spikes(("position", "torque"), PERIOD)
+    _, out = spikes.absorb(time, values)
+    assert np.flatnonzero(np.isnan(out[:, 0])).tolist() == [300]
+
+
+def test_two_samples_between_gaps_are_too_few_to_be_judged() -> None:
+    values, time = motion(), clock(800)
+    values[300:302, 0] += 0.5
+    time[300:] += 50_000_000
+    time[302:] += 50_000_000
+    spikes = Spikes(("position", "torque"), PERIOD)
+    _, out = spikes.absorb(time, values)
+    assert np.array_equal(out, values[:-2])
+
+
+@pytest.mark.parametrize(("apart", "taken_out"), [(20, 3), (50, 4), (90, 18), (101, None)])
+def test_a_channel_that_is_wild_more_often_than_one_in_a_hundred_is_believed(apart: int, taken_out: int | None) -> None:
+    """A torque that alternates ±1 has s = 4, and beside a spike MAD = 2: one of 40 is wild while 5s < 40 − 8·2.
+
+    s has to grow by a fifth. A wild sample makes it a tenth larger, each other one, but for the two behind it, 1/1024
+    smaller: 1.1ⁿ (1 − 1/1024)^(n (apart − 3)) ≥ 1.2 after n = 3, 4, 18; from an apart of 101 on, never.
+    """
+    values = np.where(np.arange(20_000) % 2 == 0, 1.0, -1.0)[:, None]
+    at = np.arange(1000, 20_000, apart)
+    values[at, 0] += 40.0
+    out, count = judged(values, ("torque",))
+    assert np.flatnonzero(np.isnan(out[:, 0])).tolist() == at[:taken_out].tolist()
+    assert count == len(at[:taken_out])
+
+
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.integers(0, 90), max_size=12), st.lists(st.integers(0, 799), max_size=4))
 def test_results_do_not_depend_on_the_batches(cuts: list[int], wild: list[int]) -> None:

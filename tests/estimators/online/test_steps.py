@@ -1,7 +1,9 @@
+"""What an encoder's steps do to θ, and to sums of rows."""
+
 import numpy as np
 import pytest
 
-from estimators.online.steps import moved
+from estimators.online.steps import Steps, added, clear, moved
 from estimators.recursive import misfit, reversals
 
 P = 4
@@ -54,3 +56,33 @@ def test_products_of_all_outputs_and_what_a_theta_leaves(outputs: int) -> None:
     assert found == pytest.approx(whole, rel=1e-12)
     for one, expected in zip(parts, left, strict=True):
         assert reversals.left(one, theta) == pytest.approx(expected, rel=1e-6)
+
+
+def encoders() -> tuple[Steps, Steps]:
+    """Of two outputs and P parameters, known from 5 ns and from 9 ns on."""
+    rng = np.random.default_rng(7)
+    sizes = (2, P, P), (2, P), (2, P, P), (2, P)
+    first, second = ([rng.normal(size=size) for size in sizes] for _ in range(2))
+    return Steps(1e-3, 5, 0.02, *first), Steps(2e-3, 9, 0.03, *second)
+
+
+def test_steps_add_to_every_output_by_its_rows_and_from_when_they_are_known() -> None:
+    both, rows_of = encoders(), np.array([3.0, 0.5])
+    for time, known in ((4, ()), (5, both[:1]), (8, both[:1]), (9, both), (10, both)):
+        noise, own = added(both, rows_of, time, P)
+        assert noise == pytest.approx(sum((3.0 * one.noise[0] + 0.5 * one.noise[1] for one in known), np.zeros((P, P))))
+        assert own == pytest.approx(sum((3.0 * one.own[0] + 0.5 * one.own[1] for one in known), np.zeros(P)))
+
+
+def test_what_steps_have_in_common_in_rates_and_columns_is_taken_out_of_their_products_alone() -> None:
+    both, rows_of = encoders(), np.array([3.0, 0.5])
+    before = np.random.default_rng(8).normal(size=(2, 2 * P + 3, 2 * P + 3))
+    found = before.copy()
+    clear(both, rows_of, 8, found)
+    wanted = before.copy()
+    for output, weight in enumerate(rows_of):
+        for i in range(P):
+            wanted[output, -1, P + i] -= weight * both[0].rate_own[output, i]
+            for j in range(P):
+                wanted[output, P + i, j] -= weight * both[0].rate[output, i, j]
+    assert found == pytest.approx(wanted)

@@ -5,6 +5,7 @@ import pytest
 
 from estimators.online.validity import VALUES, Validity, sick
 from estimators.quantities import Parameter
+from estimators.recursive.estimator import LARGEST
 from estimators.recursive.forgetting import Alarm
 from estimators.recursive.learner import Learner
 
@@ -72,3 +73,73 @@ def test_a_sick_estimate_is_called_so(theta: list[float], d: list[float], cause:
     found = sick(learner)
     assert cause in found
     assert bool(found) == bool(cause)
+
+
+@pytest.mark.parametrize(("value", "valid"), [(-0.029, True), (-0.031, False), (2.029, True), (2.031, False)])
+def test_a_range_is_left_by_more_than_three_deviations(value: float, valid: bool) -> None:
+    validity = Validity((Parameter("band", "rad", 0.0, 2.0, ""),))
+    validity.weigh(np.array([value]), np.array([0.01]), np.array([1.0]), 100.0)
+    assert validity.valid.tolist() == [valid]
+    assert bool(validity.reasons) is not valid
+
+
+def test_a_deviation_is_small_by_either_measure_and_infinite_by_none() -> None:
+    """5 % of the value, or what moves the torque by 1 % of its rms."""
+    validity = Validity(PARAMETERS)
+    for deviation, leverage, small in (
+        (0.049, 100.0, True),
+        (0.051, 100.0, False),
+        (0.99, 0.1, True),
+        (1.1, 0.1, False),
+    ):
+        validity.kept.valid[:] = False
+        validity.weigh(np.array([1.0, 1.0]), np.full(2, deviation), np.full(2, leverage), 10.0)
+        assert validity.valid.tolist() == [small] * 2
+    validity.weigh(np.array([1.0, 1.0]), np.array([np.inf, 0.01]), np.ones(2), 10.0)
+    assert validity.valid.tolist() == [False, True]
+    assert validity.reasons == ("inertia lacks excitation: it needs stronger accelerations",)
+    assert validity.readiness == pytest.approx(0.5)
+
+
+def test_without_a_torque_only_the_value_itself_counts() -> None:
+    validity = Validity(PARAMETERS)
+    validity.weigh(np.array([1.0, 1.0]), np.array([0.04, 0.06]), np.zeros(2), 0.0)
+    assert validity.valid.tolist() == [True, False]
+
+
+def test_another_cause_than_a_want_of_motion_is_told_with_value_and_deviation() -> None:
+    validity, asked = Validity(PARAMETERS), list[tuple[int, float]]()
+
+    def cause(which: int, deviation: float) -> str:
+        asked.append((which, deviation))
+        return "the encoder is too coarse" if which == 0 else ""
+
+    validity.weigh(np.array([1.5, 0.2]), np.array([0.25, 1.0]), np.array([10.0, 10.0]), 10.0)
+    assert validity.told(cause) == (
+        "inertia = 1.5 ± 0.25 kg·m²: the encoder is too coarse",
+        "offset lacks excitation: 0.2 ± 1 N·m; it needs a more varied motion",
+    )
+    assert asked == [(0, 0.25), (1, 1.0)]
+    validity.weigh(np.array([1.5, 0.2]), np.array([0.01, 0.01]), np.ones(2), 10.0)
+    assert validity.told(cause) == ()
+    assert len(asked) == 2
+
+
+def test_an_elastic_gear_is_told_the_torque_it_needs() -> None:
+    """Eight times too uncertain in the cube of the torque: twice the peak."""
+    validity = Validity((PARAMETERS[0], Parameter("stiffness_cubic", "", 0.0, np.inf, "", needs="load")), cubic=1)
+    validity.kept.peak = 30.0
+    validity.weigh(np.array([1.0, 1.0]), np.array([0.01, 0.4]), np.array([1.0, 100.0]), 10.0)
+    [reason] = validity.reasons
+    assert reason == "stiffness_cubic lacks excitation: 1 ± 0.4 ; it needs torque peaks above 60 N·m, there were 30"
+
+
+@pytest.mark.parametrize(("share", "sick_of_it"), [(0.9, False), (1.1, True)])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_value_runs_away_beyond_ten_thousand_times_what_explains_the_torque(
+    share: float, sick_of_it: bool, sign: float
+) -> None:
+    learner = Learner(2, 1, 0.01, Alarm())
+    learner.rls.theta[:] = 1.0, sign * share * 1e4 * 10.0 * np.sqrt(4.0 / LARGEST)
+    learner.rls.d[:], learner.rls.bound[:], learner.kept.signal = 1.0, 4.0, 10.0
+    assert (sick(learner) == "a parameter ran away") is sick_of_it

@@ -77,7 +77,7 @@ class Seen:
     def _mentioning(self, file: str, word: re.Pattern[str]) -> Iterator[str]:
         text = self._text(file).splitlines()
         for line, tests in self._lines[file].items():
-            if word.search(text[line - 1]):
+            if 0 < line <= len(text) and word.search(text[line - 1]):  # an empty file has no line
                 yield from tests
 
     def _with_cached(self, tests: set[str]) -> set[str]:

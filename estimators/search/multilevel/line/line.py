@@ -102,14 +102,16 @@ def is_minimum(line: Line, k: int) -> bool:
 @inline
 def first(line: Line, i: int, j: int) -> float:
     """First divided difference [ij]."""
-    return float((line.f[j] - line.f[i]) / (line.a[j] - line.a[i]))
+    difference: float = (line.f[j] - line.f[i]) / (line.a[j] - line.a[i])
+    return difference
 
 
 @inline
 def second(line: Line, i: int, j: int, k: int) -> float:
     """Second divided difference [ijk]."""
     a, f = line.a, line.f
-    return float(((f[k] - f[j]) / (a[k] - a[j]) - (f[j] - f[i]) / (a[j] - a[i])) / (a[k] - a[i]))
+    difference: float = ((f[k] - f[j]) / (a[k] - a[j]) - (f[j] - f[i]) / (a[j] - a[i])) / (a[k] - a[i])
+    return difference
 
 
 @inline

@@ -17,7 +17,6 @@ from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.robot.identification import identify
 from estimators.offline.robot.live_residuals import Recorded, with_live_residuals
 from estimators.offline.robot.motion import pieces
-from estimators.online.robot.contact import ContactWatch
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.robot.motion import RobotMotion
 from estimators.quantities import Axis, Floats
@@ -197,49 +196,6 @@ def test_friction_that_changes_under_a_payload_is_told_and_the_payload_stays() -
     assert np.allclose(friction.torque, truth, rtol=0.08)
 
 
-def test_what_comes_back_soon_is_one_contact() -> None:
-    watch = ContactWatch(np.ones(1), np.full(1, 0.1), np.ones(1), 0.01)  # threshold 1.5
-    watch.notice(np.ones((2000, 1)), np.ones((2000, 1)))
-    counts = {True: [0, 0], False: [0, 0]}
-    for period, soon in ((100, True), (500, False)):  # every second: one; every five seconds: each its own
-        for chunk in range(20 * period):
-            watch.notice(np.ones((10, 1)), np.ones((10, 1)))
-            changes = watch.look(np.full((10, 1), 3.0 if chunk % period < 30 else 0.0), np.zeros(1))
-            for k in (0, 1):  # begun, over
-                counts[soon][k] += changes is not None and bool(changes[k][0])
-        watch.explained()
-        for _ in range(1000):
-            watch.look(np.zeros((10, 1)), np.zeros(1))
-    assert counts[False] == [20, 20]
-    assert counts[True][0] <= 3
-
-
-def test_what_learning_has_moved_is_no_contact_and_raises_the_threshold() -> None:
-    """Residual 2 by what is known now, 0.5 by what was when the threshold of 1.5 was set; a push is beyond both."""
-    watch = ContactWatch(np.ones(1), np.full(1, 0.1), np.ones(1), 0.01)
-    watch.notice(np.ones((2000, 1)), np.ones((2000, 1)))
-
-    def told_after(now: float, before: float) -> int:
-        for chunk in range(20):
-            watch.notice(np.ones((10, 1)), np.ones((10, 1)))
-            residual = np.full((10, 1), now)
-            assert watch.exceeded(residual, np.zeros(1)) == (now > watch.thresholds[0])
-            if watch.look(residual, np.zeros(1), np.full((10, 1), before)) is not None:
-                return chunk + 1
-        return 0
-
-    assert told_after(2.0, 0.5) == 0
-    assert watch.calm
-    assert told_after(5.0, 3.5) == 3
-    watch.explained()
-    watch.grow()
-    assert watch.thresholds == pytest.approx([3.0])
-    watch.grow()
-    assert watch.thresholds == pytest.approx([3.0])
-    assert told_after(2.9, 2.9) == 0
-    assert told_after(3.1, 3.1) == 3
-
-
 def test_a_friction_that_was_another_one_before_the_start_has_not_changed() -> None:
     """It is learnt, nothing is told, and thresholds are those of what was learnt."""
 
@@ -253,24 +209,6 @@ def test_a_friction_that_was_another_one_before_the_start_has_not_changed() -> N
     truth = 1.5 * (COULOMB[:, None] * np.tanh(friction.speeds / 0.01) + VISCOUS[:, None] * friction.speeds)[1]
     assert friction.torque[1] == pytest.approx(truth, rel=0.08)
     assert estimator.estimate().thresholds[1] < 2.0 * live(4, 20.0)[0].estimate().thresholds[1]
-
-
-def test_behind_a_reversal_the_threshold_falls_as_the_low_passes_forget() -> None:
-    """Friction of 2 may hold a joint that turns around; a push of 2 is seen 60 ms behind it, not only after 100."""
-
-    def told_after(push: float) -> float:
-        watch = ContactWatch(np.ones(1) / 1.5, np.full(1, 0.1), np.ones(1), 0.01)  # threshold 1
-        watch.notice(np.ones((10, 1)), np.full((10, 1), 0.01))
-        for chunk in range(1, 20):
-            watch.notice(np.ones((10, 1)), np.ones((10, 1)))
-            if watch.look(np.full((10, 1), push), np.full(1, 2.0)) is not None:
-                return 0.01 * chunk
-        return np.inf
-
-    assert told_after(3.2) <= 0.03  # beyond both
-    assert told_after(2.0) == pytest.approx(0.06, abs=0.011)
-    assert 0.08 <= told_after(1.2) <= 0.11  # what is left of the friction is a tenth
-    assert told_after(0.9) == np.inf
 
 
 def test_what_friction_does_while_a_joint_turns_around_moves_nothing() -> None:

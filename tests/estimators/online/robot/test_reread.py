@@ -10,8 +10,6 @@ from estimators.online.robot.reread import PLACES, Reread
 from estimators.quantities import Floats
 from estimators.recursive.prior_bounded import PriorBounded
 
-pytestmark = pytest.mark.compiled
-
 RATE, STEP = 500.0, 2.0 * np.pi / 2**12
 
 

@@ -1,0 +1,183 @@
+"""Tables proposed from names and numbers of a recording: which columns are taken, in which units, by which clock."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from daq.recording.columns import load_columns, read
+from daq.recording.proposal import propose
+from daq.recording.reader import RecordingError
+
+T = np.arange(200.0)
+Q = np.column_stack([np.sin(T / 9), np.cos(T / 7), np.sin(T / 5)])
+U = 10.0 * np.column_stack([np.cos(T / 9), np.sin(T / 7), np.cos(T / 5)])
+
+
+def proposed(folder: Path, names: tuple[str, ...] = (), **columns: np.ndarray) -> tuple[dict[str, Any], str]:
+    """The table, read, and its text."""
+    np.savez(folder / "r.npz", **columns)
+    text = propose(folder / "r.npz", names)
+    (folder / "t.toml").write_text(text)
+    load_columns(folder / "t.toml")
+    return tomllib.loads(text), text
+
+
+def split(name: str, values: np.ndarray) -> dict[str, np.ndarray]:
+    """A matrix as columns with numbers from 1 on."""
+    return {name.replace("#", str(i + 1)): one for i, one in enumerate(values.T)}
+
+
+def columns_of(table: dict[str, Any], role: str) -> list[str]:
+    return [roles[role]["column"] for roles in table["joints"].values()]
+
+
+def test_what_is_proposed_reads_the_recording(tmp_path: Path) -> None:
+    table, text = proposed(tmp_path, ("a", "b", "c"), time=T * 1e-3, q=Q, tau=U)
+    assert table == {
+        "time": "time",
+        "joints": {
+            name: {"position": {"column": f"q[{i}]"}, "torque": {"column": f"tau[{i}]"}} for i, name in enumerate("abc")
+        },
+    }
+    assert text.startswith("# Proposed from the header of r.npz: check names, units, signs and gear ratios (scale).\n")
+    found = read(tmp_path / "r.npz", load_columns(tmp_path / "t.toml"))
+    for i, name in enumerate("abc"):
+        np.testing.assert_array_equal(found[name]["position"].values, Q[:, i])
+        np.testing.assert_array_equal(found[name]["torque"].values, U[:, i])
+
+
+def test_matrices_may_lie_either_way(tmp_path: Path) -> None:
+    table, _ = proposed(tmp_path, (), time=T, positions=Q.T, torques=U)
+    assert columns_of(table, "position") == [f"positions[{i}]" for i in range(3)]
+    assert columns_of(table, "torque") == [f"torques[{i}]" for i in range(3)]
+    assert list(table["joints"]) == ["joint1", "joint2", "joint3"]
+
+
+def test_columns_that_differ_in_a_number_are_in_its_order(tmp_path: Path) -> None:
+    many = np.column_stack([np.sin(T / (k + 3)) for k in range(12)])
+    backwards = dict(reversed(split("A# pos", many).items()))
+    table, _ = proposed(tmp_path, (), time=T, **backwards, **split("A# torque", many))
+    assert columns_of(table, "position") == [f"A{i} pos" for i in range(1, 13)]
+    assert columns_of(table, "torque") == [f"A{i} torque" for i in range(1, 13)]
+
+
+def test_columns_that_differ_in_a_joints_name_belong_together(tmp_path: Path) -> None:
+    named = {f"{name}.{role}": values[:, i] for i, name in enumerate(("hip", "knee", "ankle"))
+             for role, values in (("position", Q), ("effort", U))}  # fmt: skip
+    table, _ = proposed(tmp_path, (), time=T, **named)
+    assert columns_of(table, "position") == ["ankle.position", "hip.position", "knee.position"]
+    assert columns_of(table, "torque") == ["ankle.effort", "hip.effort", "knee.effort"]
+
+
+@pytest.mark.parametrize("other", ["target_q", "q_ref", "q_cmd", "desired_q", "q_error", "q_max", "q_init", "cmptd_q"])
+def test_a_plan_or_reference_is_not_taken_for_a_measurement(tmp_path: Path, other: str) -> None:
+    for columns in ({other: 2.0 * Q, "q": Q}, {"q": Q, other: 2.0 * Q}):
+        table, text = proposed(tmp_path, (), time=T, tau=U, **columns)
+        assert columns_of(table, "position") == ["q[0]", "q[1]", "q[2]"]
+        assert f"# not used: {other}" in text
+
+
+def test_the_better_word_counts_and_as_many_columns_as_there_are_joints_count_more(tmp_path: Path) -> None:
+    two, three = {"joint_pos": Q[:, :2]}, {"theta": Q}
+    assert columns_of(proposed(tmp_path, (), t=T, tau=U, **two, **three)[0], "position") == [
+        "joint_pos[0]",
+        "joint_pos[1]",
+    ]
+    table, _ = proposed(tmp_path, ("a", "b", "c"), t=T, tau=U, **two, **three)
+    assert columns_of(table, "position") == ["theta[0]", "theta[1]", "theta[2]"]
+    table, _ = proposed(tmp_path, (), t=T, tau=U, pos=0.0 * Q, angle=Q)
+    assert columns_of(table, "position")[0] == "angle[0]", "what never moves is rather not the position"
+
+
+def test_words_within_others_are_no_words(tmp_path: Path) -> None:
+    with pytest.raises(RecordingError, match="found nothing that looks like position and torque; it has"):
+        proposed(tmp_path, (), time=T, sequence=Q, status=U)
+    with pytest.raises(RecordingError, match=r"looks like torque; it has time \[200\], q \[200, 3\]"):
+        proposed(tmp_path, (), time=T, q=Q)
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "unit"),
+    [
+        ("time", 1e-3, None),
+        ("time", 0.1, None),
+        ("time", 0.25, "ms"),
+        ("time", 4.0, "ms"),
+        ("time", 1000.0, "µs"),
+        ("time", 1e6, "ns"),
+        ("t_ms", 4e-2, "ms"),
+        ("timestamp_us", 50.0, "us"),
+        ("time_ns", 4.0, "ns"),
+        ("stamp", 1e-3, None),
+    ],
+)
+def test_the_unit_of_time_is_what_its_name_says_or_its_steps(tmp_path: Path, name: str, step: float, unit: str) -> None:
+    table, _ = proposed(tmp_path, (), q=Q, tau=U, **{name: 5.0 + step * T})
+    assert (table["time"], table.get("time_unit")) == (name, unit)
+
+
+def test_times_rise_and_are_as_many_as_rows(tmp_path: Path) -> None:
+    table, text = proposed(tmp_path, (), time=0.0 * T, time_2=T[:50], timer=T, q=Q, tau=U)
+    assert "time" not in table
+    assert table["rate"] == 1000.0
+    assert "rate = 1000.0  # the file has no times: say its rate in Hz" in text
+    assert "# not used: time, time_2, timer" in text
+
+
+def test_the_clock_beside_the_positions_is_taken(tmp_path: Path) -> None:
+    """In a structure of several devices each has its own."""
+    columns = {"a.time": 2.0 * T, "b.time": 0.01 * T, "b.pos": Q, "b.torque": U}
+    assert proposed(tmp_path, (), **columns)[0]["time"] == "b.time"
+    columns = {"b.time": 0.01 * T, "b.torque": U, "a.time": 0.02 * T, "a.pos": Q}
+    assert proposed(tmp_path, (), **columns)[0]["time"] == "a.time"
+
+
+@pytest.mark.parametrize(
+    ("name", "scale", "degrees"), [("q", 12.0, False), ("q", 14.0, True), ("q_deg", 1.0, True), ("POS_DEG", 1.0, True)]
+)
+def test_degrees_are_told_by_name_or_size_and_of_positions_alone(
+    tmp_path: Path, name: str, scale: float, degrees: bool
+) -> None:
+    table, _ = proposed(tmp_path, (), time=T, tau=100.0 * U, **{name: scale * Q / np.abs(Q).max()})
+    for roles in table["joints"].values():
+        assert roles["position"].get("unit") == ("deg" if degrees else None)
+        assert "unit" not in roles["torque"]
+
+
+def test_names_that_do_not_fit_are_numbered_and_a_torque_too_few_is_left_out(tmp_path: Path) -> None:
+    table, text = proposed(tmp_path, ("a", "b"), time=T, q=Q, tau=U[:, :2], temperature=T)
+    assert list(table["joints"]) == ["joint1", "joint2", "joint3"]
+    assert [list(roles) for roles in table["joints"].values()] == [["position", "torque"]] * 2 + [["position"]]
+    assert text.rstrip().endswith("# not used: temperature")
+
+
+def test_missing_numbers_hide_nothing(tmp_path: Path) -> None:
+    q = Q.copy()
+    q[::3, 0], q[:, 2] = np.nan, np.nan
+    table, _ = proposed(tmp_path, (), time=T, q=q, tau=U)
+    assert columns_of(table, "position") == ["q[0]", "q[1]", "q[2]"]
+
+
+def test_no_more_than_sixty_others_are_listed(tmp_path: Path) -> None:
+    for count, end in ((60, "x59\n"), (61, "x59, …\n")):
+        _, text = proposed(tmp_path, (), time=T, q=Q, tau=U, **{f"x{i}": np.zeros(7) for i in range(count)})
+        assert text.endswith(end)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("none.npz", None, "No such file"),
+        ("x.npz", b"junk", "cannot be read"),
+        ("x.csv", b"a\n1\n", "found no numbers"),
+        ("x.txt", b"", "expected one of"),
+    ],
+)
+def test_what_cannot_be_read_is_said(tmp_path: Path, name: str, content: bytes | None, said: str) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(RecordingError, match=said):
+        propose(tmp_path / name, ())

@@ -1,0 +1,500 @@
+"""A slide that carries a pendulum, live: its torque by the textbook, what is told of pushes, loads and frictions."""
+
+import re
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from estimators.base import Event, Phase, Status
+from estimators.models.robots.description import Joint, Robot
+from estimators.models.robots.files.identified import IdentifiedRobot
+from estimators.models.robots.inertia import standard
+from estimators.models.robots.whole_robot import WholeRobot
+from estimators.online.robot.estimate import RobotEstimate
+from estimators.online.robot.estimator import RobotEstimator
+from estimators.quantities import Axis, Floats
+
+RATE, GRAVITY = 200.0, 9.81
+SLIDE, BOB, CENTRE, INERTIA = 5.0, 2.0, np.array([0.3, 0.0, 0.05]), 0.02  # kg, kg, m, kg·m² about the bob's centre
+VISCOUS, COULOMB, OFFSET = np.array([8.0, 0.6]), np.array([4.0, 0.8]), np.array([0.5, -0.2])
+NOISE = np.array([0.3, 0.05])  # N, N·m of a sample
+
+
+def arm() -> Robot:
+    joints = (
+        Joint("slide", Axis.PRISMATIC, -1, np.eye(4), np.array([1.0, 0.0, 0.0])),
+        Joint("swing", Axis.ROTARY, 0, np.eye(4), np.array([0.0, 1.0, 0.0])),
+    )
+    bodies = [standard(SLIDE, np.zeros(3), 0.1 * np.eye(3)), standard(BOB, CENTRE, INERTIA * np.eye(3))]
+    return Robot("crane", joints, np.array(bodies))
+
+
+class Motion(NamedTuple):
+    """Of both joints, (rows, 2)."""
+
+    t: Floats
+    q: Floats
+    dq: Floats
+    ddq: Floats
+
+
+def motion(seconds: float) -> Motion:
+    return motion_at(np.arange(round(seconds * RATE)) / RATE)
+
+
+def motion_at(t: Floats) -> Motion:
+    sines = (((0.2, 0.5, 0.0), (0.05, 1.3, 1.0)), ((0.8, 0.4, 0.5), (0.2, 1.1, 2.0)))
+    parts = np.zeros((3, len(t), 2))
+    for j, those in enumerate(sines):
+        for size, frequency, phase in those:
+            w, at = 2.0 * np.pi * frequency, 2.0 * np.pi * frequency * t + phase
+            parts[:, :, j] += size * np.sin(at), size * w * np.cos(at), -size * w**2 * np.sin(at)
+    return Motion(t, *parts)
+
+
+def carried(moves: Motion, mass: float, centre: Floats, inertia: float) -> Floats:
+    """Force and torque of a body on the pendulum (rows, 2), by Lagrange; inertia: about its own centre."""
+    (x, _, z), angle, rate = centre, moves.q[:, 1], moves.dq[:, 1]
+    slide, swing = moves.ddq.T
+    along, down = -x * np.sin(angle) + z * np.cos(angle), -x * np.cos(angle) - z * np.sin(angle)
+    force = mass * (slide + along * swing + down * rate**2)
+    torque = (inertia + mass * (x**2 + z**2)) * swing + mass * along * slide + mass * GRAVITY * down
+    return np.stack([force, torque], axis=1)
+
+
+def torque(moves: Motion) -> Floats:
+    """Without noise."""
+    found = carried(moves, BOB, CENTRE, INERTIA) + VISCOUS * moves.dq + COULOMB * np.sign(moves.dq) + OFFSET
+    found[:, 0] += SLIDE * moves.ddq[:, 0]
+    return found
+
+
+@cache
+def taught() -> IdentifiedRobot:
+    """As it is, known to 1 %."""
+    model = WholeRobot(arm())
+    known = {"viscous": VISCOUS, "coulomb": COULOMB, "offset": OFFSET}
+    terms = [known[one.name.split(".")[0]][one.joints[0]] for one in model.terms]
+    theta = np.append(model.projection.G @ arm().parameters.ravel(), terms)
+    rms, reach, bodies = 0.4 * NOISE, np.array([1.0, 3.0]), arm().parameters
+    return IdentifiedRobot(
+        arm(), model.laws, theta, np.diag((0.01 * theta) ** 2), theta, np.diag((0.5 * theta) ** 2), rms**2,
+        np.full(2, 4.0), reach, -reach, reach, bodies, bodies, bodies, {}, peaks=10.0 * rms, deviations=rms,
+    )  # fmt: skip
+
+
+class Told(NamedTuple):
+    """Twenty times a second, and at the end."""
+
+    robot: RobotEstimator
+    t: Floats
+    estimates: list[RobotEstimate]
+    learnt: list[int]
+    kept: list[bool]  # whether there was something to keep
+    events: list[Event]
+
+    def at(self, t: float) -> RobotEstimate:
+        """The last one before."""
+        return self.estimates[self.number(t)]
+
+    def number(self, t: float) -> int:
+        return int(np.searchsorted(self.t, t + 1e-9)) - 1
+
+    def kinds(self) -> list[str]:
+        return [one.kind for one in self.events]
+
+    def texts(self, kind: str) -> list[tuple[float, str]]:
+        return [(one.time / 1e9, one.text) for one in self.events if one.kind == kind]
+
+    def residual(self, first: float, last: float) -> Floats:
+        """Measured less predicted, (estimates, 2)."""
+        these = [one for t, one in zip(self.t, self.estimates, strict=True) if first <= t < last]
+        return np.array([one.measured - one.predicted for one in these])
+
+
+Change = Callable[[Motion, Floats], None]
+
+
+def played(
+    seconds: float, change: Change | None = None, noise: Floats = NOISE, robot: RobotEstimator | None = None,
+    first: float = 0.0,
+) -> Told:  # fmt: skip
+    """change: alters torque in place; first: s, from when on it is played."""
+    moves = motion(seconds)
+    tau = torque(moves) + noise * np.random.default_rng(1).standard_normal(moves.q.shape)
+    if change is not None:
+        change(moves, tau)
+    robot = robot or RobotEstimator(taught(), 1.0 / RATE, start=4.0)
+    ticks = np.round(moves.t * 1e9).astype(np.int64)
+    told, learnt, kept = list[RobotEstimate](), list[int](), list[bool]()
+    for begin in range(round(first * RATE), len(ticks), 10):
+        part = slice(begin, begin + 10)
+        robot.absorb(ticks[part], moves.q[part], tau[part])
+        told.append(robot.estimate())
+        learnt.append(robot.learnt)
+        kept.append(robot.keep() is not None)
+    return Told(robot, np.array([one.time / 1e9 for one in told]), told, learnt, kept, robot.events())
+
+
+def pushed(first: float, last: float, joint: int, by: float) -> Change:
+    def change(moves: Motion, tau: Floats) -> None:
+        tau[(moves.t >= first) & (moves.t < last), joint] += by
+
+    return change
+
+
+def kept_of(robot: RobotEstimator) -> dict[str, Any]:
+    kept = robot.keep()
+    assert kept is not None
+    return {name: one.tolist() if isinstance(one, np.ndarray) else one for name, one in asdict(kept).items()}
+
+
+@cache
+def quiet() -> Told:
+    return played(10.0)
+
+
+def test_what_is_predicted_is_the_torque_of_the_textbook() -> None:
+    """Both pass the same low-passes; the sine of an angle that has passed differs from a sine that has, in the second
+    order of how much it turns in their 28 ms: 0.5 · (3 rad/s · 0.028 s)² = 0.4 % of 20 N and 3 N·m. What passes is
+    28 ms late, or 30 in whole samples: 2 ms off are 3 % of what is at 2.6 Hz, the highest of twice the motion's own
+    frequencies. Medians leave reversals out."""
+    told = played(8.0, noise=np.zeros(2))
+    exact = torque(motion(8.0))
+    size = exact.std(axis=0)
+    assert (np.median(np.abs(told.residual(2.0, 8.0)), axis=0) < 0.004 * size).all()
+    late = exact[np.round((told.t - 0.03) * RATE).astype(np.int64)[told.t > 2.0]]
+    for which in ("measured", "predicted"):
+        found = np.array([getattr(one, which) for one in told.estimates])[told.t > 2.0]
+        assert (np.median(np.abs(found - late), axis=0) < 0.03 * size).all()
+    assert told.kinds() == ["started"]
+
+
+def test_a_start_lasts_so_many_seconds_of_motion_and_says_how_far_it_is() -> None:
+    """The low-passes settle in half a second, half a second later it is known to move; then 4 s, by the second."""
+    told = quiet()
+    assert [round(told.at(t).progress, 1) for t in (0.9, 2.0, 3.0, 5.4)] == [0.0, 25.0, 50.0, 99.0]
+    [(begun, text)] = told.texts("started")
+    assert (round(begun, 2), text) == (5.49, "the thresholds of the residuals stand")
+    before, after = told.at(5.4), told.at(5.6)
+    assert (before.phase, before.status) == (Phase.STARTING, Status.LEARNING)
+    assert before.reasons == ("the start lasts 4 s of motion",)
+    assert (after.phase, after.status, after.reasons, after.progress) == (Phase.NORMAL, Status.VALID, (), 100.0)
+    assert told.kinds() == ["started"]
+
+
+def test_limits_are_those_of_what_was_taught_until_a_start_has_seen_more() -> None:
+    rms = 0.4 * NOISE
+
+    def rough(moves: Motion, tau: Floats) -> None:
+        tau[:, 1] += 0.5 * np.sin(2.0 * np.pi * 0.9 * moves.t)
+
+    told = played(8.0, rough)
+    np.testing.assert_allclose(told.at(1.0).thresholds, 15.0 * rms)
+    residual = np.abs(told.residual(1.0, 5.0))[:, 1].max()
+    assert 1.5 * residual <= told.at(8.0).thresholds[1] < 1.5 * (0.5 + 6.0 * rms[1])
+    assert told.at(8.0).thresholds[0] == pytest.approx(15.0 * rms[0])
+    assert told.at(8.0).deviations[1] == pytest.approx(np.sqrt(0.125), rel=0.1)
+    assert told.kinds() == ["started"]
+
+
+@cache
+def with_push(joint: int, by: float) -> Told:
+    """From 6 s to 6.6 s."""
+    return played(12.0, pushed(6.0, 6.6, joint, by))
+
+
+PUSHES = [(0, -8.0, "slide", "N"), (1, 2.0, "swing", "N·m")]
+
+
+@pytest.mark.parametrize(("joint", "by", "name", "unit"), PUSHES)
+def test_a_push_is_what_is_measured_beyond_the_prediction_of_that_joint(
+    joint: int, by: float, name: str, unit: str
+) -> None:
+    told = with_push(joint, by)
+    push = told.residual(6.3, 6.6).mean(axis=0)
+    assert push[joint] == pytest.approx(by, rel=0.05)
+    assert abs(push[1 - joint]) < 3.0 * 0.4 * NOISE[1 - joint]
+    assert told.kinds() == ["started", "contact", "recovered"]
+    [(begun, text)], [(over, words)] = told.texts("contact"), told.texts("recovered")
+    assert 6.03 <= begun < 6.1
+    assert 6.8 <= over < 6.95
+    assert text.startswith(f"{name}: ")
+    assert text.endswith(f" {unit} that the model does not explain, threshold {told.at(6.0).thresholds[joint]:.3g}")
+    assert words == f"{name}: the model explains the torque again"
+    during, behind = told.at(6.5), told.at(over + 2.9)
+    assert during.contact == (joint == 0, joint == 1)
+    for one in (during, behind):
+        assert (one.phase, one.status) == (Phase.TRANSIENT, Status.LEARNING)
+        assert one.reasons == ("torque that the model does not explain",)
+    assert behind.contact == (False, False)
+    after = told.at(over + 3.1)
+    assert (after.phase, after.status) == (Phase.NORMAL, Status.VALID)
+
+
+@pytest.mark.parametrize(("joint", "by"), [one[:2] for one in PUSHES])
+def test_a_push_does_not_teach_nor_do_the_seconds_before_it_and_nothing_is_kept_of_it(joint: int, by: float) -> None:
+    """Seconds end at 1.5 s, 2.5 s …, and teach after three more: the push is in that of 6.5 s and, until it is over,
+    in that of 7.5 s; the next ones teach at 11.5 s."""
+    told = with_push(joint, by)
+    learnt = [told.learnt[told.number(t)] for t in (5.9, 11.4, 11.6)]
+    assert learnt == [2, 2, 3]
+    assert [told.kept[told.number(t)] for t in (5.4, 5.9, 6.5, 7.1)] == [False, True, False, True]
+    friction = told.robot.friction()
+    truth = VISCOUS[:, None] * friction.speeds + COULOMB[:, None]
+    assert (np.abs(friction.torque - truth) < 4.0 * friction.deviations).all()
+
+
+def test_each_undisturbed_second_teaches_three_seconds_later() -> None:
+    """They end at 1.5 s, 2.5 s …; the first teaches with the fourth."""
+    assert [quiet().learnt[quiet().number(t)] for t in (4.4, 4.6, 5.6, 9.6)] == [0, 1, 2, 6]
+    assert quiet().robot.faults == 0
+
+
+def load(first: float, last: float, mass: float, centre: Floats) -> Change:
+    def change(moves: Motion, tau: Floats) -> None:
+        there = (moves.t >= first) & (moves.t < last)
+        tau[there] += carried(moves, mass, centre, 0.004)[there]
+
+    return change
+
+
+@cache
+def loaded() -> Told:
+    return played(19.0, load(6.0, 12.0, 1.5, np.array([0.25, 0.0, -0.15])))
+
+
+def test_a_payload_is_weighed_and_part_of_the_prediction() -> None:
+    told = loaded()
+    (begun, text), (gone, words) = told.texts("payload")
+    assert 6.5 < begun < 7.6
+    assert text.startswith("a payload of about 1.")
+    assert 12.0 < gone < 14.1
+    assert words == "the payload is gone"
+    payload = told.at(11.5).payload
+    assert payload.carried
+    assert payload.mass == pytest.approx(1.5, abs=4.0 * payload.mass_deviation)
+    assert payload.mass_deviation < 0.1
+    assert np.abs(payload.centre - (0.25, 0.0, -0.15))[[0, 2]].max() < 0.03
+    assert payload.centre_deviation[1] > 0.1, "where it lies along the axis no torque says"
+    assert (np.median(np.abs(told.residual(9.0, 12.0)), axis=0) < NOISE).all()
+    assert (np.median(np.abs(told.residual(6.1, begun)), axis=0) > 5.0 * NOISE).all(), "before it is told"
+    assert not told.at(19.0).payload.carried
+    assert (np.median(np.abs(told.residual(16.0, 19.0)), axis=0) < NOISE).all()
+
+
+def test_nothing_is_learnt_or_kept_while_a_payload_is_carried() -> None:
+    told = loaded()
+    held = told.at(11.9)
+    assert (held.phase, held.status) == (Phase.HELD, Status.HELD)
+    assert held.reasons == ("a payload is carried: the model stays as it is",)
+    learnt = [told.learnt[told.number(t)] for t in (5.9, 13.0, 18.9)]
+    assert learnt[0] == learnt[1] < learnt[2]
+    assert [told.kept[told.number(t)] for t in (5.9, 11.9, 18.9)] == [True, False, True]
+    assert told.at(18.9).status is Status.VALID
+
+
+def test_another_friction_is_told_with_its_coefficients_and_is_that_of_the_model_from_then_on() -> None:
+    def rubs(moves: Motion, tau: Floats) -> None:
+        late = moves.t >= 6.0
+        tau[late, 0] += 0.5 * (VISCOUS[0] * moves.dq[late, 0] + COULOMB[0] * np.sign(moves.dq[late, 0]))
+
+    told = played(13.0, rubs)
+    [(at, text)] = told.texts("friction")
+    assert 7.9 < at < 9.6
+    found = re.fullmatch(
+        r"the friction of slide has changed: viscous (\S+) → about (\S+) N·s/m, coulomb (\S+) → about (\S+) N", text
+    )
+    assert found, text
+    before, after, had, has = map(float, found.groups())
+    assert before == pytest.approx(8.0, rel=0.05)
+    assert had == pytest.approx(4.0, rel=0.05)
+    assert after == pytest.approx(12.0, rel=0.25)
+    assert has == pytest.approx(6.0, rel=0.25)
+    friction = told.robot.friction()
+    truth = 1.5 * (VISCOUS[0] * friction.speeds[0] + COULOMB[0])
+    assert friction.torque[0] == pytest.approx(truth, rel=0.05)
+    assert np.abs(told.residual(at + 0.5, 13.0)[:, 0]).mean() < NOISE[0]
+    assert not told.texts("payload")
+
+
+def test_what_drives_a_joint_is_no_friction_of_it() -> None:
+    def drives(moves: Motion, tau: Floats) -> None:
+        late = moves.t >= 6.0
+        tau[late, 0] -= 3.0 * COULOMB[0] * np.sign(moves.dq[late, 0])
+
+    told = played(12.0, drives)
+    assert not told.texts("friction")
+    friction = told.robot.friction()
+    assert friction.torque[0] == pytest.approx(VISCOUS[0] * friction.speeds[0] + COULOMB[0], rel=0.05)
+
+
+def test_a_friction_that_is_another_one_from_the_beginning_is_learnt_and_not_told() -> None:
+    def rubs(moves: Motion, tau: Floats) -> None:
+        tau[:, 1] += 0.6 * (VISCOUS[1] * moves.dq[:, 1] + COULOMB[1] * np.sign(moves.dq[:, 1]))
+
+    told = played(14.0, rubs)
+    assert told.kinds() == ["started"]
+    assert told.texts("started")[0][0] > 6.4, "it has begun anew"
+    friction = told.robot.friction()
+    assert friction.torque[1] == pytest.approx(1.6 * (VISCOUS[1] * friction.speeds[1] + COULOMB[1]), rel=0.05)
+    assert told.at(14.0).thresholds[1] < 2.0 * quiet().at(10.0).thresholds[1]
+
+
+def test_a_payload_in_a_start_is_told_and_the_start_begins_anew() -> None:
+    told = played(9.0, load(3.0, 99.0, 1.5, np.array([0.25, 0.0, -0.15])))
+    assert told.kinds()[:2] == ["payload", "started"]
+    (begun, _), (started, _) = told.texts("payload")[0], told.texts("started")[0]
+    assert 3.5 < begun < 5.0
+    assert begun + 4.0 <= started < begun + 5.1
+
+
+def test_friction_is_published_at_a_tenth_and_a_half_of_the_speed_with_what_it_is_certain_to() -> None:
+    """Before anything was learnt: of what was taught, viscous and Coulomb friction known to 1 % each."""
+    friction = RobotEstimator(taught(), 1.0 / RATE).friction()
+    np.testing.assert_allclose(friction.speeds, 1.1 * np.array([[0.1, 0.5], [0.3, 1.5]]))
+    viscous, coulomb = VISCOUS[:, None] * friction.speeds, COULOMB[:, None]
+    np.testing.assert_allclose(friction.torque, viscous + coulomb)
+    np.testing.assert_allclose(friction.deviations, 0.01 * np.hypot(viscous, coulomb))
+
+
+def test_parameters_are_nearer_to_the_truth_and_more_certain_with_every_second() -> None:
+    robot = RobotEstimator(taught(), 1.0 / RATE)
+    theta, deviations = robot.parameters()
+    np.testing.assert_allclose(theta, taught().theta)
+    np.testing.assert_allclose(deviations, 0.01 * np.abs(taught().theta))
+    found, certain = quiet().robot.parameters()
+    assert (certain[:4] < deviations[:4]).all(), "of the links; that of friction is forgotten"
+    assert (np.abs(found - taught().theta) < 4.0 * certain).all()
+
+
+def test_where_it_does_not_teach_the_parameters_stay() -> None:
+    told = played(9.0, robot=RobotEstimator(taught(), 1.0 / RATE, start=4.0, teaches=False))
+    np.testing.assert_array_equal(told.robot.parameters()[0], RobotEstimator(taught(), 1.0 / RATE).parameters()[0])
+    assert told.robot.learnt == 0
+    assert told.kinds() == ["started"]
+
+
+def still(seconds: float, holds: float) -> RobotEstimator:
+    """8 s of motion that comes to rest within another one; from 9.5 s on so much more holds the pendulum (N·m)."""
+    whole = motion(8.0 + seconds)
+    slower = np.clip(whole.t - 8.0, 0.0, 1.0)  # of a time that slows down
+    at = np.minimum(whole.t, 8.0) + slower - 0.5 * slower**2
+    rate, change = 1.0 - slower, np.where((whole.t > 8.0) & (whole.t < 9.0), -1.0, 0.0)
+    parts = motion_at(at)
+    dq = parts.dq * rate[:, None]
+    moves = Motion(whole.t, parts.q, dq, parts.ddq * rate[:, None] ** 2 + parts.dq * change[:, None])
+    tau = torque(moves)
+    tau[whole.t > 9.5, 1] += holds
+    tau += NOISE * np.random.default_rng(4).standard_normal(tau.shape)
+    robot = RobotEstimator(taught(), 1.0 / RATE, start=4.0)
+    robot.absorb(np.round(whole.t * 1e9).astype(np.int64), moves.q, tau)
+    return robot
+
+
+def test_a_joint_at_rest_may_hold_any_torque_up_to_its_friction_and_teaches_nothing() -> None:
+    robot = still(5.0, 0.7 * COULOMB[1])
+    estimate = robot.estimate()
+    assert (estimate.phase, estimate.status, estimate.reasons) == (Phase.HELD, Status.HELD, ("at rest",))
+    assert [one.kind for one in robot.events()] == ["started"]
+    assert robot.learnt == 6, "seconds end at 1.5 s, … 9.5 s; the last three that it moved in wait"
+    assert estimate.contact == (False, False)
+
+
+def test_more_than_its_friction_is_a_contact_at_rest_too() -> None:
+    [started, contact] = still(3.0, 2.0 * COULOMB[1]).events()
+    assert (started.kind, contact.kind) == ("started", "contact")
+    assert contact.text.startswith("swing: ")
+    assert 9.5 < contact.time / 1e9 < 9.7
+
+
+def test_a_restart_goes_on_with_what_was_known() -> None:
+    before = quiet().robot
+    state = kept_of(before)
+    robot = RobotEstimator(taught(), 1.0 / RATE, start=4.0)
+    robot.resume(state)
+    np.testing.assert_array_equal(robot.parameters()[0], before.parameters()[0])
+    np.testing.assert_array_equal(robot.friction().torque, before.friction().torque)
+    again = played(13.0, pushed(11.5, 12.0, 0, 8.0), robot=robot, first=10.0)
+    first = again.at(10.1)
+    assert first.progress == 100.0
+    np.testing.assert_array_equal(first.thresholds, quiet().at(10.0).thresholds)
+    np.testing.assert_array_equal(first.deviations, quiet().at(10.0).deviations)
+    assert again.at(11.4).status is Status.VALID
+    assert again.kinds() == ["contact", "recovered"]
+    assert robot.learnt > before.learnt - 1
+    assert state["learnt"] == before.learnt
+
+
+def test_what_is_of_another_version_is_not_gone_on_with() -> None:
+    with pytest.raises(ValueError, match="another model or version"):
+        RobotEstimator(taught(), 1.0 / RATE).resume(kept_of(quiet().robot) | {"learnt": 1.5})
+    with pytest.raises(ValueError, match="another model or version"):
+        RobotEstimator(taught(), 1.0 / RATE).resume(kept_of(quiet().robot) | {"version": 2})
+    for name in ("theta", "variance", "thresholds", "bends"):
+        state = kept_of(quiet().robot)
+        with pytest.raises(ValueError, match="another model or version"):
+            RobotEstimator(taught(), 1.0 / RATE).resume(state | {name: [*state[name], 1.0]})
+        with pytest.raises(ValueError, match="damaged"):
+            RobotEstimator(taught(), 1.0 / RATE).resume(state | {name: [np.nan, *state[name][1:]]})
+
+
+def test_a_short_gap_is_bridged_and_a_long_one_is_not_judged() -> None:
+    """40 ms are bridged and told of by no contact; behind 200 ms the low-passes begin anew, for half a second."""
+
+    def gaps(moves: Motion, tau: Floats) -> None:
+        tau[(moves.t >= 6.0) & (moves.t < 6.04), 0] = np.nan
+        tau[(moves.t >= 7.5) & (moves.t < 7.7), 1] = np.nan
+
+    told = played(10.0, gaps)
+    assert told.kinds() == ["started"]
+    assert told.robot.learnt < quiet().robot.learnt
+    assert np.abs(told.residual(6.6, 7.4)).max(axis=0) == pytest.approx([0.0, 0.0], abs=5.0 * NOISE.max())
+    assert told.at(10.0).status is Status.VALID
+
+
+def test_before_the_first_row_nothing_is_known() -> None:
+    estimate = RobotEstimator(taught(), 1.0 / RATE).estimate()
+    assert (estimate.phase, estimate.status) == (Phase.WAITING, Status.UNESTIMATED)
+    assert estimate.reasons == ("no row with every joint in it yet",)
+    assert estimate.time == 0
+    assert estimate.progress == 0.0
+
+
+def test_the_residuals_of_a_start_so_far_are_told() -> None:
+    robot = RobotEstimator(taught(), 1.0 / RATE, start=60.0)
+    with pytest.raises(ValueError, match="nothing has moved"):
+        robot.start_residuals()
+    told = played(6.0, robot=robot)
+    largest, rms, bends = robot.start_residuals()
+    wanted = NOISE * np.sqrt(1.11 * 10.0 / (0.5 * RATE))  # what two poles of 10 Hz pass of white noise
+    assert rms == pytest.approx(wanted, rel=0.2)
+    assert (2.5 * rms < largest).all()
+    assert (largest < 5.0 * rms).all()
+    assert largest[1] >= np.abs(told.residual(1.0, 6.0))[:, 1].max()
+    np.testing.assert_array_equal(bends, [0.0, 0.0])
+
+
+def test_how_rows_are_cut_does_not_matter() -> None:
+    moves = motion(6.5)
+    step = 2.0 * np.pi / 2**13
+    q, tau = (
+        np.round(moves.q / step) * step,
+        torque(moves) + NOISE * np.random.default_rng(5).standard_normal(moves.q.shape),
+    )
+    tau[1150:, 1] += 2.0
+    ticks, found = np.round(moves.t * 1e9).astype(np.int64), []
+    for size in (1, 7, len(ticks)):
+        robot = RobotEstimator(taught(), 1.0 / RATE, start=4.0)
+        for first in range(0, len(ticks), size):
+            part = slice(first, first + size)
+            robot.absorb(ticks[part], q[part], tau[part])
+        estimate = robot.estimate()
+        arrays = (*robot.parameters(), estimate.predicted, estimate.measured, estimate.thresholds)
+        found.append(([one.tobytes() for one in arrays], robot.events(), estimate.contact))
+    assert found[0] == found[1] == found[2]
+    assert [one.kind for one in found[0][1]] == ["started", "contact"]
