@@ -13,12 +13,14 @@ FILE = re.compile(
 )
 NAME = re.compile(r"`((?:daq|drivers|estimators|hil_rig)(?:\.\w+)+)`")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+CODE = re.compile(r"`` .*? ``")  # a line of code, in which `](` is no link
 SIGNALS = re.compile(r"drivers\.\w+(\.(?:frames|packets|layouts|columns|options))*")  # tables of a configuration
 
 
 def named(pattern: re.Pattern[str]) -> list[tuple[str, str]]:
     pages = [page for page in PAGES if page.name != "CHANGELOG.md"]  # which tells what was
-    found = {(str(page.relative_to(ROOT)), one) for page in pages for one in pattern.findall(page.read_text("utf-8"))}
+    texts = {str(page.relative_to(ROOT)): CODE.sub("", page.read_text("utf-8")) for page in pages}
+    found = {(page, one) for page, text in texts.items() for one in pattern.findall(text)}
     return sorted(found)
 
 

@@ -142,6 +142,9 @@ def test_a_loop_goes_on_where_it_should_end_and_ends_where_it_should_go_on() -> 
         "log.warning('%d', a + 1)",
         "__all__ = ['a', 'b'][0:1]",
         "@f(3)\ndef g(): ...",
+        "A, B = range(2)",
+        "x = ', '.join(a) + b",
+        "x = np.full(n, np.nan)",
     ],
 )
 def test_what_is_left_alone(source: str) -> None:

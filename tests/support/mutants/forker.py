@@ -32,12 +32,16 @@ SUBREAPER: Final = 36  # prctl: what the children of this process leave behind b
 DIES_WITH_PARENT: Final = 1
 MEMORY: Final = 6 << 30  # bytes of a process of a test: an endless list ends there
 
+WOKEN, WAKING = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)  # a byte as often as a process ends
+
 prctl = ctypes.CDLL(None, use_errno=True).prctl
 
 
 def main() -> None:
     """Until stdin ends."""
     prctl(SUBREAPER, 1, 0, 0, 0)
+    signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+    signal.set_wakeup_fd(WAKING)
     for name in sys.argv[1:]:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
@@ -54,7 +58,7 @@ def main() -> None:
 
 def _forked(wanted: dict[str, Any], folder: Path, asking: int) -> dict[str, Any] | None:
     """The answer; none where nobody waits for it any longer."""
-    began = time.monotonic()
+    began, before = time.monotonic(), _processor()
     child = os.fork()
     if child == 0:
         try:
@@ -64,20 +68,39 @@ def _forked(wanted: dict[str, Any], folder: Path, asking: int) -> dict[str, Any]
         finally:
             sys.stderr.flush()
             os._exit(70)
-    descriptor = os.pidfd_open(child)
-    ready, _, _ = select.select([descriptor, asking], [], [], wanted["limit"])
-    os.close(descriptor)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) if descriptor in ready else None
+    code = None
+    while code is None and (left := began + wanted["limit"] - time.monotonic()) > 0.0:
+        ready, _, _ = select.select([WOKEN, asking], [], [], left)
+        if WOKEN in ready:
+            os.read(WOKEN, 4096)
+        code = _ended().get(child)
+        if asking in ready:
+            _end_all()
+            return None
     _end_all()
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    processor = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
-    if asking in ready:
-        return None
     told, output = folder / "told", (folder / "output").read_text("utf-8", "replace")
-    failed = told.read_text("utf-8") if told.exists() else ""
-    seconds = time.monotonic() - began
-    return {"code": code, "failed": failed, "seconds": seconds, "processor": processor, "output": output[-3000:]}
+    return {
+        "code": code,
+        "failed": told.read_text("utf-8") if told.exists() else "",
+        "seconds": time.monotonic() - began,
+        "processor": _processor() - before,
+        "output": output[-3000:],
+    }
+
+
+def _ended() -> dict[int, int]:
+    """Exit codes of processes; those whose parent is gone do not stay behind, either, as they would without us."""
+    found = {}
+    with contextlib.suppress(ChildProcessError):
+        while (one := os.waitpid(-1, os.WNOHANG))[0]:
+            found[one[0]] = os.waitstatus_to_exitcode(one[1])
+    return found
+
+
+def _processor() -> float:
+    """Seconds of it that processes have taken which have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _end_all() -> None:
@@ -91,6 +114,8 @@ def _end_all() -> None:
 
 
 def _child(wanted: dict[str, Any], folder: Path) -> None:
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
     prctl(DIES_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))

@@ -31,7 +31,10 @@ SYMMETRIC: Final = frozenset(  # calls whose first two arguments may change plac
 )
 MESSAGES: Final = frozenset({"log", "logger", "logging", "warnings", "warn", "print"})
 LARGE: Final = 100.0  # one more than such a number is nearly the same
-TEXT: Final = (ast.JoinedStr, ast.List, ast.ListComp)  # `+` joins them, `*` repeats them
+SEQUENCES: Final = (ast.JoinedStr, ast.List, ast.ListComp, ast.Tuple)  # `+` joins them, `*` repeats them
+MAKES_ONE: Final = frozenset(
+    {"join", "encode", "decode", "pack", "to_bytes", "tobytes", "str", "bytes", "list", "tuple"}
+)
 
 
 class Mutant(NamedTuple):
@@ -214,7 +217,7 @@ class _Reader:
             self._add(node, "absolute value dropped", ((begin, end, b""),), scope)
         if name not in SYMMETRIC and len(node.args) > 1:
             first, second = node.args[:2]
-            if all(isinstance(one, ast.Name | ast.Attribute) for one in (first, second)):
+            if _may_change_places(first) and _may_change_places(second):
                 self._swapped(node, "arguments swapped", first, second, scope)
 
     def _index(self, node: ast.Subscript, scope: _Scope) -> None:
@@ -293,7 +296,7 @@ def _ignored(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Expr):
         value = _awaited(statement.value)
         return isinstance(value, ast.Constant) or (isinstance(value, ast.Call) and _message(value))
-    return "__all__" in _bound(statement)
+    return "__all__" in _bound(statement) or _numbers_names(statement)
 
 
 def _bound(statement: ast.stmt) -> tuple[str, ...]:
@@ -347,11 +350,27 @@ def _message(call: ast.Call) -> bool:
 
 
 def _joins(node: ast.BinOp) -> bool:
-    """Whether it is a text or a list that is made longer."""
-    for part in (node.left, node.right):
-        if isinstance(part, TEXT) or (isinstance(part, ast.Constant) and isinstance(part.value, str | bytes)):
-            return True
-    return False
+    """Whether it is a text or a list that is made longer: anything else would fail at once."""
+    return any(
+        isinstance(part, SEQUENCES)
+        or (isinstance(part, ast.Constant) and isinstance(part.value, str | bytes))
+        or (isinstance(part, ast.Call) and _last_name(part.func) in MAKES_ONE)
+        for part in (node.left, node.right)
+    )
+
+
+def _numbers_names(statement: ast.stmt) -> bool:
+    """`A, B = range(2)`: another number would fail at once."""
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+        return False
+    return isinstance(statement.targets[0], ast.Tuple) and _last_name(statement.value.func) == "range"
+
+
+def _may_change_places(argument: ast.expr) -> bool:
+    """A variable; a type or a constant of NumPy would fail at once."""
+    if isinstance(argument, ast.Attribute):
+        return not (isinstance(argument.value, ast.Name) and argument.value.id == "np")
+    return isinstance(argument, ast.Name)
 
 
 def _last_name(function: ast.expr) -> str:
