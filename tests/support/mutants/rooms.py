@@ -58,7 +58,7 @@ ROOMS: Final = {
         Room("drivers/files", "daq/commands/test_decode.py contracts/test_drivers.py"),
         Room("drivers/layout", "drivers/decode drivers/can drivers/test_links.py"),
         Room("drivers/serial", "drivers/test_links.py contracts/test_drivers.py"),
-        Room("estimators/alignment", "daq/core/test_align.py daq/core/test_walk.py"),
+        Room("estimators/alignment", "daq/core/test_align.py"),
         Room("estimators/conditioning", f"estimators/recursive/test_held.py {ONLINE}standstill.py"),
         Room("estimators/models", "contracts/test_models.py contracts/test_friction_laws.py"),
         Room("estimators/numerics", "estimators/recursive/test_reference.py estimators/refit/test_refit.py"),
