@@ -88,7 +88,7 @@ def test_it_is_said_at_the_end_of_every_two_seconds_however_rows_are_cut(size: i
         stuck = seen // 200 == 2  # one value is no change
         assert any("finite" in one for one in channels.faults) == dead
         assert any("stays at 1 " in one for one in channels.faults) == stuck
-        assert channels.seen[0] == seen % 200
+        assert channels.watched.count == seen % 200
 
 
 def test_a_slow_joint_is_looked_at_over_two_rows_at_least() -> None:

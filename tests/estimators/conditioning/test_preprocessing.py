@@ -132,7 +132,7 @@ def test_a_torque_from_98_percent_of_the_saturation_on_is_not_believed() -> None
 def test_a_wider_kernel_keeps_the_totals_of_the_one_before_it() -> None:
     values = samples(5000)[:, :2]
     values[4000:4100, 1] = np.nan
-    one = front(CHANNELS[:2])
+    one = front(CHANNELS[:2], None)
     before, counted = Passed(one, values[:2600], 20).rows, one.counters()
     one.widen(0.06)
     after = Passed(one, values[2600:], 20, 2600).rows

@@ -14,6 +14,7 @@ from estimators.refit.job import job, run
 from estimators.refit.settings import RefitSettings
 from estimators.rows import ARGUMENTS, Rows
 from estimators.window.row_history import RowHistory
+from tests.support.histories import put
 
 LOST = slice(4000, 4003)  # samples
 
@@ -88,16 +89,20 @@ def test_rows_are_refilled_when_someone_looks_back_so_far_and_not_before(rows: R
         old.phi[:] = 7.0
         filled.append(len(old.time))
 
-    history.add(rows.part(slice(0, 400)))
+    put(history, rows.part(slice(0, 400)))
     history.outdate(300, refill)
     assert np.array_equal(history.since(300).phi, rows.phi[300:400])
     assert filled == []
     assert (history.since(250).phi[:50] == 7.0).all()
     assert np.array_equal(history.since(250).phi[50:], rows.phi[300:400])
     assert filled == [50]
-    history.add(rows.part(slice(400, 800)))  # the first 300 leave
-    assert history.since(0).phi.shape[0] == 500
+    put(history, rows.part(slice(400, 800)))  # the oldest leave, those that are outdated among them
+    begin = history.oldest
+    assert 800 - 1.25 * 500 <= begin <= 300
+    assert np.array_equal(history.since(300).phi, rows.phi[300:800])
     assert filled == [50]
+    history.since(0)
+    assert filled == ([50, 250 - begin] if begin < 250 else [50]), "only what is still there, and not yet written"
 
 
 @pytest.mark.interpreted

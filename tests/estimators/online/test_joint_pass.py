@@ -117,7 +117,7 @@ def by_readings(settings: dict[str, Any], samples: Samples, size: int, late: boo
             if state.stop == INTERVAL:
                 estimate = joint.estimate((state.certain, state.resting))
                 assert repr(estimate) == repr(joint.estimate()), "figures of the pass are those of a fresh look"
-                updates.append((int(state.ticks[state.next - 1]), repr(estimate)))
+                updates.append((state.intervals.tick, repr(estimate)))
             if state.stop == DONE:
                 break
         told += joint.events()

@@ -2,15 +2,12 @@
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from estimators.numerics.jit import kernel
-from estimators.quantities import Floats, Nanoseconds
-from estimators.rows import Rows, RowStore, moved
-from estimators.window.row_history import HistoryState, RowHistory, append
+from estimators.rows import Rows, moved
+from estimators.window.row_history import RowHistory
+from tests.support.histories import put
 
 CAPACITY = 40
-ROOM = 10  # rows that come at once, at most
 
 
 def numbered(first: int, count: int) -> Rows:
@@ -26,37 +23,6 @@ def same(found: Rows, first: int, last: int) -> None:
     """Whether these are the rows of the numbers first to last."""
     for ours, theirs in zip(found, numbered(first, last - first), strict=True):
         assert np.array_equal(ours, theirs)
-
-
-@kernel(
-    ("i8[::1]", "f8[:, :, ::1]", "f8[:, ::1]", "f8[:, ::1]", "f8[:, :, ::1]", "f8[:, :, ::1]", "b1[::1]", HistoryState)
-)
-def _append(
-    time: Nanoseconds,
-    phi: Floats,
-    y: Floats,
-    speed: Floats,
-    samples: Floats,
-    motion: Floats,
-    which: NDArray[np.bool_],
-    history: HistoryState,
-) -> None:
-    for row in range(len(time)):
-        if which[row]:
-            append(time[row], phi[row], y[row], speed[row], samples[row], motion[row], history)
-
-
-def put(history: RowHistory, rows: Rows, which: NDArray[np.bool_] | None = None) -> None:
-    """Rows as a pass writes them, a few at a time, behind those that are there."""
-    which = np.ones(len(rows.time), np.bool_) if which is None else which
-    for first in range(0, len(rows.time), ROOM):
-        few = slice(first, min(first + ROOM, len(rows.time)))
-        part, taught = rows.part(few), which[few]
-        if history.whole and history.filled + len(part.time) > len(history.state.rows.time):
-            store = RowStore.room(ROOM, 2, 3, 1, 1, 2)
-            history.make_room(store)
-        _append(*part[:4], np.ascontiguousarray(part.flat_samples()), part.motion, taught, history.state)
-        history.kept.total += int(taught.sum())
 
 
 def filled(total: int, seed: int = 0, most: int = 25) -> RowHistory:

@@ -11,6 +11,7 @@ from estimators.recursive.prior import Prior, nothing
 from estimators.rows import POSITION, VELOCITY, Rows
 from estimators.window.row_history import RowHistory
 from estimators.window.score_test import Score, explain
+from tests.support.histories import put
 
 pytestmark = pytest.mark.compiled
 
@@ -30,7 +31,7 @@ def test_it_is_one_gauss_newton_step_of_theta_and_eta(known: bool) -> None:
     rows.y[50:60] = np.nan
     shape.refill(rows, eta)
     history = RowHistory(2000)
-    history.add(rows)
+    put(history, rows)
     before = nothing(4)
     if known:
         before = Prior(np.array([20.0, 500.0, 70.0, 41.0]), np.diag([0.0, 0.0, 3.0, 8.0]))
@@ -60,7 +61,7 @@ def test_slopes_are_formed_once_and_anew_for_another_eta() -> None:
     shape, rows = NonlinearBlock(model, np.ones(1)), case(3, 0.01, end=60.0).rows
     history = RowHistory(500)
     for first in range(0, 6000, 70):
-        history.add(rows.part(slice(first, min(6000, first + 70))))
+        put(history, rows.part(slice(first, min(6000, first + 70))))
         window = history.since(history.total - 300)
         for eta in (OMEGAS, OMEGAS) if first % 1000 else (OMEGAS, 1.1 * OMEGAS):
             ring = history.slopes(window, shape, eta)
@@ -87,5 +88,5 @@ def test_directions_that_a_window_does_not_tell_have_a_large_spread() -> None:
 
 def look_at(shape: NonlinearBlock, rows: Rows, before: Prior) -> Score:
     history = RowHistory(2000)
-    history.add(rows)
+    put(history, rows)
     return explain(rows, history.slopes(rows, shape, OMEGAS), 0, shape, np.ones(1), before)

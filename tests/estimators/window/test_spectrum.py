@@ -13,7 +13,6 @@ from estimators.online.start.rows import StartRows
 from estimators.quantities import Floats, Parameter
 from estimators.recursive.forgetting import Alarm
 from estimators.rows import VELOCITY, Rows
-from estimators.window.row_history import Instants
 from estimators.window.spectrum import spectrum
 
 pytestmark = pytest.mark.compiled
@@ -153,19 +152,6 @@ def test_columns_that_are_the_same_are_named_and_the_condition_is_infinite() -> 
 
 def test_values_beyond_all_bounds_are_no_spectrum() -> None:
     assert np.isnan(spectrum(np.full((2, 2), np.inf), ("a", "b")).condition)
-
-
-def test_instants_are_those_of_the_last_rows() -> None:
-    rng, ring, every = np.random.default_rng(2), Instants(50), np.zeros(0, np.int64)
-    assert ring.span(3) is None
-    for count in rng.integers(0, 80, 60):
-        time = every[-1:].sum() + 1 + np.arange(count)
-        ring.add(time)
-        every = np.concatenate([every, time])
-        for rows in (1, 17, 50, 90):
-            kept = every[-min(rows, 50) :]
-            assert ring.span(rows) == ((kept[0], kept[-1]) if len(every) else None)
-        assert ring.span(0) is None
 
 
 def test_events_say_of_which_rows_they_speak() -> None:

@@ -64,7 +64,10 @@ ROOMS: Final = {
         Room("estimators/numerics", "estimators/recursive/test_reference.py estimators/refit/test_refit.py"),
         Room("estimators/offline", "estimators/models/robots"),
         Room("estimators/online", "contracts/test_policies.py estimators/models/joints scenarios/test_standstill.py"),
-        Room("estimators/online/eta", f"{ONLINE}search.py {ONLINE}shaping.py {ONLINE}lookback.py {ONLINE}refits.py {ONLINE}fit.py"),
+        Room(
+            "estimators/online/eta",
+            f"{ONLINE}search.py {ONLINE}shaping.py {ONLINE}lookback.py {ONLINE}refits.py {ONLINE}fit.py",
+        ),
         Room("estimators/online/gear", f"{ONLINE}lost_motion.py daq/core/test_gear_line.py"),
         Room("estimators/online/monitor", f"{ONLINE}phases.py contracts/test_policies.py"),
         Room("estimators/online/robot", "daq/core/test_robot_line.py"),

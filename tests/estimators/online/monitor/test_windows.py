@@ -17,6 +17,7 @@ from estimators.recursive.learner import Learner
 from estimators.recursive.prior import Prior, nothing
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
+from tests.support.histories import put
 
 ROW, ROWS, CHANGED = 0.01, 700, 440
 SIGMA, OVERLAP, USUAL = 0.2, 2.5, 1.3
@@ -63,7 +64,7 @@ def windows() -> Windows:
     eta.kept.eta, eta.kept.covariance, eta.kept.sigma = ETA.copy(), COVARIANCE.copy(), np.sqrt(np.diag(COVARIANCE))
     leverage = np.sqrt(np.mean(phi**2, axis=0)) / SIGMA
     learner.learn(phi[:300, None], y[:300, None], np.array([SIGMA**2]), leverage, 10.0, BEFORE)
-    history.add(Rows(time, phi[:, None], y[:, None], np.abs(v)[:, None], samples))
+    put(history, Rows(time, phi[:, None], y[:, None], np.abs(v)[:, None], samples))
     lookback = Lookback(learner, history, eta, validity, ROW)
     own = np.concatenate([phi[:300], tangents(BEFORE)[:300]], axis=1) / SIGMA
     lookback.kept.usual, lookback.kept.motions, lookback.before = USUAL, own.T @ own / 300, PRIOR
