@@ -20,8 +20,13 @@ _KERNELS: Final = {
 AnyDriver = Annotated[CanBusSettings | FileSettings | SerialPortSettings, Field(discriminator="kind")]
 
 
+def kernels(driver: AnyDriver) -> str | None:
+    """The module with the kernels of its wire; None where it needs none of its own."""
+    return _KERNELS.get(driver.interface if isinstance(driver, CanBusSettings) else driver.kind)
+
+
 def load(driver: AnyDriver) -> None:
     """Load the kernels of its wire ahead of need, for whatever process is forked from this one."""
-    name = _KERNELS.get(driver.interface if isinstance(driver, CanBusSettings) else driver.kind)
+    name = kernels(driver)
     if name is not None:
         importlib.import_module(name)

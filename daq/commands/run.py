@@ -1,6 +1,9 @@
 """`jointwatch run CONFIG`: the service, until it is told to stop."""
 
 import argparse
+import gc
+import signal
+import tomllib
 from pathlib import Path
 
 from daq.commands.codes import fail, refuse
@@ -14,18 +17,41 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run it."""
-    from daq.config.load import load
-    from daq.config.words import ConfigError
-    from daq.processes.process import configure_logging
-    from daq.processes.supervisor import Service, StartError
+    from daq.processes.kernels import SERVICE, ahead
+    from daq.processes.logs import configure_logging, log
 
     configure_logging("jointwatch")
+    for number in (signal.SIGINT, signal.SIGTERM):  # the service has handlers of its own, once it runs
+        signal.signal(number, signal.default_int_handler)
     try:
-        config = load(options.config)
-    except ConfigError as mistakes:
-        return refuse(mistakes)
+        robot = ("daq.config.robot_model", "daq.core.robot_line") if _has_robot_model(options.config) else ()
+        ahead((*SERVICE, *robot), log.info)  # even to read the configuration takes kernels
+
+        from daq.config.load import load
+        from daq.config.words import ConfigError
+        from daq.processes.supervisor import Service, StartError, needed
+
+        try:
+            config = load(options.config)
+        except ConfigError as mistakes:
+            return refuse(mistakes)
+        ahead(needed(config), log.info)
+    except KeyboardInterrupt:
+        log.info("stopped before the service ran")
+        gc.freeze()  # the interpreter's end need not look through all that was imported: seconds on a slow machine
+        return 0
     try:
         Service(config).run(options.duration)
     except StartError as error:
         return fail(error)
     return 0
+
+
+def _has_robot_model(file: Path) -> bool:
+    """Whether a configuration names a whole robot's model; False if it cannot be read, which `load` tells."""
+    try:
+        with file.open("rb") as opened:
+            robot = tomllib.load(opened).get("robot")
+    except (OSError, ValueError):
+        return False
+    return isinstance(robot, dict) and "model" in robot

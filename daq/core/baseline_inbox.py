@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import zmq
 
-from daq.processes.process import log
+from daq.processes.logs import log
 from daq.state.baselines import TOPIC, WATCHED, Baselines, parse, read
 from daq.state.files import BaselineError
 from daq.stream.sockets import Socket, open_receiver

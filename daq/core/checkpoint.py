@@ -21,7 +21,7 @@ import estimators
 from daq.config.sections import Config, Joint
 from daq.core.gear_line import kept_as
 from daq.core.pipeline import Pipeline
-from daq.processes.process import log
+from daq.processes.logs import log
 from daq.state.checkpoint_file import EVERY, OLDEST, TOPIC, read
 from daq.stream.sockets import Socket, open_publisher
 from daq.stream.update import ROBOT

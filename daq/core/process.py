@@ -20,7 +20,8 @@ from daq.core.refit_worker import Refits
 from daq.core.replayable_executor import Latch
 from daq.core.waiting_room import WaitingRoom
 from daq.processes.heartbeat import Life
-from daq.processes.process import Stop, endpoint, log
+from daq.processes.logs import log
+from daq.processes.process import Stop, endpoint
 from daq.state.checkpoint_file import FILE
 from daq.state.files import place
 from daq.stream.channel import Link, Receiver

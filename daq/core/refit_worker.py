@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from daq.processes.child import call_itself, die_with
 from daq.processes.cluster import elsewhere
-from daq.processes.process import log
+from daq.processes.logs import log
 
 NICE: Final = 5  # a refit may wait, the core may not
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from daq.outlet.history import History
-from daq.processes.process import log
+from daq.processes.logs import log
 from daq.state.baselines import JUDGED, TOPIC, WATCHED, Baseline, Baselines, parse, read, write
 from daq.state.files import BaselineError
 from daq.stream.sockets import Socket

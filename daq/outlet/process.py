@@ -10,7 +10,8 @@ from daq.outlet.commissioning import Commissioning
 from daq.outlet.history import JointLabel
 from daq.outlet.server import Tls, serve
 from daq.processes.heartbeat import Life
-from daq.processes.process import CannotStartError, endpoint, log, may_come_first
+from daq.processes.logs import log
+from daq.processes.process import CannotStartError, endpoint, may_come_first
 from daq.state.checkpoint_file import FILE, Writer
 from daq.state.files import BaselineError, place, token_of
 from daq.stream.keys import Curve, KeyFileError, read_pair

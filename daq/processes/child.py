@@ -45,6 +45,12 @@ class Child:
                 self.code = os.waitstatus_to_exitcode(status)
         return self.code is None
 
+    def wait(self) -> int:
+        """Block until it has ended; returns its exit code."""
+        if self.code is None:
+            self.code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self.code
+
     def send(self, number: signal.Signals) -> None:
         """A signal, while it lives."""
         if self.alive():

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from daq.processes.process import log
+from daq.processes.logs import log
 
 PATIENCE: Final = 3.0  # s that it may take to answer a live service …
 RETRY: Final = 30.0  # … which asks again after so many s, …

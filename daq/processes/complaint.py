@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from daq.processes.process import log
+from daq.processes.logs import log
 
 EVERY: Final = 60.0  # s
 

@@ -8,7 +8,8 @@ from daq.config.routes import wanted
 from daq.config.sections import Config
 from daq.processes.complaint import Complaint
 from daq.processes.heartbeat import Life
-from daq.processes.process import CannotStartError, Stop, endpoint, log, sleep_exactly
+from daq.processes.logs import log
+from daq.processes.process import CannotStartError, Stop, endpoint, sleep_exactly
 from daq.stream.channel import Sender
 from drivers.base import Driver, EndOfFileError, LinkError, LinkPausedError
 from drivers.reading import empty

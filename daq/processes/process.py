@@ -1,8 +1,6 @@
 """What every process of the service has in common: its life, its one clear line when it cannot start, its stop."""
 
 import ctypes
-import logging
-import os
 import pkgutil
 import signal
 import sys
@@ -15,13 +13,12 @@ import zmq
 
 from daq.config.sections import Config
 from daq.processes.heartbeat import Life
+from daq.processes.logs import configure_logging, log
 from daq.stream.priority import allowed, give, take
 
 EXIT_CANNOT_START: Final = 3  # before "ready": the supervisor stops everything and shows the one line left behind
 
 PR_SET_TIMERSLACK: Final = 29
-
-log = logging.getLogger("jointwatch")
 
 Work = Callable[[str, Config, Path, Life], None]  # name, configuration, runtime folder, signs of life
 
@@ -79,16 +76,6 @@ def sleep_exactly() -> None:
 def last_words(runtime: Path, name: str) -> str:
     """The line that a process left before it gave up."""
     return (runtime / f"{name}.error").read_text().strip()
-
-
-def configure_logging(name: str) -> None:
-    """Logs go to stderr, one line each, with the process's name; stdout is data."""
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=os.environ.get("JOINTWATCH_LOG", "INFO"),
-        format=f"%(asctime)s {name}: %(message)s",
-        force=True,  # instead of the supervisor's, which was forked
-    )
 
 
 def endpoint(runtime: Path, name: str) -> str:

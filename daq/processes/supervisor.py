@@ -23,7 +23,8 @@ import drivers
 from daq.config.sections import Config
 from daq.processes.child import Child
 from daq.processes.heartbeat import Heartbeats, Life
-from daq.processes.process import EXIT_CANNOT_START, endpoint, last_words, live, log
+from daq.processes.logs import log
+from daq.processes.process import EXIT_CANNOT_START, endpoint, last_words, live
 from daq.processes.runtime_folder import RuntimeFolder
 from daq.processes.systemd import Systemd
 from daq.stream.sockets import open_publisher
@@ -44,8 +45,25 @@ SLOW_START: Final = 60.0  # s that a process may take to be back; the first star
 MISSED: Final = 1.0  # s between two looks: the supervisor itself did not run, and says nothing of others' silence
 
 
+# what the core of a joint with nonlinear parameters and its refit worker import besides
+NONLINEAR: Final = (
+    "estimators.online.eta.lookback",
+    "estimators.online.eta.search",
+    "estimators.online.relearning",
+    "estimators.online.start.searched",
+)
+
+
 class StartError(Exception):
     """The service cannot start as configured; the text is the one line to show."""
+
+
+def needed(config: Config) -> list[str]:
+    """Modules with kernels that the processes of this configuration import besides those of every service."""
+    found = [name for driver in config.drivers.values() if (name := drivers.kernels(driver)) is not None]
+    if any(joint.model.build().nonlinear for joint in config.joints.values()):
+        found += NONLINEAR
+    return found
 
 
 @dataclass(slots=True)
@@ -109,6 +127,8 @@ class Service:
         """Start in order, then wait until everyone is ready; one that cannot start ends it all."""
         for process in self._processes:
             pkgutil.resolve_name(process.work)  # imported once, ahead of need: by us, and so by all that we fork
+            if self._stop:
+                return
         for driver in self._config.drivers.values():
             drivers.load(driver)
         if self._config.robot.model is not None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from daq.config.sections import Record
-from daq.processes.process import log
+from daq.processes.logs import log
 
 
 class Shelf:

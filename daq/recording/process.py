@@ -18,7 +18,8 @@ import zmq
 from daq.config.load import digest
 from daq.config.sections import Config
 from daq.processes.heartbeat import Life
-from daq.processes.process import Stop, endpoint, log
+from daq.processes.logs import log
+from daq.processes.process import Stop, endpoint
 from daq.recording.folder import Shelf, recordings
 from daq.recording.json_channels import JsonChannels
 from daq.recording.mcap_file import McapFile

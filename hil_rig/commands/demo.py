@@ -7,7 +7,8 @@ import sys
 import time
 import webbrowser
 
-from hil_rig.commands.compile import ahead
+from daq.processes.kernels import ahead
+from hil_rig.commands.compile import LIVE
 from hil_rig.live import Live, LiveError
 
 
@@ -23,7 +24,10 @@ def main() -> int:
     options = parser.parse_args()
     began = time.monotonic()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    ahead()
+    try:
+        ahead(LIVE)
+    except KeyboardInterrupt:
+        return 0
     print(f"starting the rig “{options.rig}” on {options.wire} and the service …", file=sys.stderr)
     try:
         with (

@@ -1,0 +1,210 @@
+"""Compiling ahead of need: each kernel once, as many at a time as there are cores, and a line about each.
+
+A kernel that is not on the disk yet is compiled by whoever imports its module first: one after the other, without a
+word, and deaf to signals. So what starts a service calls `ahead` first, which compiles in processes of its own. The
+modules with kernels are found in the sources; a module is imported as soon as those whose kernels it loads have been,
+so nothing is compiled twice.
+"""
+
+import ast
+import contextlib
+import functools
+import hashlib
+import importlib
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from daq.processes.child import Child
+
+PACKAGES: Final = ("drivers", "estimators", "hil_rig", "daq")
+# modules that every service imports, its configuration first
+SERVICE: Final = ("daq.config.load", "daq.core.process", "daq.processes.driver", "daq.outlet.process")
+EVERYTHING: Final = "everything"  # stands for every module in a mark
+
+Job = frozenset[str]  # modules with kernels that load each other, all compiled by the import of one
+Say = Callable[[str], None]  # takes a line about the progress
+
+
+def on_stderr(line: str) -> None:
+    """Print a line about the progress at once."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def ahead(roots: Collection[str], say: Say = on_stderr) -> None:
+    """Compile what the import of these modules needs and no earlier call has compiled; silent if nothing is missing.
+
+    All of it happens below one child process: an exception here, such as KeyboardInterrupt from a signal's handler,
+    ends that child at once, and with it those that it has forked.
+    """
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0" or _mark(EVERYTHING).exists():
+        return
+    missing = [root for root in roots if not _mark(root).exists()]
+    if not missing:
+        return
+    say("a first start: the kernels it needs are compiled, once; this takes a minute or two")
+    child = Child("compile", partial(_compile, missing, say))
+    try:
+        child.wait()
+    finally:
+        child.send(signal.SIGKILL)  # it lives only where an exception has ended the wait
+
+
+def _compile(roots: Collection[str], say: Say) -> int:
+    """Compile what the import of these modules needs; returns the exit code."""
+    code = build(jobs(roots), say)
+    if code == 0:
+        keep(roots)
+    return code
+
+
+def jobs(roots: Collection[str] = ()) -> dict[Job, set[Job]]:
+    """What the import of these modules compiles (of no module: every kernel), and after which other jobs.
+
+    The longest come first, with what waits for them.
+    """
+    files, trees, loads = _sources()
+    compiling = {name for name, tree in trees.items() if any(map(_is_kernel, tree.body))}
+    if roots:
+        compiling &= set().union(*(loads[name] for name in roots))
+    found = {name: frozenset(other for other in compiling & loads[name] if name in loads[other]) for name in compiling}
+    after = {job: {found[other] for name in job for other in compiling & loads[name]} - {job} for job in found.values()}
+    called = {name for name, tree in trees.items() if any(_decorated(one, "inline") for one in tree.body)} - compiling
+    length = {  # what takes its time: its own sources, and those of functions that are compiled with their caller
+        job: sum(files[name].stat().st_size for name in job | (called & set().union(*(loads[one] for one in job))))
+        for job in after
+    }
+
+    @functools.cache
+    def path(job: Job) -> int:
+        return length[job] + max((path(other) for other in after if job in after[other]), default=0)
+
+    return {job: after[job] for job in sorted(after, key=lambda job: (-path(job), min(job)))}
+
+
+@functools.cache
+def _sources() -> tuple[dict[str, Path], dict[str, ast.Module], dict[str, set[str]]]:
+    """Each of our modules by its name: its file, its syntax tree, and the modules that its import loads."""
+    files = {name: file for package in PACKAGES for name, file in _modules(package)}
+    trees = {name: ast.parse(file.read_bytes()) for name, file in files.items()}
+    graph = {name: set(_imports(name, tree, files)) for name, tree in trees.items()}
+    return files, trees, {name: _reached(name, graph) for name in graph}
+
+
+def keep(roots: Iterable[str]) -> None:
+    """Note that all kernels that the import of these modules needs are on the disk."""
+    with contextlib.suppress(OSError):  # then they are looked at again, in seconds
+        for root in roots:
+            mark = _mark(root)
+            mark.parent.mkdir(parents=True, exist_ok=True)
+            mark.touch()
+
+
+def _mark(root: str) -> Path:
+    """The file that says that this module's kernels are compiled; it lies where the kernels lie, and goes with them."""
+    here = Path(__file__).parent
+    if folder := os.environ.get("NUMBA_CACHE_DIR"):
+        place = Path(folder, "jointwatch")
+    elif os.access(here, os.W_OK):
+        place = here / "__pycache__"
+    else:
+        place = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "jointwatch")
+    return place / f"compiled-{_edition()}-{root}"
+
+
+@functools.cache
+def _edition() -> str:
+    """Digest of exactly these sources, this Python and this numba."""
+    digest = hashlib.blake2b(f"{sys.version} {version('numba')}".encode(), digest_size=12)
+    for package in PACKAGES:
+        for _, file in sorted(_modules(package)):
+            digest.update(str(file).encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
+def build(wanted: Mapping[Job, set[Job]], say: Say = on_stderr) -> int:
+    """Import each job's modules in a child process, in this order; returns 1 if one failed, otherwise 0."""
+    for shared in ("jointwatch_jit", "pydantic", "scipy.optimize"):  # what the children share is loaded here, once
+        importlib.import_module(shared)
+    waiting = list(wanted)
+    running: dict[int, tuple[Job, float]] = {}  # by process id: since when, monotonic s
+    done: set[Job] = set()
+    failed = 0
+    while waiting or running:
+        ready = (job for job in waiting if wanted[job] <= done)
+        job = next(ready, None) if len(running) < (os.cpu_count() or 1) else None
+        if job is not None:
+            waiting.remove(job)
+            running[Child("compile", partial(_import, job)).pid] = job, time.monotonic()
+            continue
+        pid, status, used = os.wait4(-1, 0)
+        job, began = running.pop(pid)
+        done.add(job)
+        failed |= status != 0
+        clock, own = time.monotonic() - began, used.ru_utime + used.ru_stime
+        took = f"{clock:.1f} s, {own:.1f} s of processor time" if status == 0 else "failed"
+        say(f"{len(done):3} of {len(wanted)}  {min(job)} {took}")
+    return int(failed)
+
+
+def _import(job: Job) -> int:
+    """Compile a job's kernels, in its own process; returns the exit code."""
+    try:
+        for name in sorted(job):
+            importlib.import_module(name)
+    except Exception as error:
+        on_stderr(f"jointwatch compile: {min(job)}: {error!r}")
+        return 1
+    return 0
+
+
+def _modules(package: str) -> Iterator[tuple[str, Path]]:
+    """Every module of a package: dotted name, file."""
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(f"expected the package {package} to be installed")
+    folder = Path(spec.origin).parent
+    for file in folder.rglob("*.py"):
+        parts = (package, *file.relative_to(folder).with_suffix("").parts)
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), file
+
+
+def _imports(name: str, tree: ast.Module, known: Iterable[str]) -> Iterator[str]:
+    """Those of our modules that are imported when this one is."""
+    for node in tree.body:
+        found = []
+        if isinstance(node, ast.Import):
+            found = [one.name for one in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found = [node.module, *(f"{node.module}.{one.name}" for one in node.names)]
+        for other in (*found, name):
+            parts = other.split(".")
+            yield from {".".join(parts[: end + 1]) for end in range(len(parts))} & set(known)
+
+
+def _reached(name: str, graph: Mapping[str, set[str]]) -> set[str]:
+    found, todo = {name}, [name]
+    while todo:
+        new = graph[todo.pop()] - found
+        found |= new
+        todo += new
+    return found
+
+
+def _is_kernel(node: ast.stmt) -> bool:
+    return _decorated(node, "kernel")
+
+
+def _decorated(node: ast.stmt, name: str) -> bool:
+    """Whether a function carries @name or @name(…)."""
+    if not isinstance(node, ast.FunctionDef):
+        return False
+    used = (one.func if isinstance(one, ast.Call) else one for one in node.decorator_list)
+    return any(isinstance(one, ast.Name) and one.id == name for one in used)

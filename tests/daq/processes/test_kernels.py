@@ -1,0 +1,191 @@
+"""Kernels are compiled ahead of need: each once, with a line about each, and no longer than is wanted."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from daq.config.load import load
+from daq.processes.kernels import SERVICE, ahead, build, jobs
+from daq.processes.supervisor import needed
+from hil_rig.commands.compile import LIVE
+
+ROOT = Path(__file__).parents[3]
+COMPILATIONS = """
+import importlib, json, sys
+from numba.core import event
+made = []
+class Compilations(event.Listener):
+    def on_start(self, event): made.append(event.data["dispatcher"].py_func.__qualname__)
+    def on_end(self, event): pass
+event.register("numba:compile", Compilations())
+for name in json.loads(sys.argv[1]): importlib.import_module(name)
+print(json.dumps([made, list(sys.modules)]))
+"""
+
+
+def imported(names: list[str], **environment: str) -> tuple[list[str], set[str]]:
+    """Kernels that importing these modules compiles, and the modules that it loads."""
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILATIONS, json.dumps(names)],
+        stdout=subprocess.PIPE,
+        check=True,
+        cwd=ROOT,
+        env=os.environ | environment,
+    )
+    compiled, modules = json.loads(done.stdout)
+    return compiled, set(modules)
+
+
+def with_kernels() -> set[str]:
+    files = (file for top in ("daq", "drivers", "estimators", "hil_rig") for file in (ROOT / top).rglob("*.py"))
+    return {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for file in files
+        if any(line.startswith("@kernel(") for line in file.read_text(encoding="utf-8").splitlines())
+    }
+
+
+def test_every_kernel_belongs_to_one_job() -> None:
+    wanted = jobs()
+    assert sorted(name for job in wanted for name in job) == sorted(with_kernels())
+
+
+def test_the_longest_begins_before_all_that_nothing_waits_for() -> None:
+    """Else it ends alone: 18 of the 52 s of processor time that a live joint's kernels take are the resampler's."""
+    order = [min(job) for job in jobs(LIVE)]
+    alone = ("estimators.conditioning.spikes", "drivers.decode.extract")
+    assert order.index("estimators.alignment.resampler") < min(order.index(one) for one in alone)
+
+
+@pytest.mark.compiled
+def test_nothing_is_left_to_compile() -> None:
+    assert build(jobs()) == 0
+    assert imported(sorted(with_kernels()))[0] == []
+
+
+def test_a_job_loads_no_kernels_but_its_own_and_those_before_it() -> None:
+    for job, before in sorted(jobs().items(), key=lambda one: len(one[1]))[-3:]:  # those that stand on most
+        assert len(before) >= 2
+        loaded = imported([min(job)], NUMBA_DISABLE_JIT="1")[1] & with_kernels()
+        assert loaded <= job.union(*before)
+        assert job <= loaded
+
+
+def test_the_live_path_without_nonlinear_parameters_needs_no_more_than_its_part() -> None:
+    loaded = imported(list(LIVE), NUMBA_DISABLE_JIT="1")[1]
+    assert with_kernels() & loaded == {name for job in jobs(LIVE) for name in job}
+
+
+def test_a_module_that_cannot_be_imported_is_said(capfd: pytest.CaptureFixture[str]) -> None:
+    assert build({frozenset({"estimators.nowhere"}): set()}) == 1
+    assert "estimators.nowhere: ModuleNotFoundError" in capfd.readouterr().err
+
+
+def test_a_first_start_compiles_once_and_tells_how_far_it_is(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
+    monkeypatch.setattr("daq.processes.kernels.jobs", lambda roots: {frozenset({"hil_rig.messages"}): set()})
+    ahead(["hil_rig.messages"])
+    told = capfd.readouterr().err
+    assert "a first start" in told
+    assert "1 of 1  hil_rig.messages" in told
+    ahead(["hil_rig.messages"])
+    assert capfd.readouterr().err == ""
+    ahead(["hil_rig.messages", "hil_rig.verdict"])
+    assert "1 of 1" in capfd.readouterr().err, "another module may need other kernels"
+
+
+CONFIGURATION = """
+[drivers.port]
+kind = "serial"
+port = "/dev/does-not-exist"
+baudrate = 115200
+[[drivers.port.packets]]
+id = 1
+name = "STATE"
+fields = [{ name = "q", type = "f32", unit = "rad" }, { name = "tau", type = "f32", unit = "N·m" }]
+[joints.elbow]
+rate = 1000
+model = { kind = "rigid", friction = { kind = "tanh_stribeck" } }
+[joints.elbow.channels]
+position = { signal = "port.STATE.q" }
+torque = { signal = "port.STATE.tau" }
+"""
+START = """
+import json, os, pathlib, sys
+import daq.outlet.process, daq.processes.driver, drivers
+from daq.config.load import load
+from daq.core.pipeline import Pipeline
+from daq.core.refit_worker import Refits
+config = load(pathlib.Path(sys.argv[1]))
+for driver in config.drivers.values(): drivers.load(driver)
+Pipeline(config, 1)
+Refits()
+print(json.dumps(list(sys.modules)), flush=True)
+os._exit(0)
+"""
+
+
+def test_all_that_a_configuration_loads_is_compiled_ahead(tmp_path: Path) -> None:
+    file = tmp_path / "jointwatch.toml"
+    file.write_text(CONFIGURATION)
+    done = subprocess.run(
+        [sys.executable, "-c", START, str(file)],
+        stdout=subprocess.PIPE,
+        check=True,
+        cwd=ROOT,
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+    )
+    ours = {name for job in jobs((*SERVICE, *needed(load(file)))) for name in job}
+    loaded = set(json.loads(done.stdout)) & with_kernels()
+    assert {"drivers.serial.deframer", "estimators.refit.variable_projection"} <= loaded
+    assert loaded <= ours
+
+
+def below(pid: int) -> list[int]:
+    """The processes that this one has started, and theirs."""
+    text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [one for child in map(int, text.split()) for one in (child, *below(child))]
+
+
+def gone(pid: int) -> bool:
+    stat = Path(f"/proc/{pid}/stat")
+    return not stat.exists() or ") Z " in stat.read_text()
+
+
+@pytest.mark.parametrize(
+    ("program", "number"),
+    [(["daq", "run"], signal.SIGTERM), (["hil_rig.commands.demo", "--no-browser"], signal.SIGINT)],
+)
+def test_a_first_start_that_is_told_to_stop_waits_for_no_kernel(
+    program: list[str], number: signal.Signals, tmp_path: Path, wait: Callable[..., None]
+) -> None:
+    """What compiles is held, so it never ends by itself: who waits for it would wait for ever."""
+    file = tmp_path / "jointwatch.toml"
+    file.write_text(CONFIGURATION)
+    words = [*program, str(file)] if "run" in program else program
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
+    with subprocess.Popen(
+        [sys.executable, "-m", *words], stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment
+    ) as started:
+        assert started.stderr is not None
+        try:
+            assert "a first start: the kernels it needs are compiled" in started.stderr.readline()
+            wait(lambda: len(below(started.pid)) >= 2, 120.0)
+            compiling = below(started.pid)
+            for one in compiling:
+                os.kill(one, signal.SIGSTOP)
+            started.send_signal(number)
+            assert started.wait(60) == 0
+            wait(lambda: all(map(gone, compiling)))
+            assert "Traceback" not in started.stderr.read()
+        finally:
+            started.kill()
