@@ -1,60 +1,94 @@
-"""What is kept of a stream's clock between two frames, and what is counted: names of places in flat arrays."""
+"""What is kept of a stream's clock between two frames, the frames that it holds, and what is counted."""
 
-from typing import Final
+from typing import Annotated, Final
+
+from jointwatch_layout import Layout, Vector
 
 LONGEST_LOSS: Final = 64  # ticks that are given as rows of NaN; more is a restart
+SPARE: Final = 8  # entries of a ring beyond the frames that may be held
 
-# a stream's state: integers, times in ns
-(
-    FRAMES,
-    COUNTER,
-    BACKWARDS,
-    HELD,
-    HOLDING,
-    EVIDENCE,
-    INDEX,
-    FRESH,
-    SLIP,
-    MOST,
-    WINDOW_FRAMES,
-    WINDOW_EVIDENCE,
-    CLOCK_INTEGERS,
-) = range(13)
-(
-    INSTANT,
-    ARRIVED,
-    LATENESS,
-    EARLIEST,
-    LATEST,
-    LEAST,
-    SINCE,
-    SHIFT,
-    DECIDED,
-    UNSURE,
-    DRIFT,
-    SLEW,
-    WINDOW_LEAST,
-    WINDOW_MOST,
-    GAP,
-    GAP_UNIT,
-    HEARD,
-    AWAY,
-    FALLEN,
-    OFF,
-    BEHIND,
-    PACE,
-    EVENED,
-    QUEUE,
-    QUEUE_SINCE,
-    CLOCK_FLOATS,
-) = range(26)
-# of a device that says when it sampled, in samples: what a frame is OFF the place that its number gives it (soon
-# forgiven), and BEHIND its place among EVENED even ones, which are PACE longer than the period; QUEUE: a window's least
-# lateness that is no drift, and since when it is no less
-HELD_INSTANT, HELD_LATENESS, HELD_ARRIVAL, HELD_FLOATS = range(4)  # of a frame that is held as late
+# what becomes of a frame
+DUPLICATE: Final = 0
+OUT_OF_ORDER: Final = 1
+PLACED: Final = 2
 
-IN_TIME, LATE, SETTLING = range(3)  # values of HELD
-DUPLICATE, OUT_OF_ORDER, PLACED = range(3)  # what became of a frame
+# why frames are held
+IN_TIME: Final = 0  # none is
+LATE: Final = 1  # delayed, or behind lost ones
+SETTLING: Final = 2  # the clock is not set yet
 
-# totals by cause
-LOST, LATE_ROWS, DUPLICATES, DISORDERED, INVALID, GLITCHES, RESTARTS, REJECTED, INTERPOLATED, CAUSES = range(10)
+
+class Totals(Layout):
+    """What was counted, by cause."""
+
+    lost: int  # frames that never came
+    late: int  # values that missed their tick
+    duplicate: int  # frames not used: their counter says that they were there already
+    out_of_order: int  # frames not used: their counter or their instant runs backwards
+    invalid: int  # values that are not finite, counters without their frame
+    glitch: int  # values of encoders beyond reason
+    restart: int  # clocks set anew
+    rejected: int  # frames not used: their device time runs ahead
+    interpolated: int  # rows given across missing values
+
+
+class HeldFrames(Layout):
+    """Frames that are held as late, the oldest first."""
+
+    instants: Annotated[Vector, "frames"]  # ns
+    lateness: Annotated[Vector, "frames"]  # ns
+    arrivals: Annotated[Vector, "frames"]  # ns
+    count: int  # how many there are
+
+
+class Clock(Layout):
+    """The clock of one stream of frames, and what the last frame changed. ns, since the first reading of all."""
+
+    # settings
+    period: float  # ns from sample to sample; 0: a frame's arrival is its instant
+    modulo: int  # where the frames' counter starts again; 0: they have none
+    unit: float  # what the counter grows by per sample: 1, or for a device's time in ns the period
+    turn: int  # ticks that pass unseen while the counter turns once; 1 without one
+    held: HeldFrames
+    # the last frame
+    frames: int  # since the clock was set anew
+    index: int  # number of its sample
+    counter: int  # its counter; -1: it came without
+    backwards: int  # counter of a frame behind it that was refused; -1: none was
+    instant: float  # ns, when it was sampled
+    arrival: float  # ns
+    lateness: float  # ns, of its arrival after its instant
+    heard: float  # ns, arrival of the last counter, that of a duplicate too
+    fresh: bool  # whether the clock was set anew with it
+    # what it changed of the frames that were held before
+    shift: float  # ns by which they move
+    slip: int  # ticks by which they move
+    unsure: bool  # whether they move by a loss whose place is a guess
+    decided: float  # ns, instant up to which they are final; −∞: none is
+    # why frames are held, and what is known since
+    mode: int  # IN_TIME, LATE or SETTLING
+    evidence: int  # frames that were the last of their burst
+    most: int  # evidence that a mere delay ever took on this link
+    earliest: float  # ns, least lateness of all, …
+    latest: float  # … and the largest, …
+    least: float  # … and the least of the evidence
+    since: float  # ns, arrival from which there is evidence
+    fallen: float  # ns, lateness from which there is evidence
+    # a silence
+    gap: float  # ns of a silence whose losses are not counted yet
+    gap_unit: int  # ticks: losses in it are a multiple of them
+    away: float  # ns that a silence may have delayed the frames behind it; 0: none has
+    # how fast the device's clock runs against the host's
+    drift: float  # ρ, share of a period
+    slew: float  # σ, ns a sample
+    window_frames: int  # of the window of frames from which ρ and σ are learnt
+    window_evidence: int  # of them, those that were the last of their burst
+    window_least: float  # ns, least lateness
+    window_most: float  # ns, largest lateness
+    queue: float  # ns, a window's least lateness that is no drift; 0: there is none
+    queue_since: float  # ns, arrival since which it is no less
+    # of a device that says when it sampled, in samples
+    off: float  # what the last frame is off the place that its number gives it, soon forgiven
+    behind: float  # what it is behind its place among even ones
+    pace: float  # what even ones are longer than the period
+    evened: float  # frames that say where even ones would be

@@ -8,22 +8,41 @@ otherwise: as speed, that would be torque. So each joint's instants are steadied
 much as the clock leaps, and drawn to what the clock says within STEADY seconds.
 """
 
+import math
 from collections.abc import Sequence
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.numerics.jit import kernel
+from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
+from jointwatch_layout import Integers, Layout, Matrix
 
 GAP: Final = 1.5  # periods across which nothing is interpolated
 STEADY: Final = 10.0  # s
 APART: Final = 0.2e9  # ns that steadied instants may be from what the clock says
 LEAP: Final = 0.5  # periods off a period, from which the clock does not waver but leaps
 ROOM: Final = 4096  # rows of one joint that may wait
-# what waits of a joint: where its ring begins and how many rows are in it
-FIRST, COUNT, WAITING = range(3)
+
+
+class JointRows(Layout):
+    """Rows of one joint that wait, in a ring."""
+
+    period: float  # ns
+    ticks: Annotated[Integers, "room"]  # ns, steadied
+    values: Annotated[Matrix, "room", "columns"]
+    first: int = 0  # place of the oldest
+    count: int = 0  # how many there are
+    steadied: float = math.nan  # ns, instant of the last row ever, as steadied …
+    told: float = math.nan  # … and as its clock said
+
+
+class Joints(Layout):
+    """Rows of all joints that wait."""
+
+    rows: tuple[JointRows, ...]
+    patience: int  # ns that the first may be behind the newest
 
 
 class CommonClock:
@@ -31,118 +50,84 @@ class CommonClock:
 
     def __init__(self, periods: Sequence[float], columns: int, patience: float = 0.3) -> None:
         """periods: s of each joint, the first of which gives the ticks; columns: values of one row; patience: s."""
-        n = len(periods)
         self._every = np.arange(columns)
-        self._periods = np.array(periods) * 1e9
-        self._patience = round(patience * 1e9)
-        self._ticks = np.zeros((n, ROOM), np.int64)
-        self._values = np.zeros((n, ROOM, columns))
-        self._rings = np.zeros((n, WAITING), np.int64)
-        self._steady = np.full((n, 2), np.nan)  # the last row's instant, as steadied and as the clock said, ns
+        self._rows = tuple(JointRows.zeros(period=1e9 * float(one), room=ROOM, columns=columns) for one in periods)
+        self._joints = Joints(rows=self._rows, patience=round(patience * 1e9))
         self.dropped = 0  # rows that found no room
 
     def absorb(self, joint: int, ticks: Nanoseconds, values: Floats, which: NDArray[np.int64] | None = None) -> None:
         """Rows of one joint, copied: ticks (rows,) ns ascending, values (rows, columns), or all of them and which."""
-        which = self._every if which is None else which
-        kept = self._ticks, self._values, self._rings
-        self.dropped += _push(joint, ticks, values, which, self._periods, self._steady, *kept)
+        self.dropped += _push(ticks, values, self._every if which is None else which, self._rows[joint])
 
     def release(self) -> tuple[Nanoseconds, Floats]:
         """The ticks that are due, (rows,) ns, and their values, (rows, joints, columns)."""
-        due = int(self._rings[0, COUNT])
-        ticks, rows = np.empty(due, np.int64), np.empty((due, *self._values.shape[::2]))
-        count = _release(self._periods, self._patience, self._ticks, self._values, self._rings, ticks, rows)
+        due = self._rows[0].count
+        ticks, rows = np.empty(due, np.int64), np.empty((due, len(self._rows), len(self._every)))
+        count = _release(self._joints, ticks, rows)
         return ticks[:count], rows[:count]
 
 
-@kernel(
-    "i8(i8, Array(i8, 1, 'A', readonly=True), Array(f8, 2, 'A', readonly=True), i8[::1], f8[::1],"
-    " f8[:, ::1], i8[:, ::1], f8[:, :, ::1], i8[:, ::1])"
-)
-def _push(
-    joint: int,
-    ticks: Nanoseconds,
-    values: Floats,
-    which: NDArray[np.int64],
-    periods: Floats,
-    steady: Floats,
-    waiting: NDArray[np.int64],
-    held: Floats,
-    rings: NDArray[np.int64],
-) -> int:
-    ring, period = rings[joint], periods[joint]
+@kernel(("Array(i8, 1, 'A', readonly=True)", "Array(f8, 2, 'A', readonly=True)", "i8[::1]", JointRows))
+def _push(ticks: Nanoseconds, values: Floats, which: NDArray[np.int64], rows: JointRows) -> int:
+    period, room = rows.period, len(rows.ticks)
     gain = period / (STEADY * 1e9)
-    room = waiting.shape[1]
     dropped = 0
     for row in range(len(ticks)):
-        if ring[COUNT] == room:
-            ring[FIRST] = (ring[FIRST] + 1) % room
-            ring[COUNT] -= 1
+        if rows.count == room:
+            rows.first = (rows.first + 1) % room
+            rows.count -= 1
             dropped += 1
-        at = (ring[FIRST] + ring[COUNT]) % room
-        step = ticks[row] - steady[joint, 1]
-        instant = steady[joint, 0] + (period if abs(step - period) < LEAP * period else step)
+        at = (rows.first + rows.count) % room
+        step = ticks[row] - rows.told
+        instant = rows.steadied + (period if abs(step - period) < LEAP * period else step)
         instant += gain * (ticks[row] - instant)
         if not abs(ticks[row] - instant) < APART:  # nor is the first one
             instant = float(ticks[row])
-        steady[joint, 0], steady[joint, 1] = instant, ticks[row]
-        waiting[joint, at] = round(instant)
+        rows.steadied, rows.told = instant, ticks[row]
+        rows.ticks[at] = round(instant)
         for column in range(len(which)):
-            held[joint, at, column] = values[row, which[column]]
-        ring[COUNT] += 1
+            rows.values[at, column] = values[row, which[column]]
+        rows.count += 1
     return dropped
 
 
-@kernel("i8(f8[::1], i8, i8[:, ::1], f8[:, :, ::1], i8[:, ::1], i8[::1], f8[:, :, ::1])")
-def _release(
-    periods: Floats,
-    patience: int,
-    waiting: NDArray[np.int64],
-    held: Floats,
-    rings: NDArray[np.int64],
-    ticks: Nanoseconds,
-    rows: Floats,
-) -> int:
-    joints, room = waiting.shape
-    newest = np.int64(-(1 << 62))
-    for joint in range(joints):
-        if rings[joint, COUNT] > 0:
-            last = waiting[joint, (rings[joint, FIRST] + rings[joint, COUNT] - 1) % room]
-            newest = max(newest, last)
-    count = 0
-    while rings[0, COUNT] > 0:
-        tick = waiting[0, rings[0, FIRST]]
+@kernel((Joints, "i8[::1]", "f8[:, :, ::1]"))
+def _release(joints: Joints, ticks: Nanoseconds, out: Floats) -> int:
+    leader, newest, count = joints.rows[0], np.int64(-(1 << 62)), 0
+    room = len(leader.ticks)
+    for joint in range(len(joints.rows)):
+        rows = joints.rows[joint]
+        if rows.count > 0:
+            newest = max(newest, rows.ticks[(rows.first + rows.count - 1) % room])
+    while leader.count > 0:
+        tick = leader.ticks[leader.first]
         complete = True
-        for joint in range(1, joints):
-            ring = rings[joint]
-            while ring[COUNT] > 1 and waiting[joint, (ring[FIRST] + 1) % room] <= tick:
-                ring[FIRST] = (ring[FIRST] + 1) % room
-                ring[COUNT] -= 1
-            last = waiting[joint, (ring[FIRST] + ring[COUNT] - 1) % room]
-            complete &= ring[COUNT] > 0 and last >= tick
-        if not complete and newest - tick < patience:
+        for joint in range(1, len(joints.rows)):
+            rows = joints.rows[joint]
+            while rows.count > 1 and rows.ticks[(rows.first + 1) % room] <= tick:
+                rows.first = (rows.first + 1) % room
+                rows.count -= 1
+            complete &= rows.count > 0 and rows.ticks[(rows.first + rows.count - 1) % room] >= tick
+        if not complete and newest - tick < joints.patience:
             break
         ticks[count] = tick
-        for joint in range(joints):
-            at = rings[joint, FIRST]
-            low = waiting[joint, at]
-            for column in range(held.shape[2]):
-                rows[count, joint, column] = np.nan
-            if rings[joint, COUNT] == 0 or low > tick:
-                continue
-            if low == tick:
-                for column in range(held.shape[2]):
-                    rows[count, joint, column] = held[joint, at, column]
-            elif rings[joint, COUNT] > 1:
-                after = (at + 1) % room
-                high = waiting[joint, after]
-                if high - low <= GAP * periods[joint]:
-                    part = (tick - low) / (high - low)
-                    for column in range(held.shape[2]):
-                        rows[count, joint, column] = (
-                            held[joint, at, column] + (held[joint, after, column] - held[joint, at, column]) * part
-                        )
-        rings[0, FIRST] = (rings[0, FIRST] + 1) % room
-        rings[0, COUNT] -= 1
+        for joint in range(len(joints.rows)):
+            _interpolate(tick, joints.rows[joint], out[count, joint])
+        leader.first = (leader.first + 1) % room
+        leader.count -= 1
         count += 1
     return count
+
+
+@inline
+def _interpolate(tick: int, rows: JointRows, out: Floats) -> None:
+    """A joint's values at a tick, from its two oldest rows; NaN where it has none there."""
+    values, at, after = rows.values, rows.first, (rows.first + 1) % len(rows.ticks)
+    low, high = rows.ticks[at], rows.ticks[after]
+    out[:] = np.nan
+    if rows.count > 0 and low == tick:
+        out[:] = values[at]
+    elif rows.count > 1 and low < tick and high - low <= GAP * rows.period:
+        part = (tick - low) / (high - low)
+        for column in range(len(out)):
+            out[column] = values[at, column] + (values[after, column] - values[at, column]) * part

@@ -30,194 +30,129 @@ do not fit in what may be held while the burst lasts are placed as if nothing ha
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from estimators.alignment.clock_rate import (
-    EVIDENCE_FRAMES,
-    RESTART_AFTER,
-    even,
-    open_window,
-    stands,
-)
+from estimators.alignment.clock_rate import EVIDENCE_FRAMES, RESTART_AFTER, even, open_window, stands
 from estimators.alignment.clock_state import (
-    ARRIVED,
-    AWAY,
-    BACKWARDS,
-    BEHIND,
-    COUNTER,
-    DECIDED,
-    DISORDERED,
-    DRIFT,
     DUPLICATE,
-    DUPLICATES,
-    EVENED,
-    EVIDENCE,
-    FRAMES,
-    FRESH,
-    GAP,
-    GAP_UNIT,
-    HEARD,
-    HELD,
     IN_TIME,
-    INDEX,
-    INSTANT,
-    LATENESS,
-    LEAST,
     LONGEST_LOSS,
-    LOST,
-    MOST,
-    OFF,
     OUT_OF_ORDER,
-    PACE,
     PLACED,
-    QUEUE,
-    REJECTED,
-    RESTARTS,
     SETTLING,
-    SHIFT,
-    SLEW,
-    SLIP,
-    UNSURE,
-    WINDOW_EVIDENCE,
+    Clock,
+    Totals,
 )
-from estimators.alignment.held_frames import (
-    SUSPICIOUS,
-    count_gap,
-    hold,
-    take,
-    undelayed,
-)
+from estimators.alignment.held_frames import SUSPICIOUS, count_gap, hold, take, undelayed
 from estimators.numerics.jit import inline
-from estimators.quantities import Floats
 
 
 @inline
-def place(
-    arrival: float,
-    counter: int,
-    period: float,
-    modulo: int,
-    unit: float,
-    room: int,
-    integers: NDArray[np.int64],
-    floats: Floats,
-    held: Floats,
-    totals: NDArray[np.int64],
-) -> int:
+def place(arrival: float, counter: int, clock: Clock, totals: Totals) -> int:
     """Advance one stream's clock to a frame; returns PLACED, DUPLICATE or OUT_OF_ORDER.
 
-    arrival, period: ns (period 0: the arrival is the instant); counter: -1 without one; modulo: where it starts again;
-    unit: what it grows by per sample (1, or for a device's time in ns the period); room: frames that may be held;
-    integers (CLOCK_INTEGERS,), floats (CLOCK_FLOATS,), held (room + 1, HELD_FLOATS): the stream's state. Afterwards
-    floats[INSTANT] and integers[INDEX] are the frame's; integers[HELD] says whether it is held. What was held before
-    moves by floats[SHIFT] and integers[SLIP] ticks (floats[UNSURE] = 1: by a loss whose place is a guess), and is
-    decided up to the instant floats[DECIDED].
+    arrival: ns; counter: -1 without one. Afterwards clock.instant and clock.index are the frame's, and clock.mode says
+    whether it is held.
     """
-    floats[SHIFT] = floats[UNSURE] = 0.0
-    floats[DECIDED] = -np.inf
-    integers[FRESH] = integers[SLIP] = 0
+    period, modulo, unit = clock.period, clock.modulo, clock.unit
+    clock.shift, clock.slip, clock.unsure, clock.fresh = 0.0, 0, False, False
+    clock.decided = -np.inf
     if period == 0.0:
-        integers[INDEX] += 1
-        floats[INSTANT] = arrival
-        floats[DECIDED] = np.inf
+        clock.index += 1
+        clock.instant = arrival
+        clock.decided = np.inf
         return PLACED
-    if integers[FRAMES] == 0:
-        _start(arrival, counter, period, integers, floats, totals)
+    if clock.frames == 0:
+        _start(arrival, counter, clock, totals)
         return PLACED
-    ticks = max(1, int(modulo / unit))  # that pass unseen
     step, steps, whole = 1, 1.0, 1
-    advance = period * (1.0 + floats[DRIFT]) + floats[SLEW]
-    if modulo > 0 and counter >= 0 and integers[COUNTER] >= 0:
-        gap = (counter - integers[COUNTER]) % modulo
-        if gap == 0 and arrival - floats[HEARD] >= 0.5 * (modulo / unit) * period:
+    advance = period * (1.0 + clock.drift) + clock.slew
+    counted = modulo > 0 and counter >= 0 and clock.counter >= 0
+    if counted:
+        gap = (counter - clock.counter) % modulo
+        if gap == 0 and arrival - clock.heard >= 0.5 * (modulo / unit) * period:
             gap = modulo  # no duplicate, but a whole turn of the counter later
-        floats[HEARD] = arrival
+        clock.heard = arrival
         if gap == 0:
-            totals[DUPLICATES] += 1
+            totals.duplicate += 1
             return DUPLICATE
         steps = gap / unit
         # sampled unevenly, 1.6 periods may be one frame, and 1.4 two
-        whole = max(1, int(np.rint((steps + floats[OFF]) / (1.0 + floats[PACE]))))
+        whole = max(1, int(np.rint((steps + clock.off) / (1.0 + clock.pace))))
         step = whole if steps < LONGEST_LOSS + 2 else LONGEST_LOSS + 2
         backwards = 0 < modulo - gap <= modulo // 8
-        ahead = unit > 1.0 and integers[HELD] != SETTLING and arrival < floats[INSTANT] + steps * advance - 0.5 * period
+        ahead = unit > 1.0 and clock.mode != SETTLING and arrival < clock.instant + steps * advance - 0.5 * period
         if backwards or ahead:
-            before = integers[BACKWARDS]
+            before = clock.backwards
             if before < 0 or not 0.5 < ((counter - before) % modulo) / unit < 1.5:
-                integers[BACKWARDS] = counter
-                totals[DISORDERED if backwards else REJECTED] += 1
+                clock.backwards = counter
+                if backwards:
+                    totals.out_of_order += 1
+                else:
+                    totals.rejected += 1
                 return OUT_OF_ORDER
-            totals[RESTARTS] += 1  # two in a row: the device itself began again
-            silence = arrival - floats[INSTANT] - 2.0 * advance  # the first of the two is counted already
-            _start(arrival, counter, period, integers, floats, totals)
-            floats[GAP], floats[GAP_UNIT] = max(0.0, silence), 1.0
+            totals.restart += 1  # two in a row: the device itself began again
+            silence = arrival - clock.instant - 2.0 * advance  # the first of the two is counted already
+            _start(arrival, counter, clock, totals)
+            clock.gap, clock.gap_unit = max(0.0, silence), 1
             return PLACED
-    integers[BACKWARDS] = -1
-    if arrival - floats[ARRIVED] >= 0.5 * period:  # the frame before was the last of its burst
-        integers[EVIDENCE] += 1
-        integers[WINDOW_EVIDENCE] += 1
-        floats[LEAST] = min(floats[LEAST], floats[LATENESS])
-    instant = floats[INSTANT] + steps * advance
+    clock.backwards = -1
+    if arrival - clock.arrival >= 0.5 * period:  # the frame before was the last of its burst
+        clock.evidence += 1
+        clock.window_evidence += 1
+        clock.least = min(clock.least, clock.lateness)
+    instant = clock.instant + steps * advance
     late = arrival - instant
-    follows = modulo > 0 and counter >= 0 and integers[COUNTER] >= 0 and step == 1
-    if follows and late < -0.5 * period and integers[HELD] == IN_TIME:  # queues were taken for the device's clock
-        instant = max(arrival, floats[INSTANT] + 0.5 * advance)
+    queues = counted and step == 1 and late < -0.5 * period and clock.mode == IN_TIME
+    if queues:  # they were taken for the device's clock
+        instant = max(arrival, clock.instant + 0.5 * advance)
         late = max(-0.5 * period, arrival - instant)
-        floats[SLEW] = 0.0
-    too_early = late < -0.5 * period and integers[HELD] != SETTLING
-    held_up = integers[HELD] == SETTLING and floats[AWAY] > 0.0 and late > -floats[AWAY] - 0.5 * period
-    counted = modulo > 0 and counter >= 0 and integers[COUNTER] >= 0
-    queued = counted and step <= LONGEST_LOSS + 1 and late < SUSPICIOUS * ticks * period
-    too_late = late > RESTART_AFTER and (stands(arrival, floats) or not queued)
+        clock.slew = 0.0
+    too_early = late < -0.5 * period and clock.mode != SETTLING
+    held_up = clock.mode == SETTLING and clock.away > 0.0 and late > -clock.away - 0.5 * period
+    queued = counted and step <= LONGEST_LOSS + 1 and late < SUSPICIOUS * clock.turn * period
+    too_late = late > RESTART_AFTER and (stands(arrival, clock) or not queued)
     if too_early or too_late or (step > LONGEST_LOSS + 1 and not held_up):
-        totals[RESTARTS] += 1
+        totals.restart += 1
         if too_early:  # perhaps a delay was taken for a loss
-            integers[MOST] = min(max(2 * integers[MOST], EVIDENCE_FRAMES), 100)
+            clock.most = min(max(2 * clock.most, EVIDENCE_FRAMES), 100)
         believed = late > -0.5 * steps * advance  # a counter that is ahead of all time is damaged
-        _start(arrival, counter, period, integers, floats, totals)
+        _start(arrival, counter, clock, totals)
         if not too_early and (believed or not counted):
-            totals[LOST] += max(0, int(np.rint(steps)) - 1)
-            floats[GAP] = floats[AWAY] = max(0.0, late - floats[SHIFT])
-            floats[GAP_UNIT] = ticks
+            totals.lost += max(0, int(np.rint(steps)) - 1)
+            clock.gap = clock.away = max(0.0, late - clock.shift)
+            clock.gap_unit = clock.turn
         return PLACED
-    totals[LOST] += whole - 1
-    if modulo > 0 and counter >= 0 and integers[COUNTER] >= 0:
-        even(steps, whole, floats)
+    totals.lost += whole - 1
+    if counted:
+        even(steps, whole, clock)
     if counter >= 0:
-        integers[COUNTER] = counter
-    elif modulo > 0 and integers[COUNTER] >= 0:  # one without its counter
-        integers[COUNTER] = (integers[COUNTER] + int(unit)) % modulo
-    integers[FRAMES] += 1
-    integers[INDEX] += step
-    floats[ARRIVED] = arrival
-    take(instant, late, arrival, period, ticks, room, integers, floats, held, totals)
+        clock.counter = counter
+    elif modulo > 0 and clock.counter >= 0:  # one without its counter
+        clock.counter = (clock.counter + int(unit)) % modulo
+    clock.frames += 1
+    clock.index += step
+    clock.arrival = arrival
+    take(instant, late, clock, totals)
     return PLACED
 
 
 @inline
-def _start(
-    arrival: float,
-    counter: int,
-    period: float,
-    integers: NDArray[np.int64],
-    floats: Floats,
-    totals: NDArray[np.int64],
-) -> None:
-    if integers[FRAMES] > 0 and integers[HELD] == SETTLING:
-        floats[SHIFT] = undelayed(floats)
-        count_gap(period, floats, totals)
-    floats[AWAY] = 0.0
-    integers[FRAMES] = 1
-    integers[COUNTER] = counter
-    integers[BACKWARDS] = -1
-    integers[INDEX] += 1
-    integers[FRESH] = 1
-    floats[DECIDED] = np.inf
-    floats[INSTANT] = arrival
-    floats[ARRIVED] = floats[HEARD] = arrival
-    floats[LATENESS] = 0.0
-    floats[SLEW] = floats[OFF] = floats[BEHIND] = floats[PACE] = 0.0
-    floats[EVENED] = 1.0
-    floats[QUEUE] = 0.0
-    open_window(integers, floats)
-    hold(SETTLING, arrival, integers, floats)
+def _start(arrival: float, counter: int, clock: Clock, totals: Totals) -> None:
+    """Set the clock anew."""
+    if clock.frames > 0 and clock.mode == SETTLING:
+        clock.shift = undelayed(clock)
+        count_gap(clock, totals)
+    clock.away = 0.0
+    clock.frames = 1
+    clock.counter = counter
+    clock.backwards = -1
+    clock.index += 1
+    clock.fresh = True
+    clock.decided = np.inf
+    clock.instant = clock.arrival = clock.heard = arrival
+    clock.lateness = 0.0
+    clock.slew = clock.off = clock.behind = clock.pace = 0.0
+    clock.evened = 1.0
+    clock.queue = 0.0
+    open_window(clock)
+    hold(SETTLING, clock)

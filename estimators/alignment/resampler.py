@@ -15,82 +15,47 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.alignment.clock_rate import (
-    EVEN,
-    RESTART_AFTER,
-)
-from estimators.alignment.clock_state import (
-    BEHIND,
-    CAUSES,
-    CLOCK_FLOATS,
-    CLOCK_INTEGERS,
-    DECIDED,
-    FRESH,
-    HELD,
-    HELD_FLOATS,
-    IN_TIME,
-    INDEX,
-    INSTANT,
-    INVALID,
-    LONGEST_LOSS,
-    PLACED,
-    SHIFT,
-    SLIP,
-    UNSURE,
-)
-from estimators.alignment.device_clock import (
-    place,
-)
-from estimators.alignment.ring_buffers import (
-    CHANNEL_CONSTANTS,
-    DELAY,
-    LATE_COUNT,
-    NOW,
-    PERIOD,
-    RING_INTEGERS,
-    STATES,
-    WRAP,
-    Lines,
-    emit,
-    push,
-    release,
-    release_ticks,
-)
-from estimators.alignment.unwrap import UNWRAP_FLOATS, unwrap
+from estimators.alignment.clock_rate import EVEN, RESTART_AFTER
+from estimators.alignment.clock_state import IN_TIME, LONGEST_LOSS, PLACED, Clock, HeldFrames, Totals
+from estimators.alignment.device_clock import place
+from estimators.alignment.ring_buffers import Ring, TickRing, Waiting, claim, emit, release, release_ticks
+from estimators.alignment.unwrap import Unwrapping, unwrap
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
-from jointwatch_layout import Cube, IntegerMatrix, Integers, Layout, Matrix
+from jointwatch_layout import Integers, Layout
 
-# totals, in clock's order
-NAMES: Final = ("lost", "late", "duplicate", "out_of_order", "invalid", "glitch", "restart", "rejected", "interpolated")
 COUNTER_BIT: Final = 62  # of the set of channels seen in a frame
 NEVER: Final = 1 << 62  # ns
 
-# a stream's integers: those of its clock, then its frame in the making
-STAMP, SEEN, FULL, PENDING_COUNTER, STREAM_INTEGERS = range(CLOCK_INTEGERS, CLOCK_INTEGERS + 5)
-# a channel's floats: those of its unwrapping, then its value in the frame in the making
-PENDING, CHANNEL_FLOATS = UNWRAP_FLOATS, UNWRAP_FLOATS + 1
+
+class Stream(Layout):
+    """Channels that travel in one frame: its clock, and the frame in the making."""
+
+    channels: Integers  # which they are
+    leads: bool  # whether the reference is among them
+    clock: Clock
+    stamp: int  # ns, when the frame in the making arrives
+    seen: int  # set of what has come of it: a bit for each channel, and COUNTER_BIT, …
+    full: int  # … and of what a frame consists of
+    counter: int  # its counter; -1: not a number
+
+
+class Channel(Layout):
+    """One channel: its value in the frame in the making, and what becomes of it."""
+
+    delay: float  # ns by which it is late
+    pending: float  # SI
+    unwrapping: Unwrapping
+    ring: Ring  # one of Waiting.rings
 
 
 class Aligner(Layout):
     """The clocks of one joint's frames, the values that wait for a tick, and the rows that leave."""
 
-    reference: int  # channel whose frames make the ticks
-    modulo: int  # of the counter or the device's time; 0: there is none
-    bridge: int  # values in a row that may be missing
-    unit: float  # ns of the device's time, or 1
-    patience: float  # ns
-    table: Matrix  # (channels, CHANNEL_CONSTANTS)
-    streams: Integers  # (channels,) which frame each travels in
-    frames: IntegerMatrix  # (streams, STREAM_INTEGERS)
-    clocks: Matrix  # (streams, CLOCK_FLOATS)
-    held: Cube  # (streams, size, HELD_FLOATS) frames that are held as late
-    channels: Matrix  # (channels, CHANNEL_FLOATS)
-    rings: IntegerMatrix  # (channels + 1, RING_INTEGERS)
-    ring: Cube  # (channels + 2, 3, size)
-    state: Integers  # (STATES,)
-    out_ticks: Integers  # ns, …
-    out_rows: Matrix  # … SI: what leaves
+    streams: tuple[Stream, ...]
+    channels: tuple[Channel, ...]
+    stream_of: Integers  # of each column of readings, those of the channels, then the counter's if there is one
+    waiting: Waiting
     origin: int = NEVER  # ns, of the first arrival
 
 
@@ -125,14 +90,12 @@ class Resampler:
             raise ValueError(f"expected a positive period in seconds, found {period}")
         if not 1 <= channels <= COUNTER_BIT or not 0 <= reference < channels:
             raise ValueError(f"expected 1 to {COUNTER_BIT} channels and a reference among them")
-        self._channels = channels
         own = _per_channel("frames", frames, channels, range(channels))
-        self._streams = np.unique(own, return_inverse=True)[1].astype(np.int64)
-        self._table = np.zeros((channels, CHANNEL_CONSTANTS))
-        self._table[:, DELAY] = 1e9 * _per_channel("delays", delays, channels, [0.0] * channels)
-        self._table[:, WRAP] = _per_channel("wraps", wraps, channels, [0.0] * channels)
-        self._table[:, PERIOD] = 1e9 * _per_channel("periods", periods, channels, [period] * channels)
-        self._table[self._streams == self._streams[reference], PERIOD] = period * 1e9
+        stream_of = np.unique(own, return_inverse=True)[1].astype(np.int64)
+        delay = 1e9 * _per_channel("delays", delays, channels, [0.0] * channels)
+        wrap = _per_channel("wraps", wraps, channels, [0.0] * channels)
+        every = 1e9 * _per_channel("periods", periods, channels, [period] * channels)
+        every[stream_of == stream_of[reference]] = period * 1e9
         modulo, unit, patience = counter_modulo, 1.0, patience * 1e9
         if device_wrap:
             if counter_modulo:
@@ -140,40 +103,30 @@ class Resampler:
             modulo, unit = round(min(device_wrap * 1e9, float(NEVER))), period * 1e9
             if modulo < 8 * LONGEST_LOSS * unit:
                 raise ValueError(f"expected a device time over {8 * LONGEST_LOSS} periods, found {device_wrap} s")
-        shortest = self._table[self._table[:, PERIOD] > 0, PERIOD].min()
-        size = 1 << min(16, math.ceil(math.log2((patience + RESTART_AFTER) / shortest + 16)))
-        streams = int(self._streams.max()) + 1
-        self._stream_integers = np.zeros((streams, STREAM_INTEGERS), np.int64)
-        for channel, stream in enumerate(self._streams):
-            self._stream_integers[stream, FULL] |= 1 << channel
-        if modulo:
-            self._stream_integers[self._streams[reference], FULL] |= 1 << COUNTER_BIT
-        self._stream_floats = np.zeros((streams, CLOCK_FLOATS))
-        self._channel_floats = np.full((channels, CHANNEL_FLOATS), np.nan)
-        self._rings = np.zeros((channels + 1, RING_INTEGERS), np.int64)
-        self._ring = np.zeros((channels + 2, 3, size))
-        self._held = np.zeros((streams, size, HELD_FLOATS))
-        self._state = np.zeros(STATES, np.int64)
-        self._totals = self._state[:CAUSES]
+        size = 1 << min(16, math.ceil(math.log2((patience + RESTART_AFTER) / every[every > 0].min() + 16)))
         self.ticks = np.zeros(size + LONGEST_LOSS, np.int64)  # where they leave, …
         self.rows = np.zeros((size + LONGEST_LOSS, channels))  # … up to the next readings
-        self.aligner = Aligner(
-            reference=reference,
-            modulo=modulo,
-            bridge=bridge,
-            unit=unit,
+        self._waiting = Waiting.zeros(
             patience=patience,
-            table=self._table,
-            streams=self._streams,
-            frames=self._stream_integers,
-            clocks=self._stream_floats,
-            held=self._held,
-            channels=self._channel_floats,
-            rings=self._rings,
-            ring=self._ring,
-            state=self._state,
+            bridge=bridge,
+            uneven=unit > 1.0,
+            rings=tuple(Ring.zeros(period=float(one), size=size) for one in every),
+            ticks=TickRing.zeros(delay=float(delay[reference]), size=size),
+            totals=Totals.zeros(),
             out_ticks=self.ticks,
             out_rows=self.rows,
+        )
+        self.aligner = Aligner(
+            streams=tuple(
+                _stream(np.flatnonzero(stream_of == number), reference, every, modulo, unit, size)
+                for number in range(stream_of.max() + 1)
+            ),
+            channels=tuple(
+                Channel(delay=float(late), pending=math.nan, unwrapping=Unwrapping(wrap=float(turn)), ring=ring)
+                for late, turn, ring in zip(delay, wrap, self._waiting.rings, strict=True)
+            ),
+            stream_of=np.append(stream_of, stream_of[reference]) if modulo else stream_of,
+            waiting=self._waiting,
         )
 
     def absorb(self, times: Nanoseconds, values: Floats, columns: NDArray[np.int32]) -> tuple[Nanoseconds, Floats]:
@@ -183,7 +136,7 @@ class Resampler:
         for the counter or the device's time. Raises ValueError on a column that is neither.
         """
         if len(times) == 0:
-            return np.zeros(0, np.int64), np.zeros((0, self._channels))
+            return np.zeros(0, np.int64), np.zeros((0, self.rows.shape[1]))
         return self.gathered(times, values, columns, *_absorb(times, values, columns, 0, self.aligner))
 
     def gathered(
@@ -194,7 +147,7 @@ class Resampler:
         while True:
             if consumed < 0:
                 raise ValueError(
-                    f"expected columns from 0 to {self._channels}, found {columns.min()} to {columns.max()}"
+                    f"expected columns from 0 to {self.rows.shape[1]}, found {columns.min()} to {columns.max()}"
                 )
             part = (self.ticks[:count].copy(), self.rows[:count].copy())
             if consumed == len(times) and count < self.room:
@@ -212,17 +165,28 @@ class Resampler:
         return len(self.ticks) - LONGEST_LOSS
 
     def counters(self) -> dict[str, int]:
-        """Totals by cause.
-
-        lost: frames that never came; late: values that missed their tick; duplicate, out_of_order: frames not used, by
-        counter or stamp; invalid: values not finite; glitch: encoder values beyond reason; restart: clocks set anew;
-        rejected: frames whose device time runs ahead; interpolated: rows given across missing values.
-        """
-        return dict(zip(NAMES, self._totals.tolist(), strict=True))
+        """Totals by cause, see Totals."""
+        totals = self._waiting.totals
+        return {one.name: getattr(totals, one.name) for one in totals.fields()}
 
     def late(self) -> list[int]:
         """Of each channel: ticks that left without it."""
-        return [int(count) for count in self._rings[: self._channels, LATE_COUNT]]
+        return [ring.late for ring in self._waiting.rings]
+
+
+def _stream(channels: Integers, reference: int, periods: Floats, modulo: int, unit: float, size: int) -> Stream:
+    """A stream of these channels; modulo, unit: of the frames with the reference."""
+    leads = reference in channels
+    counts = modulo if leads else 0
+    clock = Clock.zeros(
+        period=float(periods[channels[-1]]),
+        modulo=counts,
+        unit=unit,
+        turn=max(1, int(counts / unit)),
+        held=HeldFrames.zeros(frames=size),
+    )
+    full = sum(1 << int(channel) for channel in channels) | (1 << COUNTER_BIT if counts else 0)
+    return Stream.zeros(channels=channels, leads=leads, clock=clock, full=full)
 
 
 def _per_channel(name: str, given: Sequence[float], channels: int, default: Sequence[float]) -> Floats:
@@ -233,56 +197,39 @@ def _per_channel(name: str, given: Sequence[float], channels: int, default: Sequ
 
 
 @inline
-def _finish(
-    stream: int,
-    reference: int,
-    modulo: int,
-    unit: float,
-    streams: NDArray[np.int64],
-    stream_integers: NDArray[np.int64],
-    stream_floats: Floats,
-    held: Floats,
-    channel_floats: Floats,
-    lines: Lines,
-) -> None:
+def _finish(stream: Stream, aligner: Aligner) -> None:
     """A frame is complete (or its successor has begun): place it in time, and its values in their rings."""
-    integers, floats = stream_integers[stream], stream_floats[stream]
-    seen, arrival = integers[SEEN], float(integers[STAMP])
-    integers[SEEN] = 0
+    clock, waiting = stream.clock, aligner.waiting
+    seen, arrival = stream.seen, float(stream.stamp)
+    stream.seen = 0
     if seen == 1 << COUNTER_BIT:  # a counter without the frame that it counts
-        lines.state[INVALID] += 1
+        waiting.totals.invalid += 1
         return
-    leads = stream == streams[reference]
-    counter = integers[PENDING_COUNTER] if seen & (1 << COUNTER_BIT) != 0 else -1
-    period = 0.0
-    for channel in range(len(streams)):
-        if streams[channel] == stream:
-            period = lines.table[channel, PERIOD]
-    room = lines.ring.shape[2] - 8
-    wrap = modulo if leads else 0
-    if place(arrival, counter, period, wrap, unit, room, integers, floats, held[stream], lines.state) != PLACED:
+    counter = stream.counter if seen & (1 << COUNTER_BIT) != 0 else -1
+    if place(arrival, counter, clock, waiting.totals) != PLACED:
         return
-    passed, upto = integers[HELD] == IN_TIME, floats[DECIDED] + 0.25 * period
-    for channel in range(len(streams)):
-        if streams[channel] == stream:
-            if upto > -np.inf:
-                release(channel, floats[SHIFT], floats[UNSURE], upto - lines.table[channel, DELAY], lines)
-            if seen & (1 << channel) != 0:
-                own = channel_floats[channel]
-                value = unwrap(own[PENDING], integers[INDEX], lines.table[channel, WRAP], own, lines.state)
-                push(channel, floats[INSTANT] - lines.table[channel, DELAY], value, lines)
-            if passed:
-                release(channel, 0.0, 0.0, np.inf, lines)
-    if leads:
-        ticks = len(streams)
+    passed, upto = clock.mode == IN_TIME, clock.decided + 0.25 * clock.period
+    for which in stream.channels:
+        channel = aligner.channels[which]
+        ring = channel.ring
         if upto > -np.inf:
-            release_ticks(floats[SHIFT], integers[SLIP], floats[UNSURE], upto - lines.table[reference, DELAY], lines)
-        at = push(ticks, floats[INSTANT] - lines.table[reference, DELAY], arrival, lines)
-        lines.ring[ticks + 1, 0, at], lines.ring[ticks + 1, 1, at] = integers[INDEX], integers[FRESH]
-        behind = floats[BEHIND] if np.abs(floats[BEHIND]) > EVEN else 0.0
-        lines.ring[ticks + 1, 2, at] = behind * period
+            release(ring, clock.shift, clock.unsure, upto - channel.delay)
+        if seen & (1 << which) != 0:
+            value = unwrap(channel.pending, clock.index, channel.unwrapping, waiting.totals)
+            at = claim(ring)
+            ring.instants[at], ring.values[at] = clock.instant - channel.delay, value
         if passed:
-            release_ticks(0.0, 0, 0.0, np.inf, lines)
+            release(ring, 0.0, False, np.inf)
+    if stream.leads:
+        ticks = waiting.ticks
+        if upto > -np.inf:
+            release_ticks(ticks, clock.shift, clock.slip, clock.unsure, upto - ticks.delay)
+        at = claim(ticks)
+        ticks.instants[at], ticks.arrivals[at] = clock.instant - ticks.delay, arrival
+        ticks.numbers[at], ticks.fresh[at] = clock.index, clock.fresh
+        ticks.behind[at] = (clock.behind if np.abs(clock.behind) > EVEN else 0.0) * clock.period
+        if passed:
+            release_ticks(ticks, 0.0, 0, False, np.inf)
 
 
 @inline
@@ -290,50 +237,39 @@ def align(
     times: Nanoseconds, values: Floats, columns: NDArray[np.int32], start: int, aligner: Aligner
 ) -> tuple[int, int]:
     """Take readings from start on until all are taken or the output is full; returns (taken, ticks), or (-1, 0)."""
-    streams, stream_integers, stream_floats = aligner.streams, aligner.frames, aligner.clocks
-    channel_floats, held, state = aligner.channels, aligner.held, aligner.state
-    out_ticks, out_rows = aligner.out_ticks, aligner.out_rows
-    reference, modulo, bridge = aligner.reference, aligner.modulo, aligner.bridge
-    unit, patience = aligner.unit, aligner.patience
-    channels = len(streams)
-    lines = Lines(aligner.table, aligner.rings, aligner.ring, state, unit > 1.0)
+    waiting, stream_of, channels = aligner.waiting, aligner.stream_of, len(aligner.channels)
+    out_ticks = waiting.out_ticks
     if aligner.origin == NEVER:
         aligner.origin = times[0]
     origin = aligner.origin
-    count = (
-        emit(patience, bridge, lines, out_ticks, out_rows, 0) if start > 0 else 0
-    )  # what the full output left behind
+    count = emit(waiting, 0) if start > 0 else 0  # what the full output left behind
     taken = len(times)
     for i in range(start, len(times)):
         if count >= len(out_ticks) - LONGEST_LOSS:
             taken = i
             break
         column = columns[i]
-        if column < 0 or column > channels or (column == channels and modulo == 0):
+        if column < 0 or column >= len(stream_of):
             return -1, 0
-        stream = streams[reference if column == channels else column]
+        stream = aligner.streams[stream_of[column]]
         bit = 1 << (COUNTER_BIT if column == channels else column)
         arrival = times[i] - origin
-        frame = stream_integers[stream]
-        torn = frame[SEEN] != 0 and (frame[STAMP] != arrival or frame[SEEN] & bit != 0)
+        torn = stream.seen != 0 and (stream.stamp != arrival or stream.seen & bit != 0)
         if torn:
-            _finish(
-                stream, reference, modulo, unit, streams, stream_integers, stream_floats, held, channel_floats, lines
-            )
-        frame[STAMP] = arrival
-        frame[SEEN] |= bit
+            _finish(stream, aligner)
+        stream.stamp = arrival
+        stream.seen |= bit
         if column == channels:
-            count_there = values[i] if unit == 1.0 else np.rint(values[i] * 1e9)
-            frame[PENDING_COUNTER] = np.int64(count_there) % modulo if np.abs(count_there) < NEVER else -1
+            clock = stream.clock
+            count_there = values[i] if clock.unit == 1.0 else np.rint(values[i] * 1e9)
+            stream.counter = np.int64(count_there) % clock.modulo if np.abs(count_there) < NEVER else -1
         else:
-            channel_floats[column, PENDING] = values[i]
-        state[NOW] = max(state[NOW], arrival)
-        if frame[SEEN] == frame[FULL]:
-            _finish(
-                stream, reference, modulo, unit, streams, stream_integers, stream_floats, held, channel_floats, lines
-            )
-        if frame[SEEN] == 0 or torn:
-            count = emit(patience, bridge, lines, out_ticks, out_rows, count)
+            aligner.channels[column].pending = values[i]
+        waiting.now = max(waiting.now, arrival)
+        if stream.seen == stream.full:
+            _finish(stream, aligner)
+        if stream.seen == 0 or torn:
+            count = emit(waiting, count)
     for row in range(count):
         out_ticks[row] += origin
     return taken, count

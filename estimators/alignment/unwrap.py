@@ -6,49 +6,52 @@ only a second one within a quarter turn of it (a jump that stays) is accepted. S
 follows.
 """
 
+import math
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from estimators.alignment.clock_state import (
-    GLITCHES,
-    INVALID,
-)
+from estimators.alignment.clock_state import Totals
 from estimators.numerics.jit import inline
-from estimators.quantities import Floats
+from jointwatch_layout import Layout
 
-ANCHOR, STEP, CANDIDATE, INDEX, UNWRAP_FLOATS = range(5)
 NEAR: Final = 0.25  # turns
 FARTHEST: Final = 16  # steps over which the last one may be extrapolated
 
 
-@inline
-def unwrap(value: float, index: int, wrap: float, floats: Floats, totals: NDArray[np.int64]) -> float:
-    """The continuous value, or NaN.
+class Unwrapping(Layout):
+    """Where one encoder is, all in the unit of its values."""
 
-    value, wrap: SI, in the same unit (wrap 0: nothing to unwrap); index: number of the sample; floats: (UNWRAP_FLOATS,)
-    state, NaN at first.
-    """
+    wrap: float  # where it starts again; 0: never
+    anchor: float = math.nan  # last value that was accepted, continuous; NaN: there is none yet
+    step: float = 0.0  # a sample, of the last ones accepted
+    candidate: float = math.nan  # last value that was refused, continuous; NaN: the last one was accepted
+    index: int = 0  # number of the sample of `anchor`
+
+
+@inline
+def unwrap(value: float, index: int, encoder: Unwrapping, totals: Totals) -> float:
+    """The continuous value, or NaN; index: number of the sample."""
+    wrap = encoder.wrap
     if not np.isfinite(value):
-        totals[INVALID] += 1
+        totals.invalid += 1
         return np.nan
     if wrap == 0.0:
         return value
-    if np.isnan(floats[ANCHOR]):
-        floats[ANCHOR], floats[STEP], floats[INDEX] = value, 0.0, index
+    if np.isnan(encoder.anchor):
+        encoder.anchor, encoder.step, encoder.index = value, 0.0, index
         return value
-    steps = min(max(index - floats[INDEX], 1.0), FARTHEST)
-    expected = floats[ANCHOR] + steps * floats[STEP]
+    steps = min(max(index - encoder.index, 1.0), FARTHEST)
+    expected = encoder.anchor + steps * encoder.step
     near: float = value - wrap * np.rint((value - expected) / wrap)
     if abs(near - expected) <= NEAR * wrap:
-        floats[STEP] = (near - floats[ANCHOR]) / steps
-        floats[ANCHOR], floats[CANDIDATE], floats[INDEX] = near, np.nan, index
+        encoder.step = (near - encoder.anchor) / steps
+        encoder.anchor, encoder.candidate, encoder.index = near, np.nan, index
         return near
-    if abs(near - floats[CANDIDATE]) <= NEAR * wrap:
-        floats[STEP] = near - floats[CANDIDATE]
-        floats[ANCHOR], floats[CANDIDATE], floats[INDEX] = near, np.nan, index
+    if abs(near - encoder.candidate) <= NEAR * wrap:
+        encoder.step = near - encoder.candidate
+        encoder.anchor, encoder.candidate, encoder.index = near, np.nan, index
         return near
-    floats[CANDIDATE] = near
-    totals[GLITCHES] += 1
+    encoder.candidate = near
+    totals.glitch += 1
     return np.nan

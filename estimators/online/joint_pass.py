@@ -182,7 +182,7 @@ def advance_readings(times: Nanoseconds, values: Floats, columns: NDArray[np.int
         if taken < 0:
             state.stop = COLUMN
             return
-        joint.taken, joint.full = taken, count >= len(aligner.out_ticks) - LONGEST_LOSS
+        joint.taken, joint.full = taken, count >= len(aligner.waiting.out_ticks) - LONGEST_LOSS
         state.next, state.count = 0, count
     stop = advance(state)
     left = joint.taken < len(times) or joint.full
