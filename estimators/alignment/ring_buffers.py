@@ -3,7 +3,7 @@
 One ring per channel (instant, value), then two for the ticks: (instant, arrival) and (the device's sample number,
 whether the clock began anew). Each has a third place: whether it is a guess that lost entries were lost just before it;
 of the last ring, by how many ns the sample was taken behind its place among even ones.
-An entry is final once its stream's clock has decided (clock.py).
+An entry is final once its stream's clock has decided (device_clock.py).
 
 Where up to `bridge` values in a row are missing (lost or not finite), those around them are interpolated linearly:
 with the period P that is off by x″ (bridge + 1)² P² / 8 at most, and of a lost row by turns in either direction, since
