@@ -41,7 +41,7 @@ check: $(VENV)/test.stamp  ## ruff, mypy --strict, import-linter
 bench: $(VENV)/bench.stamp  ## every figure of the README, measured here (needs gcc for the C reference)
 	$(BIN)/jointwatch bench $(BENCH)
 
-mutants: $(VENV)/mutants.stamp  ## small errors put into the code one at a time: which of them no test notices
+mutants: $(VENV)/test.stamp  ## small errors put into the code one at a time: which of them no test notices
 	$(BIN)/python tests/support/mutants $(MUTANTS)
 	$(BIN)/python tests/support/named_mutants.py
 
@@ -82,10 +82,6 @@ $(VENV)/test.stamp: $(VENV)/run.stamp
 
 $(VENV)/docs.stamp: $(VENV)/run.stamp
 	$(PIP) --editable '.[docs]'
-	@touch $@
-
-$(VENV)/mutants.stamp: $(VENV)/test.stamp
-	$(PIP) --editable '.[test,mutants]'
 	@touch $@
 
 $(VENV)/bench.stamp: $(VENV)/test.stamp

@@ -37,7 +37,7 @@ import numba
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
-from numba.core.typeconv import Conversion
+from numba.core.typeconv.castgraph import Conversion
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import (
     NativeValue,
@@ -309,7 +309,7 @@ class Layout(metaclass=_Slots):
             cls._type = LayoutType(cls)
         return cls._type
 
-    def snapshot(self) -> Self:
+    def duplicate(self) -> Self:
         """A layout of equal numbers and copies of the arrays; inner layouts and functions are shared."""
         return type(self)(
             **{

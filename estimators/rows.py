@@ -46,6 +46,11 @@ class Rows(NamedTuple):
         samples, motion = (one[which] if len(one) else one for one in (samples, motion))
         return Rows(time[which], phi[which], y[which], speed[which], samples, motion)
 
+    def copy(self) -> "Rows":
+        """The same in arrays of their own."""
+        time, phi, y, speed, samples, motion = self
+        return Rows(time.copy(), phi.copy(), y.copy(), speed.copy(), samples.copy(), motion.copy())
+
     def flat_samples(self) -> Floats:
         """What laws saw as a RowStore has it: (rows, blocks · ARGUMENTS, taps)."""
         rows, blocks, arguments, taps = self.samples.shape

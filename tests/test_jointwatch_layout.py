@@ -221,7 +221,7 @@ def test_a_layout_is_not_copied_by_address() -> None:
     for way in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="keep its values instead"):
             way(one)
-    other = one.snapshot()
+    other = one.duplicate()
     other.values[0], other.factor = 9.0, 9.0
     assert (one.values[0], one.factor) == (1.0, 2.0)
 

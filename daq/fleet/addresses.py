@@ -26,6 +26,9 @@ def find(places: Sequence[str]) -> list[Address]:
     for place in places:
         try:
             mine = _remote(place) if "://" in place else _local(Path(place))
+        except RecordingError as error:
+            problems.append(str(error))
+            continue
         except (OSError, ValueError) as error:
             problems.append(f"{place}: {getattr(error, 'strerror', None) or error}")
             continue

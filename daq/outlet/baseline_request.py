@@ -27,7 +27,6 @@ class BaselineRequest:
     """Checks a request, and passes it on."""
 
     def __init__(self, token: str, joints: frozenset[str], set_baseline: SetBaseline) -> None:
-        self.refused = 0
         self._token, self._joints, self._set = token.encode(), joints, set_baseline
         self._one = asyncio.Lock()
 
@@ -35,7 +34,6 @@ class BaselineRequest:
         """204 when it is done; else why not, in a line."""
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), self._token):
-            self.refused += 1
             async with self._one:
                 await asyncio.sleep(PAUSE)
             return _refuse(401, "This is not the token that the service printed at its start.")

@@ -151,10 +151,10 @@ class Outlet:
         return packed
 
     async def _live(self, page: WebSocket) -> None:
+        await page.accept()  # before it is accepted no reason would reach it
         if len(self._pages) >= PAGES:
             await page.close(1013, "too many pages")
             return
-        await page.accept()
         queue: asyncio.Queue[bytes | None] = asyncio.Queue(BEHIND)
         queue.put_nowait(None)
         self._pages.add(queue)

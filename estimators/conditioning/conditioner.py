@@ -123,7 +123,7 @@ class Conditioner:
         """Copies of the rows of windows that are due."""
         if due == 0:
             return self.nothing
-        return Rows(*(column.copy() for column in self.former.formed.rows.part(0, form_rows(due, self.former))))
+        return self.former.formed.rows.part(0, form_rows(due, self.former)).copy()
 
     def counters(self) -> dict[str, int]:
         """Totals: rows out, dropped (a raw value is missing in the window), masked by the model, and gaps in time."""

@@ -39,14 +39,6 @@ def temper(rows: Rows, grain: Floats, usual: Floats, owners: NDArray[np.int64]) 
     return rows._replace(phi=phi, y=y, motion=motion)
 
 
-def told(rows: Rows, row: int, owners: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """φ (outputs, parameters) and y (outputs,) of one row as they were before."""
-    if len(rows.motion) != len(rows.time):
-        return rows.phi[row], rows.y[row]
-    weight = rows.motion[row, owners, WEIGHT]
-    return rows.phi[row] / weight[:, None], rows.y[row] / weight
-
-
 @inline
 def weigh(phi: Floats, y: Floats, motion: Floats, grain: Floats, usual: Floats, owners: NDArray[np.int64]) -> None:
     """`temper`, in place."""

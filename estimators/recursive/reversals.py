@@ -130,11 +130,3 @@ def left(products: Floats, theta: Floats) -> float:
         for j in range(i):
             total += 2.0 * theta[i] * products[i, j] * theta[j]
     return float(total)
-
-
-def discount(rows: Rows, seen: NDArray[np.bool_], weights: Floats) -> Rows:
-    """The rows as they are to be learnt; seen (rows, outputs): reversals; weights: (outputs,)."""
-    if not seen.any():
-        return rows
-    factor = np.where(seen, weights, 1.0)
-    return rows._replace(phi=rows.phi * factor[:, :, None], y=rows.y * factor)

@@ -8,7 +8,7 @@ import numpy as np
 
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.numerics.jit import inline
-from estimators.quantities import Floats, Nanoseconds
+from estimators.quantities import Floats
 from estimators.rows import Rows, RowStore, copy_row
 from jointwatch_layout import Integers, Layout
 
@@ -62,29 +62,6 @@ class RowHistory:
     def clear(self) -> None:
         """Forget all rows; numbers go on."""
         self.state.filled = 0
-
-    def add(self, rows: Rows) -> None:
-        """Append rows, each with a finite output."""
-        count = len(rows.time)
-        if self._rows is None:
-            self._allocate(rows)
-        assert self._rows is not None
-        if count > self.capacity:
-            self.kept.total += count - self.capacity
-            rows, count = rows.part(slice(count - self.capacity, None)), self.capacity
-        if self.filled + count > len(self._rows.time):
-            left = self.capacity - count
-            for column in self._rows:
-                column[:left] = column[self.filled - left : self.filled].copy()
-            self.state.filled = left
-        place = slice(self.filled, self.filled + count)
-        new = self._rows.part(place)
-        new.time[:] = rows.time
-        for column, values in zip(new[1:], rows[1:], strict=True):
-            if values.size:
-                column[:] = values
-        self.state.filled += count
-        self.kept.total += count
 
     def make_room(self, like: RowStore) -> None:
         """A pass wants to write as many rows as there are in another store behind those that are there."""
@@ -188,13 +165,6 @@ class Instants:
 
     def __init__(self, capacity: int) -> None:
         self.state = InstantsState(ring=np.zeros(capacity, np.int64))
-
-    def add(self, time: Nanoseconds) -> None:
-        """Append the instants of rows, ns."""
-        ring = self.state.ring
-        self.state.count += len(time)
-        last = np.arange(self.state.count - min(len(time), len(ring)), self.state.count)
-        ring[last % len(ring)] = time[len(time) - len(last) :]
 
     def span(self, rows: int) -> tuple[int, int] | None:
         """First and last instant of the last rows, as far as they are still there; None without any."""

@@ -26,6 +26,9 @@ VARIANTS = [TypeAdapter(AnyFriction).validate_python(part) for part in (
     {"kind": "load_dependent", "stribeck": False},
     {"kind": "cyclic", "wave_number": 160.0},
     {"kind": "viscous_coulomb", "coulomb": False},
+    {"kind": "viscous_coulomb", "viscous": False},
+    {"kind": "viscous_coulomb", "transition": 0.05},
+    {"kind": "viscous_coulomb", "viscous": False, "transition": 0.05},
     {"kind": "directional", "threshold": 0.001},
 )]  # fmt: skip
 
@@ -44,6 +47,11 @@ def axis(request: pytest.FixtureRequest) -> Axis:
     return request.param
 
 
+CURVED = [one for one in SETTINGS + VARIANTS if one.law(Axis.ROTARY).nonlinear]
+STRAIGHT = [one for one in SETTINGS + VARIANTS if one not in CURVED]
+with_eta = pytest.mark.parametrize("settings", CURVED, ids=named, indirect=True)
+
+
 @pytest.fixture
 def law(settings: FrictionSettings, axis: Axis) -> FrictionLaw:
     return settings.law(axis)
@@ -59,13 +67,6 @@ def etas(law: FrictionLaw) -> list[Floats]:
     low = np.array([parameter.low for parameter in law.nonlinear])
     high = np.array([parameter.high for parameter in law.nonlinear])
     return [law.start, low, high] if law.nonlinear else [law.start]
-
-
-def odd(law: FrictionLaw) -> bool:
-    """Whether every column changes its sign with the velocity."""
-    position, velocity, load = motion()
-    forth, back = (law.columns(position, sign * velocity, load, law.start) for sign in (1, -1))
-    return np.array_equal(forth, -back)
 
 
 def test_it_says_what_its_coefficients_are(settings: FrictionSettings, law: FrictionLaw, axis: Axis) -> None:
@@ -98,13 +99,17 @@ def test_it_is_finite_at_rest_and_far_out(law: FrictionLaw) -> None:
 
 
 def test_at_rest_no_column_has_a_direction(law: FrictionLaw) -> None:
-    if odd(law):
-        assert not law.columns(np.ones(1), np.zeros(1), np.ones(1), law.start).any()
+    """At standstill lies what is halfway between creeping forth and creeping back."""
+    for place in (0.0, 0.7, -1.9):
+        rest, forth, back = (
+            law.columns(np.full(1, place), np.full(1, speed), np.full(1, 2.0), law.start)
+            for speed in (0.0, 1e-12, -1e-12)
+        )
+        np.testing.assert_allclose(rest, 0.5 * (forth + back), atol=1e-7)  # 1e-4 rad/s is the narrowest reversal
 
 
+@with_eta
 def test_what_is_found_by_looking_holds_of_any_motion(settings: FrictionSettings, law: FrictionLaw, axis: Axis) -> None:
-    if not law.nonlinear:
-        return
     found, (position, velocity, load) = look(settings, axis), motion()
     still = [column for column in range(len(law.parameters)) if column not in found.moving]
     base = law.columns(position, velocity, load, law.start)
@@ -118,6 +123,14 @@ def test_what_is_found_by_looking_holds_of_any_motion(settings: FrictionSettings
     assert all(odd_at) is found.odd  # where a threshold exceeds every speed, columns of zeros are odd too
 
 
+@pytest.mark.parametrize("settings", STRAIGHT, ids=named, indirect=True)
+def test_of_a_law_without_a_nonlinear_parameter_there_is_nothing_to_look_for(
+    settings: FrictionSettings, axis: Axis
+) -> None:
+    with pytest.raises(ValueError, match="there is nothing to refit"):
+        look(settings, axis)
+
+
 def test_its_coefficients_are_found_by_least_squares_on_its_own_data(law: FrictionLaw) -> None:
     truth = np.random.default_rng(5).uniform(0.5, 2.0, len(law.parameters))
     columns = law.columns(*motion(), law.start)
@@ -126,6 +139,7 @@ def test_its_coefficients_are_found_by_least_squares_on_its_own_data(law: Fricti
     np.testing.assert_allclose(found, truth, rtol=1e-8)
 
 
+@with_eta
 def test_each_nonlinear_parameter_moves_a_column(law: FrictionLaw) -> None:
     position, velocity, load = motion()
     base = law.columns(position, velocity, load, law.start)
@@ -136,12 +150,11 @@ def test_each_nonlinear_parameter_moves_a_column(law: FrictionLaw) -> None:
 
 
 @pytest.mark.compiled
+@with_eta
 @pytest.mark.parametrize("scale", [0.3, 1.0, 2.5])
 def test_its_nonlinear_parameters_are_found_on_its_own_data(
     law: FrictionLaw, settings: FrictionSettings, axis: Axis, scale: float
 ) -> None:
-    if not law.nonlinear:
-        return
     limits = (np.array([getattr(parameter, end) for parameter in law.nonlinear]) for end in ("low", "high"))
     eta = np.clip(scale * law.start, *limits)
     position, velocity, load = motion()

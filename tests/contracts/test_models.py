@@ -1,5 +1,6 @@
 """Every registered joint model × every rule of the contract."""
 
+import pickle
 from typing import Any, get_args
 
 import numpy as np
@@ -8,6 +9,9 @@ from pydantic import TypeAdapter
 
 from estimators.models.base import Model
 from estimators.models.joints import JointModelSettings
+from estimators.models.joints.friction_only import FrictionOnlySettings
+from estimators.models.joints.rigid import RigidSettings
+from estimators.models.joints.two_mass import TwoMassSettings
 from estimators.rows import SIGNALS
 
 pytestmark = pytest.mark.interpreted
@@ -37,6 +41,36 @@ def test_kind_selects_it_in_a_configuration(settings: Any) -> None:
     assert TypeAdapter(JointModelSettings).validate_python({"kind": settings.kind}) == settings
     with pytest.raises(ValueError, match="frozen"):
         settings.kind = "other"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"kind": "rigid", "friction": {"kind": "load_dependent"}}, "expected load = true and a channel load"),
+        ({"kind": "rigid", "load": True}, "expected friction that grows with the load where load = true, found none"),
+        ({"kind": "rigid", "axis": "prismatic", "gravity_cos": True}, "gravity_sin and gravity_cos on a rotary axis"),
+        ({"kind": "friction", "friction": {"kind": "load_dependent"}}, "expected joint_torque = true"),
+        ({"kind": "friction", "inertia": -1.0}, "greater than or equal to 0"),
+        ({"kind": "two_mass", "motor_friction": {"kind": "load_dependent"}}, "here the torque that it explains"),
+        ({"kind": "two_mass", "motor_friction": {"kind": "lugre"}}, 'friction of kind "lugre" remembers'),
+        ({"kind": "two_mass", "link_friction": {"kind": "prandtl_ishlinskii"}}, "remembers, which an elastic joint"),
+        ({"kind": "two_mass", "inertia_link": 0.0}, "greater than 0"),
+        ({"kind": "two_mass", "stick": 1.1}, "less than or equal to 1"),
+    ],
+)
+def test_a_model_that_cannot_be_is_refused_in_words(given: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        TypeAdapter(JointModelSettings).validate_python(given)
+
+
+@pytest.mark.parametrize("settings", [RigidSettings(), FrictionOnlySettings(), TwoMassSettings(gear=3.0)])
+def test_a_model_whose_friction_is_searched_elsewhere_is_the_same_there(settings: Any) -> None:
+    """Kernels' addresses do not travel to another process: it goes as its settings."""
+    model, again = settings.build(), pickle.loads(pickle.dumps(settings.build()))
+    signals = np.random.default_rng(4).normal(size=(10, len(model.channels), SIGNALS))
+    for one, other in zip(filled(model, signals), filled(again, signals), strict=True):
+        assert np.array_equal(one, other, equal_nan=True)
+    assert again.parameters == model.parameters
 
 
 def test_it_names_what_it_needs_and_gives(settings: Any, model: Model) -> None:

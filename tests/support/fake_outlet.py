@@ -38,7 +38,7 @@ def main() -> int:
         serve(
             options.updates, options.status, options.endpoint, options.host, options.port, "demo-arm", labels,
             ready=lambda: print("ready", flush=True), baseline=baseline,
-            tls=Tls(*options.tls) if options.tls else None,
+            tls=Tls(*options.tls) if options.tls else None, watched=lambda: print("watched", flush=True),
         )  # fmt: skip
     except EndpointError as error:
         print(error.strerror, file=sys.stderr)

@@ -1,18 +1,22 @@
 """`python tests/support/named_mutants.py [WORD …]`: errors that once stayed unnoticed, put in one at a time.
 
-In a copy of the tree, most of them interpreted. WORD: only those whose name has it. Exit 1 when one is not noticed.
+In copies of the tree, with the machinery of `make mutants`. WORD: only those whose name has it. Exit 1 when one is not
+noticed.
 """
 
-import os
-import subprocess
 import sys
 import tempfile
 import tomllib
+from concurrent.futures import as_completed
 from pathlib import Path
 from typing import Final, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from tests.support.mutants.trees import copied
+from tests.support.mutants.forkers import Answer, Worker, workers
+from tests.support.mutants.kernels import is_compiled
+from tests.support.mutants.trees import ROOT, linked, order, rewrite
+
+LONGEST: Final = 900.0  # s for the tests of one
 
 
 class Error(NamedTuple):
@@ -25,6 +29,14 @@ class Error(NamedTuple):
     tests: str
     compiled: bool = False  # too slow interpreted
 
+    def problems(self) -> list[str]:
+        """Why it cannot be put in."""
+        places = [one.partition("::")[0] for one in (self.file, *self.tests.split())]
+        found = [f"{one} does not exist" for one in places if not (ROOT / one).exists()]
+        if not found and (times := (ROOT / self.file).read_text("utf-8").count(self.right)) != 1:
+            found.append(f"{self.file} has {self.right!r} {times} times, expected once")
+        return [f"{self.name}: {one}" for one in found]
+
 
 ERRORS: Final = tuple(
     Error(**one) for one in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["error"]
@@ -34,29 +46,34 @@ ERRORS: Final = tuple(
 def main() -> int:
     """One line an error."""
     chosen = [one for one in ERRORS if not sys.argv[1:] or any(word in one.name for word in sys.argv[1:])]
+    if problems := [problem for one in chosen for problem in one.problems()]:
+        print(*problems, sep="\n")
+        return 1
     alive = 0
-    with tempfile.TemporaryDirectory() as folder:
-        tree = copied(Path(folder) / "tree")
-        for one in chosen:
-            file = tree / one.file
-            text = file.read_text("utf-8")
-            if text.count(one.right) != 1:
-                print(f"{one.name:36} {one.file} has it {text.count(one.right)} times: mend this list", flush=True)
-                alive += 1
-                continue
-            file.write_text(text.replace(one.right, one.wrong), "utf-8")
-            environment = os.environ | {"NUMBA_DISABLE_JIT": str(int(not one.compiled)), "PYTHONPATH": str(tree)}
-            which = "not slow" if one.compiled else "not slow and not compiled"
-            tests = ["-q", "-x", "-p", "no:cacheprovider", "-m", which, *one.tests.split()]
-            done = subprocess.run(
-                [sys.executable, "-m", "pytest", *tests], cwd=tree, env=environment, capture_output=True, check=False
-            )
-            file.write_text(text, "utf-8")
-            alive += done.returncode != 1
-            print(
-                f"{one.name:36} {'noticed' if done.returncode == 1 else f'NOT NOTICED ({done.returncode})'}", flush=True
-            )
+    with workers(2) as crew:
+        running = {crew.submit(_tried, one): one for one in chosen}
+        for done in as_completed(running):
+            answer = done.result()
+            alive += not answer.how
+            print(f"{running[done].name:36} {answer.how or 'NOT NOTICED'}", flush=True)
+    print(f"{len(chosen) - alive} of {len(chosen)} noticed")
     return 1 if alive else 0
+
+
+def _tried(worker: Worker, one: Error) -> Answer:
+    text = (ROOT / one.file).read_text("utf-8")
+    wrong = text.replace(one.right, one.wrong)
+    tests = one.tests.split()
+    begin = text.index(one.right) + len(one.right) - len(one.right.lstrip())
+    in_kernel = is_compiled(one.file, text.count("\n", 0, begin) + 1)
+    if not (in_kernel and one.compiled):
+        order(worker.tree, one.file, wrong)
+        return worker.run(tests, interpreted=in_kernel, limit=LONGEST)
+    order(worker.tree)
+    with tempfile.TemporaryDirectory(dir=worker.folder, ignore_cleanup_errors=True) as folder:
+        tree = linked(worker.tree, Path(folder) / "tree")
+        rewrite(tree / one.file, wrong)
+        return worker.run(tests, interpreted=False, limit=LONGEST, tree=tree)
 
 
 if __name__ == "__main__":

@@ -79,6 +79,10 @@ def test_a_baseline_is_set_and_the_core_hears_of_it(tmp_path: Path) -> None:
         assert asyncio.run(heard()) == {"elbow": baseline(50.0).model_dump()}
         write(file, read(file).with_new({"base": baseline(60.0)}))  # by whomever
         assert asyncio.run(heard()).keys() == {"elbow", "base"}
+        history.absorb("estimate/base", update("held"), 50.0)
+        asyncio.run(commissioning.set(history, None))
+        assert asyncio.run(heard()) == {name: baseline(50.0).model_dump() for name in ("elbow", "base")}
+        assert [one.since for one in read(file).joints["base"]] == [50.0, 60.0], "the one before stays behind it"
         again = Rebasing(context, f"{address}2", file)  # the core starts anew
         assert again.fresh() == {name: one.model_dump() for name, one in read(file).newest().items()}
         again.close()
@@ -140,6 +144,11 @@ def test_the_outlet_keeps_what_it_read_last(tmp_path: Path, caplog: pytest.LogCa
         for _ in range(3):
             assert asyncio.run(look_until_heard()) == first
         assert caplog.text.count("the baselines that were read last stand") == 1
+        history = History("arm", [JointLabel("elbow", "N·m", {"inertia": "kg·m²"})])
+        history.absorb("estimate/elbow", update("valid"), 50.0)
+        with pytest.raises(ValueError, match="no baselines: joints"):
+            asyncio.run(commissioning.set(history, "elbow"))
+        assert json.loads(file.read_text()) == {"joints": 7}, "nobody's file is thrown away"
     finally:
         core.close(0)
         socket.close(0)

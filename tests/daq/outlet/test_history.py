@@ -1,18 +1,21 @@
 """What a page is told: bounded, decimated, and the same in pieces as at once."""
 
+import math
 from collections.abc import Callable
+from typing import Any
 
 import msgpack
 import numpy as np
 import pytest
 
 from daq.outlet.history import ESTIMATES, EVENTS, RESIDUALS, History, JointLabel
-from daq.outlet.trace import SPAN, Trace
 from daq.stream.curve_points import pack
-from daq.stream.update import Publication
+from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
 from estimators.models.curves import Curves
 from estimators.models.joints.friction_only import FrictionOnlySettings
+from estimators.models.joints.rigid import RigidSettings
+from estimators.models.joints.two_mass import TwoMassSettings
 from estimators.online.inspection import Inspection
 from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
@@ -23,49 +26,6 @@ LABEL = JointLabel("elbow", "N·m", {"inertia": "kg·m²", "viscous": "N·m·s/r
 
 def rows(packed: bytes, columns: int) -> np.ndarray:
     return np.frombuffer(packed, "<f4").reshape(-1, columns)
-
-
-def fed(trace: Trace, times: np.ndarray) -> Trace:
-    for time in times:
-        trace.append((time, 2 * time))
-    return trace
-
-
-def test_a_trace_keeps_the_newest_rows_only() -> None:
-    trace = fed(Trace(2, 10.0), np.arange(0, 3 * SPAN, 0.1))
-    kept = rows(trace.all(0.0), 2)
-    assert len(kept) == SPAN * 10
-    assert kept[-1, 0] == pytest.approx(3 * SPAN - 0.1)
-    np.testing.assert_allclose(np.diff(kept[:, 0]), 0.1, atol=1e-3)
-    np.testing.assert_allclose(kept[:, 1], 2 * kept[:, 0], rtol=1e-6)
-
-
-def test_a_trace_thins_what_comes_faster() -> None:
-    kept = rows(fed(Trace(2, 10.0), np.arange(0, 10, 0.001)).all(0.0), 2)
-    assert 100 <= len(kept) <= 112
-
-
-def test_pieces_make_the_whole() -> None:
-    trace, pieces, base = Trace(2, 10.0), [], 1.7e9
-    for start in range(0, 200, 7):
-        fed(trace, base + np.arange(start, start + 7, 0.1))
-        pieces.append(rows(trace.fresh(base), 2))
-    whole = rows(trace.all(base), 2)
-    np.testing.assert_array_equal(np.concatenate(pieces)[-len(whole) :], whole)
-    assert not trace.fresh(base)
-
-
-def test_times_keep_their_microseconds_far_from_1970() -> None:
-    base = 1.8e9
-    kept = rows(fed(Trace(2, 50.0), base - np.array([100.0, 50.0, 0.125])).all(base), 2)
-    np.testing.assert_allclose(kept[:, 0], [-100.0, -50.0, -0.125], atol=1e-5)
-
-
-def test_a_clock_set_back_starts_a_new_trace() -> None:
-    trace = fed(Trace(2, 10.0), np.array([100.0, 101.0, 102.0]))
-    fed(trace, np.array([50.0, 51.0]))
-    assert rows(trace.all(0.0), 2)[:, 0].tolist() == [50.0, 51.0]
-    assert trace.last() == [51.0, 102.0]
 
 
 def history_of(make_estimate: Callable[..., Estimate], seconds: float) -> History:
@@ -179,3 +139,199 @@ def test_the_law_that_is_drawn_is_the_one_in_use() -> None:
     np.testing.assert_allclose(drawn, right.friction(estimate.values, velocity), rtol=1e-3, atol=0.05)
     wrong = Curves(settings.model.build()).friction(estimate.values, velocity)
     assert np.abs(drawn - wrong).max() > 1.0, "the curves do differ"
+
+
+def absorbed(
+    history: History, *messages: tuple[bytes, bytes] | tuple[str, dict[str, Any]], now: float = 1e9
+) -> History:
+    for topic, body in messages:
+        name, update = (topic, body) if isinstance(topic, str) else (topic.decode(), msgpack.unpackb(body))
+        history.absorb(name, update, now)
+    return history
+
+
+def totals(**joints: Map) -> tuple[str, Map]:
+    return "status/core", {"timestamp": 7.0, "drivers": {"can0": {"up": True, "readings": 9}}, "joints": joints}
+
+
+def samples(time: float, velocity: float = 1.0, **more: Any) -> tuple[bytes, bytes]:
+    """What the page draws beside: one point, 5 N·m of friction at this velocity."""
+    points = np.array([[velocity, 5.0, np.nan, np.nan]])
+    told = Inspection(np.array([round(time * 1e9)]), points, np.array([0.9, 0.2]), 0.25, 1.5)._replace(**more)
+    return pack("elbow", told._replace(time=told.time[:1] + 10**9 * np.arange(len(told.points))), 0)
+
+
+def test_the_newest_is_told_in_words_and_numbers_with_every_unit(make_estimate: Callable[..., Estimate]) -> None:
+    publication = Publication("r", "elbow", 1, "N·m")
+    history = absorbed(
+        History("arm7", [LABEL, LABEL._replace(name="base")]),
+        totals(elbow={"samples": 100, "updates": 5, "lost": {"late": 2}}),
+        publication.estimate(make_estimate(), 5.0, 5.0, 1e-4),
+        publication.residual(make_estimate(), 5.0),
+        samples(5.0),
+    )
+    told = history.latest(1e9)
+    assert (told["robot"], told["now"], told["counted"]) == ("arm7", 1e9, 7.0)
+    assert told["drivers"] == {"can0": {"up": True, "readings": 9}}
+    elbow = told["joints"]["elbow"]
+    assert elbow["parameters"] == {
+        "inertia": {"value": 0.5, "deviation": 0.002, "unit": "kg·m²"},
+        "viscous": {"value": 1.25, "deviation": 0.03, "unit": "N·m·s/rad"},
+    }
+    assert (elbow["measured"], elbow["predicted"], elbow["unit"]) == (3.0, 2.75, "N·m")
+    assert (elbow["excitation"], elbow["alarm"]) == ({"inertia": 0.9, "viscous": 0.2}, [0.25])
+    assert (elbow["timestamp"], elbow["received"], elbow["latency"], elbow["boot"]) == (5.0, 1e9, 1e-4, 1)
+    assert (elbow["error"], elbow["forgetting"], elbow["progress"]) == (0.011, 0.9995, 100.0)
+    assert (elbow["samples"], elbow["updates"], elbow["lost"]) == (100, 5, {"late": 2})
+    base = told["joints"]["base"]
+    assert (base["parameters"], base["unit"], base["alarm"], base["drift"]) == ({}, "N·m", None, {})
+    assert "measured" not in base
+    assert "lost_motion" not in base, "its gear is not watched"
+
+
+def test_the_state_has_the_last_fifty_events() -> None:
+    publication = Publication("r", "elbow", 1, "N·m")
+    history = absorbed(History("r", [LABEL]), *(publication.event("alarm", str(k), float(k)) for k in range(70)))
+    assert [one["text"] for one in history.latest(1e9)["events"]] == [str(k) for k in range(20, 70)]
+    window = absorbed(history, publication.event("refit", "moved", 9.0, (2.0, 8.0))).latest(1e9)["events"][-1]
+    assert window == {"timestamp": 9.0, "joint": "elbow", "kind": "refit", "text": "moved", "from": 2.0, "to": 8.0}
+
+
+def test_a_joint_that_nobody_named_begins_when_it_speaks_and_a_page_is_told(
+    make_estimate: Callable[..., Estimate],
+) -> None:
+    history = History("r", [LABEL])
+    told = [history.layout]
+    for name in ("elbow", "elbow", "wrist", "wrist"):
+        absorbed(history, Publication("r", name, 1, "N").estimate(make_estimate(), 1e9, 1e9, 0.0))
+        told.append(history.layout)
+    assert told[:3] == [told[0]] * 3
+    assert told[3] > told[0]
+    assert told[4] == told[3]
+    absorbed(history, Publication("r", "wrist", 1, "N").residual(make_estimate(), 1e9))
+    wrist = history.snapshot(1e9)["joints"]["wrist"]
+    assert (wrist["unit"], wrist["units"], wrist["meanings"]) == ("N", ["", ""], ["", ""])
+
+
+def test_a_snapshot_has_what_does_not_change_and_a_tick_only_what_came(make_estimate: Callable[..., Estimate]) -> None:
+    label = JointLabel.of("elbow", TwoMassSettings(), gear=True)
+    history = absorbed(History("r", [label, JointLabel.of("base", RigidSettings())]), totals(elbow={"samples": 1}))
+    snapshot, tick = history.snapshot(1e9), history.tick(1e9)
+    elbow, base = snapshot["joints"]["elbow"], snapshot["joints"]["base"]
+    assert (snapshot["snapshot"], tick["snapshot"]) == (True, False)
+    assert (elbow["unit"], elbow["geared"], elbow["elastic"]) == ("N·m", True, True)
+    assert (base["geared"], base["elastic"]) == (False, False)
+    assert dict(zip(base["names"], base["units"], strict=True))["viscous"] == "N·m·s/rad"
+    assert dict(zip(base["names"], base["meanings"], strict=True))["viscous"]
+    assert "names" not in tick["joints"]["elbow"]
+    for told in (snapshot, tick):
+        assert (told["robot"], told["now"], told["base"], told["counted"]) == ("r", 1e9, 1e9, 7.0)
+        assert told["joints"]["elbow"]["totals"] == {"samples": 1}
+
+
+def test_a_tick_has_the_rows_since_the_last_and_what_nobody_looked_at_is_in_the_snapshot_alone(
+    make_estimate: Callable[..., Estimate],
+) -> None:
+    publication, history = Publication("r", "elbow", 1, "N·m"), History("r", [LABEL])
+    columns = {"estimates": 7, "residuals": 3, "points": 5, "alarms": 2, "gears": 3}
+
+    def come(time: float) -> None:
+        gear = {"known": True, "parameters": {"lost_motion": 1e-4}, "deviations": {"lost_motion": 2e-6}}
+        absorbed(
+            history,
+            publication.estimate(make_estimate(), time, time, 0.0),
+            publication.residual(make_estimate(), time),
+            samples(time),
+            publication.lost_motion(gear, time),
+        )
+
+    def counted(told: Map) -> dict[str, int]:
+        return {name: len(rows(told["joints"]["elbow"][name], n)) for name, n in columns.items()}
+
+    come(10.0)
+    assert counted(history.tick(10.0)) == dict.fromkeys(columns, 1)
+    assert counted(history.tick(10.0)) == dict.fromkeys(columns, 0)
+    come(12.0)
+    history.skip()
+    come(14.0)
+    told = history.tick(14.0)
+    assert counted(told) == dict.fromkeys(columns, 1) | {"gears": 2}, "few rows: those of the gear may come twice"
+    whole = history.snapshot(14.0)
+    assert counted(whole) == dict.fromkeys(columns, 3)
+    elbow = whole["joints"]["elbow"]
+    np.testing.assert_allclose(rows(elbow["residuals"], 3)[-1], [0.0, 3.0, 2.75])
+    np.testing.assert_allclose(rows(elbow["points"], 5)[0], [-4.0, 1.0, 5.0, np.nan, np.nan])
+    np.testing.assert_allclose(rows(elbow["alarms"], 2)[0], [-4.0, 0.25])
+    np.testing.assert_allclose(rows(elbow["gears"], 3)[0], [-4.0, 1e-4, 2e-6])
+    assert (elbow["usual"], elbow["excitation"]) == (1.5, [0.9, 0.2])
+
+
+def test_laws_and_what_changes_slowly_are_told_twice_a_second_and_with_every_snapshot() -> None:
+    history = History("r", [LABEL])
+    assert "laws" in history.tick(100.0)["joints"]["elbow"]
+    assert "laws" not in history.tick(100.4)["joints"]["elbow"]
+    assert "laws" in history.tick(100.6)["joints"]["elbow"]
+    assert "laws" in history.snapshot(100.7)["joints"]["elbow"]
+    assert "laws" not in history.tick(100.8)["joints"]["elbow"]
+    assert {"drift", "gear", "excitation", "usual"} <= history.tick(20.0)["joints"]["elbow"].keys(), "a clock set back"
+
+
+def test_drift_and_gear_are_told_as_they_came_and_nothing_else_of_them(make_estimate: Callable[..., Estimate]) -> None:
+    publication = Publication("r", "elbow", 1, "N·m")
+    drift = {
+        "since": 3.0, "drifted": ["viscous"], "baseline": {"viscous": 1.0}, "percent": {"viscous": 25.0},
+        "z": {"viscous": 8.0}, "change": {"viscous": 0.25},
+    }  # fmt: skip
+    gear = {"known": False, "reasons": ["it does not turn around"], "parameters": {}, "deviations": {}, "other": 1}
+    history = History("r", [LABEL._replace(gear=True)])
+    absorbed(history, publication.drift(drift, 4.0), publication.lost_motion(gear, 4.0))
+    told = history.latest(1e9)["joints"]["elbow"]
+    assert told["drift"] == {key: value for key, value in drift.items() if key != "change"} | {"cause": ""}
+    assert told["lost_motion"] == {key: value for key, value in gear.items() if key != "other"} | {"timestamp": 4.0}
+    [row] = rows(history.snapshot(4.0)["joints"]["elbow"]["gears"], 3)
+    np.testing.assert_array_equal(row, [0.0, np.nan, np.nan])
+    absorbed(history, publication.drift(drift | {"cause": "it is warmer"}, 5.0))
+    assert history.latest(1e9)["joints"]["elbow"]["drift"]["cause"] == "it is warmer"
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_baseline_remembers_a_gear_that_says_something(
+    known: bool, make_estimate: Callable[..., Estimate], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publication = Publication("r", "elbow", 1, "N·m")
+    number = 1e-4 if known else math.nan
+    gear = {"known": known, "parameters": {"lost_motion": number}, "deviations": {"lost_motion": 2e-6}}
+    history = History("r", [LABEL])
+    assert history.standing("elbow") is None
+    absorbed(history, publication.estimate(make_estimate(), 5.0, 5.0, 0.0), publication.lost_motion(gear, 5.0))
+    standing = history.standing("elbow")
+    assert standing is not None
+    wear = {"lost_motion": 1e-4} if known else {}
+    assert standing.values == {"inertia": 0.5, "viscous": 1.25} | wear
+    assert standing.deviations == {"inertia": 0.002, "viscous": 0.03} | ({"lost_motion": 2e-6} if known else {})
+    assert (standing.time, standing.status, list(standing.reasons), standing.friction) == (5.0, "valid", [], None)
+
+
+def test_a_law_is_drawn_over_the_range_of_its_points_and_a_spring_over_that_of_its_twist() -> None:
+    model = TwoMassSettings()
+    curves = Curves(model.build())
+    values = np.linspace(1.0, 2.0, len(curves.names))
+    estimate = Estimate(
+        time=0, phase=Phase.NORMAL, status=Status.VALID, reasons=(), names=curves.names, values=values,
+        deviations=np.ones(len(values)), error=0.01, forgetting=1.0, measured=0.0, predicted=0.0, progress=100.0,
+    )  # fmt: skip
+    publication = Publication("r", "elbow", 1, "N·m")
+    points = np.array([[-2.0, 5.0, 0.003, 1.0], [0.5, 5.0, -0.01, 1.0]])
+    history = History("r", [JointLabel.of("elbow", model)])
+    absorbed(history, publication.estimate(estimate, 5.0, 5.0, 0.0))
+    assert history.snapshot(5.0)["joints"]["elbow"]["laws"] == {}, "no point says how far"
+    absorbed(history, samples(5.0, points=points))
+    laws = history.snapshot(5.0)["joints"]["elbow"]["laws"]
+    assert laws.keys() == {"friction", "spring"}
+    for name, reach, law in (("friction", 2.0, curves.friction), ("spring", 0.01, curves.spring)):
+        abscissa, torque = rows(laws[name], 2).T.astype(np.float64)
+        assert (abscissa[0], abscissa[-1]) == pytest.approx((-reach, reach))
+        assert (np.diff(abscissa) > 0).all()
+        assert np.diff(abscissa).min() < reach / 100, "dense where it is steep"
+        expected = law(values, abscissa)
+        np.testing.assert_allclose(torque, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())

@@ -12,8 +12,8 @@ from prometheus_client import Counter, Histogram
 from prometheus_client.parser import text_string_to_metric_families
 
 from daq.core.robot_line import parameters_body, robot_body
-from daq.outlet.metrics import TABLE, Metric, Metrics
-from daq.stream.update import Publication
+from daq.outlet.metrics import GAUGED, TABLE, Metric, Metrics
+from daq.stream.update import EVENTS, Publication
 from estimators.base import Estimate, Phase, Status
 from estimators.online.robot.estimate import Friction, Payload, RobotEstimate
 
@@ -115,8 +115,12 @@ def test_the_whole_robot_is_told(make_estimate: Callable[..., Estimate]) -> None
     values = scrape(metrics)
     assert (values["robot_residual,shoulder"], values["robot_residual_threshold,shoulder"]) == (3.0, 1.0)
     assert (values["robot_contact,elbow"], values["robot_contact,shoulder"]) == (0, 1)
-    assert (values["robot_compensation_used,elbow"], values["robot_compensation_ratio,elbow"]) == (1, 0.6)
+    assert values["robot_compensation_ratio,elbow"] == 0.6
+    assert (values["robot_residual,elbow"], values["robot_compensation_used,elbow"]) == (-0.5, 1)
     assert (values["robot_payload_carried"], values["robot_payload_mass"]) == (1, 2.01)
+    assert values["robot_payload_mass_deviation"] == 0.03
+    assert (values["parameter_value,robot,elbow.slow"], values["parameter_deviation,robot,elbow.slow"]) == (1.0, 0.1)
+    assert (values["update_timestamp_seconds,robot"], values["startup_progress_ratio,robot"]) == (9.0, 1.0)
     assert (values["parameter_value,robot,shoulder.slow"], values["parameter_value,robot,shoulder.fast"]) == (3.0, 4.0)
     assert (values["events_total,robot,contact"], values["events_total,robot,payload"]) == (1, 0)
     assert (values["robot_blocks_total"], values["health,robot,valid"]) == (7, 1)
@@ -133,9 +137,104 @@ def test_an_estimate_is_told(make_estimate: Callable[..., Estimate]) -> None:
     assert values["parameter_value,elbow,lost_motion"] == 15e-5
     assert (values["lost_motion_known,elbow"], values["lost_motion_reversals,elbow"]) == (1, 12)
     assert values["lost_motion_grown,elbow"] == 0
+    assert values["parameter_deviation,elbow,lost_motion"] == 2e-6
     assert values["forgetting_factor,elbow"] == 0.9995
+    assert (values["update_timestamp_seconds,elbow"], values["startup_progress_ratio,elbow"]) == (1e9, 1.0)
     assert (values["process_up,core"], values["process_restarts_total,core"]) == (1, 1)
     assert (values["page_clients"], values["page_skipped_total"]) == (2, 5)
+
+
+def test_the_newest_estimate_counts_and_progress_is_a_share(make_estimate: Callable[..., Estimate]) -> None:
+    metrics = Metrics(UNITS)
+    for progress in (10.0, 45.0):
+        absorb_estimate(metrics, make_estimate()._replace(progress=progress))
+    assert scrape(metrics)["startup_progress_ratio,elbow"] == 0.45
+
+
+def test_an_estimate_that_lacks_something_is_refused_when_it_comes(make_estimate: Callable[..., Estimate]) -> None:
+    """The outlet counts it then as malformed; at the next scrape nobody could say whose it was."""
+    _, payload = Publication("r", "elbow", 1, "N·m").estimate(make_estimate(), 1e9, 1e9, 3e-4)
+    metrics, whole = Metrics(UNITS), msgpack.unpackb(payload)
+    for name in GAUGED:
+        with pytest.raises(KeyError, match=name):
+            metrics.absorb("estimate/elbow", {key: value for key, value in whole.items() if key != name})
+    assert "update_latency_seconds_count,elbow" not in scrape(metrics)
+
+
+def test_numbers_that_are_none_leave_one_joints_gauges_as_they_were_and_the_others_go_on(
+    make_estimate: Callable[..., Estimate],
+) -> None:
+    metrics = filled(make_estimate)
+    scrape(metrics)
+    for joint, parameters in (("base", {"inertia": 7.0}), ("elbow", {"inertia": "much"}), ("lift", {"inertia": 8.0})):
+        _, payload = Publication("r", joint, 1, "N·m").estimate(make_estimate(), 2e9, 2e9, 3e-4)
+        metrics.absorb(f"estimate/{joint}", msgpack.unpackb(payload) | {"parameters": parameters})
+    values = scrape(metrics)
+    assert [values[f"parameter_value,{joint},inertia"] for joint in ("base", "elbow", "lift")] == [7.0, 0.5, 8.0]
+
+
+def test_every_kind_of_event_of_a_joint_is_there_at_0_before_its_first() -> None:
+    values = scrape(Metrics(UNITS))
+    assert {key: value for key, value in values.items() if key.startswith("events_total")} == {
+        f"events_total,elbow,{kind}": 0.0 for kind in EVENTS
+    }
+    assert values["updates_missed_total,elbow"] == 0.0
+    assert values["parameter_info,elbow,inertia,kg·m²"] == 1.0
+    robot = Metrics({})
+    robot.absorb(*the_whole_robot()[0])
+    assert {f"events_total,robot,{kind}" for kind in EVENTS} <= scrape(robot).keys()
+
+
+def test_a_process_is_told_with_its_silence_its_deadline_and_how_often_it_was_started_anew() -> None:
+    metrics = Metrics({})
+    for restarts, age, up in ((0, 0.2, True), (3, 0.5, False)):
+        told = {"name": "wire", "up": up, "restarts": restarts, "pid": 1, "cause": "", "age": age, "deadline": 10.0}
+        metrics.absorb("process/wire", told)
+    values = scrape(metrics)
+    assert (values["process_up,wire"], values["process_restarts_total,wire"]) == (0, 3)
+    assert (values["process_silence_seconds,wire"], values["process_deadline_seconds,wire"]) == (0.5, 10.0)
+    metrics.stale({"wire": {"up": True, "age": 7.0, "deadline": 10.0}}, core_away=False)
+    values = scrape(metrics)
+    assert (values["process_up,wire"], values["process_silence_seconds,wire"]) == (1, 7.0)
+    assert values["process_restarts_total,wire"] == 3
+
+
+def test_joints_of_a_core_that_is_away_are_faulted_until_it_speaks_again(
+    make_estimate: Callable[..., Estimate],
+) -> None:
+    metrics = Metrics(UNITS)
+    metrics.stale({}, core_away=True)
+    assert not [key for key in scrape(metrics) if key.startswith("health,")], "nothing was known of any joint yet"
+    absorb_estimate(metrics, make_estimate())
+    metrics.stale({}, core_away=False)
+    assert scrape(metrics)["health,elbow,valid"] == 1
+    absorb_estimate(metrics, make_estimate())
+    metrics.stale({}, core_away=True)
+    values = scrape(metrics)
+    assert (values["health,elbow,valid"], values["health,elbow,faulted"], values["phase,elbow,faulted"]) == (0, 1, 1)
+    absorb_estimate(metrics, make_estimate())
+    assert scrape(metrics)["health,elbow,valid"] == 1
+
+
+def test_what_the_recorder_writes_and_loses_is_told() -> None:
+    metrics = Metrics({})
+    for start, size, lost, up in ((1, 100, 1, True), (1, 250, 3, True), (2, 40, 0, False)):
+        told = {"timestamp": 9.0, "up": up, "written": 8.0, "start": start, "bytes": size, "lost": lost}
+        metrics.absorb("recorder/status", told)
+    values = scrape(metrics)
+    assert (values["recorder_up"], values["recorder_written_timestamp_seconds"]) == (0, 8.0)
+    assert (values["recorder_bytes_total"], values["recorder_blocks_lost_total"]) == (250 + 40, 3)
+
+
+def test_what_the_outlet_counts_itself_is_told_as_totals() -> None:
+    metrics = Metrics({})
+    for total in (2, 5):
+        metrics.page(7, total)
+        metrics.refused(total + 1)
+        metrics.malformed(total + 2)
+    values = scrape(metrics)
+    assert (values["page_clients"], values["page_skipped_total"]) == (7, 5)
+    assert (values["subscribers_refused_total"], values["malformed_updates_total"]) == (6, 7)
 
 
 def test_what_is_no_error_is_not_counted_as_one(make_estimate: Callable[..., Estimate]) -> None:
@@ -165,15 +264,30 @@ def test_exactly_one_phase_and_one_status_hold(make_estimate: Callable[..., Esti
     ]
 
 
-def test_totals_go_on_when_the_core_starts_over() -> None:
+def test_what_core_and_drivers_report_is_told_of_each() -> None:
     metrics = Metrics(UNITS)
-    for boot, samples, lost in ((1, 1000, 3), (1, 1500, 4), (2, 200, 1), (2, 1700, 1)):
+    metrics.absorb("status/core", status(1, 1000, 3, decoded=100, errors=2))
+    values = scrape(metrics)
+    assert (values["samples_total,elbow"], values["updates_total,elbow"]) == (1000, 50)
+    assert (values["samples_lost_total,late,elbow"], values["malformed_batches_total"]) == (3, 1)
+    assert (values["driver_up,can0"], values["readings_total,can0"], values["readings_lost_total,can0"]) == (1, 1000, 3)
+    assert (values["frames_total,can0"], values["decode_errors_total,bad_crc,can0"]) == (100, 2)
+
+
+def test_totals_go_on_when_the_core_starts_over() -> None:
+    """Also where the new one has counted more than the one before."""
+    metrics = Metrics(UNITS)
+    for boot, samples, lost in ((1, 1000, 3), (1, 1500, 4), (2, 200, 1), (2, 1700, 1), (3, 9000, 7)):
         metrics.absorb("status/core", status(boot, samples, lost))
     values = scrape(metrics)
-    assert values["samples_total,elbow"] == 1500 + 1700
-    assert values["samples_lost_total,late,elbow"] == 4 + 1
-    assert values["estimator_total,refits_accepted,elbow"] == 3 + 3
-    assert values["readings_lost_total,can0"] == 4 + 1
+    assert values["samples_total,elbow"] == 1500 + 1700 + 9000
+    assert values["updates_total,elbow"] == 75 + 85 + 450
+    assert values["readings_total,can0"] == 1500 + 1700 + 9000
+    assert values["samples_lost_total,late,elbow"] == 4 + 1 + 7
+    assert values["estimator_total,refits_accepted,elbow"] == 3 + 3 + 18
+    assert values["readings_lost_total,can0"] == 4 + 1 + 7
+    assert (values["malformed_batches_total"], values["samples_interpolated_total,elbow"]) == (3, 21)
+    assert values["frames_total,can0"] == 300, "a new core has the drivers' totals since its own start"
 
 
 def test_totals_go_on_when_a_driver_starts_over() -> None:
@@ -216,6 +330,7 @@ def test_drift_is_told_by_parameter(make_estimate: Callable[..., Estimate]) -> N
     found = scrape(filled(make_estimate))
     assert found["baseline_timestamp_seconds,elbow"] == 9.0
     assert (found["drift_ratio,elbow,inertia"], found["drift_z,elbow,inertia"]) == (0.12, 7.0)
+    assert (found["drift_ratio,elbow,viscous"], found["drift_z,elbow,viscous"]) == (-0.03, -1.0)
     assert (found["drifted,elbow,inertia"], found["drifted,elbow,viscous"]) == (1.0, 0.0)
 
 

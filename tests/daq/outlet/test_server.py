@@ -1,5 +1,6 @@
 """The outlet as a process: page, state, live stream, refusals, restarts, and a real Prometheus."""
 
+import contextlib
 import http.client
 import json
 import shutil
@@ -16,7 +17,7 @@ from urllib.parse import urlsplit
 
 import msgpack
 import pytest
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from daq.subscriber import Subscriber
@@ -69,8 +70,12 @@ def test_an_unchanged_page_is_not_sent_again(shared: Any) -> None:
 
 
 def test_browsers_are_told_to_load_nothing_from_elsewhere(shared: Any) -> None:
-    for path in ("/", "/api/state", "/metrics", "/nothing-here"):
-        headers = ask(shared.page, path)[1]
+    refused = ({"host": "evil.example"}, {"origin": "http://evil.example"})
+    for path, more in (
+        *((path, {}) for path in ("/", "/api/state", "/metrics", "/no")),
+        *(("/", one) for one in refused),
+    ):
+        headers = ask(shared.page, path, **more)[1]
         assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self';")
         assert headers["x-content-type-options"] == "nosniff"
         assert "server" not in headers
@@ -90,11 +95,15 @@ def test_a_foreign_name_is_refused(shared: Any) -> None:
     for host in ("evil.example", "evil.example:8080", "", "localhost.evil.example", "127.0.0.1.evil.example", "[::1"):
         assert {ask(shared.page, path, host=host)[0] for path in ("/", "/api/state")} == {421}, host
     assert ask(shared.page, "/metrics", host="host.docker.internal:8080")[0] == 200
+    assert ask(shared.page, "/metrics", origin="http://evil.example")[0] == 403, "a scraper has no origin"
 
 
 def test_this_machine_is_known_by_its_names_and_addresses(shared: Any) -> None:
-    for host in ("localhost:8080", "127.0.0.1", "192.168.1.5:8080", "[::1]:8080", socket.gethostname()):
+    for host in ("localhost:8080", "127.0.0.1", "192.168.1.5:8080", "[::1]:8080", "LocalHost", socket.gethostname(),
+                 f"{socket.gethostname()}.local"):  # fmt: skip
         assert ask(shared.page, "/", host=host)[0] == 200, host
+        assert ask(shared.page, "/", host=host, origin=f"http://{host.upper()}")[0] == 200, host
+        assert ask(shared.page, "/", host=host, origin=f"http://{host}:81")[0] == 403, host
 
 
 def test_a_page_from_elsewhere_gets_no_live_stream(shared: Any) -> None:
@@ -147,6 +156,52 @@ def test_a_page_hears_from_a_silent_service(shared: Any) -> None:
     with live(shared.page) as line:
         assert receive(line)["snapshot"]
         assert not receive(line)["snapshot"]
+
+
+def test_the_service_hears_that_somebody_looks_and_a_page_hears_what_it_may_do(outlet: Any) -> None:
+    with live(outlet.page) as line:
+        told = receive(line)
+        assert told["writable"], "baselines can be set here"
+        assert ask(outlet.page, "/main.js")[1]["etag"] == f'"{told["edition"]}"', "a page of another edition loads anew"
+        assert outlet.child.stdout.readline() == "watched\n"
+        assert b"\njointwatch_page_clients 1.0\n" in ask(outlet.page, "/metrics")[2]
+
+
+def test_more_pages_than_it_can_serve_are_told_so(outlet: Any) -> None:
+    with contextlib.ExitStack() as pages:
+        for _ in range(64):
+            receive(pages.enter_context(live(outlet.page)))
+        with live(outlet.page) as one_more, pytest.raises(ConnectionClosed, match=r"1013.*too many pages"):
+            receive(one_more)
+    with live(outlet.page) as line:
+        assert receive(line)["snapshot"], "when they are gone there is room again"
+
+
+def test_joints_of_a_core_that_falls_silent_are_faulted_everywhere(
+    outlet: Any, core: Any, wait: Callable[..., None]
+) -> None:
+    status = {"timestamp": 1.0, "boot": 1, "joints": {}, "drivers": {}}
+
+    def spoken() -> bool:
+        core.status.send_multipart((b"status/core", msgpack.packb(status)))
+        return known(outlet, core)
+
+    wait(spoken)
+    wait(lambda: phase_of(outlet) == "faulted")
+    wait(lambda: b'jointwatch_health{joint="elbow",status="faulted"} 1.0' in ask(outlet.page, "/metrics")[2])
+    with live(outlet.page) as line:
+        [reason] = receive(line)["joints"]["elbow"]["state"]["health"]["reasons"]
+    assert reason.startswith("no word from the core for ")
+
+
+def test_a_page_may_be_served_at_an_address_of_ipv6(tmp_path: Path, restart: Callable[..., Any]) -> None:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    outlet = restart(tmp_path, more=["--host", "::1"])
+    assert outlet.page.startswith("http://[::1]:")
+    assert ask(outlet.page, "/")[0] == 200
 
 
 def test_a_page_that_does_not_read_is_skipped_and_the_others_go_on(

@@ -70,18 +70,6 @@ def test_a_body_nobody_asked_for_is_not_kept(shared: Any) -> None:
     assert served(shared.page)
 
 
-def test_those_who_never_finish_their_request_hold_up_nobody(shared: Any) -> None:
-    address = urlsplit(shared.page)
-    idle = [socket.create_connection((address.hostname, address.port), timeout=60) for _ in range(100)]
-    try:
-        for one in idle:
-            one.sendall(b"GET / HTTP/1.1\r\nHost: ")
-        assert served(shared.page)
-    finally:
-        for one in idle:
-            one.close()
-
-
 def test_a_page_that_talks_too_much_is_shut(shared: Any) -> None:
     with connect(f"ws://{urlsplit(shared.page).netloc}/live", compression=None, max_size=None) as line:
         line.recv(timeout=60)

@@ -87,7 +87,9 @@ def test_a_stopped_grandchild_dies_with_its_parent(tmp_path: Path) -> None:
         time.sleep(0.01)  # between two looks
 
 
-def test_systemd_hears_ready_alive_and_stopping() -> None:
+def test_systemd_hears_ready_alive_and_stopping(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(now=50.0)
+    monkeypatch.setattr("daq.processes.systemd.time", SimpleNamespace(monotonic=lambda: clock.now))
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening, tempfile.TemporaryDirectory() as folder:
         listening.bind(f"{folder}/notify")
         listening.settimeout(5)
@@ -97,18 +99,24 @@ def test_systemd_hears_ready_alive_and_stopping() -> None:
         systemd.ready("running: core")
         assert listening.recv(999) == b"READY=1\nSTATUS=running: core"
         systemd.alive()
-        systemd.alive()  # too soon
-        systemd.stopping()
+        clock.now += 0.09  # s: less than a quarter of the limit is too soon for another
+        systemd.alive()
+        systemd.status("one joint is faulted")
         assert listening.recv(999) == b"WATCHDOG=1"
-        assert listening.recv(999) == b"STOPPING=1\nSTATUS=stopping"
-        time.sleep(0.12)  # more than a quarter of the limit: only then it is time for another
+        assert listening.recv(999) == b"STATUS=one joint is faulted"
+        clock.now += 0.02
         systemd.alive()
         assert listening.recv(999) == b"WATCHDOG=1"
+        systemd.stopping()
+        assert listening.recv(999) == b"STOPPING=1\nSTATUS=stopping"
         systemd.close()
         systemd.stopping()
-        again = Systemd(told | {"WATCHDOG_PID": "1"})
-        assert again.limit == 0
-        again.close()
+        others = Systemd(told | {"WATCHDOG_PID": "1"})
+        assert others.limit == 0
+        others.alive()
+        others.stopping()
+        assert listening.recv(999) == b"STOPPING=1\nSTATUS=stopping", "nobody waits for its signs of life"
+        others.close()
     Systemd({}).ready("nobody is there")
     systemd.alive()
 

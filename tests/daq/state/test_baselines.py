@@ -1,14 +1,13 @@
 """The file of baselines: replaced as a whole, never half, and told to the core."""
 
 import os
-import stat
 from pathlib import Path
 
 import pytest
 
 from daq.config.load import load
-from daq.state.baselines import KEPT, Baseline, Baselines, read, write
-from daq.state.files import BaselineError, make_token, place, token
+from daq.state.baselines import KEPT, Baseline, Baselines, friction_names, friction_speeds, read, write
+from daq.state.files import BaselineError, place
 
 TEMPLATE = Path(__file__).parents[3] / "daq" / "jointwatch.toml"
 
@@ -27,7 +26,19 @@ def test_what_is_written_is_read_and_the_old_one_stays(tmp_path: Path) -> None:
     assert read(file).newest() == {"elbow": baseline(3.0, 2.5), "base": baseline(2.0)}
     for since in range(2 * KEPT):
         book = book.with_new({"elbow": baseline(since)})
-    assert len(book.joints["elbow"]) == KEPT
+    assert [one.since for one in book.joints["elbow"]] == list(range(2 * KEPT - 1, KEPT - 1, -1)), "the newest ones"
+    assert book.newest() == {"elbow": baseline(2 * KEPT - 1), "base": baseline(2.0)}
+    assert Baselines(joints={"elbow": []}).newest() == {}
+
+
+def test_everybody_may_read_what_a_joint_was(tmp_path: Path) -> None:
+    write(tmp_path / "b.json", Baselines())
+    assert (tmp_path / "b.json").stat().st_mode & 0o444 == 0o444
+
+
+def test_of_a_whole_robot_each_joints_friction_at_two_speeds_is_compared() -> None:
+    assert friction_names(["base", "elbow"]) == ("base.slow", "base.fast", "elbow.slow", "elbow.fast")
+    assert friction_speeds({"base": (0.1, 1.0)}) == {"speeds": {"base": [0.1, 1.0]}}
 
 
 def test_whoever_reads_sees_a_whole_file_whenever_the_writer_dies(tmp_path: Path) -> None:
@@ -52,10 +63,10 @@ def test_whoever_reads_sees_a_whole_file_whenever_the_writer_dies(tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "no baselines"),
-        ("[]", "no baselines"),
+        ("", "no baselines: the file: "),
+        ("[]", "no baselines: the file: "),
         ('{"version": 2}', "version"),
-        ('{"joints": {"elbow": [{"since": 1}]}}', "joints.elbow.0"),
+        ('{"joints": {"elbow": [{"since": 1}]}}', r"joints\.elbow\.0\.model: "),
         ('{"joints": {"elbow": [{"since": 1, "model": "m", "values": {"inertia": NaN}, "deviations": {}}]}}', "finite"),
         ('{"joints": {"elbow": [{"since": 1, "model": "m", "values": {}, "deviations": {"inertia": -1}}]}}', "greater"),
         ('{"joints": {}, "more": 1}', "more"),
@@ -75,16 +86,6 @@ def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> Non
         write(tmp_path / "missing" / "b.json", Baselines())
     with pytest.raises(BaselineError, match="cannot be read: is a directory"):
         read(tmp_path)
-
-
-def test_the_token_is_its_owners_alone_and_stays(tmp_path: Path) -> None:
-    file = tmp_path / "arm.token"
-    with pytest.raises(BaselineError, match="cannot be read"):
-        token(file)
-    made = make_token(file)
-    assert len(made) >= 20
-    assert make_token(file) == token(file) == made
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 def test_where_it_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,6 +80,15 @@ def test_a_law_without_a_viscous_part_has_no_velocity_to_show() -> None:
     assert np.isnan(Curves(model).points(rows, values, np.ones(1))[:, 0]).all()
 
 
+def test_a_rigid_joint_has_no_spring_to_draw_and_a_law_says_what_of_it_is_not_searched() -> None:
+    rigid, elastic = Curves(RigidSettings().build()), Curves(TwoMassSettings().build())
+    with pytest.raises(ValueError, match="expected a joint with an elastic gear, found a rigid one"):
+        rigid.spring(np.ones(3), np.ones(1))
+    assert (rigid.has_spring, elastic.has_spring) == (False, True)
+    assert elastic.fixed == {"kind": "tanh_stribeck", "exponent": 1.0, "stiffness": True}
+    assert elastic.law == TwoMassSettings().motor_friction.model_dump()
+
+
 def gram_excitation(phi: np.ndarray) -> np.ndarray:
     """Reference: residual of each column's own regression on the others."""
     share = []

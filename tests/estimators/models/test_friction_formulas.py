@@ -16,6 +16,7 @@ from estimators.models.friction.position_dependent import PositionDependentSetti
 from estimators.models.friction.prandtl_ishlinskii import PrandtlIshlinskiiSettings
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
+from estimators.models.robots.bearing_friction import BearingSettings
 from estimators.quantities import Axis
 
 pytestmark = pytest.mark.interpreted
@@ -134,3 +135,20 @@ def test_friction_brakes(settings: FrictionSettings) -> None:
     braking = [i for i, one in enumerate(law.parameters) if one.low >= 0.0]
     assert (columns[:, braking] * np.sign(v)[:, None] >= 0.0).all()
     assert (np.abs(columns[:, braking]).max(axis=0) > 0.0).all()
+
+
+BRAKING = {
+    *("coulomb", "coulomb_forward", "coulomb_backward", "viscous"),
+    *("stribeck", "load", "radial", "axial", "bending"),
+}
+
+
+@pytest.mark.parametrize(
+    "settings", [case[0] for case in CASES] + [BearingSettings(stribeck=0.1)], ids=lambda one: one.kind
+)
+def test_a_coefficient_may_be_anything_or_where_friction_must_brake_anything_above_zero(
+    settings: FrictionSettings,
+) -> None:
+    for one in settings.law(Axis.PRISMATIC).parameters:
+        brakes = one.name in BRAKING or (settings.kind == "bearing" and one.name.endswith("_stribeck"))
+        assert (one.low, one.high) == (0.0 if brakes else -math.inf, math.inf), one.name

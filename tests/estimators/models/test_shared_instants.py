@@ -8,14 +8,12 @@ import pytest
 from estimators.conditioning.conditioner import Conditioner
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.nonlinear_block import NonlinearBlock
-from estimators.models.shared_instants import distinct
+from estimators.models.shared_instants import distinct, smooth
 from estimators.recursive.prior import nothing
 from estimators.refit.job import job, run
 from estimators.refit.settings import RefitSettings
 from estimators.rows import ARGUMENTS, Rows
 from estimators.window.row_history import RowHistory
-
-pytestmark = pytest.mark.compiled
 
 LOST = slice(4000, 4003)  # samples
 
@@ -37,6 +35,7 @@ def rows(conditioner: Conditioner) -> Rows:
     return conditioner.absorb(np.round(1e9 * t).astype(np.int64), values)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("arguments", [1, ARGUMENTS])
 def test_each_instant_is_kept_once_and_every_row_finds_its_own(rows: Rows, arguments: int) -> None:
     stretch, first = distinct(rows.samples[:, 0], arguments)
@@ -48,6 +47,7 @@ def test_each_instant_is_kept_once_and_every_row_finds_its_own(rows: Rows, argum
     assert (steps == 10).sum() == len(steps) - 1
 
 
+@pytest.mark.compiled
 def test_rows_in_any_order_and_rows_of_one_sample_are_found_too(rows: Rows) -> None:
     seen = rows.samples[:, 0]
     for samples in (seen[np.random.default_rng(1).permutation(len(seen))], seen[:, :, :1]):
@@ -56,6 +56,7 @@ def test_rows_in_any_order_and_rows_of_one_sample_are_found_too(rows: Rows) -> N
         assert np.array_equal(stretch[:, under].transpose(1, 0, 2), samples)
 
 
+@pytest.mark.compiled
 def test_columns_are_the_same_to_the_bit_row_by_row_all_at_once_and_from_a_worker(
     conditioner: Conditioner, rows: Rows
 ) -> None:
@@ -71,6 +72,7 @@ def test_columns_are_the_same_to_the_bit_row_by_row_all_at_once_and_from_a_worke
     assert np.array_equal(at_once.phi[:, 0, shape.moving], outcome.columns)
 
 
+@pytest.mark.compiled
 def test_a_job_is_no_larger_than_what_it_says(conditioner: Conditioner, rows: Rows) -> None:
     shape = NonlinearBlock(FrictionOnlySettings().build(), conditioner.taps)
     task = job(shape, rows, np.ones(1), nothing(4), False, RefitSettings())
@@ -78,6 +80,7 @@ def test_a_job_is_no_larger_than_what_it_says(conditioner: Conditioner, rows: Ro
     assert len(pickle.dumps(task)) < told + 8 * len(rows.time) + 4096
 
 
+@pytest.mark.compiled
 def test_rows_are_refilled_when_someone_looks_back_so_far_and_not_before(rows: Rows) -> None:
     history, filled = RowHistory(500), list[int]()
 
@@ -95,3 +98,36 @@ def test_rows_are_refilled_when_someone_looks_back_so_far_and_not_before(rows: R
     history.add(rows.part(slice(400, 800)))  # the first 300 leave
     assert history.since(0).phi.shape[0] == 500
     assert filled == [50]
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("arguments", [1, 2, ARGUMENTS])
+@pytest.mark.parametrize("taps", [1, 2, 7])
+def test_windows_at_any_distance_are_one_stretch_as_far_as_they_overlap(arguments: int, taps: int) -> None:
+    """Windows over a long series, at steps that change, with gaps, and one that stays where it was."""
+    series = np.random.default_rng(4).normal(size=(ARGUMENTS, 200))
+    begins = np.cumsum([0, 3, 3, 3, 1, 6, 7, 20, 3, 3, 0, 2, 2, 50, 1])
+    samples = np.array([series[:, b : b + taps] for b in begins])
+    stretch, first = distinct(samples, arguments)
+    assert len(stretch) == arguments
+    for row, begin in enumerate(first):
+        np.testing.assert_array_equal(stretch[:, begin : begin + taps], samples[row, :arguments])
+    if taps == 7:  # an instant is kept twice where the step changes back to a smaller one, or not at all
+        seen = {int(b) + k for b in begins for k in range(taps)}
+        assert len(seen) <= stretch.shape[1] < len(begins) * taps
+        even, _ = distinct(np.array([series[:, b : b + taps] for b in range(0, 60, 3)]), arguments)
+        assert even.shape[1] == 57 + taps
+
+
+@pytest.mark.interpreted
+def test_a_rows_kernel_is_laid_over_its_own_instants() -> None:
+    random = np.random.default_rng(5)
+    columns, first, g = random.normal(size=(40, 4)), np.array([0, 3, 20, 35]), random.normal(size=5)
+    own, places = np.array([3, 1]), np.array([4, 2])
+    phi = np.zeros((4, 2, 6))
+    smooth(columns, first, g, own, -1.0, 1, places, phi)
+    expected = np.zeros_like(phi)
+    for row, begin in enumerate(first):
+        for column, place in zip(own, places, strict=True):
+            expected[row, 1, place] = -np.dot(g, columns[begin : begin + 5, column])
+    np.testing.assert_allclose(phi, expected, rtol=1e-12, atol=1e-15)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.online.validity import VALUES, Validity, sick
+from estimators.online.validity import Validity, sick
 from estimators.quantities import Parameter
 from estimators.recursive.estimator import LARGEST
 from estimators.recursive.forgetting import Alarm
@@ -52,7 +52,7 @@ def test_what_a_learner_knows_is_judged() -> None:
     y = phi @ np.array([3.0, -0.7]) + 0.01 * rng.normal(size=(400, 1))
     learner.learn(phi, y, np.array([1e-4]), np.array([100.0, 100.0]), 300.0, np.zeros(2))
     validity.judge(learner)
-    np.testing.assert_array_equal(validity.kept.judged[VALUES], learner.rls.theta)
+    np.testing.assert_array_equal(validity.kept.values, learner.rls.theta)
     np.testing.assert_allclose(learner.rls.theta, [3.0, -0.7], atol=0.01)
     assert validity.valid.all()
 

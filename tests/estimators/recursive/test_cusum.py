@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from estimators.recursive.cusum import calibrate
+from estimators.recursive.forgetting import Threshold
 
 pytestmark = pytest.mark.interpreted
 
@@ -33,5 +34,39 @@ def test_a_residual_that_swells_raises_the_threshold_to_2_5_times_its_excursion(
     assert threshold.limit > 100.0
 
 
-def test_a_noiseless_start_still_gives_a_usable_threshold() -> None:
-    assert calibrate(np.zeros(100)).noise > 0
+def test_a_start_without_noise_gives_the_alarm_of_half_the_noise_that_whitening_leaves() -> None:
+    assert calibrate(np.zeros(100)) == Threshold(0.5, 3.0, 60.0)
+    assert calibrate(np.zeros(0)) == Threshold(0.5, 3.0, 60.0)
+    assert calibrate(np.zeros(100), 2.0, 25.0) == Threshold(0.5, 2.0, 25.0)
+
+
+def test_the_excursion_is_counted_by_hand() -> None:
+    """Noise 1, k = 3: g is 0 0 0 2 6 15 12 14 …, where 100 counts as 12, and falls by 3 a row without noise."""
+    squared = np.concatenate([np.zeros(3), (5.0, 7.0, 100.0, 0.0, 5.0), np.zeros(10), (4.0,), np.zeros(5)])
+    level = np.full(9000, 1.0)  # they set what is usual: what is beyond 5 σ does not count
+    found = calibrate(np.concatenate([level, squared]))
+    noise = (level.sum() + squared.sum() - 100.0) / (len(level) + len(squared) - 1)
+    assert found.noise == pytest.approx(noise, rel=1e-12)
+    g = (5.0 + 7.0) / noise - 6.0 + 12.0 - 3.0
+    assert max(g, g - 3.0 + 5.0 / noise - 3.0) == g
+    assert found.limit == 60.0, "2.5 times 15 is less"
+    assert calibrate(np.concatenate([level, squared]), least=0.0).limit == pytest.approx(2.5 * g, rel=1e-12)
+
+
+@pytest.mark.parametrize("alike", [0.6, 0.8])
+def test_rows_that_swell_together_beyond_their_kernel_raise_the_least_threshold(alike: float) -> None:
+    """Squares of a first-order process whose ρ is c²ᵏ: τ = (1 + c²)/(1 − c²), against that of white noise of as many
+    rows that say the same."""
+    rng, rows, c = np.random.default_rng(5), 40_000, np.sqrt(alike)
+    e = np.zeros(rows)
+    for k in range(1, rows):
+        e[k] = c * e[k - 1] + np.sqrt(1.0 - c * c) * rng.standard_normal()
+    tau = (1.0 + alike) / (1.0 - alike)
+    # Bartlett: over M lags τ varies by √(2(2M + 1)/n) of itself, and M is where ρ falls below 2/√n
+    lags = np.log(2.0 / np.sqrt(rows)) / np.log(alike)
+    within = 4.0 * np.sqrt(2.0 * (2.0 * lags + 1.0) / rows)
+    assert within < 0.25
+    told = calibrate(e**2, least=600.0, overlap=2.0).limit  # far above 2.5 times the excursion
+    assert told == pytest.approx(600.0 * tau / (0.72 * 2.0), rel=within)
+    assert calibrate(e**2, least=600.0, overlap=2.0 * tau).limit == 600.0, "as alike as their kernel makes them"
+    assert calibrate(e**2, least=600.0).limit == 600.0, "infinite: whatever they are"

@@ -36,18 +36,6 @@ def test_which_way_a_joint_moved_is_told_where_a_row_saw_nothing_else() -> None:
     np.testing.assert_array_equal(found, [[1.0, -1.0, -1.0], [0.0, 0.0, 0.0], [-1.0, 1.0, 1.0]])
 
 
-def test_only_outputs_whose_joint_turns_round_are_weighed() -> None:
-    speed = np.array([[0.5, 0.5], [0.02, 0.5], [0.02, 0.5]])
-    mean = np.array([[0.5, -0.5], [0.01, -0.5], [-0.0195, -0.5]])
-    rows = Rows(np.arange(3), np.ones((3, 3, 2)), np.ones((3, 3)), speed, motion=moved(np.zeros((3, 2)), mean))
-    seen = reversals.turning(rows, np.array([0, 1, 0]), 0.005)
-    np.testing.assert_array_equal(seen, [[False] * 3, [True, False, True], [False] * 3])
-    weighed = reversals.discount(rows, seen, np.array([0.25, 0.5, 1.0]))
-    np.testing.assert_array_equal(weighed.y, [[1.0] * 3, [0.25, 1.0, 1.0], [1.0] * 3])
-    np.testing.assert_array_equal(weighed.phi[1, :, 0], [0.25, 1.0, 1.0])
-    np.testing.assert_array_equal(rows.y, np.ones((3, 3)), err_msg="what is published is not weighed")
-
-
 def _products(phi: Floats, y: Floats) -> Floats:
     rows = np.column_stack([phi, y])
     return rows.T @ rows

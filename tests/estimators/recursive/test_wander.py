@@ -1,53 +1,62 @@
-"""What a walk that did not happen adds to a covariance, against the errors of many filters that expect one."""
+"""What a walk that did not happen adds to a covariance, against a Kalman filter in NumPy and its exact errors."""
 
 import numpy as np
 import pytest
 
-from estimators.recursive.prior_bounded import PriorBounded
-from estimators.recursive.wander import Belief, Wander
+from estimators.quantities import Floats
+from estimators.recursive.wander import FADE, Belief, Wander
 
-pytestmark = pytest.mark.compiled
-
-BLOCKS, ROWS, RUNS, FADE = 150, 10, 80, np.array([0.95, 0.95, 1.0])
-PRIOR = np.diag([0.3, 0.2, 1.0]) ** 2
-
-
-def _errors(walks: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Squared errors (3,), what P and P − sD say of them, and s; walks: share of the expected variance that happens."""
-    rng = np.random.default_rng(3)
-    squares, plain, without, shares = np.zeros(3), np.zeros(3), np.zeros(3), 0.0
-    for _ in range(RUNS):
-        learner = PriorBounded(np.zeros(3), PRIOR, FADE)
-        learner.begin(np.zeros(3), 0.01 * PRIOR)
-        theta = 0.1 * np.sqrt(np.diag(PRIOR)) * rng.standard_normal(3)
-        wander = Wander(3, [(np.array([0]), np.ones((1, 1))), (np.array([1]), np.ones((1, 1)))])
-        for _ in range(BLOCKS):
-            step = np.sqrt(walks * (1.0 - FADE**2) * np.diag(PRIOR))
-            theta = np.where(walks > 0.0, FADE, 1.0) * theta + step * rng.standard_normal(3)
-            X = rng.standard_normal((ROWS, 1, 3))
-            expected = learner.predicted()
-            assert learner.absorb(X, X @ theta + 0.2 * rng.standard_normal((ROWS, 1)), np.array([25.0]))
-            wander.absorb(expected, Belief(learner.theta, learner.covariance), learner.fade, learner.walk)
-        squares += (learner.theta - theta) ** 2 / RUNS
-        plain += np.diag(learner.covariance) / RUNS
-        without += np.diag(wander.without(learner.covariance)) / RUNS
-        shares += wander.share / RUNS
-    return squares, plain, without, shares
+PARAMETERS, ROWS, BLOCKS, RUNS = 8, 10, 150, 20
+FADES = np.repeat([0.95, 1.0], PARAMETERS // 2)  # a: half of them fade, all of them walk
+WALK = 0.01 * (np.eye(PARAMETERS) + 0.3)  # Q, a block
+NOISE = 0.2  # variance of a row
 
 
-def test_without_a_walk_its_part_of_the_variance_is_taken_off() -> None:
-    squares, plain, without, share = _errors(0.0)
-    assert share > 0.8
-    assert (squares[:2] < 0.8 * plain[:2]).all()  # P is too large by as much
-    # 80 runs tell a variance to √(2/80) = 16 %; a walk back towards the prior is a little bias
-    assert without == pytest.approx(squares, rel=0.4)
+def _filtered(happens: float, seed: int) -> tuple[Wander, Floats, Floats, float]:
+    """Wander, P, and the exact covariance of the filter's errors, where θ walks by this share of the variance that the
+    filter expects; and the standard deviation of the share that is told."""
+    rng, every = np.random.default_rng(seed), np.arange(PARAMETERS)
+    wander = Wander(PARAMETERS, [(every, np.eye(PARAMETERS))])
+    theta, found = np.zeros(PARAMETERS), np.zeros(PARAMETERS)
+    P, errors, walked = np.zeros((3, PARAMETERS, PARAMETERS))
+    fourth = possible = 0.0
+    for _ in range(BLOCKS):
+        theta = FADES * theta + rng.multivariate_normal(np.zeros(PARAMETERS), happens * WALK)
+        X = rng.standard_normal((ROWS, PARAMETERS))
+        y = X @ theta + np.sqrt(NOISE) * rng.standard_normal(ROWS)
+        fades = np.outer(FADES, FADES)
+        before, errors, walked = fades * P + WALK, fades * errors + happens * WALK, fades * walked + WALK
+        predicted = FADES * found
+        K = before @ X.T @ np.linalg.inv(X @ before @ X.T + NOISE * np.eye(ROWS))
+        rest = np.eye(PARAMETERS) - K @ X
+        move = K @ (X @ errors @ X.T + NOISE * np.eye(ROWS)) @ K.T  # E m mᵀ
+        fourth = FADE**2 * fourth + 2.0 * np.trace(move @ move)
+        possible = FADE * possible + np.trace(K @ X @ walked @ X.T @ K.T)
+        P, walked = rest @ before, rest @ walked @ rest.T
+        errors = rest @ errors @ rest.T + NOISE * K @ K.T  # of any gain (Joseph)
+        found = predicted + K @ (y - X @ predicted)
+        wander.absorb(Belief(predicted, before), Belief(found, P), FADES, WALK)
+    return wander, P, errors, np.sqrt(fourth) / possible
 
 
-def test_a_walk_that_happens_keeps_its_part() -> None:
-    squares, plain, without, share = _errors(1.0)
-    assert share < 0.2
-    assert plain == pytest.approx(squares, rel=0.4)
-    assert (without > 0.85 * plain).all()
+@pytest.mark.parametrize("happens", [0.0, 0.4, 0.7])
+def test_what_the_walk_put_there_is_what_the_errors_have_less_where_it_does_not_happen(happens: float) -> None:
+    wander, P, errors, _ = _filtered(happens, 3)
+    share = wander.share
+    assert share > 0.0
+    put_there = (P - wander.without(P)) / share
+    assert P - (1.0 - happens) * put_there == pytest.approx(errors, abs=1e-12)
+    assert np.trace(errors) < 0.9 * np.trace(P), "it matters"
+
+
+@pytest.mark.parametrize("happens", [0.3, 0.5, 0.7])
+def test_the_moves_of_theta_tell_which_share_of_the_walk_happens(happens: float) -> None:
+    """Far enough from 0 and 1, to which it is cut, for its mean to be told."""
+    found = [_filtered(happens, seed) for seed in range(RUNS)]
+    mean = np.mean([wander.share for wander, *_ in found])
+    deviation = np.mean([one for *_, one in found]) / np.sqrt(RUNS)
+    assert deviation < 0.03
+    assert mean == pytest.approx(1.0 - happens, abs=4.0 * deviation)
 
 
 def test_one_joint_that_walks_keeps_the_deviations_of_all() -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import signal
 import sys
 from collections.abc import Callable
 from concurrent.futures import as_completed
@@ -11,7 +12,7 @@ from .draw import draw
 from .forkers import Workers, workers
 from .kernels import is_compiled
 from .operators import Mutant, mutants
-from .report import Result, equivalent, page, summary
+from .report import Result, known, page, summary
 from .rooms import ROOMS, Room
 from .runner import Outcome, tried, tried_compiled
 from .seen import Seen, observed
@@ -21,13 +22,14 @@ from .trees import ROOT
 def main(words: list[str] | None = None) -> int:
     """Exit 0: it says, it does not judge."""
     options = _options(words)
-    equivalent()  # a list with mistakes is said at once
+    known()  # a list with mistakes is said at once
     drawn = _survivors(options.again) if options.again else _drawn(options)
     if options.list:
         for name, some in drawn.items():
             print(name, *(f"    {one.place}" for one in some), sep="\n")
         return 0
     results: list[Result] = []
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with workers(options.jobs) as crew:
             for name, some in drawn.items():
@@ -108,7 +110,7 @@ def _try_room(
         keep(Result.of(room.folder, one, outcome))
 
     observe(*sorted(set(kinds.values())))
-    running = {crew.submit(tried, one, seen[kind]): one for one, kind in kinds.items()}
+    running = {crew.submit(tried, one, seen[kind], kind): one for one, kind in kinds.items()}
     later = []
     for done in as_completed(running):
         one, outcome = running[done], done.result()

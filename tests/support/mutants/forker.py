@@ -1,6 +1,6 @@
 """Runs pytest again and again, each time in a process forked from this one, which has imported what is not ours.
 
-    python tests/support/mutants/forker.py
+    python tests/support/mutants/forker.py [MODULE …]
 
 One JSON object a line on stdin, one back on stdout. Asked is {"tree", "tests": names of tests or of their files,
 "marks", "limit": seconds, "into": a folder where the tests are observed, see startup.py, or null}. The answer is
@@ -28,15 +28,6 @@ import pytest
 from plugins import Chosen, Observer
 from startup import ORDERS, substitute
 
-PREPARED: Final = (
-    *("xdist.plugin", "hypothesis", "_hypothesis_pytestplugin", "hypothesis.strategies", "anyio.pytest_plugin"),
-    *("numpy", "numpy.testing", "numba", "numba.core.caching", "scipy.optimize", "scipy.signal", "scipy.linalg"),
-    *("scipy.stats", "scipy.spatial.transform", "scipy.integrate", "scipy.interpolate", "httpx", "jsonschema"),
-    *("pydantic", "zmq", "zmq.asyncio", "msgpack", "starlette.applications", "starlette.routing", "uvicorn"),
-    *("starlette.responses", "starlette.websockets", "websockets", "prometheus_client", "prometheus_client.parser"),
-    *("can", "can.interfaces.virtual", "cantools", "serial", "mcap.reader", "mcap.writer", "zstandard", "rich.live"),
-    *("cma", "argcomplete", "tomllib", "multiprocessing.connection", "multiprocessing.spawn", "logging.handlers"),
-)
 SUBREAPER: Final = 36  # prctl: what the children of this process leave behind becomes its own
 DIES_WITH_PARENT: Final = 1
 MEMORY: Final = 6 << 30  # bytes of a process of a test: an endless list ends there
@@ -47,7 +38,7 @@ prctl = ctypes.CDLL(None, use_errno=True).prctl
 def main() -> None:
     """Until stdin ends."""
     prctl(SUBREAPER, 1, 0, 0, 0)
-    for name in PREPARED:
+    for name in sys.argv[1:]:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     gc.freeze()  # no fork has to look at what is here

@@ -6,7 +6,7 @@ import queue
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +15,16 @@ from typing import Any, Final, NamedTuple
 from .trees import HERE, ROOT, copied
 
 MARKS: Final = {False: "not slow", True: "not slow and not compiled"}  # by whether kernels are interpreted
+
+PREPARED: Final = (  # what is imported before forking
+    *("xdist.plugin", "hypothesis", "_hypothesis_pytestplugin", "hypothesis.strategies", "anyio.pytest_plugin"),
+    *("numpy", "numpy.testing", "numba", "numba.core.caching", "scipy.optimize", "scipy.signal", "scipy.linalg"),
+    *("scipy.stats", "scipy.spatial.transform", "scipy.integrate", "scipy.interpolate", "httpx", "jsonschema"),
+    *("pydantic", "zmq", "zmq.asyncio", "msgpack", "starlette.applications", "starlette.routing", "uvicorn"),
+    *("starlette.responses", "starlette.websockets", "websockets", "prometheus_client", "prometheus_client.parser"),
+    *("can", "can.interfaces.virtual", "cantools", "serial", "mcap.reader", "mcap.writer", "zstandard", "rich.live"),
+    *("cma", "argcomplete", "tomllib", "multiprocessing.connection", "multiprocessing.spawn", "logging.handlers"),
+)
 
 
 class Answer(NamedTuple):
@@ -37,9 +47,10 @@ class Answer(NamedTuple):
 class Forker:
     """A process that has imported what is not ours, and runs tests in forks of itself (forker.py)."""
 
-    def __init__(self, interpreted: bool) -> None:
+    def __init__(self, interpreted: bool, prepared: Iterable[str] = PREPARED) -> None:
+        environment = os.environ | {"NUMBA_DISABLE_JIT": str(int(interpreted))}
         self._process = subprocess.Popen(
-            [sys.executable, HERE / "forker.py"], env=os.environ | {"NUMBA_DISABLE_JIT": str(int(interpreted))},
+            [sys.executable, HERE / "forker.py", *prepared], env=environment,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
         )  # fmt: skip
         self._line()
@@ -69,8 +80,8 @@ class Forker:
 class Worker:
     """A copy of the tree, and what runs tests in it, interpreted or compiled."""
 
-    def __init__(self, folder: Path, root: Path = ROOT) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, root: Path = ROOT, prepared: Iterable[str] = PREPARED) -> None:
+        self.folder, self._prepared = folder, prepared
         self.tree = copied(folder / "tree", root)
         self._forkers: dict[bool, Forker] = {}
 
@@ -79,7 +90,7 @@ class Worker:
     ) -> Answer:
         """The tests up to the first that fails; every test, observed, where there is a folder `into` which to write."""
         if interpreted not in self._forkers:
-            self._forkers[interpreted] = Forker(interpreted)
+            self._forkers[interpreted] = Forker(interpreted, self._prepared)
         return self._forkers[interpreted].ask(
             tree=str(tree or self.tree), tests=tests, marks=MARKS[interpreted], limit=limit, into=into and str(into)
         )
@@ -92,8 +103,8 @@ class Worker:
 class Workers:
     """Some, each busy with one thing at a time."""
 
-    def __init__(self, folder: Path, jobs: int, root: Path) -> None:
-        self._all = [Worker(folder / str(number), root) for number in range(jobs)]
+    def __init__(self, folder: Path, jobs: int) -> None:
+        self._all = [Worker(folder / str(number)) for number in range(jobs)]
         self._free: queue.SimpleQueue[Worker] = queue.SimpleQueue()
         for one in self._all:
             self._free.put(one)
@@ -120,10 +131,10 @@ class Workers:
 
 
 @contextmanager
-def workers(jobs: int, root: Path = ROOT) -> Iterator[Workers]:
+def workers(jobs: int) -> Iterator[Workers]:
     """In a folder that is removed at the end."""
     with tempfile.TemporaryDirectory(prefix="mutants", ignore_cleanup_errors=True) as folder:
-        crew = Workers(Path(folder), jobs, root)
+        crew = Workers(Path(folder), jobs)
         try:
             yield crew
         finally:

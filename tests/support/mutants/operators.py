@@ -71,6 +71,11 @@ def mutants(file: str, text: bytes) -> list[Mutant]:
     return _Reader(file, text).read()
 
 
+def squeezed(text: bytes) -> str:
+    """On one line, without comments, which stand behind two blanks."""
+    return " ".join(" ".join(line.partition("  # ")[0] for line in text.decode().splitlines()).split())
+
+
 class _Scope(NamedTuple):
     """Where a statement stands."""
 
@@ -274,13 +279,8 @@ class _Reader:
         top, bottom = self._starts[line - 1], self._text.find(b"\n", end)
         bottom = len(self._text) if bottom < 0 else bottom
         longer = len(changed) - len(self._text)
-        before, after = (_one_line(part) for part in (self._text[top:bottom], changed[top : bottom + longer]))
+        before, after = (squeezed(part) for part in (self._text[top:bottom], changed[top : bottom + longer]))
         self._found.setdefault(edits, bare._replace(before=before, after=after))
-
-
-def _one_line(text: bytes) -> str:
-    """Without comments, which stand behind two blanks."""
-    return " ".join(" ".join(line.partition("  # ")[0] for line in text.decode().splitlines()).split())
 
 
 def _ignored(statement: ast.stmt) -> bool:

@@ -22,7 +22,8 @@ FORKS: Final = frozenset({"os.fork", "os.forkpty"})
 class Chosen:
     """Runs what is named only, in the order in which it is named, and says which test failed first.
 
-    A name is that of a test, with or without its parameters, of a file or of a folder.
+    A name is that of a test, with or without its parameters, of a file or of a folder. A test whose parameters are no
+    longer there stands for all that have its name.
     """
 
     def __init__(self, names: list[str], told: Path) -> None:
@@ -31,11 +32,18 @@ class Chosen:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        named = [(name, item) for item in items for name in _names(item) if name in self._place]
-        if gone := self._place.keys() - {name for name, _ in named}:
+        there = {name for item in items for name in _names(item)}
+        for name in self._place.keys() - there:  # a parameter that the code makes may be another one today
+            self._place.setdefault(name.partition("[")[0], self._place[name])
+        if gone := {name.partition("[")[0] for name in self._place} - {name.partition("[")[0] for name in there}:
             self._tell(f"{min(gone)} is no longer there")
             pytest.exit("a test is no longer there", 1)
-        items[:] = dict.fromkeys(item for _, item in sorted(named, key=lambda one: self._place[one[0]]))
+        places = {
+            item: min(found)
+            for item in items
+            if (found := [self._place[one] for one in _names(item) if one in self._place])
+        }
+        items[:] = sorted(places, key=lambda item: places[item])
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:

@@ -3,9 +3,10 @@
 import datetime
 import tomllib
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
-from .operators import Mutant
+from .operators import Mutant, squeezed
 from .runner import Outcome
 from .trees import HERE, ROOT
 
@@ -34,7 +35,7 @@ class Result(NamedTuple):
     @property
     def reason(self) -> str:
         """Why it means nothing; empty where it does."""
-        return equivalent().get((self.file, self.before, self.after), "")
+        return known().get((self.file, self.before, self.after), "")
 
 
 class Equivalent(NamedTuple):
@@ -47,20 +48,18 @@ class Equivalent(NamedTuple):
 
 
 @cache
-def equivalent() -> dict[tuple[str, str, str], str]:
-    """Reasons by file, text of the line, and what it is changed to; raises ValueError for a line that is gone."""
-    known = [Equivalent(**one) for one in tomllib.loads(EQUIVALENT.read_text("utf-8")).get("equivalent", [])]
-    stale = [f"{one.file}: {one.line}" for one in known if one.line not in _squeezed(one.file)]
+def known() -> dict[tuple[str, str, str], str]:
+    """Why survivors mean nothing."""
+    return equivalent(EQUIVALENT.read_text("utf-8"), ROOT)
+
+
+def equivalent(text: str, root: Path) -> dict[tuple[str, str, str], str]:
+    """Reasons by file, text of the line, and what it is changed to; raises ValueError where a line is gone."""
+    every = [Equivalent(**one) for one in tomllib.loads(text).get("equivalent", [])]
+    stale = [f"{one.file}: {one.line}" for one in every if one.line not in squeezed((root / one.file).read_bytes())]
     if stale:
         raise ValueError(f"{EQUIVALENT.name} names what is no longer there: {'; '.join(stale)}")
-    return {(one.file, one.line, one.changed): one.reason for one in known}
-
-
-@cache
-def _squeezed(file: str) -> str:
-    place = ROOT / file
-    lines = place.read_text("utf-8").splitlines() if place.is_file() else []
-    return " ".join(" ".join(line.partition("  # ")[0] for line in lines).split())
+    return {(one.file, one.line, one.changed): one.reason for one in every}
 
 
 class Score(NamedTuple):

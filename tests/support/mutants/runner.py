@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from .forkers import Worker
-from .kernels import is_compiled
 from .operators import Mutant
 from .seen import Seen
 from .trees import linked, order, rewrite
@@ -22,13 +21,12 @@ class Outcome(NamedTuple):
     processor: float  # seconds of it
 
 
-def tried(worker: Worker, mutant: Mutant, seen: Seen) -> Outcome:
+def tried(worker: Worker, mutant: Mutant, seen: Seen, interpreted: bool) -> Outcome:
     """Run the tests that could notice: those that run the line, then those of which it is not certain that they do not.
 
     A kernel is Python first and is run as such, with the tests that can do without machine code.
     """
     order(worker.tree, mutant.file, mutant.applied((worker.tree / mutant.file).read_bytes()).decode())
-    interpreted = is_compiled(mutant.file, mutant.line)
     first, others = seen.first(mutant), seen.others(mutant)
     seconds = processor = 0.0
     for tests in (first, others):

@@ -12,9 +12,10 @@ from typing import Any, Final
 
 from .forkers import Worker
 from .operators import Mutant
-from .trees import ROOT, order
+from .trees import ROOT, order, rewrite
 
 LONGEST: Final = 3600.0  # s for the tests of a room at most
+SLOWER, SPARE = 10.0, 20.0  # s: a mutant's tests end after so many times what they took, and so much more
 CACHING: Final = re.compile(r"\b(lru_)?cache\b")  # a file of tests that does: who ran first ran for the others
 KEPT: Final = ROOT / "build" / "mutants"  # what a file of tests ran is the same until it or the code changes
 PACKAGES: Final = ("daq", "drivers", "estimators", "hil_rig")
@@ -23,7 +24,8 @@ PACKAGES: Final = ("daq", "drivers", "estimators", "hil_rig")
 class Seen:
     """What the tests of a room ran, each, and how long it took."""
 
-    def __init__(self, found: Iterable[dict[str, Any]]) -> None:
+    def __init__(self, tree: Path, found: Iterable[dict[str, Any]]) -> None:
+        self._tree = tree
         self.seconds: dict[str, float] = {}
         self.failed: dict[str, str] = {}
         self._unseen: set[str] = set()
@@ -70,38 +72,47 @@ class Seen:
 
     def limit(self, tests: Iterable[str]) -> float:
         """Seconds after which these tests run in a circle."""
-        return 10.0 * sum(self.seconds[test] for test in tests) + 20.0
+        return SLOWER * sum(self.seconds[test] for test in tests) + SPARE
 
     def _mentioning(self, file: str, word: re.Pattern[str]) -> Iterator[str]:
-        text = _text(file).splitlines()
+        text = self._text(file).splitlines()
         for line, tests in self._lines[file].items():
-            if word.search(text[line - 1]):
+            if 0 < line <= len(text) and word.search(text[line - 1]):  # an empty file has no line
                 yield from tests
 
     def _with_cached(self, tests: set[str]) -> set[str]:
-        files = {file for file in {_file(test) for test in tests} if CACHING.search(_text(file))}
+        files = {file for file in {_file(test) for test in tests} if CACHING.search(self._text(file))}
         return tests | {test for test in self.every if _file(test) in files}
 
+    @cache  # noqa: B019
+    def _text(self, file: str) -> str:
+        return (self._tree / file).read_text("utf-8")
 
-def observed(worker: Worker, tests: list[str], files: list[str], interpreted: bool) -> Seen:
-    """Run files of tests once, as everything is, those excepted that were seen before."""
-    kept = {one: KEPT / f"{_digest(one, tuple(files), interpreted)}.json" for one in tests}
+
+def observed(worker: Worker, tests: list[str], files: list[str], interpreted: bool, folder: Path = KEPT) -> Seen:
+    """Run files of tests once, as everything is, those excepted of which the folder says what they ran."""
+    kept = {one: folder / f"{_digest(worker.tree, one, tuple(files), interpreted)}.json" for one in tests}
     fresh = [one for one in tests if not kept[one].exists()]
     found = [json.loads(kept[one].read_text("utf-8")) for one in tests if one not in fresh]
     if fresh:
-        with tempfile.TemporaryDirectory(dir=worker.folder) as folder:
-            into = Path(folder)
-            order(worker.tree, observe=tuple(files), into=into)
-            answer = worker.run(fresh, interpreted=interpreted, limit=LONGEST, into=into)
-            if not (into / "seen.json").exists():
-                raise RuntimeError(f"the tests were not observed to their end: {answer.how}\n{answer.output}")
-            new = json.loads((into / "seen.json").read_text("utf-8"))
-        KEPT.mkdir(parents=True, exist_ok=True)
+        new = _observed(worker, fresh, tuple(files), interpreted)
+        folder.mkdir(parents=True, exist_ok=True)
         for one in fresh:
             found.append(_part(new, one))
             if not found[-1]["failed"]:
-                kept[one].write_text(json.dumps(found[-1]), "utf-8")
-    return Seen(found)
+                rewrite(kept[one], json.dumps(found[-1]))
+    return Seen(worker.tree, found)
+
+
+def _observed(worker: Worker, tests: list[str], files: tuple[str, ...], interpreted: bool) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(dir=worker.folder) as folder:
+        into = Path(folder)
+        order(worker.tree, observe=files, into=into)
+        answer = worker.run(tests, interpreted=interpreted, limit=LONGEST, into=into)
+        if not (into / "seen.json").exists():
+            raise RuntimeError(f"the tests were not observed to their end: {answer.how}\n{answer.output}")
+        found: dict[str, Any] = json.loads((into / "seen.json").read_text("utf-8"))
+        return found
 
 
 def _part(found: dict[str, Any], file: str) -> dict[str, Any]:
@@ -122,24 +133,19 @@ def _file(test: str) -> str:
     return test.partition("::")[0]
 
 
-@cache
-def _text(file: str) -> str:
-    return (ROOT / file).read_text("utf-8")
-
-
-def _digest(test: str, files: tuple[str, ...], interpreted: bool) -> str:
+def _digest(tree: Path, test: str, files: tuple[str, ...], interpreted: bool) -> str:
     words = f"{test} {files} {interpreted}".encode()
-    return hashlib.blake2b(_code() + words + (ROOT / test).read_bytes(), digest_size=16).hexdigest()
+    return hashlib.blake2b(_code(tree) + words + (tree / test).read_bytes(), digest_size=16).hexdigest()
 
 
 @cache
-def _code() -> bytes:
+def _code(tree: Path) -> bytes:
     """Digest of all that a file of tests can depend on, other such files excepted."""
     digest = hashlib.blake2b(digest_size=16)
-    mine = [ROOT / "jointwatch_jit.py", ROOT / "pyproject.toml"]
-    mine += [one for package in PACKAGES for one in (ROOT / package).rglob("*")]
-    mine += [one for one in (ROOT / "tests").rglob("*") if not one.name.startswith("test_")]
-    for one in sorted(mine):
-        if one.is_file() and one.parent.name != "__pycache__":
-            digest.update(b"%b\n%b\n" % (str(one.relative_to(ROOT)).encode(), one.read_bytes()))
+    some = [tree / "pyproject.toml", *tree.glob("jointwatch*.py")]
+    some += [one for package in PACKAGES for one in (tree / package).rglob("*")]
+    some += [one for one in (tree / "tests").rglob("*") if not one.name.startswith("test_")]
+    for one in sorted(some):
+        if one.is_file() and one.parent.name != "__pycache__" and not one.name.endswith("_mutants.toml"):
+            digest.update(b"%b\n%b\n" % (str(one.relative_to(tree)).encode(), one.read_bytes()))
     return digest.digest()

@@ -12,7 +12,7 @@ from estimators.models.compensation.learned import KINDS, Kind, Learned, inputs,
 from estimators.models.compensation.mixture import GaussianMixtureRegression
 from estimators.quantities import Floats
 
-pytestmark = pytest.mark.compiled
+pytestmark = pytest.mark.interpreted
 
 
 def data(seed: int, rows: int = 1500) -> tuple[Floats, Floats, Floats]:
@@ -47,6 +47,7 @@ def test_a_mixture_is_the_mean_of_y_given_u() -> None:
         assert deviation[row] == pytest.approx(np.sqrt(second) * found.scale[d], rel=1e-3)
 
 
+@pytest.mark.compiled
 def test_models_learn_what_the_twist_tells() -> None:
     pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'jointwatch[learned]'")
     u, _, y = data(1)
@@ -66,6 +67,7 @@ def test_what_models_see() -> None:
     twist, rate, dq = np.array([[1e-3, -2e-3], [0.01, 0.02], [0.5, -0.5]])
     assert inputs(twist, rate).tolist() == [[1e-3, 0.01], [-2e-3, 0.02]]
     assert inputs(twist, rate, dq)[:, 2] == pytest.approx([1.0, -1.0], abs=1e-6)
+    assert inputs(twist, rate, 0.1 * dq)[:, 2] == pytest.approx(np.tanh([1.0, -1.0])), "a direction within 0.05 rad/s"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -85,3 +87,92 @@ def test_a_damaged_one_is_told() -> None:
     for key, value in (("weight", [1.0]), ("lower", [float("nan")] * 2), ("kind", "spline")):
         with pytest.raises((KeyError, ValueError)):
             read(document | {key: value})
+
+
+def bases(u: Floats, centre: Floats, scale: Floats) -> Floats:
+    """ψ of every base: six a side from −2 to 2 deviations, as wide as half their distance."""
+    line = np.linspace(-2.0, 2.0, 6)
+    grid = [(x, y) for x in line for y in line]
+    standard = (u - centre) / scale
+    return np.array([[np.exp(-((p - x) ** 2 + (q - y) ** 2) / (2 * 0.4**2)) for x, y in grid] for p, q in standard])
+
+
+def test_the_published_average_weighs_what_was_seen_near_each_base() -> None:
+    """Liu et al. 2023, (27)–(31)."""
+    u, _, y = data(3, rows=300)
+    psi = bases(u, u.mean(axis=0), u.std(axis=0))
+    weight = (psi * y[:, None]).sum(axis=0) / psi.sum(axis=0)
+    there = data(4, rows=40)[0]
+    near = bases(there, u.mean(axis=0), u.std(axis=0))
+    expected = (near * weight).sum(axis=1) / near.sum(axis=1)
+    found = RadialBases.fit(u, y)
+    assert found.predict(there) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    assert found.predict(np.array([[1.0, 30.0]])) == pytest.approx(0.0, abs=1e-12), "nothing where no base reaches"
+
+
+def test_least_squares_on_the_bases_is_ridge_regression() -> None:
+    """Against the same as ordinary least squares with a row more for each base, √ridge of it."""
+    u, _, y = data(3, rows=300)
+    psi = bases(u, u.mean(axis=0), u.std(axis=0))
+    ridge = 1e-2 * np.mean((psi**2).sum(axis=0))
+    rows = np.vstack([psi, np.sqrt(ridge) * np.eye(36)])
+    weight = np.linalg.lstsq(rows, np.append(y, np.zeros(36)))[0]
+    there = data(4, rows=40)[0]
+    expected = bases(there, u.mean(axis=0), u.std(axis=0)) @ weight
+    assert RadialBases.fit(u, y, average=False).predict(there) == pytest.approx(expected, rel=1e-7, abs=1e-9)
+
+
+def test_a_base_that_nothing_was_seen_near_says_nothing() -> None:
+    u = np.column_stack([np.linspace(-1.0, 1.0, 50), np.linspace(-1.0, 1.0, 50)])  # along the diagonal alone
+    found = RadialBases.fit(u, np.ones(50))
+    assert np.isfinite(found.weight).all()
+    assert set(np.round(found.weight, 9)) == {0.0, 1.0}, "an average of ones is one, of nothing nothing"
+    assert found.predict(u) == pytest.approx(np.ones(50), rel=1e-6)
+
+
+def test_inputs_are_held_inside_of_what_was_seen_each_for_itself() -> None:
+    u, _, y = data(1)
+    found = Learned.fit("bases", u, y)
+    assert found.lower.tolist() == u.min(axis=0).tolist()
+    assert found.upper.tolist() == u.max(axis=0).tolist()
+    far = np.array([[1.0, 0.01], [0.0005, -7.0]])
+    held = np.array([[found.upper[0], 0.01], [0.0005, found.lower[1]]])
+    assert found.predict(far).tolist() == found.model.predict(held).tolist()
+    assert not found.model.average, "the better one of the two"
+
+
+def test_a_mixture_of_one_is_the_line_of_least_squares() -> None:
+    """Its covariances have 1e-4 more on the diagonal, of standardised data."""
+    pytest.importorskip("sklearn", reason="needs scikit-learn: pip install 'jointwatch[learned]'")
+    random = np.random.default_rng(5)
+    u = random.normal(size=(9000, 2)) * (1e-3, 2e-2) + (5e-3, -0.1)
+    y = 4.0 + 300.0 * u[:, 0] - 20.0 * u[:, 1] + 0.2 * random.normal(size=9000)
+    seen = np.unique(np.linspace(0, 8999, 4000).astype(np.int64))  # what EM sees, at most
+    data_ = np.column_stack([u, y])
+    centre, scale = data_.mean(axis=0), data_.std(axis=0)
+    standard = ((data_ - centre) / scale)[seen]
+    covariance = np.cov(standard.T, bias=True) + 1e-4 * np.eye(3)
+    gain = np.linalg.solve(covariance[:2, :2], covariance[:2, 2])
+    left = np.sqrt(covariance[2, 2] - gain @ covariance[:2, 2]) * scale[2]
+    found = GaussianMixtureRegression.fit(u, y, 1)
+    there = u[:20] + 1e-3
+    line = standard.mean(axis=0)[2] + ((there - centre[:2]) / scale[:2] - standard.mean(axis=0)[:2]) @ gain
+    mean, deviation = found.with_deviation(there)
+    assert mean == pytest.approx(line * scale[2] + centre[2], rel=1e-9)
+    assert deviation == pytest.approx(np.full(20, left), rel=1e-9)
+    assert found.predict(there).tolist() == mean.tolist()
+
+
+def test_a_damaged_document_never_becomes_a_prediction() -> None:
+    document = Learned.fit("bases", *data(1)[::2]).document()
+    assert read(document).kind == "bases"
+    infinite = document["weight"][:-1] + [float("inf")]
+    for key, value, words in (
+        ("weight", infinite, "not finite"),
+        ("upper", [float("inf"), 1.0], "not finite"),
+        ("weight", [1.7e308] * 36, "gives no number"),
+    ):
+        with np.errstate(all="ignore"), pytest.raises(ValueError, match=words):
+            read(document | {key: value})
+    with pytest.raises(KeyError):
+        read({key: value for key, value in document.items() if key != "scale"})

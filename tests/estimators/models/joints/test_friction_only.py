@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from estimators.models.friction.prandtl_ishlinskii import PrandtlIshlinskiiSettings
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
-from estimators.rows import SECOND, SIGNALS, VALUE
+from estimators.rows import RATE, SECOND, SIGNALS, VALUE
 from hil_rig.plants.joints.two_mass import TwoMassSettings
 
 
@@ -38,6 +39,25 @@ def test_what_is_learnt_is_a_column_and_what_is_known_is_subtracted(scale: bool,
         np.testing.assert_array_equal(phi[:, 0, names.index("torque_scale")], joint[:, VALUE])
     if inertia:
         np.testing.assert_array_equal(phi[:, 0, names.index("inertia_motor")], position[:, SECOND])
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("sensor", [False, True])
+@pytest.mark.parametrize("temperature", [None, 20.0])
+def test_springs_of_friction_that_remembers_have_the_channels_behind_the_measured_ones(
+    sensor: bool, temperature: float | None
+) -> None:
+    friction = PrandtlIshlinskiiSettings(thresholds=(0.001, 0.01))
+    model = FrictionOnlySettings(friction=friction, joint_torque=sensor, temperature=temperature).build()
+    measured = 2 + sensor + (temperature is not None)
+    assert len(model.channels) == measured
+    assert model.blocks[0].load == measured
+    signals = np.random.default_rng(2).normal(size=(9, measured + 2, SIGNALS))
+    phi, y = np.full((9, 1, len(model.parameters)), np.nan), np.full((9, 1), np.nan)
+    model.fill(signals, model.start, phi, y)
+    expected = [signals[:, 0, RATE], signals[:, measured, VALUE], signals[:, measured + 1, VALUE]]
+    np.testing.assert_array_equal(phi[:, 0, :3], np.column_stack(expected))
+    np.testing.assert_allclose(y[:, 0], signals[:, 1, VALUE] - (signals[:, 2, VALUE] if sensor else 0.0))
 
 
 def test_without_a_sensor_nothing_is_measured_by_it() -> None:

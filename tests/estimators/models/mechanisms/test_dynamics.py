@@ -10,7 +10,7 @@ import pytest
 from estimators.models.mechanisms.dynamics import ACTIVE, ALL, IDEAL
 from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, Motion, build, load
 
-pytestmark = pytest.mark.compiled
+pytestmark = pytest.mark.interpreted
 DOCS = Path(__file__).parents[4] / "docs"
 CRANK = 6
 
@@ -205,6 +205,11 @@ def test_a_revolute_cut_in_space_holds_what_a_planar_one_holds() -> None:
         (lambda d: d["links"][0].update(drive=True), "can move in 1 ways, but 2 joints are driven"),
         (lambda d: d["links"][6].update(drive=False), "can move in 1 ways, but 0 joints are driven"),
         (lambda d: d["links"][2]["bearing"].update(pin=0.0), '"coupler" bearing pin: Input should be greater than 0'),
+        (lambda d: d["links"][2].pop("name"), "links 3 name: Field required"),
+        (lambda d: d["links"][2].update(name="thigh"), 'link "thigh": there are two of this name'),
+        (lambda d: d["cuts"][1].update(other="hand"), 'there is no link "hand"'),
+        (lambda d: d["cuts"][1]["bearing"].update(arm=-1.0), "bearing arm: Input should be greater than 0"),
+        (lambda d: d.update(gravity=(0.0, 1.0)), "gravity 3: Field required"),
         (lambda d: d["cuts"][0].update(point=(5.0, 0.0, 0.0)), "the loops cannot close"),
         (lambda d: d["links"][1].update(parent="knee"), 'its parent "knee" is not among the links before it'),
         (lambda d: d["links"][1].update(axis=(0.0, 0.0, 0.0)), "expected an axis with a direction"),

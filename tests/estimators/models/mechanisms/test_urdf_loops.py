@@ -5,10 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, load
+from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, Motion, load
 from estimators.models.mechanisms.urdf_loops import load_urdf
+from estimators.models.robots.files.urdf import read_urdf
+from estimators.models.robots.newton_euler import newton_euler
 
-pytestmark = pytest.mark.compiled
+pytestmark = pytest.mark.interpreted
 LEG = Path(__file__).parents[4] / "docs" / "leg.toml"
 
 
@@ -53,3 +55,51 @@ def test_the_same_mechanism_from_a_urdf_and_its_loops(tmp_path: Path) -> None:
 def test_a_joint_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(MechanismError, match="there is no joint wheel; there are thigh"):
         load_urdf(written(tmp_path, load(LEG), '["wheel"]'))
+
+
+def skew(folder: Path) -> Path:
+    """A tree of four, one of them a slide, in frames that are turned against each other, with a welded plate."""
+    inertia = '<inertia ixx="0.05" iyy="0.04" izz="0.03" ixy="0.002" ixz="-0.001" iyz="0.003"/>'
+    body = f'<inertial><origin xyz="0.1 0.02 -0.1" rpy="0.3 -0.2 0.5"/><mass value="2"/>{inertia}</inertial>'
+    text = ['<robot name="skew"><link name="base"/>']
+    text += [f'<link name="{name}">{body}</link>' for name in ("a", "b", "plate", "c", "d")]
+    ends = {"a": "base", "b": "a", "plate": "b", "c": "plate", "d": "a"}
+    kinds = {"a": "continuous", "b": "prismatic", "plate": "fixed", "c": "continuous", "d": "continuous"}
+    for i, (child, parent) in enumerate(ends.items()):
+        text.append(
+            f'<joint name="{child}{child}" type="{kinds[child]}"><parent link="{parent}"/><child link="{child}"/>'
+        )
+        text.append(f'<origin xyz="0.1 {0.2 * i} 0.3" rpy="0.4 {0.3 * i} -0.6"/><axis xyz="1 2 {i - 1}"/></joint>')
+    (folder / "skew.urdf").write_text("".join(text) + "</robot>")
+    return folder / "skew.urdf"
+
+
+def test_a_tree_in_turned_frames_needs_the_torque_that_the_same_robot_needs(tmp_path: Path) -> None:
+    robot = read_urdf(skew(tmp_path)).robot
+    file = tmp_path / "skew.toml"
+    file.write_text('urdf = "skew.urdf"\n[bearings.bb]\ncoulomb = 0.1\n')
+    mechanism = load_urdf(file)
+    assert mechanism.names == robot.names == ("aa", "bb", "cc", "dd")
+    assert [link.drive for link in mechanism.description.links] == [True] * 4
+    assert [link.bearing.coulomb for link in mechanism.description.links] == [0.0, 0.1, 0.0, 0.0]
+    moved = Motion(*np.random.default_rng(2).uniform(-1.0, 1.0, (3, 6, 4)))
+    tau = np.empty((6, 4))
+    newton_euler(*robot.tree(), *moved, robot.parameters, np.zeros((0, 4, 6)), tau, np.empty((6, 4, 6)))
+    assert mechanism.ideal(moved).tau == pytest.approx(tau, abs=1e-11 * np.abs(tau).max())
+
+
+def test_a_list_of_loops_that_cannot_be_used_is_told_with_its_place(tmp_path: Path) -> None:
+    file = written(tmp_path, load(LEG))
+    good = file.read_text()
+    for text, words in (
+        (good.replace('link = "', 'link = "no_', 1), 'there is no link "no_'),
+        (good.replace("leg.urdf", "arm.urdf"), "arm.urdf"),
+        (good.replace("drives = ", "drives : "), "leg.toml"),
+        (good + "\n[bearings.wheel]\ncoulomb = 0.1\n", "there is no joint wheel"),
+    ):
+        file.write_text(text)
+        with pytest.raises(MechanismError) as caught:
+            load_urdf(file)
+        assert words in str(caught.value)
+    with pytest.raises(MechanismError, match=r"none\.toml: No such file"):
+        load_urdf(tmp_path / "none.toml")

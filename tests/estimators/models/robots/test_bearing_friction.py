@@ -19,7 +19,6 @@ from estimators.offline.robot.motion import pieces
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.quantities import Axis, Floats
 
-pytestmark = pytest.mark.compiled
 TABLE = Path(__file__).parents[4] / "docs" / "tree5.toml"
 OBLIQUE = [3.0, 5.0, -7.9]  # m/s²: gravity that presses along and across every axis
 MU, ARMS = 0.1, {"pin": 0.02, "arm": 0.03, "bending": 0.04}
@@ -78,6 +77,7 @@ def oblique() -> Identification:
     return identified(OBLIQUE, BearingSettings(coulomb=False))
 
 
+@pytest.mark.compiled
 def test_the_arms_of_every_bearing_are_found_and_not_negative(oblique: Identification) -> None:
     found = dict(zip(oblique.found.model().names, oblique.found.theta, strict=True))
     size = dict(zip(oblique.found.model().names, oblique.fit.deviation, strict=True))
@@ -93,6 +93,7 @@ def test_the_arms_of_every_bearing_are_found_and_not_negative(oblique: Identific
     assert oblique.verdicts[1].error < 0.5 * oblique.verdicts[0].error
 
 
+@pytest.mark.compiled
 def test_the_model_file_gives_the_law_to_a_live_robot(oblique: Identification) -> None:
     again = read(oblique.found.document())
     assert [law.kind for law in again.laws] == ["bearing"] * 5
@@ -107,6 +108,7 @@ def test_the_model_file_gives_the_law_to_a_live_robot(oblique: Identification) -
     assert (peak < 0.5 * np.abs(plain).max(axis=0)).all(), "less than the friction that is explained"
 
 
+@pytest.mark.compiled
 @pytest.mark.slow
 def test_columns_that_vertical_axes_make_alike_are_named() -> None:
     """Gravity alone presses along a vertical axis: its friction is Coulomb's."""
@@ -116,17 +118,42 @@ def test_columns_that_vertical_axes_make_alike_are_named() -> None:
     assert "coulomb" in named
 
 
-def test_stribeck_columns_are_the_others_under_a_peak() -> None:
-    law = BearingSettings(stribeck=0.1).law(Axis.ROTARY)
+@pytest.mark.parametrize("with_coulomb", [True, False])
+def test_stribeck_columns_are_the_others_under_a_peak(with_coulomb: bool) -> None:
+    law = BearingSettings(stribeck=0.1, coulomb=with_coulomb).law(Axis.ROTARY)
     speed, loads = np.array([-0.3, 0.05, 0.2]), np.array([[1.0, 5.0, 3.0, 2.0]] * 3)
     columns = law.columns(np.zeros(3), speed, loads, law.start)
     sense, peak = np.sign(speed), np.exp(-((speed / 0.1) ** 2))
-    once = np.column_stack([sense, 5.0 * sense, 3.0 * sense, 2.0 * sense])
+    pressed = [sense] * with_coulomb + [5.0 * sense, 3.0 * sense, 2.0 * sense]
+    once = np.column_stack(pressed)
     assert columns == pytest.approx(np.column_stack([speed, once, peak[:, None] * once]), rel=1e-12)
-    assert [one.name for one in law.parameters[5:]] == [f"{one.name}_stribeck" for one in law.parameters[1:5]]
+    plain = BearingSettings(coulomb=with_coulomb).law(Axis.ROTARY)
+    assert plain.columns(np.zeros(3), speed, loads, law.start) == pytest.approx(
+        np.column_stack([speed, once]), rel=1e-12
+    )
+    names = [one.name for one in law.parameters]
+    assert names[: len(plain.parameters)] == ["viscous", *["coulomb"] * with_coulomb, "radial", "axial", "bending"]
+    assert names[len(plain.parameters) :] == [f"{name}_stribeck" for name in names[1 : len(plain.parameters)]]
     assert all(one.low == 0.0 for one in law.parameters)
 
 
+def test_a_reversal_is_as_wide_as_it_is_told() -> None:
+    law = BearingSettings(transition=0.2).law(Axis.ROTARY)
+    columns = law.columns(np.zeros(2), np.array([0.2, -0.1]), np.ones((2, 4)), law.start)
+    assert columns[:, 1] == pytest.approx(np.tanh([1.0, -0.5]), rel=1e-12)
+    assert columns[:, 2:] == pytest.approx(np.tanh([[1.0] * 3, [-0.5] * 3]), rel=1e-12)
+
+
+def test_what_a_slide_carries_is_across_it_about_it_and_bending_it() -> None:
+    """2 kg, 0.3 m beside a slide along y: the weight presses, turns it; accelerated it is bent, too."""
+    parameters = np.array([[2.0, 0.6, 0.0, 0.0, 0.0, 0.0, 0.18, 0.0, 0.0, 0.18]])
+    slide = Joint("slide", Axis.PRISMATIC, -1, np.eye(4), np.array([0.0, 1.0, 0.0]))
+    tree = Robot("slide", (slide,), parameters).tree()
+    found = carried(tree, parameters, *np.array([[[0.1]], [[0.2]], [[-1.5]]]))
+    assert found[0, 0] == pytest.approx([-3.0, 2.0 * 9.81, 0.6 * 9.81, 0.9], rel=1e-12)
+
+
+@pytest.mark.compiled
 @pytest.mark.slow
 def test_stribeck_columns_take_the_peak_at_low_speed() -> None:
     plain = identified(OBLIQUE, BearingSettings(coulomb=False), static=0.2)
@@ -140,6 +167,7 @@ def test_without_loads_of_bearings_nothing_changes_for_other_laws() -> None:
     assert WholeRobot(robot(mechanism(OBLIQUE), OBLIQUE)).loads == 1
 
 
+@pytest.mark.compiled
 def test_a_model_with_that_law_is_written_and_read_again(oblique: Identification) -> None:
     """No key of the law that is not said may be in the way: TOML has no word for nothing."""
     again = read(tomllib.loads(toml_text(oblique.found.document())))

@@ -15,9 +15,12 @@ pytestmark = pytest.mark.compiled
 
 
 def run(
-    identify: str, seconds: float, start: float, **changes: Any
+    identify: str, seconds: float, start: float, zero: float = 0.0, **changes: Any
 ) -> tuple[JointEstimator, dict[str, float], list[Event]]:
-    """The rig's joint through the estimator that its configuration asks for, from standstill on."""
+    """The rig's joint through the estimator that its configuration asks for, from standstill on.
+
+    zero: rad by which the link's encoder reads too much.
+    """
     plant = Rig.model_validate({"identify": identify, **changes}).build(1, 1, [])
     joint = JointEstimator(
         Identification.model_validate({"model": plant.model, "start": start, "standstill": 0.01}), 1e-3
@@ -26,6 +29,8 @@ def run(
     places = [plant.roles[role] for role in joint.channels]
     measured = plant.rows(round(seconds * 1000))
     values = np.column_stack([measured[:, columns.index(role.signal)] * role.scale for role in places])
+    if zero:
+        values[:, joint.channels.index("link_position")] += zero
     joint.absorb(np.arange(len(values)) * 1_000_000, values)
     return joint, dict(plant.truth()), joint.events()
 
@@ -61,6 +66,21 @@ def test_a_torque_sensor_on_the_spring_tells_stiffness_and_gravity() -> None:
     found = dict(zip(estimate.names, estimate.values, strict=True))
     assert found["stiffness"] == pytest.approx(truth["stiffness"], rel=0.0006)
     assert found["link_cyclic_sin"] == pytest.approx(truth["link_cyclic_sin"], rel=0.01)
+
+
+@pytest.mark.parametrize("zero", [1e-4, -1e-3])
+def test_what_the_encoders_zeros_differ_by_is_found_taken_off_and_told(zero: float) -> None:
+    """A small one in the residual; of a large one the offsets on either side of the spring know better."""
+    joint, truth, events = run("elastic", 9.5, 8.5, zero=zero)
+    told = [event.text for event in events if "the encoders' zeros differ by " in event.text]
+    assert 1 <= len(told) <= 4
+    said = float(told[-1].split("differ by ")[1].split(" mrad")[0])
+    assert said == pytest.approx(-1e3 * zero, rel=0.05)
+    assert events[-1].kind == "started"
+    estimate = joint.estimate()
+    found = dict(zip(estimate.names, estimate.values, strict=True))
+    assert found["stiffness"] == pytest.approx(truth["stiffness"], rel=0.02)
+    assert abs(found["motor_offset"]) < 0.3, "nothing of it is left in what the offsets were at first"
 
 
 def test_while_eta_holds_it_becomes_more_certain_without_a_search() -> None:
