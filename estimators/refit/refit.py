@@ -3,9 +3,10 @@
     y = F θ_F + M(η) θ_M + e,   F: columns η does not move, M: those of the friction law that it does
 
 The residual as a function of η alone (variable_projection.py) is surveyed on a lattice, and every valley found is
-polished by Gauss–Newton: friction's landscape has up to five minima, and with a short window the lowest can be
-the wrong one. So the answer carries the runner-up and how much worse it is, and says when the data cannot tell them apart. With nodes
-(velocity_nodes.py) an evaluation does not cost the window. The covariance is the Cramér–Rao bound of the window,
+polished by Gauss–Newton: friction's landscape has up to five minima, and with a short window the lowest can be the
+wrong one. So the answer carries the runner-up and how much worse it is, and says when the data cannot tell them apart.
+With nodes (velocity_nodes.py) an evaluation does not cost the window. The covariance is the Cramér–Rao bound of the
+window,
 
     C = σ² (JᵀJ)⁻¹,   J = [F M ∂(Mθ_M)/∂η],   σ² = ρ / (rows − columns of J)
 

@@ -1,4 +1,4 @@
-"""A file that a docstring, a comment or a page names is there: `name.py` nearby, `folder/name.py`, `docs/…md`."""
+"""A file that a docstring, a comment or a page names is there: nearby by its name alone, or by its path."""
 
 import ast
 import io
