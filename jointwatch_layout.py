@@ -78,7 +78,7 @@ Block4 = Annotated[NDArray[np.float64], Array("f8", 4)]
 Integers = Annotated[NDArray[np.int64], Array("i8", 1)]
 IntegerMatrix = Annotated[NDArray[np.int64], Array("i8", 2)]
 Flags = Annotated[NDArray[np.bool_], Array("?", 1)]
-Function = Annotated[Any, "function"]  # a kernel of one signature; in a kernel its address, see function_pointer.py
+Function = Annotated[Any, "function"]  # a kernel of one signature; in a kernel its address, see Pointer
 Scratch = Annotated[Any_, SCRATCH]  # never kept: what the next call writes before it reads
 
 WORDS: Final = {int: types.int64, float: types.float64, bool: types.boolean}

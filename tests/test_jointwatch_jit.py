@@ -124,7 +124,7 @@ def test_an_index_that_names_a_type_which_moved_is_none(tmp_path: Path, run: Run
 
 @pytest.mark.compiled
 def test_a_plant_moves_as_its_sources_say(tmp_path: Path, run: Run) -> None:
-    """The speed tripled in trajectory.py, which every plant's kernel calls."""
+    """The speed tripled in plants/trajectory.py, which every plant's kernel calls."""
     parts = ("messages.py", "plants/base.py", "plants/jit.py", "plants/trajectory.py", "plants/joints/rigid.py")
     write(tmp_path / "hil_rig", {name: (ROOT / "hil_rig" / name).read_text() for name in parts})
     (tmp_path / "hil_rig" / "__init__.py").touch()

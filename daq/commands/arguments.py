@@ -39,7 +39,7 @@ def doctor(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", help="a serial line to listen to")
     parser.add_argument("--baudrate", type=int, default=115200, metavar="N")
     parser.add_argument("--seconds", type=float, default=3.0, metavar="S", help="to listen (3)")
-    parser.add_argument("--explain", action="store_true", help="say why, and every remedy")
+    parser.add_argument("--explain", action="store_true", help="say why, every remedy, and every cause of loss")
     parser.add_argument("--data-bitrate", type=int, metavar="N", help="bit/s of CAN FD's data")
     parser.add_argument("--json", action="store_true")
 

@@ -2,7 +2,7 @@
 
 Signals have the names that they had on their wires, MESSAGE.signal, and their values of then: the scale and offset of
 the recording's own configuration are taken off again, so that the same configuration can be played with a file in the
-place of the wire. Readings lie in attachments (see block.py).
+place of the wire. Readings lie in attachments (see reading_block.py).
 """
 
 import json

@@ -1,11 +1,12 @@
 """Readings of one joint → rows on the clock of its reference channel, every channel at the instant of the tick.
 
-Channels that travel in one frame share a stream and its clock (clock.py); encoders are made continuous (unwrap.py); a
-channel's delay is taken off its instants; values are interpolated linearly onto the tick, exactly where instants
-coincide, and never across a lost frame (more than 1.5 periods). Where the device says when it sampled, and samples
-unevenly, ticks are even all the same, and every channel, the reference too, is interpolated onto them. A tick leaves
-when every channel has a value at or after it, or patience after its own arrival, with NaN and counted late. Lost ticks
-leave as rows of NaN. The kernel takes readings one by one, so results do not depend on how they are cut into batches.
+Channels that travel in one frame share a stream and its clock (device_clock.py); encoders are made continuous
+(unwrap.py); a channel's delay is taken off its instants; values are interpolated linearly onto the tick, exactly where
+instants coincide, and never across a lost frame (more than 1.5 periods). Where the device says when it sampled, and
+samples unevenly, ticks are even all the same, and every channel, the reference too, is interpolated onto them. A tick
+leaves when every channel has a value at or after it, or patience after its own arrival, with NaN and counted late. Lost
+ticks leave as rows of NaN. The kernel takes readings one by one, so results do not depend on how they are cut into
+batches.
 """
 
 import math

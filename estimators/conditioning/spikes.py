@@ -8,7 +8,7 @@ usual unrest s explain. With z_k = x[m+k], or, less the last step b, z_k = x[m+k
 The first sees small ones in noise, the second in fast motion. A jump that stays is no spike, two wild ones in a row
 are. s holds the peaks of |x[m−2] − 2x[m−1] + x[m]| where that is not zero (an encoder at rest says nothing). A channel
 of which too little is known is believed, a position up to the step of the coarsest encoder. What is wild is NaN from
-then on: rows that it would be in are dropped (signals.py). In 1.45 million samples of real robots, by which the
+then on: rows that it would be in are dropped (row_kernels.py). In 1.45 million samples of real robots, by which the
 constants were set, one is wild, and it is −5e235.
 """
 

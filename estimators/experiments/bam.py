@@ -5,7 +5,7 @@
 
 The load is that of bam: gravity and motor torque together, without inertia; absent coefficients are zero. F holds τ_m
 itself, so τ_m is found by iteration, which contracts by µ < 1. Reference: Duclusaud, Passault, Padois, Ly, "Extended
-friction models for the physics simulation of servo actuators", arXiv 2410.08650, and bam/model.py.
+friction models for the physics simulation of servo actuators", arXiv 2410.08650, and the authors' own program.
 """
 
 from collections.abc import Mapping

@@ -54,7 +54,7 @@ class NonlinearBlock:
         smooth(columns, first, self.taps, self.own, self.place.sign, self.place.output, self.moving, rows.phi)
 
     def seen(self, rows: Rows) -> tuple[Floats, NDArray[np.int64]]:
-        """What the moving columns look at, each instant once, and where each row's begins (overlap.py)."""
+        """What the moving columns look at, each instant once, and where each row's begins (shared_instants.py)."""
         return distinct(rows.samples[:, self.index], 1 if self._alone else ARGUMENTS)
 
     def shift(self, eta: Floats, s: Floats) -> Floats:

@@ -69,7 +69,7 @@ def smooth(
     places: NDArray[np.int64],
     phi: Floats,
 ) -> None:
-    """The kernel g over each row's instants, in the order of signals.py.
+    """The kernel g over each row's instants, summed in the order of conditioning/row_kernels.py.
 
     columns: (instants, columns) of a law, of which `own` are wanted, times sign; they go to `places` of an output of
     phi (rows, outputs, parameters).

@@ -2,7 +2,7 @@
 
     Ω = EᵀE/(N − p/n),  E (N, n) the residual's rows;  every row whitened by chol(Ω)⁻¹, columns scaled to unit length
 
-Reference: Liu et al., Actuators 2023, 12, 454, eqs. (20)–(25), with the corrections of double-encoder-robot.md §4.
+After Liu et al., Actuators 2023, 12, 454, eqs. (20)–(25), corrected: what stands above is what is done.
 """
 
 from typing import Final, NamedTuple

@@ -1,4 +1,4 @@
-"""A recursive least-squares estimator: θ, its covariance and its noise, around the kernel of rls_kernel.py."""
+"""A recursive least-squares estimator: θ, its covariance and its noise, around the kernel of kernel.py."""
 
 import itertools
 from typing import ClassVar, Final
@@ -18,7 +18,7 @@ QUIETEST: Final = 1e-12  # least residual variance that the clip believes in, of
 
 
 class RecursiveLeastSquares:
-    """θ and its covariance, row by row, in one flat array `state` (see rls_state.py)."""
+    """θ and its covariance, row by row, in one flat array `state` (see state.py)."""
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"_factors", "_covariance"})
 

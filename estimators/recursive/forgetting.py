@@ -2,7 +2,7 @@
 
 - ``alarm`` (default): rests at a long memory; an alarm by a CUSUM on the squared prior prediction error, in units of
   the start-up's own residual, cuts the memory to almost nothing and lets it grow again with the time since.
-- ``variance_ratio``: λ = 1 − g·r/(1 + g·r), r = short/long residual variance − limit (estimator.md).
+- ``variance_ratio``: λ = 1 − g·r/(1 + g·r), r = short/long residual variance − limit.
 - ``fortescue``: λ = 1 − e²/((1 + z)·σ²·N₀) (Fortescue, Kershenbaum, Ydstie, Automatica 17:831–835, 1981).
 - ``paleologu``: λ = σ_z σ_v/|σ_e − σ_v| (Paleologu, Benesty, Ciochină, IEEE Signal Process. Lett. 15:597–600, 2008).
 - ``fixed``: one λ.
@@ -47,7 +47,7 @@ Seconds = Annotated[float, Field(gt=0)]
 
 
 class Threshold(NamedTuple):
-    """Of the CUSUM, calibrated by alarm.py."""
+    """Of the CUSUM, calibrated by cusum.py."""
 
     noise: float  # v₀, whitened
     allowance: float  # k

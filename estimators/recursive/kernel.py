@@ -240,7 +240,7 @@ def learn(state: Floats, phi: Floats, y: Floats, rows: int, m: int, p: int) -> N
 def absorb(state: Floats, phi: Floats, y: Floats) -> None:
     """Learn from rows, in place.
 
-    state: see rls_state.py; phi: (rows, outputs, parameters); y: (rows, outputs).
+    state: see state.py; phi: (rows, outputs, parameters); y: (rows, outputs).
     """
     rows, m, p = phi.shape
     learn(state, phi.reshape(-1), y.reshape(-1), rows, m, p)

@@ -4,7 +4,6 @@
     update    J = P⁻¹ + Σ XᵀWX        θ = J⁻¹(P⁻¹θ + XᵀWy)
 
 a is 1 for what does not change and exp(−T/τ) for what does; P0 must not couple the two kinds.
-Reference: whole-robot.md §5.
 """
 
 import numpy as np

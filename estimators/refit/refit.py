@@ -2,10 +2,11 @@
 
     y = F θ_F + M(η) θ_M + e,   F: columns η does not move, M: those of the friction law that it does
 
-The residual as a function of η alone (projection.py) is surveyed on a lattice, and every valley found is polished by
-Gauss–Newton: friction's landscape has up to five minima, and with a short window the lowest can be the wrong one. So
-the answer carries the runner-up and how much worse it is, and says when the data cannot tell them apart. With nodes
-(binning.py) an evaluation does not cost the window. The covariance is the Cramér–Rao bound of the window,
+The residual as a function of η alone (variable_projection.py) is surveyed on a lattice, and every valley found is
+polished by Gauss–Newton: friction's landscape has up to five minima, and with a short window the lowest can be the
+wrong one. So the answer carries the runner-up and how much worse it is, and says when the data cannot tell them apart.
+With nodes (velocity_nodes.py) an evaluation does not cost the window. The covariance is the Cramér–Rao bound of the
+window,
 
     C = σ² (JᵀJ)⁻¹,   J = [F M ∂(Mθ_M)/∂η],   σ² = ρ / (rows − columns of J)
 
@@ -78,7 +79,7 @@ def refit(
 def prepare(
     window: RefitRows, model: RefitModel, lower: Floats | None, upper: Floats | None, settings: RefitSettings
 ) -> tuple[Problem, Prepared]:
-    """What the kernels of projection.py take, and what a report wants besides; arguments and errors as refit()."""
+    """What the kernels of variable_projection.py take, and what a report wants besides; arguments as of refit()."""
     structure = look(model.friction, model.axis)
     _check(window, model, structure)
     scale = _scale(structure.law, lower, upper)

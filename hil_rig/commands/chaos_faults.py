@@ -13,8 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-import zmq
-
 from daq.subscriber import Subscriber
 from hil_rig.commands.chaos_bench import Bench, Fault, Outcome
 
@@ -116,18 +114,26 @@ time.sleep(4)
 
 def stalled_subscriber(bench: Bench) -> Outcome:
     """One that never reads."""
-    context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-    deaf = context.socket(zmq.SUB)
-    deaf.setsockopt(zmq.LINGER, 0)
-    deaf.setsockopt(zmq.RCVHWM, 1)
-    deaf.setsockopt(zmq.SUBSCRIBE, b"")
-    deaf.connect(bench.live.endpoint)
-    with Subscriber(bench.live.endpoint, ("estimate/",), timeout=20) as stream:
-        for _ in range(500):
-            next(stream)
-        gaps = sum(stream.gaps.values())
-    deaf.close()
-    context.term()
+    program = f"""
+import zmq, time
+socket = zmq.Context().socket(zmq.SUB)
+socket.setsockopt(zmq.RCVHWM, 1)
+socket.setsockopt(zmq.SUBSCRIBE, b"")
+socket.connect({bench.live.endpoint!r})
+print("deaf", flush=True)
+time.sleep(600)
+"""
+    deaf = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    try:
+        assert deaf.stdout is not None
+        deaf.stdout.readline()  # it is connected
+        with Subscriber(bench.live.endpoint, ("estimate/",), timeout=20) as stream:
+            for _ in range(500):
+                next(stream)
+            gaps = sum(stream.gaps.values())
+    finally:
+        deaf.kill()
+        deaf.communicate()
     return Outcome(f"{gaps} messages of others missing", gaps == 0, 0.0)
 
 

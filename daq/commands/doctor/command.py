@@ -56,6 +56,18 @@ CAUSES: Final[Mapping[str, tuple[str, str]]] = {
     "other_channels": ("frames of other buses in the recording", "harmless: `channel` says which one is wanted"),
     "out_of_range": ("values outside the layout's limits", "scale, sign and byte order; or the DBC's limits are wrong"),
     "non_finite": ("floats that are no number", "byte order and start bit"),
+    # of the running service, behind its drivers
+    "readings_lost_total": ("readings that the core was too slow to take", "a free processor, or [processes] priority"),
+    "late": (
+        "values that came after their sample had left",
+        "the wire's jitter, or a channel's delay (jointwatch skew)",
+    ),
+    "duplicate": ("frames that came twice by their counter or stamp", "harmless: the second one is not used"),
+    "out_of_order": ("frames older than the one before", "a link that reorders frames; the older one is not used"),
+    "glitch": ("encoder values beyond reason", "encoder and cable; `wrap` of the channel"),
+    "restart": ("clocks set anew", "the device was reset, or the wire was silent for longer than its counter can tell"),
+    "rejected": ("frames whose device time runs ahead", "unit and `wrap` of device_time; a damaged stamp"),
+    "interpolated": ("samples given across missing values", "harmless: no losses; `bridge` says how many in a row"),
 }
 
 
@@ -88,6 +100,8 @@ def run(options: argparse.Namespace) -> int:
     else:
         for finding in findings:
             tell(finding, options.explain)
+        if options.explain:
+            tell_causes()
         print(proposal, end="")
     return EXIT_RUNTIME if any(finding.level == BAD for finding in findings) else 0
 
@@ -99,6 +113,16 @@ def tell(finding: Finding, explain: bool) -> None:
         print(f"{'':9} → {finding.remedy}", file=sys.stderr)
     if finding.why and explain:
         print(f"{'':9} {finding.why}", file=sys.stderr)
+
+
+def tell_causes() -> None:
+    """Every cause that anything of the service counts, in plain words with its remedy, on stderr."""
+    print("What is counted, and what to do about it:", file=sys.stderr)
+    for cause, (meaning, remedy) in CAUSES.items():
+        print(f"{'':9} {cause}: {meaning} → {remedy}", file=sys.stderr)
+    for name, bus_cause in BUS_CAUSES.items():
+        text = bus_cause.text.format(name="can0") or "how a bus works: nothing to mend"
+        print(f"{'':9} {name}: {text}", file=sys.stderr)
 
 
 def _next_step() -> list[Finding]:

@@ -2,7 +2,7 @@
 
 A law names its coefficients and η with units, plausible ranges and equation numbers. It sees a joint's signals, never
 its equation of motion; the joint model chooses which channel turns and which one carries the load. Linear columns take
-RATE and VALUE, arguments of nonlinear functions SMOOTH_RATE and SMOOTH (see estimators/signals.py).
+RATE and VALUE, arguments of nonlinear functions SMOOTH_RATE and SMOOTH (see estimators/rows.py).
 """
 
 import math

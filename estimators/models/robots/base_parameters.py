@@ -2,7 +2,7 @@
 
 Stack Y over random motions; un-pivoted QR in column order; a column is independent where |R_kk| exceeds the rounding of
 the largest. With Y = [Y1 Y2], Y2 = Y1 β:  τ = Y1 (π1 + β π2), so that the base regressor is a subset of columns and the
-base parameters are G π with G = [I β]. Reference: Gautier 1991; double-encoder-robot.md §1.
+base parameters are G π with G = [I β]. Reference: Gautier 1991.
 """
 
 from typing import Final, NamedTuple

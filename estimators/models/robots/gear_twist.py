@@ -4,7 +4,7 @@
     column    |θ_m − θ_l − zero − lag·q̇| tanh(q̇/ε)
 
 The zeros of two encoders differ, and one is read later than the other: at 1 rad/s a millisecond is a milliradian, more
-than most gears twist. Both are taken off before the twist says anything of the load. double-encoder-robot.md §5.
+than most gears twist. Both are taken off before the twist says anything of the load. See docs/identify.md.
 """
 
 from typing import Final, NamedTuple

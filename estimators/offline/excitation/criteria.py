@@ -11,7 +11,7 @@ Search: the coefficients of a joint are confined to those that begin and end at 
 (q0 = home + Σ b/(l w)), then scaled so that it just keeps its limits: every candidate is feasible. CMA-ES (Hansen,
 Ostermeier 2001) on the logarithm of the criterion from the best of 300 random ones.
 
-Liu et al., Actuators 2023, 12, 454, (13)–(18), with the corrections of double-encoder-robot.md §3.
+After Liu et al., Actuators 2023, 12, 454, (13)–(18), corrected: what stands above is what is done.
 """
 
 import math

@@ -6,7 +6,7 @@
 The odd part needs no model and no slow motion. The even part, a curve of |q̇| for each joint, and the base parameters π
 are found in turns from the mean torque: the curve from what π leaves over, π by least squares from what the curve does.
 
-Liu et al., Actuators 2023, 12, 454, loop 1, with the corrections of double-encoder-robot.md §2.
+After Liu et al., Actuators 2023, 12, 454, loop 1, corrected: what stands above is what is done.
 """
 
 from typing import Final, NamedTuple

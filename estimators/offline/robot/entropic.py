@@ -5,7 +5,7 @@
 P the link's pseudo-inertia. The divergence agrees with the metric to second order at P0, so that s does not change how
 strong the prior is, but no P leaves the positive definite cone. s = 1 is the entropic fit; it costs most where there is
 little data: a tenth is as safe and stays nearer to the quadratic fit. Damped Newton, R and c renewed four times.
-Reference: Lee, Wensing, Park 2020; whole-robot.md §3.
+Reference: Lee, Wensing, Park 2020.
 """
 
 from typing import Final, NamedTuple

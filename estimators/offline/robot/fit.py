@@ -7,7 +7,8 @@ correlated; taken as white noise its σ is four times too small). Where leaving 
 more than that says, σ is from that (delete-a-group jackknife: the sandwich of a misspecified model would take the
 residuals of few blocks for its errors, although θ was fitted to them; Bell, McCaffrey, Survey Methodology 28:169–181,
 2002). A parameter at its bound of zero is not known to be there, so σ is that of the fit without bounds: else an offset
-were certain because Coulomb friction, which one direction does not tell from it, is held. See whole-robot.md §3, §4.
+were certain because Coulomb friction, which one direction does not tell from it, is held.
+What it reaches on real robots: docs/identify.md.
 """
 
 import itertools

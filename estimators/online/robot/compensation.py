@@ -2,7 +2,7 @@
 
 Twice a second the squares of the last ten seconds of motion are compared, with and without it. It begins switched off;
 what takes a twentieth off the residual switches it on, what is worse than nothing off again: no test at the desk was
-found that tells on which motion a learnt compensation does harm (double-encoder-robot.md §5). Rows beyond a threshold
+found that tells on which motion a learnt compensation does harm (docs/identify.md). Rows beyond a threshold
 count, too: a compensation that is wrong enough to look like a contact must not be kept by that.
 """
 

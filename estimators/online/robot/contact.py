@@ -8,7 +8,7 @@ what the low-passes still hold of it, √2 e^(−ωt/√2), for SETTLING at most
 ν is the noise: what of the residual is white before the low-passes, from how it changes within 10 ms. Gaussian noise
 behind them crosses 4.75 ν 1.3e-4 times a second and joint, for 16 ms on average; lasting 30 ms makes that less than
 once an hour for seven joints. What else the model does not explain is slower, is bounded and has been seen: the
-factor 1.5 is for it. Reference: whole-robot.md §6.
+factor 1.5 is for it.
 """
 
 import math

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import threading
 import time
 import tomllib
@@ -17,16 +18,18 @@ import pytest
 from daq.__main__ import main
 from daq.commands.doctor.bus import Field, fields, nominal
 from daq.commands.doctor.bus import load as bus_load
-from daq.commands.doctor.command import CAUSES
+from daq.commands.doctor.command import CAUSES, tell_causes
 from daq.commands.doctor.host import BAD, GOOD, NOTE, WARN, host, serial_port
 from daq.commands.doctor.proposal import port_proposal
 from daq.config.load import load
+from drivers.can.bus_errors import CAUSES as BUS_CAUSES
 from drivers.decode import decoder as decode
 from drivers.layout.frame import EXTENDED, Frames
 from drivers.serial import deframer as deframe
 from drivers.serial.deframer import Deframer
 from drivers.serial.packets import Framing, encode, layout
 from drivers.serial.port import SerialPortSettings
+from estimators.alignment.resampler import NAMES as ALIGNED
 
 
 def state(number: int) -> bytes:
@@ -317,6 +320,19 @@ def test_load_of_flexible_frames_counts_both_rates() -> None:
 def test_every_cause_that_a_driver_counts_has_plain_words() -> None:
     others = {"silent", "malformed", "dropped", "own_frames", "restamped", "other_channels"}
     assert {*decode.CAUSES, *deframe.CAUSES, *others} - CAUSES.keys() == set()
+
+
+def test_every_loss_that_the_guide_names_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "acquisition.md").read_text(encoding="utf-8")
+    section = page.split("## Every loss has a name")[1].split("\n## ")[0]
+    table = "".join(line for line in section.splitlines() if line.startswith("|"))
+    names = set(re.findall(r"`(\w+)`", table))
+    assert names >= {"dropped", "bus_off", "unmatched", "readings_lost_total", *ALIGNED}
+    assert names - CAUSES.keys() - BUS_CAUSES.keys() == set()
+    tell_causes()
+    told = capsys.readouterr().err
+    assert {name for name in names if not re.search(rf"^ +{name}: \w.*", told, re.MULTILINE)} == set()
+    assert {name for name, (meaning, remedy) in CAUSES.items() if not meaning or not remedy} == set()
 
 
 def a_host(root: Path, rmem: int, clock: str) -> Path:

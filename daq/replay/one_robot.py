@@ -1,0 +1,18 @@
+"""The estimator of a whole robot without the service around it, for programs that may not know estimators."""
+
+from estimators.models.robots.files.identified import IdentifiedRobot
+from estimators.models.robots.files.urdf import read_urdf
+from estimators.offline.robot.identification import identify
+from estimators.offline.robot.live_residuals import Recorded, with_live_residuals
+from estimators.offline.robot.motion import pieces
+from estimators.online.robot.estimator import RobotEstimator
+
+__all__ = [
+    "IdentifiedRobot",
+    "Recorded",
+    "RobotEstimator",
+    "identify",
+    "pieces",
+    "read_urdf",
+    "with_live_residuals",
+]
