@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from estimators.recursive.grain import SURE, temper, told
+from estimators.recursive.grain import SURE, temper
 from estimators.rows import MOST, ROUNDING, WEIGHT, Rows, moved
 
 OWNERS = np.array([0])
@@ -29,11 +29,12 @@ def test_least_squares_over_them_are_those_of_known_variances() -> None:
     np.testing.assert_allclose(tempered.motion[::2, 0, ROUNDING], 41.0 * weight[0] ** 2)
 
 
-def test_what_is_told_is_the_row_as_it_was() -> None:
+def test_a_row_by_its_weight_is_the_row_as_it_was() -> None:
     given = rows(41.0)
     tempered = temper(given, np.array([0.5 / SURE]), np.ones(1), OWNERS)
     assert tempered.motion[0, 0, WEIGHT] < 0.25
-    phi, y = told(tempered, 0, OWNERS)
+    weight = tempered.motion[0, OWNERS, WEIGHT]
+    phi, y = tempered.phi[0] / weight[:, None], tempered.y[0] / weight
     np.testing.assert_allclose(phi, given.phi[0], rtol=1e-12)
     np.testing.assert_allclose(y, given.y[0], rtol=1e-12)
 
@@ -60,6 +61,7 @@ def test_each_joints_encoder_weighs_its_own_outputs() -> None:
     weight = np.array([1.0 / np.sqrt(1.0 + 0.5 * 40.0)] * 2 + [1.0])  # a joint's by the worst of its outputs
     np.testing.assert_allclose(tempered.y[::2], given.y[::2] * weight, rtol=1e-12)
     np.testing.assert_array_equal(tempered.y[1::2], given.y[1::2])
-    phi, y = told(tempered, 0, owners)
+    weight = tempered.motion[0, owners, WEIGHT]
+    phi, y = tempered.phi[0] / weight[:, None], tempered.y[0] / weight
     np.testing.assert_allclose(phi, given.phi[0], rtol=1e-12)
     np.testing.assert_allclose(y, given.y[0], rtol=1e-12)
