@@ -10,6 +10,7 @@ import pytest
 from daq.__main__ import main
 from daq.config.load import load
 from daq.config.routes import routes, wanted
+from daq.config.sections import Config
 from daq.config.words import ConfigError
 
 TEMPLATE = Path(__file__).parents[3] / "daq" / "jointwatch.toml"

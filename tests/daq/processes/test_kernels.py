@@ -150,10 +150,11 @@ def test_all_that_a_configuration_loads_is_compiled_ahead(tmp_path: Path) -> Non
     assert loaded <= ours
 
 
-def below(pid: int) -> list[int]:
-    """The processes that this one has started, and theirs."""
+def compilers(pid: int) -> list[int]:
+    """The compiling processes that this one has started, and theirs; each has a name once it is tied to its parent."""
     text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return [one for child in map(int, text.split()) for one in (child, *below(child))]
+    named = [child for child in map(int, text.split()) if "compile" in Path(f"/proc/{child}/comm").read_text()]
+    return [one for child in named for one in (child, *compilers(child))]
 
 
 def gone(pid: int) -> bool:
@@ -179,8 +180,8 @@ def test_a_first_start_that_is_told_to_stop_waits_for_no_kernel(
         assert started.stderr is not None
         try:
             assert "a first start: the kernels it needs are compiled" in started.stderr.readline()
-            wait(lambda: len(below(started.pid)) >= 2, 120.0)
-            compiling = below(started.pid)
+            wait(lambda: len(compilers(started.pid)) >= 2, 120.0)
+            compiling = compilers(started.pid)
             for one in compiling:
                 os.kill(one, signal.SIGSTOP)
             started.send_signal(number)
