@@ -113,11 +113,6 @@ def digest(config: Config) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def revive(text: str) -> Config:
-    """The configuration that the supervisor checked and wrote down as JSON for its processes."""
-    return Config.model_validate_json(text)
-
-
 def _names(section: Any) -> set[str]:
     return set(section) if isinstance(section, dict) else set()
 

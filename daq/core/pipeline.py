@@ -25,7 +25,6 @@ from daq.core.gear_line import kept_as
 from daq.core.joint_line import JointLine, Message, described
 from daq.state.baselines import Baseline
 from daq.stream.curve_points import pack
-from daq.stream.transcript import AT_ONCE, IN_GROUPS, ONE_BY_ONE
 from daq.stream.update import ROBOT, Introduction, Publication
 from estimators.quantities import Nanoseconds
 
@@ -39,11 +38,8 @@ TOGETHER: Final = 10_000_000  # ns between the groups of joints whose updates ar
 class Pipeline:
     """All joints of one robot."""
 
-    def __init__(self, config: Config, boot: int, executor: Executor | None = None, spread: int = IN_GROUPS) -> None:
-        """executor: where refits run; inline when there is none, so that a replay is reproducible.
-
-        spread: how the joints' updates are due; otherwise than in groups in older recordings.
-        """
+    def __init__(self, config: Config, boot: int, executor: Executor | None = None) -> None:
+        """executor: where refits run; inline when there is none, so that a replay is reproducible."""
         interval = round(1e9 / config.publish.rate)
         self.lines = [
             JointLine(
@@ -52,7 +48,7 @@ class Pipeline:
                 Publication(config.robot.name, name, boot, joint.model.unit()),
                 interval,
                 executor,
-                offset=_offset(index, len(config.joints), interval, spread),
+                offset=_offset(index, len(config.joints), interval),
             )
             for index, (name, joint) in enumerate(config.joints.items())
         ]
@@ -132,15 +128,13 @@ class Pipeline:
         return self._introduction.message(time / 1e9)
 
 
-def _offset(index: int, joints: int, interval: int, spread: int) -> int:
+def _offset(index: int, joints: int, interval: int) -> int:
     """ns from where on the intervals of a joint are counted.
 
     To wake costs a core as much as three joints do once it is awake, so joints share it; but the last of a group waits
     for all the others.
     """
-    if spread == AT_ONCE:
-        return 0
-    groups = joints if spread == ONE_BY_ONE else max(1, min(joints, interval // TOGETHER))
+    groups = max(1, min(joints, interval // TOGETHER))
     return index * groups // joints * interval // groups
 
 

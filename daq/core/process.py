@@ -26,7 +26,7 @@ from daq.state.checkpoint_file import FILE
 from daq.state.files import place
 from daq.stream.channel import Link, Receiver
 from daq.stream.sockets import open_publisher
-from daq.stream.transcript import IN_GROUPS, Batch, Clock, Transcript
+from daq.stream.transcript import Batch, Clock, Transcript
 
 STATUS_EVERY: Final = 500_000_000  # ns between two reports of the totals
 INTRODUCE_EVERY: Final = 1_000_000_000  # ns between two meta messages: an outlet that comes back has one soon
@@ -94,7 +94,7 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
             messages += beside
             checkpoints.hand_out(pipeline)
             if transcript is not None:
-                batch = Batch(len(readings), epoch, watched, clock.told, latched, rebased, resumed, late, IN_GROUPS)
+                batch = Batch(len(readings), epoch, watched, clock.told, latched, rebased, resumed, late)
                 transcript.note(readings, batch, messages)
                 resumed = None
             receiver.keep(room.held())

@@ -12,7 +12,7 @@ their channels are the configuration's.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final, Self
 
@@ -97,22 +97,6 @@ def read(file: Path, columns: Columns | None) -> Channels:
             found[joint][role] = Series(time, _channel(raw, column))
     if problems:
         raise RecordingError("\n".join(f"{file}: {problem}" for problem in dict.fromkeys(problems)))
-    return found
-
-
-def read_all(files: Sequence[Path], columns: Columns | None) -> list[Channels]:
-    """The channels of recordings that one table describes, each a run of its own.
-
-    Raises RecordingError with every mistake found in any of them.
-    """
-    found, problems = [], []
-    for file in files:
-        try:
-            found.append(read(file, columns))
-        except RecordingError as mistakes:
-            problems.append(str(mistakes))
-    if problems:
-        raise RecordingError("\n".join(problems))
     return found
 
 

@@ -21,7 +21,7 @@ from daq.core.replayable_executor import Latch
 from daq.recording.json_channels import finite
 from daq.recording.reader import RecordingError, before, blocks, break_of, configuration, said
 from daq.replay.replay import Played
-from daq.stream.transcript import AT_ONCE, IN_GROUPS, Batch, Block
+from daq.stream.transcript import Batch, Block
 from daq.stream.update import ROBOT, Map
 from estimators.refit.inline import Inline
 
@@ -48,7 +48,7 @@ class Repetition:
         self.gaps: list[str] = []  # what is missing: what follows is then not the same as it was
         self._same = (recorded.joints, recorded.publish.rate) == (self.config.joints, self.config.publish.rate)
         self._expected = (0, 0)  # boot and number of the block that comes next
-        self._begin(0, IN_GROUPS)
+        self._begin(0)
 
     def lead(self) -> Self:
         """Play what the first start of the core went through before these files, as far as it lies beside them.
@@ -79,16 +79,16 @@ class Repetition:
         """The one of now."""
         return self._pipeline
 
-    def _begin(self, boot: int, spread: int) -> None:
+    def _begin(self, boot: int) -> None:
         """Another configuration asks for other refits: their results count at once."""
         self._latch = Latch(Inline())
-        self._pipeline = Pipeline(self.config, boot, self._latch if self._same else None, spread)
+        self._pipeline = Pipeline(self.config, boot, self._latch if self._same else None)
 
     def _repeat(self, block: Block) -> Iterator[Turn]:
         boot, number = self._expected
         if block.boot != boot:
             number = 0
-            self._begin(block.boot, max((int(batch.spread) for batch in block.batches), default=AT_ONCE))
+            self._begin(block.boot)
         if block.number != number:
             self.gaps.append(f"blocks {number} to {block.number - 1} of a start of the core are missing")
         self._expected = (block.boot, block.number + 1)

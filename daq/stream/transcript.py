@@ -21,7 +21,6 @@ from drivers.reading import READING
 
 Message = tuple[bytes, bytes]  # topic, msgpack map
 
-AT_ONCE, ONE_BY_ONE, IN_GROUPS = range(3)  # how the joints' updates are due; older recordings have the first two
 BLOCK: Final = 0.04  # s in one block: what a kill can cost, twice over
 QUEUE: Final = 250  # blocks that wait for a busy disk (10 s, 5 MB) before some are lost, and counted
 BLOCKS: Final = "application/x-jointwatch-readings"  # media type of a block in a recording
@@ -39,7 +38,6 @@ class Batch(NamedTuple):
     baseline: Mapping[str, Any] | None  # the baseline that held from here on, where it changed
     resumed: Mapping[str, Any] | None = None  # joint → the state that it went on from, at the core's start
     late: bool = False  # whether the core was behind, and of several updates of a joint said the last
-    spread: int = AT_ONCE  # how the joints' updates were due
 
 
 @dataclass(slots=True)
@@ -64,7 +62,8 @@ def unpack(data: bytes) -> Block:
     head, rows = columns.unpack(data)
     try:
         told = msgpack.unpackb(head)
-        return Block(told["boot"], told["number"], [Batch(*one) for one in told["batches"]], rows)
+        # a recording may have one value more in a batch, which no longer means anything
+        return Block(told["boot"], told["number"], [Batch(*one[: len(Batch._fields)]) for one in told["batches"]], rows)
     except (msgpack.UnpackException, KeyError, TypeError) as error:
         raise ValueError(f"not a block of readings: {error}") from error
 

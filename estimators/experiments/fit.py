@@ -1,6 +1,6 @@
 """A joint model fitted to rows of a recording and judged on rows it has not seen."""
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +14,6 @@ from estimators.recursive.prior import Prior
 from estimators.refit.job import job, run
 from estimators.refit.settings import RefitSettings
 from estimators.rows import Rows
-
-
-class Buildable(Protocol):
-    """Settings of a joint model."""
-
-    def build(self) -> Model:
-        """The model."""
-        ...
 
 
 class Fitted(NamedTuple):

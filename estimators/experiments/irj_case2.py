@@ -113,13 +113,13 @@ class Run(NamedTuple):
     bound: float  # s, `settled` of least squares that are told the instant of the linear jump
 
 
-def measure(seed: int, noise: float, random_phase: bool, design: str = "fast") -> Run:
+def measure(seed: int, noise: float, random_phase: bool) -> Run:
     """One run; random_phase: the jumps come anywhere in the motion."""
     rng = np.random.default_rng([seed, 7])
     shift = MOTION * rng.random(2) if random_phase else np.zeros(2)
     linear_at, nonlinear_at = LINEAR_AT + shift[0], NONLINEAR_AT + (2.0 + shift[1] if random_phase else 0.0)
     run = case(seed, noise, linear_at, nonlinear_at, nonlinear_at + END - NONLINEAR_AT)
-    times, values, events = play(estimator(design=design), run.rows)
+    times, values, events = play(estimator(), run.rows)
     return _figures(run, times, values, events, linear_at, nonlinear_at)
 
 
@@ -174,13 +174,13 @@ def _bound(run: Case, times: Floats, linear_at: float) -> float:
     return np.inf if off[-1] else float(times[late[-1] + 1 if len(late) else 0] - linear_at)
 
 
-def table(seeds: range, noises: tuple[float, ...], design: str) -> list[dict[str, Any]]:
+def table(seeds: range, noises: tuple[float, ...]) -> list[dict[str, Any]]:
     """One row per figure: what the paper says, the limit, ours, and whether that is inside."""
     rows: list[dict[str, Any]] = []
     spurious = runs = 0
     for noise in noises:
         for random_phase in (False, True):
-            done = [measure(seed, noise, random_phase, design) for seed in seeds]
+            done = [measure(seed, noise, random_phase) for seed in seeds]
             spurious, runs = spurious + sum(one.searches for one in done), runs + len(seeds)
             label = f"noise {100 * noise:g} %, {'random' if random_phase else 'fixed'} phase"
             rows += _rows(label, noise, done, random_phase)
@@ -273,14 +273,13 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=5, metavar="N")
     parser.add_argument("--first", type=int, default=0, metavar="SEED", help="the seed to begin with")
     parser.add_argument("--noise", type=float, action="append", help="of rms(y); default 0.005, 0.01 and 0.02")
-    parser.add_argument("--design", choices=["fast", "simple"], default="fast")
     parser.add_argument("--plot", type=Path, metavar="PATH", help="draw one run (SVG, PNG, …)")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if options.seeds < 1 or options.first < 0:
         parser.error("expected at least one seed, none of them negative")
     seeds = range(options.first, options.first + options.seeds)
-    rows = table(seeds, tuple(options.noise or (0.005, 0.01, 0.02)), options.design)
+    rows = table(seeds, tuple(options.noise or (0.005, 0.01, 0.02)))
     if options.plot is not None:
         plot(options.plot, 0.01)
     if options.json:

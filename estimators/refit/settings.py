@@ -30,6 +30,6 @@ class RefitSettings(Settings):
 class Monitor(Settings):
     """How changes are followed up."""
 
-    design: Literal["fast", "simple"] = "fast"
+    design: Literal["fast"] = "fast"
     period: Annotated[float, Field(gt=0, le=60)] | None = None  # s of the motion; found when left out
     refit: RefitSettings = RefitSettings()

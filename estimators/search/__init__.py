@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from math import inf
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pydantic import Field
 
 from estimators.quantities import Floats
 from estimators.search.base import Callback, Minimum, Problem, Search, Status, Stop
@@ -16,7 +15,6 @@ from estimators.search.cuckoo import Cuckoo
 from estimators.search.mcs import Mcs
 from estimators.search.swarm import Swarm
 
-SearchSettings = Annotated[Mcs | Cuckoo | ChaoticCuckoo | Swarm | Bees, Field(discriminator="kind")]
 SEARCHES: Final[dict[str, type[Search]]] = {
     "mcs": Mcs,
     "cuckoo": Cuckoo,

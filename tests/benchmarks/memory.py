@@ -28,7 +28,7 @@ from daq.core.process import _publish, _totals
 from daq.core.waiting_room import WaitingRoom
 from daq.processes.process import endpoint
 from daq.stream.channel import Receiver, Sender
-from daq.stream.transcript import IN_GROUPS, Batch, Clock, Transcript
+from daq.stream.transcript import Batch, Clock, Transcript
 from drivers.reading import READING
 
 TEMPLATE: Final = Path(__file__).parents[2] / "daq" / "jointwatch.toml"
@@ -149,7 +149,7 @@ def turn(
     room.expect(pipeline.due, now)
     beside = pipeline.watch(now, 0)
     _publish(updates, beside)
-    batch = Batch(len(taken), 0, now, Clock().told, [], None, None, False, IN_GROUPS)
+    batch = Batch(len(taken), 0, now, Clock().told, [], None)
     transcript.note(taken, batch, messages + beside)
     receiver.keep(room.held())
 

@@ -27,7 +27,6 @@ from estimators.models.robots.description import Robot
 from estimators.models.robots.inertia import pseudo_inertia
 from estimators.models.robots.newton_euler import newton_euler
 from estimators.models.robots.regressor import regressor
-from estimators.models.robots.residual import COEFFICIENTS, TRANSITION, residual_torque
 from estimators.models.robots.tree import tree
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.least_squares import ordinary
@@ -159,15 +158,11 @@ def kernels() -> Iterator[Row]:
     q, dq, ddq = random.normal(size=(3, TIMED, n))
     parameters = random.normal(size=(n, 10))
     Y, tau, wrench = np.empty((TIMED, n, 10 * n)), np.empty((TIMED, n)), np.empty((TIMED, n, 6))
-    friction, residual = np.ones((n, COEFFICIENTS)), np.empty((TIMED, n))
-    friction[:, TRANSITION] = 0.01
     nothing = np.zeros((0, n, 6))
     spent = microseconds(lambda: regressor(*arm, q, dq, ddq, Y))
     yield Row("Y, 7 joints", "<= 3 µs", f"{spent:.2f} µs", spent <= 3.0)
     spent = microseconds(lambda: newton_euler(*arm, q, dq, ddq, parameters, nothing, tau, wrench))
     yield Row("inverse dynamics with wrenches, 7 joints", "-", f"{spent:.2f} µs", True)
-    spent = microseconds(lambda: residual_torque(*arm, q, dq, ddq, tau, parameters, friction, residual))
-    yield Row("tick: inverse dynamics, friction, residual", "<= 2 µs", f"{spent:.2f} µs", spent <= 2.0)
     try:
         import pinocchio
     except ImportError:

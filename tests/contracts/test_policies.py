@@ -116,7 +116,6 @@ def state(monitor: Monitor) -> str:
 QUIET: dict[str, tuple[Purpose | None, list[Purpose]]] = {
     "fast": (None, [Purpose.SHARPEN, Purpose.DRIFT]),
     "plain": (None, []),  # it has no η that could be wrong
-    "simple": (Purpose.PERIOD, [Purpose.SHARPEN, Purpose.DRIFT]),
 }
 
 
@@ -266,21 +265,6 @@ def test_a_rejected_refit_wants_more_motion_and_less_of_its_beginning_then_gives
     before = state(monitor)
     assert isinstance(monitor.rejected(Rejection(0, 9000, False, 1200.0), False), Wait)
     assert state(monitor) == before, "without an alarm nothing is at stake"
-
-
-def test_design_s_waits_more_than_a_period() -> None:
-    monitor = running("simple")
-    off = {"variance": 9.0, "signal": 1.0}
-    for now in range(5000, 5000 + 840, 30):
-        asked = monitor.always(moment(now=now))
-        if isinstance(asked, Look):
-            assert asked.first == now - 800
-            assert isinstance(monitor.review(evidence(asked.purpose, now=now, first=asked.first, **off)), Wait)
-    found = monitor.review(evidence(Purpose.PERIOD, now=5870, first=5070, **off))
-    assert found == Search("change", 5070, Before.NOTHING)
-    monitor.review(evidence(Purpose.PERIOD, now=5900, **off))
-    monitor.review(evidence(Purpose.PERIOD, now=5930))
-    assert isinstance(monitor.review(evidence(Purpose.PERIOD, now=7000, **off)), Wait), "a quiet look begins anew"
 
 
 @every_monitor

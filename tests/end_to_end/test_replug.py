@@ -49,11 +49,11 @@ torque = { signal = "port.AXIS.u" }
 PROGRAM = """
 import sys
 from pathlib import Path
-from daq.config.load import revive
+from daq.config.sections import Config
 from daq.processes.heartbeat import alone
 from daq.processes.driver import run
 runtime = Path(sys.argv[1])
-run("port", revive((runtime / "config.json").read_text()), runtime, alone())
+run("port", Config.model_validate_json((runtime / "config.json").read_text()), runtime, alone())
 """
 
 

@@ -10,7 +10,6 @@ A `Robot` (description.py) is read by urdf.py or dh_table.py; `robot.tree()` is 
 
     tree = robot.tree()                               # Tree(parent, kind, geometry, gravity): arrays
     newton_euler(*tree, q, dq, ddq, parameters, external, tau, wrench)      newton_euler.py
-    residual_torque(*tree, q, dq, ddq, measured, parameters, friction, residual)    residual.py
     regressor(*tree, q, dq, ddq, Y)                                         regressor.py
     mass_matrix(*tree, q, parameters, M)                                    newton_euler.py
     forward_kinematics(*tree, q, rotation, origin)                          kinematics.py

@@ -15,7 +15,6 @@ from estimators.quantities import Floats
 
 POINTS: Final = 5
 CUBIC: Final = 3
-LEAKAGE: Final = 0.01  # of the energy, outside the kept harmonics, from which a motion is not what it should be
 
 
 class Derivatives(NamedTuple):

@@ -5,9 +5,7 @@ from typing import Final
 
 from estimators.online.monitor.base import Monitor
 from estimators.online.monitor.fast import FastMonitor
-from estimators.online.monitor.simple import SimpleMonitor
 
 DESIGNS: Final[dict[str, Callable[[float], Monitor]]] = {  # by name; row: s between rows
     "fast": FastMonitor,
-    "simple": SimpleMonitor,
 }

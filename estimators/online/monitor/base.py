@@ -38,7 +38,6 @@ class Purpose(StrEnum):
     """What a window is looked at for."""
 
     CHANGE = "change"
-    PERIOD = "period"  # of the motion, the last one: design S
     SHARPEN = "sharpen"
     DRIFT = "drift"
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from daq.__main__ import main
-from daq.config.load import load, revive
+from daq.config.load import load
 from daq.config.routes import routes, wanted
+from daq.config.sections import Config
 from daq.config.words import ConfigError
 
 TEMPLATE = Path(__file__).parents[3] / "daq" / "jointwatch.toml"
@@ -65,9 +66,9 @@ def test_the_template_is_good_and_deploy_has_the_same() -> None:
     assert deployed.read_text() == TEMPLATE.read_text()
 
 
-def test_what_the_supervisor_writes_down_is_what_its_processes_read() -> None:
+def test_a_configuration_written_as_json_reads_as_the_same() -> None:
     config = load(TEMPLATE)
-    again = revive(config.model_dump_json())
+    again = Config.model_validate_json(config.model_dump_json())
     assert again.joints == config.joints
     assert wanted(again, "bus") == wanted(config, "bus")
 

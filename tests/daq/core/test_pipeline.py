@@ -12,7 +12,6 @@ from daq.config.sections import Config
 from daq.core.joint_line import Message
 from daq.core.pipeline import Pipeline
 from daq.core.waiting_room import WaitingRoom
-from daq.stream.transcript import AT_ONCE, IN_GROUPS, ONE_BY_ONE
 from daq.stream.update import EVENTS
 from drivers.reading import READING
 
@@ -371,20 +370,18 @@ def test_every_kind_of_event_stands_in_the_table() -> None:
     assert said <= set(EVENTS), "what is said is documented"
 
 
-def test_joints_share_a_waking_and_older_recordings_do_not(config: Config) -> None:
+def test_joints_share_a_waking(config: Config) -> None:
     elbow = config.joints["elbow"]
     many = config.model_copy(update={"joints": {f"joint{n}": elbow.model_copy() for n in range(7)}})
     interval = round(1e9 / config.publish.rate)
 
-    def offsets(spread: int) -> list[int]:
-        return [line.offset for line in Pipeline(many, 1, None, spread).lines]
+    def offsets() -> list[int]:
+        return [line.offset for line in Pipeline(many, 1).lines]
 
-    assert offsets(AT_ONCE) == [0] * 7
-    assert offsets(ONE_BY_ONE) == [n * interval // 7 for n in range(7)]
-    assert offsets(IN_GROUPS) == [0] * 4 + [interval // 2] * 3
+    assert offsets() == [0] * 4 + [interval // 2] * 3
     for rate, groups in ((100.0, [0] * 7), (5.0, [n * 200_000_000 // 7 for n in range(7)])):
         many = many.model_copy(update={"publish": config.publish.model_copy(update={"rate": rate})})
-        assert offsets(IN_GROUPS) == groups, "no two groups nearer than 10 ms, and no more groups than joints"
+        assert offsets() == groups, "no two groups nearer than 10 ms, and no more groups than joints"
 
 
 def test_what_a_joint_says_need_not_wait_for_the_next_one(config: Config) -> None:

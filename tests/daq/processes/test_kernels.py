@@ -150,10 +150,11 @@ def test_all_that_a_configuration_loads_is_compiled_ahead(tmp_path: Path) -> Non
     assert loaded <= ours
 
 
-def below(pid: int) -> list[int]:
-    """The processes that this one has started, and theirs."""
+def compilers(pid: int) -> list[int]:
+    """The compiling processes that this one has started, each followed by its own."""
     text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return [one for child in map(int, text.split()) for one in (child, *below(child))]
+    named = [child for child in map(int, text.split()) if "compile" in Path(f"/proc/{child}/comm").read_text()]
+    return [one for child in named for one in (child, *compilers(child))]
 
 
 def gone(pid: int) -> bool:
@@ -168,7 +169,7 @@ def gone(pid: int) -> bool:
 def test_a_first_start_that_is_told_to_stop_waits_for_no_kernel(
     program: list[str], number: signal.Signals, tmp_path: Path, wait: Callable[..., None]
 ) -> None:
-    """What compiles is held, so it never ends by itself: who waits for it would wait for ever."""
+    """What directs the compiling is held, so it never ends by itself: who waits for it would wait for ever."""
     file = tmp_path / "jointwatch.toml"
     file.write_text(CONFIGURATION)
     words = [*program, str(file)] if "run" in program else program
@@ -179,10 +180,9 @@ def test_a_first_start_that_is_told_to_stop_waits_for_no_kernel(
         assert started.stderr is not None
         try:
             assert "a first start: the kernels it needs are compiled" in started.stderr.readline()
-            wait(lambda: len(below(started.pid)) >= 2, 120.0)
-            compiling = below(started.pid)
-            for one in compiling:
-                os.kill(one, signal.SIGSTOP)
+            wait(lambda: len(compilers(started.pid)) >= 2, 120.0)
+            compiling = compilers(started.pid)
+            os.kill(compiling[0], signal.SIGSTOP)
             started.send_signal(number)
             assert started.wait(60) == 0
             wait(lambda: all(map(gone, compiling)))

@@ -9,7 +9,7 @@ from daq.config.load import load
 from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.config.words import ConfigError
-from daq.recording.columns import is_configuration, load_columns, read, read_all
+from daq.recording.columns import is_configuration, load_columns, read
 from daq.recording.process import Expected, Recorder
 from daq.recording.reader import RecordingError
 from daq.stream.transcript import Batch, Block
@@ -66,17 +66,6 @@ def test_without_its_times_the_other_mistakes_are_said_too(tmp_path: Path) -> No
     text = TABLE.replace('"rec.t"', '"rec.clock"').replace("rec.q[1]", "rec.x")
     with pytest.raises(RecordingError, match=r'no column "rec.clock".*\n.*no column "rec.x"'):
         read(robot(tmp_path), load_columns(table(tmp_path, text)))
-
-
-def test_several_recordings_are_runs_of_their_own(tmp_path: Path) -> None:
-    columns = load_columns(table(tmp_path))
-    files = [robot(tmp_path, f"{number}.npz", u=number * U) for number in (1, 2)]
-    runs = read_all(files, columns)
-    np.testing.assert_allclose([run["b"]["torque"].values for run in runs], [-50 * U[:, 1], -100 * U[:, 1]])
-    broken = robot(tmp_path, "3.npz", q=Q[:, 0])
-    with pytest.raises(RecordingError) as caught:
-        read_all([files[0], broken, tmp_path / "4.npz"], columns)
-    assert [line.partition(": ")[0] for line in str(caught.value).splitlines()] == [str(broken), f"{tmp_path}/4.npz"]
 
 
 def configured(folder: Path, wrap: str = "") -> Config:

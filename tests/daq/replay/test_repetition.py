@@ -15,7 +15,7 @@ from daq.recording.folder import recordings
 from daq.recording.process import Expected, Recorder
 from daq.recording.reader import RecordingError, said
 from daq.replay.repeat import Repetition, compare
-from daq.stream.transcript import AT_ONCE, IN_GROUPS, Batch, Block
+from daq.stream.transcript import Batch, Block
 from daq.stream.update import ROBOT
 from drivers.reading import READING
 
@@ -65,10 +65,8 @@ def readings(first: int, count: int) -> np.ndarray:
 class Core:
     """A core that is played: each call is a block of two turns, which a recorder keeps."""
 
-    def __init__(
-        self, config: Config, boot: int, spread: int = IN_GROUPS, resumed: Mapping[str, Any] | None = None
-    ) -> None:
-        self.pipeline, self._boot, self._spread = Pipeline(config, boot, None, spread), boot, spread
+    def __init__(self, config: Config, boot: int, resumed: Mapping[str, Any] | None = None) -> None:
+        self.pipeline, self._boot = Pipeline(config, boot), boot
         self._number = self._time = 0
         self._resumed = resumed
         if resumed:
@@ -91,7 +89,7 @@ class Core:
 
             said = self.pipeline.absorb(part, EPOCH, now, late)
             said += self.pipeline.watch(end + 500_000, EPOCH)
-            batch = Batch(len(part), EPOCH, end + 500_000, told, [], baseline, self._resumed, late, self._spread)
+            batch = Batch(len(part), EPOCH, end + 500_000, told, [], baseline, self._resumed, late)
             block.batches.append(batch)
             block.messages += said
             parts.append(part)
@@ -190,10 +188,9 @@ def test_a_block_that_is_missing_is_told(tmp_path: Path) -> None:
         compare(Repetition([file]))
 
 
-@pytest.mark.parametrize("spread", [AT_ONCE, IN_GROUPS])
-def test_updates_are_due_as_they_were_and_a_late_core_says_less(tmp_path: Path, spread: int) -> None:
+def test_updates_are_due_as_they_were_and_a_late_core_says_less(tmp_path: Path) -> None:
     config = configured(tmp_path)
-    core = Core(config, 5, spread)
+    core = Core(config, 5)
     blocks = [core.block(), core.block(late=True), core.block(late=True), core.block()]
     file = kept(config, *blocks)
     assert compare(Repetition([file])) == updates(file)

@@ -31,12 +31,10 @@ def readings(count: int, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("count", [0, 1, 2, 1000])
 def test_packing_keeps_every_bit(count: int) -> None:
     rows = readings(count, count)
-    block = unpack(
-        pack(Block(2**47, 3, [Batch(count, 1, -2, [3], [], {"a": 1.5}, None, late=True, spread=True)], rows))
-    )
+    block = unpack(pack(Block(2**47, 3, [Batch(count, 1, -2, [3], [], {"a": 1.5}, None, late=True)], rows)))
     assert block.readings.tobytes() == rows.tobytes()
     assert (block.boot, block.number) == (2**47, 3)
-    assert [tuple(one) for one in block.batches] == [(count, 1, -2, [3], [], {"a": 1.5}, None, True, True)]
+    assert [tuple(one) for one in block.batches] == [(count, 1, -2, [3], [], {"a": 1.5}, None, True)]
 
 
 def test_quantised_motion_takes_a_third() -> None:

@@ -7,7 +7,6 @@ from estimators.models.robots.base_parameters import base_projection
 from estimators.models.robots.kinematics import forward_kinematics
 from estimators.models.robots.newton_euler import mass_matrix, newton_euler
 from estimators.models.robots.regressor import regressor
-from estimators.models.robots.residual import residual_torque
 from estimators.models.robots.tree import PRISMATIC, REVOLUTE, Tree, tree
 from estimators.quantities import Floats
 
@@ -123,14 +122,3 @@ def test_base_parameters_explain_all_that_the_standard_ones_do(reference: Refere
     reference.close(Y[:, :, columns] @ G, Y)
     assert np.linalg.matrix_rank(Y.reshape(-1, 10 * n)) == len(columns)
     assert (G[:, columns] == np.eye(len(columns))).all()
-
-
-def test_the_residual_of_a_tick_is_what_links_and_friction_leave(reference: Reference) -> None:
-    n = reference.tree.size()
-    tau, wrench, found = np.empty((ROWS, n)), np.empty((ROWS, n, 6)), np.empty((ROWS, n))
-    motion = (reference.q, reference.dq, reference.ddq)
-    newton_euler(*reference.tree, *motion, reference.parameters, np.zeros((0, n, 6)), tau, wrench)
-    friction = np.array([[0.01, 2.0, 3.0, -0.5, 0.1]] * n)
-    residual_torque(*reference.tree, *motion, tau + 1.0, reference.parameters, friction, found)
-    drive = 2.0 * np.tanh(reference.dq / 0.01) + 3.0 * reference.dq - 0.5 + 0.1 * reference.ddq
-    reference.close(1.0 - found, drive)

@@ -95,15 +95,6 @@ def test_the_refit_after_a_nonlinear_jump_comes_within_three_seconds_as_a_rule()
     assert np.median(waited) <= 3.0
 
 
-def test_design_s_waits_for_a_period_and_finds_the_same() -> None:
-    run = case(1, 0.01, linear_at=20.0, nonlinear_at=30.0, end=50.0)
-    _, values, events = play(estimator(design="simple", period=8.0), run.rows)
-    searched = when(events, "refit_started")
-    assert searched
-    assert all(8.0 < time - 30.0 < 20.0 for time in searched), events
-    assert np.abs(values[-1, 4:] / (1.2 * OMEGAS) - 1.0).max() < 0.05
-
-
 def test_slow_drift_of_eta_is_followed() -> None:
     run = case(2, 0.002, end=70.0)
     t = np.arange(len(run.rows.time)) * PERIOD
