@@ -91,6 +91,20 @@ def _push(ticks: Nanoseconds, values: Floats, which: NDArray[np.int64], rows: Jo
     return dropped
 
 
+@inline
+def _interpolate(tick: int, rows: JointRows, out: Floats) -> None:
+    """A joint's values at a tick, from its two oldest rows; NaN where it has none there."""
+    values, at, after = rows.values, rows.first, (rows.first + 1) % len(rows.ticks)
+    low, high = rows.ticks[at], rows.ticks[after]
+    out[:] = np.nan
+    if rows.count > 0 and low == tick:
+        out[:] = values[at]
+    elif rows.count > 1 and low < tick and high - low <= GAP * rows.period:
+        part = (tick - low) / (high - low)
+        for column in range(len(out)):
+            out[column] = values[at, column] + (values[after, column] - values[at, column]) * part
+
+
 @kernel((Joints, "i8[::1]", "f8[:, :, ::1]"))
 def _release(joints: Joints, ticks: Nanoseconds, out: Floats) -> int:
     leader, newest, count = joints.rows[0], np.int64(-(1 << 62)), 0
@@ -117,17 +131,3 @@ def _release(joints: Joints, ticks: Nanoseconds, out: Floats) -> int:
         leader.count -= 1
         count += 1
     return count
-
-
-@inline
-def _interpolate(tick: int, rows: JointRows, out: Floats) -> None:
-    """A joint's values at a tick, from its two oldest rows; NaN where it has none there."""
-    values, at, after = rows.values, rows.first, (rows.first + 1) % len(rows.ticks)
-    low, high = rows.ticks[at], rows.ticks[after]
-    out[:] = np.nan
-    if rows.count > 0 and low == tick:
-        out[:] = values[at]
-    elif rows.count > 1 and low < tick and high - low <= GAP * rows.period:
-        part = (tick - low) / (high - low)
-        for column in range(len(out)):
-            out[column] = values[at, column] + (values[after, column] - values[at, column]) * part

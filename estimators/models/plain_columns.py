@@ -11,9 +11,20 @@ from estimators.numerics.jit import inline
 from estimators.quantities import Floats
 from estimators.rows import RATE, SECOND, SMOOTH, SMOOTH_RATE, VALUE
 
-KIND, CONSTANT, CHANNEL, PLACES = range(4)  # of a column's entry in a plan
-# kinds of columns; c: the constant. OTHER: somebody else's, left alone
-OTHER, ONE, ACCELERATION, SPEED, SIGN, TANH, SINE, COSINE = range(8)  # … 1, ẍ, ẋ, sign ẋ, tanh ẋ/c, sin c·x, cos c·x
+# columns of a plan, which has a row for each column of a law
+KIND: Final = 0  # one of those below
+CONSTANT: Final = 1  # c
+CHANNEL: Final = 2  # of the signals
+PLACES: Final = 3
+# kinds of columns
+OTHER: Final = 0  # somebody else's, left alone
+ONE: Final = 1  # 1
+ACCELERATION: Final = 2  # ẍ
+SPEED: Final = 3  # ẋ
+SIGN: Final = 4  # sign ẋ
+TANH: Final = 5  # tanh ẋ/c
+SINE: Final = 6  # sin c·x
+COSINE: Final = 7  # cos c·x
 TORQUE: Final = 1  # channel of y
 
 

@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 from estimators.numerics.jit import inline
 from estimators.quantities import Floats
 
-OUT, PASSIVE, DEPENDENT = range(3)  # state of a coefficient: held at zero, free, without a direction of its own
+# states of a coefficient
+OUT: Final = 0  # held at zero
+PASSIVE: Final = 1  # free
+DEPENDENT: Final = 2  # without a direction of its own
 SMALL: Final = 1e-12  # |part of a column that the others do not explain|² / size below which it is dependent
 TOLERANCE: Final = 1e-12  # of a gradient, relative to |column|·|y|
 EXCHANGES: Final = 3  # of all violated conditions at once

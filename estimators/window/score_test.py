@@ -45,10 +45,10 @@ def explain(rows: Rows, slopes: Floats, first: int, block: NonlinearBlock, noise
     gram, cross = np.zeros((p, p)), np.zeros(p)
     count = int(_normal(rows.phi, rows.y, weight, gram, cross))
     solution = inverse_of(gram + before.information) @ (cross + before.information @ before.theta)
-    products, right, sums = np.zeros((p + q, p + q)), np.zeros(p + q), np.zeros(SUMS)
-    _score(
+    products, right = np.zeros((p + q, p + q)), np.zeros(p + q)
+    residual, old, signal = _score(
         rows.phi, rows.y, weight, slopes, first, place.output, place.sign, block.moving, solution, before.theta,
-        products, right, sums,
+        products, right,
     )  # fmt: skip
     known = int(np.count_nonzero(np.diag(before.information)))
     right[:p] -= before.information @ (solution - before.theta)
@@ -58,9 +58,9 @@ def explain(rows: Rows, slopes: Floats, first: int, block: NonlinearBlock, noise
     spread = np.sqrt(np.maximum(np.diag(inverse), 0.0))
     return Score(
         solution,
-        float(sums[RESIDUAL]) / max(1, count - p + known),
-        float(sums[OLD] - sums[RESIDUAL]),
-        float(sums[SIGNAL]) / max(1, count),
+        residual / max(1, count - p + known),
+        old - residual,
+        signal / max(1, count),
         (inverse @ right)[p:],
         spread[p:],
         spread[:p],
@@ -69,9 +69,6 @@ def explain(rows: Rows, slopes: Floats, first: int, block: NonlinearBlock, noise
         products / max(1, count),
         count,
     )
-
-
-RESIDUAL, OLD, SIGNAL, SUMS = range(4)  # Σ of squares, whitened: y − Φθ, y − Φ·(the prior's θ), y
 
 
 @inline
@@ -108,8 +105,8 @@ def _normal(phi: Floats, y: Floats, weight: Floats, gram: Floats, cross: Floats)
 
 
 @kernel(
-    "void(f8[:, :, ::1], f8[:, ::1], f8[::1], f8[:, :, ::1], i8, i8, f8, i8[::1], f8[::1], f8[::1], "
-    "f8[:, ::1], f8[::1], f8[::1])"
+    "UniTuple(f8, 3)(f8[:, :, ::1], f8[:, ::1], f8[::1], f8[:, :, ::1], i8, i8, f8, i8[::1], f8[::1], f8[::1], "
+    "f8[:, ::1], f8[::1])"
 )
 def _score(
     phi: Floats,
@@ -124,9 +121,12 @@ def _score(
     before: Floats,
     products: Floats,
     right: Floats,
-    sums: Floats,
-) -> None:
-    """[Φ T]ᵀ[Φ T], [Φ T]ᵀ(y − Φθ) and SUMS of the outputs that are finite, whitened."""
+) -> tuple[float, float, float]:
+    """Fill products, [Φ T]ᵀ[Φ T], and right, [Φ T]ᵀ(y − Φθ), of the outputs that are finite, whitened.
+
+    Returns the sums of squares of y − Φθ, of y − Φ·(before) and of y.
+    """
+    residuals = olds = signals = 0.0
     p, q = len(theta), slopes.shape[2]
     row = np.empty(p + q)
     for r in range(len(y)):
@@ -148,7 +148,8 @@ def _score(
             for i in range(p + q):
                 right[i] += row[i] * residual
             _rank_one(row, products)
-            sums[RESIDUAL] += residual * residual
-            sums[OLD] += old * old
-            sums[SIGNAL] += target * target
+            residuals += residual * residual
+            olds += old * old
+            signals += target * target
     _mirror(products)
+    return residuals, olds, signals

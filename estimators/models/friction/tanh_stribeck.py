@@ -24,7 +24,10 @@ from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.rows import RATE, SMOOTH_RATE, VALUE
 
-OMEGA_TANH, OMEGA_STRIBECK, EXPONENT = range(3)  # of η
+# places of η
+OMEGA_TANH: Final = 0  # ω1
+OMEGA_STRIBECK: Final = 1  # ω_s
+EXPONENT: Final = 2  # δ_s
 EXPONENTS: Final = (0.5, 1.0, 2.0)  # δ_s of the literature
 
 

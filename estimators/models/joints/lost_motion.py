@@ -25,7 +25,18 @@ from pydantic import Field
 
 from estimators.quantities import Floats, Parameter, Settings
 
-ONE, TORQUE, SPEED, FRICTION, COS2, SIN2, COS1, SIN1, GAP, NEAR, LOAD = range(11)  # columns
+# columns
+ONE: Final = 0  # 1
+TORQUE: Final = 1  # τ', N·m
+SPEED: Final = 2  # w, rad/s
+FRICTION: Final = 3  # −sgn w
+COS2: Final = 4  # cos 2Nθ_m
+SIN2: Final = 5  # sin 2Nθ_m
+COS1: Final = 6  # cos Nθ_m
+SIN1: Final = 7  # sin Nθ_m
+GAP: Final = 8  # sgn τ_w
+NEAR: Final = 9  # sgn τ_w where |τ_w| < `small`, else 0
+LOAD: Final = 10  # τ_w, N·m
 COLUMNS: Final = 11
 BY_TORQUE: Final = (ONE, TORQUE, SPEED, FRICTION, COS2, SIN2, COS1, SIN1, GAP)  # of a fit; the gap's is the last
 WITH_NEAR: Final = (*BY_TORQUE, NEAR)
@@ -48,7 +59,11 @@ PARAMETERS: Final = (
     Parameter("link_friction", "N·m", 0.0, math.inf, f"{ORIGIN}, f_c", "dry friction of the link's side"),
 )
 WEARS: Final = PARAMETERS[:3]  # what a baseline remembers
-STIFFNESS, LOST_MOTION, COULOMB, LAG = range(4)  # of PARAMETERS
+# places of PARAMETERS
+STIFFNESS: Final = 0  # K
+LOST_MOTION: Final = 1  # 2b
+COULOMB: Final = 2  # F_c
+LAG: Final = 3  # λ
 LINK_FRICTION: Final = len(PARAMETERS) - 1
 
 

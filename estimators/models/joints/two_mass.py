@@ -35,7 +35,9 @@ MOTOR: Final = 0  # channels
 LINK: Final = 1
 EFFORT: Final = 2
 JOINT: Final = 3
-K1, K2 = 0, 1  # columns
+# columns
+K1: Final = 0
+K2: Final = 1
 # Of `stick`, below which the link's encoder stays on one step for longer than a sample: 18 bits at 1 kHz 24 mrad/s, and
 # rows see 20 ms further, in which a joint becomes 10 mrad/s faster.
 STEPPING = 0.5

@@ -19,7 +19,14 @@ from estimators.quantities import Floats
 
 Sibling = Literal["ideal", "control", "load", "clearance"]
 SIBLINGS: Final[tuple[Sibling, ...]] = ("ideal", "control", "load", "clearance")
-INERTIA, VISCOUS, OFFSET, MOMENT_X, MOMENT_Y, FRICTION, CLEARANCE = range(7)  # columns
+# columns, and what each is multiplied with
+INERTIA: Final = 0  # J, kg·m²
+VISCOUS: Final = 1  # b, N·m·s/rad
+OFFSET: Final = 2  # o, N·m
+MOMENT_X: Final = 3  # x, kg·m
+MOMENT_Y: Final = 4  # y, kg·m
+FRICTION: Final = 5  # μ
+CLEARANCE: Final = 6  # c, m
 NAMES: Final = ("inertia", "viscous", "offset", "moment_x", "moment_y", "friction", "clearance")
 
 

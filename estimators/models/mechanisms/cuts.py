@@ -29,9 +29,16 @@ SPIN_RATE: Final = 18
 RISE: Final = 21  # acceleration of the origin, −g included
 WORLD: Final = 24
 
-PLANAR, BALL, REVOLVING = 2, 3, 5  # kinds of cuts are their numbers of rows
-# columns of tied (cuts, TIED): points on a and b in their frames, base directions P, axis on a, two across it on b
-POINT_A, POINT_B, ACROSS, AXIS_A, SIDES_B = 0, 3, 6, 15, 18
+# kinds of cuts: their numbers of rows
+PLANAR: Final = 2
+BALL: Final = 3
+REVOLVING: Final = 5
+# columns of tied (cuts, TIED)
+POINT_A: Final = 0  # point on a, in its frame
+POINT_B: Final = 3  # point on b, in its frame
+ACROSS: Final = 6  # base directions P, row by row
+AXIS_A: Final = 15  # axis on a
+SIDES_B: Final = 18  # two directions across it on b
 TIED: Final = 24
 NEWTON: Final = 30  # iterations
 CLOSED: Final = 1e-13  # m

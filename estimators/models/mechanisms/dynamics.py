@@ -42,7 +42,10 @@ from estimators.numerics.jit import inline, kernel
 from estimators.numerics.nnls import Integers
 from estimators.quantities import Floats
 
-IDEAL, ACTIVE, ALL = range(3)  # whose friction counts: nobody's, the driven joints' (no iteration), every joint's
+# whose friction counts
+IDEAL: Final = 0  # nobody's
+ACTIVE: Final = 1  # that of driven joints, without iteration
+ALL: Final = 2  # that of every joint
 SINGULAR: Final = -1  # of status, else the iterations that the row took
 DIVERGED: Final = -2
 MOST: Final = 100  # iterations

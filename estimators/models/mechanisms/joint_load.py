@@ -16,10 +16,21 @@ import numpy as np
 from estimators.numerics.jit import inline
 from estimators.quantities import Floats
 
-# columns of bearing (joints, BEARING): arms, m; friction numbers; a prismatic joint has its overlap L for R_p
-PIN, FRICTION_ARM, BENDING_ARM, MU, EXTRA, STRIBECK, VISCOUS = range(7)  # EXTRA: μ_s − μ_c
+# columns of bearing (joints, BEARING)
+PIN: Final = 0  # R_p, m; of a prismatic joint its overlap L
+FRICTION_ARM: Final = 1  # R_n, m
+BENDING_ARM: Final = 2  # R_b, m
+MU: Final = 3  # μ_c
+EXTRA: Final = 4  # μ_s − μ_c
+STRIBECK: Final = 5  # ω_s, rad/s (m/s)
+VISCOUS: Final = 6  # c_v, N·m·s/rad (N·s/m)
 BEARING: Final = 7
-RADIAL, AXIAL, BENDING, NORMAL, RUB = range(5)  # columns of loads: f_r, f_a, m_b, T_N or F_N, τ_f
+# columns of loads (joints, LOADS)
+RADIAL: Final = 0  # f_r, N
+AXIAL: Final = 1  # f_a, N; of a prismatic joint |m·z|, N·m
+BENDING: Final = 2  # m_b, N·m
+NORMAL: Final = 3  # T_N, N·m (F_N, N)
+RUB: Final = 4  # τ_f, N·m (N)
 LOADS: Final = 5
 
 
