@@ -21,7 +21,10 @@ from drivers.reading import READING
 
 Message = tuple[bytes, bytes]  # topic, msgpack map
 
-AT_ONCE, ONE_BY_ONE, IN_GROUPS = range(3)  # how the joints' updates are due; older recordings have the first two
+# how the joints' updates are due; older recordings have the first two
+AT_ONCE: Final = 0
+ONE_BY_ONE: Final = 1
+IN_GROUPS: Final = 2
 BLOCK: Final = 0.04  # s in one block: what a kill can cost, twice over
 QUEUE: Final = 250  # blocks that wait for a busy disk (10 s, 5 MB) before some are lost, and counted
 BLOCKS: Final = "application/x-jointwatch-readings"  # media type of a block in a recording

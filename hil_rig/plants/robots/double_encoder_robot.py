@@ -89,8 +89,13 @@ LIMITS: Final = Limits(  # of the published motion, rounded up to whole degrees
 )
 NOISE: Final = np.array((2.0, 2.0, 1.5, 0.3, 0.3, 0.2))  # N·m, standard deviation, white
 TORQUE_CONSTANT: Final = np.array((20.0, 20.0, 12.0, 6.0, 6.0, 6.0))  # N·m/A at the joint
-# of `exact`, each per joint
-MOTOR, LINK, SPEED, TORQUE, FRICTION, JOINT = range(6)
+# quantities of `exact`, each per joint
+MOTOR: Final = 0  # rad, behind the gear
+LINK: Final = 1  # rad
+SPEED: Final = 2  # rad/s, of the motor
+TORQUE: Final = 3  # N·m, of the motor
+FRICTION: Final = 4  # N·m, of the motor
+JOINT: Final = 5  # N·m, through the spring
 
 
 class DoubleEncoderRobotSettings(PlantSettings):

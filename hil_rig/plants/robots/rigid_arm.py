@@ -31,8 +31,11 @@ SUBSTEPS: Final = 10  # per sample
 SMOOTH: Final = 5e-3  # ε, rad/s
 FRICTION: Final = ("offset", "coulomb", "viscous", "bend", "bend_rate", "push")  # f0, fc, fv, fa, fb, push: in order
 GROUPS: Final = {"linear": ("offset", "coulomb", "viscous", "bend"), "friction": ("coulomb", "viscous", "bend")}
-# of `exact`, each per joint
-POSITION, SPEED, TORQUE, DRAG = range(4)
+# quantities of `exact`, each per joint
+POSITION: Final = 0  # rad
+SPEED: Final = 1  # rad/s
+TORQUE: Final = 2  # N·m, what acts behind the rotor
+DRAG: Final = 3  # N·m, friction
 
 
 class RigidArm(Arm):
