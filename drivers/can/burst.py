@@ -100,7 +100,7 @@ def _begin(burst: Burst, first: int) -> None:
         _learn(burst, first, since)
         return
     pace = burst.pace
-    expected = burst.next + pace * np.int64(np.rint((first - burst.next) / pace))  # some may have been lost
+    expected = burst.next + pace * int(np.rint((first - burst.next) / pace))  # some may have been lost
     off = first - expected
     if abs(off) > ALIKE * pace:
         off = 0

@@ -112,11 +112,6 @@ def _compiled(layout: Layout, wanted: Sequence[Wanted]) -> CompiledLayout:
     )
 
 
-NOTHING: Final = CompiledLayout.zeros(
-    places=16, allowed=np.zeros(0, np.int64), frames=(), signals=(), totals=DecodingTotals.zeros()
-)
-
-
 class _Signals:
     """Signals sorted by frame, then counters of frames, then selectors."""
 
