@@ -71,7 +71,7 @@ class Process:
     """One child: what it does, and how its life went so far."""
 
     name: str
-    number: int  # its line of the heartbeats
+    number: int  # by which the heartbeats know it
     work: str  # see process.live
     child: Child | None = None
     was_ready: bool = False

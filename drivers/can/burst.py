@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.jit import inline
+from jointwatch_layout import Layout
 
 CLOSE: Final = 250_000  # ns between two reads that could have been one
 REST: Final = 200_000  # ns that the rest of a burst gets at first, and where no pace is known
@@ -30,91 +31,95 @@ STEADY: Final = (
 ALIKE: Final = 0.1  # of a pace, by which a burst may be off
 LONGEST: Final = 2_000_000  # ns that a frame may be slept through which comes out of turn
 
-# monotonic ns, when it was read last; reads that wait; the first frame of the last burst, and where the next one's is
-# expected; ns between two; bursts in a row that came at this pace; two for each off it, less one for each on it; ns
-# that a burst gets; whether the last was foreseen; how many of its frames were read, and how many the one before had
-READ, LEFT, FIRST, NEXT, PACE, ALIKE_BURSTS, ODD, GRACE, FORESEEN, SO_FAR, USUAL, BURST = range(12)
 
+class Burst(Layout):
+    """What is known of a bus: how its bursts come, and when the next one is expected. Instants are monotonic ns."""
 
-def begun() -> NDArray[np.int64]:
-    """What is known of a bus before its first frame, (BURST,)."""
-    burst = np.zeros(BURST, np.int64)
-    burst[GRACE] = REST
-    return burst
+    read: int = 0  # when it was read last
+    left: int = 0  # reads that wait for the rest of their burst, from now on
+    first: int = 0  # when the first frame of the last burst came …
+    next: int = 0  # … and that of the next one is expected
+    pace: int = 0  # ns between two bursts
+    alike: int = 0  # bursts in a row that came at this pace
+    odd: int = 0  # two for each burst off the pace, less one for each on it
+    grace: int = REST  # ns that a burst gets
+    foreseen: bool = False  # whether the last one was
+    so_far: int = 0  # frames read of the last burst …
+    usual: int = 0  # … and of the one before
 
 
 @inline
-def foreseen(burst: NDArray[np.int64], now: int) -> int:
+def foreseen(burst: Burst, now: int) -> int:
     """To be asked before anything: ns until which to sleep, since the next burst is there then; 0: it is not known."""
-    if burst[LEFT] == 0 or burst[ALIKE_BURSTS] < STEADY or burst[SO_FAR] < burst[USUAL]:
+    if burst.left == 0 or burst.alike < STEADY or burst.so_far < burst.usual:
         return 0
-    until = burst[NEXT] + burst[GRACE]
+    until = burst.next + burst.grace
     return until if 0 < until - now <= LONGEST else 0
 
 
 @inline
-def met(burst: NDArray[np.int64], now: int, whole: bool) -> int:
+def met(burst: Burst, now: int, whole: bool) -> int:
     """To be told when a first frame is there; whole: so is the rest, as foreseen. Returns ns to sleep for the rest."""
-    pieces = now - burst[READ] < CLOSE
-    if burst[FORESEEN] != 0:
-        grace = burst[GRACE] + (LONGER if pieces else -SHORTER)
-        burst[GRACE] = min(max(grace, LEAST), REST)
-    burst[FORESEEN] = 1 if whole else 0
+    pieces = now - burst.read < CLOSE
+    if burst.foreseen:
+        grace = burst.grace + (LONGER if pieces else -SHORTER)
+        burst.grace = min(max(grace, LEAST), REST)
+    burst.foreseen = whole
     if pieces:
-        burst[LEFT] = LASTING
-    if burst[LEFT] == 0:
+        burst.left = LASTING
+    if burst.left == 0:
         return 0
-    burst[LEFT] -= 1
+    burst.left -= 1
     if whole:
         return 0
-    return burst[GRACE] if burst[ALIKE_BURSTS] >= STEADY else REST
+    return burst.grace if burst.alike >= STEADY else REST
 
 
 @inline
-def missed(burst: NDArray[np.int64]) -> None:
+def missed(burst: Burst) -> None:
     """To be told where a foreseen burst was not there at all."""
-    burst[GRACE], burst[FORESEEN] = min(burst[GRACE] + LONGER, REST), 0
+    burst.grace, burst.foreseen = min(burst.grace + LONGER, REST), False
 
 
 @inline
-def note(burst: NDArray[np.int64], times: NDArray[np.int64]) -> None:
+def note(burst: Burst, times: NDArray[np.int64]) -> None:
     """To be told after reading: when each frame came, monotonic ns ascending."""
     for i in range(len(times)):
-        if times[i] - burst[FIRST] >= CLOSE:
+        if times[i] - burst.first >= CLOSE:
             _begin(burst, times[i])
-        burst[SO_FAR] += 1
+        burst.so_far += 1
 
 
 @inline
-def _begin(burst: NDArray[np.int64], first: int) -> None:
+def _begin(burst: Burst, first: int) -> None:
     """Another burst, whose first frame came then."""
-    since = first - burst[FIRST]
-    burst[FIRST] = first
-    burst[USUAL], burst[SO_FAR] = burst[SO_FAR], 0
-    if burst[ALIKE_BURSTS] < STEADY:
+    since = first - burst.first
+    burst.first = first
+    burst.usual, burst.so_far = burst.so_far, 0
+    if burst.alike < STEADY:
         _learn(burst, first, since)
         return
-    pace = burst[PACE]
-    expected = burst[NEXT] + pace * np.int64(np.rint((first - burst[NEXT]) / pace))  # some may have been lost
+    pace = burst.pace
+    expected = burst.next + pace * int(np.rint((first - burst.next) / pace))  # some may have been lost
     off = first - expected
     if abs(off) > ALIKE * pace:
         off = 0
-        burst[ODD] += 2
-        if burst[ODD] >= 2 * STEADY:  # a third of them is not on this grid
-            burst[ALIKE_BURSTS] = 0
+        burst.odd += 2
+        if burst.odd >= 2 * STEADY:  # a third of them is not on this grid
+            burst.alike = 0
     else:
-        burst[ODD] = max(burst[ODD] - 1, 0)
-    burst[PACE] = pace + off // 64
-    burst[NEXT] = expected + burst[PACE] + off // 4
+        burst.odd = max(burst.odd - 1, 0)
+    burst.pace = pace + off // 64
+    burst.next = expected + burst.pace + off // 4
 
 
 @inline
-def _learn(burst: NDArray[np.int64], first: int, since: int) -> None:
+def _learn(burst: Burst, first: int, since: int) -> None:
     """The pace, as the mean of those in a row that are alike."""
-    if abs(since - burst[PACE]) > ALIKE * burst[PACE]:
-        burst[ALIKE_BURSTS], burst[PACE] = 0, since
+    if abs(since - burst.pace) > ALIKE * burst.pace:
+        burst.alike, burst.pace = 0, since
     else:
-        burst[ALIKE_BURSTS] += 1
-        burst[PACE] += (since - burst[PACE]) // (burst[ALIKE_BURSTS] + 1)
-    burst[ODD] = 0
-    burst[NEXT] = first + burst[PACE]
+        burst.alike += 1
+        burst.pace += (since - burst.pace) // (burst.alike + 1)
+    burst.odd = 0
+    burst.next = first + burst.pace

@@ -9,6 +9,7 @@ import numpy as np
 
 from drivers.jit import inline
 from drivers.layout.frame import ERROR, EXTENDED, REMOTE
+from jointwatch_layout import Layout
 
 _WIDTH: Final = 64
 
@@ -20,8 +21,23 @@ def _words(text: str) -> "np.ndarray[tuple[int], np.dtype[np.uint8]]":
 _ID, _DATA = _words("arbitration_id"), _words("data")
 _EXTENDED, _REMOTE, _ERROR = _words("is_extended_id"), _words("is_remote_frame"), _words("is_error_frame")
 # kinds of objects
-_BAD, _NUMBER, _TEXT, _BYTES, _OTHER = range(5)
+_BAD: Final = 0
+_NUMBER: Final = 1
+_TEXT: Final = 2
+_BYTES: Final = 3
+_OTHER: Final = 4
 _LONGEST: Final = 1 << 20  # objects or bytes that a length may promise: more is none, and would overflow
+
+
+class PackedRead(Layout):
+    """The object of a datagram that was read last, and the frame that was found."""
+
+    kind: int = 0  # of the object
+    number: int = 0  # its value, or where its first byte is
+    size: int = 0  # bytes of a text or of bytes
+    inside: int = 0  # objects within it
+    ident: int = 0  # of the frame, with its flags
+    length: int = 0  # bytes of the frame
 
 
 @inline
@@ -35,31 +51,31 @@ def _big(data, at, size):  # type: ignore[no-untyped-def]
 
 @inline
 def _object(data, at, end, found):  # type: ignore[no-untyped-def]
-    """Read an object's head. found: its kind, number or first byte, bytes, how many objects are inside it.
+    """Read an object's head into found.
 
     Returns where the next object begins; beyond the end where the datagram is cut.
     """
-    found[0], found[1], found[2], found[3] = _OTHER, 0, 0, 0
+    found.kind, found.number, found.size, found.inside = _OTHER, 0, 0, 0
     head = np.int64(data[at])
     at += 1
     size = np.int64(0)  # bytes of a length or number that follows
     if head <= 0x7F:
-        found[0], found[1] = _NUMBER, head
+        found.kind, found.number = _NUMBER, head
         return at
     if head <= 0x8F:
-        found[3] = 2 * (head & 0x0F)
+        found.inside = 2 * (head & 0x0F)
         return at
     if head <= 0x9F:
-        found[3] = head & 0x0F
+        found.inside = head & 0x0F
         return at
     if head <= 0xBF:
-        found[0], found[1], found[2] = _TEXT, at, head & 0x1F
-        return at + found[2]
+        found.kind, found.number, found.size = _TEXT, at, head & 0x1F
+        return at + found.size
     if head == 0xC1:
-        found[0] = _BAD
+        found.kind = _BAD
         return at
     if head == 0xC2 or head == 0xC3:
-        found[0], found[1] = _NUMBER, head - 0xC2
+        found.kind, found.number = _NUMBER, head - 0xC2
         return at
     if head == 0xC0 or head >= 0xE0:  # nil, negative numbers
         return at
@@ -84,16 +100,16 @@ def _object(data, at, end, found):  # type: ignore[no-untyped-def]
     value = _big(data, at, size)
     at += size
     if 0xCC <= head <= 0xCF:
-        found[0], found[1] = _NUMBER, value
+        found.kind, found.number = _NUMBER, value
         return at
     if value > _LONGEST:
         return end + 1
     if head >= 0xDC:
-        found[3] = value if head <= 0xDD else 2 * value
+        found.inside = value if head <= 0xDD else 2 * value
         return at
     if 0xC7 <= head <= 0xC9:
         return at + 1 + value
-    found[0], found[1], found[2] = _BYTES if head <= 0xC6 else _TEXT, at, value
+    found.kind, found.number, found.size = _BYTES if head <= 0xC6 else _TEXT, at, value
     return at + value
 
 
@@ -107,9 +123,9 @@ def _is(data, start, size, word):  # type: ignore[no-untyped-def]
 
 @inline
 def read(data, end, payload, found):  # type: ignore[no-untyped-def]
-    """The frame in a datagram's bytes [0, end): its data go to payload, its id with flags and length to found[:2].
+    """The frame in a datagram's bytes [0, end): its data go to payload, its id with flags and its length to found.
 
-    found: (8,) int64, scratch too. Returns whether it is one: attributes missing or out of range are none.
+    Returns whether it is one: attributes missing or out of range are none.
     """
     if end == 0:
         return False
@@ -119,24 +135,24 @@ def read(data, end, payload, found):  # type: ignore[no-untyped-def]
         return False
     ident = start = extended = remote = error = np.int64(-1)
     length = np.int64(0)
-    for _ in range(found[3] // 2):
+    for _ in range(found.inside // 2):
         if at >= end:
             return False
         at = _object(data, at, end, found)
-        if at >= end or found[0] == _BAD:
+        if at >= end or found.kind == _BAD:
             return False
-        word, size = found[1], found[2]
-        named = found[0] == _TEXT
-        left = found[3] + 1  # objects of the key that are still to come, and of the value
+        word, size = found.number, found.size
+        named = found.kind == _TEXT
+        left = found.inside + 1  # objects of the key that are still to come, and of the value
         kind = number = bytes_ = np.int64(0)
         while left > 0:
             if at >= end:
                 return False
             at = _object(data, at, end, found)
-            if at > end or found[0] == _BAD:
+            if at > end or found.kind == _BAD:
                 return False
-            left += found[3] - 1
-            kind, number, bytes_ = found[0], found[1], found[2]
+            left += found.inside - 1
+            kind, number, bytes_ = found.kind, found.number, found.size
         if not named:
             continue
         if _is(data, word, size, _ID):
@@ -160,6 +176,6 @@ def read(data, end, payload, found):  # type: ignore[no-untyped-def]
         length = np.int64(0)
     for place in range(length):
         payload[place] = data[start + place]
-    found[0] = ident | EXTENDED * extended | REMOTE * remote | ERROR * error
-    found[1] = length
+    found.ident = ident | EXTENDED * extended | REMOTE * remote | ERROR * error
+    found.length = length
     return True

@@ -7,14 +7,15 @@ canfd_frame (72), which is how its speed is measured where there is no CAN, or p
 import errno
 import math
 import socket
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from drivers.can import take
-from drivers.can.burst import begun
-from drivers.decode.decoder import Decoder
+from drivers.can.burst import Burst
+from drivers.can.packed_frame import PackedRead
+from drivers.decode.decoder import NOTHING, Decoder
 from drivers.layout.frame import Frames
 from drivers.reading import READING, WORDS, empty
 
@@ -43,55 +44,64 @@ class Receiver:
         headers[:, take.VECTORS] = 1
         headers[:, take.CONTROLS] = control.ctypes.data + 8 * take.CONTROL * np.arange(_RECORDS)
         headers[:, take.CONTROL_SIZE] = 8 * take.CONTROL
-        self._state = np.zeros(take.STATE, np.int64)
-        self._state[take.BURSTS :] = begun()
-        self._marks = np.zeros((2, MOST), np.uint32)  # ids, flags
         self._payload = np.zeros((MOST, 64), np.uint8)
-        self._lengths, self._times = np.zeros((2, MOST), np.int64)
-        self._wire = (descriptor, packed, keep_own)
-        words = self._payload.view(np.uint64)
-        self._room = (headers, records, control, self._state, self._marks, words, self._lengths, self._times)
+        self._intake = take.Intake(
+            descriptor=descriptor,
+            packed=packed,
+            keep_own=keep_own,
+            burst=Burst(),
+            headers=headers,
+            records=records,
+            control=control,
+            marks=np.zeros((2, MOST), np.uint32),
+            words=self._payload.view(np.uint64),
+            lengths=np.zeros(MOST, np.int64),
+            times=np.zeros(MOST, np.int64),
+            layout=NOTHING,
+            readings=np.zeros(0, np.int64),
+            found=PackedRead(),
+            clocks=np.zeros(2, np.int64),
+        )
         self._decoder: Decoder | None = None
-        self._tables: tuple[NDArray[Any], ...] = ()
         self._readings = memoryview(b"")
-        take.settle(self._state)
+        take.settle(self._intake)
 
     @property
     def dropped(self) -> int:
         """Frames that the kernel dropped."""
-        return int(self._state[take.DROPPED])
+        return self._intake.dropped
 
     @property
     def own(self) -> int:
         """Frames that this host sent."""
-        return int(self._state[take.OWN])
+        return self._intake.own
 
     @property
     def malformed(self) -> int:
         """Records that are no frames."""
-        return int(self._state[take.MALFORMED])
+        return self._intake.malformed
 
     @property
     def errors(self) -> int:
         """Error frames."""
-        return int(self._state[take.ERRORS])
+        return self._intake.errors
 
     @property
     def restamped(self) -> int:
         """Frames whose own stamp could not be true."""
-        return int(self._state[take.RESTAMPED])
+        return self._intake.restamped
 
     def receive(self, timeout: float) -> Frames:
         """Wait for the first frame, then take all that are there. Raises OSError."""
-        return self.frames(self._checked(take.receive(*self._wire, _ms(timeout), *self._room)))
+        return self.frames(self._checked(take.receive(_ms(timeout), self._intake)))
 
     def read(self, timeout: float, decoder: Decoder) -> tuple[int, NDArray[np.void]]:
         """The same, decoded: how many frames, and a READING array. Raises OSError."""
         if decoder is not self._decoder:
             readings = np.zeros(MOST * decoder.most * WORDS, np.int64)
-            self._decoder, self._tables = decoder, (*decoder.tables, readings, decoder.totals)
+            self._decoder, self._intake.layout, self._intake.readings = decoder, decoder.layout, readings
             self._readings = readings.data.cast("B")
-        found, made = take.read(*self._wire, _ms(timeout), *self._room, *self._tables)
+        found, made = take.read(_ms(timeout), self._intake)
         if made > 0:
             return found, np.frombuffer(bytes(self._readings[: made * READING.itemsize]), READING)
         found = self._checked(found)
@@ -99,14 +109,14 @@ class Receiver:
 
     def frames(self, found: int) -> Frames:
         """The first so many of those taken last."""
-        ids, flags = self._marks[:, :found]
-        return Frames(ids, self._payload[:found], self._lengths[:found], self._times[:found], flags)
+        ids, flags = self._intake.marks[:, :found]
+        return Frames(ids, self._payload[:found], self._intake.lengths[:found], self._intake.times[:found], flags)
 
     def _checked(self, found: int) -> int:
         """How many frames. Raises OSError."""
         if found >= 0:
             return found
-        code = int(self._state[take.ERRNO])
+        code = self._intake.errno
         if code not in (errno.EAGAIN, errno.EINTR):
             raise OSError(code, f"error {errno.errorcode.get(code, code)} of the socket")
         return 0

@@ -12,6 +12,7 @@ import numpy as np
 
 from drivers.jit import inline, kernel
 from drivers.layout.frame import EXTENDED, REMOTE, Frames
+from jointwatch_layout import Layout
 
 WIDTH: Final = 64
 CAUSES: Final = ("malformed",)
@@ -35,8 +36,15 @@ _NO_DIGIT: Final = 1 << 36  # any weight makes it greater than every id
 NUMBER: Final = np.full(256, _NO_DIGIT, np.int64)  # ASCII → value of a hexadecimal digit
 for _hexadecimal in (b"0123456789ABCDEF", b"0123456789abcdef"):
     NUMBER[list(_hexadecimal)] = range(16)
-# state of the parser between two calls
-_SKIPPING, _MALFORMED = range(2)
+
+
+class ParserState(Layout):
+    """Where the parser is between two calls, and the frame of the line that it read last."""
+
+    skipping: bool = False  # whether what comes is left out up to the next end of a line
+    malformed: int = 0  # lines that are none
+    ident: int = 0  # with its flags
+    length: int = 0  # bytes
 
 
 class Parser:
@@ -44,12 +52,12 @@ class Parser:
 
     def __init__(self) -> None:
         self._rest = b""
-        self._state = np.zeros(2, np.int64)
+        self._state = ParserState()
 
     @property
     def counts(self) -> dict[str, int]:
         """Totals by cause."""
-        return {"malformed": int(self._state[_MALFORMED])}
+        return {"malformed": self._state.malformed}
 
     def feed(self, data: bytes, time: int) -> Frames:
         """The frames whose lines end in these bytes; time: ns, of their arrival."""
@@ -63,8 +71,8 @@ class Parser:
 
 
 @inline
-def _line(text, start, end, payload, head):  # type: ignore[no-untyped-def]
-    """Read one line; head: id with flags and length. Returns 1: a frame, 0: an answer, −1: neither."""
+def _line(text, start, end, payload, state):  # type: ignore[no-untyped-def]
+    """Read one line into payload and state. Returns 1: a frame, 0: an answer, −1: neither."""
     kind = _LETTERS[text[start]]
     size = end - start
     digits = kind[0]
@@ -93,33 +101,32 @@ def _line(text, start, end, payload, head):  # type: ignore[no-untyped-def]
         at += 2
     for place in range(at, end):
         wrong |= NUMBER[text[place]]
-    head[0], head[1] = ident | kind[2], length
+    state.ident, state.length = ident | kind[2], length
     return -1 if wrong >= _NO_DIGIT else 1
 
 
-@kernel("UniTuple(i8, 2)(u1[::1], i8[::1], i8, u4[::1], u1[:,::1], i8[::1], i8[::1])")
+@kernel(("u1[::1]", ParserState, "i8", "u4[::1]", "u1[:,::1]", "i8[::1]", "i8[::1]"))
 def _parse(text, state, time, ids, payload, lengths, times):  # type: ignore[no-untyped-def]
     """Parse all lines that end in the text. Returns the bytes used and the frames found."""
-    head = np.zeros(2, np.int64)
     start = 0
     found = 0
     for place in range(len(text)):
         if text[place] != 13 and text[place] != 7:
             continue
-        if state[_SKIPPING]:
-            state[_SKIPPING] = 0
+        if state.skipping:
+            state.skipping = False
         elif place > start:  # an empty line is an adapter's "done" or "refused"
-            what = _line(text, start, place, payload[found], head)
+            what = _line(text, start, place, payload[found], state)
             if what > 0:
-                ids[found], lengths[found], times[found] = head[0], head[1], time
+                ids[found], lengths[found], times[found] = state.ident, state.length, time
                 found += 1
             elif what < 0:
-                state[_MALFORMED] += 1
+                state.malformed += 1
         start = place + 1
-    if state[_SKIPPING]:
+    if state.skipping:
         start = len(text)
     elif len(text) - start > _LONGEST:
-        state[_SKIPPING] = 1
-        state[_MALFORMED] += 1
+        state.skipping = True
+        state.malformed += 1
         start = len(text)
     return start, found

@@ -7,23 +7,32 @@ true (before the queue was last empty, or later than now), because somebody has 
 it was at the last call; where neither can be true, the frame is stamped as it is taken.
 """
 
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from drivers.can import packed_frame
-from drivers.can.burst import BURST, foreseen, met, missed, note
-from drivers.can.burst import READ as LAST_READ
+from drivers.can.burst import Burst, foreseen, met, missed, note
+from drivers.can.packed_frame import PackedRead
 from drivers.can.system_calls import MONOTONIC, difference, errno_location, now, readable, recvmmsg, sleep_until
-from drivers.decode.extract import extract
+from drivers.decode.extract import CompiledLayout, extract
 from drivers.jit import inline, kernel
 from drivers.layout.frame import REMOTE
+from jointwatch_layout import Array, IntegerMatrix, Integers, Layout, Scratch
 
 SO_TIMESTAMPNS: Final = 35
 SO_RXQ_OVFL: Final = 40
 CONTROL: Final = 12  # words of a record's control messages: 32 bytes for the stamp, 24 for the drops, and spare
 # words of a struct mmsghdr
-NAME_SIZE, VECTOR, VECTORS, CONTROLS, CONTROL_SIZE, FLAGS, SIZE, HEADER = 1, 2, 3, 4, 5, 6, 7, 8
+NAME_SIZE: Final = 1
+VECTOR: Final = 2  # address of where the bytes go
+VECTORS: Final = 3
+CONTROLS: Final = 4  # address of the control messages
+CONTROL_SIZE: Final = 5
+FLAGS: Final = 6
+SIZE: Final = 7
+HEADER: Final = 8  # how many words there are
 _CLASSIC: Final = 16
 FLEXIBLE: Final = 72  # bytes of a record
 _OWN_FRAME: Final = 0x4  # MSG_DONTROUTE: sent by this host
@@ -33,11 +42,43 @@ _STAMP: Final = 1 | SO_TIMESTAMPNS << 32  # level SOL_SOCKET and type of a contr
 _DROPS: Final = 1 | SO_RXQ_OVFL << 32
 _SLACK: Final = 10_000_000  # ns; some clocks tick as coarsely
 _AGAIN: Final = (11, 4)  # EAGAIN, EINTR
-# state between two calls; then scratch for clocks and for a frame's head, and what is known of bursts
-DIFFERENCE, EMPTY, SEEN_DROPS, DROPPED, OWN, MALFORMED, ERRNO, PENDING, RESTAMPED, ERRORS, CLOCKS = range(11)
-HEAD: Final = CLOCKS + 2
-BURSTS: Final = HEAD + 8
-STATE: Final = BURSTS + BURST
+Words = Annotated[NDArray[np.uint64], Array("u8", 2)]
+Marks = Annotated[NDArray[np.uint32], Array("u4", 2)]
+
+
+class Intake(Layout):
+    """A socket, what is known of it between two calls, and where its frames go. Instants are ns."""
+
+    descriptor: int
+    packed: bool  # the datagrams are python-can's maps, not the kernel's records
+    keep_own: bool  # frames of this host are wanted too
+    burst: Burst
+    # what the system call fills
+    headers: Annotated[IntegerMatrix, "records", "8"]  # struct mmsghdr of each record
+    records: Annotated[Words, "records", "width"]  # bytes of each record
+    control: Annotated[IntegerMatrix, "records", "12"]  # control messages of each record
+    # clocks, errors and counts
+    difference: int = 0  # CLOCK_REALTIME − CLOCK_MONOTONIC, when frames were taken last
+    empty: int = 0  # when the queue was empty last, monotonic
+    seen_drops: int = 0  # by the kernel's counter of 32 bits, as it was last
+    dropped: int = 0  # frames that the kernel dropped
+    own: int = 0  # frames that this host sent
+    malformed: int = 0  # records that are no frames
+    restamped: int = 0  # frames whose own stamp could not be true
+    errors: int = 0  # error frames
+    errno: int = 0  # why a call failed
+    pending: int = 0  # errno that is told at the next call; 0: none
+    # frames
+    marks: Annotated[Marks, "2", "frames"]  # ids; flags of the readings
+    words: Annotated[Words, "frames", "8"]  # payload
+    lengths: Annotated[Integers, "frames"]  # bytes
+    times: Annotated[Integers, "frames"]  # monotonic
+    # what they are decoded by, and where the readings go, three words each
+    layout: CompiledLayout
+    readings: Integers
+    # scratch
+    found: PackedRead  # a frame's id and length …
+    clocks: Scratch[Annotated[Integers, "2"]]  # … and a struct timespec, or pollfd
 
 
 @inline
@@ -46,15 +87,15 @@ def _believable(time, empty, arrived):  # type: ignore[no-untyped-def]
     return empty - _SLACK <= time <= arrived + _SLACK
 
 
-@kernel("void(i8[::1])")
-def settle(state):  # type: ignore[no-untyped-def]
+@kernel((Intake,))
+def settle(intake):  # type: ignore[no-untyped-def]
     """The clocks as they are when a socket is opened."""
-    state[DIFFERENCE] = difference(state[CLOCKS:])
-    state[EMPTY] = now(MONOTONIC, state[CLOCKS:])
+    intake.difference = difference(intake.clocks)
+    intake.empty = now(MONOTONIC, intake.clocks)
 
 
 @inline
-def _control_messages(control, size, state):  # type: ignore[no-untyped-def]
+def _control_messages(control, size, intake):  # type: ignore[no-untyped-def]
     """The stamp in a record's control messages (ns of CLOCK_REALTIME, 0: none); drops are added up."""
     stamp = np.int64(0)
     place = 0
@@ -63,8 +104,8 @@ def _control_messages(control, size, state):  # type: ignore[no-untyped-def]
             stamp = control[place + 2] * 1_000_000_000 + control[place + 3]
         elif control[place + 1] == _DROPS:
             drops = control[place + 2] & 0xFFFFFFFF
-            state[DROPPED] += (drops - state[SEEN_DROPS]) & 0xFFFFFFFF
-            state[SEEN_DROPS] = drops
+            intake.dropped += (drops - intake.seen_drops) & 0xFFFFFFFF
+            intake.seen_drops = drops
         if control[place] < 16:
             break
         place += (control[place] + 7) // 8
@@ -72,20 +113,20 @@ def _control_messages(control, size, state):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _time(stamp, apart, arrived, state):  # type: ignore[no-untyped-def]
+def _time(stamp, apart, arrived, intake):  # type: ignore[no-untyped-def]
     """A stamp on CLOCK_MONOTONIC."""
     time = stamp - apart
-    if not _believable(time, state[EMPTY], arrived):
-        time = stamp - state[DIFFERENCE]
-        if not _believable(time, state[EMPTY], arrived):
-            state[RESTAMPED] += 1
+    if not _believable(time, intake.empty, arrived):
+        time = stamp - intake.difference
+        if not _believable(time, intake.empty, arrived):
+            intake.restamped += 1
             return arrived
     return min(time, arrived)
 
 
 @inline
-def _record(record, size, cut_off, words, head):  # type: ignore[no-untyped-def]
-    """Read a record of the kernel; head: id with flags, and length. Returns whether it is one."""
+def _record(record, size, cut_off, words, found):  # type: ignore[no-untyped-def]
+    """Read a record of the kernel into words and found. Returns whether it is one."""
     ident = np.int64(record[0])
     length = (ident >> 32) & 0xFF
     if size not in (_CLASSIC, FLEXIBLE) or length > size - 8 or cut_off:
@@ -94,144 +135,107 @@ def _record(record, size, cut_off, words, head):  # type: ignore[no-untyped-def]
         length = np.int64(0)
     for word in range((length + 7) // 8):
         words[word] = record[1 + word]
-    head[0], head[1] = ident & 0xFFFFFFFF, length
+    found.ident, found.length = ident & 0xFFFFFFFF, length
     return True
 
 
 @inline
-def _take(  # type: ignore[no-untyped-def]
-    descriptor, packed, keep_own, headers, records, control, state, marks, words, lengths, times
-):
-    """Take what is there, without waiting. Returns the number of frames, or −1 and the state's errno."""
-    head, clocks = state[HEAD:], state[CLOCKS:]
+def _take(intake):  # type: ignore[no-untyped-def]
+    """Take what is there, without waiting. Returns the number of frames, or −1 and the intake's errno."""
+    headers, records, control, clocks = intake.headers, intake.records, intake.control, intake.clocks
+    marks, words, one_frame = intake.marks, intake.words, intake.found
     found = 0
     apart = np.int64(0)
-    while found + len(headers) <= len(times):
+    while found + len(headers) <= len(intake.times):
         before = now(MONOTONIC, clocks)
-        taken = recvmmsg(descriptor, headers.ctypes.data, len(headers), _DONTWAIT, 0)
+        taken = recvmmsg(intake.descriptor, headers.ctypes.data, len(headers), _DONTWAIT, 0)
         if taken < 0:
             code = np.int64(errno_location()[0])
             if found == 0:
-                state[ERRNO] = code
+                intake.errno = code
                 return -1
-            state[PENDING] = 0 if code in _AGAIN else code
+            intake.pending = 0 if code in _AGAIN else code
             break
         if found == 0 or taken == len(headers):
             apart = difference(clocks)
         arrived = now(MONOTONIC, clocks)
         for one in range(taken):
-            stamp = _control_messages(control[one], headers[one, CONTROL_SIZE], state)
+            stamp = _control_messages(control[one], headers[one, CONTROL_SIZE], intake)
             size = headers[one, SIZE] & 0xFFFFFFFF
             flags = headers[one, FLAGS]
             headers[one, NAME_SIZE], headers[one, CONTROL_SIZE] = 0, 8 * CONTROL  # for the next call
             cut_off = flags & _CUT_OFF
-            if packed:
+            if intake.packed:
                 whole = records[one].view(np.uint8)
-                good = cut_off == 0 and packed_frame.read(whole, size, words[found].view(np.uint8), head)
+                good = cut_off == 0 and packed_frame.read(whole, size, words[found].view(np.uint8), one_frame)
             else:
-                good = _record(records[one], size, cut_off, words[found], head)
+                good = _record(records[one], size, cut_off, words[found], one_frame)
             if not good:
-                state[MALFORMED] += 1
+                intake.malformed += 1
                 continue
             own = flags & _OWN_FRAME
             if own:
-                state[OWN] += 1
-                if not keep_own:
+                intake.own += 1
+                if not intake.keep_own:
                     continue
-            marks[0, found], marks[1, found] = head[0], 1 if own else 0
-            state[ERRORS] += (head[0] >> 29) & 1
-            lengths[found] = head[1]
-            times[found] = arrived if stamp == 0 else _time(stamp, apart, arrived, state)
+            marks[0, found], marks[1, found] = one_frame.ident, 1 if own else 0
+            intake.errors += (one_frame.ident >> 29) & 1
+            intake.lengths[found] = one_frame.length
+            intake.times[found] = arrived if stamp == 0 else _time(stamp, apart, arrived, intake)
             found += 1
         if taken < len(headers):
-            state[EMPTY] = before
+            intake.empty = before
             break
     if apart != 0:
-        state[DIFFERENCE] = apart
+        intake.difference = apart
     return found
 
 
 @inline
-def _wait_and_take(  # type: ignore[no-untyped-def]
-    descriptor, packed, keep_own, timeout, headers, records, control, state, marks, words, lengths, times
-):
+def _wait_and_take(timeout, intake):  # type: ignore[no-untyped-def]
     """The next burst: as a whole where it is foreseen, else what is there once its first frame is."""
-    if state[PENDING]:
-        state[ERRNO], state[PENDING] = state[PENDING], 0
+    if intake.pending:
+        intake.errno, intake.pending = intake.pending, 0
         return -1
-    burst, clocks = state[BURSTS:], state[CLOCKS:]
+    burst, clocks = intake.burst, intake.clocks
     found = 0
     until = foreseen(burst, now(MONOTONIC, clocks))
     if until > 0:
         sleep_until(until, clocks)
-        found = _take(descriptor, packed, keep_own, headers, records, control, state, marks, words, lengths, times)
+        found = _take(intake)
         if found > 0:
             met(burst, until, True)
-        elif found < 0 and state[ERRNO] not in _AGAIN:
+        elif found < 0 and intake.errno not in _AGAIN:
             return found
         else:
             missed(burst)
     if found <= 0:
-        if readable(descriptor, timeout, clocks):
+        if readable(intake.descriptor, timeout, clocks):
             arrived = now(MONOTONIC, clocks)
             pause = met(burst, arrived, False)
             if pause > 0:
                 sleep_until(arrived + pause, clocks)
-        found = _take(descriptor, packed, keep_own, headers, records, control, state, marks, words, lengths, times)
+        found = _take(intake)
     if found > 0:
-        burst[LAST_READ] = now(MONOTONIC, clocks)
-        note(burst, times[:found])
+        burst.read = now(MONOTONIC, clocks)
+        note(burst, intake.times[:found])
     return found
 
 
-@kernel("i8(i4, b1, b1, i4, i8[:,::1], u8[:,::1], i8[:,::1], i8[::1], u4[:,::1], u8[:,::1], i8[::1], i8[::1])")
-def receive(  # type: ignore[no-untyped-def]
-    descriptor, packed, keep_own, timeout, headers, records, control, state, marks, words, lengths, times
-):
-    """Wait (timeout: ms) and take: frames into marks (ids; flags), words, lengths and times.
-
-    Returns how many, or −1 and the state's errno.
-    """
-    return _wait_and_take(
-        descriptor, packed, keep_own, timeout, headers, records, control, state, marks, words, lengths, times
-    )
+@kernel(("i4", Intake))
+def receive(timeout, intake):  # type: ignore[no-untyped-def]
+    """Wait (timeout: ms) and take frames. Returns how many, or −1 and the intake's errno."""
+    return _wait_and_take(timeout, intake)
 
 
-@kernel(
-    "UniTuple(i8, 2)(i4, b1, b1, i4, i8[:,::1], u8[:,::1], i8[:,::1], i8[::1], u4[:,::1], u8[:,::1], i8[::1], "
-    "i8[::1], i8[:,::1], i8[:,::1], i8[:,::1], f8[:,::1], i8[::1], i8[:,::1], i8[:,::1], i8[::1], i8[::1])"
-)
-def read(  # type: ignore[no-untyped-def]
-    descriptor,
-    packed,
-    keep_own,
-    timeout,
-    headers,
-    records,
-    control,
-    state,
-    marks,
-    words,
-    lengths,
-    times,
-    index,
-    frames,
-    signals,
-    scales,
-    allowed,
-    checks,
-    tables,
-    readings,
-    totals,
-):
+@kernel(("i4", Intake))
+def read(timeout, intake):  # type: ignore[no-untyped-def]
     """The same, decoded (see extract): returns how many frames, and how many readings or −1."""
-    found = _wait_and_take(
-        descriptor, packed, keep_own, timeout, headers, records, control, state, marks, words, lengths, times
-    )
+    found = _wait_and_take(timeout, intake)
     if found <= 0:
         return found, 0
     made = extract(
-        marks[0, :found], words[:found], lengths[:found], times[:found], marks[1, :found],
-        index, frames, signals, scales, allowed, checks, tables, readings, totals,
+        intake.marks[0, :found], intake.words[:found], intake.lengths[:found], intake.times[:found],
+        intake.marks[1, :found], intake.layout, intake.readings,
     )  # fmt: skip
     return found, made

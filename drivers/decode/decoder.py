@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -9,23 +10,12 @@ from numpy.typing import NDArray
 
 from drivers.base import Wanted
 from drivers.decode import extract
-from drivers.layout.checksum import CHECKSUMS
+from drivers.decode.extract import CompiledFrame, CompiledLayout, CompiledSignal, DecodingTotals
+from drivers.layout.checksum import CHECKSUMS, NO_CHECKSUM, CompiledChecksum
 from drivers.layout.frame import Frames, Guard, Layout, Selector, Signal
 from drivers.reading import READING
 
-# in the order of extract's totals
-CAUSES: Final = (
-    "unmatched",
-    "truncated",
-    "remote_frames",
-    "error_frames",
-    "bad_checksum",
-    "lost",
-    "restarted",
-    "invalid",
-    "out_of_range",
-    "non_finite",
-)
+CAUSES: Final = tuple(one.name for one in DecodingTotals.fields() if one.name != "frames")
 _WATCH: Final = 100_000_000  # ns between two looks for frames that have gone silent
 _KINDS: Final = {"signed": extract.SIGNED, "unsigned": extract.UNSIGNED}
 _FLOATS: Final = {16: extract.HALF, 32: extract.SINGLE, 64: extract.DOUBLE}
@@ -45,17 +35,10 @@ class Decoder:
 
     def __init__(self, layout: Layout, wanted: Sequence[Wanted]) -> None:
         layout.check(wanted)
-        self.totals = np.zeros(extract.TOTALS, np.int64)
         self._silences = 0
         ordered = sorted(wanted, key=lambda one: layout.signals[one.signal].frame)
-        signals = _Signals(layout, ordered)
-        self._frames = signals.frames
-        # as extract takes them
-        self.tables = (
-            *(_index(sorted(layout.lengths)), signals.frames, signals.table, signals.scales, signals.allowed),
-            *(signals.checks, signals.crcs),
-        )
-        self.most = int(self._frames[:, extract.COUNT].max(initial=0))  # readings of one frame
+        self.layout = _compiled(layout, ordered)  # as extract reads it
+        self.most = max((one.count for one in self.layout.frames), default=0)  # readings of one frame
         self._patience = _patience(layout, {layout.signals[one.signal].frame for one in wanted})
         self._due = 0
         self._silent: set[int] = set()
@@ -63,8 +46,8 @@ class Decoder:
     @property
     def counts(self) -> dict[str, int]:
         """Totals since the beginning."""
-        totals = dict(zip(("frames", *CAUSES), self.totals.tolist(), strict=True))
-        return totals | {"silent": self._silences}
+        totals = self.layout.totals
+        return {name: getattr(totals, name) for name in ("frames", *CAUSES)} | {"silent": self._silences}
 
     def decode(self, frames: Frames) -> NDArray[np.void]:
         """READING array of the wanted signals in these frames; what is lost is counted."""
@@ -75,9 +58,8 @@ class Decoder:
             frames.lengths,
             frames.times,
             frames.flags,
-            *self.tables,
+            self.layout,
             readings.view(np.int64),
-            self.totals,
         )
         if made < 0:
             return self.decode(_sorted(frames))
@@ -94,9 +76,10 @@ class Decoder:
             return
         self._due = now + _WATCH
         for slot, guard in self._patience.items():
-            seen = int(self._frames[slot, extract.SEEN])
+            frame = self.layout.frames[slot]
+            seen = frame.seen
             if seen == 0:  # its time runs from the first look
-                self._frames[slot, extract.SEEN] = now
+                frame.seen = now
             elif now - seen > guard.timeout:
                 if slot not in self._silent:
                     self._silent.add(slot)
@@ -107,86 +90,105 @@ class Decoder:
                 log.warning("%s is heard again", guard.name)
 
 
+def _compiled(layout: Layout, wanted: Sequence[Wanted]) -> CompiledLayout:
+    """All that is wanted (sorted by frame) of a layout."""
+    ids = sorted(layout.lengths)
+    signals = _Signals(layout, wanted)
+    owners = np.searchsorted(ids, [layout.signals[one.signal].frame for one in wanted])
+    counts = np.bincount(owners, minlength=len(ids)).tolist() if ids else []
+    frames, first = [], 0
+    for ident, count in zip(ids, counts, strict=True):
+        frames.append(_frame(layout.lengths[ident], first, count, layout.guards.get(ident), signals))
+        first += count
+    signals.finish()
+    keys, slots = _index(ids)
+    return CompiledLayout(
+        keys=keys,
+        slots=slots,
+        frames=tuple(frames),
+        signals=tuple(signals.rows),
+        allowed=np.array(signals.values, np.int64),
+        totals=DecodingTotals.zeros(),
+    )
+
+
 class _Signals:
-    """The tables of extract: signals sorted by frame, then counters of frames, then selectors."""
+    """Signals sorted by frame, then counters of frames, then selectors."""
 
     def __init__(self, layout: Layout, wanted: Sequence[Wanted]) -> None:
-        ids = sorted(layout.lengths)
-        self._rows: list[list[int]] = []
-        self._scales: list[tuple[float, float, float, float]] = []
-        self._values: list[int] = []
+        self.rows: list[CompiledSignal] = []
+        self.values: list[int] = []
         self._selectors: dict[Selector, int] = {}
-        self.frames = np.full((len(ids), extract.FRAME_COLUMNS), -1, np.int64)
-        owners = np.searchsorted(ids, [layout.signals[one.signal].frame for one in wanted])
-        count = np.bincount(owners, minlength=len(ids)) if ids else np.zeros(0, np.int64)
-        self.frames[:, extract.COUNT] = count
-        self.frames[:, extract.FIRST] = np.cumsum(count) - count
-        self.frames[:, extract.SEEN] = 0
-        pending: list[tuple[int, Selector]] = []
+        self._pending: list[tuple[int, Selector]] = []
         for one in wanted:
             signal = layout.signals[one.signal]
             if signal.selector is not None:
-                pending.append((len(self._rows), signal.selector))
-            self._add(signal, one)
-        self._guard(layout, ids)
-        while pending:
-            row, selector = pending.pop()
-            above = self._select(row, selector)
-            if above is not None and selector.signal.selector is not None:
-                pending.append((above, selector.signal.selector))
-        self.table = np.array(self._rows, np.int64).reshape(-1, extract.SIGNAL_COLUMNS)
-        self.scales = np.array(self._scales, np.float64).reshape(-1, 4)
-        self.allowed = np.array(self._values, np.int64)
+                self._pending.append((len(self.rows), signal.selector))
+            self.add(signal, one)
 
-    def _add(self, signal: Signal, wanted: Wanted) -> int:
+    def add(self, signal: Signal, wanted: Wanted) -> int:
         """One more row; value = wanted.scale × (scale × raw + offset) + wanted.offset."""
         left = 64 - signal.bits
         word, spill, shift = _place(signal)
         kind = _FLOATS[signal.bits] if signal.kind == "float" else _KINDS[signal.kind]
         kind = extract.WIDE if (signal.kind, signal.bits) == ("unsigned", 64) else kind
-        mark = int(np.uint64((signal.invalid or 0) << left).view(np.int64))
-        self._rows.append(
-            [
-                *(word, spill, shift, signal.motorola, kind, left, wanted.channel),
-                *(-1, 0, 0, signal.invalid is not None, mark),
-            ]
+        self.rows.append(
+            CompiledSignal(
+                word=word,
+                spill=spill,
+                shift=shift,
+                motorola=signal.motorola,
+                kind=kind,
+                left=left,
+                channel=wanted.channel,
+                scale=wanted.scale * signal.scale,
+                offset=wanted.scale * signal.offset + wanted.offset,
+                low=signal.low,
+                high=signal.high,
+                marked=signal.invalid is not None,
+                invalid=int(np.uint64((signal.invalid or 0) << left).view(np.int64)),
+            )
         )
-        scale, offset = wanted.scale * signal.scale, wanted.scale * signal.offset + wanted.offset
-        self._scales.append((scale, offset, signal.low, signal.high))
-        return len(self._rows) - 1
+        return len(self.rows) - 1
+
+    def finish(self) -> None:
+        """Put selectors above the signals that have some."""
+        while self._pending:
+            row, selector = self._pending.pop()
+            above = self._select(row, selector)
+            if above is not None and selector.signal.selector is not None:
+                self._pending.append((above, selector.signal.selector))
 
     def _select(self, row: int, selector: Selector) -> int | None:
         """Put a selector above a row; its own row where it is new."""
         known = self._selectors.get(selector)
-        above = self._add(selector.signal, Wanted(0, "")) if known is None else known
+        above = self.add(selector.signal, Wanted(0, "")) if known is None else known
         self._selectors[selector] = above
-        self._rows[row][extract.SELECTOR] = above
-        self._rows[row][extract.FIRST_VALUE] = len(self._values)
-        self._rows[row][extract.VALUES] = len(selector.values)
-        self._values += sorted(selector.values)
+        below = self.rows[row]
+        below.selector, below.first_value, below.values = above, len(self.values), len(selector.values)
+        self.values += sorted(selector.values)
         return above if known is None else None
 
-    def _guard(self, layout: Layout, ids: Sequence[int]) -> None:
-        checks: list[NDArray[np.int64]] = []
-        tables: list[NDArray[np.int64]] = []
-        for slot, ident in enumerate(ids):
-            frame, length, guard = self.frames[slot], layout.lengths[ident], layout.guards.get(ident)
-            frame[extract.IDENT], frame[extract.LENGTH] = ident, length
-            if guard is None:
-                continue
-            if guard.counter is not None:
-                frame[extract.COUNTER] = self._add(guard.counter, Wanted(0, ""))
-                frame[extract.MODULO] = guard.modulo
-            if guard.checksum:
-                one = CHECKSUMS[guard.checksum]
-                frame[extract.CHECK], frame[extract.CHECK_START] = len(checks), guard.start
-                frame[extract.CHECK_EXTENT], frame[extract.CHECK_BIG] = length, guard.big
-                frame[extract.SUFFIX], frame[extract.SUFFIXES] = len(self._values), len(guard.suffix)
-                self._values += guard.suffix
-                checks.append(one.settings())
-                tables.append(one.table())
-        self.checks = np.array(checks, np.int64).reshape(-1, 4)
-        self.crcs = np.array(tables, np.int64).reshape(-1, 256)
+
+def _frame(length: int, first: int, count: int, guard: Guard | None, signals: _Signals) -> CompiledFrame:
+    """A frame with its signals from the first one on; its counter and its suffix are added to the signals."""
+    frame = CompiledFrame(length=length, first=first, count=count, checksum=NO_CHECKSUM)
+    if guard is None:
+        return frame
+    if guard.counter is not None:
+        frame.counter, frame.modulo = signals.add(guard.counter, Wanted(0, "")), guard.modulo
+    if guard.checksum:
+        frame.checksum = _checksum(guard.checksum)
+        frame.check_start, frame.check_extent, frame.check_big = guard.start, length, guard.big
+        frame.suffix, frame.suffixes = len(signals.values), len(guard.suffix)
+        signals.values += guard.suffix
+    return frame
+
+
+@lru_cache
+def _checksum(name: str) -> CompiledChecksum:
+    """A checksum, which all frames share that have it."""
+    return CHECKSUMS[name].compiled()
 
 
 def _place(signal: Signal) -> tuple[int, int, int]:
@@ -197,16 +199,19 @@ def _place(signal: Signal) -> tuple[int, int, int]:
     return first // 64, last // 64 if last // 64 > first // 64 else -1, first % 64
 
 
-def _index(ids: Sequence[int]) -> NDArray[np.int64]:
+def _index(ids: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Ids and their slots by open addressing, at most a quarter full."""
     size = 1 << max(4, (4 * len(ids)).bit_length())
-    index = np.full((2, size), -1, np.int64)
+    keys, slots = np.full(size, -1, np.int64), np.full(size, -1, np.int64)
     for slot, ident in enumerate(ids):
         place = ((ident * 40503) >> 4) % size
-        while index[1, place] >= 0:
+        while slots[place] >= 0:
             place = (place + 1) % size
-        index[:, place] = ident, slot
-    return index
+        keys[place], slots[place] = ident, slot
+    return keys, slots
+
+
+NOTHING: Final = _compiled(Layout({}, {}), ())  # of a bus of which nothing is wanted
 
 
 def _words(payload: NDArray[np.uint8]) -> NDArray[np.uint64]:

@@ -5,41 +5,89 @@ the words are taken with their bytes swapped, so that both are a shift, and wher
 the other word's bits are put on top.
 """
 
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 
 from drivers.jit import inline, kernel
-from drivers.layout.checksum import absorb
+from drivers.layout.checksum import CompiledChecksum, absorb
 from drivers.layout.frame import ERROR, REMOTE
+from jointwatch_layout import Integers, Layout
 
-# columns of the table of signals
-WORD, SPILL, SHIFT, BIG, KIND, LEFT, CHANNEL, SELECTOR, FIRST_VALUE, VALUES, MARKED, INVALID = range(12)
-SIGNAL_COLUMNS: Final = 12
-UNSIGNED, SIGNED, WIDE, HALF, SINGLE, DOUBLE = range(6)  # WIDE: 64 bits, unsigned
-# columns of the table of scales
-SCALE, OFFSET, LOW, HIGH = range(4)
-# columns of the table of frames; a checksum stands at CHECK_START, and covers the other bytes before CHECK_EXTENT
-(
-    IDENT,
-    LENGTH,
-    FIRST,
-    COUNT,
-    COUNTER,
-    MODULO,
-    CHECK,
-    CHECK_START,
-    CHECK_EXTENT,
-    CHECK_BIG,
-    SUFFIX,
-    SUFFIXES,
-    LAST,
-    SEEN,
-) = range(14)
-FRAME_COLUMNS: Final = 14
-# totals, in the order in which the decoder names them
-FRAMES, UNMATCHED, TRUNCATED, REMOTES, ERRORS, BAD, LOST, RESTARTED, NO_VALUE, OUTSIDE, NOT_FINITE = range(11)
-TOTALS: Final = 11
+# kinds of numbers
+UNSIGNED: Final = 0
+SIGNED: Final = 1
+WIDE: Final = 2  # 64 bits, unsigned
+HALF: Final = 3  # IEEE 754 binary16 …
+SINGLE: Final = 4  # … binary32 …
+DOUBLE: Final = 5  # … binary64
+
+
+class CompiledSignal(Layout):
+    """Where the bits of a signal are, and what they mean: value = scale × number + offset."""
+
+    word: int  # of the payload, with the least significant bit
+    spill: int  # the other word, where the signal spills over; −1: it does not
+    shift: int  # bits to the right
+    motorola: bool
+    kind: int  # of number
+    left: int  # bits to the left, after which it stands at the left end of the word
+    channel: int
+    scale: float  # SI
+    offset: float  # SI
+    low: float  # limits of the number
+    high: float
+    marked: bool  # whether `invalid` means that there is no value
+    invalid: int  # bits, as they stand at the left end of the word
+    selector: int = -1  # the signal that says whether this one is there; −1: it always is
+    first_value: int = 0  # of `allowed`: the selector's values under which it is there …
+    values: int = 0  # … and how many
+
+
+class CompiledFrame(Layout):
+    """What a frame has, and how it is checked."""
+
+    length: int  # bytes at least
+    first: int  # its signals that are wanted …
+    count: int  # … and how many
+    checksum: CompiledChecksum
+    check_start: int = 0  # byte at which the checksum stands; it covers the others …
+    check_extent: int = 0  # … before this one
+    check_big: bool = False  # its first byte is the most significant
+    suffix: int = 0  # of `allowed`: bytes that both ends add to those covered …
+    suffixes: int = 0  # … and how many
+    counter: int = -1  # the signal that counts the messages; −1: there is none
+    modulo: int = 1  # of the counter
+    last: int = -1  # what the counter said last; −1: no frame yet
+    seen: int = 0  # monotonic ns of the last one; 0: no frame yet
+
+
+class DecodingTotals(Layout):
+    """What became of frames and values since the beginning; see Decoder."""
+
+    frames: int
+    unmatched: int
+    truncated: int
+    remote_frames: int
+    error_frames: int
+    bad_checksum: int
+    lost: int
+    restarted: int
+    invalid: int
+    out_of_range: int
+    non_finite: int
+
+
+class CompiledLayout(Layout):
+    """All that is wanted of a bus, as the kernel reads it."""
+
+    keys: Annotated[Integers, "places"]  # ids, by open addressing …
+    slots: Annotated[Integers, "places"]  # … and their frames; −1: nothing is here
+    frames: tuple[CompiledFrame, ...]
+    signals: tuple[CompiledSignal, ...]
+    allowed: Integers  # values of selectors, sorted for each signal, and bytes added to checksums
+    totals: DecodingTotals
+
 
 _FLAGGED: Final = ERROR | REMOTE
 _STEP: Final = np.uint64(8)
@@ -60,19 +108,19 @@ def swapped(word):  # type: ignore[no-untyped-def]
 
 
 @inline
-def bits_of(words, row, signals, one):  # type: ignore[no-untyped-def]
+def bits_of(words, row, signal):  # type: ignore[no-untyped-def]
     """The bits of a signal, as an unsigned integer shifted to the left end of its word."""
-    shift = np.uint64(signals[one, SHIFT])
-    word = words[row, signals[one, WORD]]
-    if signals[one, BIG]:
+    shift = np.uint64(signal.shift)
+    word = words[row, signal.word]
+    if signal.motorola:
         word = swapped(word)
     raw = word >> shift
-    if signals[one, SPILL] >= 0:
-        other = words[row, signals[one, SPILL]]
-        if signals[one, BIG]:
+    if signal.spill >= 0:
+        other = words[row, signal.spill]
+        if signal.motorola:
             other = swapped(other)
         raw |= other << (_WORD_BITS - shift)
-    return raw << np.uint64(signals[one, LEFT])
+    return raw << np.uint64(signal.left)
 
 
 @inline
@@ -106,14 +154,14 @@ def number_of(bits, left, kind):  # type: ignore[no-untyped-def]
 
 
 @inline
-def is_there(words, row, signals, one, allowed):  # type: ignore[no-untyped-def]
+def is_there(words, row, signal, signals, allowed):  # type: ignore[no-untyped-def]
     """Whether every selector above a signal has one of the values under which the signal is there."""
-    below = one
-    above = signals[one, SELECTOR]
-    while above >= 0:
-        raw = np.int64(bits_of(words, row, signals, above) >> np.uint64(signals[above, LEFT]))
-        low = signals[below, FIRST_VALUE]
-        high = low + signals[below, VALUES]
+    below = signal
+    while below.selector >= 0:
+        above = signals[below.selector]
+        raw = np.int64(bits_of(words, row, above) >> np.uint64(above.left))
+        low = below.first_value
+        high = low + below.values
         end = high
         while low < high:
             middle = (low + high) // 2
@@ -124,7 +172,6 @@ def is_there(words, row, signals, one, allowed):  # type: ignore[no-untyped-def]
         if low == end or allowed[low] != raw:
             return False
         below = above
-        above = signals[below, SELECTOR]
     return True
 
 
@@ -135,40 +182,38 @@ def byte_at(words, row, index):  # type: ignore[no-untyped-def]
 
 
 @inline
-def is_intact(words, row, frame, checks, tables, suffixes):  # type: ignore[no-untyped-def]
+def is_intact(words, row, frame, suffixes):  # type: ignore[no-untyped-def]
     """Whether a frame's checksum is the one of its other bytes, and of those that both ends add to them."""
-    which = frame[CHECK]
-    step, size = checks[which, 0], checks[which, 3]
-    start = frame[CHECK_START]
-    value = checks[which, 1]
-    table = tables[which]
-    for index in range(frame[CHECK_EXTENT]):
+    checksum = frame.checksum
+    start, size = frame.check_start, checksum.size
+    value = checksum.first
+    for index in range(frame.check_extent):
         if index < start or index >= start + size:
-            value = absorb(value, byte_at(words, row, index), step, size, table)
-    for index in range(frame[SUFFIX], frame[SUFFIX] + frame[SUFFIXES]):
-        value = absorb(value, suffixes[index], step, size, table)
-    value ^= checks[which, 2]
+            value = absorb(value, byte_at(words, row, index), checksum)
+    for index in range(frame.suffix, frame.suffix + frame.suffixes):
+        value = absorb(value, suffixes[index], checksum)
+    value ^= checksum.last
     stated = byte_at(words, row, start)
     if size == 2:
         other = byte_at(words, row, start + 1)
-        stated = (stated << 8) | other if frame[CHECK_BIG] else stated | (other << 8)
+        stated = (stated << 8) | other if frame.check_big else stated | (other << 8)
     return value == stated
 
 
 @inline
 def follow(frame, value, totals):  # type: ignore[no-untyped-def]
     """Count what a message counter says is missing since the last frame of its id; −1: no frame yet."""
-    last = frame[LAST]
-    frame[LAST] = value
+    last = frame.last
+    frame.last = value
     if last < 0:
         return
-    modulo = frame[MODULO]
+    modulo = frame.modulo
     gap = (value - last - 1) % modulo
     # a wide counter that seems to have lost half its range went back; of a narrow one only a standstill tells
     if gap == modulo - 1 or (modulo >= 256 and gap >= modulo // 2):
-        totals[RESTARTED] += 1
+        totals.restarted += 1
     else:
-        totals[LOST] += gap
+        totals.lost += gap
 
 
 @inline
@@ -189,69 +234,63 @@ def slot_of(ident, keys, slots):  # type: ignore[no-untyped-def]
     return -1
 
 
-@kernel(
-    "i8(u4[::1], u8[:,::1], i8[::1], i8[::1], u4[::1], i8[:,::1], i8[:,::1], i8[:,::1], f8[:,::1], i8[::1], "
-    "i8[:,::1], i8[:,::1], i8[::1], i8[::1])"
-)
-def extract(  # type: ignore[no-untyped-def]
-    ids, words, lengths, times, flags, index, frames, signals, scales, allowed, checks, tables, readings, totals
-):
+@kernel(("u4[::1]", "u8[:,::1]", "i8[::1]", "i8[::1]", "u4[::1]", CompiledLayout, "i8[::1]"))
+def extract(ids, words, lengths, times, flags, layout, readings):  # type: ignore[no-untyped-def]
     """Decode a batch; returns how many readings were written, or −1 (nothing done) where times are out of order.
 
     ids, words, lengths, times: (n,) and (n, width / 8), as in Frames; flags: (n,) for the readings, or empty.
-    index: (2, 2^k) ids and slots; frames, signals, scales: see their columns; allowed: values of selectors, sorted
-    for each signal, and after them the bytes added to checksums; checks, tables: see Checksum.
-    readings: room for three words each: time, value, channel and flags; totals: see above.
+    readings: room for three words each: time, value, channel and flags.
     """
     for row in range(1, len(times)):
         if times[row] < times[row - 1]:
             return -1
     made = 0
-    keys, slots = index[0], index[1]
+    totals = layout.totals
     flag = np.int64(0)
     for row in range(len(ids)):
         ident = np.int64(ids[row])
-        slot = slot_of(ident, keys, slots)
+        slot = slot_of(ident, layout.keys, layout.slots)
         if slot < 0:
             if not ident & _FLAGGED:
-                totals[UNMATCHED] += 1
+                totals.unmatched += 1
             elif ident & ERROR:
-                totals[ERRORS] += 1
+                totals.error_frames += 1
             else:
-                totals[REMOTES] += 1
+                totals.remote_frames += 1
             continue
-        frame = frames[slot]
-        if lengths[row] < frame[LENGTH]:
-            totals[TRUNCATED] += 1
+        frame = layout.frames[slot]
+        if lengths[row] < frame.length:
+            totals.truncated += 1
             continue
-        if frame[CHECK] >= 0 and not is_intact(words, row, frame, checks, tables, allowed):
-            totals[BAD] += 1
+        if frame.checksum.size > 0 and not is_intact(words, row, frame, layout.allowed):
+            totals.bad_checksum += 1
             continue
-        frame[SEEN] = times[row]
-        if frame[COUNTER] >= 0:
-            one = frame[COUNTER]
-            follow(frame, np.int64(bits_of(words, row, signals, one) >> np.uint64(signals[one, LEFT])), totals)
+        frame.seen = times[row]
+        if frame.counter >= 0:
+            counter = layout.signals[frame.counter]
+            follow(frame, np.int64(bits_of(words, row, counter) >> np.uint64(counter.left)), totals)
         if len(flags):
             flag = np.int64(flags[row]) << 32
-        for one in range(frame[FIRST], frame[FIRST] + frame[COUNT]):
-            if signals[one, SELECTOR] >= 0 and not is_there(words, row, signals, one, allowed):
+        for one in range(frame.first, frame.first + frame.count):
+            signal = layout.signals[one]
+            if signal.selector >= 0 and not is_there(words, row, signal, layout.signals, layout.allowed):
                 continue
-            bits = bits_of(words, row, signals, one)
-            number = number_of(bits, signals[one, LEFT], signals[one, KIND])
-            value = scales[one, SCALE] * number + scales[one, OFFSET]
+            bits = bits_of(words, row, signal)
+            number = number_of(bits, signal.left, signal.kind)
+            value = signal.scale * number + signal.offset
             # one cause each: the device's own mark before a NaN before a limit
-            if signals[one, MARKED] and np.uint64(bits).view(np.int64) == signals[one, INVALID]:
-                totals[NO_VALUE] += 1
+            if signal.marked and np.uint64(bits).view(np.int64) == signal.invalid:
+                totals.invalid += 1
                 value = np.nan
             elif not np.isfinite(value):
-                totals[NOT_FINITE] += 1
+                totals.non_finite += 1
                 value = np.nan
-            elif number < scales[one, LOW] or number > scales[one, HIGH]:
-                totals[OUTSIDE] += 1
+            elif number < signal.low or number > signal.high:
+                totals.out_of_range += 1
                 value = np.nan
             readings[made] = times[row]
             readings[made + 1] = np.float64(value).view(np.int64)
-            readings[made + 2] = signals[one, CHANNEL] | flag
+            readings[made + 2] = signal.channel | flag
             made += 3
-    totals[FRAMES] += len(ids)
+    totals.frames += len(ids)
     return made // 3

@@ -13,15 +13,25 @@ import numpy as np
 from drivers.jit import inline, kernel
 from drivers.layout.frame import EXTENDED, REMOTE, Frames
 from drivers.reading import BIT_RATE_SWITCH, ERROR_STATE, FD, OWN
+from jointwatch_layout import Layout
 
 WIDTH: Final = 64
 _NUMBER: Final = np.full(256, -1, np.int64)  # ASCII → value of a hexadecimal digit
 for _hexadecimal in (b"0123456789ABCDEF", b"0123456789abcdef"):
     _NUMBER[list(_hexadecimal)] = range(16)
 _SHORTEST: Final = 6  # bytes of a line with a frame: "c 1#R", and its end
-_MALFORMED, _OTHERS = range(2)
-_IDENT, _LENGTH, _TIME, _FLAGS = range(4)  # of a line
 _CAPITAL_T: Final = 84
+
+
+class ParserState(Layout):
+    """What was no frame that is wanted, and the frame of the line that was read last."""
+
+    malformed: int = 0  # lines that are none
+    others: int = 0  # frames of other channels
+    ident: int = 0  # with its flags
+    length: int = 0  # bytes
+    time: int = 0  # ns, as written
+    flags: int = 0  # of the readings
 
 
 class Parser:
@@ -30,13 +40,13 @@ class Parser:
     def __init__(self, channel: str = "") -> None:
         """channel: the one that is wanted, all where empty."""
         self._channel = np.frombuffer(bytearray(channel.encode()), np.uint8)
-        self._totals = np.zeros(2, np.int64)
+        self._state = ParserState()
         self._rest = b""
 
     @property
     def counts(self) -> dict[str, int]:
         """Totals by cause."""
-        return {"malformed": int(self._totals[_MALFORMED]), "other_channels": int(self._totals[_OTHERS])}
+        return {"malformed": self._state.malformed, "other_channels": self._state.others}
 
     def feed(self, data: bytes, last: bool = False) -> Frames:
         """The frames whose lines end in these bytes, or at the end of the last ones; times: ns, as written."""
@@ -46,7 +56,7 @@ class Parser:
         lengths, times = np.empty(most, np.int64), np.empty(most, np.int64)
         flags = np.empty(most, np.uint32)
         used, found = _parse(
-            np.frombuffer(text, np.uint8), self._channel, self._totals, ids, payload, lengths, times, flags
+            np.frombuffer(text, np.uint8), self._channel, self._state, ids, payload, lengths, times, flags
         )
         self._rest = bytes(text[used:])
         return Frames(ids[:found], payload[:found], lengths[:found], times[:found], flags[:found])
@@ -104,11 +114,11 @@ def _bytes(text, place, end, payload, blanks):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _line(text, place, end, channel, payload, head):  # type: ignore[no-untyped-def]
-    """Read one line; head: id, length, time, flags. Returns 1: a frame, 0: of another channel, −1: neither."""
-    head[_TIME] = head[_FLAGS] = 0
+def _line(text, place, end, channel, payload, state):  # type: ignore[no-untyped-def]
+    """Read one line into payload and state. Returns 1: a frame, 0: of another channel, −1: neither."""
+    state.time = state.flags = 0
     if text[place] == 40:
-        head[_TIME], place = _stamp(text, place, end)
+        state.time, place = _stamp(text, place, end)
         if place < 0:
             return -1
         place = _spaces(text, place, end)
@@ -138,7 +148,7 @@ def _line(text, place, end, channel, payload, head):  # type: ignore[no-untyped-
             if place + 1 >= end or _NUMBER[text[place + 1]] < 0:
                 return -1
             given = _NUMBER[text[place + 1]]
-            head[_FLAGS] = FD | BIT_RATE_SWITCH * (given & 1) | ERROR_STATE * (given >> 1 & 1)
+            state.flags = FD | BIT_RATE_SWITCH * (given & 1) | ERROR_STATE * (given >> 1 & 1)
             place += 2
     else:
         blanks = True
@@ -155,27 +165,26 @@ def _line(text, place, end, channel, payload, head):  # type: ignore[no-untyped-
         place = _spaces(text, place + 1, end)
     last = end - 1
     if not blanks and last > place and text[last] == _CAPITAL_T and text[last - 1] in (32, 9):
-        head[_FLAGS] |= OWN
+        state.flags |= OWN
     if place < end and text[place] in (82, 114):  # "R8", "remote request"
         asked = stated if stated >= 0 else 0
         if not blanks and place + 1 < end and 0 <= _NUMBER[text[place + 1]] <= 8:
             asked = _NUMBER[text[place + 1]]
         payload[:asked] = 0  # it carries none
-        head[_IDENT], head[_LENGTH] = ident | REMOTE, asked
+        state.ident, state.length = ident | REMOTE, asked
         return 1 if wanted else 0
     count, place = _bytes(text, place, end, payload, blanks)
     if count < 0 or (stated >= 0 and count != stated):
         return -1
     if place < end and text[place] not in (32, 9, 39):
         return -1
-    head[_IDENT], head[_LENGTH] = ident, count
+    state.ident, state.length = ident, count
     return 1 if wanted else 0
 
 
-@kernel("UniTuple(i8, 2)(u1[::1], u1[::1], i8[::1], u4[::1], u1[:,::1], i8[::1], i8[::1], u4[::1])")
-def _parse(text, channel, totals, ids, payload, lengths, times, flags):  # type: ignore[no-untyped-def]
+@kernel(("u1[::1]", "u1[::1]", ParserState, "u4[::1]", "u1[:,::1]", "i8[::1]", "i8[::1]", "u4[::1]"))
+def _parse(text, channel, state, ids, payload, lengths, times, flags):  # type: ignore[no-untyped-def]
     """Parse all lines that end in the text. Returns the bytes used and the frames found."""
-    head = np.zeros(4, np.int64)
     start = 0
     found = 0
     for place in range(len(text)):
@@ -186,13 +195,13 @@ def _parse(text, channel, totals, ids, payload, lengths, times, flags):  # type:
         start = place + 1
         if first >= end or text[first] == 35:
             continue
-        what = _line(text, first, end, channel, payload[found], head)
+        what = _line(text, first, end, channel, payload[found], state)
         if what > 0:
-            ids[found], lengths[found] = head[_IDENT], head[_LENGTH]
-            times[found], flags[found] = head[_TIME], head[_FLAGS]
+            ids[found], lengths[found] = state.ident, state.length
+            times[found], flags[found] = state.time, state.flags
             found += 1
         elif what == 0:
-            totals[_OTHERS] += 1
+            state.others += 1
         else:
-            totals[_MALFORMED] += 1
+            state.malformed += 1
     return start, found

@@ -4,14 +4,32 @@ A CRC is given by Rocksoft's parameters (Williams 1993: width, polynomial, initi
 catalogue of reveng.sourceforge.io has the same names and check values. `sum8` and `xor8` are the plain ones.
 """
 
-from typing import Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.jit import inline
+from drivers.jit import inline, kernel
+from jointwatch_layout import Integers, Layout
 
 Name = Literal["sum8", "xor8", "crc8-j1850", "crc8-h2f", "crc8-maxim", "crc16-ccitt", "crc16-modbus", "crc16-xmodem"]
+
+
+# how a byte is taken in
+_SUM: Final = 0
+_XOR: Final = 1
+_LEFT: Final = 2  # a CRC that shifts to the left
+_RIGHT: Final = 3
+
+
+class CompiledChecksum(Layout):
+    """A checksum as kernels compute it, byte by byte."""
+
+    step: int  # how a byte is taken in
+    first: int  # value before the first byte
+    last: int  # exclusive or at the end
+    size: int  # bytes; 0: there is no checksum
+    remainders: Annotated[Integers, "256"]  # of a CRC, by byte
 
 
 class Checksum(NamedTuple):
@@ -23,13 +41,15 @@ class Checksum(NamedTuple):
     reflected: bool = False
     last: int = 0  # xor at the end
 
-    def settings(self) -> NDArray[np.int64]:
-        """As `absorb` wants it: how to step, initial value, final xor, bytes."""
+    def compiled(self) -> CompiledChecksum:
+        """The checksum as kernels compute it."""
         step = _SUM if self.polynomial == 0 else _XOR if self.polynomial == 1 else _RIGHT if self._right else _LEFT
         first = _mirrored(self.first, self.bits) if self._right else self.first
-        return np.array([step, first, self.last, self.bits // 8], np.int64)
+        return CompiledChecksum(
+            step=step, first=first, last=self.last, size=self.bits // 8, remainders=self._remainders()
+        )
 
-    def table(self) -> NDArray[np.int64]:
+    def _remainders(self) -> NDArray[np.int64]:
         """(256,) remainders by byte."""
         mask, top = (1 << self.bits) - 1, 1 << (self.bits - 1)
         table = np.zeros(256, np.int64)
@@ -50,7 +70,7 @@ class Checksum(NamedTuple):
         return self.reflected
 
 
-_SUM, _XOR, _LEFT, _RIGHT = range(4)
+NO_CHECKSUM: Final = CompiledChecksum.zeros()
 
 CHECKSUMS: Final[dict[str, Checksum]] = {
     "sum8": Checksum(8, 0),
@@ -66,26 +86,29 @@ CHECKSUMS: Final[dict[str, Checksum]] = {
 
 def compute(name: str, data: bytes) -> int:
     """The checksum of these bytes: for rigs and tests."""
-    one = CHECKSUMS[name]
-    settings, table = one.settings(), one.table()
-    value = int(settings[1])
-    for byte in data:
-        value = int(absorb(value, byte, int(settings[0]), int(settings[3]), table))
-    return value ^ int(settings[2])
+    return _compute(np.frombuffer(data, np.uint8), CHECKSUMS[name].compiled())
 
 
 @inline
-def absorb(value, byte, step, size, table):  # type: ignore[no-untyped-def]
+def absorb(value, byte, checksum):  # type: ignore[no-untyped-def]
     """The checksum after one more byte."""
-    if step == 2:  # a CRC that shifts to the left
-        if size == 1:
-            return table[value ^ byte]
-        return ((value << 8) & 0xFFFF) ^ table[(value >> 8) ^ byte]
-    if step == 3:
-        return (value >> 8) ^ table[(value ^ byte) & 0xFF]
-    if step == 0:
+    if checksum.step == _LEFT:
+        if checksum.size == 1:
+            return checksum.remainders[value ^ byte]
+        return ((value << 8) & 0xFFFF) ^ checksum.remainders[(value >> 8) ^ byte]
+    if checksum.step == _RIGHT:
+        return (value >> 8) ^ checksum.remainders[(value ^ byte) & 0xFF]
+    if checksum.step == _SUM:
         return (value + byte) & 0xFF
     return value ^ byte
+
+
+@kernel(("Array(u1, 1, 'C', readonly=True)", CompiledChecksum))
+def _compute(data: NDArray[np.uint8], checksum: CompiledChecksum) -> int:
+    value = checksum.first
+    for place in range(len(data)):
+        value = absorb(value, np.int64(data[place]), checksum)
+    return int(value ^ checksum.last)
 
 
 def _mirrored(value: int, bits: int) -> int:

@@ -1,23 +1,59 @@
 """Bytes of a serial line to checked packets, however the stream is cut: one kernel call for all that is there."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from drivers.jit import inline, kernel
-from drivers.layout.checksum import CHECKSUMS, absorb
+from drivers.layout.checksum import CHECKSUMS, NO_CHECKSUM, CompiledChecksum, absorb
 from drivers.layout.frame import Frames
 from drivers.serial.packets import COBS, DELIMITERS, LIMIT, Framing
+from jointwatch_layout import Array, Integers, Layout, Scratch
 
-# totals, in the order of their names
-_UNSTUFFED, _CHECK, _SHORT, _LONG, _LOST, _RESTARTED, _GARBAGE, _SKIPPING = range(8)
-CAUSES: Final = ("bad_cobs", "bad_crc", "truncated", "oversized", "lost", "restarted", "garbage_bytes")
-# how packets are framed
-_KIND, _DELIMITER, _IDS, _SEQUENCE, _BIG, _TAIL, _STEP, _FIRST, _LAST, _FIXED_ID = range(10)
-_COBS, _SLIP, _HDLC, _FIXED = range(4)
+# how packets are told apart
+_COBS: Final = 0
+_SLIP: Final = 1
+_HDLC: Final = 2
+_FIXED: Final = 3
+_KINDS: Final = {"cobs": _COBS, "slip": _SLIP, "hdlc": _HDLC, "fixed": _FIXED}
 _PIECE: Final = 2 * LIMIT  # bytes between two delimiters at most
+Bytes = Annotated[NDArray[np.uint8], Array("u1", 1)]
+
+
+class DeframingTotals(Layout):
+    """What was no packet, since the beginning; see Deframer."""
+
+    bad_cobs: int
+    bad_crc: int
+    truncated: int
+    oversized: int
+    lost: int
+    restarted: int
+    garbage_bytes: int
+
+
+CAUSES: Final = tuple(one.name for one in DeframingTotals.fields())
+
+
+class CompiledFraming(Layout):
+    """How packets stand in the stream, and where the search for them is."""
+
+    kind: int  # how packets are told apart
+    delimiter: int  # the byte behind a packet
+    has_id: bool  # whether a packet begins with its id, one byte
+    sequence: int  # bytes of it
+    big: bool  # sequence and checksum have their most significant byte first
+    checksum: CompiledChecksum
+    only_id: int  # the id of packets that carry none
+    ends: Integers  # bytes that a fixed packet begins with, then those that it ends with
+    heads: int  # how many of these it begins with
+    expected: Annotated[Integers, "256"]  # bytes of id, sequence and fields, by id; −1: unknown
+    last: Annotated[Integers, "256"]  # sequence of the last packet, by id; −1: none yet
+    packet: Scratch[Bytes]  # without its stuffing
+    totals: DeframingTotals
+    skipping: bool = False  # whether what comes is left out up to the next delimiter
 
 
 class Deframer:
@@ -31,20 +67,14 @@ class Deframer:
     def __init__(self, lengths: Mapping[int, int], framing: Framing = COBS) -> None:
         """lengths: id → bytes of id, sequence and fields."""
         self._rest = b""
-        self._totals = np.zeros(len(CAUSES) + 1, np.int64)
-        self._lengths = np.full(256, -1, np.int64)
-        self._lengths[list(lengths)] = list(lengths.values())
-        self._last = np.full(256, -1, np.int64)  # sequence of the last packet, by id
         self._width = (max(lengths.values()) + 7) // 8 * 8
         self._least = max(2, framing.head + framing.tail)
-        self._ends = np.array([*framing.start, *framing.end], np.int64), len(framing.start)
-        self._settings, self._table = _compiled(framing, next(iter(lengths)))
-        self._scratch = np.zeros(_PIECE + 1, np.uint8)
+        self._framing = _compiled(framing, lengths)
 
     @property
     def counts(self) -> dict[str, int]:
         """Totals since the beginning."""
-        return dict(zip(CAUSES, self._totals[:_SKIPPING].tolist(), strict=True))
+        return {cause: getattr(self._framing.totals, cause) for cause in CAUSES}
 
     def feed(self, data: bytes, time: int) -> Frames:
         """The packets that end in these bytes, id and sequence included, checksum removed; time: ns, of arrival."""
@@ -52,38 +82,30 @@ class Deframer:
         most = len(text) // self._least + 1
         ids, payload = np.empty(most, np.uint32), np.empty((most, self._width), np.uint8)
         lengths, times = np.empty(most, np.int64), np.empty(most, np.int64)
-        used, found = _deframe(
-            np.frombuffer(text, np.uint8),
-            self._settings,
-            *self._ends,
-            self._lengths,
-            self._last,
-            self._table,
-            self._scratch,
-            ids,
-            payload,
-            lengths,
-            times,
-            time,
-            self._totals,
-        )
+        used, found = _deframe(np.frombuffer(text, np.uint8), self._framing, ids, payload, lengths, times, time)
         self._rest = bytes(text[used:])
         return Frames(ids[:found], payload[:found], lengths[:found], times[:found])
 
 
-def _compiled(framing: Framing, ident: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Settings and table of the kernel."""
-    kind = ("cobs", "slip", "hdlc", "fixed").index(framing.kind)
-    sequence = {"none": 0, "u8": 1, "u16": 2}[framing.sequence]
-    big, delimiter = framing.order == "big", DELIMITERS.get(framing.kind, 0)
-    if framing.checksum == "none":
-        step, first, last, table = 0, 0, 0, np.zeros(256, np.int64)
-    else:
-        one = CHECKSUMS[framing.checksum]
-        step, first, last, _ = one.settings().tolist()
-        table = one.table()
-    row = [kind, delimiter, framing.id, sequence, big, framing.tail, step, first, last, ident]
-    return np.array(row, np.int64), table
+def _compiled(framing: Framing, lengths: Mapping[int, int]) -> CompiledFraming:
+    """The framing as the kernel reads it."""
+    expected = np.full(256, -1, np.int64)
+    expected[list(lengths)] = list(lengths.values())
+    return CompiledFraming(
+        kind=_KINDS[framing.kind],
+        delimiter=DELIMITERS.get(framing.kind, 0),
+        has_id=framing.id,
+        sequence={"none": 0, "u8": 1, "u16": 2}[framing.sequence],
+        big=framing.order == "big",
+        checksum=NO_CHECKSUM if framing.checksum == "none" else CHECKSUMS[framing.checksum].compiled(),
+        only_id=next(iter(lengths)),
+        ends=np.array([*framing.start, *framing.end], np.int64),
+        heads=len(framing.start),
+        expected=expected,
+        last=np.full(256, -1, np.int64),
+        packet=np.zeros(_PIECE + 1, np.uint8),
+        totals=DeframingTotals.zeros(),
+    )
 
 
 @inline
@@ -125,15 +147,16 @@ def _unstuff(text, start, end, kind, packet):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _is_intact(packet, size, settings, table):  # type: ignore[no-untyped-def]
+def _is_intact(packet, size, framing):  # type: ignore[no-untyped-def]
     """Whether the checksum at the end of a packet is the one of what stands before."""
-    tail = settings[_TAIL]
+    checksum = framing.checksum
+    tail = checksum.size
     if tail == 0:
         return True
-    value = settings[_FIRST]
+    value = checksum.first
     for place in range(size - tail):
-        value = absorb(value, np.int64(packet[place]), settings[_STEP], tail, table)
-    return value ^ settings[_LAST] == _number(packet, size - tail, tail, settings[_BIG])
+        value = absorb(value, np.int64(packet[place]), checksum)
+    return value ^ checksum.last == _number(packet, size - tail, tail, framing.big)
 
 
 @inline
@@ -147,37 +170,38 @@ def _number(packet, place, size, big):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _follow(ident, packet, settings, last, totals):  # type: ignore[no-untyped-def]
+def _follow(ident, packet, framing):  # type: ignore[no-untyped-def]
     """Count what is missing between the last packet of this id and this one."""
-    size = settings[_SEQUENCE]
+    size, last = framing.sequence, framing.last
     if size == 0:
         return
-    sequence = _number(packet, settings[_IDS], size, settings[_BIG])
+    sequence = _number(packet, 1 if framing.has_id else 0, size, framing.big)
     modulo = 1 << (8 * size)
     gap = 0 if last[ident] < 0 else (sequence - last[ident] - 1) % modulo
     last[ident] = sequence
     if gap < modulo // 2:
-        totals[_LOST] += gap
+        framing.totals.lost += gap
     else:
-        totals[_RESTARTED] += 1
+        framing.totals.restarted += 1
 
 
 @inline
-def _accept(packet, size, settings, expected, last, table, totals):  # type: ignore[no-untyped-def]
+def _accept(packet, size, framing):  # type: ignore[no-untyped-def]
     """The id of a checked packet, or −1; of an unknown or too short one the decoder speaks."""
-    if size < settings[_IDS] + settings[_SEQUENCE] + settings[_TAIL]:
-        totals[_SHORT] += 1
+    tail = framing.checksum.size
+    if size < (1 if framing.has_id else 0) + framing.sequence + tail:
+        framing.totals.truncated += 1
         return -1
-    if not _is_intact(packet, size, settings, table):
-        totals[_CHECK] += 1
+    if not _is_intact(packet, size, framing):
+        framing.totals.bad_crc += 1
         return -1
-    ident = np.int64(packet[0]) if settings[_IDS] else settings[_FIXED_ID]
-    known = expected[ident]
-    if known >= 0 and size - settings[_TAIL] > known:
-        totals[_LONG] += 1
+    ident = np.int64(packet[0]) if framing.has_id else framing.only_id
+    known = framing.expected[ident]
+    if known >= 0 and size - tail > known:
+        framing.totals.oversized += 1
         return -1
-    if size - settings[_TAIL] == known:
-        _follow(ident, packet, settings, last, totals)
+    if size - tail == known:
+        _follow(ident, packet, framing)
     return ident
 
 
@@ -190,75 +214,72 @@ def _matches(text, place, ends, first, count):  # type: ignore[no-untyped-def]
     return True
 
 
-@kernel(
-    "UniTuple(i8, 2)(u1[::1], i8[::1], i8[::1], i8, i8[::1], i8[::1], i8[::1], u1[::1], "
-    "u4[::1], u1[:,::1], i8[::1], i8[::1], i8, i8[::1])"
-)
-def _deframe(  # type: ignore[no-untyped-def]
-    text, settings, ends, heads, expected, last, table, packet, ids, payload, lengths, times, time, totals
-):
+@kernel(("u1[::1]", CompiledFraming, "u4[::1]", "u1[:,::1]", "i8[::1]", "i8[::1]", "i8"))
+def _deframe(text, framing, ids, payload, lengths, times, time):  # type: ignore[no-untyped-def]
     """Find all packets that end in the text. Returns the bytes used and the packets found."""
     found = 0
     start = 0
     place = 0
     count = len(text)
-    fixed = settings[_KIND] == _FIXED
-    longest = LIMIT + 1 if settings[_KIND] == _COBS else _PIECE
+    totals, packet, tail = framing.totals, framing.packet, framing.checksum.size
+    ends, heads = framing.ends, framing.heads
+    fixed = framing.kind == _FIXED
+    longest = LIMIT + 1 if framing.kind == _COBS else _PIECE
     while place < count:
         if fixed:
             if place + heads + 1 > count:
                 break
-            ident = np.int64(text[place + heads]) if settings[_IDS] else settings[_FIXED_ID]
-            if not _matches(text, place, ends, 0, heads) or expected[ident] < 0:
-                totals[_GARBAGE] += 1
+            ident = np.int64(text[place + heads]) if framing.has_id else framing.only_id
+            if not _matches(text, place, ends, 0, heads) or framing.expected[ident] < 0:
+                totals.garbage_bytes += 1
                 place += 1
                 continue
-            size = expected[ident] + settings[_TAIL]
+            size = framing.expected[ident] + tail
             after = place + size + len(ends)
             if after > count:
                 break
             for one in range(size):
                 packet[one] = text[place + heads + one]
             wrong = not _matches(text, place + heads + size, ends, heads, len(ends) - heads)
-            totals[_SHORT] += wrong
-            taken = -1 if wrong else _accept(packet, size, settings, expected, last, table, totals)
+            totals.truncated += wrong
+            taken = -1 if wrong else _accept(packet, size, framing)
             if taken < 0:  # the first bytes were no first bytes
-                totals[_GARBAGE] += 1
+                totals.garbage_bytes += 1
                 place += 1
                 continue
             place = after
         else:
             place += 1
-            if text[place - 1] != settings[_DELIMITER]:
+            if text[place - 1] != framing.delimiter:
                 continue
             first = start
             start = place
-            if totals[_SKIPPING]:
-                totals[_SKIPPING] = 0
+            if framing.skipping:
+                framing.skipping = False
                 continue
             if place - 1 == first:
                 continue
             if place - 1 - first > longest:
-                totals[_LONG] += 1
+                totals.oversized += 1
                 continue
-            size = _unstuff(text, first, place - 1, settings[_KIND], packet)
+            size = _unstuff(text, first, place - 1, framing.kind, packet)
             if size < 0:
-                totals[_UNSTUFFED] += 1
+                totals.bad_cobs += 1
                 continue
-            taken = _accept(packet, size, settings, expected, last, table, totals)
+            taken = _accept(packet, size, framing)
             if taken < 0:
                 continue
-        size -= settings[_TAIL]
+        size -= tail
         for one in range(min(size, payload.shape[1])):
             payload[found, one] = packet[one]
         ids[found], lengths[found], times[found] = taken, size, time
         found += 1
     if fixed:
         return place, found
-    if totals[_SKIPPING]:
+    if framing.skipping:
         return count, found
     if count - start > longest:
-        totals[_LONG] += 1
-        totals[_SKIPPING] = 1
+        totals.oversized += 1
+        framing.skipping = True
         return count, found
     return start, found

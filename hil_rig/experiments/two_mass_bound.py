@@ -23,7 +23,10 @@ from scipy.special import ndtri
 from hil_rig.plants.base import Floats
 from hil_rig.plants.joints.two_mass import ELASTIC, TwoMassSettings
 
-MOTOR, LINK, SPRING = range(3)  # equations of one sample
+# equations of one sample
+MOTOR: Final = 0
+LINK: Final = 1
+SPRING: Final = 2
 REACH: Final = 2  # samples between equations that share an encoder's reading
 
 

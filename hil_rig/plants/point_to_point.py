@@ -35,19 +35,18 @@ class PointToPoint(Settings):
 
 
 @inline
-def target(table: Floats, state: Floats, steps: int, leg: int, step: float) -> tuple[float, float]:
-    """Position (rad) and velocity (rad/s) now; state[steps] counts steps (s), state[leg] remembers the move."""
+def target(table: Floats, leg: int, time: float) -> tuple[int, float, float]:
+    """The move that takes place at a time (s), position (rad) and velocity (rad/s); leg: the move before."""
     last = len(table) - 1
-    t = (state[steps] * step) % table[last, 0]
-    i = int(state[leg])
+    t = time % table[last, 0]
+    i = leg
     if t < table[i, 0]:
         i = 0
     while i < last - 1 and t >= table[i + 1, 0]:
         i += 1
-    state[leg] = i
     way, duration = table[i + 1, 1] - table[i, 1], table[i, 2]
     x = (t - table[i, 0]) / duration
     if x >= 1.0:
-        return table[i + 1, 1], 0.0
+        return i, table[i + 1, 1], 0.0
     s = x * x * x * (10.0 + x * (6.0 * x - 15.0))
-    return table[i, 1] + way * s, way * 30.0 * x * x * (1.0 + x * (x - 2.0)) / duration
+    return i, table[i, 1] + way * s, way * 30.0 * x * x * (1.0 + x * (x - 2.0)) / duration

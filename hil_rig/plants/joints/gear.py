@@ -20,10 +20,10 @@ from hil_rig.messages import Field, Message
 from hil_rig.plants.base import Floats, Jump, Parameters, PlantSettings, Role, encoder
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.point_to_point import PointToPoint, target
+from jointwatch_layout import Layout
 
 SUBSTEPS: Final = 20  # per sample
 COLUMNS: Final = ("theta_m", "theta_l", "torque", "load")  # of `exact`, both as read
-Q_M, Q_L, W_M, W_L, A_M, A_L, TIME, LEG = range(8)  # state; W: velocity half a step ago; LEG: of the motion
 DAMPING: Final = 15.0  # N·m·s/rad, of the closed gear
 ERROR_PHASE: Final = 0.7  # rad
 
@@ -64,6 +64,19 @@ class GearSettings(PlantSettings):
         return Gear(self, node, seed, jumps)
 
 
+class GearState(Layout):
+    """Where a gear is; m: motor, l: link, both behind the gear."""
+
+    q_m: float  # rad
+    q_l: float  # rad
+    w_m: float = 0.0  # rad/s, half a step ago
+    w_l: float = 0.0  # rad/s, half a step ago
+    a_m: float = 0.0  # rad/s²
+    a_l: float = 0.0  # rad/s²
+    time: float = 0.0  # steps
+    leg: int = 0  # of the motion
+
+
 class Gear:
     """One joint with a gear that wears."""
 
@@ -77,9 +90,8 @@ class Gear:
         self._constants = np.array([settings.stiffness, settings.damping, settings.ratio, settings.skew])
         self._rng = np.random.default_rng([seed, node])
         self._motion = settings.motion.table(self._rng, settings.centre)
-        self._state = np.zeros(8)
         first = float(self._motion[0, 1])
-        self._state[Q_M], self._state[Q_L] = first, first + settings.T_g * np.sin(first) / settings.K
+        self._state = GearState(q_m=first, q_l=first + settings.T_g * np.sin(first) / settings.K)
         motor = (
             Field("position", 32, "counts", counts_per_rev=1 << settings.motor_bits),
             Field("current", 16, "A", 2e-3),
@@ -136,15 +148,15 @@ class Gear:
         return self._parameters.as_dict()
 
 
-@kernel("void(f8[::1], f8[::1], f8[:, ::1], f8, f8[::1], f8[:, ::1])")
-def _run(parameters: Floats, constants: Floats, motion: Floats, step: float, state: Floats, out: Floats) -> None:
+@kernel(("f8[::1]", "f8[::1]", "f8[:, ::1]", "f8", GearState, "f8[:, ::1]"))
+def _run(parameters: Floats, constants: Floats, motion: Floats, step: float, state: GearState, out: Floats) -> None:
     J_m, J_l, K, b, F_c, F_v, f_c, f_v, E, T_g, T_1, soft = parameters
     kp, kd, N, skew = constants
     for row in range(len(out)):
         for substep in range(SUBSTEPS):
-            q_m, q_l = state[Q_M], state[Q_L]
-            v_m, v_l = state[W_M] + step / 2 * state[A_M], state[W_L] + step / 2 * state[A_L]
-            wanted, speed = target(motion, state, TIME, LEG, step)
+            q_m, q_l = state.q_m, state.q_l
+            v_m, v_l = state.w_m + step / 2 * state.a_m, state.w_l + step / 2 * state.a_l
+            state.leg, wanted, speed = target(motion, state.leg, state.time * step)
             torque = kp * (wanted - q_m) + kd * (speed - v_m)
             phase = 2 * N * q_m + ERROR_PHASE
             twist = q_m - q_l - E * np.sin(phase)
@@ -154,18 +166,18 @@ def _run(parameters: Floats, constants: Floats, motion: Floats, step: float, sta
                 first = T_1 * soft / K  # where the softer spring ends
                 joint = K / soft * wound if abs(wound) < first else K * (wound - np.sign(wound) * (first - T_1 / K))
                 joint += DAMPING * (v_m * (1.0 - 2 * N * E * np.cos(phase)) - v_l)
-            free = state[W_M] + step / J_m * (torque - joint - F_v * v_m)
+            free = state.w_m + step / J_m * (torque - joint - F_v * v_m)
             after_m = free - np.sign(free) * min(abs(free), step / J_m * F_c)
-            free = state[W_L] + step / J_l * (joint - f_v * v_l + T_g * np.sin(q_l))
+            free = state.w_l + step / J_l * (joint - f_v * v_l + T_g * np.sin(q_l))
             after_l = free - np.sign(free) * min(abs(free), step / J_l * f_c)
             if substep == 0:
-                a_l = (after_l - state[W_L]) / step
+                a_l = (after_l - state.w_l) / step
                 out[row, 0] = q_m
-                out[row, 1] = q_l + skew * (state[W_L] + after_l) / 2 + skew * skew / 2 * a_l
+                out[row, 1] = q_l + skew * (state.w_l + after_l) / 2 + skew * skew / 2 * a_l
                 out[row, 2] = torque
                 out[row, 3] = joint
-            state[A_M], state[A_L] = (after_m - state[W_M]) / step, (after_l - state[W_L]) / step
-            state[W_M], state[W_L] = after_m, after_l
-            state[Q_M] = q_m + step * after_m
-            state[Q_L] = q_l + step * after_l
-            state[TIME] += 1.0  # in steps: exact for centuries
+            state.a_m, state.a_l = (after_m - state.w_m) / step, (after_l - state.w_l) / step
+            state.w_m, state.w_l = after_m, after_l
+            state.q_m = q_m + step * after_m
+            state.q_l = q_l + step * after_l
+            state.time += 1.0  # in steps: exact for centuries

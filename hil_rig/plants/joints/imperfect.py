@@ -10,7 +10,7 @@ Integration as in rigid.py.
 """
 
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import numpy as np
 from pydantic import Field
@@ -18,12 +18,12 @@ from pydantic import Field
 from hil_rig.plants.base import Floats, Jump, Parameters, Settings
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.trajectory import Trajectory, reference
+from jointwatch_layout import Layout, Vector
 
 SUBSTEPS: Final = 20  # per sample
 COLUMNS: Final = ("position", "velocity", "acceleration", "torque")  # of `exact`
 KINDS: Final = ("sticks", "lugre", "stops", "stribeck")
 STOPS: Final = ((0.4, 0.0015), (0.35, 0.008), (0.25, 0.04))  # share of Fc, rad at which each slips
-PLACE, BETWEEN, ACCELERATION, TIME, BRISTLE = range(5)  # state, then one deflection a stop
 
 
 class ImperfectSettings(Settings):
@@ -52,6 +52,17 @@ class ImperfectSettings(Settings):
     damping: float = Field(default=200.0, ge=0, description="N·m·s/rad, of the controller")
 
 
+class ImperfectState(Layout):
+    """Where such a joint is."""
+
+    position: float  # rad
+    between: float = 0.0  # rad/s, half a step ago
+    acceleration: float = 0.0  # rad/s²
+    time: float = 0.0  # steps
+    bristle: float = 0.0  # rad, of LuGre's friction
+    deflections: Annotated[Vector, "stops"]  # rad, of each stop
+
+
 class Imperfect:
     """One such joint in motion, sampled at 1 kHz."""
 
@@ -73,8 +84,7 @@ class Imperfect:
             + [one.smooth, one.extra]
         )
         self._trajectory = settings.trajectory.constants()
-        self._state = np.zeros(5 + len(STOPS))
-        self._state[PLACE] = settings.trajectory.lowest()
+        self._state = ImperfectState.zeros(position=settings.trajectory.lowest(), stops=len(STOPS))
         self._stops = np.array(STOPS)
 
     def exact(self, count: int) -> Floats:
@@ -91,7 +101,7 @@ class Imperfect:
     def truth(self) -> dict[str, float]:
         """What a rigid model should find now."""
         now, one = self._parameters.as_dict(), self._settings
-        seconds = self._state[TIME] / (self.rate * SUBSTEPS)
+        seconds = self._state.time / (self.rate * SUBSTEPS)
         now["coulomb"] *= 1.0 - one.warming * min(seconds / one.warm, 1.0)
         return now | (
             {"stribeck": one.extra, "omega_tanh": one.smooth, "omega_stribeck": one.stribeck}
@@ -100,31 +110,37 @@ class Imperfect:
         )
 
 
-@kernel("void(f8[::1], f8[::1], f8[::1], f8[:, ::1], f8, f8[::1], f8[:, ::1])")
+@kernel(("f8[::1]", "f8[::1]", "f8[::1]", "f8[:, ::1]", "f8", ImperfectState, "f8[:, ::1]"))
 def _run(
-    parameters: Floats, constants: Floats, trajectory: Floats, stops: Floats, step: float, state: Floats, out: Floats
+    parameters: Floats,
+    constants: Floats,
+    trajectory: Floats,
+    stops: Floats,
+    step: float,
+    state: ImperfectState,
+    out: Floats,
 ) -> None:
     J, Fv, Fc, offset, A, B = parameters
     kp, kd, kind, s0, s1, breakaway, vs, ripple, ripples, slow, warm, rest, moving, smooth, extra = constants
     for row in range(len(out)):
         for substep in range(SUBSTEPS):
-            q, between, t = state[PLACE], state[BETWEEN], state[TIME] * step
-            v = between + step / 2 * state[ACCELERATION]
+            q, between, t = state.position, state.between, state.time * step
+            v = between + step / 2 * state.acceleration
             wanted, speed = reference(trajectory, t if t < rest else rest + max(t - moving, 0.0))
             torque = kp * (wanted - q) + kd * (speed - v)
             coulomb = Fc * (1.0 - slow * min(t, warm))
             other = Fv * v + offset + A * np.sin(q) + B * np.cos(q) + ripple * np.sin(ripples * q)
             dry = 0.0
             if kind == 1:
-                z, g = state[BRISTLE], coulomb * (1.0 + (breakaway - 1.0) * np.exp(-((v / vs) ** 2)))
+                z, g = state.bristle, coulomb * (1.0 + (breakaway - 1.0) * np.exp(-((v / vs) ** 2)))
                 rate = v - s0 * abs(v) / g * z
                 dry = s0 * z + s1 * rate
-                state[BRISTLE] = z + step * rate
+                state.bristle = z + step * rate
             elif kind == 2:
                 for i in range(len(stops)):
-                    d = state[BRISTLE + 1 + i] + step * v
+                    d = state.deflections[i] + step * v
                     d = min(max(d, -stops[i, 1]), stops[i, 1])
-                    state[BRISTLE + 1 + i] = d
+                    state.deflections[i] = d
                     dry += coulomb * stops[i, 0] * d / stops[i, 1]
             elif kind == 3:
                 dry = coulomb * np.tanh(v / smooth) + extra * v * np.exp(-abs(v / vs))
@@ -132,12 +148,12 @@ def _run(
             after = free
             if kind == 0:
                 after -= np.sign(free) * min(abs(free), step / J * coulomb)
-            state[ACCELERATION] = (after - between) / step
+            state.acceleration = (after - between) / step
             if substep == 0:
                 out[row, 0] = q
                 out[row, 1] = (between + after) / 2
-                out[row, 2] = state[ACCELERATION]
+                out[row, 2] = state.acceleration
                 out[row, 3] = torque
-            state[PLACE] = q + step * after
-            state[BETWEEN] = after
-            state[TIME] += 1.0  # in steps: exact for centuries
+            state.position = q + step * after
+            state.between = after
+            state.time += 1.0  # in steps: exact for centuries

@@ -17,13 +17,13 @@ from hil_rig.messages import Field, Message
 from hil_rig.plants.base import Floats, Jump, Parameters, PlantSettings, Role, encoder
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.trajectory import Trajectory, reference
+from jointwatch_layout import Layout
 
 SUBSTEPS: Final = 20  # per sample
 COLD: Final = 20.0  # °C
 MODEL: Final = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
 ARM: Final = 7  # joints; those beyond are another arm of the same size
 COLUMNS: Final = ("position", "velocity", "acceleration", "torque")  # of `exact`
-POSITION, BETWEEN, ACCELERATION, TIME = range(4)  # state; BETWEEN: velocity half a step ago
 
 
 class RigidSettings(PlantSettings):
@@ -71,6 +71,15 @@ class RigidSettings(PlantSettings):
         return Rigid(self.model_copy(update=values | smaller | {"trajectory": trajectory}), node, seed, jumps)
 
 
+class RigidState(Layout):
+    """Where a rigid joint is."""
+
+    position: float  # rad
+    between: float = 0.0  # rad/s, half a step ago
+    acceleration: float = 0.0  # rad/s²
+    time: float = 0.0  # steps
+
+
 class Rigid:
     """One rigid joint in motion."""
 
@@ -87,7 +96,7 @@ class Rigid:
         terms = ({"ripple": (one.ripples,)} if one.ripple else {}) | ({"temperature": COLD} if warms else {})
         self.model: Mapping[str, Any] = MODEL | terms
         self._trajectory = settings.trajectory.constants()
-        self._state = np.array([settings.trajectory.lowest(), 0.0, 0.0, 0.0])
+        self._state = RigidState(position=settings.trajectory.lowest())
         self._rng = np.random.default_rng([seed, node])
         counts = 1 << settings.encoder_bits
         fields = (Field("position", 32, "counts", counts_per_rev=counts), Field("current", 16, "A", 1e-3))
@@ -114,7 +123,7 @@ class Rigid:
 
     def rows(self, count: int) -> Floats:
         """(count, 2): position (rad), current (A); and where there is a thermometer what it says (°C)."""
-        t = (self._state[TIME] / SUBSTEPS + np.arange(count)) / self.rate
+        t = (self._state.time / SUBSTEPS + np.arange(count)) / self.rate
         exact, one = self.exact(count), self._settings
         noise = self._settings.torque_noise * self._rng.standard_normal(count)
         position = encoder(exact[:, 0], self._settings.encoder_bits)
@@ -138,26 +147,26 @@ class Rigid:
         return self.truth()
 
 
-@kernel("void(f8[::1], f8[::1], f8[::1], f8, f8[::1], f8[:, ::1])")
-def _run(parameters: Floats, control: Floats, trajectory: Floats, step: float, state: Floats, out: Floats) -> None:
+@kernel(("f8[::1]", "f8[::1]", "f8[::1]", "f8", RigidState, "f8[:, ::1]"))
+def _run(parameters: Floats, control: Floats, trajectory: Floats, step: float, state: RigidState, out: Floats) -> None:
     J, Fv, Fc, offset, A, B = parameters
     kp, kd, ripple, ripples, slope, rise, heating = control
     for row in range(len(out)):
-        dry = max(Fc + slope * rise * (1.0 - np.exp(-state[TIME] * step / heating)), 0.0)
+        dry = max(Fc + slope * rise * (1.0 - np.exp(-state.time * step / heating)), 0.0)
         for substep in range(SUBSTEPS):
-            q, between = state[POSITION], state[BETWEEN]
-            v = between + step / 2 * state[ACCELERATION]
-            wanted, speed = reference(trajectory, state[TIME] * step)
+            q, between = state.position, state.between
+            v = between + step / 2 * state.acceleration
+            wanted, speed = reference(trajectory, state.time * step)
             torque = kp * (wanted - q) + kd * (speed - v)
             wave = ripple * np.sin(ripples * q)
             free = between + step / J * (torque - Fv * v - offset - A * np.sin(q) - B * np.cos(q) - wave)
             after = free - np.sign(free) * min(abs(free), step / J * dry)
-            state[ACCELERATION] = (after - between) / step
+            state.acceleration = (after - between) / step
             if substep == 0:
                 out[row, 0] = q
                 out[row, 1] = (between + after) / 2
-                out[row, 2] = state[ACCELERATION]
+                out[row, 2] = state.acceleration
                 out[row, 3] = torque
-            state[POSITION] = q + step * after
-            state[BETWEEN] = after
-            state[TIME] += 1.0  # in steps: exact for centuries
+            state.position = q + step * after
+            state.between = after
+            state.time += 1.0  # in steps: exact for centuries

@@ -20,6 +20,7 @@ from hil_rig.messages import Field, Message
 from hil_rig.plants.base import Floats, Jump, Parameters, PlantSettings, Role, encoder
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.trajectory import Trajectory, reference
+from jointwatch_layout import Layout
 
 SUBSTEPS: Final = 20  # per sample
 # of `exact`; each pair is motor side, link side
@@ -27,7 +28,6 @@ COLUMNS: Final = (
     *("theta_in", "theta_out", "omega_in", "omega_out", "alpha_in", "alpha_out"),
     *("motor_torque", "joint_torque"),
 )
-Q_IN, Q_OUT, W_IN, W_OUT, A_IN, A_OUT, TIME = range(7)  # state; W: velocity half a step ago
 DRIVE: Final = {  # names of the identified parameters → symbols
     "coulomb": "C1",
     "stribeck": "C2",
@@ -93,6 +93,18 @@ class TwoMassSettings(PlantSettings):
         return TwoMass(self, node, seed, jumps)
 
 
+class TwoMassState(Layout):
+    """Where an elastic joint is; in: motor, out: link."""
+
+    q_in: float  # rad
+    q_out: float  # rad
+    w_in: float = 0.0  # rad/s, half a step ago
+    w_out: float = 0.0  # rad/s, half a step ago
+    a_in: float = 0.0  # rad/s²
+    a_out: float = 0.0  # rad/s²
+    time: float = 0.0  # steps
+
+
 class TwoMass:
     """One elastic joint in motion."""
 
@@ -105,8 +117,8 @@ class TwoMass:
         self._parameters = Parameters(values, settings.rate, jumps, GROUPS)
         self._control = np.array([settings.stiffness, settings.damping])
         self._trajectory = settings.trajectory.constants()
-        self._state = np.zeros(7)
-        self._state[Q_IN], self._state[Q_OUT] = self._at_rest(settings.trajectory.lowest())
+        motor_angle, link_angle = self._at_rest(settings.trajectory.lowest())
+        self._state = TwoMassState(q_in=motor_angle, q_out=link_angle)
         self._rng = np.random.default_rng([seed, node])
         motor = (
             Field("position", 32, "counts", counts_per_rev=1 << settings.motor_bits),
@@ -210,16 +222,18 @@ def _identified(settings: TwoMassSettings) -> tuple[Mapping[str, Any], Mapping[s
     return {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}, link
 
 
-@kernel("void(f8[::1], f8[::1], f8[::1], f8, f8[::1], f8[:, ::1])")
-def _run(parameters: Floats, control: Floats, trajectory: Floats, step: float, state: Floats, out: Floats) -> None:
+@kernel(("f8[::1]", "f8[::1]", "f8[::1]", "f8", TwoMassState, "f8[:, ::1]"))
+def _run(
+    parameters: Floats, control: Floats, trajectory: Floats, step: float, state: TwoMassState, out: Floats
+) -> None:
     J_in, J_out, k1, k2, C1, C2, b_in, b_inD, b_out, b_outC, A1, A2, omega1, omega_s, delta_s, T_g, gap = parameters
     kp, kd = control
     for row in range(len(out)):
         for substep in range(SUBSTEPS):
-            q_in, q_out, w_in, w_out = state[Q_IN], state[Q_OUT], state[W_IN], state[W_OUT]
-            v_in = w_in + step / 2 * state[A_IN]
-            v_out = w_out + step / 2 * state[A_OUT]
-            wanted, speed = reference(trajectory, state[TIME] * step)
+            q_in, q_out, w_in, w_out = state.q_in, state.q_out, state.w_in, state.w_out
+            v_in = w_in + step / 2 * state.a_in
+            v_out = w_out + step / 2 * state.a_out
+            wanted, speed = reference(trajectory, state.time * step)
             torque = kp * (wanted - q_in) + kd * (speed - v_in)
             twist = q_in - q_out
             twist -= np.sign(twist) * min(abs(twist), gap)
@@ -235,9 +249,9 @@ def _run(parameters: Floats, control: Floats, trajectory: Floats, step: float, s
                 out[row, 2], out[row, 3] = w_in + step / 2 * a_in, (w_out + after) / 2
                 out[row, 4], out[row, 5] = a_in, a_out
                 out[row, 6], out[row, 7] = torque, joint
-            state[W_IN] = w_in + step * a_in
-            state[W_OUT] = after
-            state[Q_IN] = q_in + step * state[W_IN]
-            state[Q_OUT] = q_out + step * after
-            state[A_IN], state[A_OUT] = a_in, a_out
-            state[TIME] += 1.0  # in steps: exact for centuries
+            state.w_in = w_in + step * a_in
+            state.w_out = after
+            state.q_in = q_in + step * state.w_in
+            state.q_out = q_out + step * after
+            state.a_in, state.a_out = a_in, a_out
+            state.time += 1.0  # in steps: exact for centuries

@@ -19,10 +19,10 @@ from pydantic import Field
 from hil_rig.plants.base import Floats, Settings, encoder
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.mechanisms.contact import Steel, fractal_stiffness
+from jointwatch_layout import Layout
 
 TICK: Final = 1e-3  # s
 GRAVITY: Final = 9.81
-EX, EY, VX, VY, ANGLE, SPEED, MET = range(7)  # state; MET: the speed at which the surfaces last met
 COLUMNS: Final = (
     "angle",
     "torque",
@@ -33,6 +33,18 @@ COLUMNS: Final = (
     "speed",
 )  # a tick: at its begin, but torque held in it
 SLOWEST: Final = 1e-3  # m/s, least speed of meeting
+
+
+class JournalState(Layout):
+    """Where a link on its pin is."""
+
+    ex: float  # m, the pin's place in the bearing
+    ey: float  # m
+    vx: float = 0.0  # m/s, of the pin
+    vy: float = 0.0  # m/s
+    angle: float = 0.0  # rad
+    speed: float = 0.0  # rad/s
+    met: float = -1.0  # m/s at which the surfaces met; below 0: they do not touch
 
 
 class Journal(Settings):
@@ -67,13 +79,11 @@ class Journal(Settings):
 
     def play(self, reference: Floats) -> Floats:
         """(ticks, COLUMNS) of following (ticks, 3): angle, velocity, acceleration; begins on it, in contact."""
-        state = np.zeros(7)
-        state[ANGLE], state[SPEED], state[MET] = reference[0, 0], reference[0, 1], SLOWEST
         angle, speed, second = reference[0]
         pull = self.offset * (speed**2 * np.exp(1j * angle) - 1j * second * np.exp(1j * angle))
         pull -= 0.0 if self.vertical else GRAVITY
         place = self.steel.clearance * (1.0 + 1e-3) * (pull / abs(pull) if abs(pull) > 0.0 else -1.0)
-        state[EX], state[EY] = place.real, place.imag
+        state = JournalState(ex=place.real, ey=place.imag, angle=angle, speed=speed, met=SLOWEST)
         out = np.empty((len(reference), len(COLUMNS)))
         _run(self.constants(), self.table(), reference, state, out)
         return out
@@ -142,31 +152,31 @@ def _with_rates(angle: Callable[[Floats], Floats], t: Floats) -> Floats:
     return np.column_stack([now, (late - early) / (2 * step), (late - 2 * now + early) / step**2])
 
 
-@kernel("void(f8[::1], f8[:, ::1], f8[:, ::1], f8[::1], f8[:, ::1])")
-def _run(constants: Floats, table: Floats, reference: Floats, state: Floats, out: Floats) -> None:
+@kernel(("f8[::1]", "f8[:, ::1]", "f8[:, ::1]", JournalState, "f8[:, ::1]"))
+def _run(constants: Floats, table: Floats, reference: Floats, state: JournalState, out: Floats) -> None:
     m, s, J, R, c, K, loss, mu, slip, gravity, step, kp, kd = constants
     count = max(1, round(TICK / step))
     step = TICK / count
     for row in range(len(out)):
         wanted, speed, second = reference[row]
-        q, w = state[ANGLE], state[SPEED]
+        q, w = state.angle, state.speed
         held = kp * (wanted - q) + kd * (speed - w) + J * second - m * s * gravity * np.sin(wanted)
         held_power = normal = 0.0
-        out[row, 0], out[row, 1], out[row, 2], out[row, 3], out[row, 6] = q, held, state[EX], state[EY], w
+        out[row, 0], out[row, 1], out[row, 2], out[row, 3], out[row, 6] = q, held, state.ex, state.ey, w
         for substep in range(count):
-            q, w = state[ANGLE], state[SPEED]
+            q, w = state.angle, state.speed
             lx, ly = np.cos(q), np.sin(q)
             tx, ty = -ly, lx
-            ex, ey = state[EX], state[EY]
+            ex, ey = state.ex, state.ey
             far = np.sqrt(ex * ex + ey * ey)
             depth = far - c
             normal = tangent = 0.0
             nx = ny = 0.0
             if depth > 0.0:
                 nx, ny = ex / far, ey / far
-                meets = state[VX] * nx + state[VY] * ny
-                if state[MET] < 0.0:
-                    state[MET] = max(meets, SLOWEST)
+                meets = state.vx * nx + state.vy * ny
+                if state.met < 0.0:
+                    state.met = max(meets, SLOWEST)
                 if len(table) == 0:
                     normal = K * depth * np.sqrt(depth)
                 else:
@@ -174,24 +184,24 @@ def _run(constants: Floats, table: Floats, reference: Floats, state: Floats, out
                     at = min(max(int(place), 0), len(table) - 2)
                     share = min(max(place - at, 0.0), 1.0)
                     normal = depth * ((1.0 - share) * table[at, 1] + share * table[at + 1, 1])
-                normal = max(0.0, normal * (1.0 + loss * meets / state[MET]))
-                slides = -state[VX] * ny + state[VY] * nx + w * R
+                normal = max(0.0, normal * (1.0 + loss * meets / state.met))
+                slides = -state.vx * ny + state.vy * nx + w * R
                 tangent = -mu * normal * np.tanh(slides / slip)
                 held_power += tangent * slides - normal * meets
             else:
-                state[MET] = -1.0
+                state.met = -1.0
             if substep == 0:
                 out[row, 4] = normal
             fx = -normal * nx - tangent * ny - m * gravity + m * s * w * w * lx
             fy = -normal * ny + tangent * nx + m * s * w * w * ly
             h = held + R * tangent - m * s * gravity * tx
             alpha = (h - s * (tx * fx + ty * fy)) / (J - m * s * s)
-            state[VX] += step * (fx / m - s * alpha * tx)
-            state[VY] += step * (fy / m - s * alpha * ty)
-            state[SPEED] = w + step * alpha
-            state[EX] += step * state[VX]
-            state[EY] += step * state[VY]
-            state[ANGLE] = q + step * state[SPEED]
+            state.vx += step * (fx / m - s * alpha * tx)
+            state.vy += step * (fy / m - s * alpha * ty)
+            state.speed = w + step * alpha
+            state.ex += step * state.vx
+            state.ey += step * state.vy
+            state.angle = q + step * state.speed
         out[row, 5] = held_power / count
 
 
@@ -200,12 +210,12 @@ def collide(journal: Journal, speed: float) -> float:
     alone = journal.model_copy(
         update={"offset": 0.0, "friction": 0.0, "vertical": True, "step": 2e-7, "proportional": 0.0}
     )
-    state = np.array([-journal.steel.clearance, 0.0, -speed, 0.0, 0.0, 0.0, -1.0])
+    state = JournalState(ex=-journal.steel.clearance, ey=0.0, vx=-speed)
     out = np.empty((1, len(COLUMNS)))
     for _ in range(20):
         _run(alone.constants(), alone.table(), np.zeros((1, 3)), state, out)
-        if np.hypot(state[EX], state[EY]) < alone.steel.clearance and state[VX] > 0.0:
-            return float(state[VX] / speed)
+        if np.hypot(state.ex, state.ey) < alone.steel.clearance and state.vx > 0.0:
+            return float(state.vx / speed)
     raise RuntimeError("the pin did not come back")
 
 
@@ -213,13 +223,13 @@ def drift(journal: Journal, seconds: float) -> Floats:
     """(ticks,) energy, J, of a link that nothing drives, thrown into its bearing."""
     s, m = journal.offset, journal.mass
     free = journal.model_copy(update={"vertical": True, "proportional": 0.0, "derivative": 0.0, "step": 2.5e-6})
-    state = np.array([0.0, 0.0, 0.05, -0.03, 0.3, 5.0, -1.0])
+    state = JournalState(ex=0.0, ey=0.0, vx=0.05, vy=-0.03, angle=0.3, speed=5.0)
     out, energy = np.empty((1, len(COLUMNS))), []
     stiffness, c = journal.steel.hertz(), journal.steel.clearance
     for _ in range(round(seconds / TICK)):
-        q, w = state[ANGLE], state[SPEED]
-        vx, vy = state[VX] - s * w * np.sin(q), state[VY] + s * w * np.cos(q)
-        deep = max(np.hypot(state[EX], state[EY]) - c, 0.0)
+        q, w = state.angle, state.speed
+        vx, vy = state.vx - s * w * np.sin(q), state.vy + s * w * np.cos(q)
+        deep = max(np.hypot(state.ex, state.ey) - c, 0.0)
         kinetic = 0.5 * m * (vx**2 + vy**2) + 0.5 * (journal.inertia - m * s * s) * w**2
         energy.append(kinetic + 0.4 * stiffness * deep**2.5)
         _run(free.constants(), free.table(), np.zeros((1, 3)), state, out)

@@ -9,7 +9,7 @@ Sun et al., Robotics 2021, 10, 36; their system values, L₁ = 0.1 m assumed.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import numpy as np
 from pydantic import Field as Setting
@@ -22,6 +22,7 @@ from hil_rig.plants.mechanisms.data_sheet import urdf
 from hil_rig.plants.mechanisms.journal import A_1, A_2, B_1, B_2, CENTRES, GRAVITY, SLOWEST, TICK
 from hil_rig.plants.mechanisms.newton_euler import BODY, F, Integers, Tree, forces, solve, torque, tree
 from hil_rig.plants.mechanisms.shared import Driven, Shared
+from jointwatch_layout import Layout, Vector
 
 NUMBERS: Final = ("clearance", "mu", "slip", "pin", "stiffness", "loss", "coulomb_2", "slip_2")
 COLUMNS: Final = (
@@ -37,9 +38,19 @@ COLUMNS: Final = (
     "speed_1",
     "speed_2",
 )
-Q, V, E, D, MET, TIME = 0, 2, 4, 6, 8, 9  # state: angles, rates, e, ė, speed at which the surfaces met, ticks
 STEP: Final = 5e-5  # N·m, of the torque on the wire
 FRESH: Final = 10  # steps that the mass matrix is kept: the angles move by micrometres
+
+
+class PointingState(Layout):
+    """Where the mechanism is."""
+
+    angles: Annotated[Vector, "2"]  # rad
+    rates: Annotated[Vector, "2"]  # rad/s
+    place: Annotated[Vector, "2"]  # m, e, of the first pin in its bearing
+    drift: Annotated[Vector, "2"]  # m/s, ė
+    met: float = SLOWEST  # m/s at which the surfaces met; below 0: they do not touch. Reduced: N, the normal force
+    time: float = 0.0  # ticks
 
 
 class PointingSettings(PlantSettings):
@@ -119,8 +130,8 @@ class Pointing:
         self._constants = np.array(
             [2 * np.pi / settings.period, settings.step, settings.ring_radius, float(settings.contact == "reduced")]
         )
-        self._state = np.zeros(10)
-        self._state[E], self._state[MET] = -settings.clearance * (1.0 + 1e-3), SLOWEST
+        self._state = PointingState.zeros()
+        self._state.place[0] = -settings.clearance * (1.0 + 1e-3)
 
     def advance(self, count: int) -> Floats:
         """(count, COLUMNS) of the next ticks."""
@@ -139,7 +150,7 @@ class Pointing:
         return self._parameters.as_dict()
 
 
-@kernel("void(i8[::1], f8[:, ::1], f8[::1], f8[::1], f8[:, ::1], f8[::1], f8[::1], f8[:, ::1])")
+@kernel(("i8[::1]", "f8[:, ::1]", "f8[::1]", "f8[::1]", "f8[:, ::1]", "f8[::1]", PointingState, "f8[:, ::1]"))
 def _run(
     parent: Integers,
     links: Floats,
@@ -147,7 +158,7 @@ def _run(
     numbers: Floats,
     motion: Floats,
     constants: Floats,
-    state: Floats,
+    state: PointingState,
     out: Floats,
 ) -> None:
     c, mu, slip, R, K, loss, coulomb, slip_2 = numbers
@@ -160,7 +171,7 @@ def _run(
     none, unit, rest = np.zeros(2), np.zeros(2), np.zeros(3)
     wanted, held = np.empty((2, 3)), np.empty(2)
     for row in range(len(out)):
-        t = state[TIME] * TICK
+        t = state.time * TICK
         for axis in range(2):
             wanted[axis] = 0.0
             wanted[axis, 0] = motion[2 * axis, 5]
@@ -171,17 +182,17 @@ def _run(
                 wanted[axis, 0] += one * sine + other * cosine
                 wanted[axis, 1] += w * (one * cosine - other * sine)
                 wanted[axis, 2] -= w * w * (one * sine + other * cosine)
-        if state[TIME] == 0.0:
+        if state.time == 0.0:
             for axis in range(2):
-                state[Q + axis], state[V + axis] = wanted[axis, 0], wanted[axis, 1]
+                state.angles[axis], state.rates[axis] = wanted[axis, 0], wanted[axis, 1]
         forces(parent, links, gravity, wanted[:, 0].copy(), wanted[:, 1].copy(), wanted[:, 2].copy(), bodies)
         for axis in range(2):
             inertia = 0.035 if axis == 0 else 0.003
-            off, late = wanted[axis, 0] - state[Q + axis], wanted[axis, 1] - state[V + axis]
+            off, late = wanted[axis, 0] - state.angles[axis], wanted[axis, 1] - state.rates[axis]
             held[axis] = torque(bodies, axis) + inertia * (5000.0 * off + 80.0 * late)
         power = normal = 0.0
         for substep in range(count):
-            q, v = state[Q : Q + 2], state[V : V + 2]
+            q, v = state.angles, state.rates
             if substep % FRESH == 0:
                 for j in range(4):
                     rest[0], rest[1] = (1.0 if j == 0 else 0.0), (1.0 if j == 1 else 0.0)
@@ -193,12 +204,12 @@ def _run(
             b[0], b[1], b[2], b[3] = -bodies[0, F], -bodies[0, F + 1], -torque(bodies, 0), -torque(bodies, 1)
             b[2] += held[0]
             b[3] += held[1] - coulomb * np.tanh(v[1] / slip_2)
-            ex, ey = state[E], state[E + 1]
+            ex, ey = state.place[0], state.place[1]
             far = np.sqrt(ex * ex + ey * ey)
             nx, ny = ex / max(far, 1e-12), ey / max(far, 1e-12)
             tangent = 0.0
             if reduced > 0.0:
-                normal = state[MET]
+                normal = state.met
                 tangent = -mu * normal * np.tanh(v[0] * R / slip)
                 b[2] += R * tangent
                 power += tangent * v[0] * R
@@ -215,22 +226,22 @@ def _run(
                 pull = np.sqrt(px * px + py * py)
                 slope = mu * np.tanh(v[0] * R / slip)
                 cosine, sine = 1.0 / np.sqrt(1.0 + slope * slope), -slope / np.sqrt(1.0 + slope * slope)
-                state[E] = c * (cosine * px - sine * py) / max(pull, 1e-12)
-                state[E + 1] = c * (sine * px + cosine * py) / max(pull, 1e-12)
-                state[MET] = pull * cosine
+                state.place[0] = c * (cosine * px - sine * py) / max(pull, 1e-12)
+                state.place[1] = c * (sine * px + cosine * py) / max(pull, 1e-12)
+                state.met = pull * cosine
             else:
                 depth = far - c
                 normal = 0.0
                 if depth > 0.0:
-                    meets = state[D] * nx + state[D + 1] * ny
-                    if state[MET] < 0.0:
-                        state[MET] = max(meets, SLOWEST)
-                    normal = max(0.0, K * depth * np.sqrt(depth) * (1.0 + loss * meets / state[MET]))
-                    slides = -state[D] * ny + state[D + 1] * nx + v[0] * R
+                    meets = state.drift[0] * nx + state.drift[1] * ny
+                    if state.met < 0.0:
+                        state.met = max(meets, SLOWEST)
+                    normal = max(0.0, K * depth * np.sqrt(depth) * (1.0 + loss * meets / state.met))
+                    slides = -state.drift[0] * ny + state.drift[1] * nx + v[0] * R
                     tangent = -mu * normal * np.tanh(slides / slip)
                     power += tangent * slides - normal * meets
                 else:
-                    state[MET] = -1.0
+                    state.met = -1.0
                 b[0] += -normal * nx - tangent * ny
                 b[1] += -normal * ny + tangent * nx
                 b[2] += R * tangent
@@ -244,10 +255,10 @@ def _run(
                 out[row, 9], out[row, 10] = v[0], v[1]
             if reduced == 0.0:
                 for k in range(2):
-                    state[D + k] += step * b[k]
-                    state[E + k] += step * state[D + k]
+                    state.drift[k] += step * b[k]
+                    state.place[k] += step * state.drift[k]
             for k in range(2):
-                state[V + k] += step * b[2 + k]
-                state[Q + k] += step * state[V + k]
+                state.rates[k] += step * b[2 + k]
+                state.angles[k] += step * state.rates[k]
         out[row, 7] = power / count
-        state[TIME] += 1.0
+        state.time += 1.0

@@ -11,7 +11,7 @@ on the other.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 from pydantic import Field as Setting
@@ -33,6 +33,7 @@ from hil_rig.plants.robots.dynamics import (
     solve,
 )
 from hil_rig.plants.robots.fourier import Fourier, Limits, reference
+from jointwatch_layout import Layout, Vector
 
 SUBSTEPS: Final = 10  # per sample
 SMOOTH: Final = 5e-3  # ε, rad/s
@@ -89,8 +90,13 @@ LIMITS: Final = Limits(  # of the published motion, rounded up to whole degrees
 )
 NOISE: Final = np.array((2.0, 2.0, 1.5, 0.3, 0.3, 0.2))  # N·m, standard deviation, white
 TORQUE_CONSTANT: Final = np.array((20.0, 20.0, 12.0, 6.0, 6.0, 6.0))  # N·m/A at the joint
-# of `exact`, each per joint
-MOTOR, LINK, SPEED, TORQUE, FRICTION, JOINT = range(6)
+# quantities of `exact`, each per joint
+MOTOR: Final = 0  # rad, behind the gear
+LINK: Final = 1  # rad
+SPEED: Final = 2  # rad/s, of the motor
+TORQUE: Final = 3  # N·m, of the motor
+FRICTION: Final = 4  # N·m, of the motor
+JOINT: Final = 5  # N·m, through the spring
 
 
 class DoubleEncoderRobotSettings(PlantSettings):
@@ -117,6 +123,17 @@ class DoubleEncoderRobotSettings(PlantSettings):
         return {f"joint{node}": arm.axis(node) for node in range(1, JOINTS + 1)}
 
 
+class DoubleEncoderRobotState(Layout):
+    """Where the arm is."""
+
+    motor: Annotated[Vector, "joints"]  # rad, behind the gear
+    motor_speed: Annotated[Vector, "joints"]  # rad/s
+    link: Annotated[Vector, "joints"]  # rad
+    link_speed: Annotated[Vector, "joints"]  # rad/s
+    bristle: Annotated[Vector, "joints"]  # of the spring's hysteresis, share of the most
+    time: float = 0.0  # steps
+
+
 class DoubleEncoderRobot(Arm):
     """The arm in motion; `exact` gives (count, joints, 6): MOTOR, LINK (rad), SPEED (rad/s), then torques (N·m)."""
 
@@ -133,8 +150,7 @@ class DoubleEncoderRobot(Arm):
         self._series = settings.trajectory.series(LIMITS)
         self._rng = np.random.default_rng([seed, 0xD0])
         self._nominal = links()  # what the controller knows
-        self._state = np.zeros((JOINTS, 5))
-        self._time = np.zeros(1)
+        self._state = DoubleEncoderRobotState.zeros(joints=JOINTS)
         self._gains = self._design()
         self._rest()
 
@@ -156,7 +172,7 @@ class DoubleEncoderRobot(Arm):
         drives, amplitude = np.ascontiguousarray(values), self._series.amplitude
         control = (self._gains, self._nominal, 2.0 * self._settings.gear, step)
         motion = (amplitude, self._series.omega)
-        _run(self.geometry, links, drives, *control, *motion, self._time, self._state, out)
+        _run(self.geometry, links, drives, *control, *motion, self._state, out)
         if not np.isfinite(out[-1]).all():
             raise RigError("the arm flew apart: its controller does not hold what it was told to carry or to do")
         return out
@@ -186,7 +202,7 @@ class DoubleEncoderRobot(Arm):
             inverse_dynamics(self.geometry, self.link_parameters(), GRAVITY, link, none, none, torque)
             wound = motor - link - np.sign(torque) * self._settings.gap
             link = motor - np.sign(torque) * self._settings.gap - torque / (K + K3 * wound**2)
-        self._state[:, 0], self._state[:, 2] = motor[0], link[0]
+        self._state.motor[:], self._state.link[:] = motor[0], link[0]
 
 
 def links() -> Floats:
@@ -197,8 +213,7 @@ def links() -> Floats:
 
 
 @kernel(
-    "void(f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], f8, f8, f8[:, ::1], f8, f8[::1], f8[:, ::1],"
-    " f8[:, :, ::1])"
+    (*("f8[:, ::1]",) * 5, "f8", "f8", "f8[:, ::1]", "f8", DoubleEncoderRobotState, "f8[:, :, ::1]"),
 )
 def _run(
     arm: Floats,
@@ -210,8 +225,7 @@ def _run(
     step: float,
     amplitude: Floats,
     omega: float,
-    time: Floats,
-    state: Floats,
+    state: DoubleEncoderRobotState,
     out: Floats,
 ) -> None:
     n = len(arm)
@@ -219,15 +233,16 @@ def _run(
     q, dq, ddq, ahead, still = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
     torque, joint, friction, bias = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     for row in range(len(out)):
-        reference(amplitude, omega, time[0] * step, q, dq, ddq)
+        reference(amplitude, omega, state.time * step, q, dq, ddq)
         place(arm, q, room)
         inverse(nominal, dq, ddq, GRAVITY, room, ahead)
         for j in range(n):
-            error, slip = q[j] - state[j, 0], dq[j] - state[j, 1]
+            error, slip = q[j] - state.motor[j], dq[j] - state.motor_speed[j]
             torque[j] = ahead[j] + drives[j, 0] * ddq[j] + gains[j, 0] * error + gains[j, 1] * slip
         for substep in range(SUBSTEPS):
             for j in range(n):
-                motor, speed, link, turning, bristle = state[j]
+                motor, speed, link = state.motor[j], state.motor_speed[j], state.link[j]
+                turning, bristle = state.link_speed[j], state.bristle[j]
                 K, K3, D, H, width, A = (
                     drives[j, 1],
                     drives[j, 2],
@@ -243,7 +258,7 @@ def _run(
                 joint[j] = K * twist + K3 * twist**3 + D * rate + H * bristle
                 if gap > 0.0 and twist == 0.0:
                     joint[j] = rate = 0.0  # nothing touches: the bristle stays as it is
-                state[j, 4] = bristle + step / width * (rate - np.abs(rate) * bristle)
+                state.bristle[j] = bristle + step / width * (rate - np.abs(rate) * bristle)
                 forward = speed >= 0.0
                 dry = drives[j, 7] if forward else drives[j, 8]
                 viscous = drives[j, 9] if forward else drives[j, 10]
@@ -262,10 +277,14 @@ def _run(
             solve(room.mass, bias)
             for j in range(n):
                 if substep == 0:
-                    out[row, j, MOTOR], out[row, j, LINK], out[row, j, SPEED] = state[j, 0], state[j, 2], state[j, 1]
+                    out[row, j, MOTOR], out[row, j, LINK], out[row, j, SPEED] = (
+                        state.motor[j],
+                        state.link[j],
+                        state.motor_speed[j],
+                    )
                     out[row, j, TORQUE], out[row, j, FRICTION], out[row, j, JOINT] = torque[j], friction[j], joint[j]
-                state[j, 1] = ddq[j]
-                state[j, 0] += step * state[j, 1]
-                state[j, 3] += step * bias[j]
-                state[j, 2] += step * state[j, 3]
-            time[0] += 1.0  # in steps
+                state.motor_speed[j] = ddq[j]
+                state.motor[j] += step * state.motor_speed[j]
+                state.link_speed[j] += step * bias[j]
+                state.link[j] += step * state.link_speed[j]
+            state.time += 1.0  # in steps

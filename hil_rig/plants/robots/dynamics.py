@@ -14,7 +14,12 @@ from hil_rig.plants.jit import inline, kernel
 
 LINK: Final = 10  # parameters
 GRAVITY: Final = 9.81  # m/s², along −z of the base
-COSINE, SINE, LENGTH, DEPTH, OFFSET = range(5)  # columns of geometry
+# columns of geometry
+COSINE: Final = 0  # of α
+SINE: Final = 1  # of α
+LENGTH: Final = 2  # a, m
+DEPTH: Final = 3  # d, m
+OFFSET: Final = 4  # of the joint's angle, rad
 
 
 class Scratch(NamedTuple):

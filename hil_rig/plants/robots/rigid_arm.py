@@ -7,7 +7,7 @@ semi-implicit steps a sample.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 
@@ -26,13 +26,26 @@ from hil_rig.plants.robots.dynamics import (
     solve,
 )
 from hil_rig.plants.robots.fourier import Series, reference
+from jointwatch_layout import Layout, Vector
 
 SUBSTEPS: Final = 10  # per sample
 SMOOTH: Final = 5e-3  # ε, rad/s
 FRICTION: Final = ("offset", "coulomb", "viscous", "bend", "bend_rate", "push")  # f0, fc, fv, fa, fb, push: in order
 GROUPS: Final = {"linear": ("offset", "coulomb", "viscous", "bend"), "friction": ("coulomb", "viscous", "bend")}
-# of `exact`, each per joint
-POSITION, SPEED, TORQUE, DRAG = range(4)
+# quantities of `exact`, each per joint
+POSITION: Final = 0  # rad
+SPEED: Final = 1  # rad/s
+TORQUE: Final = 2  # N·m, what acts behind the rotor
+DRAG: Final = 3  # N·m, friction
+
+
+class RigidArmState(Layout):
+    """Where the arm is, and its controller."""
+
+    position: Annotated[Vector, "joints"]  # rad
+    speed: Annotated[Vector, "joints"]  # rad/s
+    integral: Annotated[Vector, "joints"]  # N·m, of the controller
+    time: float = 0.0  # steps
 
 
 class RigidArm(Arm):
@@ -58,13 +71,12 @@ class RigidArm(Arm):
         super().__init__(rate, values, links, jumps, GROUPS)
         self.geometry = geometry(rows)
         self._series = series
-        self._state = np.zeros((n, 3))  # position, velocity, the integral's torque
-        self._state[:, 0] = series.at(np.zeros(1))[0]
+        self._state = RigidArmState.zeros(joints=n)
+        self._state.position[:] = series.at(np.zeros(1))[0]
         weight, none = np.empty((1, n)), np.zeros((1, n))
-        inverse_dynamics(self.geometry, links, GRAVITY, self._state[:, 0].reshape(1, -1).copy(), none, none, weight)
-        self._state[:, 2] = weight
+        inverse_dynamics(self.geometry, links, GRAVITY, self._state.position.reshape(1, -1), none, none, weight)
+        self._state.integral[:] = weight[0]
         self._rotors = np.zeros(n) if rotors is None else rotors
-        self._time = np.zeros(1)
         M = np.empty((1, n, n))
         mass_matrices(self.geometry, links, np.zeros((1, n)), M)
         self._gains = np.ascontiguousarray(
@@ -77,7 +89,7 @@ class RigidArm(Arm):
         step = 1 / (self.rate * SUBSTEPS)
         drag, amplitude = np.ascontiguousarray(values), self._series.amplitude
         motion = (amplitude, self._series.omega)
-        _run(self.geometry, links, drag, self._gains, self._rotors, step, *motion, self._time, self._state, out)
+        _run(self.geometry, links, drag, self._gains, self._rotors, step, *motion, self._state, out)
         if not np.isfinite(out[-1]).all():
             raise RigError("the arm flew apart: its controller does not hold what it was told to carry or to do")
         return out
@@ -88,8 +100,7 @@ class RigidArm(Arm):
 
 
 @kernel(
-    "void(f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[::1], f8, f8[:, ::1], f8, f8[::1], f8[:, ::1],"
-    " f8[:, :, ::1])"
+    (*("f8[:, ::1]",) * 4, "f8[::1]", "f8", "f8[:, ::1]", "f8", RigidArmState, "f8[:, :, ::1]"),
 )
 def _run(
     arm: Floats,
@@ -100,8 +111,7 @@ def _run(
     step: float,
     amplitude: Floats,
     omega: float,
-    time: Floats,
-    state: Floats,
+    state: RigidArmState,
     out: Floats,
 ) -> None:
     n = len(arm)
@@ -109,14 +119,14 @@ def _run(
     q, dq, ddq, still = np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
     torque, friction, bias = np.empty(n), np.empty(n), np.empty(n)
     for row in range(len(out)):
-        reference(amplitude, omega, time[0] * step, q, dq, ddq)
+        reference(amplitude, omega, state.time * step, q, dq, ddq)
         for j in range(n):
-            error = q[j] - state[j, 0]
-            state[j, 2] += gains[j, 2] * error * step * SUBSTEPS
-            torque[j] = state[j, 2] + gains[j, 0] * error + gains[j, 1] * (dq[j] - state[j, 1])
+            error = q[j] - state.position[j]
+            state.integral[j] += gains[j, 2] * error * step * SUBSTEPS
+            torque[j] = state.integral[j] + gains[j, 0] * error + gains[j, 1] * (dq[j] - state.speed[j])
         for substep in range(SUBSTEPS):
             for j in range(n):
-                q[j], dq[j] = state[j, 0], state[j, 1]
+                q[j], dq[j] = state.position[j], state.speed[j]
                 offset, dry, viscous, bend, sharp = drag[j, 0], drag[j, 1], drag[j, 2], drag[j, 3], drag[j, 4]
                 dry = offset + dry * np.tanh(dq[j] / SMOOTH)
                 friction[j] = dry + viscous * dq[j] + bend * np.arctan(sharp * dq[j])
@@ -129,8 +139,8 @@ def _run(
             solve(room.mass, bias)
             for j in range(n):
                 if substep == 0:
-                    out[row, j, POSITION], out[row, j, SPEED] = state[j, 0], state[j, 1]
+                    out[row, j, POSITION], out[row, j, SPEED] = state.position[j], state.speed[j]
                     out[row, j, TORQUE], out[row, j, DRAG] = torque[j] - rotors[j] * bias[j], friction[j]
-                state[j, 1] += step * bias[j]
-                state[j, 0] += step * state[j, 1]
-            time[0] += 1.0  # in steps
+                state.speed[j] += step * bias[j]
+                state.position[j] += step * state.speed[j]
+            state.time += 1.0  # in steps

@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from drivers.can import burst
-from drivers.can.burst import begun, foreseen, met, missed, note
+from drivers.can.burst import Burst, foreseen, met, missed, note
 
 MS = 1_000_000
 Times = NDArray[np.int64]
@@ -17,7 +17,7 @@ class Reader:
     def __init__(self, times: Times) -> None:
         """times: ns, ascending, at which frames can be read."""
         self.times, self.at, self.now = times, 0, int(times[0]) - MS
-        self.burst = begun()
+        self.burst = Burst()
         self.reads: list[tuple[int, int]] = []  # when, and how many frames were taken until then
         self.wakings = 0
 
@@ -48,7 +48,7 @@ class Reader:
         note(self.burst, self.times[self.at : end])
         self.at = end
         self.now += 20_000  # ns that reading takes
-        self.burst[burst.READ] = self.now
+        self.burst.read = self.now
         self.reads.append((self.now, end))
 
     def waited(self) -> Times:
@@ -91,14 +91,14 @@ def test_a_sender_that_jitters_and_is_held_up_is_followed_on_its_grid() -> None:
     assert reader.at == len(reader.times)
     assert reader.wakings < 1.3 * 6000
     assert np.median(reader.waited()) < 150_000
-    assert abs(reader.burst[burst.PACE] - MS) < 20_000
+    assert abs(reader.burst.pace - MS) < 20_000
 
 
 def test_another_pace_is_learnt_anew() -> None:
     bursts = np.concatenate([MS * np.arange(2000), 2000 * MS + 1_700_000 * np.arange(2000)])
     reader = Reader(sent(bursts, 7))
     reader.run()
-    assert abs(reader.burst[burst.PACE] - 1_700_000) < 2_000
+    assert abs(reader.burst.pace - 1_700_000) < 2_000
     assert reader.wakings < 1.15 * 4000 + 3 * burst.STEADY
 
 
@@ -110,9 +110,8 @@ def test_once_frames_come_alone_they_are_not_waited_for_any_longer() -> None:
 
 
 def test_a_burst_that_was_not_there_at_all_gets_longer_the_next_time() -> None:
-    one = begun()
-    one[burst.GRACE] = 50_000
-    found = [int(one[burst.GRACE]) for _ in range(9) if not missed(one)]
+    one = Burst(grace=50_000)
+    found = [one.grace for _ in range(9) if not missed(one)]
     assert found == [70_000, 90_000, 110_000, 130_000, 150_000, 170_000, 190_000, 200_000, 200_000]
 
 
