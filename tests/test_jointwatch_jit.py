@@ -21,7 +21,8 @@ Run = Callable[[str], str]
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """What a program prints in a process of its own, beside copies of our packages that it may change."""
-    (tmp_path / "jointwatch_jit.py").write_bytes((ROOT / "jointwatch_jit.py").read_bytes())
+    for name in ("jointwatch_jit.py", "jointwatch_layout.py"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
 
     def output(program: str) -> str:

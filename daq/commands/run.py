@@ -5,8 +5,11 @@ import gc
 import signal
 import tomllib
 from pathlib import Path
+from typing import Final
 
 from daq.commands.codes import fail, refuse
+
+LARGEST: Final = 1_000_000  # bytes that are looked at: a larger configuration is refused by `load`, which says so
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +54,7 @@ def _has_robot_model(file: Path) -> bool:
     """Whether a configuration names a whole robot's model; False if it cannot be read, which `load` tells."""
     try:
         with file.open("rb") as opened:
-            robot = tomllib.load(opened).get("robot")
+            robot = tomllib.loads(opened.read(LARGEST).decode()).get("robot")
     except (OSError, ValueError):
         return False
     return isinstance(robot, dict) and "model" in robot

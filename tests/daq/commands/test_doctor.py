@@ -29,7 +29,7 @@ from drivers.serial import deframer as deframe
 from drivers.serial.deframer import Deframer
 from drivers.serial.packets import Framing, encode, layout
 from drivers.serial.port import SerialPortSettings
-from estimators.alignment.resampler import NAMES as ALIGNED
+from estimators.alignment.clock_state import Totals
 
 
 def state(number: int) -> bytes:
@@ -327,7 +327,7 @@ def test_every_loss_that_the_guide_names_is_explained(capsys: pytest.CaptureFixt
     section = page.split("## Every loss has a name")[1].split("\n## ")[0]
     table = "".join(line for line in section.splitlines() if line.startswith("|"))
     names = set(re.findall(r"`(\w+)`", table))
-    assert names >= {"dropped", "bus_off", "unmatched", "readings_lost_total", *ALIGNED}
+    assert names >= {"dropped", "bus_off", "unmatched", "readings_lost_total", *(one.name for one in Totals.fields())}
     assert names - CAUSES.keys() - BUS_CAUSES.keys() == set()
     tell_causes()
     told = capsys.readouterr().err

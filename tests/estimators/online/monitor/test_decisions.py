@@ -407,13 +407,7 @@ def plain(noise: float = 1.0) -> PlainMonitor:
     return monitor
 
 
-def simple() -> Monitor:
-    monitor = running("simple")
-    monitor.alarmed(4200, moment(4230))
-    return monitor
-
-
-@pytest.mark.parametrize("monitored", [plain, simple])
+@pytest.mark.parametrize("monitored", [plain])
 @pytest.mark.parametrize(
     ("changes", "wanted"),
     [
@@ -482,41 +476,6 @@ def test_a_model_without_eta_has_nothing_else_to_decide() -> None:
     assert list(monitor.routine(moment())) == []
     assert isinstance(monitor.review(evidence(Purpose.DRIFT, **BENT)), Wait)
     assert isinstance(monitor.rejected(Rejection(0, 9000, False, NEEDED), True), Wait)
-
-
-# --- the simple design
-
-
-def test_the_simple_design_looks_at_the_last_period_four_times_a_second() -> None:
-    looked = [now for now in range(5000, 5100, 10) if isinstance(running("simple").always(moment(now)), Look)]
-    assert looked == [5000, 5030, 5050, 5080], "in the first block of ten rows of every 25"
-    assert running("simple").always(moment(5000)) == Look(Purpose.PERIOD, 4200, Before.NOTHING, 0)
-    assert isinstance(running("simple").always(moment(5000, searching=True)), Wait)
-    assert isinstance(running("simple").always(moment(5040, block=40)), Look), "every block, where those are longer"
-    assert running("simple").due(False) is None, "so every block may decide something"
-
-
-@pytest.mark.parametrize(
-    ("changes", "off"),
-    [({}, False), ({"variance": 1.44}, False), ({"variance": 1.45}, True), ({"variance": 1.601, "signal": 1e5}, True)],
-)
-def test_the_simple_design_searches_after_a_whole_period_of_errors(changes: dict[str, Any], off: bool) -> None:
-    monitor = running("simple")
-
-    def told(now: int, **said: Any) -> Any:
-        return monitor.review(evidence(Purpose.PERIOD, now=now, first=now - SPAN, **said))
-
-    assert isinstance(told(5000, **changes), Wait)
-    assert isinstance(told(5840, **changes), Wait), "1.05 periods are to pass"
-    assert same(told(5841, **changes), Search("change", 5041, Before.NOTHING) if off else Wait())
-    assert isinstance(told(5850, **changes), Wait), "and again as many before the next"
-    assert isinstance(told(6690, **changes), Wait)
-    assert same(told(6691, **changes), Search("change", 5891, Before.NOTHING) if off else Wait())
-    told(7000, **changes)
-    told(7400)
-    assert isinstance(told(8000, **changes), Wait), "a quiet look begins anew"
-    monitor.resume(8100)
-    assert isinstance(told(9000, **changes), Wait), "and so does a restart"
 
 
 @every_design

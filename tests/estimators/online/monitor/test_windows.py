@@ -109,7 +109,6 @@ def expected(first: int, known: Prior, change: bool) -> dict[str, Any]:
         (Purpose.CHANGE, Before.NOTHING, {"gain", "reach"}),
         (Purpose.DRIFT, Before.NOTHING, {"gain"}),
         (Purpose.SHARPEN, Before.NOTHING, set()),
-        (Purpose.PERIOD, Before.NOTHING, set()),
     ],
 )
 @pytest.mark.parametrize("first", [CHANGED, 300])
