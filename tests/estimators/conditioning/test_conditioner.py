@@ -68,7 +68,7 @@ class Mirror:
     start = np.zeros(0)
     springs: tuple[SpringPlace, ...] = ()
     straight: bool = False
-    kernel = mirror
+    kernel = staticmethod(mirror)
     blocks: tuple[NonlinearPlace, ...] = ()
     joints, owners = (0,), (0, 0)
     parameters = tuple(Parameter(name, "", 0, 1, "") for name in ("value", "rate", "second", "smooth", "smooth_rate"))
