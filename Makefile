@@ -41,7 +41,7 @@ check: $(VENV)/test.stamp  ## ruff, mypy --strict, import-linter
 bench: $(VENV)/bench.stamp  ## every figure of the README, measured here (needs gcc for the C reference)
 	$(BIN)/jointwatch bench $(BENCH)
 
-mutants: $(VENV)/test.stamp  ## small errors put into the code one at a time: which of them no test notices
+mutants: compiled  ## small errors put into the code one at a time: which of them no test notices
 	$(BIN)/python tests/support/mutants $(MUTANTS)
 	$(BIN)/python tests/support/named_mutants.py
 

@@ -315,3 +315,11 @@ def test_a_list_that_is_stale_is_an_error(tmp_path: Path) -> None:
     assert report.equivalent(text.format("1 + 2"), tmp_path) == {("box.py", "1 + 2", "x"): "y"}
     with pytest.raises(ValueError, match="2 \\+ 1"):
         report.equivalent(text.format("2 + 1"), tmp_path)
+
+
+def test_a_test_that_takes_for_ever_is_left_out_and_not_tried_again(worker: Worker, tmp_path: Path) -> None:
+    (worker.tree / "tests/conftest.py").write_text("import plugins\nplugins.LONGEST = 0.3\n")
+    (worker.tree / "tests/test_long.py").write_text("def test_long():\n    while True: pass\ndef test_short(): pass\n")
+    found = observed(worker, ["tests/test_long.py"], ["daq/box.py"], False, tmp_path)
+    assert (names(found.every), names(set(found.failed))) == ({"test_short"}, {"test_long"})
+    assert len(list(tmp_path.iterdir())) == 1

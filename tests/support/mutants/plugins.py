@@ -15,7 +15,7 @@ import coverage
 import pytest
 from startup import BEGUN, NOW, SAVED
 
-LONGEST: Final = 120  # s for one test while it is observed: without compiled kernels some take for ever
+LONGEST: Final = 60.0  # s of a processor for one test while it is observed: without kernels some take for ever
 FORKS: Final = frozenset({"os.fork", "os.forkpty"})
 
 
@@ -73,12 +73,18 @@ class Observer:
         self._seconds: dict[str, float] = defaultdict(float)
         self._users: dict[str, list[str]] = defaultdict(list)  # contexts of shared fixtures → tests
         self._failed: dict[str, str] = {}
+        self._slow: list[str] = []
         sys.addaudithook(self._hear)
+        signal.signal(signal.SIGPROF, self._end)
         self._coverage.start()
 
     def _hear(self, event: str, _arguments: tuple[Any, ...]) -> None:
         if event in FORKS:
             self._unseen.add(self._now)
+
+    def _end(self, _number: int, _frame: FrameType | None) -> None:
+        self._slow.append(self._now)
+        pytest.fail(f"takes more than {LONGEST:.0f} s")
 
     def _enter(self, context: str) -> str:
         before, self._now = self._now, context
@@ -97,12 +103,11 @@ class Observer:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         began = time.perf_counter()
         before = self._enter(item.nodeid)
-        signal.signal(signal.SIGALRM, _too_long)
-        signal.alarm(LONGEST)
+        signal.setitimer(signal.ITIMER_PROF, LONGEST)
         try:
             return (yield)
         finally:
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
             self._enter(before)
             self._seconds[item.nodeid] = time.perf_counter() - began
 
@@ -138,6 +143,7 @@ class Observer:
             "seconds": self._seconds,
             "unseen": sorted(self._tests(self._unseen | killed)),
             "failed": self._failed,
+            "slow": sorted(self._tests(self._slow)),
         }
         (self._folder / "seen.json").write_text(json.dumps(seen), "utf-8")
 
@@ -161,7 +167,3 @@ def _names(item: pytest.Item) -> list[str]:
 
 def _context(fixture: Any) -> str:
     return f"fixture {fixture.baseid} {fixture.argname}"
-
-
-def _too_long(number: int, frame: FrameType | None) -> None:
-    pytest.fail(f"takes more than {LONGEST} s")

@@ -41,12 +41,9 @@ ONLINE: Final = "estimators/online/test_"
 ROOMS: Final = {
     room.folder: room
     for room in (
-        Room("daq/config"),
-        Room("daq/core", ("daq/outlet/test_commissioning.py", "end_to_end/test_live.py")),
-        Room("daq/fleet", ("daq/commands/test_report.py",)),
         Room("daq/config", "daq/core/test_pipeline.py contracts/test_rigs.py"),
-        Room("daq/core", "contracts/test_updates.py end_to_end/test_live.py end_to_end/test_resume_live.py"),
-        Room("daq/fleet"),
+        Room("daq/core", "contracts/test_updates.py daq/outlet/test_commissioning.py end_to_end/test_live.py"),
+        Room("daq/fleet", "daq/commands/test_report.py"),
         Room("daq/outlet", without="daq/outlet/dashboard"),
         Room("daq/processes", "daq/core/test_refit_worker.py end_to_end/test_replug.py"),
         Room("daq/recording", "daq/replay/test_repeat.py daq/commands/test_columns.py daq/commands/test_skew.py"),
@@ -67,6 +64,7 @@ ROOMS: Final = {
         Room(
             "estimators/online/eta",
             f"{ONLINE}search.py {ONLINE}shaping.py {ONLINE}lookback.py {ONLINE}refits.py {ONLINE}fit.py",
+            f"{ONLINE}eta_in_force.py {ONLINE}search.py {ONLINE}shaping.py {ONLINE}lookback.py {ONLINE}refits.py",
         ),
         Room("estimators/online/gear", f"{ONLINE}lost_motion.py daq/core/test_gear_line.py"),
         Room("estimators/online/monitor", f"{ONLINE}phases.py contracts/test_policies.py"),

@@ -99,7 +99,7 @@ def observed(worker: Worker, tests: list[str], files: list[str], interpreted: bo
         folder.mkdir(parents=True, exist_ok=True)
         for one in fresh:
             found.append(_part(new, one))
-            if not found[-1]["failed"]:
+            if not found[-1]["failed"].keys() - found[-1]["slow"]:
                 rewrite(kept[one], json.dumps(found[-1]))
     return Seen(worker.tree, found)
 
@@ -126,6 +126,7 @@ def _part(found: dict[str, Any], file: str) -> dict[str, Any]:
         "seconds": {test: seconds for test, seconds in found["seconds"].items() if _file(test) == file},
         "failed": {test: why for test, why in found["failed"].items() if _file(test) == file},
         "unseen": [test for test in found["unseen"] if _file(test) == file],
+        "slow": [test for test in found["slow"] if _file(test) == file],
     }
 
 
