@@ -76,9 +76,9 @@ def stamp(file: Path) -> str:
         found |= new
         todo += new
     digest = hashlib.blake2b(_source(Path(__file__), top)[0], digest_size=16)
-    for source in sorted(found):
-        base = top.parent if source.is_relative_to(top) else HERE
-        digest.update(b"%b %b\n" % (os.fsencode(source.relative_to(base)), _source(source, top)[0]))
+    named = {file.relative_to(top.parent if file.is_relative_to(top) else HERE): file for file in found}
+    for name in sorted(named):  # by their names within: where the checkout is must not change their order
+        digest.update(b"%b %b\n" % (os.fsencode(name), _source(named[name], top)[0]))
     return digest.hexdigest()
 
 
@@ -86,7 +86,14 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
     compiled: Any = numba.njit(nogil=True, error_model="numpy", fastmath=False)(function)
     if not INTERPRETED:
         compiled._cache = _Kept(function)
+        compiled.typeof_pyval = functools.partial(_type_of, compiled.typeof_pyval)
     return compiled
+
+
+def _type_of(otherwise: Callable[[Any], Any], value: Any) -> Any:
+    """numba's type of an argument, asked of the class of a layout: 1.2 us less a call than numba's own search."""
+    kind = type(value).__dict__.get("_type")
+    return kind if isinstance(kind, numba.types.Type) else otherwise(value)
 
 
 class _Kept(FunctionCache):
