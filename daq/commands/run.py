@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):  # the service has handlers of its own, once it runs
         signal.signal(number, signal.default_int_handler)
     try:
-        robot = ("daq.config.robot_model", "daq.core.robot_line") if _has_robot_model(options.config) else ()
+        robot = ("daq.config.robot_model", "daq.core.robot_pipeline") if _has_robot_model(options.config) else ()
         ahead((*SERVICE, *robot), log.info)  # even to read the configuration takes kernels
 
         from daq.config.load import load

@@ -118,7 +118,7 @@ def coarse(joint: Joint, step: float) -> str:
     if joint.model.kind != "rigid" or step <= 0.0:
         return ""
     from estimators.conditioning import conditioner
-    from estimators.conditioning.encoder_steps import half_width, told_from
+    from estimators.quantisation.encoder_steps import half_width, told_from
 
     period, given, unit = 1.0 / joint.rate, joint.conditioning.half_width, wanted_unit(joint, "position")
     wanted = half_width(step, period)

@@ -19,7 +19,7 @@ import zmq
 
 import estimators
 from daq.config.sections import Config, Joint
-from daq.core.gear_line import kept_as
+from daq.core.gear_pipeline import kept_as
 from daq.core.pipeline import Pipeline
 from daq.processes.logs import log
 from daq.state.checkpoint_file import EVERY, OLDEST, TOPIC, read

@@ -21,15 +21,15 @@ from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.core.align import Sorter
 from daq.core.batch_pass import BatchPass
-from daq.core.gear_line import kept_as
-from daq.core.joint_line import JointLine, Message, described
+from daq.core.gear_pipeline import kept_as
+from daq.core.joint_pipeline import JointLine, Message, described
 from daq.state.baselines import Baseline
 from daq.stream.curve_points import pack
 from daq.stream.update import ROBOT, Introduction, Publication
 from estimators.quantities import Nanoseconds
 
 if TYPE_CHECKING:
-    from daq.core.robot_line import RobotLine
+    from daq.core.robot_pipeline import RobotLine
 
 
 TOGETHER: Final = 10_000_000  # ns between the groups of joints whose updates are due together
@@ -143,7 +143,7 @@ def _robot_line(config: Config, boot: int, interval: int) -> "RobotLine | None":
     if config.robot.model is None:
         return None
     from daq.config.robot_model import model_of  # kernels that only a whole robot needs
-    from daq.core.robot_line import RobotLine
+    from daq.core.robot_pipeline import RobotLine
 
     publication = Publication(config.robot.name, ROBOT, boot, "")
     learnt = model_of(config)

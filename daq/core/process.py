@@ -14,11 +14,11 @@ from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.core.baseline_inbox import Rebasing
 from daq.core.checkpoint import Checkpoints
-from daq.core.joint_line import Message
+from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
+from daq.core.reading_buffer import WaitingRoom
 from daq.core.refit_worker import Refits
 from daq.core.replayable_executor import Latch
-from daq.core.waiting_room import WaitingRoom
 from daq.processes.heartbeat import Life
 from daq.processes.logs import log
 from daq.processes.process import Stop, endpoint

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import msgpack
 
 from daq.config.sections import Config
-from daq.core.joint_line import JointLine
+from daq.core.joint_pipeline import JointLine
 from daq.core.pipeline import Pipeline
 from daq.fleet.addresses import Address, at_hand
 from daq.recording.columns import Channels, Columns, read

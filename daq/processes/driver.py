@@ -6,10 +6,10 @@ from typing import Final
 
 from daq.config.routes import wanted
 from daq.config.sections import Config
-from daq.processes.complaint import Complaint
 from daq.processes.heartbeat import Life
 from daq.processes.logs import log
 from daq.processes.process import CannotStartError, Stop, endpoint, sleep_exactly
+from daq.processes.rate_limited_log import Complaint
 from daq.stream.channel import Sender
 from drivers.base import Driver, EndOfFileError, LinkError, LinkPausedError
 from drivers.reading import empty

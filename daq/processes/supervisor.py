@@ -49,7 +49,7 @@ MISSED: Final = 1.0  # s between two looks: the supervisor itself did not run, a
 NONLINEAR: Final = (
     "estimators.online.eta.lookback",
     "estimators.online.eta.search",
-    "estimators.online.relearning",
+    "estimators.online.decisions.relearning",
     "estimators.online.start.searched",
 )
 
@@ -132,7 +132,7 @@ class Service:
         for driver in self._config.drivers.values():
             drivers.load(driver)
         if self._config.robot.model is not None:
-            pkgutil.resolve_name("daq.core.robot_line")
+            pkgutil.resolve_name("daq.core.robot_pipeline")
         if self._systemd.limit and self._systemd.limit < 2 * self._config.processes.hang:
             log.warning(
                 "systemd waits %g s for a sign of life; hang = %g s leaves it no time: give it WatchdogSec=%g",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from daq.config.routes import Route, routes
 from daq.config.sections import Config
-from daq.core.joint_line import Message
+from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.core.replayable_executor import Latch
 from daq.recording.json_channels import finite

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from daq.core.joint_line import Message
+from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.recording.reader import RecordingError
 from daq.replay.sources import Batch

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from daq.stream.update import Map
 from estimators.models.curves import POINT
-from estimators.online.inspection import Inspection
+from estimators.online.reporting.inspection import Inspection
 
 
 def pack(joint: str, inspection: Inspection, epoch: int) -> tuple[bytes, bytes]:

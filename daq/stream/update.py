@@ -169,7 +169,7 @@ class Publication:
         return f"drift/{self.joint}".encode(), msgpack.packb(self.head("drift", timestamp) | drift)
 
     def lost_motion(self, told: Map, timestamp: float) -> tuple[bytes, bytes]:
-        """`lost_motion/<joint>`: the gear between two encoders, see daq.core.gear_line."""
+        """`lost_motion/<joint>`: the gear between two encoders, see daq.core.gear_pipeline."""
         return f"lost_motion/{self.joint}".encode(), msgpack.packb(self.head("lost_motion", timestamp) | told)
 
     def event(

@@ -19,10 +19,10 @@ from typing import Annotated, Final
 import numpy as np
 from pydantic import Field
 
-from estimators.conditioning import rounding
 from estimators.conditioning.row_kernels import RowFormer, form_rows, take_rows
 from estimators.models.base import Model
 from estimators.models.memory import thresholds
+from estimators.quantisation import rounding
 from estimators.quantities import Floats, Nanoseconds
 from estimators.quantities import Settings as BaseSettings
 from estimators.rows import SIGNALS, FormedRows, Rows, RowStore, joined

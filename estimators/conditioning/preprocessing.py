@@ -13,7 +13,6 @@ import numpy as np
 
 from estimators.conditioning.conditioner import CHUNK, Conditioner, Conditioning
 from estimators.conditioning.dead_channels import SLOW, Channels, Watched
-from estimators.conditioning.encoder_steps import EncoderMoves, EncoderSteps, Unevenness, UnevenTime, move, sample
 from estimators.conditioning.physical_range import PhysicalRange, Ranges, clean
 from estimators.conditioning.row_kernels import RowFormer, take
 from estimators.conditioning.spikes import SpikeFilter, Spikes, judge
@@ -22,6 +21,7 @@ from estimators.conditioning.stops import Springs, Stops, follow
 from estimators.models.base import Model
 from estimators.models.memory import bristle, thresholds
 from estimators.numerics.jit import inline
+from estimators.quantisation.encoder_steps import EncoderMoves, EncoderSteps, Unevenness, UnevenTime, move, sample
 from estimators.quantities import Floats, Nanoseconds
 from jointwatch_layout import Integers, Layout, Matrix, Vector
 

@@ -4,9 +4,9 @@ from typing import Annotated, Final
 
 import numpy as np
 
-from estimators.conditioning import rounding
 from estimators.models.filler import fill_rows
 from estimators.numerics.jit import inline, kernel
+from estimators.quantisation import rounding
 from estimators.quantities import Floats, Nanoseconds
 from estimators.rows import (
     ARGUMENTS,

@@ -5,19 +5,19 @@ from concurrent.futures import Executor
 from typing import Final
 
 from estimators.models.base import Model
-from estimators.online.events import EventLog
-from estimators.online.fit import Fit
-from estimators.online.gate import Gate
+from estimators.online.compiled.gate import Gate
+from estimators.online.compiled.normal_loop import NormalLoop
+from estimators.online.decisions.model_fit import Fit
+from estimators.online.decisions.motion import LOOK_BACK, Motion
+from estimators.online.decisions.parts import Nonlinear, Parts
+from estimators.online.decisions.phases import Phases
+from estimators.online.decisions.validity import Validity
 from estimators.online.monitor import DESIGNS
 from estimators.online.monitor.plain import PlainMonitor
-from estimators.online.motion import LOOK_BACK, Motion
-from estimators.online.normal_loop import NormalLoop
-from estimators.online.parts import Nonlinear, Parts
-from estimators.online.phases import Phases
+from estimators.online.reporting.events import EventLog
 from estimators.online.start.linear import LinearStart
-from estimators.online.validity import Validity
 from estimators.quantities import Axis, Floats, Parameter
-from estimators.recursive import grain, held
+from estimators.recursive import timing_weights
 from estimators.recursive.forgetting import Forgetting
 from estimators.recursive.learner import Learner
 from estimators.refit.settings import Monitor
@@ -52,7 +52,9 @@ def linear(
     weights = learner.kept
 
     def tempered(rows: Rows) -> Rows:
-        return held.temper(grain.temper(rows, weights.grain, weights.usual, gate.owners), weights.held, gate.owners)
+        return timing_weights.temper(
+            weights.temper(rows, weights.grain, weights.usual, gate.owners), weights.held, gate.owners
+        )
 
     loop = NormalLoop(learner, gate, history, motion, tempered, faster=True)
     fit, watch = Fit(parameters, owners, row, gate, turns, remembers, True, sample, overlap), PlainMonitor()
@@ -83,10 +85,10 @@ def searched(
     taps: of the kernel that smoothed the rows, of which one in `decimation` left; row: s between rows; executor: where
     refits run, by default inline.
     """
+    from estimators.online.decisions.relearning import Relearning
     from estimators.online.eta.in_force import EtaInForce  # and others: their kernels are heavy, see phases.py
     from estimators.online.eta.lookback import Lookback
     from estimators.online.eta.refits import Refits
-    from estimators.online.relearning import Relearning
     from estimators.online.start.searched import SearchedStart
 
     overlap = rows_alike(taps, decimation)

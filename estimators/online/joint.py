@@ -8,8 +8,20 @@ from typing import Any, Final
 import numpy as np
 
 from estimators.base import Estimate, Event, Phase, Spectrum, Status
+from estimators.conditioning.bandwidth_check import Swing
 from estimators.conditioning.conditioner import CHUNK
-from estimators.conditioning.encoder_steps import (
+from estimators.conditioning.preprocessing import Front
+from estimators.conditioning.stop import DONE, DRAIN, ENCODER, LIMITS, SPAN, UNEVEN
+from estimators.models.friction.base import FrictionSettings
+from estimators.models.memory import thresholds
+from estimators.online import assembly
+from estimators.online.checkpoint import NotTheSameError
+from estimators.online.compiled.joint_pass import EstimatorState, Intervals, advance_samples
+from estimators.online.decisions.standstill import Standstill
+from estimators.online.reporting.inspection import Inspection, Inspector
+from estimators.online.settings import Identification
+from estimators.quantisation.effect import Lattice
+from estimators.quantisation.encoder_steps import (
     WIDEST,
     EncoderSteps,
     UnevenTime,
@@ -20,21 +32,9 @@ from estimators.conditioning.encoder_steps import (
     one_step,
     slopes_of,
 )
-from estimators.conditioning.preprocessing import Front
-from estimators.conditioning.stop import DONE, DRAIN, ENCODER, LIMITS, SPAN, UNEVEN
-from estimators.conditioning.swing import Swing
-from estimators.models.friction.base import FrictionSettings
-from estimators.models.memory import thresholds
-from estimators.online import assembly
-from estimators.online.checkpoint import NotTheSameError
-from estimators.online.inspection import Inspection, Inspector
-from estimators.online.joint_pass import EstimatorState, Intervals, advance_samples
-from estimators.online.reread import Reading
-from estimators.online.settings import Identification
-from estimators.online.standstill import Standstill
-from estimators.online.steps import Steps
+from estimators.quantisation.errors_in_variables import Steps
+from estimators.quantisation.shifted_quantiser import Reading
 from estimators.quantities import Axis, Floats, Nanoseconds
-from estimators.window.lattice import Lattice
 
 TELLING: Final = 1.05  # times the kernel's width, up to which another one is not worth a new start …
 SEARCHED: Final = 1.5  # … with a search at its end, for which every second of motion counts (18 bits at 1 kHz: 1.2)

@@ -19,7 +19,7 @@ from estimators.recursive.estimator import LARGEST, RecursiveLeastSquares
 from estimators.recursive.forgetting import ALLOWANCE, LIMIT, NOISE, Forgetting, Threshold
 from estimators.recursive.prior import Prior
 from estimators.recursive.restart import COUNTERS, relearn
-from estimators.recursive.unexcited import Unexcited
+from estimators.recursive.unidentifiable import Unexcited
 from jointwatch_layout import Layout, Vector
 
 THRESHOLD: Final = [NOISE, ALLOWANCE, LIMIT]  # of the alarm in a state

@@ -30,7 +30,7 @@ from estimators.numerics.jit import inline, kernel
 from estimators.numerics.nnls import Integers, nnls
 from estimators.numerics.normal_equations import copy, damped_step, gauss_newton, normal_equations
 from estimators.quantities import Floats
-from estimators.refit.lattice import interpolate, starts
+from estimators.refit.eta_grid import interpolate, starts
 
 Law = Callable[[Floats, int, int, Floats, Floats, Floats], None]
 

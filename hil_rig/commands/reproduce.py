@@ -54,19 +54,19 @@ def _brief(parameters: dict[str, float]) -> str:
 
 LIVE: Final[dict[str, Callable[[argparse.Namespace], list[Row]]]] = {"emps": emps}
 OFFLINE: Final = {  # need no wire: programs of their own
-    "search": "estimators.experiments.searches.comparison",
-    "irj-case1": "hil_rig.experiments.irj_case1",
-    "pointing": "hil_rig.experiments.pointing",
-    "clearance": "hil_rig.experiments.clearance",
-    "tree": "hil_rig.experiments.tree",
-    "closed-chain": "hil_rig.experiments.closed_chain",
-    "lost-motion": "hil_rig.experiments.lost_motion",
-    "irj-case2": "estimators.experiments.irj_case2",
-    "double-encoder-robot": "hil_rig.experiments.double_encoder_robot",
-    "er16": "hil_rig.experiments.er16",
-    "emps-laws": "estimators.experiments.emps",
-    "xl330": "estimators.experiments.xl330",
-    "sea": "estimators.experiments.sea",
+    "search": "hil_rig.papers.searches.published_table",
+    "irj-case1": "hil_rig.papers.space_joint.case1",
+    "pointing": "hil_rig.papers.pointing.pointing",
+    "clearance": "hil_rig.papers.pointing.clearance",
+    "tree": "hil_rig.papers.joint_constraint_forces.tree",
+    "closed-chain": "hil_rig.papers.joint_constraint_forces.closed_chain",
+    "lost-motion": "hil_rig.papers.recordings.lost_motion",
+    "irj-case2": "hil_rig.papers.space_joint.case2",
+    "double-encoder-robot": "hil_rig.papers.double_encoder_robot.judge",
+    "er16": "hil_rig.papers.er16.judge",
+    "emps-laws": "hil_rig.papers.recordings.emps",
+    "xl330": "hil_rig.papers.recordings.xl330",
+    "sea": "hil_rig.papers.recordings.sea",
 }
 
 

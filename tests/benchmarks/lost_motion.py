@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from hil_rig.experiments.lost_motion import LOST, watch_of
+from hil_rig.papers.recordings.lost_motion import LOST, watch_of
 from hil_rig.plants.base import Floats
 from hil_rig.plants.joints.gear import GearSettings
 

@@ -25,7 +25,7 @@ from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.core.pipeline import Pipeline
 from daq.core.process import _publish, _totals
-from daq.core.waiting_room import WaitingRoom
+from daq.core.reading_buffer import WaitingRoom
 from daq.processes.process import endpoint
 from daq.stream.channel import Receiver, Sender
 from daq.stream.transcript import Batch, Clock, Transcript

@@ -18,7 +18,6 @@ import numpy as np
 from daq.commands.identify.command import load_robot
 from daq.recording.columns import load_columns
 from daq.replay.robot_runs import read_runs
-from estimators.experiments.recordings import DATA, emps
 from estimators.models.joints.rigid import RigidSettings
 from estimators.models.robots.description import Robot
 from estimators.offline.robot.identification import identify
@@ -26,6 +25,7 @@ from estimators.offline.robot.motion import Piece, pieces
 from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
 from estimators.quantities import Axis, Floats
+from hil_rig.papers.recordings.readers import DATA, emps
 
 COVERED: Final = 90.0  # %, of the halves of one recording, and of different ones
 DOCS: Final = Path(__file__).parents[2] / "docs"

@@ -15,9 +15,9 @@ import pytest
 import zmq
 
 from daq.__main__ import COMMANDS
-from estimators.experiments.recordings import DATA
 from hil_rig.commands.reproduce import LIVE, OFFLINE
 from hil_rig.live import free_port
+from hil_rig.papers.recordings.readers import DATA
 
 ROOT = Path(__file__).parents[2]
 OPTION: Final = re.compile(r"\"--json\"")
@@ -69,13 +69,13 @@ ELSEWHERE: Final = {  # where it needs a service or a source tree of its own, th
 
 
 OF_RECORDINGS: Final = ("emps-laws", "xl330", "sea")
-MECHANISMS: Final = "tests/hil_rig/experiments/test_mechanisms.py"
-TWO_ENCODERS: Final = "tests/hil_rig/experiments/test_double_encoder_robot.py"
+MECHANISMS: Final = "tests/hil_rig/papers/test_mechanisms.py"
+TWO_ENCODERS: Final = "tests/hil_rig/papers/double_encoder_robot/test_judge.py"
 REPRODUCED: Final = {  # the tests that run each of the others with --json
     "emps": "tests/end_to_end/test_live.py",
-    "search": "tests/estimators/experiments/test_reproduce_search.py",
-    "irj-case1": "tests/hil_rig/experiments/test_reproduce_irj.py",
-    "irj-case2": "tests/hil_rig/experiments/test_reproduce_irj.py",
+    "search": "tests/hil_rig/papers/searches/test_published_table.py",
+    "irj-case1": "tests/hil_rig/papers/space_joint/test_reproduce_irj.py",
+    "irj-case2": "tests/hil_rig/papers/space_joint/test_reproduce_irj.py",
     **dict.fromkeys(("pointing", "clearance", "tree", "closed-chain", "lost-motion"), MECHANISMS),
     **dict.fromkeys(("double-encoder-robot", "er16"), TWO_ENCODERS),
 }

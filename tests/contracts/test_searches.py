@@ -5,9 +5,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from estimators.experiments.searches.test_functions import FUNCTIONS
 from estimators.search import SEARCHES, minimise
 from estimators.search.base import Minimum, Status, batch
+from hil_rig.papers.searches.test_functions import FUNCTIONS
 
 LOW, HIGH = np.array([-2.0, -1.0]), np.array([3.0, 4.0])
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from daq.core.gear_line import GearLine
-from daq.core.robot_line import parameters_body, robot_body, robot_head
+from daq.core.gear_pipeline import GearLine
+from daq.core.robot_pipeline import parameters_body, robot_body, robot_head
 from daq.stream.schema import TOPICS, schema
 from daq.stream.update import INTERNAL, PUBLIC, VERSION, Introduction, Liveliness, Publication
 from estimators.base import UNKNOWN, Estimate, Phase, Spectrum, Status

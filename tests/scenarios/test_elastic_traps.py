@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from estimators.base import Event, Phase
-from estimators.experiments.irj_case2 import LINEAR, OMEGAS, case, estimator, play
 from estimators.models.curves import Curves
 from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
 from estimators.quantities import Floats
+from hil_rig.papers.space_joint.case2 import LINEAR, OMEGAS, case, estimator, play
 from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
 
 pytestmark = pytest.mark.compiled

@@ -15,8 +15,8 @@ import msgpack
 import numpy as np
 import zmq
 
-from daq.core.gear_line import GearLine
-from daq.core.robot_line import parameters_body, robot_body, robot_head
+from daq.core.gear_pipeline import GearLine
+from daq.core.robot_pipeline import parameters_body, robot_body, robot_head
 from daq.stream.curve_points import pack
 from daq.stream.sockets import open_publisher
 from daq.stream.update import ROBOT, Liveliness, Publication
@@ -29,7 +29,7 @@ from estimators.models.joints.lost_motion import LostMotionSettings
 from estimators.models.joints.rigid import RigidSettings
 from estimators.models.joints.two_mass import TwoMassSettings
 from estimators.online.gear.lost_motion import LostMotion
-from estimators.online.inspection import Inspection
+from estimators.online.reporting.inspection import Inspection
 from estimators.online.robot.estimate import Friction, Payload, RobotEstimate
 from estimators.quantities import Axis
 

@@ -334,7 +334,7 @@ def _coarse(route: Route, readings: NDArray[np.void], asked: list[Wanted], confi
     channel = joint.channels.get(route.role)
     if route.role != "position" or channel is None:
         return
-    from estimators.conditioning.encoder_steps import EncoderSteps  # heavy: only where there is a joint
+    from estimators.quantisation.encoder_steps import EncoderSteps  # heavy: only where there is a joint
 
     mine = readings[np.isin(readings["channel"], [i for i, one in enumerate(asked) if one.signal == route.signal])]
     steps = EncoderSteps()

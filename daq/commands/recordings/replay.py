@@ -18,7 +18,7 @@ from daq.commands.json_lines import finite
 from daq.config.load import load
 from daq.config.sections import Config
 from daq.config.words import ConfigError
-from daq.core.joint_line import Message
+from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.recording.columns import Columns, is_configuration, load_columns, read
 from daq.recording.reader import RecordingError

@@ -12,11 +12,11 @@ from estimators.models.base import Model
 from estimators.models.friction.base import FrictionSettings
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.models.spring_zero import recentre
+from estimators.quantisation.effect import Lattice
 from estimators.quantities import Floats
 from estimators.refit.acceptance import CERTAIN
 from estimators.refit.outcome import Outcome
 from estimators.rows import Rows
-from estimators.window.lattice import Lattice
 from estimators.window.row_history import RowHistory
 
 

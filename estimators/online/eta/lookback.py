@@ -6,15 +6,15 @@ from typing import ClassVar
 import numpy as np
 
 from estimators.base import Spectrum
+from estimators.online.decisions.validity import Validity
 from estimators.online.eta.in_force import EtaInForce
-from estimators.online.validity import Validity
+from estimators.quantisation.effect import READ, imitated
 from estimators.quantities import Floats, Parameter
 from estimators.recursive.learner import Learner
 from estimators.recursive.prior import Prior, nothing
 from estimators.refit.acceptance import delta
 from estimators.refit.outcome import Outcome
 from estimators.rows import Rows
-from estimators.window.lattice import READ, imitated
 from estimators.window.row_history import RowHistory
 from estimators.window.score_test import Score, explain
 from estimators.window.spectrum import spectrum

@@ -7,14 +7,14 @@ from typing import ClassVar, Final
 from estimators.online.eta.found import Found, Pending
 from estimators.online.eta.in_force import EtaInForce
 from estimators.online.eta.search import Search, reread, run
-from estimators.online.events import EventLog
+from estimators.online.reporting.events import EventLog
+from estimators.quantisation.effect import READ
 from estimators.quantities import Floats
 from estimators.recursive.learner import Learner
 from estimators.recursive.prior import Prior
 from estimators.refit.inline import Inline
 from estimators.refit.job import job
 from estimators.refit.settings import RefitSettings
-from estimators.window.lattice import READ
 from estimators.window.row_history import RowHistory
 
 STALE: Final = 30.0  # s of rows after which a refit's result is too old

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.models.shared_instants import distinct
+from estimators.quantisation.effect import Lattice, imitated, owed
 from estimators.quantities import Floats
 from estimators.refit import job as refit
 from estimators.refit.outcome import Outcome
 from estimators.rows import ARGUMENTS, Rows
-from estimators.window.lattice import Lattice, imitated, owed
 
 
 class Reread(NamedTuple):

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from estimators.models.robots.tree import PARAMETERS
 from estimators.numerics.jit import kernel
-from estimators.online.reread import PLACES
+from estimators.quantisation.shifted_quantiser import PLACES
 from estimators.quantities import Floats
 
 ROWS: Final = 50.0  # Hz

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
-from estimators.online.robot.bends import KNOTS
+from estimators.online.robot.friction_discrepancy import KNOTS
 from estimators.online.robot.motion import QUICK
 from estimators.online.robot.motion import SLOW as SLOW_PASS
 from estimators.quantities import Floats

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from estimators.base import Phase, Status
-from estimators.online.robot.bends import KNOTS, SUMS
+from estimators.online.robot.friction_discrepancy import KNOTS, SUMS
 from estimators.quantities import Floats
 
 VERSION: Final = 3  # of what is kept

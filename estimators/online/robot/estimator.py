@@ -17,23 +17,23 @@ from typing import Any, Final
 import numpy as np
 
 from estimators.base import Event, Phase, Status
+from estimators.misfit.long_run import LongRun
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.tree import PARAMETERS
-from estimators.online.robot.bends import KNOTS, Bends, FrictionColumns
 from estimators.online.robot.block import BLOCK, LOOK, ROWS, Block
-from estimators.online.robot.causes import CERTAIN, GONE, PAYLOAD, Causes, Verdict, in_words
 from estimators.online.robot.compensation import Compensation
 from estimators.online.robot.contact import SLOW, SOON, ContactWatch
-from estimators.online.robot.encoders import Encoders, shares
 from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstimate, read_kept
+from estimators.online.robot.friction_discrepancy import KNOTS, Bends, FrictionColumns
 from estimators.online.robot.learner import learner_of
 from estimators.online.robot.motion import CHUNK, QUICK, Chunk, RobotMotion
 from estimators.online.robot.motion import SLOW as SLOW_PASS
 from estimators.online.robot.prediction import Prediction
-from estimators.online.robot.reread import Reread, torque
+from estimators.online.robot.residual_attribution import CERTAIN, GONE, PAYLOAD, Causes, Verdict, in_words
+from estimators.quantisation.robot_errors_in_variables import Encoders, shares
+from estimators.quantisation.robot_shifted_quantiser import Reread, torque
 from estimators.quantities import Floats, Nanoseconds
-from estimators.recursive.long_run import LongRun
-from estimators.recursive.wander import Belief, Wander
+from estimators.recursive.process_noise_correction import Belief, Wander
 
 AFTER: Final = 3  # blocks that a block waits before it teaches
 AT_REST: Final = 0.02  # rad/s (m/s)

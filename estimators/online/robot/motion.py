@@ -9,10 +9,10 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.conditioning.causal_low_pass import CausalLowPass
 from estimators.models.robots.regressor import regressor
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
+from estimators.numerics.causal_low_pass import CausalLowPass
 from estimators.numerics.jit import kernel
 from estimators.numerics.nnls import Integers
 from estimators.quantities import Floats

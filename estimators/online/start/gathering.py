@@ -6,11 +6,11 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.online.gate import Gate
-from estimators.online.motion import Motion
+from estimators.online.compiled.gate import Gate
+from estimators.online.decisions.motion import Motion
+from estimators.online.decisions.validity import LOSE, Validity
 from estimators.online.start.base import Started
 from estimators.online.start.rows import StartRows
-from estimators.online.validity import LOSE, Validity
 from estimators.quantities import Floats
 from estimators.recursive import reversals
 from estimators.recursive.forgetting import Threshold

@@ -5,12 +5,12 @@ from functools import partial
 from typing import ClassVar
 
 from estimators.base import UNKNOWN, Spectrum
+from estimators.online.compiled.gate import Gate
+from estimators.online.decisions.motion import Motion
+from estimators.online.decisions.validity import Validity
 from estimators.online.eta.found import Found
-from estimators.online.gate import Gate
-from estimators.online.motion import Motion
 from estimators.online.start.base import Verdict, Wait
 from estimators.online.start.gathering import Gathering
-from estimators.online.validity import Validity
 from estimators.quantities import Floats, Parameter
 from estimators.recursive.cusum import calibrate
 from estimators.recursive.learner import Learner

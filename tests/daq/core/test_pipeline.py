@@ -9,9 +9,9 @@ import pytest
 
 from daq.config.load import load
 from daq.config.sections import Config
-from daq.core.joint_line import Message
+from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
-from daq.core.waiting_room import WaitingRoom
+from daq.core.reading_buffer import WaitingRoom
 from daq.stream.update import EVENTS
 from drivers.reading import READING
 

@@ -4,7 +4,7 @@ import msgpack
 import numpy as np
 
 from daq.config.sections import Joint
-from daq.core.joint_line import JointLine, Message
+from daq.core.joint_pipeline import JointLine, Message
 from daq.stream.update import Map, Publication
 
 S = 1_000_000_000  # ns

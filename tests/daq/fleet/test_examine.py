@@ -17,7 +17,7 @@ from daq.stream import transcript
 from daq.stream.transcript import BLOCKS, Batch, Block
 from daq.stream.update import Publication
 from drivers.reading import READING
-from hil_rig.experiments.fleet import Fleet, record
+from hil_rig.truth.fleet import Fleet, record
 
 ALONE = Plan(None, None, skew=False)
 TEMPLATE = Path(__file__).parents[3] / "daq" / "jointwatch.toml"

@@ -15,7 +15,7 @@ from daq.fleet.examine import Found, Plan
 from daq.fleet.verdict import judge
 from daq.fleet.work import MODULES, here, on
 from daq.processes.cluster import Cluster
-from hil_rig.experiments.fleet import Fleet, record
+from hil_rig.truth.fleet import Fleet, record
 
 ROOT = Path(__file__).parents[3]
 

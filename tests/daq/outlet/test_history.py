@@ -16,8 +16,8 @@ from estimators.models.curves import Curves
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.joints.rigid import RigidSettings
 from estimators.models.joints.two_mass import TwoMassSettings
-from estimators.online.inspection import Inspection
 from estimators.online.joint import JointEstimator
+from estimators.online.reporting.inspection import Inspection
 from estimators.online.settings import Identification
 from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from daq.core.robot_line import parameters_body, robot_body
+from daq.core.robot_pipeline import parameters_body, robot_body
 from daq.outlet.history import History
 from daq.outlet.robot_history import PAYLOAD, RATE, RobotHistory
 from estimators.base import Phase, Status

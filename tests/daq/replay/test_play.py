@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from daq.config.load import load
-from daq.core.joint_line import Message
+from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.recording.reader import RecordingError
 from daq.replay.replay import BOOT, Played, play

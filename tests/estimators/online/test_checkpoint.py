@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from estimators.base import Phase, Status
-from estimators.experiments.irj_case2 import case, estimator
 from estimators.online.checkpoint import NotTheSameError, names
 from estimators.online.joint import JointEstimator
 from estimators.online.monitor import DESIGNS
 from estimators.online.settings import Identification
 from estimators.quantities import Settings
+from hil_rig.papers.space_joint.case2 import case, estimator
 from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
 from jointwatch_layout import Layout
 

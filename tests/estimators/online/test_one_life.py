@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from estimators.base import Estimate, Event, Phase, Status
-from estimators.online.inspection import Inspection
 from estimators.online.joint import JointEstimator
+from estimators.online.reporting.inspection import Inspection
 from estimators.online.settings import Identification
 from estimators.quantities import Floats
 

@@ -11,9 +11,9 @@ import pytest
 
 from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
+from estimators.quantisation import effect
 from estimators.quantities import Floats
 from estimators.refit.outcome import Outcome
-from estimators.window import lattice
 from hil_rig.plants.base import Jump
 from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
 
@@ -71,7 +71,7 @@ def turns(worker: Worker, identify: str, wrong: float = 1.0) -> Iterator[tuple[J
 def test_the_turn_that_takes_a_refit_reads_no_window_again(
     monkeypatch: pytest.MonkeyPatch, identify: str, wrong: float
 ) -> None:
-    read, taken, readings = [0], 0, lattice._readings
+    read, taken, readings = [0], 0, effect._readings
 
     def counted(*given: Any) -> Any:
         read[0] += 1

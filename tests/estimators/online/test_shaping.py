@@ -7,7 +7,7 @@ import pytest
 
 from estimators.conditioning.conditioner import Conditioner
 from estimators.online.eta.in_force import EtaInForce
-from estimators.online.eta.shaping import Shaping, shape_rows
+from estimators.online.eta.nonlinear_columns import Shaping, shape_rows
 from estimators.online.settings import Identification
 from estimators.quantities import Floats
 

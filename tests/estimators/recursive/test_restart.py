@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from estimators.experiments.irj_case2 import LINEAR, PERIOD, case, estimator, play
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.recursive import state as at
@@ -16,6 +15,7 @@ from estimators.recursive.prior import Prior
 from estimators.recursive.restart import COUNTERS, relearn, relearnt
 from estimators.refit.job import job, run
 from estimators.refit.settings import RefitSettings
+from hil_rig.papers.space_joint.case2 import LINEAR, PERIOD, case, estimator, play
 
 pytestmark = pytest.mark.compiled
 

@@ -7,7 +7,6 @@ import numba
 import numpy as np
 import pytest
 
-from estimators.experiments.searches.test_functions import FUNCTIONS
 from estimators.numerics.jit import INTERPRETED, kernel
 from estimators.quantities import Floats
 from estimators.search import minimise
@@ -15,6 +14,7 @@ from estimators.search.mcs import Mcs
 from estimators.search.multilevel.basket import Basket, consider, is_new_valley, keep
 from estimators.search.multilevel.boxes import BASKET, SIZES
 from estimators.search.multilevel.evaluation import BUDGET, COUNTS, EVALUATIONS, FLOATS, FUNCTION, INTS, Ints, Objective
+from hil_rig.papers.searches.test_functions import FUNCTIONS
 from jointwatch_layout import pointer
 
 pytestmark = pytest.mark.interpreted

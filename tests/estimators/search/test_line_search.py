@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
 
-from estimators.experiments.searches.test_functions import FUNCTIONS
 from estimators.numerics.jit import INTERPRETED, kernel
 from estimators.quantities import Floats
 from estimators.search.multilevel.evaluation import BUDGET, COUNTS, FLOATS, FUNCTION, INTS, Ints, Objective
 from estimators.search.multilevel.line.line import CAP, LOCALS, MOST, POINTS, SEARCH, Line, Search
 from estimators.search.multilevel.line.search import line_search
+from hil_rig.papers.searches.test_functions import FUNCTIONS
 from jointwatch_layout import pointer
 
 pytestmark = pytest.mark.interpreted

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from estimators.experiments.searches.test_functions import FUNCTIONS, shifted_boxes
 from estimators.search import minimise
 from estimators.search.base import Compiled, Status
 from estimators.search.mcs import Mcs
+from hil_rig.papers.searches.test_functions import FUNCTIONS, shifted_boxes
 
 each_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.name)
 LEGACY = Mcs(legacy_rank=True)
@@ -226,7 +226,7 @@ class Compilations(event.Listener):
 
 event.register("numba:compile", Compilations())
 from estimators.search import minimise
-from estimators.experiments.searches.test_functions import FUNCTIONS
+from hil_rig.papers.searches.test_functions import FUNCTIONS
 function = FUNCTIONS[4]
 found = minimise("mcs", function.f, function.lower, function.upper, budget=5000, target=function.target)
 again = minimise("mcs", lambda x: float(x @ x), function.lower, function.upper, budget=100)

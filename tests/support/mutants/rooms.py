@@ -72,7 +72,7 @@ ROOMS: Final = {
         Room("estimators/online/start", f"{ONLINE}phases.py contracts/test_policies.py"),
         Room("estimators/recursive", f"contracts/test_forgetting.py {ONLINE}fit.py"),
         Room("estimators/refit", f"{ONLINE}fit.py estimators/models/joints/test_two_mass.py"),
-        Room("estimators/search", "contracts/test_searches.py estimators/experiments/test_reproduce_search.py"),
+        Room("estimators/search", "contracts/test_searches.py hil_rig/papers/searches/test_published_table.py"),
         Room("estimators/window", f"{ONLINE}phases.py estimators/models/test_shared_instants.py"),
     )
 }  # fmt: skip

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from estimators.experiments.irj_case2 import LINEAR, OMEGAS, case
 from estimators.models.base import Model
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.joints.two_mass import STEPPING, TURNS, TwoMassSettings
@@ -13,6 +12,7 @@ from estimators.recursive.prior import nothing
 from estimators.refit.job import Outcome, job, run
 from estimators.refit.refit import RefitSettings
 from estimators.rows import RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, Rows
+from hil_rig.papers.space_joint.case2 import LINEAR, OMEGAS, case
 from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
 
 pytestmark = pytest.mark.compiled

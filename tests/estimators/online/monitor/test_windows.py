@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from estimators.models.joints.friction_only import FrictionOnlySettings
+from estimators.online.decisions.validity import Validity
 from estimators.online.eta.in_force import EtaInForce
 from estimators.online.eta.lookback import Lookback
 from estimators.online.monitor.base import Before, Look, Moment, Purpose
 from estimators.online.monitor.window_evidence import Windows
-from estimators.online.validity import Validity
 from estimators.quantities import Floats
 from estimators.recursive.forgetting import Alarm
 from estimators.recursive.learner import Learner

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.conditioning.causal_low_pass import CausalLowPass
+from estimators.numerics.causal_low_pass import CausalLowPass
 from estimators.online.robot.contact import ContactWatch
 from estimators.online.robot.motion import QUICK, SLOW
 from estimators.quantities import Floats

@@ -7,7 +7,7 @@ from estimators.base import Phase
 from estimators.conditioning.conditioner import Conditioner
 from estimators.online.joint import JointEstimator
 from estimators.online.settings import Identification
-from estimators.recursive import held
+from estimators.recursive import timing_weights
 
 pytestmark = pytest.mark.compiled
 
@@ -40,7 +40,9 @@ def test_a_weakly_excited_start_ends_where_least_squares_end(amplitude: float) -
     rows = rows.part(rows.time <= estimate.time)
     least_squares = np.linalg.lstsq(rows.phi[:, 0], rows.y[:, 0])[0]
     noise = np.mean((rows.y[:, 0] - rows.phi[:, 0] @ least_squares) ** 2)
-    rows = held.temper(rows, np.array([RATE**-2 / 12.0 / noise]), np.zeros(1, np.int64))  # as a start weighs them
+    rows = timing_weights.temper(
+        rows, np.array([RATE**-2 / 12.0 / noise]), np.zeros(1, np.int64)
+    )  # as a start weighs them
     batch = np.linalg.lstsq(rows.phi[:, 0], rows.y[:, 0])[0]
     off = np.abs(estimate.values - batch) / estimate.deviations
     assert off.max() <= 1.0, (estimate.names, estimate.values, batch, estimate.deviations)

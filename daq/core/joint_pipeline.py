@@ -1,0 +1,259 @@
+"""The way of one joint: readings aligned, rows estimated, updates published where an interval ends; silence, drift."""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from daq.config.sections import Joint
+from daq.core.align import Aligner
+from daq.core.batch_pass import Readings
+from daq.core.drift import Comparison
+from daq.core.gear_pipeline import line_of
+from daq.state.baselines import Baseline
+from daq.stream.update import Map, Publication
+from estimators.base import Estimate, Phase, Status
+from estimators.conditioning.stop import COLUMN, DONE, INTERVAL
+from estimators.models.joints.lost_motion import PARAMETERS
+from estimators.online.compiled.joint_pass import EstimatorState, Intervals, JointState, advance_readings
+from estimators.online.gear.two_encoders import gear_of
+from estimators.online.joint import JointEstimator
+from estimators.quantities import Floats, Nanoseconds
+
+Message = tuple[bytes, bytes]  # topic, msgpack map
+
+STALE_EVERY = 500_000_000  # ns between two updates of a joint that has no data
+HELD = 20_000_000  # ns of readings that are worth to wait for, at most
+HELD_OF_STALE = 0.1  # … and of the silence that makes a channel stale
+
+
+class JointLine:
+    """One joint: aligner, estimator, and when its next update is due."""
+
+    def __init__(
+        self,
+        name: str,
+        joint: Joint,
+        publication: Publication,
+        interval: int,
+        executor: Executor | None,
+        offset: int = 0,
+    ) -> None:
+        """interval: ns between two updates; offset: ns from where on intervals are counted."""
+        self.name = name
+        self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor)
+        self.estimator = self._build()
+        self.gear = line_of(joint, self.estimator.channels, publication)
+        self.aligner = Aligner(joint, self.estimator.channels)
+        self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, taken off
+        self.samples = 0
+        self.updates = 0
+        self._publication = publication
+        self.offset = offset
+        self._intervals = Intervals(length=interval, offset=offset)
+        self.due = 0  # ns of arrival from which the next update can be made: what comes before may wait
+        self._period = round(1e9 / joint.rate)
+        self._held = min(HELD, round(HELD_OF_STALE * joint.stale * 1e9))
+        self._stale = False
+        self._missing: tuple[str, ...] = ()  # what does not come although it should, in words
+        self._sources = [(role, joint.channels[role].signal) for role in self.estimator.channels]
+        rates = [joint.channels[role].rate or joint.rate for role in self.estimator.channels]
+        self._stale_after = np.array([max(joint.stale, 3 / rate) * 1e9 for rate in rates])  # ns
+        self._seen = np.zeros(len(self._sources) + 1, np.int64)  # ns, last arrival of each column
+        self._compose()
+        self.state = JointState(aligner=self.aligner.resampler.aligner, estimator=self.estimator.state, seen=self._seen)
+        self._follow()
+        self.heard_until = 0  # ns, before which no channel can be silent for too long
+        self._last_arrival = 0  # ns
+        self._last_update = 0  # ns
+        self._words: Any = None  # what those of the last update follow from, of a joint as it nearly always is
+        self._comparison = Comparison(joint.model.kind, joint.drift, publication)
+        self.follower: Callable[[str, Nanoseconds, Floats], None] | None = None  # who else wants the samples
+
+    def absorb(
+        self,
+        times: Nanoseconds,
+        values: Floats,
+        columns: NDArray[np.int32],
+        epoch: int,
+        now: Callable[[], int],
+        late: bool = False,
+    ) -> list[Message]:
+        """Align, estimate, publish where an interval ends; of a core that is late, only where the last one does.
+
+        epoch: ns to add to get Unix time.
+        """
+        self.state.taken, self.state.estimator.late = 0, late
+        readings = Readings(times, values, columns)
+        advance_readings(*readings, self.state)
+        return self.go_on(readings, epoch, now)
+
+    def go_on(self, readings: Readings, epoch: int, now: Callable[[], int]) -> list[Message]:
+        """The same, where a pass has gone on with these readings up to its first stop."""
+        joint, state, messages = self.state, self.state.estimator, list[Message]()
+        self._last_arrival = arrival = joint.arrival
+        if self._stale and not self._silent(arrival):
+            messages += self._recovered(arrival + epoch)
+        before, last = 0, 0
+        while True:
+            if joint.aligned:
+                before, last = 0, self._aligned(state) or last
+            if state.stop == COLUMN:
+                raise ValueError(f"expected columns of {self.estimator.channels}, found {set(readings.columns)}")
+            self.estimator.answer(before)
+            if state.stop == INTERVAL:
+                messages += self._said(self._intervals.tick, arrival, epoch, now)
+            if state.stop == DONE or (state.stop == INTERVAL and not state.more):
+                break
+            before = state.next
+            advance_readings(*readings, joint)
+        messages += self._events(epoch, arrival)
+        self.due = arrival + self._wait(last) if last else arrival
+        return messages
+
+    def _aligned(self, state: EstimatorState) -> int:
+        """Samples have just been aligned; returns the instant of the last one (ns), 0 where there is none."""
+        count = state.count
+        self.samples += count
+        if self.follower is not None:
+            self.follower(self.name, state.ticks[:count], state.samples[:count])
+        return int(state.ticks[count - 1]) if count else 0
+
+    def _said(self, tick: int, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
+        """What is said where an interval begins with a tick."""
+        messages = self._events(epoch, arrival)
+        words = None if self._missing else self.estimator.words()
+        again = self._again(arrival, epoch, now) if words is not None and words == self._words else []
+        figured = self.state.estimator.certain, self.state.estimator.resting
+        messages += again or self._update(self.estimator.estimate(figured), tick, arrival, epoch, now())
+        self._words = words
+        return messages if self.gear is None else messages + self.gear.settle(epoch)
+
+    def _again(self, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
+        """An update with the words of the one before; none where there is more to it."""
+        report, publication = self.estimator.phases.report, self._publication
+        if not publication.formed or self._comparison.due(report.time):
+            return []
+        told, measured, predicted = report.numbers()
+        self.updates, self._last_update = self.updates + 1, now()
+        times = (report.time + epoch) / 1e9, (arrival + epoch) / 1e9, (self._last_update - arrival) / 1e9
+        return publication.again(told, measured, predicted, times)
+
+    def watch(self, now: int, epoch: int) -> list[Message]:
+        """What is to be said when the joint, or one of its channels, gives no data. now: monotonic ns."""
+        if now < self.heard_until:
+            return []
+        if self._last_arrival == 0:
+            self._last_arrival = now
+        self._seen[self._seen == 0] = now
+        self._missing = self._silent(now)
+        if not self._missing:
+            self.heard_until = int((self._seen[:-1] + self._stale_after).min())
+            return []
+        messages: list[Message] = []
+        if not self._stale:
+            self._stale = True
+            messages.append(self._publication.event("fault", "; ".join(self._missing), (now + epoch) / 1e9))
+        if now - self._last_update < STALE_EVERY:
+            return messages
+        return messages + self._update(self.estimator.estimate(), now, self._last_arrival, epoch, now)
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Go on from what was kept. Raises NotTheSameError and what a damaged state raises, then starts anew."""
+        try:
+            self.estimator.resume(state)
+        except Exception:
+            self.estimator = self._build()
+            self._compose()
+            self.state.estimator = self.estimator.state
+            self._follow()
+            raise
+
+    def _compose(self) -> None:
+        """The estimator takes its samples where the aligner leaves them, up to each interval."""
+        resampler, state = self.aligner.resampler, self.estimator.state
+        state.ticks, state.samples, state.intervals = resampler.ticks, resampler.rows, self._intervals
+
+    def _follow(self) -> None:
+        """The gear gets what the estimator gets."""
+        if self.gear is not None:
+            self.estimator.front.follower, self.estimator.state.followed = self.gear.absorb, True
+
+    def rebase(self, baseline: Baseline) -> None:
+        """What drift is measured against from the next update on."""
+        self._comparison.rebase(baseline)
+
+    def _silent(self, now: int) -> tuple[str, ...]:
+        """Every channel from which nothing comes, in words."""
+        silence = now - self._seen[:-1]
+        silent = (silence >= self._stale_after).nonzero()[0]
+        if len(silent) == 0:
+            return ()
+        if len(silent) == len(silence):
+            return (f"no data for {silence.min() / 1e9:.1f} s",)
+        return tuple(
+            f"no {role} ({signal}) for {silence[at] / 1e9:.1f} s"
+            for at, (role, signal) in enumerate(self._sources)
+            if at in silent
+        )
+
+    def _wait(self, tick: int) -> int:
+        """ns from the last arrival to before that of the row that the next update is made of, and after all others."""
+        intervals = self._intervals
+        ahead = (intervals.last + 1) * intervals.length + intervals.offset - tick
+        others = -(-ahead // self._period) - 1
+        return min(self._held, others * self._period + self._period // 4) if others > 0 else 0
+
+    def _update(self, estimate: Estimate, tick: int, arrival: int, epoch: int, now: int) -> list[Message]:
+        self.updates += 1
+        self._last_update = now
+        self._words = None
+        if self._missing:
+            estimate = estimate._replace(phase=Phase.FAULTED, status=Status.FAULTED, reasons=self._missing)
+        timestamp = ((estimate.time or tick) + epoch) / 1e9
+        return [
+            self._publication.estimate(estimate, timestamp, (arrival + epoch) / 1e9, (now - arrival) / 1e9),
+            self._publication.residual(estimate, timestamp),
+            *self._comparison.look(
+                estimate, self.estimator.friction, timestamp, None if self.gear is None else self.gear.beside
+            ),
+        ]
+
+    def _events(self, epoch: int, arrival: int) -> list[Message]:
+        """What the estimator has to say; it was resumed when its first rows came, not when the core before ended."""
+        messages = list[Message]()
+        for event in self.estimator.events():
+            time = arrival if event.kind == "resumed" else event.time
+            first, last = event.window or (0, 0)
+            window = ((first + epoch) / 1e9, (last + epoch) / 1e9) if event.window else None
+            messages.append(self._publication.event(event.kind, event.text, (time + epoch) / 1e9, window))
+        return messages
+
+    def _recovered(self, time: int) -> list[Message]:
+        self._stale, self._missing = False, ()
+        return [self._publication.event("recovered", "data again", time / 1e9)]
+
+
+def described(joint: Joint) -> Map:
+    """What `meta` says of a joint."""
+    model = joint.model.build()
+    gear = PARAMETERS if gear_of(joint, joint.rate) is not None else ()
+    return {
+        "model": joint.model.kind,
+        "unit": joint.model.unit(),
+        "rate": joint.rate,
+        "parameters": {
+            one.name: {
+                "unit": one.unit,
+                "low": one.low,
+                "high": one.high,
+                "equation": one.equation,
+                "meaning": one.meaning,
+                "needs": one.needs,
+            }
+            for one in (*model.parameters, *model.nonlinear, *gear)
+        },
+    }

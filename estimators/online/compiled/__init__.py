@@ -1,0 +1,1 @@
+"""What runs for every row: compiled, and without a decision."""

@@ -1,0 +1,193 @@
+"""Readings of a joint → what is known of it: one compiled pass, which runs until Python has something to decide.
+
+    readings → samples → regression rows → gate, learner, judgement, sums of the fit → figures of its estimate
+
+A pass does the last stage that has something waiting first: rows are learnt, else an update is due, else samples are
+taken, else readings are aligned. Where it stops, and why, is state (`stop`); Python does what the stop asks, and the
+same pass goes on. Stops lie at samples and rows that the data determine, never at the end of a batch, so how readings
+are cut does not matter. A joint's state is one layout, so one kernel serves all joints whatever their models.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.alignment.clock_state import LONGEST_LOSS
+from estimators.alignment.resampler import Aligner, align
+from estimators.conditioning.preprocessing import Preprocessing, preprocess
+from estimators.conditioning.row_kernels import RowFormer, form
+from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL
+from estimators.numerics.jit import inline, kernel
+from estimators.online.compiled.learning import Learning, learn
+from estimators.online.reporting.inspection import InspectorState, look
+from estimators.online.reporting.report import ReportState, figures
+from estimators.quantities import Floats, Nanoseconds
+from jointwatch_layout import Integers, Layout, Matrix, by_address
+
+
+class Intervals(Layout):
+    """When updates are due: the first tick in each interval of time makes one."""
+
+    length: int  # ns; 0: never
+    offset: int = 0  # ns, from where they are counted
+    last: int = -1  # number of that of the last tick
+    begun: bool = False  # whether one begins with the last sample that was taken
+    tick: int = 0  # ns, of the sample with which the last one began
+
+
+class EstimatorState(Layout):
+    """One joint from its samples on."""
+
+    ticks: Integers  # ns, of samples that wait
+    samples: Matrix  # (samples, channels)
+    front: Preprocessing
+    learning: Learning
+    inspector: InspectorState
+    report: ReportState
+    intervals: Intervals
+    count: int = 0  # samples that wait, from …
+    next: int = 0  # … this one on
+    stop: int = DONE  # why the last pass stopped
+    late: bool = False  # whether of the intervals that samples begin only the last counts
+    followed: bool = False  # whether somebody reads the samples along, up to each update
+    more: bool = False  # whether something still waits behind the stop
+    certain: bool = False  # whether all values of the figures just told are certain
+    resting: bool = False  # whether the joint rests by then
+
+
+class JointState(Layout):
+    """One joint from its readings on."""
+
+    aligner: Aligner
+    estimator: EstimatorState
+    seen: Integers  # ns, last arrival of each column
+    taken: int = 0  # readings of those given
+    arrival: int = 0  # ns, of the last reading
+    full: bool = False  # whether more samples have been aligned than had room
+    aligned: bool = False  # whether the last pass has aligned some, which are the samples that wait
+
+
+@inline
+def _until_interval(state: EstimatorState) -> int:
+    """How many of the samples that wait to take: up to the first (or last) that begins an interval."""
+    intervals, ticks = state.intervals, state.ticks
+    count = state.count - state.next
+    if intervals.length == 0:
+        return count
+    until, now = count, intervals.last
+    for i in range(count):
+        slot = (ticks[state.next + i] - intervals.offset) // intervals.length
+        if slot > now:
+            until = i + 1
+            if not state.late:
+                return until
+        now = slot
+    return until
+
+
+@inline
+def _take(state: EstimatorState) -> bool:
+    """Take samples, and form the rows that are due of them; whether there was room for any."""
+    front, learning, intervals = state.front, state.learning, state.intervals
+    first, last = state.next, state.next + _until_interval(state)
+    taken = preprocess(state.ticks[first:last], state.samples[first:last], front)
+    if taken == 0:
+        return False
+    if intervals.length > 0:
+        for i in range(first, first + taken):
+            slot = (state.ticks[i] - intervals.offset) // intervals.length
+            intervals.begun = slot > intervals.last and (first + taken == last or not state.late)
+            intervals.last = slot
+    state.next = first + taken
+    learning.first = learning.count = 0
+    if front.former.windows > 0:
+        learning.count = form(front.former.windows, front.former)
+        rows = learning.formed.rows
+        look(
+            learning.count, rows.time, rows.phi, rows.y, rows.speed, rows.samples, rows.motion, state.inspector
+        )  # fmt: skip
+    return True
+
+
+@inline
+def _none_due(count: int, former: RowFormer) -> bool:
+    """Whether there are samples, and so many of them make no window of rows due, whatever they are."""
+    return 0 < count < former.decimation - (former.seen - former.support) % former.decimation
+
+
+@inline
+def advance(state: EstimatorState) -> int:
+    """Go on with samples that wait, up to a stop; returns why it stops."""
+    front, learning, intervals = state.front, state.learning, state.intervals
+    front.passed = 0
+    while True:
+        stop = learn(learning)
+        if stop != DONE:
+            return stop
+        if front.stop != DONE:
+            stop = front.stop
+            front.stop = DONE
+            return stop
+        if intervals.begun:
+            intervals.begun = False
+            state.certain = figures(learning.idle, learning.alarmed, state.report)
+            state.resting = learning.gate.resting
+            intervals.tick = state.ticks[state.next - 1]
+            for channel in range(len(front.ranges.named)):
+                front.ranges.told[channel] = front.ranges.named[channel]
+            if not state.followed and _none_due(state.count - state.next, front.former):
+                _take(state)  # it changes nothing that is told of now, and spares a call
+            return INTERVAL
+        if state.next == state.count:
+            return DONE
+        if not _take(state):
+            return DRAIN
+
+
+@inline
+def _waits(state: EstimatorState) -> bool:
+    """Whether samples or rows wait, or something that is to be decided of those that are taken."""
+    waits = state.next < state.count or state.learning.first < state.learning.count
+    return waits or state.front.stop != DONE or state.intervals.begun
+
+
+@kernel((EstimatorState,))
+def advance_samples(state: EstimatorState) -> None:
+    """As `advance`, for samples that Python hands over."""
+    state.stop = advance(state)
+    state.more = _waits(state)
+
+
+READINGS: Final = (
+    *("Array(i8, 1, 'A', readonly=True)", "Array(f8, 1, 'A', readonly=True)", "Array(i4, 1, 'A', readonly=True)"),
+)
+
+
+@kernel((*READINGS, JointState))
+def advance_readings(times: Nanoseconds, values: Floats, columns: NDArray[np.int32], joint: JointState) -> None:
+    """Go on with readings of one joint in order of arrival, up to a stop.
+
+    times (readings,) ns; values SI; columns: of the samples; the same ones until all are taken. At a stop other than
+    DRAIN samples of these readings may still wait.
+    """
+    state, aligner = joint.estimator, joint.aligner
+    joint.aligned = not _waits(state) and (joint.taken < len(times) or joint.full)
+    if joint.aligned:
+        if joint.taken == 0:
+            joint.arrival = times[len(times) - 1]
+            for i in range(len(times)):
+                joint.seen[columns[i]] = times[i]
+        taken, count = align(times, values, columns, joint.taken, aligner)
+        if taken < 0:
+            state.stop = COLUMN
+            return
+        joint.taken, joint.full = taken, count >= len(aligner.waiting.out_ticks) - LONGEST_LOSS
+        state.next, state.count = 0, count
+    stop = advance(state)
+    left = joint.taken < len(times) or joint.full
+    state.stop = DRAIN if stop == DONE and left else stop
+    state.more = left or _waits(state)
+
+
+pass_on: Final = by_address("void", *READINGS, JointState)  # within a kernel: a pass by its address, its arguments

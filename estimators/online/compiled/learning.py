@@ -1,0 +1,245 @@
+"""Rows of one joint, learnt in a compiled pass: seen, gated, learnt, judged and summed for the fit, up to a stop.
+
+    rows that wait → as they are learnt (η in force, weights) → gate, learner, judgement → sums of the fit → history
+
+The pass runs until Python has something to decide, and goes on behind that row: what is in force by then (η, weights,
+limits of standstill) counts for all rows that still wait. How rows are cut does not matter.
+"""
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+from estimators.base import Phase
+from estimators.conditioning.stop import DONE, LIMITS, REVIEW, ROOM, TAUGHT
+from estimators.misfit.regressors import Sums, gather_row
+from estimators.numerics.jit import inline, kernel
+from estimators.online.compiled.gate import GateState
+from estimators.online.compiled.normal_loop import ENDLESS, LoopState, advance
+from estimators.online.decisions.standstill import Seen, see
+from estimators.online.decisions.validity import Judged
+from estimators.online.eta.nonlinear_columns import NOTHING, Shaping, ShapingState, shape
+from estimators.quantisation import weights
+from estimators.quantisation.shifted_quantiser import RereadRows, keep
+from estimators.quantities import Floats
+from estimators.recursive import timing_weights
+from estimators.recursive.learner import Learnt
+from estimators.recursive.reversals import UNSEEN, turns
+from estimators.rows import WEIGHT, FormedRows, RowStore, copy_row
+from estimators.window.row_history import HistoryState, append
+from jointwatch_layout import Cube, Flags, Layout, Matrix
+
+if TYPE_CHECKING:  # its kernels are heavy, see parts.py
+    from estimators.online.decisions.parts import Parts
+    from estimators.online.eta.in_force import EtaInForce
+
+IDLE: Final = (Phase.WAITING, Phase.FAULTED)
+
+
+class Learning(Layout):
+    """What rows go through, how far they are, and what holds for them by now."""
+
+    formed: FormedRows  # as they left the row former
+    rows: RowStore  # the same as they are learnt
+    shaping: ShapingState
+    gate: GateState
+    loop: LoopState
+    learnt: Learnt
+    judged: Judged
+    history: HistoryState
+    sums: Sums
+    reread: RereadRows
+    seen: Seen  # of a window of standstill, and when its limits may change
+    taught: Annotated[Flags, "room"]  # which of the rows taught …
+    finite: Annotated[Flags, "room"]  # … and had a finite output
+    weighed_phi: Annotated[Cube, "room", "outputs", "parameters"]  # rows whose reversals count less
+    weighed_y: Annotated[Matrix, "room", "outputs"]
+    # what holds
+    faster: bool  # whether only rows faster than standstill teach
+    searched: bool  # whether η is searched
+    moving: bool = True  # whether rows say how their joint moved
+    idle: bool = True  # whether nothing is learnt yet
+    alarmed: bool = False  # whether an alarm stands
+    gathers: bool = True  # whether rows that taught are handed over to Python
+    due: int = 0  # number of the row from which a review is due
+    every: bool = True  # whether each block ends with one
+    # how far rows are
+    count: int = 0  # rows that wait, from …
+    first: int = 0  # … this one on
+    begun: int = 0  # the first that was learnt since Python looked
+    moved: int = 0  # rows that have taught since then
+    time: int = 0  # ns, of the last row
+
+
+class RowLearner:
+    """Runs rows of one estimator through the pass, and keeps what holds for them up to date."""
+
+    def __init__(self, parts: "Parts", formed: FormedRows, seen: Seen) -> None:
+        """formed: where rows are left; seen: of a Standstill, or of nobody."""
+        self._parts = parts
+        self._eta = None if parts.nonlinear is None else parts.nonlinear.eta
+        self._shaping: Shaping | None = None
+        self.state = Learning.zeros(
+            formed=formed,
+            rows=formed.rows.alike(),
+            shaping=NOTHING,
+            gate=parts.gate.kept,
+            loop=parts.loop.kept,
+            learnt=parts.learner.kept,
+            judged=parts.validity.kept,
+            history=parts.history.state,
+            sums=parts.fit.kept.sums,
+            reread=parts.fit.kept.reread,
+            seen=seen,
+            faster=parts.loop.faster,
+            searched=self._eta is not None,
+            room=len(formed.rows.time),
+            outputs=formed.rows.y.shape[1],
+            parameters=formed.rows.phi.shape[2],
+        )
+
+    def ready(self, phase: Phase, due: int | None) -> None:
+        """What holds for the next row, as it is decided by now; due: as of Phases."""
+        parts, state = self._parts, self.state
+        state.every, state.due = due is None, due or 0
+        state.idle, state.alarmed = phase in IDLE, phase is Phase.TRANSIENT
+        state.gathers = phase in (*IDLE, Phase.STARTING) or parts.learner.unexcited.open
+        state.loop.total = parts.history.kept.total
+        if self._eta is not None:
+            self._shape(self._eta)
+
+    def _shape(self, eta: "EtaInForce") -> None:
+        """Let the pass know of η in force."""
+        if self._shaping is None or self._shaping.block is not eta.block:
+            self._shaping = Shaping(eta.block, eta.spring, len(self.state.formed.signals))
+            self.state.shaping = self._shaping.state
+        self._shaping.set(eta.kept.eta, eta.kept.zero)
+
+    def note(self) -> None:
+        """Let the parts know how many rows have been learnt, up to which instant."""
+        state, parts = self.state, self._parts
+        parts.motion.kept.count += state.moved
+        parts.history.kept.total, state.moved = state.loop.total, 0
+        parts.log.kept.time = state.time or parts.log.kept.time
+
+
+@inline
+def _weigh(
+    phi: Floats,
+    y: Floats,
+    speed: Floats,
+    motion: Floats,
+    reversal: Floats,
+    slow: float,
+    out_phi: Floats,
+    out_y: Floats,
+) -> None:
+    """Rows as they are learnt where a joint sticks: those that see a reversal count less (reversals.py).
+
+    slow: rad/s (m/s).
+    """
+    for row in range(len(y)):
+        seen = turns(motion[row, 0, 1], speed[row, 0], slow)
+        for output in range(len(reversal)):
+            factor = reversal[output] if seen else 1.0
+            out_y[row, output] = factor * y[row, output]
+            for column in range(phi.shape[2]):
+                out_phi[row, output, column] = factor * phi[row, output, column]
+
+
+@inline
+def _as_learnt(learning: Learning) -> None:
+    """Rows that wait, as they are learnt: columns of η in force, or weights of their rounding and their instants."""
+    formed, rows, first, count = learning.formed, learning.rows, learning.first, learning.count
+    source = formed.rows
+    for row in range(first, count):
+        copy_row(
+            source.time[row], source.phi[row], source.y[row], source.speed[row], source.samples[row],
+            source.motion[row], rows, row,
+        )  # fmt: skip
+    phi, y, motion = rows.phi[first:count], rows.y[first:count], rows.motion[first:count]
+    if len(formed.signals) == 0:
+        return
+    if learning.searched:
+        shape(formed.starts[first:count], formed.signals, formed.taps, phi, learning.shaping)
+    else:
+        learnt = learning.learnt
+        weights.weigh(phi, y, motion, learnt.grain, learnt.usual, formed.owners)
+        timing_weights.weigh(phi, y, motion, learnt.held, formed.owners)
+
+
+@inline
+def _learn(first: int, last: int, learning: Learning) -> int:
+    """Learn rows from first on, before last, up to a review; returns behind which one."""
+    rows, learnt, gate, loop = learning.rows, learning.learnt, learning.gate, learning.loop
+    phi, y, speed, motion = rows.phi[first:last], rows.y[first:last], rows.speed[first:last], rows.motion[first:last]
+    taught, finite = learning.taught[first:last], learning.finite[first:last]
+    reversal, slow, usual = learnt.reversal, max(gate.standstill, UNSEEN), True
+    for output in range(len(reversal)):
+        usual = usual and reversal[output] == 1.0
+    loop.taught, loop.every, loop.learns = 0, learning.every, not learning.idle
+    loop.due = ENDLESS if learning.every else learning.due
+    least = gate.standstill if learning.faster else 0.0
+    if not (usual or not learning.moving):
+        phi, y = learning.weighed_phi[: last - first], learning.weighed_y[: last - first]
+        _weigh(rows.phi[first:last], rows.y[first:last], speed, motion, reversal, slow, phi, y)
+    end = first + advance(learnt, gate, learning.judged, loop, phi, y, speed, least, taught, finite)
+    for row in range(first, end):
+        if learning.moving:
+            see(rows.speed[row, 0], rows.motion[row, 0, 0], learning.seen)
+            if learning.taught[row] and not learning.idle:
+                gather_row(
+                    rows.time[row], rows.phi[row], rows.y[row], rows.speed[row], rows.motion[row], slow, learning.sums
+                )  # fmt: skip
+                keep(
+                    rows.time[row], rows.phi[row, 0], rows.speed[row, 0], rows.motion[row, 0], slow, reversal[0],
+                    learning.reread,
+                )  # fmt: skip
+        if learning.finite[row]:
+            append(
+                rows.time[row], rows.phi[row], rows.y[row], rows.speed[row], rows.samples[row], rows.motion[row],
+                learning.history,
+            )  # fmt: skip
+    for output in range(len(loop.y)):
+        weight = rows.motion[end - 1, learning.formed.owners[output], WEIGHT]
+        loop.y[output] = rows.y[end - 1, output] / weight
+        for column in range(rows.phi.shape[2]):
+            loop.phi[output, column] = rows.phi[end - 1, output, column] / weight
+    learning.time = rows.time[end - 1]
+    learning.moved += loop.taught
+    return end
+
+
+@inline
+def learn(learning: Learning) -> int:
+    """Learn the rows that wait, up to a stop; returns why it stops."""
+    history, rows = learning.history, learning.rows
+    learning.begun = learning.first
+    if learning.seen.left == 0:
+        return LIMITS
+    if learning.first < learning.count:
+        _as_learnt(learning)
+    while learning.first < learning.count:
+        first = learning.first
+        if rows.time[first] >= learning.seen.due:
+            return LIMITS
+        last = min(learning.count, first + learning.seen.left)
+        row = first
+        while row < last and rows.time[row] < learning.seen.due:
+            row += 1
+        last = row
+        if history.whole and history.filled + last - first > len(history.rows.time):
+            return ROOM
+        learning.first = _learn(first, last, learning)
+        learning.seen.left -= learning.first - first
+        if learning.loop.review:
+            return REVIEW
+        if learning.gathers and learning.loop.taught > 0:
+            return TAUGHT
+        if learning.seen.left == 0:
+            return LIMITS
+    return DONE
+
+
+@kernel((Learning,))
+def learn_rows(learning: Learning) -> int:
+    """As `learn`, for rows that Python hands over."""
+    return learn(learning)

@@ -1,0 +1,214 @@
+"""Rows in, compiled: gated, learnt and judged, block by block, until there is something to decide.
+
+A row is a few dozen multiplications, and Python's decisions around it would cost a hundred times as much; in normal
+mode there is nothing to decide until an alarm comes, the joint comes to rest or moves again, a test of the monitor is
+due, or something is sick. Then the block ends before its review, which is Python's (phases.py). In every other phase
+each block ends so. What is published while an alarm stands, and what is gone back to when nothing had changed, is
+remembered here and nowhere else, while nothing points to an alarm.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.numerics.jit import inline, kernel
+from estimators.online.compiled.gate import Gate, GateState, may_teach
+from estimators.online.decisions.motion import Motion
+from estimators.online.decisions.validity import Judged, healthy, judge_learner
+from estimators.quantities import Floats
+from estimators.recursive import state as at
+from estimators.recursive.kernel import learn
+from estimators.recursive.learner import Learner, Learnt
+from estimators.rows import Rows
+from estimators.window.row_history import RowHistory
+from jointwatch_layout import Layout, Matrix, Scratch, Vector
+
+REVIEW_EVERY: Final = 0.1  # s between two decisions
+ENDLESS: Final = 1 << 40  # rows
+
+
+class LoopState(Layout, version=2):
+    """How far the current block is, and what was known while nothing pointed to an alarm."""
+
+    block: int  # rows
+    good_values: Annotated[Vector, "parameters"]  # while nothing pointed to an alarm
+    good_deviations: Annotated[Vector, "parameters"]
+    snapshot: Vector  # the learner's state then, in motion; of length 0 where nobody goes back to it
+    phi: Annotated[Matrix, "outputs", "parameters"]  # of the last row
+    y: Annotated[Vector, "outputs"]
+    filled: int = 0  # rows of the current block
+    total: int = 0  # number of the next row with a finite output
+    seen: int = 0  # the same when the snapshot was taken
+    alarms: int = 0  # that have been looked at
+    held: bool = True  # whether the joint is known to be at rest
+    taught: Scratch[int] = 0  # rows of a run
+    due: Scratch[int] = 0  # number of the row from which a test is due
+    learns: Scratch[bool] = True  # whether rows are learnt
+    every: Scratch[bool] = True  # whether every block ends with a review
+    review: Scratch[bool] = False  # whether one follows now
+
+
+class NormalLoop:
+    """Runs rows through gate, learner and validity."""
+
+    def __init__(
+        self,
+        learner: Learner,
+        gate: Gate,
+        history: RowHistory,
+        motion: Motion,
+        weighed: Callable[[Rows], Rows],
+        faster: bool = False,
+    ) -> None:
+        """weighed: gives rows as they are learnt by now; faster: whether only rows faster than standstill teach."""
+        self._learner, self._gate, self._history = learner, gate, history
+        self.weighed, self.faster = weighed, faster
+        rls = learner.rls
+        self.kept = LoopState(
+            block=max(1, round(REVIEW_EVERY / motion.row)),
+            good_values=rls.theta.copy(),
+            good_deviations=learner.kept.deviations.copy(),
+            snapshot=rls.state.copy() if history.whole else np.zeros(0),
+            phi=np.zeros((rls.m, rls.p)),
+            y=np.full(rls.m, np.nan),
+        )
+
+    @property
+    def block(self) -> int:
+        """Rows between two decisions."""
+        return self.kept.block
+
+    @property
+    def room(self) -> int:
+        """Rows until the current block ends."""
+        return self.kept.block - self.kept.filled
+
+    @property
+    def seen(self) -> int:
+        """Number of the first row behind the state that is gone back to."""
+        return self.kept.seen
+
+    @property
+    def good(self) -> Floats:
+        """(2, parameters) values and deviations while nothing pointed to an alarm."""
+        return np.array([self.kept.good_values, self.kept.good_deviations])
+
+    def alarm(self) -> bool:
+        """Whether there is one that nobody has looked at."""
+        return bool(self._learner.rls.state[at.ALARMS] > self.kept.alarms)
+
+    def crossed(self) -> bool | None:
+        """Whether the joint rests, where that is news; else None."""
+        resting = self._gate.resting
+        if self.kept.held == resting:
+            return None
+        self.kept.held = resting
+        return resting
+
+    def remember(self) -> None:
+        """What is known now counts as good, unless something points to an alarm."""
+        self.kept.total = self._history.total
+        _remember_now(self._learner.kept, self._gate.kept, self.kept)
+
+    def accept(self) -> None:
+        """What is known now counts as good, whatever it points to, and all alarms as looked at."""
+        self.kept.good_values[:], self.kept.good_deviations[:] = self._learner.rls.theta, self._learner.kept.deviations
+        self.kept.alarms = int(self._learner.rls.state[at.ALARMS])
+
+    def begin(self) -> None:
+        """Normal mode begins, in motion."""
+        self.kept.held = False
+
+    def copy_state(self) -> None:
+        """The state of now is what is gone back to."""
+        self.kept.snapshot[:], self.kept.seen = self._learner.rls.state, self._history.total
+
+
+@inline
+def _finite(phi: Floats, y: Floats) -> bool:
+    """Whether any output of a row is finite: phi (outputs, parameters), y (outputs,)."""
+    for output in range(len(y)):
+        if np.isfinite(y[output]):
+            finite = True
+            for column in range(phi.shape[1]):
+                finite = finite and np.isfinite(phi[output, column])
+            if finite:
+                return True
+    return False
+
+
+@inline
+def _remember(learnt: Learnt, gate: GateState, loop: LoopState) -> None:
+    """While nothing points to an alarm: values, deviations, and in motion the whole state."""
+    state = learnt.state
+    if state[at.CUSUM] == 0.0:
+        for i in range(len(learnt.deviations)):
+            loop.good_values[i], loop.good_deviations[i] = state[at.HEADER + i], learnt.deviations[i]
+        if len(loop.snapshot) > 0 and not gate.resting:
+            for i in range(len(loop.snapshot)):
+                loop.snapshot[i] = state[i]
+            loop.seen = loop.total
+
+
+@kernel((Learnt, GateState, LoopState))
+def _remember_now(learnt: Learnt, gate: GateState, loop: LoopState) -> None:
+    _remember(learnt, gate, loop)
+
+
+@kernel(
+    (Learnt, GateState, Judged, LoopState, "f8[:, :, ::1]", "f8[:, ::1]", "f8[:, ::1]", "f8", "b1[::1]", "b1[::1]")
+)  # fmt: skip
+def advance(
+    learnt: Learnt,
+    gate: GateState,
+    judged: Judged,
+    loop: LoopState,
+    phi: Floats,
+    y: Floats,
+    speed: Floats,
+    least: float,
+    taught: NDArray[np.bool_],
+    finite: NDArray[np.bool_],
+) -> int:
+    """Take rows until a review is due; returns how many.
+
+    phi (rows, outputs, parameters), y (rows, outputs), speed (rows, joints); least: rad/s (m/s) below which a row
+    teaches nothing at once; taught, finite (rows,): which rows taught, and which of them have a finite output.
+    """
+    state = learnt.state
+    rows, m, p = phi.shape
+    flat, flat_y = phi.reshape(-1), y.reshape(-1)
+    theta, d = state[at.HEADER : at.HEADER + p], state[at.HEADER + p : at.HEADER + 2 * p]
+    bound = state[at.HEADER + 2 * p + p * p : at.HEADER + 3 * p + p * p]
+    loop.review = False
+    row = 0
+    while row < rows:
+        last = min(rows, row + loop.block - loop.filled)
+        loop.filled += last - row
+        first = row  # of a run of rows that teach
+        while row < last:
+            teaches = may_teach(gate, least, speed[row, 0])
+            taught[row] = teaches
+            finite[row] = teaches and _finite(phi[row], y[row])
+            if teaches:
+                loop.taught += 1
+                loop.total += int(finite[row])
+            row += 1
+            if row == last or not teaches:
+                end = row if teaches else row - 1
+                if end > first and loop.learns:
+                    learn(state, flat[first * m * p : end * m * p], flat_y[first * m : end * m], end - first, m, p)
+                first = row
+        if loop.filled < loop.block:
+            break
+        loop.filled = 0
+        told = state[at.ALARMS] == loop.alarms and gate.resting == loop.held
+        due = loop.every or (loop.total >= loop.due and not gate.resting)
+        if due or not told or not healthy(theta, d, bound, learnt.signal):
+            loop.review = True
+            break
+        judge_learner(learnt, judged)
+        _remember(learnt, gate, loop)
+    return row

@@ -1,0 +1,361 @@
+"""Whether a model fits, by the second of motion: what its misfit did to θ widens the deviations, and has a name.
+
+    deviation² ← deviation² · factor² + bias² + near² + behind² + late² + steps²
+
+factor: from the scores' own covariance (recursive/misfit.py), beside the learner's with the weight of KNOWN blocks, and
+not less than white noise under the kernel gives; with η, not less than that of the start;
+near: what the rows behind reversals pull θ by, beyond noise (recursive/reversals.py: backlash, friction with memory);
+bias: what θ owes to columns that the model does not have (recursive/witnesses.py), and to rows that saw a reversal, by
+which it differs from least squares without them; behind: by which θ differs from its own mean under the same
+forgetting, and so from a truth that moves on at a constant rate (Brown's double exponential smoothing); late: for a lag
+of the torque that nobody knows (scores.py); steps: what those of an encoder do, as errors in variables
+(conditioning/encoder_steps.py, reread.py). None of it touches θ; what rows with a reversal weigh
+(recursive/reversals.py) does.
+Where witnesses explain more of the torque than is asked of a value (GOOD), nothing of that joint is valid, and the
+reason is their cause; below that the deviations say what it costs.
+
+A block ends at a review, at a row that is known beforehand, so results do not depend on how rows are cut. While there
+are too few blocks, as behind an alarm, what was told before stands.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+import numpy as np
+
+from estimators.misfit import regressors, scores
+from estimators.misfit.regressors import ANGLE, DIRECTION, LAG, MEMORY, SPEED
+from estimators.online.compiled.gate import Gate
+from estimators.online.decisions import fit_state
+from estimators.online.decisions.validity import GOOD
+from estimators.quantisation.errors_in_variables import UNSURE, Steps, added, clear, moved
+from estimators.quantisation.shifted_quantiser import Reread
+from estimators.quantities import Floats, Parameter
+from estimators.recursive import reversals
+from estimators.recursive import state as at
+from estimators.recursive.learner import Learner
+from estimators.rows import Rows
+
+BLOCK: Final = 1.0  # s of rows
+LEAST: Final = 8.0  # blocks, before which nothing is told
+KNOWN: Final = 20.0  # blocks that the learner's own deviations weigh
+EITHER: Final = 100.0  # rows of motion either way, without which nothing proves rows with a reversal
+NOISE: Final = 0.1  # of the residual's variance that is noise at least
+MOST: Final = 0.5  # of what the model leaves, rms, that a cause has to explain to be named
+MOSTLY: Final = 0.5  # of a variance: where white noise makes less of it, something else is the cause
+LOSE: Final = 0.7  # times the limit, at which a misfit is over
+FOLLOWS: Final = 2.0 ** (1.0 / 60.0)  # a second, by which the alarm's unit may change: a jump is there within one
+NEVER: Final = 1 << 40  # rows
+WAITING: Final = 16  # rows beyond two blocks that a motion may be unknown behind
+
+
+class Fit:
+    """Of one estimator."""
+
+    WORKING: ClassVar[frozenset[str]] = frozenset({"active", "_gate", "_steps"})
+
+    def __init__(
+        self,
+        parameters: Sequence[Parameter],
+        owners: Sequence[int],
+        row: float,
+        gate: Gate,
+        turns: bool = True,
+        remembers: bool = False,
+        corrects: bool = False,
+        sample: float = 0.0,
+        overlap: float = 1.0,
+    ) -> None:
+        """owners: the joint of each output; row: s between rows; gate: of the joint; turns: whether positions
+        are angles; remembers: whether friction has a memory of its own; corrects: whether what an encoder's steps do
+        is taken off θ; sample: s for which a torque that is read is held; overlap: rows that say the same."""
+        p, m, own = len(parameters), len(owners), regressors.columns(turns)
+        self._lags = np.array([one.late for one in parameters])
+        self._parameters, self._own, self._block = parameters, own, max(2, round(BLOCK / row))
+        self._owners = np.array(owners, np.int64)
+        self._gate, self._corrects = gate, corrects
+        self._overlap = overlap
+        self._instant = sample**2 / 12.0 if self._lags.all() else 0.0  # s², variance; y may be no torque
+        self._steps: tuple[Steps, ...] = ()
+        self.active = True  # false while rows do not say how their joint moved
+        unread = 2 * self._block + WAITING if corrects and m == 1 else 0
+        self.kept = kept = fit_state.nothing(p, self._owners, own, row, remembers, unread)
+        self.reread = Reread(kept.reread)
+
+    @property
+    def due(self) -> int:
+        """Number of the row that ends the block."""
+        return self.kept.due if self.active else NEVER
+
+    def begin(self, now: int) -> None:
+        """Rows of before are of other columns; now: number of the next row. What was told stands for the time being."""
+        kept = self.kept
+        for one in (kept.sums.products, kept.sums.turned, kept.gram, kept.spread):
+            one[:] = 0.0
+        for flat in (
+            kept.scores, kept.last, kept.figures, kept.theta, kept.rows, kept.rough, kept.forth, kept.turns, kept.owed,
+            kept.trail, kept.behind,
+        ):  # fmt: skip
+            flat[:] = 0.0
+        kept.reread.sums[:] = 0.0
+        kept.reread.total, kept.reread.count = 0.0, 0
+        kept.sums.when[:] = -math.inf
+        kept.sums.begin_block()
+        kept.due, kept.forgotten = now + self._block, 0.0
+
+    def forget(self, learner: Learner) -> None:
+        """Everything begins anew: nothing is known of the model any more."""
+        kept = self.kept
+        kept.share, kept.left, kept.spoiled = 0.0, 0.0, False
+        kept.gains[:] = kept.found[:] = 0.0
+        kept.steps[:] = kept.late[:] = kept.lattice[:] = 0.0
+        learner.kept.grain[:], learner.kept.usual[:], learner.kept.held[:] = 0.0, 1.0, 0.0
+        learner.correlated[:], learner.misfit[:] = 1.0, 0.0
+
+    def absorb(self, rows: Rows, reversal: Floats) -> None:
+        """Rows that taught; reversal: (outputs,) of a Learner."""
+        if not len(rows.time):
+            return
+        self.active = len(rows.motion) == len(rows.time)
+        if self.active:
+            slow = max(self._gate.standstill, reversals.UNSEEN)
+            phi = np.ascontiguousarray(rows.phi)
+            regressors.gather(rows.time, phi, rows.y, rows.speed, rows.motion, slow, self.kept.sums)
+            if self.reread.reading is not None:
+                self.reread.keep(rows, slow, float(reversal[0]))
+
+    def review(self, rows: Rows, learner: Learner, now: int) -> None:
+        """Begin with the rows of a start, block by block; now: number of the next one."""
+        self.begin(now)
+        self.kept.sums.place[:] = np.nan
+        for first in range(0, len(rows.time) - self._block + 1, self._block):
+            part = rows.part(slice(first, first + self._block))
+            self.absorb(part, learner.reversal)
+            last = first + 2 * self._block > len(rows.time)
+            self.close(learner, now, int(part.time[-1]), settled=last)
+        self.kept.forgotten = float(learner.rls.state[at.FORGOTTEN])
+
+    def close(self, learner: Learner, now: int, time: int, settled: bool) -> None:
+        """End a block, and let the deviations know.
+
+        now: number of the next row; time: ns, of the last one; settled: whether θ is published.
+        """
+        kept, rls, p, sums = self.kept, learner.rls, learner.rls.p, self.kept.sums
+        kept.due = now + self._block
+        forgotten = float(rls.state[at.FORGOTTEN])
+        fade = math.exp(kept.forgotten - forgotten) if forgotten >= kept.forgotten else 0.0
+        kept.forgotten = forgotten
+        kept.rows[:] = fade * kept.rows + sums.count
+        kept.turns[:] = fade * (kept.turns + sums.turned_count)
+        kept.forth[:] = fade * kept.forth + sums.forth
+        sums.turned *= fade
+        kept.rough[:] = fade * kept.rough + sums.noise
+        kept.owed[:] = fade * kept.owed + sums.noise + learner.reversal**2 * sums.turned_noise
+        if self._corrects:
+            clear(self._steps, sums.noise, time, sums.products)
+        sums.begin_block()
+        self.reread.fade(fade)
+        self.reread.read()
+        deviations, bias, late = np.empty(p), np.zeros(p), np.zeros(p)
+        gains, found = np.zeros(len(kept.gains)), np.zeros(len(kept.found))
+        scores.close(
+            sums.products, kept.gram, rls.noise[0] / rls.noise, fade, self._lags, kept.behind, kept.spread, kept.scores,
+            kept.last, kept.figures, kept.theta, deviations, bias, gains, found, late,
+        )  # fmt: skip
+        if self._blocks < LEAST or rls.state[at.CUSUM] > 0.0:
+            if settled and kept.left == 0.0:
+                self._begin_with_steps(learner, time)
+            return
+        kept.gains[:], kept.found[:], kept.late[:] = gains, found, late
+        kept.share, kept.left = float(kept.figures[scores.SHARE]), float(kept.figures[scores.LEFT])
+        kept.spoiled = kept.share > (LOSE if kept.spoiled else 1.0) * GOOD
+        if settled:
+            self._weigh_steps(rls.noise[0] / rls.noise, time)
+            self.correct(learner, time)
+            kept.trail[:] = fade * kept.trail + np.append(rls.theta, 1.0)
+            self._widen(learner, deviations, bias)
+            self.roughen(learner, time)
+
+    def follow(self, learner: Learner, settled: bool) -> None:
+        """What rows with a reversal weigh from here on, and what residual is usual; settled: whether θ is published."""
+        kept = self.kept
+        if self._blocks < LEAST or learner.rls.state[at.CUSUM] > 0.0:
+            return
+        for o in range(len(kept.rows)):
+            if learner.reversal[o] == reversals.UNPROVEN and min(kept.forth[o], kept.rows[o] - kept.forth[o]) < EITHER:
+                continue
+            straight = reversals.left(kept.gram[o], kept.theta)
+            reversing = reversals.left(kept.sums.turned[o], kept.theta)
+            learner.reversal[o] = reversals.weight(
+                straight, kept.rows[o], reversing, kept.turns[o], float(learner.reversal[o])
+            )
+
+        if settled:
+            learner.rls.follow_noise(FOLLOWS**BLOCK)
+
+    @property
+    def _corrected(self) -> bool:
+        """Whether the steps have been taken off θ."""
+        return self._corrects and bool(np.isfinite(self.kept.steps).all())
+
+    @property
+    def _blocks(self) -> float:
+        """With scores, by their weight."""
+        figures = self.kept.figures
+        return float(figures[scores.WEIGHT] ** 2 / max(figures[scores.WEIGHT_2], 1.0))
+
+    def coarse(self, steps: Steps) -> None:
+        """An encoder's readings have steps."""
+        self._steps = (*self._steps, steps)
+        if steps.reading is not None and len(self.kept.reread.times):
+            self.reread.coarse(steps.size, steps.reading)
+
+    def correct(self, learner: Learner, time: int) -> None:
+        """Take off what the steps have moved θ by in the rows since the last time: θ += P(Nθ − n), their N and n.
+
+        So θ follows (G − N)θ = b − n row by row. Not of a model with η, whose rows are learnt again and again, and not
+        where the steps are most of what tells a direction.
+        """
+        rls, kept = learner.rls, self.kept
+        if self._corrected and self._steps:
+            noise, own = added(self._steps, kept.owed / rls.noise, time, rls.p)
+            rls.theta[:] = rls.theta + rls.covariance() @ (noise @ rls.theta - own)
+        kept.owed[:] = 0.0
+
+    def lighten(self, left: Floats) -> None:
+        """The rows of a start weigh less than when they came: left (outputs,), of the noise of steps in them."""
+        self.kept.owed *= left
+        self.reread.fade(float(left[0]))
+
+    def roughen(self, learner: Learner, time: int) -> None:
+        """What rows weigh from here on in which rounding does not average out, or the torque changes at once."""
+        rls, grain = learner.rls, learner.kept.grain
+        learner.kept.usual[:] = np.minimum(self.kept.rough / np.maximum(self.kept.rows, 1.0), 1.0)
+        learner.kept.held[:] = self._instant / (rls.variance() * rls.noise)
+        for o in range(len(grain) if self._corrected else 0):
+            noise, own = added(self._steps, np.eye(len(grain))[o], time, rls.p)
+            white = float(rls.theta @ noise @ rls.theta - 2.0 * own @ rls.theta)
+            grain[o] = max(0.0, white) / (rls.variance() * rls.noise[o])
+
+    def _begin_with_steps(self, learner: Learner, time: int) -> None:
+        """A start has ended before there are scores: what an encoder's steps do needs none, and is no less true."""
+        self._weigh_steps(learner.rls.noise[0] / learner.rls.noise, time)
+        self.correct(learner, time)
+        learner.misfit[:] = self._left_of_steps(learner)
+
+    def _left_of_steps(self, learner: Learner) -> Floats:
+        """What the steps may still have moved θ by (p,), squared; infinite where an encoder is too coarse."""
+        kept, rls, reading = self.kept, learner.rls, self.reread.reading
+        if not self._corrected:
+            return np.asarray(kept.steps**2)
+        if reading is not None:
+            noise, own = self._steps[0].noise[0], self._steps[0].own[0]
+            kept.lattice[:] = self.reread.owed(rls.theta, rls.noise[0] * np.linalg.inv(rls.covariance()), noise, own)
+        return np.maximum(UNSURE * kept.steps**2, kept.lattice)
+
+    def _weigh_steps(self, weight: Floats, time: int) -> None:
+        """What the steps move θ by."""
+        kept, p = self.kept, len(self.kept.theta)
+        noise, own = added(self._steps, weight * kept.rough, time, p)
+        if noise.any():
+            gram = np.ascontiguousarray(scores.products(kept.gram, weight, p)[:p, :p])
+            kept.steps[:] = moved(gram, noise, own, kept.theta)
+
+    def _widen(self, learner: Learner, deviations: Floats, bias: Floats) -> None:
+        """Let the learner's deviations hold what the rows have said."""
+        kept, rls, blocks = self.kept, learner.rls, self._blocks
+        share, free = blocks / (blocks + KNOWN), blocks / max(blocks - rls.p, 0.5 * blocks)
+        claimed = rls.variance() * rls.share() * np.diag(rls.covariance()) * learner.honesty**2
+        told = np.isfinite(deviations) & (claimed > 0.0)
+        if not told.all():  # θ of least squares lies anywhere along a direction that is not told
+            learner.correlated[:], learner.misfit[:] = 1.0, 0.0
+            return
+        known = free * deviations**2
+        ahead = rls.theta - kept.trail[:-1] / kept.trail[-1]
+        kept.behind[:] = np.sign(ahead) * np.sqrt(np.maximum(ahead**2 - known, 0.0))
+        weight = rls.noise[0] / rls.noise
+        whole = scores.products(kept.gram, weight, rls.p)
+        lagging = float(kept.behind @ whole[:-1, :-1] @ kept.behind) / (float(rls.noise[0]) * float(kept.rows.sum()))
+        least = max(1.0 - lagging / rls.variance(), NOISE)  # as at the start, but what θ is behind is no noise
+        lowest = self._lowest(learner, least) / learner.honesty**2 if self._corrects else least
+        learner.correlated[:] = np.sqrt(np.maximum((1.0 - share) * least + share * known / claimed, lowest))
+        straight = kept.theta + kept.steps if self._corrected else kept.theta
+        apart = rls.theta - straight  # what reversals pull θ by, beyond what θ without them is uncertain
+        pulled = np.sign(apart) * np.sqrt(np.maximum(apart**2 - known, 0.0))
+        turned = scores.products(kept.sums.turned[len(weight) :], weight, rls.p)
+        near = reversals.contrast(whole, turned, kept.theta, known)
+        left = self._left_of_steps(learner)
+        learner.misfit[:] = (pulled + bias) ** 2 + near**2 + kept.behind**2 + kept.late + left
+
+    def _lowest(self, learner: Learner, noise: float) -> float:
+        """Factor of a variance below which white noise of the torque does not come: rows that a kernel lets say the
+        same. What an encoder's rounding adds is in a second derivative, which says the opposite a moment later.
+
+        noise: share of the residual's variance that is noise.
+        """
+        rounding = float((learner.kept.grain * learner.kept.usual).max(initial=0.0))
+        return noise + (self._overlap - 1.0) * max(noise - rounding, 0.0)
+
+    # --- what is told
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why nothing of the joint may be trusted, in words."""
+        if not self.kept.spoiled:
+            return ()
+        return (f"the model leaves {100.0 * self.kept.left:.0f} % of the torque: {self.causes}",)
+
+    def cause(self, learner: Learner, which: int, deviation: float) -> str:
+        """What rather than a want of motion makes a parameter's deviation as large as this, in words; or ""."""
+        if not self.kept.left > 0.0:
+            return ""
+        rls = learner.rls
+        noise = rls.variance() * rls.share() * rls.covariance()[which, which] + learner.unexcited_variance[which]
+        if noise >= MOSTLY * deviation**2:
+            return ""
+        if self._steps and max(self.kept.steps[which] ** 2, self.kept.lattice[which]) >= MOSTLY * deviation**2:
+            step = max(self._steps, key=lambda one: one.wanted)
+            return (
+                f"the encoder's steps of {step.size:.2g} are too coarse for it under this kernel "
+                f"(conditioning.half_width = {step.wanted:.2g} s would do)"
+            )
+        if self.kept.share > 0.0:
+            return self.causes
+        if self.kept.late[which] >= MOSTLY * deviation**2:
+            return "that torque and position are of the same instant is not told by this motion"
+        if learner.misfit[which] >= MOSTLY * deviation**2:
+            return "where the joint turns round, friction is not what its law says"
+        return "what the model leaves is correlated, not noise"
+
+    @property
+    def causes(self) -> str:
+        """What explains the misfit, the largest share first."""
+        kept, told = self.kept, list[str]()
+        if kept.share < MOST * kept.left:
+            return "the model leaves something that is not noise"
+        for k in np.argsort(-kept.gains):
+            if kept.gains[k] <= 0.0 or len(told) == 2:
+                break
+            words = self._words(int(k))
+            if words not in told:
+                told.append(words)
+        return "; ".join(told)
+
+    def _words(self, k: int) -> str:
+        """One cause, with its size."""
+        output, column = divmod(k, self._own)
+        cause = regressors.CAUSES[column]
+        where = f" (row {output + 1})" if len(self._owners) > 1 else ""
+        if cause == LAG:
+            late = -1e3 * self.kept.found[k]
+            return f"the torque is {abs(late):.2g} ms {'late' if late > 0 else 'early'} against the position{where}"
+        if cause == ANGLE:
+            first = output * self._own + regressors.TURNS + (column - regressors.TURNS) // 2 * 2
+            size, turns = math.hypot(*self.kept.found[first : first + 2]), (column - regressors.TURNS) // 2 + 1
+            return f"a torque repeats {turns} × a turn, {size:.2g} N·m{where}"
+        return {
+            SPEED: "friction has another shape over speed than the law's",
+            DIRECTION: "friction differs between the directions",
+            MEMORY: "friction remembers where the joint turned (a law with memory: prandtl_ishlinskii)",
+        }[cause] + where

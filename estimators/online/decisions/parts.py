@@ -1,0 +1,115 @@
+"""What the phases of an estimator are composed of, and where it stands at the end of a block of rows."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from estimators.online.checkpoint import Part
+from estimators.online.compiled.gate import Gate
+from estimators.online.compiled.normal_loop import NormalLoop
+from estimators.online.decisions.model_fit import Fit
+from estimators.online.decisions.motion import Motion
+from estimators.online.decisions.validity import Validity
+from estimators.online.monitor.base import Moment, Monitor
+from estimators.online.reporting.events import EventLog
+from estimators.online.start.base import Start
+from estimators.quantities import Parameter
+from estimators.recursive import state as at
+from estimators.recursive.learner import Learner
+from estimators.window.row_history import RowHistory
+
+if TYPE_CHECKING:  # their kernels are heavy, and a model without η never needs them
+    from estimators.online.decisions.relearning import Relearning
+    from estimators.online.eta.in_force import EtaInForce
+    from estimators.online.eta.lookback import Lookback
+    from estimators.online.eta.refits import Refits
+
+SAME: Final = 3.0  # deviations, together, that a value which has not changed may have moved by
+
+
+@dataclass(frozen=True, slots=True)
+class Nonlinear:
+    """What a model with nonlinear parameters has besides."""
+
+    eta: "EtaInForce"
+    lookback: "Lookback"
+    refits: "Refits"
+    relearning: "Relearning"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the phases are composed of; each has a state of its own."""
+
+    parameters: tuple[Parameter, ...]  # θ
+    learner: Learner
+    gate: Gate
+    validity: Validity
+    motion: Motion
+    history: RowHistory
+    log: EventLog
+    loop: NormalLoop
+    start: Start
+    monitor: Monitor
+    fit: Fit
+    nonlinear: Nonlinear | None = None
+    names: tuple[str, ...] = field(init=False)  # of θ
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(one.name for one in self.parameters))
+
+    def moment(self, wanted: NDArray[np.bool_]) -> Moment:
+        """Where the end of a block stands; wanted (parameters,): what was valid when the last alarm came."""
+        nonlinear, rls, motion = self.nonlinear, self.learner.rls, self.motion
+        return Moment(
+            row=motion.row,
+            block=self.loop.block,
+            now=self.history.total,
+            span=motion.span,
+            needed=motion.needed,
+            capacity=self.history.capacity,
+            searching=self.searching,
+            suspicious=bool(rls.state[at.CUSUM] > 0.0),
+            basis=0 if nonlinear is None else nonlinear.eta.kept.basis,
+            moved=motion.kept.count,
+            elapsed=float(rls.state[at.SINCE] * motion.row),
+            variance=rls.recent_variance(),
+            level=rls.variance(),
+            covered=bool((self.validity.valid >= wanted).all()),
+            same=self._same,
+        )
+
+    @property
+    def _same(self) -> bool:
+        (value, deviation), learner = self.loop.good, self.learner
+        apart = np.abs(learner.rls.theta - value)
+        return bool((apart <= SAME * np.hypot(deviation, learner.kept.deviations)).all())
+
+    @property
+    def searching(self) -> bool:
+        """Whether a refit is under way."""
+        return self.nonlinear is not None and self.nonlinear.refits.pending is not None
+
+    def keeping(self) -> dict[str, Part]:
+        """Those whose state outlives a restart of the program, by name."""
+        kept: dict[str, Part] = {
+            "learner": self.learner,
+            "unexcited": self.learner.unexcited,
+            "gate": self.gate,
+            "validity": self.validity,
+            "motion": self.motion,
+            "history": self.history,
+            "log": self.log,
+            "loop": self.loop,
+            "monitor": self.monitor,
+            "fit": self.fit,
+        }
+        if self.nonlinear is not None:
+            kept |= {
+                "eta": self.nonlinear.eta,
+                "lookback": self.nonlinear.lookback,
+                "refits": self.nonlinear.refits,
+            }
+        return kept

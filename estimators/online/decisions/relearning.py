@@ -1,0 +1,133 @@
+"""What a monitor's decision does to θ and η, and what an accepted refit does."""
+
+import numpy as np
+
+from estimators.base import Spectrum
+from estimators.online.compiled.normal_loop import NormalLoop
+from estimators.online.decisions.motion import Motion
+from estimators.online.decisions.validity import Validity
+from estimators.online.eta.found import Found, Pending
+from estimators.online.eta.in_force import EtaInForce
+from estimators.online.eta.lookback import Lookback
+from estimators.online.eta.refits import Refits
+from estimators.online.monitor.base import Before, Evidence, Look, Moment, Search
+from estimators.online.monitor.window_evidence import Shown, Windows
+from estimators.online.reporting.events import EventLog
+from estimators.quantities import Parameter
+from estimators.recursive.learner import Learner
+from estimators.refit.acceptance import implausible
+from estimators.refit.outcome import Outcome
+from estimators.window.row_history import RowHistory
+from estimators.window.score_test import Score
+
+
+class Relearning:
+    """Carries out decisions about a model with nonlinear parameters."""
+
+    def __init__(
+        self,
+        parameters: tuple[Parameter, ...],
+        learner: Learner,
+        validity: Validity,
+        motion: Motion,
+        history: RowHistory,
+        eta: EtaInForce,
+        lookback: Lookback,
+        refits: Refits,
+        loop: NormalLoop,
+        log: EventLog,
+    ) -> None:
+        """parameters: θ."""
+        self._parameters = parameters
+        self._learner, self._validity, self._motion, self._history = learner, validity, motion, history
+        self._eta, self._lookback, self._refits, self._loop, self._log = eta, lookback, refits, loop, log
+        self._windows = Windows(learner, history, eta, lookback)
+
+    def show(self, look: Look, moment: Moment) -> Shown:
+        """The window that a monitor wants to see."""
+        return self._windows.show(look, moment)
+
+    def alarmed(self, onset: int, own: bool) -> None:
+        """An alarm; onset: number of the row from which on its change is looked into; own: nothing else with it."""
+        self._refits.drop()
+        if own:
+            self._lookback.before = self._lookback.prior(self._loop.kept.snapshot)
+        text = f"values from before stand; the change began {self._lookback.ago(onset)} s before"
+        self._log.say("transient", text, self._history.span(onset))
+
+    def search(self, decision: Search, shown: Shown | None) -> None:
+        """Ask for a refit, say why where a drift is the cause."""
+        purpose, first, which, bent = decision
+        if bent and shown is not None:
+            names, step = self._eta.block.nonlinear, shown.evidence.step
+            words = ", ".join(f"{names[k].name} {100 * step[k]:+.1f} %" for k in bent)
+            self._log.say("drift", f"over {self._lookback.ago(first)} s of motion: {words}", self._history.span(first))
+        self._refits.ask(purpose, first, self._learner.rls.noise, self._windows.before(which))
+
+    def restore(self) -> str:
+        """Go on from before the alarm; returns what to say."""
+        missed = self._history.since(self._loop.seen)
+        self._learner.restore(self._loop.kept.snapshot, missed.phi, missed.y)
+        return "nothing changed: values from before the alarm go on"
+
+    def learn_theta(self, evidence: Evidence, score: Score) -> str:
+        """θ from the window, η as before; returns what to say."""
+        rows = self._history.since(evidence.first)
+        self._learner.relearn(self._lookback.before, score.theta, rows.phi, rows.y, self._motion.memory)
+        self._validity.judge(self._learner)
+        self._suspect(evidence.first, score)
+        self._lookback.inflate(score)
+        return f"the linear parameters changed {self._lookback.ago(evidence.first)} s ago; new values, η as before"
+
+    def give_up(self, first: int) -> str:
+        """θ from the row of number `first` on, its residual is the new usual; returns what to say."""
+        learner, usual = self._learner, self._lookback.kept
+        rows = self._history.since(first)
+        learner.relearn(self._lookback.nothing, learner.rls.theta.copy(), rows.phi, rows.y, self._motion.memory)
+        self._validity.judge(learner)
+        learner.rls.accept_noise()
+        usual.usual = max(usual.usual, learner.rls.variance())
+        return "new values; the residual stays larger than before, and no η explains it"
+
+    def sharpen(self, evidence: Evidence, score: Score) -> None:
+        """One Gauss–Newton step of η over the window; θ moves along with it, dθ/ds = −(ΦᵀΦ)⁻¹ΦᵀT."""
+        first, now, p = evidence.first, evidence.now, self._learner.rls.p
+        free = score.inverse[p:, p:]
+        self._learner.rls.theta += score.inverse[:p, p:] @ np.linalg.solve(free, score.step)
+        noise = self._lookback.noise(score)
+        words = self._eta.step(score.step, evidence.sigma, noise * free, now - first)
+        self._loop.copy_state()
+        self._history.outdate(now, self._eta.refill())
+        self._suspect(first, score)
+        self._lookback.inflate(score)
+        text = f"over {self._lookback.ago(first)} s of motion: {words}"
+        self._log.say("sharpened", text, self._history.span(first))
+
+    def judge(self, found: Found) -> tuple[str, bool]:
+        """Why a refit does not count, "" when it does; and whether its residual is fine, or there is none."""
+        outcome, reason, pending = found
+        if outcome is None:
+            return reason, True
+        limit, eta = self._lookback.limit(pending.first), self._eta
+        reason = implausible(eta.block, outcome, eta.of_s(outcome), eta.kept.eta, limit, self._lookback.kept.usual)
+        return reason, not outcome.residual > limit
+
+    def take(self, outcome: Outcome, pending: Pending, alarmed: bool) -> Spectrum:
+        """A refit counts: η, and θ as it was learnt beside it; returns what its window tells apart."""
+        lookback = self._lookback
+        self._refits.accepted(pending, self._eta.accept(outcome, pending.last - pending.first))
+        self._eta.write(outcome.columns, pending.first, pending.last, self._history)
+        before = self._windows.before(Before.CHANGE if alarmed else Before.NOW)
+        rows = self._history.since(pending.last)
+        self._learner.take_over(outcome.learnt, rows.phi, rows.y, self._motion.memory)
+        self._validity.judge(self._learner)
+        score = lookback.explain(pending.first, before)
+        lookback.weigh_steps(outcome)
+        self._suspect(pending.first, score, outcome)
+        lookback.inflate(score)
+        return lookback.told_apart(score, self._parameters)
+
+    def _suspect(self, first: int, score: Score, searched: Outcome | None = None) -> None:
+        """What the rows since `first` say of what is taken as known, at the noise that they have."""
+        noise = self._learner.rls.noise * max(self._lookback.kept.usual, score.variance)
+        self._lookback.suspect(self._history.since(first), self._learner.rls.theta, noise, searched)

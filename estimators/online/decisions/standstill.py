@@ -1,0 +1,104 @@
+"""Below which speed a joint rests, found from its motion: one number in rad/s does not suit a slide and a spindle.
+
+    ω_noise = max(ω_step, SURELY·ω_least)
+    ω = min(ω₀, SHARE·ω_top) where ω_top > CLEAR·ω_noise, else ω₀; at least ω_noise as far as that is below MOST·ω_top
+
+ω₀: USUAL; ω_step: what a row reads where an encoder moves by one step, as it does at rest on the edge between two;
+ω_top, ω_least: highest and least speed of the windows in which the joint has travelled (a drive that hunts about one
+place has not). A joint sticks where it turns, the longer the slower it is: SHARE is large, so that such rows are taken
+for rest. Decided at rows that are known beforehand, so how rows are cut does not matter.
+"""
+
+import math
+from typing import Final
+
+import numpy as np
+
+from estimators.numerics.jit import inline
+from estimators.online.compiled.gate import Gate
+from estimators.online.reporting.events import EventLog
+from estimators.quantities import Axis
+from jointwatch_layout import Layout
+
+USUAL: Final = 0.005  # rad/s (m/s)
+SHARE: Final = 0.15  # of the highest speed of a slow joint
+MOST: Final = 0.05  # of it, in which a reversal is not yet taken for rest
+CLEAR: Final = 20.0  # times what noise reads: slower motion is not told from rest
+SURELY: Final = 3.0  # times the least speed that is read
+STEPS: Final = 1.5  # times what one step reads
+WINDOW: Final = 20.0  # s
+TRAVEL: Final = 0.5  # s at the window's highest speed, which the joint must have travelled
+NEVER: Final = 1 << 62  # ns
+ENDLESS: Final = 1 << 40  # rows
+NEWS: Final = 0.2  # by which a limit has to differ from the one in force
+
+
+class Seen(Layout):
+    """What is seen of a window of rows, and when limits may change."""
+
+    slow: float = math.inf  # rad/s (m/s)
+    fast: float = 0.0
+    lowest: float = math.inf  # rad (m)
+    highest: float = -math.inf
+    left: int = ENDLESS  # rows until the window is full
+    due: int = NEVER  # ns, of the rows from which on an encoder's steps count
+
+
+class Standstill:
+    """Sets the limits of a gate of one joint."""
+
+    def __init__(self, gate: Gate, row: float, log: EventLog, axis: Axis) -> None:
+        """row: s between rows."""
+        self._gate, self._log, self._unit = gate, log, f"{axis.length}/s"
+        self._window = max(2, round(WINDOW / row))
+        self._least, self._top = np.inf, 0.0  # of all windows with travel
+        self._step = 0.0  # rad/s (m/s)
+        self._coming: list[tuple[int, float]] = []  # ns, rad/s (m/s): steps that are not due yet
+        self.seen = Seen(left=self._window)
+
+    def coarse(self, since: int, speed: float) -> None:
+        """From this instant (ns) an encoder is known to read this speed (rad/s, m/s) by one step."""
+        self._coming.append((since, STEPS * speed))
+        self.seen.due = self._coming[0][0]
+
+    def decide(self) -> None:
+        """A window is full, or the rows that come see an encoder's steps: set the limits."""
+        seen = self.seen
+        if seen.left == 0:
+            self._close(seen)
+            seen.left = self._window
+        elif self._coming:
+            self._step = max(self._step, self._coming.pop(0)[1])
+            self._set()
+            seen.due = self._coming[0][0] if self._coming else NEVER
+
+    def _close(self, seen: Seen) -> None:
+        """A window ends."""
+        if 0.0 < TRAVEL * seen.fast <= seen.highest - seen.lowest:
+            self._top, self._least = max(self._top, seen.fast), min(self._least, seen.slow)
+            self._set()
+        seen.slow, seen.fast, seen.lowest, seen.highest = math.inf, 0.0, math.inf, -math.inf
+
+    def _set(self) -> None:
+        noise = max(self._step, min(USUAL, SURELY * self._least) if self._top > 0.0 else 0.0)
+        slow = self._top > CLEAR * noise
+        found = min(USUAL, SHARE * self._top) if slow else USUAL
+        found = max(found, min(noise, max(USUAL, MOST * self._top) if self._top > 0.0 else noise))
+        now = self._gate.standstill
+        if abs(found - now) > NEWS * now:
+            self._gate.standstill = found
+            cause = "one step of the encoder" if found > USUAL else "its motion" if found < USUAL else "as is usual"
+            self._log.say("standstill", f"at rest below {found:.2g} {self._unit}, was {now:.2g}: {cause}")
+
+
+@inline
+def see(speed: float, place: float, seen: Seen) -> None:
+    """One row. What is not a number stays seen."""
+    if speed < seen.slow or np.isnan(speed):
+        seen.slow = speed
+    if speed > seen.fast or np.isnan(speed):
+        seen.fast = speed
+    if place < seen.lowest or np.isnan(place):
+        seen.lowest = place
+    if place > seen.highest or np.isnan(place):
+        seen.highest = place

@@ -1,0 +1,69 @@
+"""What an encoder's steps do to θ: errors in variables, from what is known of the encoder and the kernel.
+
+With noise N in the products of the rows, and n in those with y, least squares give θ = (G + N)⁻¹(Gθ₀ + n), G that of
+rows without: so θ₀ − θ = G⁻¹(Nθ − n). N and n of a row: conditioning/encoder_steps.py.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from estimators.numerics.elimination import eliminate
+from estimators.numerics.jit import kernel
+from estimators.quantisation.shifted_quantiser import Reading, untold
+from estimators.quantities import Floats
+
+UNSURE: Final = 0.3**2  # of the square of what steps do, where that is taken off: they are not quite white
+
+
+class Steps(NamedTuple):
+    """Of one encoder, and what they add to a row."""
+
+    size: float  # rad (m)
+    since: int  # ns, from when they are known
+    wanted: float  # s, half width of a kernel under which they would harm nobody
+    noise: Floats  # (outputs, parameters, parameters)
+    own: Floats  # (outputs, parameters)
+    rate: Floats  # (outputs, parameters, parameters) of φ̇, as the difference to the row before, and φ
+    rate_own: Floats  # (outputs, parameters) of φ̇ and y
+    reading: Reading | None = None  # of the only joint's only row
+
+
+def clear(steps: Sequence[Steps], rows: Floats, time: int, products: Floats) -> None:
+    """Take what steps have in common in φ̇ and φ of rows (outputs,) out of products (outputs, n, n) of [φ φ̇ w y]: it is
+    no lag of the torque."""
+    for one in steps:
+        if time >= one.since:
+            p = one.own.shape[1]
+            products[:, p : 2 * p, :p] -= rows[:, None, None] * one.rate
+            products[:, -1, p : 2 * p] -= rows[:, None] * one.rate_own
+
+
+def added(steps: Sequence[Steps], rows: Floats, time: int, p: int) -> tuple[Floats, Floats]:
+    """What steps that are known by then (ns) add to the products of rows (outputs,), by weight: N (p, p), n (p,)."""
+    noise, own = np.zeros((p, p)), np.zeros(p)
+    for one in steps:
+        if time >= one.since:
+            noise += np.einsum("o,opq->pq", rows, one.noise)
+            own += np.einsum("o,op->p", rows, one.own)
+    return noise, own
+
+
+@kernel("f8[::1](f8[:, ::1], f8[:, ::1], f8[::1], f8[::1])")
+def moved(gram: Floats, noise: Floats, own: Floats, theta: Floats) -> Floats:
+    """θ₀ − θ (p,); gram: G + N (p, p). Infinite for what steps may be most of what tells it."""
+    p = len(theta)
+    scale, found, clean, lost = np.ones(p), np.zeros((p, 1)), np.empty((p, p)), np.zeros(p, np.bool_)
+    for i in range(p):
+        if gram[i, i] > 0.0:
+            scale[i] = np.sqrt(gram[i, i])
+    for i in range(p):
+        for j in range(p):
+            clean[i, j] = (gram[i, j] - noise[i, j]) / (scale[i] * scale[j])
+            found[i, 0] += noise[i, j] * theta[j]
+        found[i, 0] = (found[i, 0] - own[i]) / scale[i]
+    told = not untold(gram, noise, lost) and eliminate(clean, found, p, 1)
+    for i in range(p):
+        found[i, 0] = found[i, 0] / scale[i] if told else (np.inf if lost[i] else 0.0)
+    return found[:, 0].copy()

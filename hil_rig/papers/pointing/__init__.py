@@ -1,0 +1,1 @@
+"""Sun 2021: a pointing mechanism whose joint has clearance, identified by a bee colony."""

@@ -1,0 +1,1 @@
+"""Huyer and Neumaier 1999: global searches on nine test functions."""
