@@ -10,7 +10,7 @@ from daq.core.align import Sorter, sort
 from drivers.reading import words
 from estimators.conditioning.stop import REVIEW
 from estimators.numerics.jit import kernel
-from estimators.online.compiled.joint_pass import JointState, advance_readings, pass_on
+from estimators.online.joint_pass import JointState, advance_readings, pass_on
 from estimators.quantities import Floats, Nanoseconds
 from jointwatch_layout import Function, Layout
 

@@ -18,9 +18,9 @@ from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
 from estimators.conditioning.stop import COLUMN, DONE, INTERVAL
 from estimators.models.joints.lost_motion import PARAMETERS
-from estimators.online.compiled.joint_pass import EstimatorState, Intervals, JointState, advance_readings
 from estimators.online.gear.two_encoders import gear_of
 from estimators.online.joint import JointEstimator
+from estimators.online.joint_pass import EstimatorState, Intervals, JointState, advance_readings
 from estimators.quantities import Floats, Nanoseconds
 
 Message = tuple[bytes, bytes]  # topic, msgpack map

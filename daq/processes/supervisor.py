@@ -49,7 +49,7 @@ MISSED: Final = 1.0  # s between two looks: the supervisor itself did not run, a
 NONLINEAR: Final = (
     "estimators.online.eta.lookback",
     "estimators.online.eta.search",
-    "estimators.online.decisions.relearning",
+    "estimators.online.relearning",
     "estimators.online.start.searched",
 )
 

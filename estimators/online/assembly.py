@@ -5,17 +5,18 @@ from concurrent.futures import Executor
 from typing import Final
 
 from estimators.models.base import Model
-from estimators.online.compiled.gate import Gate
-from estimators.online.compiled.normal_loop import NormalLoop
-from estimators.online.decisions.model_fit import Fit
-from estimators.online.decisions.motion import LOOK_BACK, Motion
-from estimators.online.decisions.parts import Nonlinear, Parts
-from estimators.online.decisions.phases import Phases
-from estimators.online.decisions.validity import Validity
+from estimators.online.judgement.events import EventLog
+from estimators.online.judgement.gate import Gate
+from estimators.online.judgement.model_fit import Fit
+from estimators.online.judgement.motion import LOOK_BACK, Motion
+from estimators.online.judgement.validity import Validity
 from estimators.online.monitor import DESIGNS
 from estimators.online.monitor.plain import PlainMonitor
-from estimators.online.reporting.events import EventLog
+from estimators.online.normal_loop import NormalLoop
+from estimators.online.parts import Nonlinear, Parts
+from estimators.online.phases import Phases
 from estimators.online.start.linear import LinearStart
+from estimators.quantisation import quantisation_weights
 from estimators.quantities import Axis, Floats, Parameter
 from estimators.recursive import timing_weights
 from estimators.recursive.forgetting import Forgetting
@@ -53,7 +54,7 @@ def linear(
 
     def tempered(rows: Rows) -> Rows:
         return timing_weights.temper(
-            weights.temper(rows, weights.grain, weights.usual, gate.owners), weights.held, gate.owners
+            quantisation_weights.temper(rows, weights.grain, weights.usual, gate.owners), weights.held, gate.owners
         )
 
     loop = NormalLoop(learner, gate, history, motion, tempered, faster=True)
@@ -85,10 +86,10 @@ def searched(
     taps: of the kernel that smoothed the rows, of which one in `decimation` left; row: s between rows; executor: where
     refits run, by default inline.
     """
-    from estimators.online.decisions.relearning import Relearning
     from estimators.online.eta.in_force import EtaInForce  # and others: their kernels are heavy, see phases.py
     from estimators.online.eta.lookback import Lookback
     from estimators.online.eta.refits import Refits
+    from estimators.online.relearning import Relearning
     from estimators.online.start.searched import SearchedStart
 
     overlap = rows_alike(taps, decimation)

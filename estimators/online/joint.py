@@ -16,8 +16,8 @@ from estimators.models.friction.base import FrictionSettings
 from estimators.models.memory import thresholds
 from estimators.online import assembly
 from estimators.online.checkpoint import NotTheSameError
-from estimators.online.compiled.joint_pass import EstimatorState, Intervals, advance_samples
-from estimators.online.decisions.standstill import Standstill
+from estimators.online.joint_pass import EstimatorState, Intervals, advance_samples
+from estimators.online.judgement.standstill import Standstill
 from estimators.online.reporting.inspection import Inspection, Inspector
 from estimators.online.settings import Identification
 from estimators.quantisation.effect import Lattice

@@ -8,7 +8,7 @@ from estimators.conditioning.conditioner import Conditioning
 from estimators.models.collinearity import collinear
 from estimators.models.joints import JointModelSettings
 from estimators.models.joints.lost_motion import GearSettings
-from estimators.online.decisions.standstill import USUAL
+from estimators.online.judgement.standstill import USUAL
 from estimators.quantities import Settings
 from estimators.recursive.forgetting import Alarm, Forgetting
 from estimators.refit.settings import Monitor

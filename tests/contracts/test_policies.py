@@ -11,7 +11,6 @@ import pytest
 from estimators.base import UNKNOWN
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.online import assembly
-from estimators.online.decisions.phases import Phases
 from estimators.online.monitor import DESIGNS
 from estimators.online.monitor.base import (
     Before,
@@ -30,6 +29,7 @@ from estimators.online.monitor.base import (
     Wait,
 )
 from estimators.online.monitor.plain import PlainMonitor
+from estimators.online.phases import Phases
 from estimators.online.start.base import Start
 from estimators.online.start.base import Wait as More
 from estimators.quantities import Parameter

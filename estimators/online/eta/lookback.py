@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from estimators.base import Spectrum
-from estimators.online.decisions.validity import Validity
 from estimators.online.eta.in_force import EtaInForce
+from estimators.online.judgement.validity import Validity
 from estimators.quantisation.effect import READ, imitated
 from estimators.quantities import Floats, Parameter
 from estimators.recursive.learner import Learner

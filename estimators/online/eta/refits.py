@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 from estimators.online.eta.found import Found, Pending
 from estimators.online.eta.in_force import EtaInForce
 from estimators.online.eta.search import Search, reread, run
-from estimators.online.reporting.events import EventLog
+from estimators.online.judgement.events import EventLog
 from estimators.quantisation.effect import READ
 from estimators.quantities import Floats
 from estimators.recursive.learner import Learner

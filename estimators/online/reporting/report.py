@@ -6,11 +6,11 @@ import numpy as np
 
 from estimators.base import Estimate, Phase, Spectrum, Status
 from estimators.numerics.jit import inline, kernel
-from estimators.online.compiled.gate import GateState
-from estimators.online.compiled.normal_loop import LoopState
-from estimators.online.decisions.motion import Motion
-from estimators.online.decisions.parts import Parts
-from estimators.online.decisions.validity import Judged, Validity
+from estimators.online.judgement.gate import GateState
+from estimators.online.judgement.motion import Motion
+from estimators.online.judgement.validity import Judged, Validity
+from estimators.online.normal_loop import LoopState
+from estimators.online.parts import Parts
 from estimators.recursive import state as at
 from estimators.recursive.learner import Learnt
 from jointwatch_layout import Layout, Vector

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.numerics.nnls import Integers
-from estimators.online.decisions.validity import GOOD
+from estimators.online.judgement.validity import GOOD
 from estimators.quantisation.shifted_quantiser import PLACES
 from estimators.quantities import Floats
 from estimators.recursive.prior_bounded import PriorBounded

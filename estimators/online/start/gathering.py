@@ -6,9 +6,9 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.online.compiled.gate import Gate
-from estimators.online.decisions.motion import Motion
-from estimators.online.decisions.validity import LOSE, Validity
+from estimators.online.judgement.gate import Gate
+from estimators.online.judgement.motion import Motion
+from estimators.online.judgement.validity import LOSE, Validity
 from estimators.online.start.base import Started
 from estimators.online.start.rows import StartRows
 from estimators.quantities import Floats

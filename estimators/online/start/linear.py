@@ -5,10 +5,10 @@ from functools import partial
 from typing import ClassVar
 
 from estimators.base import UNKNOWN, Spectrum
-from estimators.online.compiled.gate import Gate
-from estimators.online.decisions.motion import Motion
-from estimators.online.decisions.validity import Validity
 from estimators.online.eta.found import Found
+from estimators.online.judgement.gate import Gate
+from estimators.online.judgement.motion import Motion
+from estimators.online.judgement.validity import Validity
 from estimators.online.start.base import Verdict, Wait
 from estimators.online.start.gathering import Gathering
 from estimators.quantities import Floats, Parameter

@@ -10,13 +10,13 @@ import numpy as np
 
 from estimators.base import UNKNOWN, Spectrum
 from estimators.models.base import Model
-from estimators.online.decisions.motion import Motion
-from estimators.online.decisions.validity import Validity
 from estimators.online.eta.found import Found, Pending
 from estimators.online.eta.in_force import EtaInForce
 from estimators.online.eta.lookback import Lookback
 from estimators.online.eta.refits import Refits
-from estimators.online.reporting.events import EventLog
+from estimators.online.judgement.events import EventLog
+from estimators.online.judgement.motion import Motion
+from estimators.online.judgement.validity import Validity
 from estimators.online.start.base import Failed, Started, Verdict, Wait
 from estimators.online.start.gathering import Gathering
 from estimators.quantities import Floats

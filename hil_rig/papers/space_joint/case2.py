@@ -18,7 +18,7 @@ import numpy as np
 from estimators.base import Event
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.online import assembly
-from estimators.online.decisions.phases import Phases
+from estimators.online.phases import Phases
 from estimators.quantities import Floats
 from estimators.recursive.forgetting import Alarm
 from estimators.refit.settings import Monitor

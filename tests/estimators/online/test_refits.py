@@ -8,7 +8,7 @@ import pytest
 
 from estimators.online.eta.found import Pending
 from estimators.online.eta.refits import Refits
-from estimators.online.reporting.events import EventLog
+from estimators.online.judgement.events import EventLog
 from estimators.refit.outcome import Outcome
 
 ROW = 0.01  # s

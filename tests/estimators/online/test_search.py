@@ -77,7 +77,7 @@ def test_the_turn_that_takes_a_refit_reads_no_window_again(
         read[0] += 1
         return readings(*given)
 
-    monkeypatch.setattr(lattice, "_readings", counted)
+    monkeypatch.setattr(effect, "_readings", counted)
     worker = Worker()
     for joint, kinds in turns(worker, identify, wrong):
         if "refit_accepted" in kinds:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.online.decisions.validity import Validity
+from estimators.online.judgement.validity import Validity
 from estimators.quantities import Parameter
 from estimators.recursive import state as at
 from estimators.recursive.forgetting import Alarm

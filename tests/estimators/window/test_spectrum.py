@@ -7,7 +7,7 @@ import pytest
 
 from estimators.base import Phase, Spectrum
 from estimators.online import assembly
-from estimators.online.decisions.phases import Phases
+from estimators.online.phases import Phases
 from estimators.online.start.rows import StartRows
 from estimators.quantities import Floats, Parameter
 from estimators.recursive.forgetting import Alarm

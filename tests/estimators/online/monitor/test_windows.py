@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from estimators.models.joints.friction_only import FrictionOnlySettings
-from estimators.online.decisions.validity import Validity
 from estimators.online.eta.in_force import EtaInForce
 from estimators.online.eta.lookback import Lookback
+from estimators.online.judgement.validity import Validity
 from estimators.online.monitor.base import Before, Look, Moment, Purpose
 from estimators.online.monitor.window_evidence import Windows
 from estimators.quantities import Floats

@@ -12,7 +12,7 @@ import pytest
 from estimators.base import Event, Phase, Status
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.online import assembly
-from estimators.online.decisions.phases import Phases
+from estimators.online.phases import Phases
 from estimators.quantities import Floats, Parameter
 from estimators.recursive.forgetting import Alarm
 from estimators.refit.inline import Inline

@@ -10,8 +10,8 @@ import pytest
 from estimators.base import Estimate, Phase, Status
 from estimators.models.joints.rigid import RigidSettings
 from estimators.online import assembly
-from estimators.online.decisions.phases import Phases
 from estimators.online.joint import JointEstimator
+from estimators.online.phases import Phases
 from estimators.online.settings import Identification
 from estimators.quantities import Floats
 from estimators.recursive.forgetting import Alarm

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from estimators.quantisation.weights import SURE, temper
+from estimators.quantisation.quantisation_weights import SURE, temper
 from estimators.rows import MOST, ROUNDING, WEIGHT, Rows, moved
 
 OWNERS = np.array([0])

@@ -3,16 +3,16 @@
 import numpy as np
 
 from estimators.base import Spectrum
-from estimators.online.compiled.normal_loop import NormalLoop
-from estimators.online.decisions.motion import Motion
-from estimators.online.decisions.validity import Validity
 from estimators.online.eta.found import Found, Pending
 from estimators.online.eta.in_force import EtaInForce
 from estimators.online.eta.lookback import Lookback
 from estimators.online.eta.refits import Refits
+from estimators.online.judgement.events import EventLog
+from estimators.online.judgement.motion import Motion
+from estimators.online.judgement.validity import Validity
 from estimators.online.monitor.base import Before, Evidence, Look, Moment, Search
 from estimators.online.monitor.window_evidence import Shown, Windows
-from estimators.online.reporting.events import EventLog
+from estimators.online.normal_loop import NormalLoop
 from estimators.quantities import Parameter
 from estimators.recursive.learner import Learner
 from estimators.refit.acceptance import implausible

@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from estimators.numerics.jit import kernel
-from estimators.online.compiled.gate import Gate, GateState, may_teach
+from estimators.online.judgement.gate import Gate, GateState, may_teach
 from estimators.quantities import Floats
 
 pytestmark = pytest.mark.interpreted

@@ -7,7 +7,7 @@ import pytest
 
 from estimators.base import Phase
 from estimators.online import assembly
-from estimators.online.decisions.phases import Phases
+from estimators.online.phases import Phases
 from estimators.quantities import Parameter
 from estimators.recursive import state as at
 from estimators.recursive.forgetting import Alarm

@@ -5,10 +5,10 @@ import pytest
 
 from estimators.conditioning.conditioner import Conditioner, Conditioning
 from estimators.models.joints.rigid import RigidSettings
-from estimators.online.compiled.gate import Gate
-from estimators.online.decisions.standstill import USUAL, Standstill, see
 from estimators.online.joint import JointEstimator
-from estimators.online.reporting.events import EventLog
+from estimators.online.judgement.events import EventLog
+from estimators.online.judgement.gate import Gate
+from estimators.online.judgement.standstill import USUAL, Standstill, see
 from estimators.online.settings import Identification
 from estimators.quantisation.encoder_steps import one_step
 from estimators.quantities import Axis, Floats

@@ -12,12 +12,12 @@ from estimators.base import Phase
 from estimators.conditioning.stop import DONE, LIMITS, REVIEW, ROOM, TAUGHT
 from estimators.misfit.regressors import Sums, gather_row
 from estimators.numerics.jit import inline, kernel
-from estimators.online.compiled.gate import GateState
-from estimators.online.compiled.normal_loop import ENDLESS, LoopState, advance
-from estimators.online.decisions.standstill import Seen, see
-from estimators.online.decisions.validity import Judged
 from estimators.online.eta.nonlinear_columns import NOTHING, Shaping, ShapingState, shape
-from estimators.quantisation import weights
+from estimators.online.judgement.gate import GateState
+from estimators.online.judgement.standstill import Seen, see
+from estimators.online.judgement.validity import Judged
+from estimators.online.normal_loop import ENDLESS, LoopState, advance
+from estimators.quantisation import quantisation_weights
 from estimators.quantisation.shifted_quantiser import RereadRows, keep
 from estimators.quantities import Floats
 from estimators.recursive import timing_weights
@@ -28,8 +28,8 @@ from estimators.window.row_history import HistoryState, append
 from jointwatch_layout import Cube, Flags, Layout, Matrix
 
 if TYPE_CHECKING:  # its kernels are heavy, see parts.py
-    from estimators.online.decisions.parts import Parts
     from estimators.online.eta.in_force import EtaInForce
+    from estimators.online.parts import Parts
 
 IDLE: Final = (Phase.WAITING, Phase.FAULTED)
 
@@ -162,7 +162,7 @@ def _as_learnt(learning: Learning) -> None:
         shape(formed.starts[first:count], formed.signals, formed.taps, phi, learning.shaping)
     else:
         learnt = learning.learnt
-        weights.weigh(phi, y, motion, learnt.grain, learnt.usual, formed.owners)
+        quantisation_weights.weigh(phi, y, motion, learnt.grain, learnt.usual, formed.owners)
         timing_weights.weigh(phi, y, motion, learnt.held, formed.owners)
 
 

@@ -12,8 +12,8 @@ import pytest
 from estimators.alignment.resampler import Resampler
 from estimators.conditioning.stop import DONE, INTERVAL
 from estimators.numerics.jit import INTERPRETED
-from estimators.online.compiled.joint_pass import Intervals, JointState, advance_readings
 from estimators.online.joint import JointEstimator
+from estimators.online.joint_pass import Intervals, JointState, advance_readings
 from estimators.online.settings import Identification
 from estimators.quantities import Floats
 

@@ -26,9 +26,9 @@ import numpy as np
 
 from estimators.misfit import regressors, scores
 from estimators.misfit.regressors import ANGLE, DIRECTION, LAG, MEMORY, SPEED
-from estimators.online.compiled.gate import Gate
-from estimators.online.decisions import fit_state
-from estimators.online.decisions.validity import GOOD
+from estimators.online.judgement import fit_state
+from estimators.online.judgement.gate import Gate
+from estimators.online.judgement.validity import GOOD
 from estimators.quantisation.errors_in_variables import UNSURE, Steps, added, clear, moved
 from estimators.quantisation.shifted_quantiser import Reread
 from estimators.quantities import Floats, Parameter

@@ -23,12 +23,11 @@ from estimators.conditioning.stop import REVIEW, TAUGHT
 from estimators.conditioning.stop import ROOM as ROOM_WANTED
 from estimators.numerics.one_factor import one_factor
 from estimators.online import checkpoint
-from estimators.online.compiled.learning import Learning, RowLearner, learn_rows
-from estimators.online.decisions.motion import LOOK_BACK
-from estimators.online.decisions.parts import Nonlinear, Parts
-from estimators.online.decisions.standstill import Seen
-from estimators.online.decisions.validity import sick
 from estimators.online.eta.found import Found
+from estimators.online.judgement.motion import LOOK_BACK
+from estimators.online.judgement.standstill import Seen
+from estimators.online.judgement.validity import sick
+from estimators.online.learning import Learning, RowLearner, learn_rows
 from estimators.online.monitor.base import (
     Decision,
     GiveUp,
@@ -41,6 +40,7 @@ from estimators.online.monitor.base import (
     Search,
     Sharpen,
 )
+from estimators.online.parts import Nonlinear, Parts
 from estimators.online.reporting import report
 from estimators.online.start.base import Failed, Started, Verdict
 from estimators.online.start.gathering import SCALE_WINDOW

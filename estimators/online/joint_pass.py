@@ -19,7 +19,7 @@ from estimators.conditioning.preprocessing import Preprocessing, preprocess
 from estimators.conditioning.row_kernels import RowFormer, form
 from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL
 from estimators.numerics.jit import inline, kernel
-from estimators.online.compiled.learning import Learning, learn
+from estimators.online.learning import Learning, learn
 from estimators.online.reporting.inspection import InspectorState, look
 from estimators.online.reporting.report import ReportState, figures
 from estimators.quantities import Floats, Nanoseconds

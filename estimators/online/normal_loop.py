@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
-from estimators.online.compiled.gate import Gate, GateState, may_teach
-from estimators.online.decisions.motion import Motion
-from estimators.online.decisions.validity import Judged, healthy, judge_learner
+from estimators.online.judgement.gate import Gate, GateState, may_teach
+from estimators.online.judgement.motion import Motion
+from estimators.online.judgement.validity import Judged, healthy, judge_learner
 from estimators.quantities import Floats
 from estimators.recursive import state as at
 from estimators.recursive.kernel import learn

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.online.decisions.validity import Validity, sick
+from estimators.online.judgement.validity import Validity, sick
 from estimators.quantities import Parameter
 from estimators.recursive.estimator import LARGEST
 from estimators.recursive.forgetting import Alarm

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.online.checkpoint import Part
-from estimators.online.compiled.gate import Gate
-from estimators.online.compiled.normal_loop import NormalLoop
-from estimators.online.decisions.model_fit import Fit
-from estimators.online.decisions.motion import Motion
-from estimators.online.decisions.validity import Validity
+from estimators.online.judgement.events import EventLog
+from estimators.online.judgement.gate import Gate
+from estimators.online.judgement.model_fit import Fit
+from estimators.online.judgement.motion import Motion
+from estimators.online.judgement.validity import Validity
 from estimators.online.monitor.base import Moment, Monitor
-from estimators.online.reporting.events import EventLog
+from estimators.online.normal_loop import NormalLoop
 from estimators.online.start.base import Start
 from estimators.quantities import Parameter
 from estimators.recursive import state as at
@@ -21,10 +21,10 @@ from estimators.recursive.learner import Learner
 from estimators.window.row_history import RowHistory
 
 if TYPE_CHECKING:  # their kernels are heavy, and a model without η never needs them
-    from estimators.online.decisions.relearning import Relearning
     from estimators.online.eta.in_force import EtaInForce
     from estimators.online.eta.lookback import Lookback
     from estimators.online.eta.refits import Refits
+    from estimators.online.relearning import Relearning
 
 SAME: Final = 3.0  # deviations, together, that a value which has not changed may have moved by
 

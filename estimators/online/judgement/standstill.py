@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 
 from estimators.numerics.jit import inline
-from estimators.online.compiled.gate import Gate
-from estimators.online.reporting.events import EventLog
+from estimators.online.judgement.events import EventLog
+from estimators.online.judgement.gate import Gate
 from estimators.quantities import Axis
 from jointwatch_layout import Layout
 

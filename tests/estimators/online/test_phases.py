@@ -5,7 +5,7 @@ import pytest
 
 from estimators.base import Phase, Status
 from estimators.online import assembly
-from estimators.online.decisions.phases import Phases
+from estimators.online.phases import Phases
 from estimators.quantities import Floats, Parameter
 from estimators.recursive.forgetting import Alarm
 from estimators.rows import Rows

@@ -2,7 +2,7 @@
 
 import pytest
 
-from estimators.online.decisions.motion import Motion
+from estimators.online.judgement.motion import Motion
 
 
 def test_a_start_is_as_long_as_is_asked_for_and_as_so_many_periods() -> None:

@@ -1,1 +1,0 @@
-"""What runs for every row: compiled, and without a decision."""

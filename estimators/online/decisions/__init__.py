@@ -1,1 +1,0 @@
-"""What is decided between two calls of the compiled pass: phases, validity, standstill, model fit."""
