@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 
-class Row(NamedTuple):
+class VerdictRow(NamedTuple):
     """One figure: what it should be, what it is, and whether that is near enough."""
 
     name: str
@@ -25,7 +25,7 @@ class Row(NamedTuple):
         return bool(abs(self.deviation) <= self.tolerance)
 
 
-def as_json(rows: Sequence[Row]) -> str:
+def as_json(rows: Sequence[VerdictRow]) -> str:
     """One object: rows of {name, unit, reference, ours, ok}, and ok for all."""
     keys = [
         {"name": row.name, "unit": row.unit, "reference": float(row.reference), "ours": float(row.ours), "ok": row.ok}
@@ -34,7 +34,7 @@ def as_json(rows: Sequence[Row]) -> str:
     return json.dumps({"rows": keys, "ok": all(row.ok for row in rows)})
 
 
-def as_table(rows: Sequence[Row]) -> str:
+def as_table(rows: Sequence[VerdictRow]) -> str:
     """Columns for a terminal."""
     lines = [f"{'':24} {'reference':>12} {'ours':>12} {'off':>9} {'allowed':>9}"]
     for row in rows:

@@ -21,15 +21,15 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 from daq.commands.codes import EXIT_RUNTIME, fail, refuse
 from daq.commands.identify.command import load_robot
 from daq.config.load import read_toml, validate
-from daq.config.words import ConfigError, Problem
-from estimators.models.robots.description import Robot, RobotError
+from daq.config.words import ConfigError, ConfigurationProblem
+from estimators.models.robots.description import RobotDescription, RobotError
 from estimators.offline.excitation.criteria import OBJECTIVES, Criteria, Judge, Space, search
 from estimators.offline.excitation.trajectory import (
     FINER,
     Fourier,
     JointLimits,
-    Motion,
-    Verdict,
+    LimitCheck,
+    TrajectoryMotion,
     joined,
     judge,
     sampled,
@@ -133,19 +133,21 @@ def run(options: argparse.Namespace) -> int:
     return 0 if all(one.kept for one in verdicts) else EXIT_RUNTIME
 
 
-def _limits(file: Path, robot: Robot) -> Limited:
+def _limits(file: Path, robot: RobotDescription) -> Limited:
     data, lines = read_toml(file)
     table = validate(LimitsFile, data, file, lines)
     problems = []
     for name in table.joints:
         if name not in robot.names:
             text = f'found no joint "{name}" in the robot, it has {", ".join(robot.names)}'
-            problems.append(Problem(lines.of(("joints", name)), f"joints.{name}", text))
+            problems.append(ConfigurationProblem(lines.of(("joints", name)), f"joints.{name}", text))
     rows: list[tuple[float, ...]] = []
     for joint in robot.joints:
         row = table.joints.get(joint.name)
         if row is None:
-            problems.append(Problem(lines.of(("joints",)), f"joints.{joint.name}", "expected limits, found none"))
+            problems.append(
+                ConfigurationProblem(lines.of(("joints",)), f"joints.{joint.name}", "expected limits, found none")
+            )
             continue
         unit = np.pi / 180 if table.angles == "deg" and joint.axis is Axis.ROTARY else 1.0
         own = joint.limits
@@ -156,10 +158,12 @@ def _limits(file: Path, robot: Robot) -> Limited:
         where = lines.of(("joints", joint.name))
         if not (np.isfinite([lower, upper, velocity]).all() and lower < upper):
             text = "expected lower < upper and a velocity, here or in the robot's file"
-            problems.append(Problem(where, f"joints.{joint.name}", f"{text}; found {lower:g}, {upper:g}, {velocity:g}"))
+            problems.append(
+                ConfigurationProblem(where, f"joints.{joint.name}", f"{text}; found {lower:g}, {upper:g}, {velocity:g}")
+            )
         elif not lower < home < upper:
             text = f"expected home between {lower / unit:g} and {upper / unit:g}, found {home / unit:g}"
-            problems.append(Problem(where, f"joints.{joint.name}.home", text))
+            problems.append(ConfigurationProblem(where, f"joints.{joint.name}.home", text))
         rows.append((lower, upper, velocity, row.acceleration * unit, home, row.noise))
     if problems:
         raise ConfigError(file, problems)
@@ -180,7 +184,7 @@ def _progress() -> Any:
     return told
 
 
-def _read(file: Path, names: tuple[str, ...]) -> tuple[Motion, Motion, Fourier | None]:
+def _read(file: Path, names: tuple[str, ...]) -> tuple[TrajectoryMotion, TrajectoryMotion, Fourier | None]:
     """The motion to be judged, on its own grid and on the finer one. Raises ValueError."""
     try:
         with file.open(newline="", encoding="utf-8") as text:
@@ -224,7 +228,7 @@ def _write(
     names: tuple[str, ...],
     fourier: Fourier | None,
     limited: Limited,
-    verdicts: list[Verdict],
+    verdicts: list[LimitCheck],
 ) -> None:
     if fourier is None:
         return
@@ -252,7 +256,9 @@ def _table(file: Any, names: tuple[str, ...], fourier: Fourier) -> None:
         writer.writerow([name, *(repr(float(value)) for value in values)])
 
 
-def _picture(path: Path, names: tuple[str, ...], fourier: Fourier, limited: Limited, verdicts: list[Verdict]) -> None:
+def _picture(
+    path: Path, names: tuple[str, ...], fourier: Fourier, limited: Limited, verdicts: list[LimitCheck]
+) -> None:
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -281,7 +287,7 @@ def _picture(path: Path, names: tuple[str, ...], fourier: Fourier, limited: Limi
     figure.savefig(path, dpi=110)
 
 
-def _tell(criteria: Criteria, verdicts: list[Verdict], names: tuple[str, ...], robot: Robot) -> None:
+def _tell(criteria: Criteria, verdicts: list[LimitCheck], names: tuple[str, ...], robot: RobotDescription) -> None:
     """For a person, on stderr."""
     print(
         f"cond {criteria.cond:.4g}   block {criteria.block:.4g}   dopt {criteria.dopt:.4g}"
@@ -298,7 +304,7 @@ def _tell(criteria: Criteria, verdicts: list[Verdict], names: tuple[str, ...], r
         print(f"{names[one.joint]:16} {one.quantity:13} {values}{mark}", file=sys.stderr)
 
 
-def _document(criteria: Criteria, verdicts: list[Verdict], names: tuple[str, ...]) -> dict[str, Any]:
+def _document(criteria: Criteria, verdicts: list[LimitCheck], names: tuple[str, ...]) -> dict[str, Any]:
     rows = [
         {
             "joint": names[one.joint],

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from daq.config import physics
-from daq.config.sections import Joint
+from daq.config.sections import JointSection
 from daq.config.words import unknown
 from drivers.base import LayoutError, Wanted
 from estimators.alignment.clock_state import LONGEST_LOSS
@@ -99,7 +99,7 @@ def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _check_roles(name: str, joint: Joint) -> Iterator[tuple[tuple[str, ...], str]]:
+def _check_roles(name: str, joint: JointSection) -> Iterator[tuple[tuple[str, ...], str]]:
     needed = set(joint.roles())
     for role in sorted(joint.channels.keys() - needed):
         yield ("joints", name, "channels", role), unknown(role, sorted(needed), "channel")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from daq.config.sections import Channel, Config, Joint
+from daq.config.sections import Channel, Config, JointSection
 
 Path = tuple[str, ...]
 TURNED: Final = ("rad", "N·m")
@@ -53,7 +53,7 @@ SEEN: Final = 0.5  # over a kernel's half width: the frequency of which it passe
 MOTOR: Final = re.compile(r"motor|rotor|(?<![a-z])mot(?![a-z])", re.IGNORECASE)
 
 
-def mistakes(joints: Mapping[str, Joint], units: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[Path, str]]:
+def mistakes(joints: Mapping[str, JointSection], units: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[Path, str]]:
     """Where a joint's channel is fed with another quantity, and what would mend it.
 
     units: by driver, every signal that it can deliver and its SI unit.
@@ -100,7 +100,7 @@ def remarks(config: Config) -> Iterator[str]:
             yield f"{name}: message {message} is left out: {why}"
 
 
-def _coarse(name: str, joint: Joint, config: Config) -> Iterator[str]:
+def _coarse(name: str, joint: JointSection, config: Config) -> Iterator[str]:
     """An encoder whose steps take a part of the inertia, as its layout says."""
     if "position" not in joint.channels:
         return
@@ -112,7 +112,7 @@ def _coarse(name: str, joint: Joint, config: Config) -> Iterator[str]:
         yield f"{name}.position: {said}"
 
 
-def coarse(joint: Joint, step: float) -> str:
+def coarse(joint: JointSection, step: float) -> str:
     """What steps (rad, m) of its encoder do to a joint's inertia, and what would help, in words; "" where they do not
     matter."""
     if joint.model.kind != "rigid" or step <= 0.0:
@@ -136,7 +136,7 @@ def coarse(joint: Joint, step: float) -> str:
     )
 
 
-def wanted_unit(joint: Joint, role: str) -> str | None:
+def wanted_unit(joint: JointSection, role: str) -> str | None:
     """SI unit of a role; None where any will do."""
     axis = getattr(joint.model, "axis", None)
     length, effort = SLID if axis is not None and str(axis) == "prismatic" else TURNED
@@ -181,7 +181,7 @@ def _quantity(unit: str) -> str:
     return QUANTITIES.get(unit, f"a quantity in {unit}")
 
 
-def _of_the_motor(role: str, channel: Channel, joint: Joint) -> bool:
+def _of_the_motor(role: str, channel: Channel, joint: JointSection) -> bool:
     """Whether a signal's own name says that it is the motor's, and the model wants the joint's."""
     return (
         joint.model.kind == "rigid"

@@ -4,8 +4,8 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from daq.config.sections import Config, Joint
-from daq.config.words import ConfigError, Problem, unknown
+from daq.config.sections import Config, JointSection
+from daq.config.words import ConfigError, ConfigurationProblem, unknown
 from daq.stream.update import ROBOT
 from estimators.models.robots.files.identified import IdentifiedRobot, ModelError, read
 from estimators.online.settings import LINK
@@ -23,9 +23,9 @@ def text_of(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except OSError as error:
-        raise ConfigError(file, [Problem(1, "", f"cannot be read: {error.strerror}")]) from error
+        raise ConfigError(file, [ConfigurationProblem(1, "", f"cannot be read: {error.strerror}")]) from error
     except UnicodeDecodeError as error:
-        raise ConfigError(file, [Problem(1, "", f"not valid TOML: {error}")]) from error
+        raise ConfigError(file, [ConfigurationProblem(1, "", f"not valid TOML: {error}")]) from error
 
 
 def parse(file: Path, text: str) -> IdentifiedRobot:
@@ -33,9 +33,9 @@ def parse(file: Path, text: str) -> IdentifiedRobot:
     try:
         return read(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(file, [Problem(1, "", f"not valid TOML: {error}")]) from error
+        raise ConfigError(file, [ConfigurationProblem(1, "", f"not valid TOML: {error}")]) from error
     except ModelError as error:
-        raise ConfigError(file, [Problem(1, "", str(error))]) from error
+        raise ConfigError(file, [ConfigurationProblem(1, "", str(error))]) from error
 
 
 def model_of(config: Config) -> IdentifiedRobot | None:
@@ -46,12 +46,12 @@ def model_of(config: Config) -> IdentifiedRobot | None:
     return parse(file, config.robot_model or text_of(file))  # recordings of before hold no model
 
 
-def torque_role(joint: Joint) -> str:
+def torque_role(joint: JointSection) -> str:
     """Of the channel that drives the joint."""
     return next(role for role in TORQUES if role in joint.model.roles())
 
 
-def check_model(file: Path, joints: Mapping[str, Joint]) -> tuple[str, list[tuple[tuple[str, ...], str]]]:
+def check_model(file: Path, joints: Mapping[str, JointSection]) -> tuple[str, list[tuple[tuple[str, ...], str]]]:
     """The model's text, what does not fit, and where. joints: those of the configuration that are sound."""
     problems: list[tuple[tuple[str, ...], str]] = []
     if ROBOT in joints:
@@ -63,7 +63,9 @@ def check_model(file: Path, joints: Mapping[str, Joint]) -> tuple[str, list[tupl
         return "", problems + [(("robot", "model"), f"{file}: {problem.text}") for problem in error.problems]
 
 
-def _misfits(file: Path, learnt: IdentifiedRobot, joints: Mapping[str, Joint]) -> Iterator[tuple[tuple[str, ...], str]]:
+def _misfits(
+    file: Path, learnt: IdentifiedRobot, joints: Mapping[str, JointSection]
+) -> Iterator[tuple[tuple[str, ...], str]]:
     for name, one in zip(learnt.robot.names, learnt.robot.joints, strict=True):
         if name not in joints:
             yield ("robot", "model"), f"its joint {unknown(name, sorted(joints), '[joints.NAME]')}"

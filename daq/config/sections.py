@@ -20,7 +20,7 @@ from pydantic import (
 from daq.config.drift_limits import DriftSettings
 from daq.stream.keys import KeyFileError, read_pair
 from drivers import AnyDriver
-from estimators.online.settings import LINK, Identification
+from estimators.online.settings import LINK, JointIdentification
 
 
 def _matching(pattern: str, expected: str) -> AfterValidator:
@@ -54,7 +54,7 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Robot(Section):
+class RobotSection(Section):
     """Who this is, in every message and metric."""
 
     name: Name = "robot"
@@ -73,7 +73,7 @@ class Robot(Section):
         return path and Path((info.context or {}).get("folder") or "") / path
 
 
-class Curve(Section):
+class CurveKeys(Section):
     """CURVE keys of the stream, made by `jointwatch keys`; relative paths are relative to the configuration's file."""
 
     secret: Path = Field(description="the server's .key_secret")
@@ -101,7 +101,7 @@ class Curve(Section):
         return clients
 
 
-class Tls(Section):
+class TlsSection(Section):
     """The page's certificate; relative paths are relative to the configuration's file."""
 
     certificate: Path = Field(description="PEM, with those between it and its root")
@@ -133,10 +133,12 @@ class Publish(Section):
     """What goes out, and where."""
 
     endpoint: Endpoint = Field(default="tcp://127.0.0.1:5556", description="updates")
-    curve: Curve | None = Field(default=None, description="who may subscribe; without it everyone who reaches endpoint")
+    curve: CurveKeys | None = Field(
+        default=None, description="who may subscribe; without it everyone who reaches endpoint"
+    )
     insecure: bool = Field(default=False, description="serve an address that others reach without any lock")
     page: str = Field(default="http://127.0.0.1:8080", description="dashboard, and /metrics for Prometheus")
-    tls: Tls | None = Field(default=None, description="certificate and key of a page at https://")
+    tls: TlsSection | None = Field(default=None, description="certificate and key of a page at https://")
     token: Path | None = Field(default=None, description="file (0600) of the token that allows to set baselines")
     rate: float = Field(default=50.0, ge=0.01, le=1000, description="Hz, updates per joint")
 
@@ -290,7 +292,7 @@ class DeviceTime(Section):
     wrap: float | None = Field(default=None, gt=0, description="s after which it starts again: 2³² µs are 4294.967296")
 
 
-class Joint(Identification):
+class JointSection(JointIdentification):
     """One joint: where its channels come from, and how it is identified."""
 
     rate: float = Field(ge=0.01, le=20_000, description="Hz at which the device samples the reference channel")
@@ -318,12 +320,12 @@ class Joint(Identification):
 class Config(Section):
     """The whole configuration, frozen."""
 
-    robot: Robot = Robot()
+    robot: RobotSection = RobotSection()
     publish: Publish = Publish()
     recorder: Record | None = None
     processes: Processes = Processes()
     refit: RefitPlace = RefitPlace()
     drivers: dict[Name, AnyDriver]
-    joints: dict[Name, Joint]
+    joints: dict[Name, JointSection]
     folder: Path = Path()  # relative paths (a DBC) are relative to the file they stand in
     robot_model: str = ""  # what stood in the file of the whole robot's model when this was read: all processes use it

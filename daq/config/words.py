@@ -38,7 +38,7 @@ BEGINNINGS: Final = {
 }
 
 
-class Problem(NamedTuple):
+class ConfigurationProblem(NamedTuple):
     """One mistake and where it stands."""
 
     line: int
@@ -52,7 +52,7 @@ class Problem(NamedTuple):
 class ConfigError(Exception):
     """The configuration cannot be used; `problems` holds every mistake found."""
 
-    def __init__(self, file: Path, problems: list[Problem]) -> None:
+    def __init__(self, file: Path, problems: list[ConfigurationProblem]) -> None:
         self.file = file
         self.problems = sorted(problems)
         super().__init__("\n".join(f"{file}:{problem}" for problem in self.problems))

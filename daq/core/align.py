@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daq.config.routes import COUNTER, Route
-from daq.config.sections import Joint
+from daq.config.sections import JointSection
 from drivers.reading import words
 from estimators.alignment.resampler import Resampler
 from estimators.numerics.jit import kernel
@@ -22,7 +22,7 @@ from estimators.quantities import Floats, Nanoseconds
 class Aligner:
     """Builds one joint's samples; `columns` are the roles in the order that its estimator wants them."""
 
-    def __init__(self, joint: Joint, columns: Sequence[str]) -> None:
+    def __init__(self, joint: JointSection, columns: Sequence[str]) -> None:
         channels = [joint.channels[role] for role in columns]
         messages = [channel.signal.rsplit(".", 1)[0] for channel in channels]  # driver.MESSAGE: one frame, one clock
         self.resampler = Resampler(

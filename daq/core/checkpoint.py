@@ -18,7 +18,7 @@ import msgpack
 import zmq
 
 import estimators
-from daq.config.sections import Config, Joint
+from daq.config.sections import Config, JointSection
 from daq.core.gear_pipeline import kept_as
 from daq.core.pipeline import Pipeline
 from daq.processes.logs import log
@@ -59,7 +59,7 @@ def meaning(source: str) -> str:
     return ast.dump(tree)
 
 
-def key(joint: Joint) -> str:
+def key(joint: JointSection) -> str:
     """Of everything that a state depends on."""
     return hashlib.sha256(f"{edition()} {joint.model_dump_json(by_alias=True)}".encode()).hexdigest()[:16]
 

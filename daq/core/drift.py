@@ -30,7 +30,7 @@ UNSCALED: Final = ("offset", "omega_")  # parts of names that no torque scales, 
 NOTHING: Final = 2.0  # σ₀, below which a baseline cannot be told from zero
 
 
-class Change(NamedTuple):
+class DriftChange(NamedTuple):
     """A parameter that has left its limits, or is within them again."""
 
     kind: str  # drift, recovered
@@ -53,7 +53,7 @@ class Drift:
         named = set(names) == theirs.values.keys() == theirs.deviations.keys()
         return theirs.model == model and theirs.friction in (None, friction) and named
 
-    def look(self, estimate: Estimate) -> tuple[Map, list[Change]]:
+    def look(self, estimate: Estimate) -> tuple[Map, list[DriftChange]]:
         """What is published of an estimate that can be trusted, and what has changed."""
         names = estimate.names
         before = np.array([self.baseline.values[name] for name in names])
@@ -73,7 +73,7 @@ class Drift:
         changes = [one for one in crossed if one.kind != "drift" or not self.cause]
         drifted = [name for name in names if name in self.drifted]
         if self.cause and not before_that and drifted:
-            changes.append(Change("drift", self.cause))
+            changes.append(DriftChange("drift", self.cause))
         self.cause = self.cause if drifted else ""
         columns = {"baseline": before, "change": change, "percent": percent, "z": z}
         named = {key: dict(zip(names, column.tolist(), strict=True)) for key, column in columns.items()}
@@ -89,14 +89,14 @@ class Drift:
         since = self._since.setdefault(name, time)
         return time - since >= self.settings.hold * 1e9
 
-    def _cross(self, name: str, percent: float, z: float) -> Change:
+    def _cross(self, name: str, percent: float, z: float) -> DriftChange:
         del self._since[name]
         self.drifted ^= {name}
         words = "" if math.isnan(percent) else f"{percent:+.1f} % of its baseline, "
         words += f"{abs(z):.1f} standard deviations".replace("inf", "∞")
         if name in self.drifted:
-            return Change("drift", f"{name} has drifted: {words}")
-        return Change("recovered", f"{name} is within its limits again: {words}")
+            return DriftChange("drift", f"{name} has drifted: {words}")
+        return DriftChange("recovered", f"{name} is within its limits again: {words}")
 
 
 class Comparison:

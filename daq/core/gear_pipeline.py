@@ -5,13 +5,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from daq.config.sections import Joint
+from daq.config.sections import JointSection
 from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate
 from estimators.models.joints.lost_motion import LOST_MOTION, WEARS
 from estimators.online.gear.lost_motion import LostMotion
-from estimators.online.gear.two_encoders import Gear, gear_of
+from estimators.online.gear.two_encoders import WatchedGear, gear_of
 from estimators.quantities import Floats, Nanoseconds
 
 Message = tuple[bytes, bytes]
@@ -23,7 +23,9 @@ NAMES: Final = tuple(one.name for one in WEARS)  # what a baseline remembers
 class GearLine:
     """Beside the joint's own estimator, on the rows that it gets."""
 
-    def __init__(self, gear: Gear, joint: Joint, channels: tuple[str, ...], publication: Publication) -> None:
+    def __init__(
+        self, gear: WatchedGear, joint: JointSection, channels: tuple[str, ...], publication: Publication
+    ) -> None:
         """channels: of the rows, in their order."""
         self._gear, self._period = gear, 1.0 / joint.rate
         self._columns = [channels.index(role) for role in gear.roles]
@@ -90,7 +92,7 @@ class GearLine:
             raise
 
 
-def line_of(joint: Joint, channels: tuple[str, ...], publication: Publication) -> GearLine | None:
+def line_of(joint: JointSection, channels: tuple[str, ...], publication: Publication) -> GearLine | None:
     """Of a joint with two encoders."""
     gear = gear_of(joint, joint.rate)
     return None if gear is None else GearLine(gear, joint, channels, publication)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from daq.config.sections import Joint
+from daq.config.sections import JointSection
 from daq.core.align import Aligner
 from daq.core.batch_pass import Readings
 from daq.core.drift import Comparison
@@ -36,7 +36,7 @@ class JointLine:
     def __init__(
         self,
         name: str,
-        joint: Joint,
+        joint: JointSection,
         publication: Publication,
         interval: int,
         executor: Executor | None,
@@ -237,7 +237,7 @@ class JointLine:
         return [self._publication.event("recovered", "data again", time / 1e9)]
 
 
-def described(joint: Joint) -> Map:
+def described(joint: JointSection) -> Map:
     """What `meta` says of a joint."""
     model = joint.model.build()
     gear = PARAMETERS if gear_of(joint, joint.rate) is not None else ()

@@ -17,16 +17,16 @@ from daq.core.checkpoint import Checkpoints
 from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
 from daq.core.reading_buffer import WaitingRoom
-from daq.core.refit_worker import Refits
-from daq.core.replayable_executor import Latch
+from daq.core.refit_worker import RefitWorker
+from daq.core.replayable_executor import DeferredExecutor
 from daq.processes.heartbeat import Life
 from daq.processes.logs import log
-from daq.processes.process import Stop, endpoint
+from daq.processes.process import StopSignal, endpoint
 from daq.state.checkpoint_file import FILE
 from daq.state.files import place
-from daq.stream.channel import Link, Receiver
+from daq.stream.channel import CoreReceiver, DriverLink
 from daq.stream.sockets import open_publisher
-from daq.stream.transcript import Batch, Clock, Transcript
+from daq.stream.transcript import Batch, RecordedClock, Transcript
 
 STATUS_EVERY: Final = 500_000_000  # ns between two reports of the totals
 INTRODUCE_EVERY: Final = 1_000_000_000  # ns between two meta messages: an outlet that comes back has one soon
@@ -40,11 +40,11 @@ WAIT: Final = 0.05  # s that one receive may wait, so that silence and a stop ar
 
 def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     """Serve until SIGTERM."""
-    stop = Stop()
+    stop = StopSignal()
     boot = int.from_bytes(os.urandom(6), "little")
     nonlinear = max((len(joint.model.build().nonlinear) for joint in config.joints.values()), default=0)
-    refits = Refits(nonlinear, config.refit.scheduler or "") if nonlinear else None
-    latch = None if refits is None else Latch(refits)
+    refits = RefitWorker(nonlinear, config.refit.scheduler or "") if nonlinear else None
+    latch = None if refits is None else DeferredExecutor(refits)
     pipeline = Pipeline(config, boot, latch)
     transcript = None if config.recorder is None else Transcript(endpoint(runtime, "transcript"), boot)
     table = routes(config)
@@ -58,7 +58,7 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     rebasing = Rebasing(context, endpoint(runtime, "baselines"), place(config, "baseline.json"))
     gc.collect()
     gc.freeze()  # what lives now lives to the end: a collection need not look at it
-    with Receiver(endpoint(runtime, "readings"), runtime / "readings.heard") as receiver:
+    with CoreReceiver(endpoint(runtime, "readings"), runtime / "readings.heard") as receiver:
         life.ready()
         log.info("identifying %s", ", ".join(line.name for line in pipeline.lines))
         look = inspect = total = introduce = 0
@@ -75,7 +75,7 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
             look = now + LOOK_EVERY
             epoch = time.time_ns() - now
             latched = [] if latch is None else latch.latch()
-            clock = Clock()
+            clock = RecordedClock()
             rebased = rebasing.fresh()
             if rebased is not None:
                 pipeline.rebase(rebased)
@@ -120,12 +120,12 @@ def _publish(updates: "zmq.Socket[bytes]", messages: Sequence[Message]) -> None:
         updates.send(body)
 
 
-def _silence(link: Link) -> float:
+def _silence(link: DriverLink) -> float:
     """s since the last word of a driver."""
     return time.monotonic() - link.seen
 
 
-def _totals(pipeline: Pipeline, receiver: Receiver, boot: int) -> dict[str, object]:
+def _totals(pipeline: Pipeline, receiver: CoreReceiver, boot: int) -> dict[str, object]:
     """Everything that is counted, since the core's start."""
     return {
         "timestamp": time.time(),

@@ -19,7 +19,7 @@ from daq.processes.logs import log
 NICE: Final = 5  # a refit may wait, the core may not
 
 
-class Refits(Executor):
+class RefitWorker(Executor):
     """One worker; begins at once."""
 
     def __init__(self, nonlinear: int = 0, scheduler: str = "") -> None:

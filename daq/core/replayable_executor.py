@@ -10,7 +10,7 @@ from concurrent.futures import Executor, Future
 from typing import Any
 
 
-class Latch(Executor):
+class DeferredExecutor(Executor):
     """An executor around another one; its futures are numbered as they are submitted."""
 
     def __init__(self, executor: Executor) -> None:

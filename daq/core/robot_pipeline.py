@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from daq.config.drift_limits import DriftSettings
 from daq.config.robot_model import torque_role
-from daq.config.sections import Joint
+from daq.config.sections import JointSection
 from daq.core.drift import Comparison
 from daq.state.baselines import Baseline, friction_names, friction_speeds
 from daq.stream.update import ROBOT, Map, Publication
@@ -36,7 +36,7 @@ class RobotLine:
     def __init__(
         self,
         learnt: IdentifiedRobot,
-        joints: Mapping[str, Joint],
+        joints: Mapping[str, JointSection],
         publication: Publication,
         interval: int,
         drift: DriftSettings,

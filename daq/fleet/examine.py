@@ -34,7 +34,7 @@ class Plan(NamedTuple):
     skew: bool
 
 
-class Quantity(NamedTuple):
+class RecordedQuantity(NamedTuple):
     """One number that a recording says of a joint: a parameter, or how late a channel is."""
 
     name: str
@@ -57,10 +57,10 @@ class JointFound(NamedTuple):
     alarms: int
     refits: int  # accepted
     refused: int  # re-fits that were not
-    quantities: tuple[Quantity, ...]
+    quantities: tuple[RecordedQuantity, ...]
 
 
-class Found(NamedTuple):
+class ExaminedRecording(NamedTuple):
     """One recording; `problem` says why it has no joints, or where it breaks off."""
 
     address: str
@@ -71,7 +71,7 @@ class Found(NamedTuple):
     problem: str
 
 
-def examine(address: Address, plan: Plan) -> Found:
+def examine(address: Address, plan: Plan) -> ExaminedRecording:
     """Never raises for what is wrong with the recording."""
     try:
         with at_hand(address.text) as file:
@@ -80,12 +80,12 @@ def examine(address: Address, plan: Plan) -> Found:
         return failed(address, str(error).replace("\n", "; "))
 
 
-def failed(address: Address, why: str) -> Found:
+def failed(address: Address, why: str) -> ExaminedRecording:
     """A recording of which nothing is known."""
-    return Found(address.text, address.robot, math.nan, 0.0, (), why)
+    return ExaminedRecording(address.text, address.robot, math.nan, 0.0, (), why)
 
 
-def _examine(file: Path, address: Address, plan: Plan) -> Found:
+def _examine(file: Path, address: Address, plan: Plan) -> ExaminedRecording:
     ours = is_ours(file)
     config = plan.config or _configuration(file, address, plan, ours)
     began, played, counts = math.nan, Played(), Counter[tuple[str, str]]()
@@ -102,7 +102,7 @@ def _examine(file: Path, address: Address, plan: Plan) -> Found:
     robot = config.robot.name if ours else address.robot
     seconds = (played.last - played.first) * 1e-9
     problem = break_of(file) if ours else "" if played.readings else "none of its frames carries a configured signal"
-    return Found(address.text, robot, began, seconds, joints if played.readings else (), problem)
+    return ExaminedRecording(address.text, robot, began, seconds, joints if played.readings else (), problem)
 
 
 def _configuration(file: Path, address: Address, plan: Plan, ours: bool) -> Config:
@@ -119,7 +119,7 @@ def _ours(file: Path) -> Iterator[Batch]:
 
 
 def _joint(
-    line: JointLine, config: Config, counts: Counter[tuple[str, str]], delays: tuple[Quantity, ...]
+    line: JointLine, config: Config, counts: Counter[tuple[str, str]], delays: tuple[RecordedQuantity, ...]
 ) -> JointFound:
     estimate = line.estimator.estimate()
     model = config.joints[line.name].model
@@ -138,11 +138,11 @@ def _joint(
         counts[line.name, "alarm"],
         counts[line.name, "refit_accepted"],
         counts[line.name, "refit_rejected"],
-        (*(Quantity(name, units.get(name, ""), value, deviation) for name, value, deviation in told), *delays),
+        (*(RecordedQuantity(name, units.get(name, ""), value, deviation) for name, value, deviation in told), *delays),
     )
 
 
-def _delays(file: Path, config: Config, plan: Plan, ours: bool) -> dict[str, tuple[Quantity, ...]]:
+def _delays(file: Path, config: Config, plan: Plan, ours: bool) -> dict[str, tuple[RecordedQuantity, ...]]:
     """Joint → how late its channels are."""
     channels: Channels
     if ours:
@@ -156,9 +156,9 @@ def _delays(file: Path, config: Config, plan: Plan, ours: bool) -> dict[str, tup
         for name, joint in config.joints.items()
         if name in channels
     }
-    found: dict[str, tuple[Quantity, ...]] = {}
+    found: dict[str, tuple[RecordedQuantity, ...]] = {}
     for one in find(asked, LONGEST):
         if "delay" in one:
-            mine = Quantity(DELAY + one["channel"], "s", one["delay"], one["deviation"])
+            mine = RecordedQuantity(DELAY + one["channel"], "s", one["delay"], one["deviation"])
             found[one["joint"]] = (*found.get(one["joint"], ()), mine)
     return found

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from daq.fleet.examine import Found
-from daq.fleet.verdict import Judged, in_order
+from daq.fleet.examine import ExaminedRecording
+from daq.fleet.verdict import JudgedQuantity, in_order
 
 TEXTS: Final = (
     "robot", "address", "problem", "joint", "model", "phase", "status", "reasons", "quantity", "unit",
@@ -18,7 +18,7 @@ NUMBERS: Final = (
 )  # fmt: skip
 
 
-def write(file: Path, found: Iterable[Found], judged: Iterable[Judged]) -> None:
+def write(file: Path, found: Iterable[ExaminedRecording], judged: Iterable[JudgedQuantity]) -> None:
     """Raises ImportError without pyarrow, OSError."""
     import pyarrow
     from pyarrow import parquet
@@ -30,7 +30,7 @@ def write(file: Path, found: Iterable[Found], judged: Iterable[Judged]) -> None:
     parquet.write_table(pyarrow.Table.from_pylist(table, pyarrow.schema(list(kinds.items()))), file, compression="zstd")
 
 
-def rows(one: Found, judged: Mapping[tuple[str, str, str], Judged]) -> list[dict[str, Any]]:
+def rows(one: ExaminedRecording, judged: Mapping[tuple[str, str, str], JudgedQuantity]) -> list[dict[str, Any]]:
     """Of one recording; a recording without joints is one row with its problem."""
     whole = {"robot": one.robot, "address": one.address, "problem": one.problem or None, "seconds": one.seconds}
     whole |= {"began": _known(one.began)}

@@ -33,7 +33,7 @@ from daq.outlet.baseline_request import BaselineRequest
 from daq.outlet.connections import BACKLOG, Connection, room, spare_the_log
 from daq.outlet.history import History, JointLabel
 from daq.outlet.metrics import Metrics
-from daq.outlet.web_guard import Guard
+from daq.outlet.web_guard import WebGuard
 from daq.stream.keys import Curve
 from daq.stream.sockets import EndpointError, Forwarder, Socket, open_receiver
 from daq.stream.update import INTERNAL, VERSION
@@ -78,7 +78,7 @@ class Outlet:
         self._assets = _assets()
         self._edition = hashlib.sha256(b"".join(body for body, _ in self._assets.values())).hexdigest()[:12]
 
-    def application(self) -> Guard:
+    def application(self) -> WebGuard:
         """The web application: page, /metrics, /api/state, /live."""
         routes = [
             Route("/metrics", self._scrape, methods=["GET"]),
@@ -87,7 +87,7 @@ class Outlet:
             WebSocketRoute("/live", self._live),
             *(Route(path, self._asset, methods=["GET"]) for path in self._assets),
         ]
-        return Guard(Starlette(routes=routes), open_paths=("/metrics",))
+        return WebGuard(Starlette(routes=routes), open_paths=("/metrics",))
 
     async def pump(self, beat: Callable[[], None] = lambda: None) -> None:
         """Every tick: take what came, tell the pages. Runs until cancelled."""

@@ -27,7 +27,7 @@ HEADERS: Final = {
 }
 
 
-class Guard:
+class WebGuard:
     """Wraps the application."""
 
     def __init__(self, application: ASGIApp, open_paths: Sequence[str]) -> None:

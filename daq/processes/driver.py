@@ -8,7 +8,7 @@ from daq.config.routes import wanted
 from daq.config.sections import Config
 from daq.processes.heartbeat import Life
 from daq.processes.logs import log
-from daq.processes.process import CannotStartError, Stop, endpoint, sleep_exactly
+from daq.processes.process import CannotStartError, StopSignal, endpoint, sleep_exactly
 from daq.processes.rate_limited_log import Complaint
 from daq.stream.channel import Sender
 from drivers.base import Driver, EndOfFileError, LinkError, LinkPausedError
@@ -21,7 +21,7 @@ BACK_OFF: Final = (0.1, 0.5)  # s between two attempts to open a lost wire, firs
 
 def run(name: str, settings: Config, runtime: Path, life: Life) -> None:
     """Serve one driver until SIGTERM. Raises CannotStartError when the wire cannot be opened the first time."""
-    stop = Stop()
+    stop = StopSignal()
     sender = Sender(endpoint(runtime, "readings"), name)
     sleep_exactly()
     totals: dict[str, int] = {}
@@ -57,7 +57,9 @@ def run(name: str, settings: Config, runtime: Path, life: Life) -> None:
     sender.close()
 
 
-def _serve(driver: Driver, sender: Sender, stop: Stop, totals: dict[str, int], life: Life, link: Complaint) -> None:
+def _serve(
+    driver: Driver, sender: Sender, stop: StopSignal, totals: dict[str, int], life: Life, link: Complaint
+) -> None:
     """Read until the wire is lost (LinkError) or a stop is asked; totals go on over re-opened wires.
 
     A thousand times a second it reads and sends, and nothing else; what is told waits for its turn.

@@ -27,7 +27,7 @@ class CannotStartError(Exception):
     """The process cannot do its work as configured; the text is the one line that the user sees."""
 
 
-class Stop:
+class StopSignal:
     """Set once by SIGTERM; a process looks at it between two batches."""
 
     def __init__(self) -> None:

@@ -27,11 +27,11 @@ from daq.recording.ros_bag import is_bag, read_bag
 from drivers.base import nearest
 from drivers.reading import READING
 from drivers.units import Quantity, Scale
-from estimators.alignment.channel_delay import Series
+from estimators.alignment.channel_delay import ChannelSeries
 from estimators.numerics.named_arrays import arrays
 from estimators.quantities import Floats
 
-Channels = dict[str, dict[str, Series]]  # joint → role → channel
+Channels = dict[str, dict[str, ChannelSeries]]  # joint → role → channel
 
 _INDEX: Final = re.compile(r"(.*?)(?:\[(\d+)\])?")
 
@@ -94,7 +94,7 @@ def read(file: Path, columns: Columns | None) -> Channels:
             if len(time) and len(raw) != len(time):
                 problems.append(f"{column.column} has {len(raw)} rows, time has {len(time)}")
                 continue
-            found[joint][role] = Series(time, _channel(raw, column))
+            found[joint][role] = ChannelSeries(time, _channel(raw, column))
     if problems:
         raise RecordingError("\n".join(f"{file}: {problem}" for problem in dict.fromkeys(problems)))
     return found
@@ -113,7 +113,7 @@ def _of_our_own(file: Path, columns: Columns | None) -> Channels:
         if route.role in joint.channels:
             mine = readings[readings["channel"] == index]
             values = _unwrapped(mine["value"], joint.channels[route.role].wrap)
-            found[route.joint][route.role] = Series((mine["time"] - begin) * 1e-9, values)
+            found[route.joint][route.role] = ChannelSeries((mine["time"] - begin) * 1e-9, values)
     return found
 
 
@@ -122,7 +122,8 @@ def _of_bag(file: Path, columns: Columns | None) -> Channels:
     bag = read_bag(file)
     if columns is None:
         return {
-            name: {field: Series(time, one) for field, one in fields.items()} for name, (time, fields) in bag.items()
+            name: {field: ChannelSeries(time, one) for field, one in fields.items()}
+            for name, (time, fields) in bag.items()
         }
     found: Channels = {}
     problems = []
@@ -135,7 +136,7 @@ def _of_bag(file: Path, columns: Columns | None) -> Channels:
                 problems.append(f'{file}: found no column "{column.column}", {nearest(column.column, known)}')
                 continue
             time, fields = bag[name]
-            found[joint][role] = Series(time, _channel(fields[field], column))
+            found[joint][role] = ChannelSeries(time, _channel(fields[field], column))
     if problems:
         raise RecordingError("\n".join(problems))
     return found

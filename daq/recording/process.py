@@ -19,14 +19,14 @@ from daq.config.load import digest
 from daq.config.sections import Config
 from daq.processes.heartbeat import Life
 from daq.processes.logs import log
-from daq.processes.process import Stop, endpoint
+from daq.processes.process import StopSignal, endpoint
 from daq.recording.folder import Shelf, recordings
 from daq.recording.json_channels import JsonChannels
 from daq.recording.mcap_file import McapFile
 from daq.recording.mcap_index import index_again
 from daq.stream import transcript
 from daq.stream.sockets import open_publisher
-from daq.stream.transcript import BLOCKS, Block, received
+from daq.stream.transcript import BLOCKS, TurnBlock, received
 from daq.stream.update import Map
 
 STATUS_EVERY: Final = 0.5  # s
@@ -40,7 +40,7 @@ CLOCK_EVERY: Final = 1.0  # s between two records of the clocks' relation
 
 def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     """Record until SIGTERM."""
-    stop = Stop()
+    stop = StopSignal()
     os.nice(NICE)
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context.instance()
     blocks = context.socket(zmq.PULL)
@@ -111,7 +111,7 @@ class Recorder:
         self._bytes = self._blocks = self._lost = 0
         self._written = 0.0  # Unix s of the last block that is in a file
 
-    def take(self, block: Block) -> None:
+    def take(self, block: TurnBlock) -> None:
         """Write a block; what cannot be written is lost and counted."""
         self._lost += self._expected.missing(block.boot, block.number)
         try:
@@ -201,7 +201,7 @@ class Recorder:
                 if count:
                     log.info("%s: its recorder was killed; its %d parts have an index now", file, count)
 
-    def _write(self, file: McapFile, channels: JsonChannels, block: Block) -> None:
+    def _write(self, file: McapFile, channels: JsonChannels, block: TurnBlock) -> None:
         before = file.size
         last = block.batches[-1]
         said = last.watched + last.epoch

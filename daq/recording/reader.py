@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from daq.config.sections import Config
 from daq.recording.folder import recordings
 from daq.stream import transcript
-from daq.stream.transcript import BLOCKS, Block
+from daq.stream.transcript import BLOCKS, TurnBlock
 from drivers.files.mcap_records import records
 
 SUFFIX: Final = ".mcap"
@@ -43,7 +43,7 @@ def said(file: Path) -> Iterator[Said]:
             yield one
 
 
-def blocks(file: Path) -> Iterator[Block]:
+def blocks(file: Path) -> Iterator[TurnBlock]:
     """Every block of readings. Raises RecordingError."""
     for record in _records(file):
         if isinstance(record, Attachment) and record.media_type == BLOCKS:

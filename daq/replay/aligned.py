@@ -15,7 +15,7 @@ from daq.config.sections import Config
 from daq.core.align import Aligner, Sorter
 from daq.recording.columns import Channels
 from daq.recording.reader import blocks, configuration
-from estimators.alignment.channel_delay import Series
+from estimators.alignment.channel_delay import ChannelSeries
 from estimators.quantities import Floats, Nanoseconds
 
 
@@ -28,7 +28,7 @@ def aligned(file: Path) -> Channels:
     channels: Channels = {}
     for name, (ticks, rows) in found.items():
         time = np.asarray((ticks - first) * 1e-9, np.float64)
-        channels[name] = {role: Series(time, rows[:, column]) for column, role in enumerate(roles[name])}
+        channels[name] = {role: ChannelSeries(time, rows[:, column]) for column, role in enumerate(roles[name])}
     return channels
 
 

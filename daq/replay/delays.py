@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from daq.config.sections import Config, Joint
+from daq.config.sections import Config, JointSection
 from daq.recording.columns import Channels
 from daq.replay.aligned import samples
 from daq.replay.sources import Batch, readings_of
-from estimators.alignment.channel_delay import Relation, Series, SkewError, delay
+from estimators.alignment.channel_delay import ChannelSeries, Relation, SkewError, delay
 
 REFERENCE: Final = "position"
 _EFFORTS: Final = ("torque", "force", "effort", "current")
@@ -43,18 +43,21 @@ def aligned(parts_of_readings: Iterable[Batch], config: Config) -> Channels:
     undelayed = config.model_copy(update={"joints": {name: _undelayed(one) for name, one in config.joints.items()}})
     return {
         name: {
-            role: Series((ticks - ticks[:1].sum()) * 1e-9, rows[:, column]) for column, role in enumerate(roles[name])
+            role: ChannelSeries((ticks - ticks[:1].sum()) * 1e-9, rows[:, column])
+            for column, role in enumerate(roles[name])
         }
         for name, (ticks, rows) in samples(parts_of_readings, undelayed, roles).items()
     }
 
 
-def _undelayed(joint: Joint) -> Joint:
+def _undelayed(joint: JointSection) -> JointSection:
     channels = {role: channel.model_copy(update={"delay": 0.0}) for role, channel in joint.channels.items()}
     return joint.model_copy(update={"channels": channels})
 
 
-def _compare(role: str, reference: Series, channel: Series, effort: Series | None, longest: float) -> Finding:
+def _compare(
+    role: str, reference: ChannelSeries, channel: ChannelSeries, effort: ChannelSeries | None, longest: float
+) -> Finding:
     relation = next((one for word, one in _RELATIONS.items() if word in role), None)
     if relation is None:
         return {"why": "neither a position, a velocity nor a torque: its delay does not show in motion"}

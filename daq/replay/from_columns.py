@@ -8,7 +8,7 @@ import numpy as np
 from daq.config.sections import Config
 from daq.recording.columns import Channels, Columns
 from daq.recording.reader import RecordingError
-from estimators.alignment.channel_delay import Series
+from estimators.alignment.channel_delay import ChannelSeries
 
 EFFORTS: Final = ("torque", "force")  # one of them; the second is of a joint that slides
 DRIVER: Final = "recording"
@@ -36,7 +36,7 @@ def configured(file: Path, channels: Channels, columns: Columns | None) -> Confi
     return Config.model_validate({"drivers": {}, "joints": joints, "robot": {"name": "recording"}})
 
 
-def _rate(file: Path, series: Series) -> float:
+def _rate(file: Path, series: ChannelSeries) -> float:
     """Hz, to what a clock can be meant to be."""
     steps = np.diff(series.time)
     step = float(np.median(steps)) if len(steps) else 0.0
@@ -50,5 +50,5 @@ def _unit(columns: Columns, joint: str) -> str:
     return columns.joints[joint]["position"].conversion("").unit
 
 
-def _listed(roles: dict[str, Series]) -> str:
+def _listed(roles: dict[str, ChannelSeries]) -> str:
     return ", ".join(roles) or "nothing"

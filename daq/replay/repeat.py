@@ -17,11 +17,11 @@ from daq.config.routes import Route, routes
 from daq.config.sections import Config
 from daq.core.joint_pipeline import Message
 from daq.core.pipeline import Pipeline
-from daq.core.replayable_executor import Latch
+from daq.core.replayable_executor import DeferredExecutor
 from daq.recording.json_channels import finite
 from daq.recording.reader import RecordingError, before, blocks, break_of, configuration, said
 from daq.replay.replay import Played
-from daq.stream.transcript import Batch, Block
+from daq.stream.transcript import Batch, TurnBlock
 from daq.stream.update import ROBOT, Map
 from estimators.refit.inline import Inline
 
@@ -81,10 +81,10 @@ class Repetition:
 
     def _begin(self, boot: int) -> None:
         """Another configuration asks for other refits: their results count at once."""
-        self._latch = Latch(Inline())
+        self._latch = DeferredExecutor(Inline())
         self._pipeline = Pipeline(self.config, boot, self._latch if self._same else None)
 
-    def _repeat(self, block: Block) -> Iterator[Turn]:
+    def _repeat(self, block: TurnBlock) -> Iterator[Turn]:
         boot, number = self._expected
         if block.boot != boot:
             number = 0

@@ -15,9 +15,9 @@ from daq.recording.reader import RecordingError
 from daq.recording.ros_bag import is_ours
 from daq.replay.aligned import aligned
 from drivers.base import nearest
-from estimators.alignment.channel_delay import Series
+from estimators.alignment.channel_delay import ChannelSeries
 from estimators.conditioning.spikes import AROUND, Spikes
-from estimators.models.robots.description import Joint, Robot
+from estimators.models.robots.description import RobotDescription, RobotJoint
 from estimators.offline.robot.motion import GAP, GAP_SECONDS, clock_problems
 from estimators.online.settings import LINK
 from estimators.quantities import Axis, Floats
@@ -28,7 +28,7 @@ WRAPPED: Final = 0.5  # rad, by which a step of an encoder that starts again may
 BEYOND: Final = 2.0  # times the range of its limits, that a joint with limits may move
 
 
-class Run(NamedTuple):
+class RobotRun(NamedTuple):
     """One recording: n joints in the robot's order."""
 
     file: Path
@@ -41,12 +41,12 @@ class Run(NamedTuple):
 class Runs(NamedTuple):
     """All of them, the robot with the joints that were recorded, and what is odd about it."""
 
-    robot: Robot
-    runs: list[Run]
+    robot: RobotDescription
+    runs: list[RobotRun]
     warnings: list[str]
 
 
-def read_runs(robot: Robot, files: Sequence[Path], columns: Columns | None) -> Runs:
+def read_runs(robot: RobotDescription, files: Sequence[Path], columns: Columns | None) -> Runs:
     """Raises RecordingError with every mistake, a line each."""
     problems: list[str] = []
     warnings: list[str] = []
@@ -90,7 +90,7 @@ def _channels(file: Path, columns: Columns | None) -> Channels:
     return aligned(file) if columns is None and is_ours(file) else read(file, columns)
 
 
-def _standing(robot: Robot, lacking: list[str]) -> list[str]:
+def _standing(robot: RobotDescription, lacking: list[str]) -> list[str]:
     """Of the joints without columns those of a gripper: they slide, and nothing that was recorded hangs on them."""
     found = []
     for name in lacking:
@@ -104,18 +104,18 @@ def _standing(robot: Robot, lacking: list[str]) -> list[str]:
     return found
 
 
-def _driven(robot: Robot, found: Sequence[Channels]) -> Robot:
+def _driven(robot: RobotDescription, found: Sequence[Channels]) -> RobotDescription:
     """Where what was recorded is motor current."""
     driven = [all(_effort(one.get(name, {})) == "current" for one in found) for name in robot.names]
     joints = tuple(replace(joint, by_current=one) for joint, one in zip(robot.joints, driven, strict=True))
     return replace(robot, joints=joints) if found else robot
 
 
-def _effort(roles: dict[str, Series]) -> str | None:
+def _effort(roles: dict[str, ChannelSeries]) -> str | None:
     return next((role for role in EFFORTS if role in roles), None)
 
 
-def _units(robot: Robot, columns: Columns) -> list[str]:
+def _units(robot: RobotDescription, columns: Columns) -> list[str]:
     """Units of a table that are none of a joint's position or torque."""
     found = []
     for joint in robot.joints:
@@ -136,7 +136,7 @@ def _unit(column: Column) -> str:
     return column.conversion("").unit
 
 
-def _whole(robot: Robot, file: Path, channels: Channels) -> tuple[list[str], list[str]]:
+def _whole(robot: RobotDescription, file: Path, channels: Channels) -> tuple[list[str], list[str]]:
     """What a recording lacks, and what it has that the robot does not know."""
     problems = []
     for name in robot.names:
@@ -155,7 +155,7 @@ def _whole(robot: Robot, file: Path, channels: Channels) -> tuple[list[str], lis
     return problems, [f"{file}: columns of {', '.join(unknown)} are not of {robot.name}: not used"] if unknown else []
 
 
-def _seconds(robot: Robot, found: Sequence[tuple[Path, Channels]]) -> tuple[list[str], list[str]]:
+def _seconds(robot: RobotDescription, found: Sequence[tuple[Path, Channels]]) -> tuple[list[str], list[str]]:
     """Joints whose second encoder is in every recording, and which have one in some only."""
     having = {name: [file for file, channels in found if _has_second(channels.get(name, {}))] for name in robot.names}
     partly = [
@@ -166,7 +166,7 @@ def _seconds(robot: Robot, found: Sequence[tuple[Path, Channels]]) -> tuple[list
     return [name for name, files in having.items() if len(files) == len(found) > 0], partly
 
 
-def _has_second(roles: dict[str, Series]) -> bool:
+def _has_second(roles: dict[str, ChannelSeries]) -> bool:
     """Whether it says more than nothing: some write zeros where no encoder is."""
     return LINK in roles and bool(_range(roles[LINK].values) > 0.0)
 
@@ -176,7 +176,7 @@ def _range(values: Floats) -> float:
     return float(np.ptp(known)) if len(known) else 0.0
 
 
-def _run(robot: Robot, file: Path, channels: Channels, seconds: Sequence[str]) -> Run:
+def _run(robot: RobotDescription, file: Path, channels: Channels, seconds: Sequence[str]) -> RobotRun:
     """On the times of the first joint's position; seconds: joints with a second encoder."""
     time = channels[robot.names[0]]["position"].time
     q = np.column_stack([_on(time, channels[name]["position"]) for name in robot.names])
@@ -185,10 +185,10 @@ def _run(robot: Robot, file: Path, channels: Channels, seconds: Sequence[str]) -
     for j, name in enumerate(robot.names):
         if name in seconds:
             link[:, j] = _on(time, channels[name][LINK])
-    return Run(file, time, q, tau, link)
+    return RobotRun(file, time, q, tau, link)
 
 
-def _on(time: Floats, series: Series) -> Floats:
+def _on(time: Floats, series: ChannelSeries) -> Floats:
     if series.time is time or np.array_equal(series.time, time):
         return series.values
     known = np.isfinite(series.values)
@@ -202,7 +202,7 @@ def _on(time: Floats, series: Series) -> Floats:
     return np.where(outside | (gap & ~exact), np.nan, np.interp(time, there, values))
 
 
-def _tamed(robot: Robot, run: Run) -> tuple[Run, list[str]]:
+def _tamed(robot: RobotDescription, run: RobotRun) -> tuple[RobotRun, list[str]]:
     """Without single wild samples, as a service takes them out; which joints had some."""
     steps = np.diff(run.time)
     steps = steps[steps > 0]
@@ -219,7 +219,7 @@ def _tamed(robot: Robot, run: Run) -> tuple[Run, list[str]]:
     return run._replace(q=q, tau=tau), words
 
 
-def _plausible(robot: Robot, run: Run) -> tuple[list[str], list[str]]:
+def _plausible(robot: RobotDescription, run: RobotRun) -> tuple[list[str], list[str]]:
     """Times that are none; positions and torques that speak of another unit."""
     whole = np.isfinite(np.hstack([run.time[:, np.newaxis], run.q, run.tau])).all(axis=1)
     problems = [f"{run.file}: {text}" for text in clock_problems(run.time[whole])]
@@ -254,5 +254,5 @@ def _plausible(robot: Robot, run: Run) -> tuple[list[str], list[str]]:
     return problems, odd
 
 
-def _room(joint: Joint, room: float) -> str:
+def _room(joint: RobotJoint, room: float) -> str:
     return f"limits ({joint.limits.lower:.3g} to {joint.limits.upper:.3g})" if np.isfinite(room) else f"{TURNS:g}"

@@ -19,7 +19,7 @@ from daq.recording.ros_bag import is_bag
 from drivers.can.bus import CanBusSettings
 from drivers.decode.decoder import Decoder
 from drivers.files.can_log import LogFile
-from drivers.files.player import CsvFile, FileSettings, Recording
+from drivers.files.player import CsvFile, FileSettings, PlayedFile
 from drivers.reading import READING, empty
 
 Batch = NDArray[np.void]
@@ -124,7 +124,7 @@ def _decoded(
     file: Path, name: str, settings: CanBusSettings | FileSettings, channel: str, config: Config, counts: Counts
 ) -> Iterator[Batch]:
     decoder = Decoder(settings.layout, wanted(config, name))
-    recording: Recording = LogFile(file, channel)
+    recording: PlayedFile = LogFile(file, channel)
     if isinstance(settings, FileSettings) and settings.columns:
         recording = CsvFile(settings.model_copy(update={"path": file}))
     timed, frames = False, 0

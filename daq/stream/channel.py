@@ -61,7 +61,7 @@ class Sender:
 
 
 @dataclass(slots=True)
-class Link:
+class DriverLink:
     """What the core knows of one driver."""
 
     boot: int = 0
@@ -86,12 +86,12 @@ class Ledger:
             self._known = {}  # the first core, or one that was killed while it wrote
         self._kept = b""
 
-    def opened(self, name: str) -> Link:
+    def opened(self, name: str) -> DriverLink:
         """A driver's books, going on where the core before was killed."""
         boot, expected = self._known.get(name, (0, 0))
-        return Link(boot=boot, next=expected, restarts=0 if boot else -1)
+        return DriverLink(boot=boot, next=expected, restarts=0 if boot else -1)
 
-    def keep(self, links: Mapping[str, Link], held: Mapping[str, int]) -> None:
+    def keep(self, links: Mapping[str, DriverLink], held: Mapping[str, int]) -> None:
         """Write how far it is now, where that is further. held: readings of each driver that went nowhere yet."""
         told = msgpack.packb({name: (link.boot, link.next - held.get(name, 0)) for name, link in links.items()})
         if told != self._kept:
@@ -103,7 +103,7 @@ class Ledger:
         os.close(self._file)
 
 
-class Receiver:
+class CoreReceiver:
     """The core's end: drains what is there and keeps the books."""
 
     def __init__(self, endpoint: str, ledger: Path | None = None) -> None:
@@ -114,8 +114,8 @@ class Receiver:
         self._socket.setsockopt(zmq.LINGER, 0)
         self._socket.bind(endpoint)
         self._timeout = -1  # ms, of the socket
-        self.links: dict[str, Link] = {}
-        self._named: dict[bytes, Link] = {}  # the same, by the name as it comes
+        self.links: dict[str, DriverLink] = {}
+        self._named: dict[bytes, DriverLink] = {}  # the same, by the name as it comes
         self.malformed = 0
 
     def __enter__(self) -> Self:
@@ -184,15 +184,15 @@ class Receiver:
         link.readings += count
         return message[HEADER.size : end]
 
-    def _meet(self, name: bytes) -> Link:
+    def _meet(self, name: bytes) -> DriverLink:
         """The books of a driver that was not heard before."""
         said = name.decode(errors="replace")
         if said not in self.links:
-            self.links[said] = self._ledger.opened(said) if self._ledger is not None else Link()
+            self.links[said] = self._ledger.opened(said) if self._ledger is not None else DriverLink()
         self._named[name] = self.links[said]
         return self.links[said]
 
-    def _hear(self, link: Link, body: bytes) -> None:
+    def _hear(self, link: DriverLink, body: bytes) -> None:
         """A driver's own totals."""
         try:
             report = msgpack.unpackb(body)

@@ -41,7 +41,7 @@ class Batch(NamedTuple):
 
 
 @dataclass(slots=True)
-class Block:
+class TurnBlock:
     """Some turns of the loop: all their readings, one after the other, and all that was said."""
 
     boot: int
@@ -51,24 +51,26 @@ class Block:
     messages: list[Message] = field(default_factory=list)
 
 
-def pack(block: Block) -> bytes:
+def pack(block: TurnBlock) -> bytes:
     """A block without its messages; its head is a msgpack map."""
     head = msgpack.packb({"boot": block.boot, "number": block.number, "batches": block.batches})
     return columns.pack(head, block.readings)
 
 
-def unpack(data: bytes) -> Block:
+def unpack(data: bytes) -> TurnBlock:
     """The inverse of pack. Raises ValueError."""
     head, rows = columns.unpack(data)
     try:
         told = msgpack.unpackb(head)
         # a recording may have one value more in a batch, which no longer means anything
-        return Block(told["boot"], told["number"], [Batch(*one[: len(Batch._fields)]) for one in told["batches"]], rows)
+        return TurnBlock(
+            told["boot"], told["number"], [Batch(*one[: len(Batch._fields)]) for one in told["batches"]], rows
+        )
     except (msgpack.UnpackException, KeyError, TypeError) as error:
         raise ValueError(f"not a block of readings: {error}") from error
 
 
-class Clock:
+class RecordedClock:
     """The monotonic clock (ns), which remembers what it told."""
 
     def __init__(self) -> None:
@@ -120,9 +122,9 @@ class Transcript:
             return  # the gap in the numbers tells
 
 
-def received(message: bytes) -> Block:
+def received(message: bytes) -> TurnBlock:
     """A block as it comes from the wire: WIRE, then [batch, readings as they are, messages] of every turn."""
-    block = Block(*WIRE.unpack_from(message))
+    block = TurnBlock(*WIRE.unpack_from(message))
     turns = msgpack.Unpacker()
     turns.feed(memoryview(message)[WIRE.size :])
     parts = []

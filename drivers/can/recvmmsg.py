@@ -24,7 +24,7 @@ _RECORDS: Final = 256  # in one system call; their buffers stay in the cache
 _PACKED: Final = 1024  # bytes that a map may have; python-can's have 170 to 270
 
 
-class Receiver:
+class BulkReceiver:
     """Takes frames from a socket in bulk. What `receive` returns is valid until its next call.
 
     `dropped` counts what the kernel dropped for want of room in the socket's queue (known with the next frame), `own`

@@ -38,7 +38,7 @@ for _hexadecimal in (b"0123456789ABCDEF", b"0123456789abcdef"):
     NUMBER[list(_hexadecimal)] = range(16)
 
 
-class ParserState(Layout):
+class SlcanParserState(Layout):
     """Where the parser is between two calls, and the frame of the line that it read last."""
 
     skipping: bool = False  # whether what comes is left out up to the next end of a line
@@ -47,12 +47,12 @@ class ParserState(Layout):
     length: int = 0  # bytes
 
 
-class Parser:
+class SlcanParser:
     """Finds the frames in a stream of bytes, however it is cut; what is no line is counted as malformed."""
 
     def __init__(self) -> None:
         self._rest = b""
-        self._state = ParserState()
+        self._state = SlcanParserState()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -105,7 +105,7 @@ def _line(text, start, end, payload, state):  # type: ignore[no-untyped-def]
     return -1 if wrong >= _NO_DIGIT else 1
 
 
-@kernel(("u1[::1]", ParserState, "i8", "u4[::1]", "u1[:,::1]", "i8[::1]", "i8[::1]"))
+@kernel(("u1[::1]", SlcanParserState, "i8", "u4[::1]", "u1[:,::1]", "i8[::1]", "i8[::1]"))
 def _parse(text, state, time, ids, payload, lengths, times):  # type: ignore[no-untyped-def]
     """Parse all lines that end in the text. Returns the bytes used and the frames found."""
     start = 0

@@ -23,7 +23,7 @@ _SHORTEST: Final = 6  # bytes of a line with a frame: "c 1#R", and its end
 _CAPITAL_T: Final = 84
 
 
-class ParserState(Layout):
+class CandumpParserState(Layout):
     """What was no frame that is wanted, and the frame of the line that was read last."""
 
     malformed: int = 0  # lines that are none
@@ -34,13 +34,13 @@ class ParserState(Layout):
     flags: int = 0  # of the readings
 
 
-class Parser:
+class CandumpParser:
     """Finds the frames in a log, however it is cut. `counts`: malformed lines, and frames of other channels."""
 
     def __init__(self, channel: str = "") -> None:
         """channel: the one that is wanted, all where empty."""
         self._channel = np.frombuffer(bytearray(channel.encode()), np.uint8)
-        self._state = ParserState()
+        self._state = CandumpParserState()
         self._rest = b""
 
     @property
@@ -182,7 +182,7 @@ def _line(text, place, end, channel, payload, state):  # type: ignore[no-untyped
     return 1 if wanted else 0
 
 
-@kernel(("u1[::1]", "u1[::1]", ParserState, "u4[::1]", "u1[:,::1]", "i8[::1]", "i8[::1]", "u4[::1]"))
+@kernel(("u1[::1]", "u1[::1]", CandumpParserState, "u4[::1]", "u1[:,::1]", "i8[::1]", "i8[::1]", "u4[::1]"))
 def _parse(text, channel, state, ids, payload, lengths, times, flags):  # type: ignore[no-untyped-def]
     """Parse all lines that end in the text. Returns the bytes used and the frames found."""
     start = 0

@@ -13,7 +13,7 @@ from cantools.database.conversion import BaseConversion
 from pydantic import Field, FiniteFloat, model_validator
 
 from drivers.base import LayoutError, nearest
-from drivers.layout.frame import EXTENDED, Guard, Layout, Selector, Signal
+from drivers.layout.frame import EXTENDED, FrameGuard, Layout, Selector, Signal
 from drivers.layout.integrity import GuardSettings, guard
 from drivers.units import Conversion, Quantity, Scale
 
@@ -128,7 +128,7 @@ def layout_of(
     lengths: dict[int, int] = {}
     signals: dict[str, Signal] = {}
     unusable: dict[str, str] = {}
-    guards: dict[int, Guard] = {}
+    guards: dict[int, FrameGuard] = {}
     for title, message in messages.items():
         frame = message.frame_id | (EXTENDED if message.is_extended_frame else 0)
         lengths[frame] = message.length

@@ -70,7 +70,7 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class FrameGuard:
     """What else a frame tells of itself: a counter that shows losses, a checksum, how often it comes."""
 
     name: str  # of the frame
@@ -90,7 +90,7 @@ class Layout:
     lengths: Mapping[int, int]  # id → bytes a frame must have at least
     signals: Mapping[str, Signal]  # "MESSAGE.signal"
     unusable: Mapping[str, str] = field(default_factory=dict)  # "MESSAGE.signal" → why it cannot be delivered
-    guards: Mapping[int, Guard] = field(default_factory=dict)  # by id
+    guards: Mapping[int, FrameGuard] = field(default_factory=dict)  # by id
     unsound: Mapping[str, str] = field(default_factory=dict)  # message that the description has wrong → why
 
     def units(self) -> dict[str, str]:

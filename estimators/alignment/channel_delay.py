@@ -58,7 +58,7 @@ class Relation(StrEnum):
     EFFORT = "effort"
 
 
-class Series(NamedTuple):
+class ChannelSeries(NamedTuple):
     """One channel of a recording."""
 
     time: Floats  # (rows,) s, ascending
@@ -82,7 +82,11 @@ class SkewError(ValueError):
 
 
 def delay(
-    reference: Series, channel: Series, relation: Relation, effort: Series | None = None, longest: float = 0.1
+    reference: ChannelSeries,
+    channel: ChannelSeries,
+    relation: Relation,
+    effort: ChannelSeries | None = None,
+    longest: float = 0.1,
 ) -> Delay:
     """The delay of a channel against the reference, positive when the channel is late.
 
@@ -126,9 +130,9 @@ def delay(
     return Delay(found, deviation, gain, unsure, before, after, len(t))
 
 
-def _together(series: list[Series]) -> tuple[Floats, Mask, list[Floats]]:
+def _together(series: list[ChannelSeries]) -> tuple[Floats, Mask, list[Floats]]:
     """One equidistant grid (rows,) s, where on it each channel is known (channels, rows), and the channels' values."""
-    finite = [Series(one.time[ok], one.values[ok]) for one in series for ok in [np.isfinite(one.values)]]
+    finite = [ChannelSeries(one.time[ok], one.values[ok]) for one in series for ok in [np.isfinite(one.values)]]
     if any(len(one.time) < 4 for one in finite):
         raise SkewError("too short: a channel has fewer than four values")
     if any((np.diff(one.time) <= 0).any() for one in finite):

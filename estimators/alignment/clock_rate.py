@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from estimators.alignment.clock_state import Clock
+from estimators.alignment.clock_state import ClockState
 from estimators.numerics.jit import inline
 
 WINDOW: Final = 128  # frames
@@ -33,7 +33,7 @@ LEAP: Final = 0.5  # … from which sampling is not uneven: the clock leaps
 
 
 @inline
-def even(steps: float, step: int, clock: Clock) -> None:
+def even(steps: float, step: int, clock: ClockState) -> None:
     """Where a frame stands among even ones, `steps` periods and `step` frames behind the one before.
 
     With r = behind + steps − step·(1 + pace): behind ← (1 − α) r, and after SURE frames pace ← pace + ¼α² r, critically
@@ -55,7 +55,7 @@ def even(steps: float, step: int, clock: Clock) -> None:
 
 
 @inline
-def gather(late: float, clock: Clock) -> None:
+def gather(late: float, clock: ClockState) -> None:
     """One more frame of the window, whose lateness is decided."""
     clock.window_frames += 1
     clock.window_least = min(clock.window_least, late)
@@ -63,7 +63,7 @@ def gather(late: float, clock: Clock) -> None:
 
 
 @inline
-def learn(clock: Clock) -> None:
+def learn(clock: ClockState) -> None:
     """Follow the window's least lateness; a window has eight frames that were not queued behind others."""
     if clock.window_frames >= WINDOW and clock.window_evidence >= EVIDENCE_FRAMES:
         least, arrival, period = clock.window_least, clock.arrival, clock.period
@@ -83,13 +83,13 @@ def learn(clock: Clock) -> None:
 
 
 @inline
-def stands(arrival: float, clock: Clock) -> bool:
+def stands(arrival: float, clock: ClockState) -> bool:
     """Whether frames are late for so long, and no less so, that no queue explains it: the device itself is late."""
     return clock.queue > 0.0 and arrival - clock.queue_since > RESTART_AFTER
 
 
 @inline
-def open_window(clock: Clock) -> None:
+def open_window(clock: ClockState) -> None:
     """Begin another window, without a frame."""
     clock.window_frames = clock.window_evidence = 0
     clock.window_least, clock.window_most = np.inf, -np.inf

@@ -41,7 +41,7 @@ class HeldFrames(Layout):
     count: int  # how many there are
 
 
-class Clock(Layout):
+class ClockState(Layout):
     """The clock of one stream of frames, and what the last frame changed. ns, since the first reading of all."""
 
     # settings

@@ -39,7 +39,7 @@ from estimators.alignment.clock_state import (
     OUT_OF_ORDER,
     PLACED,
     SETTLING,
-    Clock,
+    ClockState,
     Totals,
 )
 from estimators.alignment.held_frames import SUSPICIOUS, count_gap, hold, take, undelayed
@@ -47,7 +47,7 @@ from estimators.numerics.jit import inline
 
 
 @inline
-def place(arrival: float, counter: int, clock: Clock, totals: Totals) -> int:
+def place(arrival: float, counter: int, clock: ClockState, totals: Totals) -> int:
     """Advance one stream's clock to a frame; returns PLACED, DUPLICATE or OUT_OF_ORDER.
 
     arrival: ns; counter: -1 without one. Afterwards clock.instant and clock.index are the frame's, and clock.mode says
@@ -137,7 +137,7 @@ def place(arrival: float, counter: int, clock: Clock, totals: Totals) -> int:
 
 
 @inline
-def _start(arrival: float, counter: int, clock: Clock, totals: Totals) -> None:
+def _start(arrival: float, counter: int, clock: ClockState, totals: Totals) -> None:
     """Set the clock anew."""
     if clock.frames > 0 and clock.mode == SETTLING:
         clock.shift = undelayed(clock)

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from estimators.alignment.clock_rate import EVIDENCE_FRAMES, QUEUED, gather, learn, open_window
-from estimators.alignment.clock_state import IN_TIME, LATE, SETTLING, SPARE, Clock, Totals
+from estimators.alignment.clock_state import IN_TIME, LATE, SETTLING, SPARE, ClockState, Totals
 from estimators.numerics.jit import inline
 
 SUSPICIOUS: Final = 0.75  # units
@@ -16,7 +16,7 @@ EVIDENCE_TIME: Final = 50e6  # ns
 
 
 @inline
-def take(instant: float, late: float, clock: Clock, totals: Totals) -> None:
+def take(instant: float, late: float, clock: ClockState, totals: Totals) -> None:
     """A frame that belongs to the stream, `late` (ns) after its instant: taken at once, or held until it is decided."""
     period, held = clock.period, clock.held
     clock.lateness = late
@@ -58,7 +58,7 @@ def take(instant: float, late: float, clock: Clock, totals: Totals) -> None:
 
 
 @inline
-def hold(why: int, clock: Clock) -> None:
+def hold(why: int, clock: ClockState) -> None:
     """Hold frames from now on; why: LATE or SETTLING."""
     clock.mode = why
     clock.held.count = 0
@@ -69,7 +69,7 @@ def hold(why: int, clock: Clock) -> None:
 
 
 @inline
-def _known(clock: Clock) -> bool:
+def _known(clock: ClockState) -> bool:
     """Whether the frames seen since holding began decide what happened."""
     if clock.mode == SETTLING:
         agree = clock.latest - clock.earliest <= AGREEMENT * clock.period
@@ -79,13 +79,13 @@ def _known(clock: Clock) -> bool:
 
 
 @inline
-def undelayed(clock: Clock) -> float:
+def undelayed(clock: ClockState) -> float:
     """The setting as if a silence before it had cost nothing; without one, that of the earliest frame."""
     return min(clock.earliest, -clock.away) if clock.away > 0.0 else clock.earliest
 
 
 @inline
-def count_gap(clock: Clock, totals: Totals) -> None:
+def count_gap(clock: ClockState, totals: Totals) -> None:
     """What a silence cost, once the first frame after it has its place."""
     if clock.gap > 0.0:
         units = int(np.rint((clock.gap + clock.shift) / (clock.gap_unit * clock.period)))
@@ -94,7 +94,7 @@ def count_gap(clock: Clock, totals: Totals) -> None:
 
 
 @inline
-def _settle(shift: float, clock: Clock, totals: Totals) -> None:
+def _settle(shift: float, clock: ClockState, totals: Totals) -> None:
     """The clock's first setting."""
     clock.shift = shift
     count_gap(clock, totals)
@@ -106,7 +106,7 @@ def _settle(shift: float, clock: Clock, totals: Totals) -> None:
 
 
 @inline
-def _divide(clock: Clock, totals: Totals) -> None:
+def _divide(clock: ClockState, totals: Totals) -> None:
     """Some are lost: move what is held, decide what is in time then, hold on to what follows the last such frame."""
     instants, lateness, arrivals = clock.held.instants, clock.held.lateness, clock.held.arrivals
     unit, count = clock.turn * clock.period, clock.held.count

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.alignment.clock_rate import EVEN, RESTART_AFTER
-from estimators.alignment.clock_state import IN_TIME, LONGEST_LOSS, PLACED, Clock, HeldFrames, Totals
+from estimators.alignment.clock_state import IN_TIME, LONGEST_LOSS, PLACED, ClockState, HeldFrames, Totals
 from estimators.alignment.device_clock import place
 from estimators.alignment.ring_buffers import Ring, TickRing, Waiting, claim, emit, release, release_ticks
 from estimators.alignment.unwrap import Unwrapping, unwrap
@@ -34,14 +34,14 @@ class Stream(Layout):
 
     channels: Integers  # which they are
     leads: bool  # whether the reference is among them
-    clock: Clock
+    clock: ClockState
     stamp: int  # ns, when the frame in the making arrives
     seen: int  # set of what has come of it: a bit for each channel, and COUNTER_BIT, …
     full: int  # … and of what a frame consists of
     counter: int  # its counter; -1: not a number
 
 
-class Channel(Layout):
+class ChannelState(Layout):
     """One channel: its value in the frame in the making, and what becomes of it."""
 
     delay: float  # ns by which it is late
@@ -50,11 +50,11 @@ class Channel(Layout):
     ring: Ring  # one of Waiting.rings
 
 
-class Aligner(Layout):
+class AlignerState(Layout):
     """The clocks of one joint's frames, the values that wait for a tick, and the rows that leave."""
 
     streams: tuple[Stream, ...]
-    channels: tuple[Channel, ...]
+    channels: tuple[ChannelState, ...]
     stream_of: Integers  # of each column of readings, those of the channels, then the counter's if there is one
     waiting: Waiting
     origin: int = NEVER  # ns, of the first arrival
@@ -117,13 +117,13 @@ class Resampler:
             out_ticks=self.ticks,
             out_rows=self.rows,
         )
-        self.aligner = Aligner(
+        self.aligner = AlignerState(
             streams=tuple(
                 _stream(np.flatnonzero(stream_of == number), reference, every, modulo, unit, size)
                 for number in range(stream_of.max() + 1)
             ),
             channels=tuple(
-                Channel(delay=float(late), pending=math.nan, unwrapping=Unwrapping(wrap=float(turn)), ring=ring)
+                ChannelState(delay=float(late), pending=math.nan, unwrapping=Unwrapping(wrap=float(turn)), ring=ring)
                 for late, turn, ring in zip(delay, wrap, self._waiting.rings, strict=True)
             ),
             stream_of=np.append(stream_of, stream_of[reference]) if modulo else stream_of,
@@ -179,7 +179,7 @@ def _stream(channels: Integers, reference: int, periods: Floats, modulo: int, un
     """A stream of these channels; modulo, unit: of the frames with the reference."""
     leads = reference in channels
     counts = modulo if leads else 0
-    clock = Clock.zeros(
+    clock = ClockState.zeros(
         period=float(periods[channels[-1]]),
         modulo=counts,
         unit=unit,
@@ -198,7 +198,7 @@ def _per_channel(name: str, given: Sequence[float], channels: int, default: Sequ
 
 
 @inline
-def _finish(stream: Stream, aligner: Aligner) -> None:
+def _finish(stream: Stream, aligner: AlignerState) -> None:
     """A frame is complete (or its successor has begun): place it in time, and its values in their rings."""
     clock, waiting = stream.clock, aligner.waiting
     seen, arrival = stream.seen, float(stream.stamp)
@@ -235,7 +235,7 @@ def _finish(stream: Stream, aligner: Aligner) -> None:
 
 @inline
 def align(
-    times: Nanoseconds, values: Floats, columns: NDArray[np.int32], start: int, aligner: Aligner
+    times: Nanoseconds, values: Floats, columns: NDArray[np.int32], start: int, aligner: AlignerState
 ) -> tuple[int, int]:
     """Take readings from start on until all are taken or the output is full; returns (taken, ticks), or (-1, 0)."""
     waiting, stream_of, channels = aligner.waiting, aligner.stream_of, len(aligner.channels)
@@ -279,10 +279,10 @@ def align(
 @kernel(
     (
         *("Array(i8, 1, 'A', readonly=True)", "Array(f8, 1, 'A', readonly=True)", "Array(i4, 1, 'A', readonly=True)"),
-        *("i8", Aligner),
+        *("i8", AlignerState),
     )
 )
 def _absorb(
-    times: Nanoseconds, values: Floats, columns: NDArray[np.int32], start: int, aligner: Aligner
+    times: Nanoseconds, values: Floats, columns: NDArray[np.int32], start: int, aligner: AlignerState
 ) -> tuple[int, int]:
     return align(times, values, columns, start, aligner)

@@ -21,7 +21,7 @@ KEPT: Final = 2  # looks that stay when the past does not count any more
 MARKED: Final = 20  # looks behind a mark, until which another one is of the same event
 
 
-class Change(NamedTuple):
+class Coefficients(NamedTuple):
     """The columns' coefficients as the evidence has them."""
 
     values: Floats  # (k,)
@@ -55,11 +55,11 @@ class FadedEvidence:
             self._since[1][:] += b
         self.S, self._b = FADE * self.S + S, FADE * self._b + b
 
-    def change(self) -> Change:
+    def change(self) -> Coefficients:
         """What the coefficients are most likely."""
         return self._solved(self.S, self._b)
 
-    def lately(self) -> Change:
+    def lately(self) -> Coefficients:
         """The same from the last looks alone."""
         if not self._looks:
             return self.change()
@@ -72,11 +72,11 @@ class FadedEvidence:
             self._marked = -1
             self._since[0][:], self._since[1][:] = 0.0, 0.0
 
-    def since(self) -> Change:
+    def since(self) -> Coefficients:
         """What all looks behind the mark say, each as much as the others; the last ones where there is no such mark."""
         return self._solved(*self._since) if len(self._looks) < self._marked <= MARKED else self.lately()
 
-    def looks(self) -> list[Change]:
+    def looks(self) -> list[Coefficients]:
         """Each of the last looks alone."""
         return [self._solved(S, b) for S, b in self._looks]
 
@@ -91,7 +91,7 @@ class FadedEvidence:
         self._marked = MARKED + 1
         self.S[:], self._b[:] = 0.0, 0.0
 
-    def _solved(self, S: Floats, b: Floats) -> Change:
+    def _solved(self, S: Floats, b: Floats) -> Coefficients:
         C: Floats = np.asarray(np.linalg.inv(S + self._precision), np.float64)
         values, pulled = C @ (b[0] - b[1]), C @ b[1]
-        return Change(values, C + np.outer(pulled, pulled), float((b[0] - b[1]) @ values))
+        return Coefficients(values, C + np.outer(pulled, pulled), float((b[0] - b[1]) @ values))

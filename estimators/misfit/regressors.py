@@ -43,7 +43,7 @@ FAST: Final = 30.0
 LATER: Final = 1.5  # row periods, up to which a row comes right after the one before
 
 
-class Sums(Layout, version=1):
+class BlockSums(Layout, version=1):
     """Products of the columns of rows since the block began, and how far joints and outputs have come.
 
     n: columns [φ φ̇ w y] of an output; p: parameters.
@@ -66,7 +66,7 @@ class Sums(Layout, version=1):
     forth: Annotated[Vector, "outputs"]  # of the former, those in which the joint moves forth
 
     @classmethod
-    def of(cls, owners: NDArray[np.int64], parameters: int, own: int, period: float, remembers: bool) -> "Sums":
+    def of(cls, owners: NDArray[np.int64], parameters: int, own: int, period: float, remembers: bool) -> "BlockSums":
         """Before any row; own: witnesses of an output; period: ns between rows."""
         outputs, joints = len(owners), int(owners.max()) + 1
         return cls.zeros(
@@ -88,7 +88,7 @@ def columns(turns: bool) -> int:
 
 
 @inline
-def _follow(sums: Sums, joint: int, q: float) -> None:
+def _follow(sums: BlockSums, joint: int, q: float) -> None:
     """Stops of a joint up to its next position."""
     stops, place = sums.stops, sums.place[joint]
     if np.isfinite(place):
@@ -115,7 +115,7 @@ def _fill(row: Floats, first: int, joint: Floats, q: float, v: float, rms: float
 
 
 @inline
-def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats, slow: float, sums: Sums) -> None:
+def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats, slow: float, sums: BlockSums) -> None:
     """Add the products of [φ φ̇ w y] of one row, output by output.
 
     time … motion: of Rows, multiplied by their WEIGHT; slow: rad/s (m/s).
@@ -163,9 +163,9 @@ def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats,
                 products[o, i, k] += row[i] * row[k]
 
 
-@kernel(("i8[::1]", "f8[:, :, ::1]", "f8[:, ::1]", "f8[:, ::1]", "f8[:, :, ::1]", "f8", Sums))
+@kernel(("i8[::1]", "f8[:, :, ::1]", "f8[:, ::1]", "f8[:, ::1]", "f8[:, :, ::1]", "f8", BlockSums))
 def gather(
-    time: NDArray[np.int64], phi: Floats, y: Floats, speed: Floats, motion: Floats, slow: float, sums: Sums
+    time: NDArray[np.int64], phi: Floats, y: Floats, speed: Floats, motion: Floats, slow: float, sums: BlockSums
 ) -> None:
     """Add the products of rows; arguments as of gather_row, one row after the other."""
     for row in range(len(time)):

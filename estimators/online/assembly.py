@@ -7,8 +7,8 @@ from typing import Final
 from estimators.models.base import Model
 from estimators.online.judgement.events import EventLog
 from estimators.online.judgement.gate import Gate
-from estimators.online.judgement.model_fit import Fit
-from estimators.online.judgement.motion import LOOK_BACK, Motion
+from estimators.online.judgement.model_fit import ModelFit
+from estimators.online.judgement.motion import LOOK_BACK, MotionCount
 from estimators.online.judgement.validity import Validity
 from estimators.online.monitor import DESIGNS
 from estimators.online.monitor.plain import PlainMonitor
@@ -21,7 +21,7 @@ from estimators.quantities import Axis, Floats, Parameter
 from estimators.recursive import timing_weights
 from estimators.recursive.forgetting import Forgetting
 from estimators.recursive.learner import Learner
-from estimators.refit.settings import Monitor
+from estimators.refit.settings import MonitorSettings
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
 
@@ -48,7 +48,11 @@ def linear(
     overlap: rows that say the same.
     """
     learner, log = Learner(len(parameters), len(owners), row, forgetting), EventLog()
-    gate, validity, motion = Gate(standstill, row, owners), Validity(parameters), Motion(row, start, LINEAR_PERIODS)
+    gate, validity, motion = (
+        Gate(standstill, row, owners),
+        Validity(parameters),
+        MotionCount(row, start, LINEAR_PERIODS),
+    )
     history = RowHistory(round(LOOK_BACK / row), whole=False)
     weights = learner.kept
 
@@ -58,7 +62,7 @@ def linear(
         )
 
     loop = NormalLoop(learner, gate, history, motion, tempered, faster=True)
-    fit, watch = Fit(parameters, owners, row, gate, turns, remembers, True, sample, overlap), PlainMonitor()
+    fit, watch = ModelFit(parameters, owners, row, gate, turns, remembers, True, sample, overlap), PlainMonitor()
     begin = LinearStart(
         tuple(parameters), learner, validity, motion, loop.block, gate, fit.roughen, tempered, fit.lighten, overlap
     )
@@ -78,7 +82,7 @@ def searched(
     forgetting: Forgetting,
     start: float,
     standstill: float,
-    monitor: Monitor,
+    monitor: MonitorSettings,
     executor: Executor | None = None,
 ) -> Phases:
     """For a model with nonlinear parameters.
@@ -88,7 +92,7 @@ def searched(
     """
     from estimators.online.eta.in_force import EtaInForce  # and others: their kernels are heavy, see phases.py
     from estimators.online.eta.lookback import Lookback
-    from estimators.online.eta.refits import Refits
+    from estimators.online.eta.refits import EtaRefits
     from estimators.online.relearning import Relearning
     from estimators.online.start.searched import SearchedStart
 
@@ -96,15 +100,15 @@ def searched(
     learner, log = Learner(len(model.parameters), len(model.outputs), row, forgetting), EventLog()
     gate = Gate(standstill, row, model.owners)
     validity = Validity(model.parameters, next((spring.columns[1] for spring in model.springs), None))
-    motion = Motion(row, start, SEARCHED_PERIODS, monitor.period)
+    motion = MotionCount(row, start, SEARCHED_PERIODS, monitor.period)
     history, eta = RowHistory(round(LOOK_BACK / row)), EtaInForce(model, taps, overlap)
     lookback = Lookback(learner, history, eta, validity, row)
     loop = NormalLoop(learner, gate, history, motion, eta.shaped, faster=True)
-    refits = Refits(learner, history, eta, log, row, monitor.refit, executor)
+    refits = EtaRefits(learner, history, eta, log, row, monitor.refit, executor)
     begin = SearchedStart(model, learner, validity, motion, loop.block, history, eta, lookback, refits, log)
     relearning = Relearning(model.parameters, learner, validity, motion, history, eta, lookback, refits, loop, log)
     nonlinear = Nonlinear(eta, lookback, refits, relearning)
     watch, turns = DESIGNS[monitor.design](row), model.blocks[0].axis is Axis.ROTARY
-    fit = Fit(model.parameters, model.owners, row, gate, turns)
+    fit = ModelFit(model.parameters, model.owners, row, gate, turns)
     parts = Parts(model.parameters, learner, gate, validity, motion, history, log, loop, begin, watch, fit, nonlinear)
     return Phases(parts)

@@ -19,7 +19,7 @@ from estimators.online.checkpoint import NotTheSameError
 from estimators.online.joint_pass import EstimatorState, Intervals, advance_samples
 from estimators.online.judgement.standstill import Standstill
 from estimators.online.reporting.inspection import Inspection, Inspector
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.quantisation.effect import Lattice
 from estimators.quantisation.encoder_steps import (
     WIDEST,
@@ -33,7 +33,7 @@ from estimators.quantisation.encoder_steps import (
     slopes_of,
 )
 from estimators.quantisation.errors_in_variables import Steps
-from estimators.quantisation.shifted_quantiser import Reading
+from estimators.quantisation.shifted_quantiser import EncoderReading
 from estimators.quantities import Axis, Floats, Nanoseconds
 
 TELLING: Final = 1.05  # times the kernel's width, up to which another one is not worth a new start …
@@ -44,7 +44,7 @@ KERNEL: Final = "kernel"  # of what is kept
 class JointEstimator:
     """Identifies one joint from equidistant rows of its channels (estimators.base.Estimator)."""
 
-    def __init__(self, settings: Identification, period: float, executor: Executor | None = None) -> None:
+    def __init__(self, settings: JointIdentification, period: float, executor: Executor | None = None) -> None:
         """period: s between raw rows. Raises ValueError when it is not a positive number."""
         self._model = model = settings.model.build()
         self.channels = settings.roles()
@@ -176,13 +176,13 @@ class JointEstimator:
         if self._standstill is not None and channel == self._model.joints[0]:
             self._standstill.coarse(steps.since, one_step(taps, period, steps.step))
 
-    def _reading(self, channel: int) -> Reading | None:
+    def _reading(self, channel: int) -> EncoderReading | None:
         """How rows are made of what an encoder reads, where there is one joint with one row."""
         if len(self._model.outputs) > 1 or tuple(self._model.joints) != (channel,):
             return None
         taps, period = self.conditioner.taps, self.conditioner.period
         slopes, own = slopes_of(self._model, channel)
-        return Reading(kernels_of(taps, period), np.ascontiguousarray(slopes[:, 0]), own[:, 0].copy(), period)
+        return EncoderReading(kernels_of(taps, period), np.ascontiguousarray(slopes[:, 0]), own[:, 0].copy(), period)
 
     def _sampled(self, channel: int, uneven: UnevenTime) -> None:
         """How unevenly a position is sampled is known."""

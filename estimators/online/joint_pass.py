@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.alignment.clock_state import LONGEST_LOSS
-from estimators.alignment.resampler import Aligner, align
+from estimators.alignment.resampler import AlignerState, align
 from estimators.conditioning.preprocessing import Preprocessing, preprocess
 from estimators.conditioning.row_kernels import RowFormer, form
 from estimators.conditioning.stop import COLUMN, DONE, DRAIN, INTERVAL
@@ -59,7 +59,7 @@ class EstimatorState(Layout):
 class JointState(Layout):
     """One joint from its readings on."""
 
-    aligner: Aligner
+    aligner: AlignerState
     estimator: EstimatorState
     seen: Integers  # ns, last arrival of each column
     taken: int = 0  # readings of those given

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from estimators.base import Phase
 from estimators.conditioning.stop import DONE, LIMITS, REVIEW, ROOM, TAUGHT
-from estimators.misfit.regressors import Sums, gather_row
+from estimators.misfit.regressors import BlockSums, gather_row
 from estimators.numerics.jit import inline, kernel
 from estimators.online.eta.nonlinear_columns import NOTHING, Shaping, ShapingState, shape
 from estimators.online.judgement.gate import GateState
 from estimators.online.judgement.standstill import Seen, see
-from estimators.online.judgement.validity import Judged
+from estimators.online.judgement.validity import ValidityState
 from estimators.online.normal_loop import ENDLESS, LoopState, advance
 from estimators.quantisation import quantisation_weights
 from estimators.quantisation.shifted_quantiser import RereadRows, keep
@@ -43,9 +43,9 @@ class Learning(Layout):
     gate: GateState
     loop: LoopState
     learnt: Learnt
-    judged: Judged
+    judged: ValidityState
     history: HistoryState
-    sums: Sums
+    sums: BlockSums
     reread: RereadRows
     seen: Seen  # of a window of standstill, and when its limits may change
     taught: Annotated[Flags, "room"]  # which of the rows taught …

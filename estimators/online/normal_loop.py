@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
 from estimators.online.judgement.gate import Gate, GateState, may_teach
-from estimators.online.judgement.motion import Motion
-from estimators.online.judgement.validity import Judged, healthy, judge_learner
+from estimators.online.judgement.motion import MotionCount
+from estimators.online.judgement.validity import ValidityState, healthy, judge_learner
 from estimators.quantities import Floats
 from estimators.recursive import state as at
 from estimators.recursive.kernel import learn
@@ -58,7 +58,7 @@ class NormalLoop:
         learner: Learner,
         gate: Gate,
         history: RowHistory,
-        motion: Motion,
+        motion: MotionCount,
         weighed: Callable[[Rows], Rows],
         faster: bool = False,
     ) -> None:
@@ -158,12 +158,12 @@ def _remember_now(learnt: Learnt, gate: GateState, loop: LoopState) -> None:
 
 
 @kernel(
-    (Learnt, GateState, Judged, LoopState, "f8[:, :, ::1]", "f8[:, ::1]", "f8[:, ::1]", "f8", "b1[::1]", "b1[::1]")
+    (Learnt, GateState, ValidityState, LoopState, "f8[:, :, ::1]", "f8[:, ::1]", "f8[:, ::1]", "f8", "b1[::1]", "b1[::1]")
 )  # fmt: skip
 def advance(
     learnt: Learnt,
     gate: GateState,
-    judged: Judged,
+    judged: ValidityState,
     loop: LoopState,
     phi: Floats,
     y: Floats,

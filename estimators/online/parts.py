@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from estimators.online.checkpoint import Part
 from estimators.online.judgement.events import EventLog
 from estimators.online.judgement.gate import Gate
-from estimators.online.judgement.model_fit import Fit
-from estimators.online.judgement.motion import Motion
+from estimators.online.judgement.model_fit import ModelFit
+from estimators.online.judgement.motion import MotionCount
 from estimators.online.judgement.validity import Validity
 from estimators.online.monitor.base import Moment, Monitor
 from estimators.online.normal_loop import NormalLoop
@@ -23,7 +23,7 @@ from estimators.window.row_history import RowHistory
 if TYPE_CHECKING:  # their kernels are heavy, and a model without η never needs them
     from estimators.online.eta.in_force import EtaInForce
     from estimators.online.eta.lookback import Lookback
-    from estimators.online.eta.refits import Refits
+    from estimators.online.eta.refits import EtaRefits
     from estimators.online.relearning import Relearning
 
 SAME: Final = 3.0  # deviations, together, that a value which has not changed may have moved by
@@ -35,7 +35,7 @@ class Nonlinear:
 
     eta: "EtaInForce"
     lookback: "Lookback"
-    refits: "Refits"
+    refits: "EtaRefits"
     relearning: "Relearning"
 
 
@@ -47,13 +47,13 @@ class Parts:
     learner: Learner
     gate: Gate
     validity: Validity
-    motion: Motion
+    motion: MotionCount
     history: RowHistory
     log: EventLog
     loop: NormalLoop
     start: Start
     monitor: Monitor
-    fit: Fit
+    fit: ModelFit
     nonlinear: Nonlinear | None = None
     names: tuple[str, ...] = field(init=False)  # of θ
 

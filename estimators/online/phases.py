@@ -23,7 +23,7 @@ from estimators.conditioning.stop import REVIEW, TAUGHT
 from estimators.conditioning.stop import ROOM as ROOM_WANTED
 from estimators.numerics.one_factor import one_factor
 from estimators.online import checkpoint
-from estimators.online.eta.found import Found
+from estimators.online.eta.found import EndedRefit
 from estimators.online.judgement.motion import LOOK_BACK
 from estimators.online.judgement.standstill import Seen
 from estimators.online.judgement.validity import sick
@@ -37,7 +37,7 @@ from estimators.online.monitor.base import (
     Recover,
     Rejection,
     Restore,
-    Search,
+    SearchEta,
     Sharpen,
 )
 from estimators.online.parts import Nonlinear, Parts
@@ -82,7 +82,7 @@ class Phases:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.kept = PhasesKept(np.ones(len(parts.parameters), np.bool_), np.zeros((2, len(parts.parameters))))
-        self.report = report.Report(parts)
+        self.report = report.EstimateReport(parts)
         self.learner: RowLearner | None = None
 
     @property
@@ -292,7 +292,7 @@ class Phases:
         if parts.nonlinear is None:
             return
         relearning, now = parts.nonlinear.relearning, parts.history.total
-        if isinstance(decision, Search):
+        if isinstance(decision, SearchEta):
             relearning.search(decision, shown)
             self._collect()
         elif isinstance(decision, GiveUp):
@@ -341,7 +341,7 @@ class Phases:
             else:
                 self._settle(found, nonlinear)
 
-    def _settle(self, found: Found, nonlinear: Nonlinear) -> None:
+    def _settle(self, found: EndedRefit, nonlinear: Nonlinear) -> None:
         """A refit of normal mode counts, or does not."""
         parts, pending, alarmed = self.parts, found.pending, self.phase is Phase.TRANSIENT
         reason, explains = nonlinear.relearning.judge(found)

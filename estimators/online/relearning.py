@@ -3,20 +3,20 @@
 import numpy as np
 
 from estimators.base import Spectrum
-from estimators.online.eta.found import Found, Pending
+from estimators.online.eta.found import EndedRefit, Pending
 from estimators.online.eta.in_force import EtaInForce
 from estimators.online.eta.lookback import Lookback
-from estimators.online.eta.refits import Refits
+from estimators.online.eta.refits import EtaRefits
 from estimators.online.judgement.events import EventLog
-from estimators.online.judgement.motion import Motion
+from estimators.online.judgement.motion import MotionCount
 from estimators.online.judgement.validity import Validity
-from estimators.online.monitor.base import Before, Evidence, Look, Moment, Search
+from estimators.online.monitor.base import Before, Evidence, Look, Moment, SearchEta
 from estimators.online.monitor.window_evidence import Shown, Windows
 from estimators.online.normal_loop import NormalLoop
 from estimators.quantities import Parameter
 from estimators.recursive.learner import Learner
 from estimators.refit.acceptance import implausible
-from estimators.refit.outcome import Outcome
+from estimators.refit.outcome import RefitOutcome
 from estimators.window.row_history import RowHistory
 from estimators.window.score_test import Score
 
@@ -29,11 +29,11 @@ class Relearning:
         parameters: tuple[Parameter, ...],
         learner: Learner,
         validity: Validity,
-        motion: Motion,
+        motion: MotionCount,
         history: RowHistory,
         eta: EtaInForce,
         lookback: Lookback,
-        refits: Refits,
+        refits: EtaRefits,
         loop: NormalLoop,
         log: EventLog,
     ) -> None:
@@ -55,7 +55,7 @@ class Relearning:
         text = f"values from before stand; the change began {self._lookback.ago(onset)} s before"
         self._log.say("transient", text, self._history.span(onset))
 
-    def search(self, decision: Search, shown: Shown | None) -> None:
+    def search(self, decision: SearchEta, shown: Shown | None) -> None:
         """Ask for a refit, say why where a drift is the cause."""
         purpose, first, which, bent = decision
         if bent and shown is not None:
@@ -103,7 +103,7 @@ class Relearning:
         text = f"over {self._lookback.ago(first)} s of motion: {words}"
         self._log.say("sharpened", text, self._history.span(first))
 
-    def judge(self, found: Found) -> tuple[str, bool]:
+    def judge(self, found: EndedRefit) -> tuple[str, bool]:
         """Why a refit does not count, "" when it does; and whether its residual is fine, or there is none."""
         outcome, reason, pending = found
         if outcome is None:
@@ -112,7 +112,7 @@ class Relearning:
         reason = implausible(eta.block, outcome, eta.of_s(outcome), eta.kept.eta, limit, self._lookback.kept.usual)
         return reason, not outcome.residual > limit
 
-    def take(self, outcome: Outcome, pending: Pending, alarmed: bool) -> Spectrum:
+    def take(self, outcome: RefitOutcome, pending: Pending, alarmed: bool) -> Spectrum:
         """A refit counts: η, and θ as it was learnt beside it; returns what its window tells apart."""
         lookback = self._lookback
         self._refits.accepted(pending, self._eta.accept(outcome, pending.last - pending.first))
@@ -127,7 +127,7 @@ class Relearning:
         lookback.inflate(score)
         return lookback.told_apart(score, self._parameters)
 
-    def _suspect(self, first: int, score: Score, searched: Outcome | None = None) -> None:
+    def _suspect(self, first: int, score: Score, searched: RefitOutcome | None = None) -> None:
         """What the rows since `first` say of what is taken as known, at the noise that they have."""
         noise = self._learner.rls.noise * max(self._lookback.kept.usual, score.variance)
         self._lookback.suspect(self._history.since(first), self._learner.rls.theta, noise, searched)

@@ -7,16 +7,16 @@ from pydantic import Field, model_validator
 from estimators.conditioning.conditioner import Conditioning
 from estimators.models.collinearity import collinear
 from estimators.models.joints import JointModelSettings
-from estimators.models.joints.lost_motion import GearSettings
+from estimators.models.joints.lost_motion import GearWatchSettings
 from estimators.online.judgement.standstill import USUAL
 from estimators.quantities import Settings
 from estimators.recursive.forgetting import Alarm, Forgetting
-from estimators.refit.settings import Monitor
+from estimators.refit.settings import MonitorSettings
 
 LINK: Final = "link_position"  # of a second encoder, behind the gear
 
 
-class Identification(Settings):
+class JointIdentification(Settings):
     """How one joint is identified."""
 
     model: JointModelSettings
@@ -30,7 +30,7 @@ class Identification(Settings):
         ge=0,
         description="rad/s (m/s) below which the joint rests and learns nothing; found from its motion when left out",
     )
-    monitor: Monitor = Monitor()
+    monitor: MonitorSettings = MonitorSettings()
     saturation: float | None = Field(
         default=None,
         gt=0,
@@ -38,7 +38,7 @@ class Identification(Settings):
         description="N·m (N) that the drive cannot exceed; near it nothing is learnt",
     )
 
-    lost_motion: GearSettings | None = Field(
+    lost_motion: GearWatchSettings | None = Field(
         default=None, description="of a gear with an encoder on either side; an elastic joint's is watched without it"
     )
 

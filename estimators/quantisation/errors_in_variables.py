@@ -11,7 +11,7 @@ import numpy as np
 
 from estimators.numerics.elimination import eliminate
 from estimators.numerics.jit import kernel
-from estimators.quantisation.shifted_quantiser import Reading, untold
+from estimators.quantisation.shifted_quantiser import EncoderReading, untold
 from estimators.quantities import Floats
 
 UNSURE: Final = 0.3**2  # of the square of what steps do, where that is taken off: they are not quite white
@@ -27,7 +27,7 @@ class Steps(NamedTuple):
     own: Floats  # (outputs, parameters)
     rate: Floats  # (outputs, parameters, parameters) of φ̇, as the difference to the row before, and φ
     rate_own: Floats  # (outputs, parameters) of φ̇ and y
-    reading: Reading | None = None  # of the only joint's only row
+    reading: EncoderReading | None = None  # of the only joint's only row
 
 
 def clear(steps: Sequence[Steps], rows: Floats, time: int, products: Floats) -> None:

@@ -25,7 +25,7 @@ from estimators.recursive.prior_bounded import PriorBounded
 WAITS: Final = 0.5  # s of samples that are read at once, at most
 
 
-class Reread:
+class RobotShiftedQuantiser:
     """Of n joints and q parameters, lags included."""
 
     def __init__(

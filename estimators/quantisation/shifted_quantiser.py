@@ -31,7 +31,7 @@ PART: Final = 0.05  # of the largest share in a direction, from which a paramete
 LATER: Final = 1.5  # rows, from which a joint stood still between two
 
 
-class Reading(NamedTuple):
+class EncoderReading(NamedTuple):
     """How rows are made of what an encoder reads."""
 
     kernels: Floats  # (3, n) of value, rate and second derivative, as rows are smoothed
@@ -73,16 +73,16 @@ class RereadRows(Layout, version=1):
         )  # fmt: skip
 
 
-class Reread:
+class ShiftedQuantiser:
     """Of one joint and one output; what it keeps lies in a layout that is given to it."""
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"state"})
 
     def __init__(self, state: RereadRows) -> None:
         self.state = state
-        self.reading: Reading | None = None
+        self.reading: EncoderReading | None = None
 
-    def coarse(self, step: float, reading: Reading) -> None:
+    def coarse(self, step: float, reading: EncoderReading) -> None:
         """The encoder has steps (rad, m)."""
         self.reading, state = reading, self.state
         state.known, state.between, state.step = True, 1e9 * reading.period, step

@@ -22,7 +22,7 @@ from estimators.quantities import Floats
 TINY: Final = 1e-6  # of a column's square about zero, that those before it do not imitate
 
 
-class Solution(NamedTuple):
+class WindowSolution(NamedTuple):
     """Of a window."""
 
     theta: Floats  # (columns,) NaN where a column has no direction of its own
@@ -73,13 +73,13 @@ class Blocks:
         held = held if count is None else min(held, count)
         return np.arange(self.filled - held, self.filled, dtype=np.int64) % self.blocks
 
-    def solve(self, which: NDArray[np.int64], columns: Sequence[int] | None = None) -> Solution:
+    def solve(self, which: NDArray[np.int64], columns: Sequence[int] | None = None) -> WindowSolution:
         """The coefficients of a window; which: (n,) places of its blocks; columns: of the fit, None for all."""
         fitted = np.arange(self.columns) if columns is None else np.array(columns)
         theta, left_out = np.full(len(fitted), np.nan), np.full((len(which), len(fitted)), np.nan)
         information = np.ascontiguousarray(self.kept.information[np.ix_(which, fitted, fitted)])
         _jackknife(information, np.ascontiguousarray(self.kept.moments[np.ix_(which, fitted)]), theta, left_out)
-        return Solution(theta, left_out)
+        return WindowSolution(theta, left_out)
 
     def imitated(self, column: int, which: NDArray[np.int64], others: Sequence[int]) -> float:
         """R² of a column on others, about its mean (column 0 is the constant); 1 where nothing is left of it."""

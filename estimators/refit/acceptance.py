@@ -7,7 +7,7 @@ import numpy as np
 
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.quantities import Floats
-from estimators.refit.outcome import Outcome
+from estimators.refit.outcome import RefitOutcome
 
 CERTAIN: Final = 0.08  # deviation of ln η up to which a window is covered, and a refit accepted
 NOISE: Final = 1.2  # δ: times the usual residual …
@@ -23,7 +23,7 @@ def delta(usual: float, signal: float) -> float:
     return max(NOISE**2 * usual, SHARE**2 * signal)
 
 
-def doubts(shape: NonlinearBlock, outcome: Outcome, sigma: Floats) -> tuple[str, ...]:
+def doubts(shape: NonlinearBlock, outcome: RefitOutcome, sigma: Floats) -> tuple[str, ...]:
     """What speaks against an outcome by itself; sigma: (nonlinear,) deviations of s."""
     found = tuple(
         f"{parameter.name} = {value:.4g} {parameter.unit} is uncertain by {100 * one:.0f} %"
@@ -35,7 +35,9 @@ def doubts(shape: NonlinearBlock, outcome: Outcome, sigma: Floats) -> tuple[str,
     return found + ((outcome.ambiguous,) if outcome.ambiguous else ())
 
 
-def implausible(shape: NonlinearBlock, outcome: Outcome, sigma: Floats, eta: Floats, limit: float, usual: float) -> str:
+def implausible(
+    shape: NonlinearBlock, outcome: RefitOutcome, sigma: Floats, eta: Floats, limit: float, usual: float
+) -> str:
     """Why an outcome is not accepted in place of eta, in words; "" when it is. limit: δ² of its window."""
     against = doubts(shape, outcome, sigma)
     if outcome.residual > limit:

@@ -20,7 +20,7 @@ from estimators.quantities import Axis, Floats
 from estimators.recursive.prior import Prior
 from estimators.recursive.restart import relearnt
 from estimators.refit.box import box
-from estimators.refit.outcome import Outcome
+from estimators.refit.outcome import RefitOutcome
 from estimators.refit.refit import RefitRows, refit, searches
 from estimators.refit.settings import RefitSettings
 from estimators.rows import LOAD, POSITION, VELOCITY, Rows
@@ -82,7 +82,7 @@ def job(shape: NonlinearBlock, rows: Rows, noise: Floats, before: Prior, again: 
     )
 
 
-def run(job: Job) -> Outcome:
+def run(job: Job) -> RefitOutcome:
     """Fit it, and with the other laws. Raises ValueError where the window cannot be fitted, with the reason."""
     equations = _equations(job)
     best = _fit(job, equations, job.model)
@@ -130,7 +130,7 @@ def _equations(job: Job) -> _Equations:
     return _Equations(window, row, output)
 
 
-def _fit(job: Job, equations: _Equations, model: RefitModel) -> Outcome:
+def _fit(job: Job, equations: _Equations, model: RefitModel) -> RefitOutcome:
     law, (window, _, output) = look(model.friction, model.axis).law, equations
     low, high = box(law.nonlinear, job.stretch[VELOCITY], job.settings.bounds)
     found = refit(window, model, low, high, job.settings)
@@ -148,7 +148,7 @@ def _fit(job: Job, equations: _Equations, model: RefitModel) -> Outcome:
     theta, covariance = np.empty(len(found.theta)), np.empty((parameters, parameters))
     theta[order[: len(theta)]] = found.theta
     covariance[np.ix_(order, order)] = found.covariance
-    return Outcome(
+    return RefitOutcome(
         theta,
         found.eta,
         covariance,

@@ -7,7 +7,7 @@ from estimators.quantities import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RefitOutcome:
     """What a window says of a joint."""
 
     theta: Floats  # (parameters,)

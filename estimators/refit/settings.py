@@ -27,7 +27,7 @@ class RefitSettings(Settings):
     ambiguity: Annotated[float, Field(ge=0)] = 9.0  # χ² by which a runner-up must be worse: a likelihood ratio of 90
 
 
-class Monitor(Settings):
+class MonitorSettings(Settings):
     """How changes are followed up."""
 
     design: Literal["fast"] = "fast"

@@ -46,7 +46,7 @@ APART: Final = 0.05  # in ln η (or of the range): closer minima are one
 STARTS: Final = 16  # on the lattice that are run down in the table, at most
 
 
-class Problem(NamedTuple):
+class ProjectionProblem(NamedTuple):
     """What the kernels take, in this order; f: signed fixed columns, m: moving ones, q: nonlinear parameters."""
 
     constants: Floats  # of the law
@@ -71,7 +71,7 @@ PROBLEM: Final = (
 
 
 @inline
-def _fill(law: Law, p: Problem, s: Floats, every: Floats, M: Floats) -> None:
+def _fill(law: Law, p: ProjectionProblem, s: Floats, every: Floats, M: Floats) -> None:
     """M (m, B): the moving columns at s; every: (columns, B) scratch."""
     eta = np.empty(len(s))
     for k in range(len(s)):
@@ -82,7 +82,9 @@ def _fill(law: Law, p: Problem, s: Floats, every: Floats, M: Floats) -> None:
 
 
 @inline
-def _project(p: Problem, K: Floats, c: Floats, size: Floats, theta: Floats, state: Integers, scratch: Floats) -> float:
+def _project(
+    p: ProjectionProblem, K: Floats, c: Floats, size: Floats, theta: Floats, state: Integers, scratch: Floats
+) -> float:
     """ρ from the normal equations of [F M …]; fills theta and state (f + m,)."""
     yy = p.block[-1, -1]
     value = yy - nnls(K, c, p.signed, size, yy, theta, state, scratch)
@@ -90,7 +92,7 @@ def _project(p: Problem, K: Floats, c: Floats, size: Floats, theta: Floats, stat
 
 
 @inline
-def _derivatives(law: Law, p: Problem, s: Floats, every: Floats, X: Floats) -> int:
+def _derivatives(law: Law, p: ProjectionProblem, s: Floats, every: Floats, X: Floats) -> int:
     """Fill the rows after M in X = [M M′] at s; returns the number of fills."""
     m, q = len(p.moving), len(s)
     beside, M = np.empty(q), np.empty((m, X.shape[1]))
@@ -128,7 +130,7 @@ def _near(a: Floats, b: Floats, scale: Floats, distance: float) -> bool:
 
 @inline
 def _run_down(
-    p: Problem,
+    p: ProjectionProblem,
     table: Floats,
     tc: Floats,
     ts: Floats,
@@ -177,7 +179,14 @@ def _run_down(
 
 @inline
 def _polish(
-    law: Law, p: Problem, s: Floats, iterations: int, tolerance: float, theta: Floats, X: Floats, count: Integers
+    law: Law,
+    p: ProjectionProblem,
+    s: Floats,
+    iterations: int,
+    tolerance: float,
+    theta: Floats,
+    X: Floats,
+    count: Integers,
 ) -> float:
     """Gauss–Newton from s, in place, on evaluations, until a step promises less than tolerance·ρ; returns ρ.
 
@@ -254,7 +263,9 @@ def _insert(value: float, s: Floats, scale: Floats, best: Floats, where: Floats,
 
 
 @inline
-def _survey(law: Law, p: Problem, lattice: int, tolerance: float, best: Floats, where: Floats, count: Integers) -> int:
+def _survey(
+    law: Law, p: ProjectionProblem, lattice: int, tolerance: float, best: Floats, where: Floats, count: Integers
+) -> int:
     """Step 1: the lowest distinct bottoms in best and where (as many, q); returns how many."""
     q, m, n, nodes = p.scale.shape[1], len(p.moving), len(p.signed), p.signals.shape[0]
     f = n - m
@@ -340,7 +351,7 @@ def minima(
     the last step may still promise, elsewhere and for the lowest, of which theta and X are (see _polish). count: (2,)
     evaluations of ρ and fills of the moving columns.
     """
-    p = Problem(constants, signals, columns, moving, owner, separate, scale, band, cross, block, signed)
+    p = ProjectionProblem(constants, signals, columns, moving, owner, separate, scale, band, cross, block, signed)
     bottoms, places = np.empty(len(best)), np.empty(where.shape)
     for i in range(given):
         copy(where[i], places[i])

@@ -36,7 +36,7 @@ READ: Final = "Array(f8, 1, 'A', readonly=True)"
 ROWS: Final = f"f8[:, ::1], {READ}, {READ}, {READ}, i8[::1], f8[::1]"  # as the fields of Rows
 
 
-class Rows(NamedTuple):
+class WindowRows(NamedTuple):
     """A window's rows, before whitening."""
 
     fixed: Floats  # (rows, fixed), C-contiguous
@@ -58,14 +58,14 @@ class Statistics:
     rows: int
 
 
-def whole(rows: Rows, position: Floats, velocity: Floats, load: Floats) -> Statistics:
+def whole(rows: WindowRows, position: Floats, velocity: Floats, load: Floats) -> Statistics:
     """Every sample a node; position, velocity, load: (samples,)."""
     band, cross, gram = _empty(len(velocity), len(rows.taps), rows)
     _accumulate_samples(*rows, band, cross, gram)
     return _statistics(_at(position, velocity, load), band, cross, gram, len(rows.y))
 
 
-def binned(rows: Rows, velocity: Floats, odd: bool, nodes: int) -> Statistics:
+def binned(rows: WindowRows, velocity: Floats, odd: bool, nodes: int) -> Statistics:
     """As whole(), for columns that depend on the velocity (samples,) alone, on about this many nodes.
 
     odd: f(−v) = −f(v). Raises ValueError when nothing moved.
@@ -96,7 +96,7 @@ def _at(position: Floats, velocity: Floats, load: Floats) -> Floats:
     return signals
 
 
-def _empty(nodes: int, width: int, rows: Rows) -> tuple[Floats, Floats, Floats]:
+def _empty(nodes: int, width: int, rows: WindowRows) -> tuple[Floats, Floats, Floats]:
     count = rows.fixed.shape[1] + 1
     return np.zeros((nodes, width)), np.zeros((nodes, count)), np.zeros((count, count))
 

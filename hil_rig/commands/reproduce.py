@@ -10,7 +10,7 @@ from typing import Final
 from daq.subscriber import Subscriber
 from hil_rig.live import Live, LiveError
 from hil_rig.plants.recording import EMPS
-from hil_rig.verdict import Row, as_json, as_table
+from hil_rig.verdict import VerdictRow, as_json, as_table
 
 # Janot, Gautier, Brunot 2019: published value, unit, and the tolerance of a live estimate at the end of the recording
 EMPS_PUBLISHED: Final = {
@@ -22,7 +22,7 @@ EMPS_PUBLISHED: Final = {
 PATIENCE: Final = 60.0  # s without an update, which come of a silent wire, too: then the service hangs
 
 
-def emps(options: argparse.Namespace) -> list[Row]:
+def emps(options: argparse.Namespace) -> list[VerdictRow]:
     """The EMPS drive, played as a controller's frames over a wire at its own 1 kHz, identified by the live service."""
     file: Path = options.file or EMPS
     if not file.exists():
@@ -45,14 +45,14 @@ def emps(options: argparse.Namespace) -> list[Row]:
             raise LiveError(f"updates were lost on the way: {dict(subscriber.gaps)}")
     if not last:
         raise LiveError("no estimate came")
-    return [Row(name, unit, value, last[name], limit) for name, (value, unit, limit) in EMPS_PUBLISHED.items()]
+    return [VerdictRow(name, unit, value, last[name], limit) for name, (value, unit, limit) in EMPS_PUBLISHED.items()]
 
 
 def _brief(parameters: dict[str, float]) -> str:
     return "  ".join(f"{name} {value:9.4f}" for name, value in parameters.items())
 
 
-LIVE: Final[dict[str, Callable[[argparse.Namespace], list[Row]]]] = {"emps": emps}
+LIVE: Final[dict[str, Callable[[argparse.Namespace], list[VerdictRow]]]] = {"emps": emps}
 OFFLINE: Final = {  # need no wire: programs of their own
     "search": "hil_rig.papers.searches.published_table",
     "irj-case1": "hil_rig.papers.space_joint.case1",

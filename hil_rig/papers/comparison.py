@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 
-class Figure(NamedTuple):
+class PublishedFigure(NamedTuple):
     """One figure."""
 
     name: str
@@ -26,7 +26,7 @@ class Figure(NamedTuple):
         return bool(self.ours >= self.limit if self.at_least else self.ours <= self.limit)
 
 
-def as_json(rows: Sequence[Figure]) -> str:
+def as_json(rows: Sequence[PublishedFigure]) -> str:
     """One object: rows of {name, unit, paper, limit, at_least, ours, ok}, and ok for all; null: no limit, no number."""
     keys = [row._asdict() | {"limit": _finite(row.limit), "ours": _finite(row.ours), "ok": row.ok} for row in rows]
     return json.dumps({"rows": keys, "ok": all(row.ok for row in rows)}, allow_nan=False)
@@ -36,7 +36,7 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def as_table(rows: Sequence[Figure]) -> str:
+def as_table(rows: Sequence[PublishedFigure]) -> str:
     """Columns for a terminal."""
     width = max(len(row.name) for row in rows)
     lines = [f"{'':{width}} {'paper':>14} {'asked':>10} {'ours':>10}"]
@@ -47,7 +47,7 @@ def as_table(rows: Sequence[Figure]) -> str:
     return "\n".join(lines)
 
 
-def tell(rows: Sequence[Figure], as_object: bool) -> int:
+def tell(rows: Sequence[PublishedFigure], as_object: bool) -> int:
     """Print them; the exit code."""
     print(as_json(rows) if as_object else as_table(rows))
     return 0 if all(row.ok for row in rows) else 1

@@ -16,7 +16,7 @@ class RigError(Exception):
     """Something a rig cannot do, said in one sentence."""
 
 
-class Settings(BaseModel):
+class FrozenSettings(BaseModel):
     """Frozen settings; an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -70,7 +70,7 @@ class Plant(Protocol):
         ...
 
 
-class PlantSettings(Settings):
+class PlantSettings(FrozenSettings):
     """Settings of one kind of plant."""
 
     def build(self, node: int, seed: int, jumps: Sequence[Jump], /) -> Plant:

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from hil_rig.plants.joints.rigid import RigidSettings
+from hil_rig.plants.joints.rigid import RigidPlantSettings
 
 SPREAD: Final = 0.03  # standard deviation of every parameter over the robots, relative
 PARAMETERS: Final = ("inertia", "viscous", "coulomb", "offset", "gravity_sin", "gravity_cos")
@@ -40,7 +40,7 @@ def record(fleet: Fleet, folder: Path) -> Iterator[Path]:
         for run in range(fleet.recordings):
             columns: dict[str, Any] = {}
             for joint in range(fleet.joints):
-                base = RigidSettings()
+                base = RigidPlantSettings()
                 values = {name: getattr(base, name) * own[joint, k] for k, name in enumerate(PARAMETERS)}
                 if joint == 0 and robot == fleet.odd:
                     values["coulomb"] *= ODD

@@ -24,9 +24,9 @@ from daq.replay.one_robot import (
 from daq.state.baselines import JUDGED
 from hil_rig.plants.base import Floats, Jump
 from hil_rig.plants.robots import lwr4
-from hil_rig.plants.robots.fourier import Fourier
+from hil_rig.plants.robots.fourier import FourierMotion
 from hil_rig.plants.robots.rigid_arm import SMOOTH, TORQUE, RigidArm
-from hil_rig.truth.trial import EXCUSED, UNSEEN, Outcome
+from hil_rig.truth.trial import EXCUSED, UNSEEN, TrialOutcome
 
 RATE: Final = 500  # Hz
 LEARNT: Final = 40  # s that it is identified from
@@ -35,7 +35,9 @@ BITS: Final = 20
 CHANGE: Final = 40.0  # s
 
 
-def whole(seed: int, *jumps: tuple[str, float, bool], bits: int = BITS, bend: float = 0.0) -> Callable[[], Outcome]:
+def whole(
+    seed: int, *jumps: tuple[str, float, bool], bits: int = BITS, bend: float = 0.0
+) -> Callable[[], TrialOutcome]:
     """A trial of it; jumps: of the arm while it learns live, name, factor or value, and whether it is a value.
 
     bits: of its encoders; bend: how much of lwr4's, with which friction follows no law of the model.
@@ -49,7 +51,7 @@ class _Arm(RigidArm):
     def __init__(self, seed: int, draw: int, jumps: tuple[Jump, ...], bits: int, bend: float) -> None:
         """draw: which motion."""
         friction = lwr4.FRICTION | {"bend": tuple(bend * one for one in lwr4.FRICTION["bend"])}
-        motion = Fourier(frequency=0.1, draw=draw).series(lwr4.LIMITS)
+        motion = FourierMotion(frequency=0.1, draw=draw).series(lwr4.LIMITS)
         super().__init__(lwr4.ROWS, lwr4.links(), friction, motion, RATE, 40.0, jumps, lwr4.ROTORS)
         self._bits = bits
         self._rng = np.random.default_rng([seed, draw, 16])
@@ -84,7 +86,7 @@ def _identified(seed: int, bits: int, bend: float) -> IdentifiedRobot:
     return with_live_residuals(found, [Recorded(time, q, torque)])
 
 
-def _run(seed: int, jumps: tuple[Jump, ...], bits: int, bend: float) -> Outcome:
+def _run(seed: int, jumps: tuple[Jump, ...], bits: int, bend: float) -> TrialOutcome:
     estimator = RobotEstimator(_identified(seed, bits, bend), 1.0 / RATE)
     arm = _Arm(seed, 2 * seed + 2, jumps, bits, bend)
     looks = trusted = lying = alarms = 0
@@ -115,4 +117,6 @@ def _run(seed: int, jumps: tuple[Jump, ...], bits: int, bend: float) -> Outcome:
         if np.abs(z).max() > worst:
             worst, worst_name = float(np.abs(z).max()), f"joint{int(np.abs(z).max(axis=1).argmax()) + 1}"
     left = float(np.median(errors)) if errors else np.nan
-    return Outcome(looks, trusted, int(lying), worst, np.array(scores).ravel(), alarms, 0, left, reasons, worst_name)
+    return TrialOutcome(
+        looks, trusted, int(lying), worst, np.array(scores).ravel(), alarms, 0, left, reasons, worst_name
+    )

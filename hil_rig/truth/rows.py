@@ -7,13 +7,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from hil_rig.plants.base import Jump, encoder
-from hil_rig.plants.joints.gear import GearSettings
+from hil_rig.plants.joints.gear import GearPlantSettings
 from hil_rig.plants.joints.imperfect import STOPS, Imperfect, ImperfectSettings
-from hil_rig.plants.joints.two_mass import TwoMassSettings
+from hil_rig.plants.joints.two_mass import TwoMassPlantSettings
 from hil_rig.plants.trajectory import Trajectory
 from hil_rig.truth import robot
 from hil_rig.truth.moves import moves
-from hil_rig.truth.trial import Outcome, Sampled, Trial
+from hil_rig.truth.trial import Sampled, Trial, TrialOutcome
 
 RIGID: Final = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
 MEMORY: Final = RIGID | {"friction": {"kind": "prandtl_ishlinskii"}}
@@ -24,11 +24,11 @@ NOISE: Final = 0.2  # N·m, standard deviation of the torque, white
 SECONDS: Final = 150.0
 
 
-class Row(NamedTuple):
+class TruthRow(NamedTuple):
     """One kind of joint."""
 
     right: bool  # whether the model is right
-    make: Callable[[int], Trial | Callable[[], Outcome]]  # by the seed
+    make: Callable[[int], Trial | Callable[[], TrialOutcome]]  # by the seed
     beyond: Mapping[str, str] = {}  # limits that nobody can meet there, and why
 
 
@@ -93,7 +93,7 @@ def elastic(
     """An elastic joint. identify: as the rig's; assumed: known constants, times these."""
     rng = np.random.default_rng([seed, 15])
     motion = Trajectory(speed=rng.uniform(0.8, 1.2), period=rng.uniform(6.0, 9.0))
-    one = TwoMassSettings.model_validate({"identify": identify, "trajectory": motion, **settings})
+    one = TwoMassPlantSettings.model_validate({"identify": identify, "trajectory": motion, **settings})
     plant = one.build(1, seed, [])
     model = dict(plant.model)
     for name, factor in (assumed or {}).items():
@@ -162,7 +162,7 @@ def warming(seed: int, seconds: float = 1800.0) -> Trial:
 def ratio(seed: int, seconds: float = SECONDS) -> Trial:
     """A gear with lost motion, gear error and a late second encoder, of which the ratio was told 0.1 % too small."""
     told = {"identify": "transmission", "ratio": 100.1, "ratio_told": 100.0, "skew": 0.0}
-    plant = GearSettings.model_validate(told).build(1, seed, [])
+    plant = GearPlantSettings.model_validate(told).build(1, seed, [])
     state = {"count": 0}
 
     def sample(count: int) -> Sampled:
@@ -178,63 +178,65 @@ def ratio(seed: int, seconds: float = SECONDS) -> Trial:
 # The same motion, read by encoders whose steps lie elsewhere, gives other values: that alone is more than is asked.
 TOO_COARSE: Final = {"valid": "where such steps lie moves a value by more than its limit, and the reasons say so"}
 NOT_FRICTION: Final = ("inertia", "viscous", "offset", "gravity_sin", "gravity_cos")
-ROWS: Final[dict[str, Row]] = {
-    "rigid": Row(True, rigid),
-    "rigid shaken": Row(True, lambda seed: rigid(seed, dither=1.0)),
-    "encoder 16 bits": Row(True, lambda seed: rigid(seed, bits=16)),
-    "encoder 14 bits": Row(True, lambda seed: rigid(seed, bits=14)),
-    "encoder 12 bits": Row(True, lambda seed: rigid(seed, bits=12)),
-    "moves and stops": Row(True, lambda seed: moves(seed, 20)),
-    "moves, 16 bits": Row(True, lambda seed: moves(seed, 16)),
-    "moves, 14 bits, 1 kHz": Row(True, lambda seed: moves(seed, 14, rate=1000.0)),
-    "scans": Row(True, lambda seed: moves(seed, 20, "scans")),
-    "Stribeck": Row(True, lambda seed: stribeck(seed, 20)),
-    "Stribeck, 14 bits": Row(True, lambda seed: stribeck(seed, 14)),
-    "Stribeck, 12 bits": Row(True, lambda seed: stribeck(seed, 12), TOO_COARSE),
-    "dropouts": Row(True, lambda seed: rigid(seed, dropouts=0.02)),
-    "jitter 0.3 ms stamped": Row(True, lambda seed: rigid(seed, jitter=0.3e-3)),
-    "payload": Row(True, payload),
-    "friction jump": Row(True, friction_jump),
-    "warming": Row(True, lambda seed: rigid(seed, warming=0.4, seconds=1800.0)),
-    "warming, told": Row(True, warming),
-    "rest 10 min": Row(True, lambda seed: rigid(seed, rest=(60.0, 660.0), seconds=720.0)),
-    "fields of 1e30": Row(True, lambda seed: rigid(seed, wild=True, seconds=300.0)),
-    "torque 4 ms late": Row(False, lambda seed: rigid(seed, late=0.004)),
-    "torque 4 ms late, told": Row(True, lambda seed: rigid(seed, late=0.004, trial={"delays": {"torque": 0.004}})),
-    "skew wrong by 2 ms": Row(False, lambda seed: rigid(seed, trial={"delays": {"position": 0.002}})),
-    "LuGre": Row(False, lambda seed: rigid(seed, friction="lugre", judged=NOT_FRICTION)),
-    "hysteresis": Row(False, lambda seed: rigid(seed, friction="stops", judged=NOT_FRICTION)),
-    "LuGre, with memory": Row(False, lambda seed: rigid(seed, friction="lugre", judged=NOT_FRICTION, model=MEMORY)),
-    "LuGre, as it is": Row(True, lambda seed: rigid(seed, friction="lugre", judged=NOT_FRICTION, model=LUGRE)),
-    "hysteresis, with memory": Row(
+ROWS: Final[dict[str, TruthRow]] = {
+    "rigid": TruthRow(True, rigid),
+    "rigid shaken": TruthRow(True, lambda seed: rigid(seed, dither=1.0)),
+    "encoder 16 bits": TruthRow(True, lambda seed: rigid(seed, bits=16)),
+    "encoder 14 bits": TruthRow(True, lambda seed: rigid(seed, bits=14)),
+    "encoder 12 bits": TruthRow(True, lambda seed: rigid(seed, bits=12)),
+    "moves and stops": TruthRow(True, lambda seed: moves(seed, 20)),
+    "moves, 16 bits": TruthRow(True, lambda seed: moves(seed, 16)),
+    "moves, 14 bits, 1 kHz": TruthRow(True, lambda seed: moves(seed, 14, rate=1000.0)),
+    "scans": TruthRow(True, lambda seed: moves(seed, 20, "scans")),
+    "Stribeck": TruthRow(True, lambda seed: stribeck(seed, 20)),
+    "Stribeck, 14 bits": TruthRow(True, lambda seed: stribeck(seed, 14)),
+    "Stribeck, 12 bits": TruthRow(True, lambda seed: stribeck(seed, 12), TOO_COARSE),
+    "dropouts": TruthRow(True, lambda seed: rigid(seed, dropouts=0.02)),
+    "jitter 0.3 ms stamped": TruthRow(True, lambda seed: rigid(seed, jitter=0.3e-3)),
+    "payload": TruthRow(True, payload),
+    "friction jump": TruthRow(True, friction_jump),
+    "warming": TruthRow(True, lambda seed: rigid(seed, warming=0.4, seconds=1800.0)),
+    "warming, told": TruthRow(True, warming),
+    "rest 10 min": TruthRow(True, lambda seed: rigid(seed, rest=(60.0, 660.0), seconds=720.0)),
+    "fields of 1e30": TruthRow(True, lambda seed: rigid(seed, wild=True, seconds=300.0)),
+    "torque 4 ms late": TruthRow(False, lambda seed: rigid(seed, late=0.004)),
+    "torque 4 ms late, told": TruthRow(True, lambda seed: rigid(seed, late=0.004, trial={"delays": {"torque": 0.004}})),
+    "skew wrong by 2 ms": TruthRow(False, lambda seed: rigid(seed, trial={"delays": {"position": 0.002}})),
+    "LuGre": TruthRow(False, lambda seed: rigid(seed, friction="lugre", judged=NOT_FRICTION)),
+    "hysteresis": TruthRow(False, lambda seed: rigid(seed, friction="stops", judged=NOT_FRICTION)),
+    "LuGre, with memory": TruthRow(
+        False, lambda seed: rigid(seed, friction="lugre", judged=NOT_FRICTION, model=MEMORY)
+    ),
+    "LuGre, as it is": TruthRow(True, lambda seed: rigid(seed, friction="lugre", judged=NOT_FRICTION, model=LUGRE)),
+    "hysteresis, with memory": TruthRow(
         False, lambda seed: rigid(seed, friction="stops", judged=NOT_FRICTION, model=MEMORY)
     ),  # of springs that slip elsewhere
-    "hysteresis, its springs": Row(
+    "hysteresis, its springs": TruthRow(
         True, lambda seed: rigid(seed, friction="stops", judged=NOT_FRICTION, model=SPRINGS)
     ),
-    "ripple 2 a turn": Row(False, lambda seed: rigid(seed, ripple=1.5)),
-    "ripple 50 a turn": Row(False, lambda seed: rigid(seed, ripple=1.5, ripples=50.0)),
-    "ripple 2, told": Row(True, lambda seed: rippling(seed, 2.0)),
-    "ripple 50, told": Row(True, lambda seed: rippling(seed, 50.0)),
-    "backlash 1 mrad": Row(False, lambda seed: rigid(seed, backlash=0.5e-3)),
-    "friction only": Row(True, lambda seed: elastic(seed, "friction")),
-    "drive, torque 10 % off": Row(True, lambda seed: elastic(seed, "drive", torque_scale=1.1)),
-    "friction only, 14 bits": Row(True, lambda seed: elastic(seed, "friction", motor_bits=14)),
-    "friction only, 12 bits": Row(True, lambda seed: elastic(seed, "friction", motor_bits=12), TOO_COARSE),
-    "drive, 14 bits": Row(True, lambda seed: elastic(seed, "drive", motor_bits=14)),
-    "ratio of a gear": Row(True, ratio),
-    "two_mass": Row(True, lambda seed: elastic(seed, "elastic")),
-    "two_mass, 16 bits": Row(True, lambda seed: elastic(seed, "elastic", motor_bits=16, link_bits=16)),
-    "two_mass, 14 bits": Row(True, lambda seed: elastic(seed, "elastic", motor_bits=14, link_bits=14), TOO_COARSE),
-    "two_mass inertia +2 %": Row(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 1.02})),
-    "two_mass inertia -4 %": Row(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 0.96})),
-    "two_mass inertia /3": Row(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 1 / 3})),
-    "two_mass inertia x3": Row(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 3.0})),
-    "two_mass backlash": Row(False, lambda seed: elastic(seed, "elastic", gap=2e-4)),
-    "whole robot": Row(True, robot.whole),
-    "whole robot, 14 bits": Row(True, lambda seed: robot.whole(seed, bits=14)),
-    "whole robot, payload": Row(True, lambda seed: robot.whole(seed, ("payload.mass", 1.0, True))),  # kg
-    "whole robot, joint 3": Row(True, lambda seed: robot.whole(seed, ("joint3.coulomb", 1.5, False))),  # factor
-    "whole robot, bend": Row(False, lambda seed: robot.whole(seed, bend=1.0)),
-    "whole robot, bend x 3": Row(False, lambda seed: robot.whole(seed, bend=3.0)),
+    "ripple 2 a turn": TruthRow(False, lambda seed: rigid(seed, ripple=1.5)),
+    "ripple 50 a turn": TruthRow(False, lambda seed: rigid(seed, ripple=1.5, ripples=50.0)),
+    "ripple 2, told": TruthRow(True, lambda seed: rippling(seed, 2.0)),
+    "ripple 50, told": TruthRow(True, lambda seed: rippling(seed, 50.0)),
+    "backlash 1 mrad": TruthRow(False, lambda seed: rigid(seed, backlash=0.5e-3)),
+    "friction only": TruthRow(True, lambda seed: elastic(seed, "friction")),
+    "drive, torque 10 % off": TruthRow(True, lambda seed: elastic(seed, "drive", torque_scale=1.1)),
+    "friction only, 14 bits": TruthRow(True, lambda seed: elastic(seed, "friction", motor_bits=14)),
+    "friction only, 12 bits": TruthRow(True, lambda seed: elastic(seed, "friction", motor_bits=12), TOO_COARSE),
+    "drive, 14 bits": TruthRow(True, lambda seed: elastic(seed, "drive", motor_bits=14)),
+    "ratio of a gear": TruthRow(True, ratio),
+    "two_mass": TruthRow(True, lambda seed: elastic(seed, "elastic")),
+    "two_mass, 16 bits": TruthRow(True, lambda seed: elastic(seed, "elastic", motor_bits=16, link_bits=16)),
+    "two_mass, 14 bits": TruthRow(True, lambda seed: elastic(seed, "elastic", motor_bits=14, link_bits=14), TOO_COARSE),
+    "two_mass inertia +2 %": TruthRow(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 1.02})),
+    "two_mass inertia -4 %": TruthRow(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 0.96})),
+    "two_mass inertia /3": TruthRow(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 1 / 3})),
+    "two_mass inertia x3": TruthRow(False, lambda seed: elastic(seed, "elastic", {"inertia_link": 3.0})),
+    "two_mass backlash": TruthRow(False, lambda seed: elastic(seed, "elastic", gap=2e-4)),
+    "whole robot": TruthRow(True, robot.whole),
+    "whole robot, 14 bits": TruthRow(True, lambda seed: robot.whole(seed, bits=14)),
+    "whole robot, payload": TruthRow(True, lambda seed: robot.whole(seed, ("payload.mass", 1.0, True))),  # kg
+    "whole robot, joint 3": TruthRow(True, lambda seed: robot.whole(seed, ("joint3.coulomb", 1.5, False))),  # factor
+    "whole robot, bend": TruthRow(False, lambda seed: robot.whole(seed, bend=1.0)),
+    "whole robot, bend x 3": TruthRow(False, lambda seed: robot.whole(seed, bend=3.0)),
 }

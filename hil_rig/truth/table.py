@@ -19,7 +19,7 @@ from typing import Final
 from scipy.stats import t as student
 
 from hil_rig.truth.rows import ROWS
-from hil_rig.truth.trial import FIGURES, Outcome, Trial, run, together
+from hil_rig.truth.trial import FIGURES, Trial, TrialOutcome, run, together
 
 LIES: Final = 1.0  # % of the time, in every row
 BEYOND: Final = 1.0  # %, in rows whose model is right
@@ -91,7 +91,7 @@ def _verdict(name: str, missed: list[str], figures: dict[str, float]) -> str:
     return "; ".join(words)
 
 
-def _one(job: tuple[str, int]) -> Outcome:
+def _one(job: tuple[str, int]) -> TrialOutcome:
     made = ROWS[job[0]].make(job[1])
     return run(made) if isinstance(made, Trial) else made()
 
@@ -115,7 +115,7 @@ def possible(rms: float, deviation: float, trials: int) -> bool:
     return RMS[0] - slack <= rms <= RMS[1] + slack
 
 
-def _explain(found: dict[str, list[Outcome]]) -> None:
+def _explain(found: dict[str, list[TrialOutcome]]) -> None:
     for name, outcomes in found.items():
         for outcome in outcomes[:2]:
             told = ", ".join(f"{one} {a:.5g}±{b:.2g} ({c:.5g})" for one, (a, b, c) in outcome.last.items())

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from daq.config.drift_limits import DriftSettings
-from daq.config.sections import Channel, DeviceTime, Joint
+from daq.config.sections import Channel, DeviceTime, JointSection
 from daq.core.drift import Drift
 from daq.core.joint_pipeline import JointLine
 from daq.state.baselines import JUDGED, Baseline
@@ -47,7 +47,7 @@ class Trial:
     delays: Mapping[str, float] = field(default_factory=dict)  # s by which a channel is configured to be late
 
 
-class Outcome(NamedTuple):
+class TrialOutcome(NamedTuple):
     """What one trial showed."""
 
     looks: int  # behind the start's end
@@ -63,7 +63,7 @@ class Outcome(NamedTuple):
     last: Mapping[str, tuple[float, float, float]] = {}  # value, deviation, truth at the end
 
 
-def run(trial: Trial) -> Outcome:
+def run(trial: Trial) -> TrialOutcome:
     """The trial from its first sample to its last."""
     joint = _joint(trial)
     line = JointLine("joint", joint, Publication("truth", "joint", 0, "N·m"), 20_000_000, None)
@@ -117,18 +117,18 @@ def run(trial: Trial) -> Outcome:
         elif judge is not None and int(now) != judged:
             judged = int(now)
             drifts += sum(change.kind == "drift" for change in judge.look(estimate)[1]) * (not trial.changes)
-    return Outcome(
+    return TrialOutcome(
         looks, trusted, lying, worst, np.array(scores).ravel(), alarms, drifts,
         float(np.median(errors)) if errors else np.nan, reasons, worst_name, last,
     )  # fmt: skip
 
 
-def _joint(trial: Trial) -> Joint:
+def _joint(trial: Trial) -> JointSection:
     settings = {"model": trial.model, "rate": trial.rate, **trial.settings}
-    model = Joint.model_validate(settings | {"channels": {}}).model
+    model = JointSection.model_validate(settings | {"channels": {}}).model
     channels = {role: Channel(signal=f"wire.STATE.{role}", delay=trial.delays.get(role, 0.0)) for role in model.roles()}
     stamp = {"device_time": DeviceTime(signal="wire.STATE.time")} if trial.stamped else {}
-    return Joint.model_validate(settings | stamp | {"channels": channels})
+    return JointSection.model_validate(settings | stamp | {"channels": channels})
 
 
 def _readings(sampled: Sampled, stamped: bool, columns: int) -> tuple[NDArray[np.int64], Floats, NDArray[np.int32]]:
@@ -142,7 +142,7 @@ def _readings(sampled: Sampled, stamped: bool, columns: int) -> tuple[NDArray[np
     return arrivals[came], np.ascontiguousarray(flat[came]), which[came]
 
 
-def together(outcomes: list[Outcome]) -> dict[str, float]:
+def together(outcomes: list[TrialOutcome]) -> dict[str, float]:
     """All trials of one row: FIGURES; shares of time in per cent, alarms and drifts per trial."""
     looks = sum(one.looks for one in outcomes)
     z = np.concatenate([one.z for one in outcomes])

@@ -10,7 +10,7 @@ from typing import Final, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from hil_rig.messages import Frame, Message
+from hil_rig.messages import Message, MessageFrame
 
 STRANGE_ID: Final = 0x7F5  # of a frame or packet that nobody knows
 STRANGE_PACKET: Final = 0xFE
@@ -38,15 +38,15 @@ class Wire(Protocol):
         """Whether a frame would have to wait."""
         ...
 
-    def form(self, frame: Frame) -> bytes:
+    def form(self, frame: MessageFrame) -> bytes:
         """A frame as it stands on the wire."""
         ...
 
-    def cut(self, frame: Frame, rng: np.random.Generator) -> bytes:
+    def cut(self, frame: MessageFrame, rng: np.random.Generator) -> bytes:
         """The same, its end missing."""
         ...
 
-    def miscounted(self, frame: Frame) -> bytes:
+    def miscounted(self, frame: MessageFrame) -> bytes:
         """The same with a wrong checksum. Raises RigError where the wire has none of its own."""
         ...
 

@@ -19,7 +19,7 @@ from hil_rig.wire.can import CanFrames
 DATAGRAMS: Final = 40  # in a row at most: a reader's socket queues some 270 by default, and cannot say stop
 
 
-class Multicast(CanFrames):
+class MulticastWire(CanFrames):
     """CAN frames as python-can sends them over UDP multicast; they do not leave this host."""
 
     settle = 0.0

@@ -30,7 +30,7 @@ from estimators.rows import LOAD, POSITION, RATE, SECOND, SIGNALS, SMOOTH, SMOOT
 from hil_rig.papers.space_joint import case1 as case1
 from hil_rig.papers.space_joint import case2
 from hil_rig.papers.space_joint.case2 import LINEAR, OMEGAS, case, estimator, play
-from hil_rig.plants.joints.two_mass import TwoMassSettings as RigSettings
+from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as RigSettings
 
 MOST = 20_000  # evaluations of the full search
 CAUGHT = 10.0  # s from a nonlinear jump to its refit

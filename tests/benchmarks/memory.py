@@ -27,8 +27,8 @@ from daq.core.pipeline import Pipeline
 from daq.core.process import _publish, _totals
 from daq.core.reading_buffer import WaitingRoom
 from daq.processes.process import endpoint
-from daq.stream.channel import Receiver, Sender
-from daq.stream.transcript import Batch, Clock, Transcript
+from daq.stream.channel import CoreReceiver, Sender
+from daq.stream.transcript import Batch, RecordedClock, Transcript
 from drivers.reading import READING
 
 TEMPLATE: Final = Path(__file__).parents[2] / "daq" / "jointwatch.toml"
@@ -106,7 +106,7 @@ def run(config: Config, folder: Path, hours: float) -> list[tuple[float, float]]
     table, names = routes(config), list(config.joints)
     room = WaitingRoom([names.index(route.joint) for route in table], [route.driver for route in table])
     joints, figures, told = len(names), list[tuple[float, float]](), 0.0
-    with Receiver(endpoint(folder, "readings"), folder / "readings.heard") as receiver:
+    with CoreReceiver(endpoint(folder, "readings"), folder / "readings.heard") as receiver:
         sender = Sender(endpoint(folder, "readings"), table[0].driver)
         gc.collect()
         gc.freeze()
@@ -133,7 +133,7 @@ def run(config: Config, folder: Path, hours: float) -> list[tuple[float, float]]
 def turn(
     pipeline: Pipeline,
     room: WaitingRoom,
-    receiver: Receiver,
+    receiver: CoreReceiver,
     updates: "zmq.Socket[bytes]",
     transcript: Transcript,
 ) -> None:
@@ -149,7 +149,7 @@ def turn(
     room.expect(pipeline.due, now)
     beside = pipeline.watch(now, 0)
     _publish(updates, beside)
-    batch = Batch(len(taken), 0, now, Clock().told, [], None)
+    batch = Batch(len(taken), 0, now, RecordedClock().told, [], None)
     transcript.note(taken, batch, messages + beside)
     receiver.keep(room.held())
 

@@ -24,14 +24,14 @@ from estimators.online.monitor.base import (
     Recover,
     Rejection,
     Restore,
-    Search,
+    SearchEta,
     Sharpen,
     Wait,
 )
 from estimators.online.monitor.plain import PlainMonitor
 from estimators.online.phases import Phases
 from estimators.online.start.base import Start
-from estimators.online.start.base import Wait as More
+from estimators.online.start.base import StartWait as More
 from estimators.quantities import Parameter
 from estimators.recursive.forgetting import Alarm
 from estimators.refit import settings
@@ -42,7 +42,7 @@ MONITORS: dict[str, Callable[[], Monitor]] = {"plain": PlainMonitor} | {
     name: lambda design=design: design(ROW) for name, design in DESIGNS.items()
 }
 WITH_ETA = sorted(DESIGNS)
-DECISIONS = (Wait, Recover, Restore, LearnTheta, Search, GiveUp, Sharpen)
+DECISIONS = (Wait, Recover, Restore, LearnTheta, SearchEta, GiveUp, Sharpen)
 
 every_monitor = pytest.mark.parametrize("name", sorted(MONITORS))
 
@@ -192,7 +192,7 @@ def test_a_transient_ends_after_all(name: str) -> None:
         if isinstance(asked, Look):
             seen = evidence(asked.purpose, rows=1800, variance=variance, now=6000)
             asked = monitor.review(seen)
-        if isinstance(asked, Search):
+        if isinstance(asked, SearchEta):
             monitor.accepted(asked.purpose, asked.first, late)
             assert not monitor.settled, "an η from a short window is confirmed"
             assert monitor.onset == asked.first
@@ -205,12 +205,12 @@ def test_the_fast_verdict_by_table() -> None:
     table: list[tuple[dict[str, Any], type]] = [
         ({}, LearnTheta),
         ({"unchanged": 4.0}, Restore),
-        ({"gain": 20.1}, Search),
+        ({"gain": 20.1}, SearchEta),
         ({"gain": 19.9}, Wait),
         ({"gain": 9.1}, Wait),
         ({"gain": 8.9}, LearnTheta),
         ({"variance": 2.0, "signal": 1.0}, Wait),
-        ({"variance": 2.0, "signal": 1.0, "rows": 1200}, Search),
+        ({"variance": 2.0, "signal": 1.0, "rows": 1200}, SearchEta),
         ({"sigma": np.full(2, 0.07)}, Wait),
         ({"sigma": np.full(2, 0.059)}, LearnTheta),
         ({"reach": 2.6, "signal": 1.0}, Wait),
@@ -220,7 +220,7 @@ def test_the_fast_verdict_by_table() -> None:
     for changes, wanted in table:
         decision = alarmed("fast").review(evidence(Purpose.CHANGE, **changes))
         assert type(decision) is wanted, (changes, decision)
-        if isinstance(decision, Search):
+        if isinstance(decision, SearchEta):
             assert (decision.first, decision.before) == (4200, Before.CHANGE)
 
 
@@ -233,7 +233,7 @@ def test_drift_is_searched_after_two_significant_looks_in_a_row(name: str) -> No
     assert isinstance(monitor.review(straight), Wait)
     assert isinstance(monitor.review(bent), Wait)
     found = monitor.review(bent)
-    assert found == Search("drift", 4200, Before.NOW, (1,))
+    assert found == SearchEta("drift", 4200, Before.NOW, (1,))
     assert isinstance(monitor.review(bent), Wait), "and not again at once"
     unsure = evidence(Purpose.DRIFT, step=np.array([0.0, 0.2]), sigma=np.full(2, 0.2))
     assert isinstance(monitor.review(unsure), Wait)
@@ -246,8 +246,8 @@ def test_a_refit_is_confirmed_a_period_later_and_once(name: str) -> None:
     monitor.accepted("change", 4500, moment())
     assert not monitor.settled
     soon, later = moment(now=5100), moment(now=5000 + round(1.6 * 800))
-    assert not [one for one in monitor.routine(soon) if isinstance(one, Search)]
-    assert list(monitor.routine(later)) == [Search("confirmation", max(4500, later.now - 1600), Before.NOW)]
+    assert not [one for one in monitor.routine(soon) if isinstance(one, SearchEta)]
+    assert list(monitor.routine(later)) == [SearchEta("confirmation", max(4500, later.now - 1600), Before.NOW)]
     assert monitor.settled
     monitor.accepted("confirmation", 4500, later)
     assert monitor.settled
@@ -299,7 +299,7 @@ def linear() -> Phases:
 
 def searched() -> Phases:
     model = FrictionOnlySettings().build()
-    return assembly.searched(model, np.ones(1), 1, ROW, Alarm(), 4.0, 0.001, settings.Monitor())
+    return assembly.searched(model, np.ones(1), 1, ROW, Alarm(), 4.0, 0.001, settings.MonitorSettings())
 
 
 every_start = pytest.mark.parametrize("build", [linear, searched])

@@ -23,7 +23,7 @@ from daq.replay.repeat import Repetition
 from daq.replay.replay import Played, play
 from daq.replay.sources import Counts, readings_of
 from daq.state import baselines, checkpoint_file
-from daq.stream.transcript import Batch, Block
+from daq.stream.transcript import Batch, TurnBlock
 from drivers.reading import READING
 
 DEEP: Final = 0.1  # of the files go through the pipeline, too; the others are read to their end
@@ -288,7 +288,7 @@ def _recorded(folder: Path, config: Config) -> bytes:
         rows["value"] = np.sin(rows["time"] / 1e9)
         messages = pipeline.absorb(rows, 10**18, lambda: 0) + [pipeline.introduce(10**18)]
         batch = Batch(len(rows), 10**18, int(ticks[-1]), [0] * 30, [], None)
-        recorder.take(Block(7, number, [batch], rows, messages))
+        recorder.take(TurnBlock(7, number, [batch], rows, messages))
     recorder.close()
     expected.close()
     return recordings(shelf, "arm")[0].read_bytes()

@@ -15,7 +15,7 @@ from daq.core.pipeline import Pipeline
 from drivers.reading import READING
 from estimators.base import Status
 from estimators.quantities import Floats
-from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
+from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
 
 pytestmark = pytest.mark.compiled
 

@@ -7,10 +7,10 @@ import pytest
 
 from estimators.base import Event, Phase, Status
 from estimators.online.joint import JointEstimator
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.quantities import Floats
 from estimators.rows import Rows
-from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
+from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
 
 pytestmark = pytest.mark.compiled
 
@@ -30,7 +30,7 @@ class Standing:
         measured = plant.rows(round((BEFORE + AFTER) / PERIOD))
         settings = {"model": dict(plant.model), "start": 8.5, "standstill": 0.01}
         self.truth = plant.truth()
-        self.joint: JointEstimator = JointEstimator(Identification.model_validate(settings), PERIOD)
+        self.joint: JointEstimator = JointEstimator(JointIdentification.model_validate(settings), PERIOD)
         roles = [plant.roles[role] for role in self.joint.channels]
         self._values = np.column_stack([measured[:, columns.index(one.signal)] * one.scale for one in roles])
         near = round(BEFORE / PERIOD) - 2000 + np.arange(2000)

@@ -13,7 +13,7 @@ LEAST: Final = 40  # frames from which fields are guessed
 SMOOTH: Final = 0.3  # largest step over range, below which bytes are a measured quantity
 
 
-class Field(NamedTuple):
+class GuessedField(NamedTuple):
     """A guess: these bytes are one number."""
 
     name: str
@@ -35,7 +35,7 @@ class Talk(NamedTuple):
     jitter: float  # s, std of the intervals
     longest: float  # s, the longest interval
     moving: tuple[int, ...]  # bytes that change
-    fields: tuple[Field, ...]
+    fields: tuple[GuessedField, ...]
 
 
 def talks(frames: Frames) -> list[Talk]:
@@ -92,7 +92,7 @@ def load(frames: Frames, seconds: float, bitrate: int, data_bitrate: int | None 
     return float(bare / seconds), float(whole / seconds)
 
 
-def fields(payload: NDArray[np.uint8]) -> list[Field]:
+def fields(payload: NDArray[np.uint8]) -> list[GuessedField]:
     """Which bytes of one id's frames (frames, length) look like one number: counters first, then smooth quantities."""
     free = np.ones(payload.shape[1], bool)
     found = list(_counters(payload, free))
@@ -109,7 +109,7 @@ def fields(payload: NDArray[np.uint8]) -> list[Field]:
     return sorted(found, key=lambda one: one.byte)
 
 
-def _counters(payload: NDArray[np.uint8], free: NDArray[np.bool_]) -> list[Field]:
+def _counters(payload: NDArray[np.uint8], free: NDArray[np.bool_]) -> list[GuessedField]:
     found = []
     for size in (2, 1):
         for motorola in (False, True)[:size]:
@@ -119,12 +119,12 @@ def _counters(payload: NDArray[np.uint8], free: NDArray[np.bool_]) -> list[Field
                 steps = np.diff(_number(payload, at, 8 * size, "unsigned", motorola)) % 2.0 ** (8 * size)
                 wraps = size == 1 or np.ptp(payload[:, at if motorola else at + 1]) > 0
                 if wraps and np.mean(steps == 1) > 0.9:
-                    found.append(Field(f"counter_{at}", at, 8 * size, "unsigned", motorola, True))
+                    found.append(GuessedField(f"counter_{at}", at, 8 * size, "unsigned", motorola, True))
                     free[at : at + size] = False
     return found
 
 
-def _best(payload: NDArray[np.uint8], free: NDArray[np.bool_], at: int) -> Field | None:
+def _best(payload: NDArray[np.uint8], free: NDArray[np.bool_], at: int) -> GuessedField | None:
     """The field that begins at a byte, if any: a float, a long or a short integer, whichever is smooth."""
     for bits, kind in ((32, "float"), (16, "signed"), (32, "signed")):
         size = bits // 8
@@ -138,7 +138,7 @@ def _best(payload: NDArray[np.uint8], free: NDArray[np.bool_], at: int) -> Field
             scores.append(_roughness(values) if believable and not signs else np.inf)
         if min(scores) < SMOOTH:
             prefix = {"float": "f", "signed": "i"}[kind]
-            return Field(f"{prefix}{bits}_{at}", at, bits, kind, scores[1] < scores[0], False)
+            return GuessedField(f"{prefix}{bits}_{at}", at, bits, kind, scores[1] < scores[0], False)
     return None
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from daq.commands.doctor.bus import Field, Talk, fields, nominal
+from daq.commands.doctor.bus import GuessedField, Talk, fields, nominal
 from daq.commands.doctor.framing import framing_of
 from drivers.layout.frame import EXTENDED
 from drivers.serial.deframer import Deframer
@@ -43,7 +43,7 @@ def bus_proposal(interface: str, channel: str, bitrate: int | None, found: list[
     return "\n".join([*lines, "", *_joint(found)]) + "\n"
 
 
-def _signal(one: Field) -> str:
+def _signal(one: GuessedField) -> str:
     start = 8 * one.byte + (7 if one.motorola else 0)
     order = ', order = "motorola"' if one.motorola else ""
     return f'start = {start}, bits = {one.bits}, type = "{one.kind}"{order}'

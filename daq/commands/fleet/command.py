@@ -17,9 +17,9 @@ from daq.commands.fleet.page import document
 from daq.config.load import load
 from daq.config.words import ConfigError
 from daq.fleet.addresses import find
-from daq.fleet.examine import Found, Plan
+from daq.fleet.examine import ExaminedRecording, Plan
 from daq.fleet.parquet import write
-from daq.fleet.verdict import Judged, in_order, judge, unsettled
+from daq.fleet.verdict import JudgedQuantity, in_order, judge, unsettled
 from daq.fleet.work import MODULES, here, on
 from daq.processes.cluster import Cluster, ClusterError
 from daq.recording.columns import load_columns
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     return 0 if any(one.joints for one in found) else 1
 
 
-def _examined(options: argparse.Namespace, plan: Plan) -> Iterator[Found]:
+def _examined(options: argparse.Namespace, plan: Plan) -> Iterator[ExaminedRecording]:
     """With a bar on stderr."""
     addresses = find(options.place)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -107,7 +107,7 @@ def _has_pyarrow() -> bool:
     return True
 
 
-def summary(found: Iterable[Found], judged: Iterable[Judged]) -> dict[str, Any]:
+def summary(found: Iterable[ExaminedRecording], judged: Iterable[JudgedQuantity]) -> dict[str, Any]:
     """Of --json; NaN is null."""
     recordings = [
         {
@@ -128,7 +128,7 @@ def summary(found: Iterable[Found], judged: Iterable[Judged]) -> dict[str, Any]:
     return {"recordings": recordings, "quantities": rows}
 
 
-def _tell(found: list[Found], judged: list[Judged]) -> None:
+def _tell(found: list[ExaminedRecording], judged: list[JudgedQuantity]) -> None:
     """For a person: who stands out, and what could not be read."""
     out = sorted((one for one in judged if one.odd or one.drifts), key=lambda one: -one.worst)
     robots = {one.robot for one in found}
@@ -151,7 +151,7 @@ def _tell(found: list[Found], judged: list[Judged]) -> None:
         print(f"jointwatch: {broken.problem}", file=sys.stderr)
 
 
-def words(one: Judged) -> str:
+def words(one: JudgedQuantity) -> str:
     """What is odd about one quantity, in a sentence."""
     unit = f" {one.unit}" if one.unit else ""
     if (one.drifts and abs(one.change_z) >= abs(one.z)) or not one.odd:

@@ -9,8 +9,8 @@ import numpy as np
 
 from daq.commands.report.document import STYLE
 from daq.commands.report.words import date, readable
-from daq.fleet.examine import Found
-from daq.fleet.verdict import Judged, unsettled
+from daq.fleet.examine import ExaminedRecording
+from daq.fleet.verdict import JudgedQuantity, unsettled
 
 WIDTH, HEIGHT, EDGE = 520, 54, 8  # of a strip of points
 FAR: Final = 2.0  # times the threshold, from which a point is drawn at the edge
@@ -30,7 +30,7 @@ OWN: Final = """
 """
 
 
-def document(found: Sequence[Found], judged: Sequence[Judged]) -> str:
+def document(found: Sequence[ExaminedRecording], judged: Sequence[JudgedQuantity]) -> str:
     """The whole page."""
     parts = [_head(found, judged), _out(judged), _board(found, judged), _strips(judged), _unsettled(found)]
     parts.append(_recordings(found))
@@ -41,7 +41,7 @@ def document(found: Sequence[Found], judged: Sequence[Judged]) -> str:
     )
 
 
-def _head(found: Sequence[Found], judged: Sequence[Judged]) -> str:
+def _head(found: Sequence[ExaminedRecording], judged: Sequence[JudgedQuantity]) -> str:
     began = [one.began for one in found if math.isfinite(one.began)]
     facts = [
         ("robots", str(len({one.robot for one in found}))),
@@ -55,7 +55,7 @@ def _head(found: Sequence[Found], judged: Sequence[Judged]) -> str:
     return f"<header><p>jointwatch fleet</p><h1>{_verdict(judged)}</h1><dl>{told}</dl></header>\n"
 
 
-def _verdict(judged: Sequence[Judged]) -> str:
+def _verdict(judged: Sequence[JudgedQuantity]) -> str:
     if not any(math.isfinite(one.z) for one in judged):
         return "Nobody can be compared: at least five robots with the same joint are needed"
     odd = {one.robot for one in judged if one.odd}
@@ -72,7 +72,7 @@ def _verdict(judged: Sequence[Judged]) -> str:
     return escape(", ".join(f"{robot} is {word}" for robot, word in words.items()))
 
 
-def _out(judged: Sequence[Judged]) -> str:
+def _out(judged: Sequence[JudgedQuantity]) -> str:
     out = sorted((one for one in judged if one.odd or one.drifts), key=lambda one: -one.worst)
     if not out:
         return ""
@@ -101,7 +101,7 @@ def _out(judged: Sequence[Judged]) -> str:
     return f"<section><h2>Who stands out</h2><p>{text}</p>{_table(head, rows)}{more}</section>\n"
 
 
-def _what(one: Judged) -> str:
+def _what(one: JudgedQuantity) -> str:
     return " and ".join(word for word, told in (("odd", one.odd), ("drifts", one.drifts)) if told)
 
 
@@ -110,9 +110,9 @@ def _z(z: float, limit: float) -> str:
     return f'<b class="bad">{text}</b>' if abs(z) > limit else text
 
 
-def _board(found: Sequence[Found], judged: Sequence[Judged]) -> str:
+def _board(found: Sequence[ExaminedRecording], judged: Sequence[JudgedQuantity]) -> str:
     """One card a robot, worst first."""
-    mine: dict[str, list[Judged]] = {one.robot: [] for one in found}
+    mine: dict[str, list[JudgedQuantity]] = {one.robot: [] for one in found}
     for one in judged:
         mine[one.robot].append(one)
     cards = []
@@ -130,9 +130,9 @@ def _board(found: Sequence[Found], judged: Sequence[Judged]) -> str:
     return f'<section><h2>Every robot</h2><div class="board">{"".join(cards)}</div></section>\n'
 
 
-def _strips(judged: Sequence[Judged]) -> str:
+def _strips(judged: Sequence[JudgedQuantity]) -> str:
     """One strip a quantity of each joint: every robot a point, the band what is no news."""
-    groups: dict[tuple[str, str, str], list[Judged]] = {}
+    groups: dict[tuple[str, str, str], list[JudgedQuantity]] = {}
     for one in judged:
         groups.setdefault((one.joint, one.quantity, one.unit), []).append(one)
     joints: dict[str, list[str]] = {}
@@ -146,7 +146,7 @@ def _strips(judged: Sequence[Judged]) -> str:
     return f"<section><h2>Every joint against its siblings</h2>{''.join(parts)}</section>\n" if joints else ""
 
 
-def _strip(rows: Sequence[Judged]) -> str:
+def _strip(rows: Sequence[JudgedQuantity]) -> str:
     """Abscissa: z over the threshold, which is the edge of the band."""
     middle, half = WIDTH / 2, (WIDTH / 2 - EDGE) / FAR
     known = [one for one in rows if math.isfinite(one.z)]
@@ -169,7 +169,7 @@ def _strip(rows: Sequence[Judged]) -> str:
     )
 
 
-def _unsettled(found: Sequence[Found]) -> str:
+def _unsettled(found: Sequence[ExaminedRecording]) -> str:
     """Joints that were not valid at the end of a recording: what they say counts with its σ, or not at all."""
     rows = [(escape(one.robot), escape(name), escape(one.address), escape(why)) for one, name, why in unsettled(found)]
     more = f"<p>and {len(rows) - LISTED} more.</p>" if len(rows) > LISTED else ""
@@ -177,7 +177,7 @@ def _unsettled(found: Sequence[Found]) -> str:
     return f"<section><h2>Not valid at the end</h2>{table}{more}</section>\n" if rows else ""
 
 
-def _recordings(found: Sequence[Found]) -> str:
+def _recordings(found: Sequence[ExaminedRecording]) -> str:
     broken = [one for one in found if one.problem]
     if not broken:
         return f"<section><h2>Recordings</h2><p>All {len(found)} were read whole.</p></section>\n"

@@ -13,19 +13,19 @@ from pydantic import TypeAdapter, ValidationError
 from daq.commands.codes import EXIT_RUNTIME, EXIT_USAGE, fail, refuse
 from daq.commands.identify.summary import finite, summary, tell
 from daq.config.load import read_toml, validate
-from daq.config.words import ConfigError, Problem
+from daq.config.words import ConfigError, ConfigurationProblem
 from daq.recording.columns import load_columns
 from daq.recording.reader import RecordingError
-from daq.replay.robot_runs import Run, read_runs
+from daq.replay.robot_runs import RobotRun, read_runs
 from daq.state.files import BaselineError, replace
 from daq.state.robot_model import save
 from estimators.models.compensation.learned import KINDS
 from estimators.models.compensation.mixture import MixtureError
-from estimators.models.robots.description import Robot, RobotError
+from estimators.models.robots.description import RobotDescription, RobotError
 from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.files.urdf import read_urdf
 from estimators.models.robots.whole_robot import FRICTION_LAWS, RobotFriction
-from estimators.offline.robot.identification import Identification, identify
+from estimators.offline.robot.identification import RobotIdentification, identify
 from estimators.offline.robot.live_residuals import Recorded, with_live_residuals
 from estimators.offline.robot.motion import MotionError, Piece, pieces
 from estimators.offline.robot.rows import AT_REST
@@ -117,7 +117,7 @@ def run(options: argparse.Namespace) -> int:
         return EXIT_RUNTIME
 
 
-def load_robot(file: Path) -> tuple[Robot, list[str]]:
+def load_robot(file: Path) -> tuple[RobotDescription, list[str]]:
     """A robot from a .urdf or .toml, and what is odd about it. Raises RobotError, ConfigError."""
     if file.suffix.lower() == ".toml":
         data, lines = read_toml(file)
@@ -125,7 +125,7 @@ def load_robot(file: Path) -> tuple[Robot, list[str]]:
         try:
             return table.robot(), []
         except (ValueError, np.linalg.LinAlgError) as error:
-            raise ConfigError(file, [Problem(1, "", str(error))]) from error
+            raise ConfigError(file, [ConfigurationProblem(1, "", str(error))]) from error
     if file.suffix.lower() not in (".urdf", ".xml"):
         raise RobotError([f"{file}: expected a .urdf or a .toml, found {file.suffix or 'no ending'}"])
     found = read_urdf(file)
@@ -200,7 +200,7 @@ def _identify(options: argparse.Namespace) -> int:
     return 0
 
 
-def _pieces(runs: Sequence[Run]) -> list[list[Piece]]:
+def _pieces(runs: Sequence[RobotRun]) -> list[list[Piece]]:
     """Of every run. Raises MotionError with the mistakes of all."""
     problems, found = [], []
     for one in runs:
@@ -213,7 +213,7 @@ def _pieces(runs: Sequence[Run]) -> list[list[Piece]]:
     return found
 
 
-def _doubts(found: Identification) -> None:
+def _doubts(found: RobotIdentification) -> None:
     """What the reader of the figures must know."""
     names = found.found.robot.names
     for text in found.doubts:

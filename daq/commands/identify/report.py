@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from daq.commands.report.document import STYLE
 from daq.commands.report.figures import curve, overlay
 from daq.commands.report.words import number
-from estimators.offline.robot.identification import Identification, Judged
+from estimators.offline.robot.identification import JudgedPrediction, RobotIdentification
 from estimators.quantities import Floats
 
 POINTS: Final = 1500  # of a cloud or a line, at most
 DIRECTIONS: Final = 20
 
 
-def document(found: Identification, options: argparse.Namespace) -> str:
+def document(found: RobotIdentification, options: argparse.Namespace) -> str:
     """The whole page."""
     robot = found.found.robot
     judged = found.test or found.validation
@@ -39,7 +39,7 @@ def document(found: Identification, options: argparse.Namespace) -> str:
     )
 
 
-def _head(found: Identification, options: argparse.Namespace) -> str:
+def _head(found: RobotIdentification, options: argparse.Namespace) -> str:
     robot = found.found.robot
     facts = (
         ("robot", options.robot.name),
@@ -56,7 +56,7 @@ def _head(found: Identification, options: argparse.Namespace) -> str:
     return f"<header><p>jointwatch identify</p><h1>{escape(robot.name)}</h1><dl>{told}</dl></header>\n"
 
 
-def _gears(found: Identification) -> list[tuple[str, str]]:
+def _gears(found: RobotIdentification) -> list[tuple[str, str]]:
     """Joints with two encoders, and what was learnt beyond."""
     gears = [
         f"{joint.name} {gear.stiffness:.3g} {joint.axis.effort}/{joint.axis.length}, {1e3 * gear.lag:+.2f} ms late"
@@ -70,7 +70,7 @@ def _gears(found: Identification) -> list[tuple[str, str]]:
     return facts
 
 
-def _overview(found: Identification, judged: Judged, kind: str) -> str:
+def _overview(found: RobotIdentification, judged: JudgedPrediction, kind: str) -> str:
     rows = []
     outside = judged.outside.mean(axis=0)
     for j, joint in enumerate(found.found.robot.joints):
@@ -99,7 +99,7 @@ def _overview(found: Identification, judged: Judged, kind: str) -> str:
     )
 
 
-def _joint(found: Identification, judged: Judged, j: int, kind: str) -> str:
+def _joint(found: RobotIdentification, judged: JudgedPrediction, j: int, kind: str) -> str:
     joint, model = found.found.robot.joints[j], found.found.model()
     rows = judged.rows
     thin = slice(None, None, max(len(rows.y) // POINTS, 1))
@@ -139,7 +139,7 @@ def _running(time: Floats, piece: NDArray[np.int64]) -> Floats:
     return shifted
 
 
-def _friction(found: Identification, j: int) -> tuple[Floats, tuple[Floats, Floats]]:
+def _friction(found: RobotIdentification, j: int) -> tuple[Floats, tuple[Floats, Floats]]:
     """A cloud of what the links leave, and the law at the middle of the positions and the usual load."""
     rows, model = found.train.rows, found.found.model()
     links = rows.X[:, j, : model.base] @ found.fit.theta[: model.base]
@@ -162,13 +162,13 @@ def _friction(found: Identification, j: int) -> tuple[Floats, tuple[Floats, Floa
     return np.column_stack([late, rows.dq[thin, j], left[thin]]), (speed, torque)
 
 
-def _told(found: Identification, place: int) -> str:
+def _told(found: RobotIdentification, place: int) -> str:
     if found.fit.held[place]:
         return '<span class="warn">held at zero</span>'
     return "learnt" if found.fit.learnt[place] else '<span class="none">mostly the prior</span>'
 
 
-def _base(found: Identification) -> str:
+def _base(found: RobotIdentification) -> str:
     model = found.found.model()
     rows = [
         (
@@ -185,7 +185,7 @@ def _base(found: Identification) -> str:
     return f"<section><h2>Base parameters</h2>{_table(head, rows)}</section>\n"
 
 
-def _untold(found: Identification) -> str:
+def _untold(found: RobotIdentification) -> str:
     rows = [(escape(one.words), f"{one.information:.2g}") for one in found.untold[:DIRECTIONS]]
     more = f"<p>and {len(found.untold) - DIRECTIONS} more</p>" if len(found.untold) > DIRECTIONS else ""
     if not rows:
@@ -197,7 +197,7 @@ def _untold(found: Identification) -> str:
     )
 
 
-def _comparison(found: Identification) -> str:
+def _comparison(found: RobotIdentification) -> str:
     test = found.test
     rows = [("recipe", f"{found.train.error:.2f} %", f"{test.error:.2f} %" if test is not None else "–")]
     rows += [

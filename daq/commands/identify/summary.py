@@ -7,12 +7,12 @@ from typing import Any, Final
 import numpy as np
 
 from daq.commands.report.words import number
-from estimators.offline.robot.identification import Identification, Judged
+from estimators.offline.robot.identification import JudgedPrediction, RobotIdentification
 
 WORST: Final = 6  # directions that the motion does not tell, in print
 
 
-def summary(found: Identification) -> dict[str, Any]:
+def summary(found: RobotIdentification) -> dict[str, Any]:
     """Of --json; NaN is null."""
     robot = found.found.robot
     result: dict[str, Any] = {
@@ -54,7 +54,7 @@ def summary(found: Identification) -> dict[str, Any]:
     return cleaned
 
 
-def _judged(found: Identification, judged: Judged) -> dict[str, Any]:
+def _judged(found: RobotIdentification, judged: JudgedPrediction) -> dict[str, Any]:
     joints = {
         name: {"rmse": float(rmse), "error": float(relative), "unit": joint.axis.effort, "outside": float(share)}
         for name, joint, rmse, relative, share in zip(
@@ -90,7 +90,7 @@ def finite(value: float, instead: float | None) -> float | None:
     return value if math.isfinite(value) else instead
 
 
-def tell(found: Identification) -> None:
+def tell(found: RobotIdentification) -> None:
     """For a person."""
     robot, fit = found.found.robot, found.fit
     judged = found.test or found.validation

@@ -14,7 +14,7 @@ from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.recording.reader import RecordingError, blocks, configuration, said
 from daq.stream.schema import WINDOW
-from daq.stream.transcript import Block
+from daq.stream.transcript import TurnBlock
 from daq.stream.update import Map
 from estimators.models.joints.lost_motion import PARAMETERS
 
@@ -182,7 +182,7 @@ def _row(family: str, update: Map, names: Sequence[str]) -> Map:
     return row
 
 
-def _readings(block: Block, config: Config) -> Columns:
+def _readings(block: TurnBlock, config: Config) -> Columns:
     """time: of the frame's arrival; timestamp: the same in Unix s."""
     table = routes(config)
     rows = block.readings

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from daq.commands.report.figures import curve, envelope, history
-from daq.commands.report.run import Floats, JointRun, Run
+from daq.commands.report.run import Floats, JointRun, ReportContent
 from daq.commands.report.words import clock, date, duration, number, often, readable, share, stamp
 
 STYLE: Final = Path(__file__).with_name("style.css")
@@ -22,7 +22,7 @@ GRID: Final = np.sinh(np.linspace(-4.0, 4.0, 121)) / np.sinh(4.0)  # of a law: d
 CERTAIN: Final = {"valid": "good", "held": "good", "faulted": "bad"}
 
 
-def document(run: Run) -> str:
+def document(run: ReportContent) -> str:
     """The whole page."""
     title = f"{run.config.robot.name}, {date(run.start)}"
     parts = [_head(run), _overview(run), *(_joint(run, joint) for joint in run.joints), _acquisition(run), _events(run)]
@@ -33,7 +33,7 @@ def document(run: Run) -> str:
     )
 
 
-def _head(run: Run) -> str:
+def _head(run: ReportContent) -> str:
     facts = (
         ("from", stamp(run.start)),
         ("to", stamp(run.end)),
@@ -47,7 +47,7 @@ def _head(run: Run) -> str:
     return f"<header><p>jointwatch report</p><h1>{escape(run.config.robot.name)}</h1><dl>{told}</dl></header>\n"
 
 
-def _overview(run: Run) -> str:
+def _overview(run: ReportContent) -> str:
     rows = []
     for joint in run.joints:
         kinds = [event["kind"] for event in run.events if event["joint"] == joint.name]
@@ -79,7 +79,7 @@ def _lost(joint: JointRun) -> str:
     return f"{lost} ({share(lost, joint.samples + lost)})" if lost else "0"
 
 
-def _joint(run: Run, joint: JointRun) -> str:
+def _joint(run: ReportContent, joint: JointRun) -> str:
     marks = [
         (event["timestamp"], TONES[event["kind"]])
         for event in run.events
@@ -160,7 +160,7 @@ def _parameters(joint: JointRun) -> str:
     return f'<div class="drift"><h3>Parameters and drift<small>{since}</small></h3>{_table(head, rows)}</div>'
 
 
-def _acquisition(run: Run) -> str:
+def _acquisition(run: ReportContent) -> str:
     causes = sorted({cause for joint in run.joints for cause, count in joint.lost.items() if count})
     rows = [
         (escape(joint.name), str(joint.samples), _lost(joint), *(str(joint.lost.get(cause, 0)) for cause in causes))
@@ -179,7 +179,7 @@ def _acquisition(run: Run) -> str:
     return f"<section><h2>Acquisition and losses</h2><p>{words}</p>{table}</section>\n"
 
 
-def _events(run: Run) -> str:
+def _events(run: ReportContent) -> str:
     rows = [
         (
             clock(event["timestamp"]),

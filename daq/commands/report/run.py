@@ -11,7 +11,7 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
-from daq.config.sections import Config, Joint
+from daq.config.sections import Config, JointSection
 from daq.core.pipeline import Pipeline
 from daq.recording.reader import Said, break_of, configuration, digest, said
 from daq.replay.repeat import Repetition
@@ -30,7 +30,7 @@ UNKNOWN: Final = float("nan")
 class JointRun:
     """One joint over the whole recording. Times are Unix s; a value that was not known is NaN."""
 
-    def __init__(self, name: str, joint: Joint) -> None:
+    def __init__(self, name: str, joint: JointSection) -> None:
         model = joint.model.build()
         self.name, self.unit, self.curves = name, joint.model.unit(), Curves(model)
         self.units = {one.name: one.unit for one in (*model.parameters, *model.nonlinear)}
@@ -81,7 +81,7 @@ class JointRun:
 
 
 @dataclass(slots=True)
-class Run:
+class ReportContent:
     """Everything that a report tells."""
 
     files: list[Path]
@@ -97,11 +97,11 @@ class Run:
     readings: int = 0
 
 
-def gather(files: Sequence[Path]) -> Run:
+def gather(files: Sequence[Path]) -> ReportContent:
     """Read consecutive recordings. Raises RecordingError."""
     config = configuration(files[0])
     joints = {name: JointRun(name, joint) for name, joint in config.joints.items()}
-    run = Run(list(files), config, digest(files[0]), list(joints.values()))
+    run = ReportContent(list(files), config, digest(files[0]), list(joints.values()))
     repetition = Repetition(files)
     continuity = Continuity()
     for file in files:
@@ -115,7 +115,7 @@ def gather(files: Sequence[Path]) -> Run:
     return run
 
 
-def _take(run: Run, joints: dict[str, JointRun], continuity: Continuity, one: Said) -> None:
+def _take(run: ReportContent, joints: dict[str, JointRun], continuity: Continuity, one: Said) -> None:
     family, _, name = one.topic.partition("/")
     if name not in joints:
         return
@@ -125,7 +125,7 @@ def _take(run: Run, joints: dict[str, JointRun], continuity: Continuity, one: Sa
     joints[name].absorb(family, one.update)
 
 
-def _repeat(run: Run, joints: dict[str, JointRun], repetition: Repetition) -> None:
+def _repeat(run: ReportContent, joints: dict[str, JointRun], repetition: Repetition) -> None:
     """Points of curves, excitation and losses, from the readings."""
     parts: dict[str, list[Floats]] = {name: [] for name in joints}
     due = 0
@@ -153,7 +153,7 @@ def _repeat(run: Run, joints: dict[str, JointRun], repetition: Repetition) -> No
         joints[name].points = rows[:: max(1, -(-len(rows) // POINTS))]
 
 
-def _count(run: Run, pipeline: Pipeline, sign: int = 1) -> None:
+def _count(run: ReportContent, pipeline: Pipeline, sign: int = 1) -> None:
     for joint, line in zip(run.joints, pipeline.lines, strict=True):
         joint.samples += sign * line.samples
         for cause, count in line.aligner.lost().items():

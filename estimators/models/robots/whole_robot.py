@@ -19,7 +19,7 @@ from estimators.models.friction.base import FrictionLaw
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings, fill
 from estimators.models.robots.base_parameters import base_projection, meaning, standard_name
 from estimators.models.robots.bearing_friction import BearingSettings, carried
-from estimators.models.robots.description import Robot
+from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.gear_twist import GearTwist, friction
 from estimators.models.robots.inertia import floored, metric
 from estimators.models.robots.newton_euler import WRENCH, newton_euler
@@ -56,7 +56,7 @@ class WholeRobot:
 
     def __init__(
         self,
-        robot: Robot,
+        robot: RobotDescription,
         laws: "tuple[RobotFriction, ...] | None" = None,
         twists: "tuple[GearTwist | None, ...] | None" = None,
     ) -> None:

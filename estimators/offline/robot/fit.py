@@ -34,7 +34,7 @@ WITHIN: Final = 0.1  # s between the rows before and behind one, at most: no res
 LEARNT: Final = 0.5  # of its prior's deviation: below it the data taught a parameter
 
 
-class Fit(NamedTuple):
+class RobotFit(NamedTuple):
     """θ and what is known of it."""
 
     theta: Floats  # (p,)
@@ -58,7 +58,7 @@ class Fit(NamedTuple):
         return np.asarray(self.deviation < LEARNT * np.sqrt(np.diag(self.prior_covariance)))
 
 
-def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "Sums | None" = None) -> Fit:
+def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "JointSums | None" = None) -> RobotFit:
     """By the recipe, from the rows in which the robot moves.
 
     A joint whose torque never changes teaches nothing. white: c_j = 1, for comparison only; known: the sums of these
@@ -88,12 +88,12 @@ def fit(model: WholeRobot, rows: RobotRows, white: bool = False, known: "Sums | 
         weights = np.where(silent, 0.0, 1.0 / (variance * independent))
         wider = _honesty(rows, weights, np.einsum("j,jp->p", weights, c), inverse, mean)
         wider = np.minimum(wider, np.maximum(np.sqrt(np.diag(covariance) / np.diag(spread)), 1.0))
-    return Fit(
+    return RobotFit(
         theta, spread * wider * wider[:, None], mean, covariance, variance, independent, held, taken, information
     )
 
 
-def torque_lag(rows: RobotRows, found: Fit) -> TorqueLag:
+def torque_lag(rows: RobotRows, found: RobotFit) -> TorqueLag:
     """What these rows say of it beside a θ that was learnt from them without; see models/robots/torque_lag.py."""
     late, weights = _rates(rows.part(rows.moves)), found.weights
     rows = rows.teaching()
@@ -159,26 +159,26 @@ def prior_of(model: WholeRobot, rows: RobotRows) -> tuple[Floats, Floats]:
     return model.prior(torque, np.sqrt(np.array(square)))
 
 
-class Sums(NamedTuple):
+class JointSums(NamedTuple):
     """Of every joint's rows."""
 
     K: Floats  # (n, p, p) XᵀX
     c: Floats  # (n, p) Xᵀy
     squares: Floats  # (n,) yᵀy
 
-    def without(self, other: "Sums") -> "Sums":
+    def without(self, other: "JointSums") -> "JointSums":
         """Of those rows that are not the other's."""
-        return Sums(self.K - other.K, self.c - other.c, self.squares - other.squares)
+        return JointSums(self.K - other.K, self.c - other.c, self.squares - other.squares)
 
 
-def sums(rows: RobotRows) -> Sums:
+def sums(rows: RobotRows) -> JointSums:
     """Of these rows."""
     n, p = rows.X.shape[1:]
     K, c = np.empty((n, p, p)), np.empty((n, p))
     for j in range(n):
         X = np.ascontiguousarray(rows.X[:, j])
         K[j], c[j] = X.T @ X, X.T @ rows.y[:, j]
-    return Sums(K, c, (rows.y**2).sum(axis=0))
+    return JointSums(K, c, (rows.y**2).sum(axis=0))
 
 
 def constrained(K: Floats, c: Floats, signed: Integers) -> tuple[Floats, NDArray[np.bool_]]:

@@ -8,21 +8,21 @@ from numpy.typing import NDArray
 
 from estimators.models.compensation.learned import Kind
 from estimators.models.friction import AnyFriction
-from estimators.models.robots.description import Robot
+from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.whole_robot import RobotFriction, WholeRobot
 from estimators.offline.least_squares import ordinary, reweighted, weighted
 from estimators.offline.robot.entropic import entropic
-from estimators.offline.robot.fit import Fit, fit, relative_error, torque_lag
+from estimators.offline.robot.fit import RobotFit, fit, relative_error, torque_lag
 from estimators.offline.robot.gear_twists import compensated, gear_twists, learn
-from estimators.offline.robot.law_choice import Verdict, choose, imposed, with_rotors
+from estimators.offline.robot.law_choice import LawScore, choose, imposed, with_rotors
 from estimators.offline.robot.motion import MotionError, Piece
 from estimators.offline.robot.rows import RobotRows, build, joined
 from estimators.offline.robot.untold import Untold, untold
 from estimators.quantities import Floats
 
 
-class Judged(NamedTuple):
+class JudgedPrediction(NamedTuple):
     """A prediction beside what was measured, rows of 50 Hz."""
 
     rows: RobotRows
@@ -52,36 +52,38 @@ class Judged(NamedTuple):
         return np.asarray(100.0 * np.sqrt(wrong / np.where(size > 0.0, size, np.nan)))
 
 
-class Identification(NamedTuple):
+class RobotIdentification(NamedTuple):
     """Everything that `jointwatch identify` tells."""
 
     found: IdentifiedRobot
-    fit: Fit
-    train: Judged
-    validation: Judged  # the training rows, each predicted by the other blocks
-    tests: list[Judged]
-    verdicts: list[Verdict]
+    fit: RobotFit
+    train: JudgedPrediction
+    validation: JudgedPrediction  # the training rows, each predicted by the other blocks
+    tests: list[JudgedPrediction]
+    verdicts: list[LawScore]
     law: str
     rivals: dict[str, dict[str, float]]  # method → {"train": %, "test": %}
     untold: list[Untold]
     doubts: list[str]  # of second encoders, in words
-    compensated: list[Judged]  # train, then every test, with what was learnt of the residual; empty where nothing was
+    compensated: list[
+        JudgedPrediction
+    ]  # train, then every test, with what was learnt of the residual; empty where nothing was
 
     @property
-    def test(self) -> Judged | None:
+    def test(self) -> JudgedPrediction | None:
         """All tests as one."""
         return _together(self.tests)
 
     @property
-    def test_compensated(self) -> Judged | None:
+    def test_compensated(self) -> JudgedPrediction | None:
         """The same with what was learnt of the residual."""
         return _together(self.compensated[1:])
 
 
-def _together(tests: list[Judged]) -> Judged | None:
+def _together(tests: list[JudgedPrediction]) -> JudgedPrediction | None:
     if not tests:
         return None
-    return Judged(
+    return JudgedPrediction(
         joined([one.rows for one in tests]),
         np.concatenate([one.predicted for one in tests]),
         np.concatenate([one.outside for one in tests]),
@@ -89,14 +91,14 @@ def _together(tests: list[Judged]) -> Judged | None:
 
 
 def identify(
-    robot: Robot,
+    robot: RobotDescription,
     train: list[Piece],
     tests: list[list[Piece]],
     laws: tuple[AnyFriction, ...] | None = None,
     say: Callable[[str], None] = lambda _: None,
     law: RobotFriction | None = None,
     compensation: Kind | None = None,
-) -> Identification:
+) -> RobotIdentification:
     """Learn from `train` alone and judge on `tests`.
 
     laws: to be tried beside the default, all of the catalogue if None; law: that of every joint, whatever the data
@@ -141,16 +143,16 @@ def identify(
     for number, test in enumerate(tests):
         say(f"test {number + 1} of {len(tests)}")
         held = build(model, test, choice.loading, reach)
-        judged.append(Judged(held, held.predicted(found.theta), np.abs(held.dq) > reach))
+        judged.append(JudgedPrediction(held, held.predicted(found.theta), np.abs(held.dq) > reach))
     within = np.zeros(rows.y.shape, np.bool_)
-    taught = Judged(rows, predicted, within)
+    taught = JudgedPrediction(rows, predicted, within)
     both = zip([taught, *judged], [train, *tests], strict=True) if learnt.learned else ()
     say("least squares for comparison")
-    return Identification(
+    return RobotIdentification(
         learnt,
         found,
         taught,
-        Judged(rows, choice.predicted, within),
+        JudgedPrediction(rows, choice.predicted, within),
         judged,
         choice.verdicts,
         model.laws[0].kind,

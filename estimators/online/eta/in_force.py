@@ -15,7 +15,7 @@ from estimators.models.spring_zero import recentre
 from estimators.quantisation.effect import Lattice
 from estimators.quantities import Floats
 from estimators.refit.acceptance import CERTAIN
-from estimators.refit.outcome import Outcome
+from estimators.refit.outcome import RefitOutcome
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
 
@@ -79,12 +79,12 @@ class EtaInForce:
         self.block.refill(history.since(last), self.kept.eta)
         history.outdate(first, self.refill())
 
-    def of_s(self, outcome: Outcome) -> Floats:
+    def of_s(self, outcome: RefitOutcome) -> Floats:
         """Deviations of s (nonlinear,) that a refit gives."""
         q = len(self.kept.eta)
         return self.block.deviations(outcome.eta, np.sqrt(np.diag(outcome.covariance))[-q:])
 
-    def accept(self, outcome: Outcome, basis: int) -> str:
+    def accept(self, outcome: RefitOutcome, basis: int) -> str:
         """A refit's η counts from here on; basis: rows of its window. Returns in words by how much it moved."""
         kept, q = self.kept, len(self.kept.eta)
         words = ", ".join(

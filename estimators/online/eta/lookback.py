@@ -13,7 +13,7 @@ from estimators.quantities import Floats, Parameter
 from estimators.recursive.learner import Learner
 from estimators.recursive.prior import Prior, nothing
 from estimators.refit.acceptance import delta
-from estimators.refit.outcome import Outcome
+from estimators.refit.outcome import RefitOutcome
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
 from estimators.window.score_test import Score, explain
@@ -106,7 +106,7 @@ class Lookback:
         self._learner.searched[:] = known + np.maximum(steps, self.kept.owed) + self.kept.constants
         self._validity.judge(self._learner)
 
-    def weigh_steps(self, outcome: Outcome) -> None:
+    def weigh_steps(self, outcome: RefitOutcome) -> None:
         """What an encoder's steps may have done to η, and to θ beside it, as a search that is accepted found."""
         if outcome.steps is None:
             return
@@ -119,7 +119,7 @@ class Lookback:
         p, q = self._learner.rls.p, len(score.step)
         return score.inverse[:p, p:] @ np.linalg.inv(score.inverse[p:, p:]) if q else np.zeros((p, 0))
 
-    def suspect(self, rows: Rows, theta: Floats, noise: Floats, searched: Outcome | None = None) -> list[Suspect]:
+    def suspect(self, rows: Rows, theta: Floats, noise: Floats, searched: RefitOutcome | None = None) -> list[Suspect]:
         """Known constants whose error the last rows show, under η in force; one that is far off takes validity away.
 
         searched: what a search over these rows found, which then has read them again.

@@ -4,9 +4,9 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
-from estimators.online.eta.found import Found, Pending
+from estimators.online.eta.found import EndedRefit, Pending
 from estimators.online.eta.in_force import EtaInForce
-from estimators.online.eta.search import Search, reread, run
+from estimators.online.eta.search import EtaSearch, reread, run
 from estimators.online.judgement.events import EventLog
 from estimators.quantisation.effect import READ
 from estimators.quantities import Floats
@@ -32,7 +32,7 @@ class RefitsKept:
     epoch: int = 0  # counts up by one where what is under way counts no more
 
 
-class Refits:
+class EtaRefits:
     """Asks for refits of the block in force and tells their fate."""
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"pending"})
@@ -72,10 +72,10 @@ class Refits:
         law, far = eta.encoders
         last_rows = rows.part(slice(max(0, len(rows.time) - round(READ / self._row)), None))
         again = None if law is None else reread(eta.block, last_rows, law, far)
-        future = self._executor.submit(run, Search(task, again))
+        future = self._executor.submit(run, EtaSearch(task, again))
         self.pending = Pending(future, purpose, first, last, self.kept.epoch, text, window)
 
-    def poll(self) -> Found | None:
+    def poll(self) -> EndedRefit | None:
         """The refit under way, when it has ended."""
         pending = self.pending
         if pending is None or not pending.future.done():
@@ -83,13 +83,13 @@ class Refits:
         self.pending = None
         late = (self._history.total - pending.last) * self._row
         if pending.epoch != self.kept.epoch:
-            return Found(None, "stale: another change came meanwhile", pending)
+            return EndedRefit(None, "stale: another change came meanwhile", pending)
         if late > STALE:
-            return Found(None, f"stale: its window ended {late:.2f} s of motion ago", pending)
+            return EndedRefit(None, f"stale: its window ended {late:.2f} s of motion ago", pending)
         try:
-            return Found(pending.future.result(), "", pending)
+            return EndedRefit(pending.future.result(), "", pending)
         except Exception as error:
-            return Found(None, str(error) or type(error).__name__, pending)
+            return EndedRefit(None, str(error) or type(error).__name__, pending)
 
     def drop(self) -> None:
         """What is under way counts no more."""

@@ -14,11 +14,11 @@ from estimators.models.shared_instants import distinct
 from estimators.quantisation.effect import Lattice, imitated, owed
 from estimators.quantities import Floats
 from estimators.refit import job as refit
-from estimators.refit.outcome import Outcome
+from estimators.refit.outcome import RefitOutcome
 from estimators.rows import ARGUMENTS, Rows
 
 
-class Reread(NamedTuple):
+class ReadAgain(NamedTuple):
     """What the last rows of a window are read again with."""
 
     block: NonlinearBlock
@@ -28,25 +28,25 @@ class Reread(NamedTuple):
     far: Lattice | None  # of that behind the spring
 
 
-class Search(NamedTuple):
+class EtaSearch(NamedTuple):
     """One window as the core has it, copied."""
 
     job: refit.Job
-    reread: Reread | None  # None while no steps are known
+    reread: ReadAgain | None  # None while no steps are known
 
 
-def reread(block: NonlinearBlock, rows: Rows, law: Lattice, far: Lattice | None) -> Reread:
+def reread(block: NonlinearBlock, rows: Rows, law: Lattice, far: Lattice | None) -> ReadAgain:
     """For the last rows of a window."""
-    return Reread(block, *distinct(rows.samples[:, block.index], ARGUMENTS), law, far)
+    return ReadAgain(block, *distinct(rows.samples[:, block.index], ARGUMENTS), law, far)
 
 
-def run(search: Search) -> Outcome:
+def run(search: EtaSearch) -> RefitOutcome:
     """Raises ValueError where the window cannot be fitted, with the reason."""
     outcome = refit.run(search.job)
     return outcome if search.reread is None else _weighed(outcome, search.job, search.reread)
 
 
-def _weighed(outcome: Outcome, job: refit.Job, reread: Reread) -> Outcome:
+def _weighed(outcome: RefitOutcome, job: refit.Job, reread: ReadAgain) -> RefitOutcome:
     """With what other places of the encoders' steps would have made of it."""
     block, seen, first, law, far = reread
     if outcome.law is not None:

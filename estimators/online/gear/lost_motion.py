@@ -75,7 +75,7 @@ MARGIN: Final = 1.25  # × what was found: friction changes with load and temper
 SOFTER: Final = 0.1  # of the lost motion that small loads do not show: less is within what is promised of it
 
 
-class Report(NamedTuple):
+class GearReport(NamedTuple):
     """What is known now; never learns."""
 
     values: Floats  # (PARAMETERS,) NaN where nothing can be said
@@ -142,7 +142,7 @@ class LostMotion:
         self.kept = LostMotionKept(np.zeros((settings.blocks, 3)))
         self._last = 0  # ns, the last sample's
         self._events: list[Event] = []
-        self._report: Report | None = None
+        self._report: GearReport | None = None
 
     def absorb(self, time: Nanoseconds, values: Floats) -> None:
         """Learn from equidistant samples. time: (rows,) ns; values: (rows, channels) SI; a NaN leaves rows out."""
@@ -228,7 +228,7 @@ class LostMotion:
         elif self.kept.told and lost - first < 0.5 * limit:
             self.kept.told = False
 
-    def report(self) -> Report:
+    def report(self) -> GearReport:
         """What the window says."""
         if self._report is None:
             missing = not self.blocks.full()
@@ -241,7 +241,7 @@ class LostMotion:
             self._report = report._replace(progress=progress)
         return self._report
 
-    def _judge(self, which: NDArray[np.int64]) -> Report:
+    def _judge(self, which: NDArray[np.int64]) -> GearReport:
         """What these blocks say."""
         used, positive, turns = self.kept.tallies[which].sum(axis=0)
         share = min(positive, used - positive) / used if used else 0.0
@@ -265,7 +265,7 @@ class LostMotion:
                 values[LOST_MOTION] = deviations[LOST_MOTION] = np.nan
             else:
                 soft = self._soft(which, float(values[LOST_MOTION]))
-        return Report(values, deviations, tuple(reasons), int(turns), float(share), imitated, soft, viscous, 0.0)
+        return GearReport(values, deviations, tuple(reasons), int(turns), float(share), imitated, soft, viscous, 0.0)
 
     def _fit(self, which: NDArray[np.int64]) -> tuple[Floats, Floats, tuple[float, float]]:
         """(PARAMETERS,) values and deviations; viscous friction of both sides and its deviation."""

@@ -4,9 +4,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from estimators.models.joints.lost_motion import GearSettings, LostMotionSettings, Watching
+from estimators.models.joints.lost_motion import GearWatchSettings, LostMotionSettings, Watching
 from estimators.models.joints.two_mass import TwoMassSettings
-from estimators.online.settings import LINK, Identification
+from estimators.online.settings import LINK, JointIdentification
 from estimators.quantities import Floats
 
 RATIO: Final = 100.0  # of a gear of which nothing is said
@@ -15,7 +15,7 @@ SMALL: Final = 0.1  # of the same: such loads are asked for a spring that is sof
 SPEEDING: Final = 2.0  # rad/s²
 
 
-class Gear(NamedTuple):
+class WatchedGear(NamedTuple):
     """A gear that is watched."""
 
     settings: LostMotionSettings
@@ -23,9 +23,9 @@ class Gear(NamedTuple):
     scale: Floats  # (roles,) from the channel to the link's side
 
 
-def gear_of(joint: Identification, rate: float) -> Gear | None:
+def gear_of(joint: JointIdentification, rate: float) -> WatchedGear | None:
     """None where there are not two encoders, or where nobody wants it. rate: Hz of the samples."""
-    wish, model = joint.lost_motion or GearSettings(), joint.model
+    wish, model = joint.lost_motion or GearWatchSettings(), joint.model
     elastic = isinstance(model, TwoMassSettings)
     if not wish.watch or not (elastic or joint.lost_motion):
         return None
@@ -44,4 +44,4 @@ def gear_of(joint: Identification, rate: float) -> Gear | None:
     how = {name: getattr(wish, name) for name in Watching.model_fields}
     settings = LostMotionSettings.model_validate(known | how | {"load": sensed})
     roles = ("position", LINK, "torque") + ("joint_torque",) * sensed
-    return Gear(settings, roles, np.array([1.0 / gear, 1.0, gear, 1.0])[: len(roles)])
+    return WatchedGear(settings, roles, np.array([1.0 / gear, 1.0, gear, 1.0])[: len(roles)])

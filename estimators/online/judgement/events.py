@@ -7,7 +7,7 @@ from estimators.base import Event
 
 
 @dataclass(slots=True)
-class Clock:
+class EventLogState:
     """What an EventLog keeps."""
 
     VERSION: ClassVar[int] = 1
@@ -21,7 +21,7 @@ class EventLog:
     WORKING: ClassVar[frozenset[str]] = frozenset({"_events"})
 
     def __init__(self) -> None:
-        self.kept = Clock()
+        self.kept = EventLogState()
         self._events: list[Event] = []
 
     def say(self, kind: str, text: str, window: tuple[int, int] | None = None) -> None:

@@ -16,7 +16,7 @@ class FitKept(Layout, version=6):
     n: columns of an output, its own, witnesses and y; N: of all outputs, y left out.
     """
 
-    sums: regressors.Sums  # of the current block
+    sums: regressors.BlockSums  # of the current block
     reread: RereadRows
     gram: Annotated[Cube, "outputs", "n", "n"]  # products of [φ φ̇ w y], faded
     turns: Annotated[Vector, "outputs"]  # rows with a reversal, faded
@@ -50,7 +50,7 @@ def nothing(
     remembers: whether friction has a memory of its own; unread: rows that wait to be read again."""
     m = len(owners)
     return FitKept.zeros(
-        sums=regressors.Sums.of(owners, p, own, 1e9 * row, remembers), reread=RereadRows.room(unread, p, row),
+        sums=regressors.BlockSums.of(owners, p, own, 1e9 * row, remembers), reread=RereadRows.room(unread, p, row),
         outputs=m, n=2 * p + own, N=p + m * own, parameters=p, trail=np.zeros(p + 1), witnesses=m * own,
         figures=np.zeros(scores.FIGURES),
     )  # fmt: skip

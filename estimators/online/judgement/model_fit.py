@@ -30,7 +30,7 @@ from estimators.online.judgement import fit_state
 from estimators.online.judgement.gate import Gate
 from estimators.online.judgement.validity import GOOD
 from estimators.quantisation.errors_in_variables import UNSURE, Steps, added, clear, moved
-from estimators.quantisation.shifted_quantiser import Reread
+from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
 from estimators.quantities import Floats, Parameter
 from estimators.recursive import reversals
 from estimators.recursive import state as at
@@ -50,7 +50,7 @@ NEVER: Final = 1 << 40  # rows
 WAITING: Final = 16  # rows beyond two blocks that a motion may be unknown behind
 
 
-class Fit:
+class ModelFit:
     """Of one estimator."""
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"active", "_gate", "_steps"})
@@ -81,7 +81,7 @@ class Fit:
         self.active = True  # false while rows do not say how their joint moved
         unread = 2 * self._block + WAITING if corrects and m == 1 else 0
         self.kept = kept = fit_state.nothing(p, self._owners, own, row, remembers, unread)
-        self.reread = Reread(kept.reread)
+        self.reread = ShiftedQuantiser(kept.reread)
 
     @property
     def due(self) -> int:

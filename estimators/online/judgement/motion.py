@@ -18,7 +18,7 @@ class MotionKept:
     cycle: int = 0  # rows in one motion period, 0 when there is none
 
 
-class Motion:
+class MotionCount:
     """Rows of motion, counted; all lengths are in rows unless they say seconds."""
 
     def __init__(self, row: float, start: float, periods: float, configured: float | None = None) -> None:

@@ -20,7 +20,7 @@ LOSE: Final = 2.0  # a valid value is lost at this many times either
 RUNAWAY: Final = 1e4  # times what explains y with the column at its typical size
 
 
-class Judged(Layout, version=2):
+class ValidityState(Layout, version=2):
     """What a Validity keeps."""
 
     values: Annotated[Vector, "parameters"]
@@ -40,7 +40,7 @@ class Validity:
         self._parameters = parameters
         self._cubic = cubic
         unknown = np.full(len(parameters), np.inf)
-        self.kept = Judged(
+        self.kept = ValidityState(
             values=unknown.copy(),
             deviations=unknown.copy(),
             excess=unknown.copy(),
@@ -104,14 +104,14 @@ class Validity:
 
 
 @inline
-def plausible(judged: Judged, which: int) -> bool:
+def plausible(judged: ValidityState, which: int) -> bool:
     """Whether a value is within its range, give or take three deviations."""
     value, margin = judged.values[which], 3.0 * judged.deviations[which]
     return bool(judged.low[which] - margin <= value and value <= judged.high[which] + margin)
 
 
 @inline
-def judge(judged: Judged, leverage: Floats, signal: float) -> None:
+def judge(judged: ValidityState, leverage: Floats, signal: float) -> None:
     """From values and deviations: by how much each deviation is too large, and which values are valid."""
     for i in range(len(judged.valid)):
         deviation, size = judged.deviations[i], GOOD * abs(judged.values[i])
@@ -127,13 +127,13 @@ def judge(judged: Judged, leverage: Floats, signal: float) -> None:
         judged.valid[i] = plausible(judged, i) and excess <= (LOSE if judged.valid[i] else 1.0)
 
 
-@kernel((Judged, "f8[::1]", "f8"))
-def _judge(judged: Judged, leverage: Floats, signal: float) -> None:
+@kernel((ValidityState, "f8[::1]", "f8"))
+def _judge(judged: ValidityState, leverage: Floats, signal: float) -> None:
     judge(judged, leverage, signal)
 
 
 @inline
-def judge_learner(learnt: Learnt, judged: Judged) -> None:
+def judge_learner(learnt: Learnt, judged: ValidityState) -> None:
     """Judge what a Learner has learnt, and its deviations as published."""
     own_deviations(learnt, judged.deviations)
     for i in range(len(judged.valid)):
@@ -144,8 +144,8 @@ def judge_learner(learnt: Learnt, judged: Judged) -> None:
     judge(judged, learnt.leverage, learnt.signal)
 
 
-@kernel((Learnt, Judged))
-def _judge_learner(learnt: Learnt, judged: Judged) -> None:
+@kernel((Learnt, ValidityState))
+def _judge_learner(learnt: Learnt, judged: ValidityState) -> None:
     judge_learner(learnt, judged)
 
 

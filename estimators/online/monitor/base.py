@@ -101,7 +101,7 @@ class LearnTheta(NamedTuple):
     """θ has changed, η has not: learn it from the window that was shown."""
 
 
-class Search(NamedTuple):
+class SearchEta(NamedTuple):
     """Search η."""
 
     purpose: str
@@ -120,7 +120,7 @@ class Sharpen(NamedTuple):
     """Move η by the step of the window that was shown."""
 
 
-Decision = Wait | Recover | Restore | LearnTheta | Search | GiveUp | Sharpen
+Decision = Wait | Recover | Restore | LearnTheta | SearchEta | GiveUp | Sharpen
 
 
 class Rejection(NamedTuple):

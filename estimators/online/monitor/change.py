@@ -11,7 +11,7 @@ GROWTH: Final = 1.2  # times the window of a rejected refit, before the next
 LEFT: Final = 0.15  # of a window that no η explains, left out of the next
 
 
-class Change:
+class ChangeInquiry:
     """Rows by their numbers; begins anew after a restart of the program."""
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"onset", "newest", "attempt", "confirm"})

@@ -14,11 +14,11 @@ from estimators.online.monitor.base import (
     Look,
     Moment,
     Purpose,
-    Search,
+    SearchEta,
     Sharpen,
     Wait,
 )
-from estimators.online.monitor.change import Change
+from estimators.online.monitor.change import ChangeInquiry
 from estimators.refit.acceptance import CERTAIN, delta
 
 EVERY: Final = 1.0  # s
@@ -31,7 +31,7 @@ class DriftWatch:
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"due", "drifts"})
 
-    def __init__(self, change: Change) -> None:
+    def __init__(self, change: ChangeInquiry) -> None:
         self._change = change
         self.due = 0  # number of the row of the next look
         self.drifts = 0  # significant steps in a row
@@ -53,7 +53,7 @@ class DriftWatch:
             return
         if change.confirm is not None and now >= change.confirm:
             change.confirm = None
-            yield Search("confirmation", max(change.onset, now - 2 * moment.span), Before.NOW)
+            yield SearchEta("confirmation", max(change.onset, now - 2 * moment.span), Before.NOW)
             return
         if now < self.due:
             return
@@ -88,4 +88,4 @@ class DriftWatch:
         if self.drifts < 2:
             return Wait()
         self.drifts = 0
-        return Search("drift", evidence.first, Before.NOW, tuple(np.flatnonzero(bent).tolist()))
+        return SearchEta("drift", evidence.first, Before.NOW, tuple(np.flatnonzero(bent).tolist()))

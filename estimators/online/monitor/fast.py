@@ -30,10 +30,10 @@ from estimators.online.monitor.base import (
     Purpose,
     Rejection,
     Restore,
-    Search,
+    SearchEta,
     Wait,
 )
-from estimators.online.monitor.change import Change
+from estimators.online.monitor.change import ChangeInquiry
 from estimators.online.monitor.drift import DriftWatch
 from estimators.refit.acceptance import CERTAIN, delta
 
@@ -57,7 +57,7 @@ class FastMonitor:
     def __init__(self, row: float) -> None:
         """row: s between rows."""
         self.kept = Nothing()
-        self.change = Change()
+        self.change = ChangeInquiry()
         self.drift = DriftWatch(self.change)
         self._row = row
 
@@ -137,7 +137,7 @@ class FastMonitor:
             return Wait()
         quiet = evidence.variance <= delta(usual, signal)
         if evidence.gain > BENT or (overdue and not quiet):
-            return Search("change", evidence.first, Before.CHANGE)
+            return SearchEta("change", evidence.first, Before.CHANGE)
         if not quiet or not (overdue or (evidence.gain < STRAIGHT and evidence.sigma.max() <= TELLING)):
             return Wait()
         p = evidence.parameters

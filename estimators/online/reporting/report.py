@@ -7,8 +7,8 @@ import numpy as np
 from estimators.base import Estimate, Phase, Spectrum, Status
 from estimators.numerics.jit import inline, kernel
 from estimators.online.judgement.gate import GateState
-from estimators.online.judgement.motion import Motion
-from estimators.online.judgement.validity import Judged, Validity
+from estimators.online.judgement.motion import MotionCount
+from estimators.online.judgement.validity import Validity, ValidityState
 from estimators.online.normal_loop import LoopState
 from estimators.online.parts import Parts
 from estimators.recursive import state as at
@@ -26,7 +26,7 @@ class ReportState(Layout):
     learnt: Learnt
     loop: LoopState
     gate: GateState
-    judged: Judged
+    judged: ValidityState
     told: Vector  # values, deviations, error, λ, what was measured, and the row of it; η behind either of the first
 
 
@@ -38,7 +38,7 @@ class Verdict(NamedTuple):
     reasons: tuple[str, ...]
 
 
-class Report:
+class EstimateReport:
     """Of one estimator: what it looks at each time lies side by side."""
 
     def __init__(self, parts: Parts) -> None:
@@ -163,7 +163,7 @@ def verdict(phase: Phase, resting: bool, reasons: tuple[str, ...]) -> Verdict:
     return Verdict(Phase.HELD, Status.HELD, rest) if rest else Verdict(Phase.NORMAL, Status.VALID, ())
 
 
-def progress(phase: Phase, motion: Motion, validity: Validity) -> float:
+def progress(phase: Phase, motion: MotionCount, validity: Validity) -> float:
     """Of the start, per cent."""
     if phase in IDLE:
         return 0.0

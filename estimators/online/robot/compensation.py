@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.models.compensation.learned import Learned, inputs
-from estimators.models.robots.description import Robot
+from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.quantities import Floats
 
@@ -31,7 +31,7 @@ class Switched(NamedTuple):
     without: float  # N·m (N), rms of the residual over the last looks
     compensated: float
 
-    def words(self, robot: Robot) -> str:
+    def words(self, robot: RobotDescription) -> str:
         """For a person."""
         unit, now = robot.joints[self.joint].axis.effort, "" if self.on else "no longer "
         left = f"it leaves {self.compensated:.3g} {unit} rms, without it {self.without:.3g}"

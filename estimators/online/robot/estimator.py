@@ -29,9 +29,9 @@ from estimators.online.robot.learner import learner_of
 from estimators.online.robot.motion import CHUNK, QUICK, Chunk, RobotMotion
 from estimators.online.robot.motion import SLOW as SLOW_PASS
 from estimators.online.robot.prediction import Prediction
-from estimators.online.robot.residual_attribution import CERTAIN, GONE, PAYLOAD, Causes, Verdict, in_words
+from estimators.online.robot.residual_attribution import CERTAIN, GONE, PAYLOAD, Attribution, Causes, in_words
 from estimators.quantisation.robot_errors_in_variables import Encoders, shares
-from estimators.quantisation.robot_shifted_quantiser import Reread, torque
+from estimators.quantisation.robot_shifted_quantiser import RobotShiftedQuantiser, torque
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.process_noise_correction import Belief, Wander
 
@@ -73,7 +73,7 @@ class RobotEstimator:
         self._long_run = LongRun(learnt.correlation, self._learner.unknown, LONGEST, 1.0 - SLOWLY)
         deviations = np.sqrt(learnt.variance) if learnt.deviations is None else learnt.deviations
         self._encoders = Encoders(model, (QUICK, SLOW_PASS), period)
-        self._reread = Reread(n, model.size + n, (QUICK, SLOW_PASS), period, self._stride)
+        self._reread = RobotShiftedQuantiser(n, model.size + n, (QUICK, SLOW_PASS), period, self._stride)
         reach = np.where(self._reach > 0.0, self._reach, 1.0)
         self._bends = Bends(reach, model.size + n, learnt.bends)
         self._watch = ContactWatch(learnt.peaks, deviations, reach, self._chunk * period)
@@ -277,7 +277,7 @@ class RobotEstimator:
             self._doubted = 0
             self._tell(verdict)
 
-    def _tell(self, verdict: Verdict) -> None:
+    def _tell(self, verdict: Attribution) -> None:
         if verdict.cause in (PAYLOAD, GONE) and self._starting:
             self._begin_anew()
         if verdict.cause == PAYLOAD:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.misfit.faded_evidence import FADE, Change, FadedEvidence
+from estimators.misfit.faded_evidence import FADE, Coefficients, FadedEvidence
 from estimators.models.friction.base import FrictionLaw
 from estimators.models.robots.inertia import metric, standard
 from estimators.models.robots.tree import PARAMETERS
@@ -37,7 +37,7 @@ GONE: Final = -2
 NONE: Final = -3
 
 
-class Verdict(NamedTuple):
+class Attribution(NamedTuple):
     """What has happened."""
 
     cause: int  # PAYLOAD, GONE or a joint
@@ -101,7 +101,7 @@ class Causes:
         for evidence in self._friction:
             evidence.mark()
 
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> Attribution | None:
         """What is certain now."""
         found = self._load.change()
         payload = self._as_payload(found)
@@ -116,7 +116,7 @@ class Causes:
                 return None
             if gone:
                 self.forget()
-                return Verdict(GONE, np.zeros(0), np.zeros((0, 0)))
+                return Attribution(GONE, np.zeros(0), np.zeros((0, 0)))
             self._load.only_lately()
             return self._rubs(cause)
         self.payload = payload
@@ -137,16 +137,16 @@ class Causes:
         found = self._load.change()
         self.carried, self.payload = found.values, self._as_payload(found)._replace(carried=True)
         self._begin()
-        return Verdict(PAYLOAD, found.values, found.covariance)
+        return Attribution(PAYLOAD, found.values, found.covariance)
 
-    def _rubs(self, joint: int) -> Verdict:
+    def _rubs(self, joint: int) -> Attribution:
         """The verdict that a joint's friction has changed; nothing of before counts for any friction.
 
         By how much is what the looks say that came after it began: those before it would lessen it.
         """
         since = self._friction[joint].since()
         self._begin()
-        return Verdict(joint, since.values, since.covariance)
+        return Attribution(joint, since.values, since.covariance)
 
     def _begin(self) -> None:
         """Evidence for frictions, and what is unexplained, from here on."""
@@ -180,7 +180,7 @@ class Causes:
         self._suspect = cause
         return self._looks if cause != NONE else 0
 
-    def _likeliest(self, payload: Change | None) -> int:
+    def _likeliest(self, payload: Coefficients | None) -> int:
         """What explains at least half of what the model does not.
 
         payload: what the last looks say of one, where a mass is certain.
@@ -196,7 +196,7 @@ class Causes:
         best = max(scores, key=lambda j: scores[j], default=NONE)
         return best if best != NONE and scores[best] > SHARE * self._excess else NONE
 
-    def _is_change(self, j: int, change: Change) -> bool:
+    def _is_change(self, j: int, change: Coefficients) -> bool:
         """Whether the friction of joint j, its offset apart, is certainly another one, beyond the usual residual.
 
         Of one whose residual is large either way.
@@ -218,7 +218,7 @@ class Causes:
         means = np.array([forth / rows, -back / others])
         return bool(means.min() * means.max() > 0.0 and np.abs(means).min() >= EITHER * np.abs(means).max())
 
-    def _as_payload(self, found: Change) -> Payload:
+    def _as_payload(self, found: Coefficients) -> Payload:
         mass, deviation = float(found.values[0]), float(np.sqrt(found.covariance[0, 0]))
         if self._motor_side:
             deviation = max(deviation, CURRENT * abs(mass))

@@ -3,12 +3,12 @@
 from typing import NamedTuple, Protocol
 
 from estimators.base import Spectrum
-from estimators.online.eta.found import Found
+from estimators.online.eta.found import EndedRefit
 from estimators.recursive.forgetting import Threshold
 from estimators.rows import Rows
 
 
-class Wait(NamedTuple):
+class StartWait(NamedTuple):
     """More motion is wanted."""
 
 
@@ -27,7 +27,7 @@ class Failed(NamedTuple):
     cause: str
 
 
-Verdict = Wait | Started | Failed
+Verdict = StartWait | Started | Failed
 
 
 class Start(Protocol):
@@ -55,7 +55,7 @@ class Start(Protocol):
         """What is to come next, at the end of a block; may ask for a refit."""
         ...
 
-    def found(self, found: Found) -> Verdict:
+    def found(self, found: EndedRefit) -> Verdict:
         """What follows from a refit that the start asked for."""
         ...
 

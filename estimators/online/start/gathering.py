@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.online.judgement.gate import Gate
-from estimators.online.judgement.motion import Motion
+from estimators.online.judgement.motion import MotionCount
 from estimators.online.judgement.validity import LOSE, Validity
 from estimators.online.start.base import Started
 from estimators.online.start.rows import StartRows
@@ -27,7 +27,7 @@ class Gathering:
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"rows", "anchor"})
 
-    def __init__(self, learner: Learner, validity: Validity, motion: Motion, gate: Gate | None = None) -> None:
+    def __init__(self, learner: Learner, validity: Validity, motion: MotionCount, gate: Gate | None = None) -> None:
         """gate: of a model whose rows with a reversal may weigh less; None: they never do."""
         self._learner, self._validity, self._motion = learner, validity, motion
         self._gate = gate

@@ -5,11 +5,11 @@ from functools import partial
 from typing import ClassVar
 
 from estimators.base import UNKNOWN, Spectrum
-from estimators.online.eta.found import Found
+from estimators.online.eta.found import EndedRefit
 from estimators.online.judgement.gate import Gate
-from estimators.online.judgement.motion import Motion
+from estimators.online.judgement.motion import MotionCount
 from estimators.online.judgement.validity import Validity
-from estimators.online.start.base import Verdict, Wait
+from estimators.online.start.base import StartWait, Verdict
 from estimators.online.start.gathering import Gathering
 from estimators.quantities import Floats, Parameter
 from estimators.recursive.cusum import calibrate
@@ -29,7 +29,7 @@ class LinearStart:
         parameters: tuple[Parameter, ...],
         learner: Learner,
         validity: Validity,
-        motion: Motion,
+        motion: MotionCount,
         block: int,
         gate: Gate,
         roughen: Callable[[Learner, int], None],
@@ -65,7 +65,7 @@ class LinearStart:
             gathering.look()
         ready = motion.kept.count >= motion.needed and not self._validity.reasons and gathering.proven
         if not ready and motion.seconds < motion.patience:
-            return Wait()
+            return StartWait()
         gathering.solve()
         gathering.weigh(self._roughen, self._weighed, self._lighten, self._owners)
         threshold = gathering.calibrate(partial(calibrate, overlap=self._overlap))
@@ -73,9 +73,9 @@ class LinearStart:
         self._validity.judge(self._learner)
         return gathering.started(threshold, 0, str(self.spectrum), self._validity.reasons)
 
-    def found(self, _found: Found) -> Verdict:
+    def found(self, _found: EndedRefit) -> Verdict:
         """Nothing is searched here."""
-        return Wait()
+        return StartWait()
 
     def restart(self) -> None:
         """Forget everything."""

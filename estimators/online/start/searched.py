@@ -10,21 +10,21 @@ import numpy as np
 
 from estimators.base import UNKNOWN, Spectrum
 from estimators.models.base import Model
-from estimators.online.eta.found import Found, Pending
+from estimators.online.eta.found import EndedRefit, Pending
 from estimators.online.eta.in_force import EtaInForce
 from estimators.online.eta.lookback import Lookback
-from estimators.online.eta.refits import Refits
+from estimators.online.eta.refits import EtaRefits
 from estimators.online.judgement.events import EventLog
-from estimators.online.judgement.motion import Motion
+from estimators.online.judgement.motion import MotionCount
 from estimators.online.judgement.validity import Validity
-from estimators.online.start.base import Failed, Started, Verdict, Wait
+from estimators.online.start.base import Failed, Started, StartWait, Verdict
 from estimators.online.start.gathering import Gathering
 from estimators.quantities import Floats
 from estimators.recursive.cusum import calibrate
 from estimators.recursive.forgetting import Threshold
 from estimators.recursive.learner import Learner
 from estimators.refit.acceptance import doubts
-from estimators.refit.outcome import Outcome
+from estimators.refit.outcome import RefitOutcome
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
 from estimators.window.wrong_constants import accused, suspected
@@ -46,12 +46,12 @@ class SearchedStart:
         model: Model,
         learner: Learner,
         validity: Validity,
-        motion: Motion,
+        motion: MotionCount,
         block: int,
         history: RowHistory,
         eta: EtaInForce,
         lookback: Lookback,
-        refits: Refits,
+        refits: EtaRefits,
         log: EventLog,
     ) -> None:
         """block: rows between two verdicts."""
@@ -89,22 +89,22 @@ class SearchedStart:
             gathering.look()
         if self._refits.pending is None and motion.kept.count >= max(motion.needed, self._try):
             self._refits.ask("start", self._first, gathering.noise(), self._lookback.nothing)
-        return Wait()
+        return StartWait()
 
-    def found(self, found: Found) -> Verdict:
+    def found(self, found: EndedRefit) -> Verdict:
         """The start ends when its refit is certain of every parameter, or when patience does."""
         (outcome, reason, pending), motion = found, self._motion
         patient = motion.seconds < motion.patience
         if outcome is None:
             self._again(pending, reason)
             self.unsure = (reason,)
-            return Wait() if patient else Failed(f"no η was found in {motion.seconds:.0f} s of motion: {reason}")
+            return StartWait() if patient else Failed(f"no η was found in {motion.seconds:.0f} s of motion: {reason}")
         if outcome.law is not None:
             words = self._eta.adopt(outcome.law)
             text = f"{words} explains the motion better than what is configured, and is used from here on"
             self._log.say("law", text, pending.window)
         if self._recentred(outcome, pending):
-            return Wait()
+            return StartWait()
         leverage, signal = self.gathering.rows.scale(outcome.noise)
         deviations = np.sqrt(np.diag(outcome.covariance))[: self._learner.rls.p]
         self._validity.weigh(outcome.theta, deviations, leverage, signal)
@@ -112,7 +112,7 @@ class SearchedStart:
         weak = self.unsure + self._validity.reasons
         if weak and patient:
             self._again(pending, "; ".join(weak))
-            return Wait()
+            return StartWait()
         return self._accept(outcome, pending)
 
     def restart(self) -> None:
@@ -126,7 +126,7 @@ class SearchedStart:
         self._refits.rejected(pending, reason)
         self._try = round(GROWTH * self._motion.kept.count)
 
-    def _accept(self, outcome: Outcome, pending: Pending) -> Started:
+    def _accept(self, outcome: RefitOutcome, pending: Pending) -> Started:
         eta, history, learner, gathering = self._eta, self._history, self._learner, self.gathering
         words = eta.accept(outcome, pending.last - pending.first)
         self._refits.accepted(pending, words)
@@ -153,7 +153,7 @@ class SearchedStart:
     def _threshold(self, squared: Floats) -> Threshold:
         return calibrate(squared, ALLOWANCE, LIMIT * self._eta.overlap)
 
-    def _recentred(self, outcome: Outcome, pending: Pending) -> bool:
+    def _recentred(self, outcome: RefitOutcome, pending: Pending) -> bool:
         """Whether the residual shows the encoders' zero: then it is moved, and the window searched again."""
         spring, rows, eta = self._spring, self._history.since(pending.first), self._eta
         if spring is None or self._recentrings >= RECENTRINGS:

@@ -5,13 +5,13 @@ from typing import Final
 from estimators.numerics.jit import inline
 from estimators.search.multilevel.evaluation import RUNNING, STOP, Objective, copy, evaluate
 from estimators.search.multilevel.line.line import POINTS, Line, Search, aim, best, put
-from estimators.search.multilevel.model import VALUE, Model, cross_terms, difference, expand, move
+from estimators.search.multilevel.model import VALUE, LocalModel, cross_terms, difference, expand, move
 
 COORDINATE_STEPS: Final = 6
 
 
 @inline
-def coordinate_search(objective: Objective, search: Search, model: Model, along: Line) -> None:
+def coordinate_search(objective: Objective, search: Search, model: LocalModel, along: Line) -> None:
     """Step 1 of the local search: a line search along every coordinate, and the model from what they saw."""
     n = model.base.size
     for i in range(n):
@@ -41,7 +41,7 @@ def coordinate_search(objective: Objective, search: Search, model: Model, along:
 
 
 @inline
-def _stay(objective: Objective, model: Model, i: int, inward: float, value: float) -> tuple[float, float, float]:
+def _stay(objective: Objective, model: LocalModel, i: int, inward: float, value: float) -> tuple[float, float, float]:
     """On a bound with f rising inwards: δ (f is value) and 2δ are the abscissae. Returns f at both, and the best f."""
     x = model.base[i]
     model.left[i], model.right[i] = x + inward, x + 2.0 * inward
@@ -54,7 +54,7 @@ def _stay(objective: Objective, model: Model, i: int, inward: float, value: floa
 
 
 @inline
-def _three_abscissae(objective: Objective, model: Model, along: Line, i: int) -> tuple[float, float, float]:
+def _three_abscissae(objective: Objective, model: LocalModel, along: Line, i: int) -> tuple[float, float, float]:
     """Base, left and right of coordinate i from a line search. Returns f at left and right, and the best f."""
     _drop_close(along, difference(objective, model.base[i], i))
     a, f, s = along.a, along.f, along.size[POINTS]
@@ -91,7 +91,7 @@ def _drop_close(along: Line, tolerance: float) -> None:
 
 
 @inline
-def leave_bounds(objective: Objective, search: Search, model: Model, along: Line) -> bool:
+def leave_bounds(objective: Objective, search: Search, model: LocalModel, along: Line) -> bool:
     """From each coordinate on a bound a step inwards, and a line search where that is better; True if any was."""
     n = model.base.size
     base, x = model.base, model.x

@@ -27,7 +27,7 @@ from estimators.search.multilevel.evaluation import (
     stage,
 )
 from estimators.search.multilevel.line.line import CAP, POINTS, SEARCH, Line, Search, empty_line, put
-from estimators.search.multilevel.model import VALUE, Model, triple_search
+from estimators.search.multilevel.model import VALUE, LocalModel, triple_search
 from estimators.search.multilevel.quadratic import box_minimum
 
 DIRECTION_STEPS: Final = 15
@@ -55,7 +55,7 @@ def _interior(objective: Objective, x: Floats) -> int:
 
 
 @inline
-def _slope(model: Model, old: Floats) -> float:
+def _slope(model: LocalModel, old: Floats) -> float:
     """b = |g|'max(|x|, |x_old|)."""
     total = 0.0
     for i in range(old.size):
@@ -65,7 +65,7 @@ def _slope(model: Model, old: Floats) -> float:
 
 @inline
 def _model_step(
-    objective: Objective, search: Search, model: Model, along: Line, trust: Floats, brief: bool
+    objective: Objective, search: Search, model: LocalModel, along: Line, trust: Floats, brief: bool
 ) -> tuple[float, bool]:
     """To the model's minimum within the trust box, and a line search that way; brief: not where the model was right.
 
@@ -139,7 +139,7 @@ def local_search(
     n = x.size
     lower, upper = objective.lower, objective.upper
     along = empty_line(n)
-    model = Model(
+    model = LocalModel(
         x.copy(), np.array([f]), np.zeros(n), np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
     )
     base, old = model.base, np.empty(n)

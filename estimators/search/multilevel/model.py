@@ -12,7 +12,7 @@ DIFFERENCE: Final = EPSILON ** (1.0 / 3.0)
 VALUE: Final = 0  # index into Model.value
 
 
-class Model(NamedTuple):
+class LocalModel(NamedTuple):
     """The base point and the quadratic model around it: f(x) ≈ value + g'(x − base) + ½ (x − base)'G (x − base)."""
 
     base: Floats  # (dimensions,)
@@ -33,7 +33,7 @@ def difference(objective: Objective, x: float, i: int) -> float:
 
 
 @inline
-def expand(model: Model, i: int, at_left: float, at_right: float) -> None:
+def expand(model: LocalModel, i: int, at_left: float, at_right: float) -> None:
     """g_i and G_ii of the parabola through the base, left_i and right_i, expanded at the base."""
     to_left, to_right = model.left[i] - model.base[i], model.right[i] - model.base[i]
     slope_left, slope_right = (at_left - model.value[VALUE]) / to_left, (at_right - model.value[VALUE]) / to_right
@@ -42,13 +42,13 @@ def expand(model: Model, i: int, at_left: float, at_right: float) -> None:
 
 
 @inline
-def _predicted(model: Model, k: int, x: float) -> float:
+def _predicted(model: LocalModel, k: int, x: float) -> float:
     d = x - model.base[k]
     return float(d * (model.g[k] + 0.5 * model.G[k, k] * d))
 
 
 @inline
-def cross_terms(objective: Objective, model: Model, i: int, new_value: float) -> tuple[float, int]:
+def cross_terms(objective: Objective, model: LocalModel, i: int, new_value: float) -> tuple[float, int]:
     """G_ik for every k < i from one value each, with i at model.x[i], k where the model is lower.
 
     new_value: the best value seen, at model.new. Returns it as it is after these, and the best point's k (−1: none).
@@ -72,7 +72,7 @@ def cross_terms(objective: Objective, model: Model, i: int, new_value: float) ->
 
 
 @inline
-def move(model: Model, i: int, partner: int, value: float) -> None:
+def move(model: LocalModel, i: int, partner: int, value: float) -> None:
     """The base to model.new, which differs in i and partner; the abscissae and the model's first i + 1 rows follow."""
     base, new = model.base, model.new
     for j in (i, partner):
@@ -91,7 +91,7 @@ def move(model: Model, i: int, partner: int, value: float) -> None:
 
 
 @inline
-def triple_search(objective: Objective, model: Model, full: bool) -> None:
+def triple_search(objective: Objective, model: LocalModel, full: bool) -> None:
     """The model anew (full) or its diagonal from points at ±δ around the base, which follows the best of them.
 
     Coordinates on a bound have no part in it: their rows are zero.

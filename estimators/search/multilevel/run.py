@@ -9,7 +9,7 @@ import numpy as np
 
 from estimators.numerics.jit import INTERPRETED
 from estimators.quantities import Floats
-from estimators.search.base import Compiled, Problem, Status, Stop
+from estimators.search.base import Compiled, SearchOver, SearchProblem, SearchStatus
 from estimators.search.multilevel.boxes import ROWS, SIZES
 from estimators.search.multilevel.evaluation import (
     ABANDONED,
@@ -34,12 +34,12 @@ CALLBACK: Final = ctypes.CFUNCTYPE(ctypes.c_double)
 PARTS: Final = pointer(local_search), pointer(line_search)
 
 
-class Run:
+class SearchRun:
     """The state of one run, in the arrays that the kernel goes on with."""
 
     def __init__(
         self,
-        problem: Problem,
+        problem: SearchProblem,
         lists: FirstValues,
         *,
         levels: int,
@@ -64,7 +64,7 @@ class Run:
         self.x = problem.whole(problem.region()[0][np.newaxis])[0]
         self.raised: BaseException | None = None
 
-    def run(self) -> Status:
+    def run(self) -> SearchStatus:
         """To the end. Raises what the objective raised."""
         f = self.problem.f
         if isinstance(f, Compiled) and self.problem.callback is None and not INTERPRETED:
@@ -75,10 +75,10 @@ class Run:
         else:
             outcome = self._sweep_python()
         if outcome == STALLED:
-            return Status.STALLED
+            return SearchStatus.STALLED
         if outcome == COMPLETE:
-            return Status.COMPLETE
-        return Status.TARGET if self.count[STOP] == REACHED else Status.BUDGET
+            return SearchStatus.COMPLETE
+        return SearchStatus.TARGET if self.count[STOP] == REACHED else SearchStatus.BUDGET
 
     def _sweep_python(self) -> int:
         """The objective is Python: the kernel calls back, and the Problem counts and stops."""
@@ -100,7 +100,7 @@ class Run:
         try:
             return self.problem.evaluate_whole(self.x.copy())
         except BaseException as error:
-            value = self.problem.value if isinstance(error, Stop) else np.inf
+            value = self.problem.value if isinstance(error, SearchOver) else np.inf
             self.raised, self.count[STOP] = error, ABANDONED
             return value
 
@@ -131,7 +131,7 @@ class Run:
             basket = [np.concatenate([array, np.zeros_like(array)]) for array in basket]
 
 
-def _region(problem: Problem, n: int, seed: int) -> Floats:
+def _region(problem: SearchProblem, n: int, seed: int) -> Floats:
     """Where samples are drawn, and the additive recurrence of the n-dimensional golden ratio that draws them."""
     region = np.empty((REGION, n))
     region[LOW], upper = problem.region()

@@ -18,7 +18,7 @@ import numpy as np
 from estimators.models.compensation.bases import RadialBases
 from estimators.models.compensation.learned import inputs
 from estimators.models.compensation.mixture import GaussianMixtureRegression
-from estimators.models.robots.description import Robot
+from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.gear_twist import friction as by_twist
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.offline.least_squares import ordinary, solve, weighted
@@ -31,7 +31,7 @@ PUBLISHED: Final = 6  # components of the mixture
 DIRECTED: Final = 8
 
 
-class Rows(NamedTuple):
+class DoubleEncoderRun(NamedTuple):
     """One run; n joints."""
 
     time: Floats  # (rows,)
@@ -44,7 +44,7 @@ class Rows(NamedTuple):
     loaded: Floats  # (rows, n, p) |θ_m − θ_l| tanh(q̇/ε)
 
 
-def read(model: WholeRobot, file: Path) -> Rows:
+def read(model: WholeRobot, file: Path) -> DoubleEncoderRun:
     """Filtered, 50 rows a second."""
     with np.load(file) as run:
         time, motor, link, torque = (run[name] for name in ("time", "motor", "link", "torque"))
@@ -63,7 +63,7 @@ def read(model: WholeRobot, file: Path) -> Rows:
     parts = [rigid, *(_diagonal(one) for one in (forward, -backward, fast, slow))]
     directed = np.concatenate(parts, axis=2)
     twists, rates, y = (piece.rows(one) for one in (twist, rate, piece.tau))
-    return Rows(piece.time, y, dq, twists, rates, linear, directed, _diagonal(loaded))
+    return DoubleEncoderRun(piece.time, y, dq, twists, rates, linear, directed, _diagonal(loaded))
 
 
 def _diagonal(columns: Floats) -> Floats:
@@ -153,7 +153,7 @@ def main() -> int:
     return 0
 
 
-def _robot(file: Path) -> Robot:
+def _robot(file: Path) -> RobotDescription:
     import tomllib
 
     from estimators.models.robots.files.dh_table import DhTable

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from scipy.signal import butter, sosfiltfilt
 
-from hil_rig.papers.comparison import Figure, program, tell
+from hil_rig.papers.comparison import PublishedFigure, program, tell
 from hil_rig.plants.base import Floats
 from hil_rig.plants.robots.double_encoder_robot import (
     DRIVE,
@@ -30,7 +30,7 @@ from hil_rig.plants.robots.double_encoder_robot import (
     links,
 )
 from hil_rig.plants.robots.dynamics import GRAVITY, geometry, inverse_dynamics
-from hil_rig.plants.robots.fourier import Fourier
+from hil_rig.plants.robots.fourier import FourierMotion
 
 PUMA: Final = np.array(
     [
@@ -54,7 +54,7 @@ DRAWN, STAND_INS = 24, 5
 BEST_OF: Final = "80"  # motions of which one that is drawn is the best: so that some are as good as Table 3
 
 
-def table(folder: Path, evaluations: int) -> tuple[list[Figure], dict[str, Floats]]:
+def table(folder: Path, evaluations: int) -> tuple[list[PublishedFigure], dict[str, Floats]]:
     """The figures, and what was found."""
     _describe(folder)
     rows = _excitation(folder, evaluations)
@@ -81,7 +81,7 @@ def _describe(folder: Path) -> None:
     (folder / "limits.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _excitation(folder: Path, evaluations: int) -> list[Figure]:
+def _excitation(folder: Path, evaluations: int) -> list[PublishedFigure]:
     rows = []
     limits: list[str | Path] = ["--limits", folder / "limits.toml", "--json"]
     for robot, paper in (("robot", ("28.9 [P]", "52.3 [P]")), ("puma", ("34.7 [P]", "44.7 [P]"))):
@@ -99,18 +99,20 @@ def _excitation(folder: Path, evaluations: int) -> list[Figure]:
             said: dict[str, Any] = json.loads(program("daq", "excite", *words, "--seconds", "400", "--out", file))
             name = f"{'UR10' if robot == 'robot' else 'Puma 560'}, {mode}"
             value, others = said["criteria"]["cond"], said["criteria"]
-            rows.append(Figure(f"{name}: cond", "", prototype, most, value))
-            rows.append(Figure(f"{name}: its block criterion", "", "162.2 (own)", 162.244, others["block"]))
-            rows.append(Figure(f"{name}: its −log det", "", "", np.inf, others["dopt"]))
-            rows.append(Figure(f"{name}: searched for, processor time", "s", "45 [P]", 60.0, said["processor"]))
-            rows.append(Figure(f"{name}: of its limits, at most", "", "1", 1.0, _reach(file)))
+            rows.append(PublishedFigure(f"{name}: cond", "", prototype, most, value))
+            rows.append(PublishedFigure(f"{name}: its block criterion", "", "162.2 (own)", 162.244, others["block"]))
+            rows.append(PublishedFigure(f"{name}: its −log det", "", "", np.inf, others["dopt"]))
+            rows.append(
+                PublishedFigure(f"{name}: searched for, processor time", "s", "45 [P]", 60.0, said["processor"])
+            )
+            rows.append(PublishedFigure(f"{name}: of its limits, at most", "", "1", 1.0, _reach(file)))
     _say("random trajectories for comparison")
     words = [folder / "robot.toml", *limits, "--evaluations", "300", "--out", folder / "random.csv"]
     program("daq", "excite", *words)
     return rows + _stand_ins(folder, [folder / "robot.toml", *limits])
 
 
-def _stand_ins(folder: Path, words: list[str | Path]) -> list[Figure]:
+def _stand_ins(folder: Path, words: list[str | Path]) -> list[PublishedFigure]:
     """Trajectories as well conditioned as Table 3 is on this robot, of many that are drawn: docs/decisions/012."""
     drawn = []
     for seed in range(1, DRAWN + 1):
@@ -123,29 +125,29 @@ def _stand_ins(folder: Path, words: list[str | Path]) -> list[Figure]:
     for place, (_, _, file) in enumerate(nearest):
         file.rename(folder / f"standin{place + 1}.csv")
     median = float(np.median([cond for _, cond, _ in nearest]))
-    return [Figure("stand-ins for Table 3: cond, median", "", f"{TABLE_3}", np.inf, median)]
+    return [PublishedFigure("stand-ins for Table 3: cond, median", "", f"{TABLE_3}", np.inf, median)]
 
 
 def _reach(file: Path) -> float:
     """The largest share of a limit that a trajectory takes, on 5,000 instants: by the plant's own series."""
-    moved = Fourier(file=file).series(LIMITS).at(np.linspace(0.0, PERIOD, 5000))
+    moved = FourierMotion(file=file).series(LIMITS).at(np.linspace(0.0, PERIOD, 5000))
     return float(max(np.max(np.abs(one) / limit) for one, limit in zip(moved, LIMITS, strict=True)))
 
 
 def _runs(folder: Path) -> None:
     _say("runs of the plant")
-    best = Fourier(file=folder / "robot-peak.csv")
+    best = FourierMotion(file=folder / "robot-peak.csv")
     _run(folder / "forward.npz", best, 101, 2 * PERIOD)
     _run(folder / "backward.npz", best.model_copy(update={"backward": True}), 102, 2 * PERIOD)
     for place, draw in enumerate(TRAINED):
-        _run(folder / f"train{place + 1}.npz", Fourier(draw=draw), 200 + draw, PERIOD)
-    _run(folder / "repeat.npz", Fourier(draw=TRAINED[0]), 301, PERIOD)
+        _run(folder / f"train{place + 1}.npz", FourierMotion(draw=draw), 200 + draw, PERIOD)
+    _run(folder / "repeat.npz", FourierMotion(draw=TRAINED[0]), 301, PERIOD)
     for place, draw in enumerate(TESTED):
-        _run(folder / f"test{place + 1}.npz", Fourier(draw=draw), 400 + draw, PERIOD)
+        _run(folder / f"test{place + 1}.npz", FourierMotion(draw=draw), 400 + draw, PERIOD)
     rng = np.random.default_rng(7)
     spread = np.outer(NOISE, NOISE) * (CORRELATED + (1.0 - CORRELATED) * np.eye(JOINTS))
     for name in ("robot-peak", "random", *(f"standin{place + 1}" for place in range(STAND_INS))):
-        series = Fourier(file=folder / f"{name}.csv").series(LIMITS)
+        series = FourierMotion(file=folder / f"{name}.csv").series(LIMITS)
         q, dq, ddq = series.at(np.linspace(0.0, PERIOD, 200, endpoint=False))
         torque = np.empty_like(q)
         inverse_dynamics(geometry(ROWS), links(), GRAVITY, q, dq, ddq, torque)
@@ -154,7 +156,7 @@ def _runs(folder: Path) -> None:
         np.savez(folder / f"known_{name.partition('-')[0]}.npz", q=q, dq=dq, ddq=ddq, torque=noisy)
 
 
-def _run(file: Path, motion: Fourier, seed: int, seconds: float) -> None:
+def _run(file: Path, motion: FourierMotion, seed: int, seconds: float) -> None:
     arm = DoubleEncoderRobot(DoubleEncoderRobotSettings(trajectory=motion), seed, [])
     exact = arm.exact(round(seconds * arm.rate))
     motor, current, link = np.moveaxis(arm.measured(exact), 2, 0)
@@ -163,18 +165,20 @@ def _run(file: Path, motion: Fourier, seed: int, seconds: float) -> None:
     np.savez(file, time=time_, motor=motor, link=link, torque=torque, friction=exact[:, :, FRICTION])
 
 
-def _friction(folder: Path, found: dict[str, Floats]) -> list[Figure]:
+def _friction(folder: Path, found: dict[str, Floats]) -> list[PublishedFigure]:
     with np.load(folder / "forward.npz") as run:
         truth = _filtered(run["friction"], run["time"], found["friction_time"])
     rows = []
     for j, paper in enumerate((2.3, 2.5, 3.5, 1.0, 1.0, 1.0)):
         fast = np.abs(found["friction_dq"][:, j]) > SLOW
         error = _rms((found["friction"] - truth)[fast, j]) / _rms(truth[fast, j])
-        rows.append(Figure(f"friction both ways, joint {j + 1}: error of rms", "%", f"{paper} [P]", 5.0, 100 * error))
+        rows.append(
+            PublishedFigure(f"friction both ways, joint {j + 1}: error of rms", "%", f"{paper} [P]", 5.0, 100 * error)
+        )
     return rows
 
 
-def _weights(found: dict[str, Floats]) -> list[Figure]:
+def _weights(found: dict[str, Floats]) -> list[PublishedFigure]:
     errors = {}
     others = [f"standin{place + 1}" for place in range(STAND_INS)]
     for name in ("robot", "random", *others):
@@ -187,22 +191,22 @@ def _weights(found: dict[str, Floats]) -> list[Figure]:
     stood = float(np.median(stands))
     of_median = 1.25 * float(stands.std(ddof=1) / stands.mean()) / np.sqrt(STAND_INS)  # its own deviation, relative
     return [
-        Figure("least squares, ordinary: error of π", "", "0.68 [P]", np.inf, errors["robot", "ordinary"]),
-        Figure("least squares, diagonal Ω: error of π", "", "0.54 [P]", np.inf, errors["robot", "diagonal"]),
-        Figure("least squares, full Ω: error of π", "", "0.44 [P]", np.inf, best),
-        Figure("full Ω / ordinary", "", "0.65 [P]", 0.8, best / errors["robot", "ordinary"]),
-        Figure(
+        PublishedFigure("least squares, ordinary: error of π", "", "0.68 [P]", np.inf, errors["robot", "ordinary"]),
+        PublishedFigure("least squares, diagonal Ω: error of π", "", "0.54 [P]", np.inf, errors["robot", "diagonal"]),
+        PublishedFigure("least squares, full Ω: error of π", "", "0.44 [P]", np.inf, best),
+        PublishedFigure("full Ω / ordinary", "", "0.65 [P]", 0.8, best / errors["robot", "ordinary"]),
+        PublishedFigure(
             "optimised / as well conditioned as Table 3, median of 5",
             "",
             "0.37 [P]",
             0.6 * (1.0 + 2.0 * of_median),
             best / stood,
         ),
-        Figure("optimised / best of 300 random trajectories", "", "", np.inf, best / other),
+        PublishedFigure("optimised / best of 300 random trajectories", "", "", np.inf, best / other),
     ]
 
 
-def _residuals(folder: Path, found: dict[str, Floats]) -> list[Figure]:
+def _residuals(folder: Path, found: dict[str, Floats]) -> list[PublishedFigure]:
     names = [f"test{place + 1}" for place in range(len(TESTED))]
 
     def gain(name: str, word: str, against: str) -> Floats:
@@ -211,24 +215,26 @@ def _residuals(folder: Path, found: dict[str, Floats]) -> list[Figure]:
     held = np.array([gain(name, "structural", "linear") for name in names])
     worse = int((held < -5.0).sum())
     rows = [
-        Figure("(a) mixture of 6, repeated trajectory: less residual, mean", "%", "11.5 [P]", 8.0,
+        PublishedFigure("(a) mixture of 6, repeated trajectory: less residual, mean", "%", "11.5 [P]", 8.0,
                float(gain("repeat", "paper", "one").mean()), True),
-        Figure("(b) mixture of 8 with direction, repeated: mean", "%", "36 [P]", 25.0,
+        PublishedFigure("(b) mixture of 8 with direction, repeated: mean", "%", "36 [P]", 25.0,
                float(gain("repeat", "directed", "one").mean()), True),
-        Figure("    kernel average as published, repeated: mean", "%", "7.3 [P]", -np.inf,
+        PublishedFigure("    kernel average as published, repeated: mean", "%", "7.3 [P]", -np.inf,
                float(gain("repeat", "bases", "one").mean()), True),
-        Figure("    the same bases by ridge, repeated: mean", "%", "12.1 [P]", -np.inf,
+        PublishedFigure("    the same bases by ridge, repeated: mean", "%", "12.1 [P]", -np.inf,
                float(gain("repeat", "ridge", "one").mean()), True),
-        Figure("    (a) on motions not learnt from: mean", "%", "−4 [P]", -np.inf,
+        PublishedFigure("    (a) on motions not learnt from: mean", "%", "−4 [P]", -np.inf,
                float(np.mean([gain(name, "paper", "one") for name in names])), True),
-        Figure("    (b) on motions not learnt from: mean", "%", "8 [P]", -np.inf,
+        PublishedFigure("    (b) on motions not learnt from: mean", "%", "8 [P]", -np.inf,
                float(np.mean([gain(name, "directed", "one") for name in names])), True),
-        Figure("(c) column |θm − θl| tanh, not learnt from: mean", "%", "19.0 [P]", 15.0, float(held.mean()), True),
-        Figure("(c) of 30 cases worse than −5 %", "", "0 [P]", 2.0, float(worse)),
-        Figure("(c) the worst case", "%", "−4.1 [P]", -np.inf, float(held.min()), True),
+        PublishedFigure("(c) column |θm − θl| tanh, not learnt from: mean", "%", "19.0 [P]", 15.0, float(held.mean()), True),
+        PublishedFigure("(c) of 30 cases worse than −5 %", "", "0 [P]", 2.0, float(worse)),
+        PublishedFigure("(c) the worst case", "%", "−4.1 [P]", -np.inf, float(held.min()), True),
     ]  # fmt: skip
     for j, paper in enumerate((16.2, 18.5, 24.6, 9.9, 17.6, 18.7)):
-        rows.append(Figure(f"(c) joint {j + 1}: mean", "%", f"{paper}", -np.inf, float(held[:, j].mean()), True))
+        rows.append(
+            PublishedFigure(f"(c) joint {j + 1}: mean", "%", f"{paper}", -np.inf, float(held[:, j].mean()), True)
+        )
     return rows
 
 

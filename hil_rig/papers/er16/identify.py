@@ -55,7 +55,7 @@ SEARCHES: Final[dict[str, tuple[Search, int]]] = {  # and batches of evaluations
 }
 
 
-class Rows(NamedTuple):
+class Er16Run(NamedTuple):
     """One run."""
 
     Y: Floats  # (rows, n, 15)
@@ -65,7 +65,7 @@ class Rows(NamedTuple):
     discarded: Floats  # (n,) share of the motion outside the kept harmonics
 
 
-def read(model: WholeRobot, file: Path, harmonics: int) -> Rows:
+def read(model: WholeRobot, file: Path, harmonics: int) -> Er16Run:
     """The run's periods, differentiated; torque is taken as it was measured."""
     with np.load(file) as run:
         rate, period, position, torque = (run[name] for name in ("rate", "period", "position", "torque"))
@@ -74,10 +74,10 @@ def read(model: WholeRobot, file: Path, harmonics: int) -> Rows:
     every = round(float(rate) / ROWS_RATE)
     q, dq, ddq = (np.ascontiguousarray(one[::every]) for one in (motion.q, motion.dq, motion.ddq))
     y = np.where(np.abs(dq) > STILL, torque[:count:every], np.nan)
-    return Rows(model.rigid(q, dq, ddq), dq, y, every, motion.discarded)
+    return Er16Run(model.rigid(q, dq, ddq), dq, y, every, motion.discarded)
 
 
-def predicted(rows: Rows, x: Floats) -> Floats:
+def predicted(rows: Er16Run, x: Floats) -> Floats:
     """Torque (points, rows, n) of parameters x (points, 30): base parameters, then five a joint."""
     p = rows.Y.shape[2]
     own = x[:, p:].reshape(len(x), 1, JOINTS, OWN)
@@ -86,12 +86,12 @@ def predicted(rows: Rows, x: Floats) -> Floats:
     return np.asarray(rigid + f0 + fc * np.sign(rows.dq) + fv * rows.dq + fa * np.arctan(fb * rows.dq))
 
 
-def cost(rows: Rows, x: Floats) -> Floats:
+def cost(rows: Er16Run, x: Floats) -> Floats:
     """F = Σ |τ − τ_p| over joints, mean over rows, (points,)."""
     return np.asarray(np.nanmean(np.abs(rows.y - predicted(rows, x)), axis=1).sum(axis=1))
 
 
-def searched(rows: Rows, lower: Floats, upper: Floats, search: Search, batches: int, seed: int) -> Floats:
+def searched(rows: Er16Run, lower: Floats, upper: Floats, search: Search, batches: int, seed: int) -> Floats:
     """[F, parameters] (31,)."""
 
     @batch
@@ -103,7 +103,7 @@ def searched(rows: Rows, lower: Floats, upper: Floats, search: Search, batches: 
     return np.array([found.value, *found.x])
 
 
-def projected(rows: Rows, linear: bool = False, physical: bool = False) -> Floats:
+def projected(rows: Er16Run, linear: bool = False, physical: bool = False) -> Floats:
     """Only fb is searched, the other 27 follow by weighted least squares: (30,).
 
     linear: dry and viscous friction alone; physical: fc, fv, fa ≥ 0.

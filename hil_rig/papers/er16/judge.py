@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from hil_rig.papers.comparison import Figure, program, tell
+from hil_rig.papers.comparison import PublishedFigure, program, tell
 from hil_rig.plants.base import Floats
 from hil_rig.plants.robots.er16 import (
     JOINTS,
@@ -24,7 +24,7 @@ from hil_rig.plants.robots.er16 import (
     Er16,
     Er16Settings,
 )
-from hil_rig.plants.robots.fourier import Fourier
+from hil_rig.plants.robots.fourier import FourierMotion
 from hil_rig.plants.robots.rigid_arm import POSITION, SPEED, TORQUE
 
 PERIOD: Final = 20.0  # s
@@ -52,7 +52,7 @@ PROTOTYPE: Final = {
 }
 
 
-def table(folder: Path, evaluations: int) -> tuple[list[Figure], dict[str, Floats]]:
+def table(folder: Path, evaluations: int) -> tuple[list[PublishedFigure], dict[str, Floats]]:
     """The figures, and what was found."""
     _describe(folder)
     words: list[str | Path] = [
@@ -69,19 +69,23 @@ def table(folder: Path, evaluations: int) -> tuple[list[Figure], dict[str, Float
     refused = _refused(folder)
     _say("runs of the plant")
     truth = {name: _run(folder / f"{name}.npz", motion, seed) for name, motion, seed in (
-        ("train", Fourier(file=folder / "train.csv"), 1),
-        ("test", Fourier(draw=5), 2),
+        ("train", FourierMotion(file=folder / "train.csv"), 1),
+        ("test", FourierMotion(draw=5), 2),
     )}  # fmt: skip
     _say("identification")
     program("hil_rig.papers.er16.identify", folder, folder / "robot.toml", "--harmonics", str(HARMONICS))
     with np.load(folder / "found.npz") as archive:
         found = dict(archive)
     rows = [
-        Figure("excitation: cond of the fifteen", "", "113 [P]", 113.0, float(said["criteria"]["cond"])),
-        Figure("limit checker: violations told of one that exceeds", "", "", 3.0, float(refused), True),
-        Figure("differentiation of noise 1e-4 rad: velocity", "rad/s", "4.8e-6 [P]", 1e-4, _differentiated()[0]),
-        Figure("differentiation of noise 1e-4 rad: acceleration", "rad/s²", "4.3e-6 [P]", 1e-4, _differentiated()[1]),
-        Figure("motion above the kept harmonics", "", "", 0.01, float(found["discarded"].max())),
+        PublishedFigure("excitation: cond of the fifteen", "", "113 [P]", 113.0, float(said["criteria"]["cond"])),
+        PublishedFigure("limit checker: violations told of one that exceeds", "", "", 3.0, float(refused), True),
+        PublishedFigure(
+            "differentiation of noise 1e-4 rad: velocity", "rad/s", "4.8e-6 [P]", 1e-4, _differentiated()[0]
+        ),
+        PublishedFigure(
+            "differentiation of noise 1e-4 rad: acceleration", "rad/s²", "4.3e-6 [P]", 1e-4, _differentiated()[1]
+        ),
+        PublishedFigure("motion above the kept harmonics", "", "", 0.01, float(found["discarded"].max())),
     ]
     return rows + _searches(found) + _torques(truth, found), found
 
@@ -100,7 +104,7 @@ def _describe(folder: Path) -> None:
 
 def _refused(folder: Path) -> int:
     """How many limits the checker finds exceeded by a motion of 94, 39, 83 deg/s² where 50, 40, 65 are allowed."""
-    series = Fourier(draw=9).series(LIMITS)
+    series = FourierMotion(draw=9).series(LIMITS)
     peaks = np.abs(series.at(np.linspace(0.0, PERIOD, 4000))[2]).max(axis=0)
     amplitude = series.amplitude * (np.radians((94.0, 39.0, 83.0)) / peaks)[:, np.newaxis]
     harmonics = (amplitude.shape[1] - 1) // 2
@@ -117,7 +121,7 @@ def _refused(folder: Path) -> int:
     return sum(not one["kept"] for one in limits)
 
 
-def _run(file: Path, motion: Fourier, seed: int) -> Floats:
+def _run(file: Path, motion: FourierMotion, seed: int) -> Floats:
     """The second period, when all that began has died away; returns speed and torque without noise (rows, n) each."""
     arm = Er16(Er16Settings(trajectory=motion), seed, [])
     rows, every = round(PERIOD * arm.rate), round(arm.rate / RATE)
@@ -143,20 +147,20 @@ def _differentiated() -> tuple[float, float]:
     return float(velocity), float(acceleration)
 
 
-def _searches(found: dict[str, Floats]) -> list[Figure]:
+def _searches(found: dict[str, Floats]) -> list[PublishedFigure]:
     rows = []
     median = {name: float(np.median(found[f"{name}_costs"])) for name in ("ics", "cs", "pso", "pso_published")}
     for name, value in median.items():
         best = float(found[f"{name}_costs"].min())
-        rows.append(Figure(f"{METHODS[name]}: F, best of 3", "N·m", PROTOTYPE[name], np.inf, best))
-        rows.append(Figure(f"{METHODS[name]}: F, median", "N·m", COSTS.get(name, ""), np.inf, value))
+        rows.append(PublishedFigure(f"{METHODS[name]}: F, best of 3", "N·m", PROTOTYPE[name], np.inf, best))
+        rows.append(PublishedFigure(f"{METHODS[name]}: F, median", "N·m", COSTS.get(name, ""), np.inf, value))
     spread = _spread(found)
     for one, other, paper in (("ics", "cs", "0.961"), ("cs", "pso", "0.949")):
         name = f"F of {one.upper()} / {other.upper()}: against the published order, beyond what seeds differ"
-        rows.append(Figure(name, "", paper, 1.0 + 2.0 * spread, median[one] / median[other]))
+        rows.append(PublishedFigure(name, "", paper, 1.0 + 2.0 * spread, median[one] / median[other]))
     value = float(found["varpro_cost"][0])
-    rows.append(Figure(f"{METHODS['varpro']}: F", "N·m", PROTOTYPE["varpro"], np.inf, value))
-    rows.append(Figure(f"{METHODS['physical']}: F", "N·m", "", np.inf, float(found["physical_cost"][0])))
+    rows.append(PublishedFigure(f"{METHODS['varpro']}: F", "N·m", PROTOTYPE["varpro"], np.inf, value))
+    rows.append(PublishedFigure(f"{METHODS['physical']}: F", "N·m", "", np.inf, float(found["physical_cost"][0])))
     return rows
 
 
@@ -167,7 +171,7 @@ def _spread(found: dict[str, Floats]) -> float:
     return float(np.sqrt(2.0)) * of_median
 
 
-def _torques(truth: dict[str, Floats], found: dict[str, Floats]) -> list[Figure]:
+def _torques(truth: dict[str, Floats], found: dict[str, Floats]) -> list[PublishedFigure]:
     every = int(found["every"])
     rows = []
     for run, limit in (("train", 0.99), ("test", -np.inf)):
@@ -179,7 +183,7 @@ def _torques(truth: dict[str, Floats], found: dict[str, Floats]) -> list[Figure]
                 ours = _correlation(noisy[:, j], found[f"{name}_{run}"][:, j])
                 paper = f"{PUBLISHED[name][j] / 100:.4f}" if name in PUBLISHED and run == "train" else ""
                 least = limit if name == "ics" else ceiling - CEILING if name == "varpro" else -np.inf
-                rows.append(Figure(f"ρ {word}, joint {j + 1}: {METHODS[name]}", "", paper, least, ours, True))
+                rows.append(PublishedFigure(f"ρ {word}, joint {j + 1}: {METHODS[name]}", "", paper, least, ours, True))
     speed, exact, _, _ = (one[::every] for one in truth["test"])
     for j, before in enumerate(((3.2, 6.6, 1.8, 16.5), (7.6, 17.7, 3.3, 64.8), (4.2, 4.4, 1.2, 4.3))):
         most = (0.6, 0.5) if j < 2 else (np.inf, np.inf)
@@ -190,11 +194,13 @@ def _torques(truth: dict[str, Floats], found: dict[str, Floats]) -> list[Figure]
         peak = {name: float(one[near].max()) for name, one in away.items()}
         told = f"{before[0] / before[1]:.2f} [P]"
         rows.append(
-            Figure(f"held out, joint {j + 1}: rms bent / linear", "", told, most[0], error["varpro"] / error["linear"])
+            PublishedFigure(
+                f"held out, joint {j + 1}: rms bent / linear", "", told, most[0], error["varpro"] / error["linear"]
+            )
         )
         told = f"{before[2] / before[3]:.2f} [P]"
         name = f"near reversals, joint {j + 1}: peak bent / linear"
-        rows.append(Figure(name, "", told, most[1], peak["varpro"] / peak["linear"]))
+        rows.append(PublishedFigure(name, "", told, most[1], peak["varpro"] / peak["linear"]))
     return rows
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.signal import butter, sosfiltfilt
 
 from estimators.models.mechanisms.dynamics import ACTIVE, ALL, IDEAL
-from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, Motion, build, load
+from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, MechanismMotion, build, load
 from estimators.offline.mechanism_fit import identify
 from hil_rig.papers.figures import Figure, Told, main, truth
 from hil_rig.plants.base import Floats
@@ -45,7 +45,9 @@ def leg(stribeck: bool = False, arms: float | None = None, coulomb: float = 0.05
     return build(content)
 
 
-def crank(mechanism: Mechanism, angle: Floats, speed: Floats | float, acceleration: Floats | float = 0.0) -> Motion:
+def crank(
+    mechanism: Mechanism, angle: Floats, speed: Floats | float, acceleration: Floats | float = 0.0
+) -> MechanismMotion:
     """The whole motion of the drive's."""
     q, dq, ddq = np.zeros((3, len(angle), mechanism.size()))
     q[:, CRANK], dq[:, CRANK], ddq[:, CRANK] = angle, speed, acceleration

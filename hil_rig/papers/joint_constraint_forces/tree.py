@@ -14,7 +14,7 @@ import numpy as np
 from scipy.signal import butter, sosfiltfilt
 
 from estimators.models.mechanisms.dynamics import ALL, IDEAL
-from estimators.models.mechanisms.mechanism import Mechanism, Motion, build, load
+from estimators.models.mechanisms.mechanism import Mechanism, MechanismMotion, build, load
 from estimators.offline.mechanism_fit import identify
 from hil_rig.papers.figures import Figure, Told, main
 from hil_rig.plants.base import Floats
@@ -39,10 +39,10 @@ def paper(static: float | None = None) -> Mechanism:
     return build(content)
 
 
-def ramp(t: Floats) -> Motion:
+def ramp(t: Floats) -> MechanismMotion:
     """Every axis alike."""
     one = np.ones((len(t), JOINTS))
-    return Motion(0.5 * RAMP * t[:, None] ** 2 * one, RAMP * t[:, None] * one, RAMP * one)
+    return MechanismMotion(0.5 * RAMP * t[:, None] ** 2 * one, RAMP * t[:, None] * one, RAMP * one)
 
 
 def table(options: argparse.Namespace) -> Told:
@@ -96,7 +96,7 @@ def _rig(figures: list[Figure]) -> str:
     dq = np.gradient(smooth[:, :JOINTS], 1 / settings.rate, axis=0)
     ddq = np.gradient(dq, 1 / settings.rate, axis=0)
     part = slice(500, -500, 10)
-    motion = Motion(*(np.ascontiguousarray(one[part]) for one in (smooth[:, :JOINTS], dq, ddq)))
+    motion = MechanismMotion(*(np.ascontiguousarray(one[part]) for one in (smooth[:, :JOINTS], dq, ddq)))
     torque = smooth[part, JOINTS:]
     mechanism = load(TABLE)
     judged = mechanism.inverse(motion, ALL, 1e-3).tau

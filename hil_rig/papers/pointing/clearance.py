@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from estimators.models.mechanisms.clearance import SIBLINGS, Known
-from estimators.offline.clearance import Fitted, Run, error, least, measured, siblings
+from estimators.offline.clearance import ClearanceRun, FittedSibling, error, least, measured, siblings
 from hil_rig.papers.figures import Figure, Told, main, truth
 from hil_rig.plants.base import Floats
 from hil_rig.plants.mechanisms.contact import Steel
@@ -39,18 +39,18 @@ def played(motion: str, vertical: bool, clearance: float) -> Floats:
     return Journal(vertical=vertical, steel=Steel(clearance=clearance)).play(motions[motion]())
 
 
-def run(motion: str, vertical: bool, clearance: float, sensors: Measured, rng: np.random.Generator) -> Run:
+def run(motion: str, vertical: bool, clearance: float, sensors: Measured, rng: np.random.Generator) -> ClearanceRun:
     """One recording."""
     journal, seen = Journal(), sensors.of(played(motion, vertical, clearance), rng)
     known = Known(journal.mass, journal.steel.pin, journal.slip, 0.0 if vertical else 9.81)
-    return Run(seen[:, 0], seen[:, 1], known, seen[:, 2])
+    return ClearanceRun(seen[:, 0], seen[:, 1], known, seen[:, 2])
 
 
-def regime(name: str, clearance: float, sensors: Measured, seed: int) -> tuple[list[Run], Run]:
+def regime(name: str, clearance: float, sensors: Measured, seed: int) -> tuple[list[ClearanceRun], ClearanceRun]:
     """What is learnt from, and what is held out."""
     rng = np.random.default_rng(seed)
 
-    def of(motion: str, vertical: bool) -> Run:
+    def of(motion: str, vertical: bool) -> ClearanceRun:
         return run(motion, vertical, clearance, sensors, rng)
 
     if name == "V":
@@ -85,7 +85,7 @@ def table(options: argparse.Namespace) -> Told:
             for c in CLEARANCES:
                 found = judged(name, c, sensors, seeds)
                 ideal, control, load, clear = found["errors"]
-                fits: list[Fitted] = [one["clearance"] for one in found["fits"]]
+                fits: list[FittedSibling] = [one["clearance"] for one in found["fits"]]
                 drawn[label, name, c] = found["errors"]
                 row = f"{name}, {1e6 * c:.0f} µm"
                 lines.append(

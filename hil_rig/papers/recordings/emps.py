@@ -23,13 +23,13 @@ from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
 from estimators.models.joints.rigid import RigidSettings
 from estimators.online.joint import JointEstimator
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.quantities import Axis, Floats
 from estimators.rows import Rows
 from hil_rig.papers.recordings import verdict
 from hil_rig.papers.recordings.fit import condition, fit
 from hil_rig.papers.recordings.readers import emps
-from hil_rig.papers.recordings.verdict import Row, within
+from hil_rig.papers.recordings.verdict import RecordingFigure, within
 
 PERIOD: Final = 1e-3  # s
 PUBLISHED: Final = {"mass": (95.1089, "kg"), "viscous": (203.5034, "N·s/m"), "coulomb": (20.3935, "N")}
@@ -52,23 +52,23 @@ LAWS: Final[dict[str, AnyFriction]] = {
 }
 
 
-def table(data: Path) -> list[Row]:
+def table(data: Path) -> list[RecordingFigure]:
     """The parameters online, then the laws."""
     position, force = emps(data)
     values = np.stack([position, force], axis=1)
     return [*online(values), *laws(values)]
 
 
-def online(values: Floats) -> list[Row]:
+def online(values: Floats) -> list[RecordingFigure]:
     """Published parameters beside the estimate at the end of the recording."""
-    joint = JointEstimator(Identification(model=RigidSettings(axis=Axis.PRISMATIC)), PERIOD)
+    joint = JointEstimator(JointIdentification(model=RigidSettings(axis=Axis.PRISMATIC)), PERIOD)
     joint.absorb(np.round(np.arange(1, len(values) + 1) * PERIOD * 1e9).astype(np.int64), values)
     estimate = joint.estimate()
     ours = dict(zip(estimate.names, estimate.values, strict=True))
     return [within(f"online: {name}", unit, value, ours[name], TOLERANCE) for name, (value, unit) in PUBLISHED.items()]
 
 
-def laws(values: Floats) -> list[Row]:
+def laws(values: Floats) -> list[RecordingFigure]:
     """Errors of every law beside the classical one's: on blocks of the first half, then on the second."""
     within_half, after = {}, {}
     for name, law in LAWS.items():
@@ -95,8 +95,8 @@ def errors(law: AnyFriction, values: Floats) -> tuple[float, float]:
     return float(np.sqrt(square / size)), fit(model, taps, first).relative(rows.part(slice(half, None)))
 
 
-def _row(label: str, found: dict[str, float], name: str) -> Row:
-    return Row(label, "%", 100.0 * found[CLASSICAL], 100.0 * found[name])
+def _row(label: str, found: dict[str, float], name: str) -> RecordingFigure:
+    return RecordingFigure(label, "%", 100.0 * found[CLASSICAL], 100.0 * found[name])
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from estimators.refit.settings import RefitSettings
 from estimators.rows import Rows
 
 
-class Fitted(NamedTuple):
+class FittedModel(NamedTuple):
     """A model's parameters, and how to predict with them."""
 
     model: Model
@@ -51,14 +51,14 @@ def condition(model: Model, period: float, conditioning: Conditioning, values: F
     return conditioner.absorb(time, values), conditioner.taps
 
 
-def fit(model: Model, taps: Floats, rows: Rows) -> Fitted:
+def fit(model: Model, taps: Floats, rows: Rows) -> FittedModel:
     """θ by least squares, and η by variable projection where the model has any; what must not be negative is not."""
     parameters = model.parameters
     if model.nonlinear:
         none = Prior(np.zeros(len(parameters)), np.zeros((len(parameters),) * 2))
         found = run(job(NonlinearBlock(model, taps), rows, np.ones(1), none, False, RefitSettings()))
-        return Fitted(model, taps, found.theta, found.eta)
+        return FittedModel(model, taps, found.theta, found.eta)
     scale = np.sqrt(np.mean(rows.phi[:, 0] ** 2, axis=0))
     bounds = (np.array([p.low for p in parameters]), np.array([p.high for p in parameters]))
     solution = lsq_linear(rows.phi[:, 0] / scale, rows.y[:, 0], bounds, method="bvls")
-    return Fitted(model, taps, solution.x / scale, np.zeros(0))
+    return FittedModel(model, taps, solution.x / scale, np.zeros(0))

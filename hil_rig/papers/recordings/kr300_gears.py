@@ -16,10 +16,10 @@ from scipy.signal import butter, sosfiltfilt
 from estimators.models.joints.lost_motion import BY_TORQUE, TORQUE, LostMotionSettings
 from estimators.models.robots.files.dh_table import DhTable
 from estimators.models.robots.newton_euler import newton_euler
-from estimators.online.gear.lost_motion import LostMotion, Report
+from estimators.online.gear.lost_motion import GearReport, LostMotion
 from estimators.quantities import Floats
 from estimators.recursive.blocks import Blocks, spread
-from hil_rig.papers.recordings.readers import RecordingError
+from hil_rig.papers.recordings.readers import PublicRecordingError
 
 TABLE: Final = Path(__file__).parents[2] / "docs" / "kr300.toml"
 RUNS: Final = ("A", "B")
@@ -29,23 +29,23 @@ BAND: Final = 0.03  # of the largest load, below which its sign is not certain: 
 NOMINAL: Final = (4.5778e6, 7.5189e6, 4.0999e6)  # N·m/rad, the authors' own
 
 
-class Gear(NamedTuple):
+class AxisGear(NamedTuple):
     """What one run says of one axis."""
 
     run: str
     axis: int  # from 0
-    report: Report
+    report: GearReport
     doubled: float  # N·m/rad, the stiffness's deviation by leaving out two neighbouring blocks at a time
 
 
-def gears(data: Path, axes: tuple[int, ...] = (0, 1, 2)) -> list[Gear]:
+def gears(data: Path, axes: tuple[int, ...] = (0, 1, 2)) -> list[AxisGear]:
     """Every run and axis. Raises RecordingError."""
-    return [Gear(run, *found) for run in RUNS for found in _run(data / "kr300" / f"traj_{run}.mat", axes)]
+    return [AxisGear(run, *found) for run in RUNS for found in _run(data / "kr300" / f"traj_{run}.mat", axes)]
 
 
-def _run(file: Path, axes: tuple[int, ...]) -> list[tuple[int, Report, float]]:
+def _run(file: Path, axes: tuple[int, ...]) -> list[tuple[int, GearReport, float]]:
     if not file.exists():
-        raise RecordingError(f"{file} is not there; --data names the folder of the recordings")
+        raise PublicRecordingError(f"{file} is not there; --data names the folder of the recordings")
     content = scipy.io.loadmat(str(file), simplify_cells=True)
     motor, link = (np.deg2rad(content["rec"][f"act_pos_{name}_deg"].T) for name in ("mot", "se"))
     ratio, rotor = (np.asarray(content["para"][name], np.float64) for name in ("u", "J_mr"))

@@ -13,14 +13,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from daq.config.sections import Joint
+from daq.config.sections import JointSection
 from estimators.online.gear.lost_motion import LostMotion
 from estimators.online.gear.two_encoders import gear_of
 from hil_rig.papers.figures import Figure, Told, main, truth
 from hil_rig.papers.recordings.kr300_gears import NOMINAL, gears
-from hil_rig.papers.recordings.readers import DATA, RecordingError
+from hil_rig.papers.recordings.readers import DATA, PublicRecordingError
 from hil_rig.plants.base import Floats, Jump
-from hil_rig.plants.joints.gear import Gear, GearSettings
+from hil_rig.plants.joints.gear import GearPlant, GearPlantSettings
 from hil_rig.plants.point_to_point import PointToPoint
 
 GAPS: Final = (15e-6, 75e-6)
@@ -28,17 +28,17 @@ GROWS: Final = 200.0  # s
 STIFFNESS, LOST = 0, 1  # of a report's values
 
 
-def watch_of(gear: Gear, **wishes: float) -> LostMotion:
+def watch_of(gear: GearPlant, **wishes: float) -> LostMotion:
     """As the service watches this gear; wishes: of its `lost_motion`."""
     channels = {role: {"signal": f"rig.{one.signal}"} for role, one in gear.roles.items()}
     settings = {"rate": gear.rate, "model": gear.model, "channels": channels, "lost_motion": wishes}
-    watched = gear_of(Joint.model_validate(settings), gear.rate)
+    watched = gear_of(JointSection.model_validate(settings), gear.rate)
     assert watched is not None
     return LostMotion(watched.settings, 1.0 / gear.rate)
 
 
 def play(
-    settings: GearSettings, seed: int, seconds: int, jump: Jump | None = None
+    settings: GearPlantSettings, seed: int, seconds: int, jump: Jump | None = None
 ) -> tuple[LostMotion, list[Any], Floats]:
     """The estimator at the end, what it told, and (s, half gap, deviation) every second."""
     gear = settings.build(1, seed, [] if jump is None else [jump])
@@ -63,7 +63,7 @@ def table(options: argparse.Namespace) -> Told:
     for gap in GAPS:
         found, told, alarms = [], [], 0
         for seed in seeds:
-            settings = GearSettings(half_gap=gap)
+            settings = GearPlantSettings(half_gap=gap)
             _, events, history = play(settings, seed, 300, Jump(GROWS, "half_gap", 1.5))
             before = history[history[:, 0] <= GROWS]
             found.append(before[-1, 1] / gap - 1.0)
@@ -79,15 +79,15 @@ def table(options: argparse.Namespace) -> Told:
             Figure(f"{label}: growth by half told after, worst", max(told), high=60.0, unit="s", reference="37")
         )
         figures.append(Figure(f"{label}: alarms in an hour, all seeds", float(alarms), 0.0, 0.0, "", "0"))
-    one_sided = GearSettings(centre=1.5, motion=PointToPoint(reach=0.8, acceleration=3.0))
+    one_sided = GearPlantSettings(centre=1.5, motion=PointToPoint(reach=0.8, acceleration=3.0))
     reports = [play(one_sided, seed, 150)[0].report() for seed in seeds]
     silent = all(math.isnan(report.values[LOST]) for report in reports)
     figures.append(truth("one-sided load: no number", silent, "yes"))
-    flat = GearSettings(T_g=0.0, motion=PointToPoint(acceleration=4.0))
+    flat = GearPlantSettings(T_g=0.0, motion=PointToPoint(acceleration=4.0))
     report = play(flat, 1, 150)[0].report()
     figures.append(truth("vertical axis at 4 rad/s²: no number (R² > 0.9)", math.isnan(report.values[LOST]), "yes"))
     words = [f"One-sided load: {'; '.join(reports[0].reasons)}."]
-    soft = play(GearSettings(half_gap=0.0, soft_torque=10.0), 1, 150)[0].report().values[LOST] / 2
+    soft = play(GearPlantSettings(half_gap=0.0, soft_torque=10.0), 1, 150)[0].report().values[LOST] / 2
     words.append(
         f"A spring 1.67 times softer up to 10 N·m, without any gap, shows as half a gap of {1e6 * soft:.0f} µrad "
         f"({1e6 * 10.0 * 0.67 / 2e4:.0f} by theory): its growth is right, its level is not backlash."
@@ -99,7 +99,7 @@ def table(options: argparse.Namespace) -> Told:
 def _kr300(words: list[str]) -> list[Figure]:
     try:
         found = {(gear.run, gear.axis): gear for gear in gears(DATA)}
-    except RecordingError as error:
+    except PublicRecordingError as error:
         words.append(f"KR300: not judged, {error}.")
         return []
     figures = []

@@ -18,7 +18,7 @@ XL330_RUNS: Final = 8
 Content = TypeVar("Content")
 
 
-class RecordingError(Exception):
+class PublicRecordingError(Exception):
     """A recording is not there or not what it should be; the text is the one line to show."""
 
 
@@ -45,7 +45,7 @@ def xl330(data: Path) -> list[Pendulum]:
     folder = data / "bam_xl330" / "raw"
     runs = [_read(file, _pendulum) for file in sorted(folder.glob("*.json"))]
     if len(runs) != XL330_RUNS:
-        raise RecordingError(f"{folder}: expected {XL330_RUNS} runs, found {len(runs)}")
+        raise PublicRecordingError(f"{folder}: expected {XL330_RUNS} runs, found {len(runs)}")
     return runs
 
 
@@ -63,13 +63,13 @@ def sea(data: Path, name: str) -> tuple[Floats, Floats, Floats]:
 
 def _read(file: Path, reader: Callable[[Path], Content]) -> Content:
     if not file.exists():
-        raise RecordingError(f"{file} is not there; --data names the folder of the recordings")
+        raise PublicRecordingError(f"{file} is not there; --data names the folder of the recordings")
     try:
         return reader(file)
-    except RecordingError:
+    except PublicRecordingError:
         raise
     except Exception as error:  # damaged files make readers raise whatever they like
-        raise RecordingError(f"{file}: cannot be read: {error!r}") from error
+        raise PublicRecordingError(f"{file}: cannot be read: {error!r}") from error
 
 
 def _pendulum(file: Path) -> Pendulum:
@@ -80,7 +80,7 @@ def _pendulum(file: Path) -> Pendulum:
         return np.array([entry[name] for entry in entries], np.float64)
 
     if not all(entry["torque_enable"] for entry in entries):
-        raise RecordingError(f"{file}: expected the torque on throughout, it is off at times")
+        raise PublicRecordingError(f"{file}: expected the torque on throughout, it is off at times")
     counts = column("load")
     counts -= 65536.0 * (counts > 32767.0)  # an int16 that was stored as uint16
     return Pendulum(

@@ -18,7 +18,7 @@ from estimators.models.joints.friction_only import FrictionOnlySettings
 from hil_rig.papers.recordings import verdict
 from hil_rig.papers.recordings.fit import condition, fit
 from hil_rig.papers.recordings.readers import sea
-from hil_rig.papers.recordings.verdict import Row, within
+from hil_rig.papers.recordings.verdict import RecordingFigure, within
 
 PUBLISHED: Final = {  # N·m/rad
     "kt-2-10-49-5-09032023-141424.csv": 2280.3,
@@ -29,7 +29,7 @@ TOLERANCE: Final = 0.02
 SPRING: Final = FrictionOnlySettings(friction=PositionDependentSettings(), offset=True)
 
 
-def table(data: Path) -> list[Row]:
+def table(data: Path) -> list[RecordingFigure]:
     """Stiffness of both runs by one rule."""
     return [within(name[:4], "N·m/rad", k, stiffness(data, name), TOLERANCE) for name, k in PUBLISHED.items()]
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from hil_rig.papers.recordings.readers import DATA, RecordingError
+from hil_rig.papers.recordings.readers import DATA, PublicRecordingError
 
 
-class Row(NamedTuple):
+class RecordingFigure(NamedTuple):
     """One figure, and between which shares of the reference it must lie."""
 
     name: str
@@ -26,12 +26,12 @@ class Row(NamedTuple):
         return bool(self.low <= self.ours / self.reference <= self.high)
 
 
-def within(name: str, unit: str, reference: float, ours: float, tolerance: float) -> Row:
+def within(name: str, unit: str, reference: float, ours: float, tolerance: float) -> RecordingFigure:
     """A figure that must not be further than this share of the reference away from it."""
-    return Row(name, unit, reference, ours, 1.0 - tolerance, 1.0 + tolerance)
+    return RecordingFigure(name, unit, reference, ours, 1.0 - tolerance, 1.0 + tolerance)
 
 
-def main(name: str, description: str, table: Callable[[Path], list[Row]]) -> int:
+def main(name: str, description: str, table: Callable[[Path], list[RecordingFigure]]) -> int:
     """Print the rows; exit 0 when each is inside, 1 when one is not or a recording is missing."""
     parser = argparse.ArgumentParser(prog=f"jointwatch reproduce {name}", description=description)
     parser.add_argument("--data", type=Path, default=DATA, help="the folder of the recordings (default: %(default)s)")
@@ -39,14 +39,14 @@ def main(name: str, description: str, table: Callable[[Path], list[Row]]) -> int
     options = parser.parse_args()
     try:
         rows = table(options.data)
-    except RecordingError as error:
+    except PublicRecordingError as error:
         print(f"jointwatch reproduce: {error}", file=sys.stderr)
         return 1
     print(as_json(rows) if options.json else as_table(rows))
     return 0 if all(row.ok for row in rows) else 1
 
 
-def as_json(rows: Sequence[Row]) -> str:
+def as_json(rows: Sequence[RecordingFigure]) -> str:
     """One object: rows of {name, unit, reference, ours, ok}, and ok for all."""
     keys = [
         {"name": row.name, "unit": row.unit, "reference": float(row.reference), "ours": float(row.ours), "ok": row.ok}
@@ -55,7 +55,7 @@ def as_json(rows: Sequence[Row]) -> str:
     return json.dumps({"rows": keys, "ok": all(row.ok for row in rows)})
 
 
-def as_table(rows: Sequence[Row]) -> str:
+def as_table(rows: Sequence[RecordingFigure]) -> str:
     """Columns for a terminal."""
     width = max(len(row.name) + len(row.unit) for row in rows) + 3
     lines = [f"{'':{width}} {'reference':>10} {'ours':>10} {'off':>8}  asked"]
@@ -67,7 +67,7 @@ def as_table(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def _asked(row: Row) -> str:
+def _asked(row: RecordingFigure) -> str:
     if row.high == float("inf"):
         return ""
     return f"{row.high - 1.0:+.0%} at most" if row.low == 0.0 else f"±{row.high - 1.0:.0%}"

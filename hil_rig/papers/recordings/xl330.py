@@ -31,7 +31,7 @@ from hil_rig.papers.recordings import verdict
 from hil_rig.papers.recordings.bam import MODELS, voltage
 from hil_rig.papers.recordings.fit import condition, fit
 from hil_rig.papers.recordings.readers import Pendulum, xl330, xl330_published
-from hil_rig.papers.recordings.verdict import Row
+from hil_rig.papers.recordings.verdict import RecordingFigure
 from jointwatch_layout import Own
 
 GRAVITY: Final = 9.80665  # m/s²
@@ -80,7 +80,7 @@ def fill_moving(signals: Floats, eta: Floats, own: Own, phi: Floats, y: Floats) 
             y[row, 0] = np.nan
 
 
-def table(data: Path) -> list[Row]:
+def table(data: Path) -> list[RecordingFigure]:
     """RMSE of the laws on unseen runs, each beside Coulomb–viscous friction, and of the published models."""
     runs = [samples(run) for run in xl330(data)]
     conditioned = {name: rows_of(law, runs) for name, law in LAWS.items()}
@@ -122,7 +122,7 @@ def unseen(model: Model, runs: Sequence[Rows], taps: Floats, fitted: Sequence[in
     return fit(model, taps, joined([runs[i] for i in fitted])).rmse(others)
 
 
-def published(data: Path, model: Model, runs: Sequence[Rows]) -> list[Row]:
+def published(data: Path, model: Model, runs: Sequence[Rows]) -> list[RecordingFigure]:
     """RMSE, V, of the published models on the same rows, each after one factor of its voltage; M1 is the reference."""
     rows, names = joined(runs), [parameter.name for parameter in model.parameters]
     motion = rows.phi[:, 0, [names.index(name) for name in ("inertia", "viscous", "gravity_sin", "gravity_cos")]]
@@ -132,11 +132,11 @@ def published(data: Path, model: Model, runs: Sequence[Rows]) -> list[Row]:
         predicted = voltage(xl330_published(data, name), motion, pendulum.mass, pendulum.length)
         factor = (predicted @ y) / (predicted @ predicted)
         found[name] = float(np.sqrt(np.mean((y - factor * predicted) ** 2)))
-    return [Row(f"published {name}", "V", found["m1"], found[name]) for name in MODELS]
+    return [RecordingFigure(f"published {name}", "V", found["m1"], found[name]) for name in MODELS]
 
 
-def _beside(label: str, found: Mapping[str, float], asked: bool) -> list[Row]:
-    rows = [Row(f"{label}: {name}", "V", found[CLASSICAL], found[name]) for name in LAWS]
+def _beside(label: str, found: Mapping[str, float], asked: bool) -> list[RecordingFigure]:
+    rows = [RecordingFigure(f"{label}: {name}", "V", found[CLASSICAL], found[name]) for name in LAWS]
     return [*rows[:-1], rows[-1]._replace(high=ASKED)] if asked else rows
 
 

@@ -21,7 +21,7 @@ from scipy.linalg import cho_solve_banded, cholesky_banded
 from scipy.special import ndtri
 
 from hil_rig.plants.base import Floats
-from hil_rig.plants.joints.two_mass import ELASTIC, TwoMassSettings
+from hil_rig.plants.joints.two_mass import ELASTIC, TwoMassPlantSettings
 
 # equations of one sample
 MOTOR: Final = 0
@@ -30,7 +30,7 @@ SPRING: Final = 2
 REACH: Final = 2  # samples between equations that share an encoder's reading
 
 
-def bound(settings: TwoMassSettings, seconds: float) -> dict[str, float]:
+def bound(settings: TwoMassPlantSettings, seconds: float) -> dict[str, float]:
     """Least standard deviation of each of ELASTIC after this time, per cent of its value."""
     exact = settings.build(1, 0, []).exact(round(seconds * settings.rate))[1:-1]
     equations = 3 if settings.spring_torque else 2
@@ -55,7 +55,7 @@ def worst(count: int) -> float:
     return float(ndtri(0.5 + 0.5 * 0.5 ** (1.0 / count)))
 
 
-def _sensitivities(s: TwoMassSettings, exact: Floats) -> Floats:
+def _sensitivities(s: TwoMassPlantSettings, exact: Floats) -> Floats:
     """∂f/∂ln θ in the order of ELASTIC, then the offsets: (samples, 3, parameters)."""
     q_in, q_out, w_in, w_out = exact[:, :4].T
     twist = q_in - q_out
@@ -78,7 +78,7 @@ def _sensitivities(s: TwoMassSettings, exact: Floats) -> Floats:
     return np.stack([*columns.values(), *(np.tile(one, (len(exact), 1)) for one in offsets)], axis=2)
 
 
-def _noise(s: TwoMassSettings, exact: Floats) -> tuple[Floats, Floats]:
+def _noise(s: TwoMassPlantSettings, exact: Floats) -> tuple[Floats, Floats]:
     """Of each equation ∂f/∂(angle) × its rounding: (samples, 3, encoders, 3 instants); variance of its torque: (3,)."""
     q_in, q_out, w_in = exact[:, :3].T
     spring = s.k1 + 3.0 * s.k2 * (q_in - q_out) ** 2

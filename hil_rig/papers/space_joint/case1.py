@@ -20,11 +20,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from daq.config.sections import Joint
+from daq.config.sections import JointSection
 from daq.replay.one_joint import JointEstimator, at_once
 from hil_rig.papers.space_joint.bound import bound, worst
 from hil_rig.plants.base import Floats
-from hil_rig.plants.joints.two_mass import ELASTIC, TwoMassSettings
+from hil_rig.plants.joints.two_mass import ELASTIC, TwoMassPlantSettings
 
 START: Final = 8.5  # s of motion
 SECONDS: Final = 60.0
@@ -37,7 +37,7 @@ AT_START: Final = {"link_cyclic_sin": 4.0, "stiffness_cubic": 3.0}  # per cent; 
 AT_END: Final = {"link_cyclic_sin": 3.0, "stiffness_cubic": 1.3}  # the others 0.4 %
 
 
-class Run(NamedTuple):
+class Case1Run(NamedTuple):
     """Figures of one run, signed errors in per cent under the rig's names."""
 
     started: float  # s
@@ -54,20 +54,22 @@ class Run(NamedTuple):
     names: tuple[str, ...]
 
 
-def rig(dither: float = 0.0, sensor: bool = True, period: float = MOTION) -> TwoMassSettings:
+def rig(dither: float = 0.0, sensor: bool = True, period: float = MOTION) -> TwoMassPlantSettings:
     """The joint of Case 1; sensor: whether its joint torque is used."""
     trajectory = {"dither": dither, "period": period}
-    return TwoMassSettings.model_validate({"identify": "elastic", "spring_torque": sensor, "trajectory": trajectory})
+    return TwoMassPlantSettings.model_validate(
+        {"identify": "elastic", "spring_torque": sensor, "trajectory": trajectory}
+    )
 
 
-def measure(seed: int, dither: float = 0.0, sensor: bool = True) -> Run:
+def measure(seed: int, dither: float = 0.0, sensor: bool = True) -> Case1Run:
     """One minute of the rig's joint."""
     period = MOTION * (1.0 + SPREAD * np.random.default_rng([seed, 8]).uniform(-1.0, 1.0))
     settings = rig(dither, sensor, float(period))
     plant = settings.build(1, seed, [])
     columns = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
     channels = {role: {"signal": f"wire.{signal}"} for role, (signal, _) in plant.roles.items()}
-    joint = Joint.model_validate(
+    joint = JointSection.model_validate(
         {"rate": 1.0 / PERIOD, "model": plant.model, "channels": channels, "start": START, "standstill": 0.01}
     )
     estimator = JointEstimator(joint, PERIOD)
@@ -92,7 +94,7 @@ def measure(seed: int, dither: float = 0.0, sensor: bool = True) -> Run:
     judged = pairs[table[:, 0] >= started]
     relative = 100.0 * np.abs(np.diff(judged)) / np.sqrt(np.mean(judged[:, 0] ** 2))
     names, batch = tuple(estimate.names), at_once(joint, estimator, PERIOD, clock, values)
-    return Run(
+    return Case1Run(
         started,
         at_start,
         _errors(names, estimate.values, truth),
@@ -113,7 +115,7 @@ def _errors(names: tuple[str, ...], values: Floats, reference: Mapping[str, floa
     return {name: 100.0 * (found[name] / reference[name] - 1.0) for name in ELASTIC}
 
 
-def table(seeds: Sequence[int], dither: float, sensor: bool = True) -> tuple[list[dict[str, Any]], list[Run]]:
+def table(seeds: Sequence[int], dither: float, sensor: bool = True) -> tuple[list[dict[str, Any]], list[Case1Run]]:
     """One row per figure, the worst of all seeds."""
     runs = [measure(seed, dither, sensor) for seed in seeds]
     rows = [_row("start, s", "13 s", 9.0, max(run.started for run in runs), "s")]
@@ -152,7 +154,7 @@ def _row(name: str, paper: str, limit: float, ours: float, unit: str) -> dict[st
     return {"name": name, "paper": paper, "limit": limit, "ours": ours, "unit": unit, "ok": bool(ours <= limit)}
 
 
-def plot(path: Path, run: Run) -> None:
+def plot(path: Path, run: Case1Run) -> None:
     """Figures 7.2–7.5's content: every parameter over time, relative to its truth; torque and prediction error."""
     try:
         from matplotlib.figure import Figure

@@ -21,7 +21,7 @@ from estimators.online import assembly
 from estimators.online.phases import Phases
 from estimators.quantities import Floats
 from estimators.recursive.forgetting import Alarm
-from estimators.refit.settings import Monitor
+from estimators.refit.settings import MonitorSettings
 from estimators.rows import POSITION, RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, VELOCITY, Rows
 
 PERIOD = 0.01  # s
@@ -87,7 +87,7 @@ def rows_of(t: Floats, q: Floats, v: Floats, torque: Floats) -> Rows:
 def estimator(executor: Any = None, start: float = 12.0, **monitor: Any) -> Phases:
     """The default monitor around the friction-only model."""
     model = FrictionOnlySettings().build()
-    return assembly.searched(model, np.ones(1), 1, PERIOD, Alarm(), start, 0.01, Monitor(**monitor), executor)
+    return assembly.searched(model, np.ones(1), 1, PERIOD, Alarm(), start, 0.01, MonitorSettings(**monitor), executor)
 
 
 def play(joint: Phases, rows: Rows, step: int = 10) -> tuple[Floats, Floats, list[Event]]:
@@ -102,7 +102,7 @@ def play(joint: Phases, rows: Rows, step: int = 10) -> tuple[Floats, Floats, lis
     return np.array(times), np.array(values), events
 
 
-class Run(NamedTuple):
+class Case2Run(NamedTuple):
     """Figures of one run."""
 
     settled: float  # s from the linear jump until all four are within 5 % for good, infinite when not
@@ -113,7 +113,7 @@ class Run(NamedTuple):
     bound: float  # s, `settled` of least squares that are told the instant of the linear jump
 
 
-def measure(seed: int, noise: float, random_phase: bool) -> Run:
+def measure(seed: int, noise: float, random_phase: bool) -> Case2Run:
     """One run; random_phase: the jumps come anywhere in the motion."""
     rng = np.random.default_rng([seed, 7])
     shift = MOTION * rng.random(2) if random_phase else np.zeros(2)
@@ -125,7 +125,7 @@ def measure(seed: int, noise: float, random_phase: bool) -> Run:
 
 def _figures(
     run: Case, times: Floats, values: Floats, events: list[Event], linear_at: float, nonlinear_at: float
-) -> Run:
+) -> Case2Run:
     between = (times >= linear_at) & (times < nonlinear_at)
     index = np.round(times[between] * 100.0).astype(np.int64)
     off = np.abs(values[between, :4] / run.linear[index] - 1.0).max(axis=1) > WITHIN
@@ -135,7 +135,7 @@ def _figures(
     accepted = [e.time * 1e-9 - nonlinear_at for e in events if e.kind == "refit_accepted"]
     after = [time for time in accepted if time >= 0.0]
     truth = np.concatenate([run.linear[-1], run.omegas[-1]])
-    return Run(
+    return Case2Run(
         settled,
         sum(time < nonlinear_at for time in searched),
         after[0] if after else np.inf,
@@ -190,7 +190,7 @@ def table(seeds: range, noises: tuple[float, ...]) -> list[dict[str, Any]]:
     return rows
 
 
-def _rows(label: str, noise: float, done: list[Run], random_phase: bool) -> list[dict[str, Any]]:
+def _rows(label: str, noise: float, done: list[Case2Run], random_phase: bool) -> list[dict[str, Any]]:
     rows = []
     omega = np.percentile([one.errors[4:] for one in done], 95, axis=0)
     if noise == 0.01:

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from pydantic import Field as Setting
 
-from hil_rig.messages import Field, Message
+from hil_rig.messages import Message, MessageField
 from hil_rig.plants.base import Floats, Jump, Parameters, PlantSettings, Role, encoder
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.point_to_point import PointToPoint, target
@@ -28,7 +28,7 @@ DAMPING: Final = 15.0  # N·m·s/rad, of the closed gear
 ERROR_PHASE: Final = 0.7  # rad
 
 
-class GearSettings(PlantSettings):
+class GearPlantSettings(PlantSettings):
     """The gear of the specification; units: kg·m², N·m, N·m·s/rad, rad."""
 
     J_m: float = Setting(default=0.5, gt=0, description="kg·m², motor")
@@ -59,9 +59,9 @@ class GearSettings(PlantSettings):
     torque_noise: float = Setting(default=0.5, ge=0, description="N·m, standard deviation, white")
     torque_constant: float = Setting(default=10.0, gt=0, description="N·m/A")
 
-    def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "Gear":
+    def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "GearPlant":
         """The joints of an arm differ in noise and motion only."""
-        return Gear(self, node, seed, jumps)
+        return GearPlant(self, node, seed, jumps)
 
 
 class GearState(Layout):
@@ -77,13 +77,13 @@ class GearState(Layout):
     leg: int = 0  # of the motion
 
 
-class Gear:
+class GearPlant:
     """One joint with a gear that wears."""
 
-    def __init__(self, settings: GearSettings, node: int, seed: int, jumps: Sequence[Jump]) -> None:
+    def __init__(self, settings: GearPlantSettings, node: int, seed: int, jumps: Sequence[Jump]) -> None:
         self.rate = settings.rate
         self._settings = settings
-        names = list(GearSettings.model_fields)
+        names = list(GearPlantSettings.model_fields)
         names = names[: names.index("ratio")]
         values = {name: float(getattr(settings, name)) for name in names}
         self._parameters = Parameters(values, settings.rate, jumps, {"lost_motion": ("half_gap",)})
@@ -93,10 +93,10 @@ class Gear:
         first = float(self._motion[0, 1])
         self._state = GearState(q_m=first, q_l=first + settings.T_g * np.sin(first) / settings.K)
         motor = (
-            Field("position", 32, "counts", counts_per_rev=1 << settings.motor_bits),
-            Field("current", 16, "A", 2e-3),
+            MessageField("position", 32, "counts", counts_per_rev=1 << settings.motor_bits),
+            MessageField("current", 16, "A", 2e-3),
         )
-        link = (Field("position", 32, "counts", counts_per_rev=1 << settings.link_bits),)
+        link = (MessageField("position", 32, "counts", counts_per_rev=1 << settings.link_bits),)
         self.messages: tuple[Message, ...] = (Message("MOTOR", motor), Message("LINK", link, rank=1))
         self.model: Mapping[str, Any] = {
             "kind": "two_mass",

@@ -15,7 +15,7 @@ from typing import Annotated, Final, Literal
 import numpy as np
 from pydantic import Field
 
-from hil_rig.plants.base import Floats, Jump, Parameters, Settings
+from hil_rig.plants.base import Floats, FrozenSettings, Jump, Parameters
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.trajectory import Trajectory, reference
 from jointwatch_layout import Layout, Vector
@@ -26,7 +26,7 @@ KINDS: Final = ("sticks", "lugre", "stops", "stribeck")
 STOPS: Final = ((0.4, 0.0015), (0.35, 0.008), (0.25, 0.04))  # share of Fc, rad at which each slips
 
 
-class ImperfectSettings(Settings):
+class ImperfectSettings(FrozenSettings):
     """A joint of a middle-sized arm; units: kg·m², N·m·s/rad, N·m."""
 
     inertia: float = 2.0

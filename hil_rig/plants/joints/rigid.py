@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from pydantic import Field as Setting
 
-from hil_rig.messages import Field, Message
+from hil_rig.messages import Message, MessageField
 from hil_rig.plants.base import Floats, Jump, Parameters, PlantSettings, Role, encoder
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.trajectory import Trajectory, reference
@@ -26,7 +26,7 @@ ARM: Final = 7  # joints; those beyond are another arm of the same size
 COLUMNS: Final = ("position", "velocity", "acceleration", "torque")  # of `exact`
 
 
-class RigidSettings(PlantSettings):
+class RigidPlantSettings(PlantSettings):
     """A joint of a middle-sized arm; units: kg·m², N·m·s/rad, N·m."""
 
     inertia: float = Setting(default=2.0, gt=0)
@@ -48,7 +48,7 @@ class RigidSettings(PlantSettings):
     torque_constant: float = Setting(default=8.0, gt=0, description="N·m/A")
     torque_noise: float = Setting(default=0.2, ge=0, description="N·m, standard deviation, white")
 
-    def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "Rigid":
+    def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "RigidPlant":
         """Every further joint of an arm is smaller; every one has a rhythm of its own, a little slower."""
         names = (
             "inertia",
@@ -68,7 +68,7 @@ class RigidSettings(PlantSettings):
         )
         smaller = {"stiffness": size * self.stiffness, "damping": size * self.damping}
         smaller |= {"torque_noise": size * self.torque_noise}
-        return Rigid(self.model_copy(update=values | smaller | {"trajectory": trajectory}), node, seed, jumps)
+        return RigidPlant(self.model_copy(update=values | smaller | {"trajectory": trajectory}), node, seed, jumps)
 
 
 class RigidState(Layout):
@@ -80,10 +80,10 @@ class RigidState(Layout):
     time: float = 0.0  # steps
 
 
-class Rigid:
+class RigidPlant:
     """One rigid joint in motion."""
 
-    def __init__(self, settings: RigidSettings, node: int, seed: int, jumps: Sequence[Jump]) -> None:
+    def __init__(self, settings: RigidPlantSettings, node: int, seed: int, jumps: Sequence[Jump]) -> None:
         self.rate = settings.rate
         self._settings = settings
         names = ("inertia", "viscous", "coulomb", "offset", "gravity_sin", "gravity_cos")
@@ -99,14 +99,14 @@ class Rigid:
         self._state = RigidState(position=settings.trajectory.lowest())
         self._rng = np.random.default_rng([seed, node])
         counts = 1 << settings.encoder_bits
-        fields = (Field("position", 32, "counts", counts_per_rev=counts), Field("current", 16, "A", 1e-3))
+        fields = (MessageField("position", 32, "counts", counts_per_rev=counts), MessageField("current", 16, "A", 1e-3))
         self.messages: tuple[Message, ...] = (Message("STATE", fields),)
         self.roles: Mapping[str, Role] = {
             "position": Role("STATE.position"),
             "torque": Role("STATE.current", settings.torque_constant),
         }
         if warms:
-            self.messages += (Message("WARMTH", (Field("temperature", 16, "°C", 0.1),), rank=1),)
+            self.messages += (Message("WARMTH", (MessageField("temperature", 16, "°C", 0.1),), rank=1),)
             self.roles = {**self.roles, "temperature": Role("WARMTH.temperature")}
 
     def exact(self, count: int) -> Floats:

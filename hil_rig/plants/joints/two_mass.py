@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from pydantic import Field as Setting
 
-from hil_rig.messages import Field, Message
+from hil_rig.messages import Message, MessageField
 from hil_rig.plants.base import Floats, Jump, Parameters, PlantSettings, Role, encoder
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.trajectory import Trajectory, reference
@@ -51,7 +51,7 @@ GROUPS: Final = {  # what jumps together in the published experiment
 }
 
 
-class TwoMassSettings(PlantSettings):
+class TwoMassPlantSettings(PlantSettings):
     """A robot's shoulder. Friction as in the published Case 2; inertias, gravity and output friction are chosen."""
 
     J_in: float = Setting(default=1.5, gt=0, description="kg·m²")
@@ -88,9 +88,9 @@ class TwoMassSettings(PlantSettings):
     torque_scale: float = Setting(default=1.0, gt=0, description="times the torque constant: what is configured")
     spring_torque: bool = Setting(default=False, description="whether that of the whole joint has the torque sensor")
 
-    def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "TwoMass":
+    def build(self, node: int, seed: int, jumps: Sequence[Jump]) -> "TwoMassPlant":
         """The joints of an arm differ in their noise only."""
-        return TwoMass(self, node, seed, jumps)
+        return TwoMassPlant(self, node, seed, jumps)
 
 
 class TwoMassState(Layout):
@@ -105,13 +105,13 @@ class TwoMassState(Layout):
     time: float = 0.0  # steps
 
 
-class TwoMass:
+class TwoMassPlant:
     """One elastic joint in motion."""
 
-    def __init__(self, settings: TwoMassSettings, node: int, seed: int, jumps: Sequence[Jump]) -> None:
+    def __init__(self, settings: TwoMassPlantSettings, node: int, seed: int, jumps: Sequence[Jump]) -> None:
         self.rate = settings.rate
         self._settings = settings
-        names = list(TwoMassSettings.model_fields)
+        names = list(TwoMassPlantSettings.model_fields)
         names = names[: names.index("trajectory")]
         values = {name: float(getattr(settings, name)) for name in names}
         self._parameters = Parameters(values, settings.rate, jumps, GROUPS)
@@ -121,12 +121,12 @@ class TwoMass:
         self._state = TwoMassState(q_in=motor_angle, q_out=link_angle)
         self._rng = np.random.default_rng([seed, node])
         motor = (
-            Field("position", 32, "counts", counts_per_rev=1 << settings.motor_bits),
-            Field("current", 16, "A", 2e-3),
+            MessageField("position", 32, "counts", counts_per_rev=1 << settings.motor_bits),
+            MessageField("current", 16, "A", 2e-3),
         )
         link = (
-            Field("position", 32, "counts", counts_per_rev=1 << settings.link_bits),
-            Field("torque", 16, "N·m", 1e-2),
+            MessageField("position", 32, "counts", counts_per_rev=1 << settings.link_bits),
+            MessageField("torque", 16, "N·m", 1e-2),
         )
         self.messages: tuple[Message, ...] = (Message("MOTOR", motor), Message("LINK", link, rank=1))
         self.model, self.roles = _identified(settings)
@@ -199,7 +199,7 @@ class TwoMass:
         return motor, float(link)
 
 
-def _identified(settings: TwoMassSettings) -> tuple[Mapping[str, Any], Mapping[str, Role]]:
+def _identified(settings: TwoMassPlantSettings) -> tuple[Mapping[str, Any], Mapping[str, Role]]:
     """The configuration's `model`, and where its channels come from."""
     torque = Role("MOTOR.current", settings.torque_scale * settings.torque_constant)
     motor = {"position": Role("MOTOR.position"), "torque": torque}

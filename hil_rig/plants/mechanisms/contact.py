@@ -13,10 +13,10 @@ from typing import Final
 import numpy as np
 from pydantic import Field
 
-from hil_rig.plants.base import Floats, Settings
+from hil_rig.plants.base import Floats, FrozenSettings
 
 
-class Steel(Settings):
+class Steel(FrozenSettings):
     """Material and geometry of a journal bearing; m, Pa."""
 
     young: float = Field(default=2.07e11, gt=0, description="E, Pa")

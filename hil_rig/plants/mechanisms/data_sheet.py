@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from hil_rig.plants.base import Floats
-from hil_rig.plants.mechanisms.newton_euler import C, I, M, N, P, Tree
+from hil_rig.plants.mechanisms.newton_euler import C, I, M, N, P, PlantTree
 
 WRONG: Final = 0.15  # of a mass and of an inertia, one deviation
 SHIFTED: Final = 0.01  # m, of a centre
@@ -15,7 +15,7 @@ EFFORT: Final = 50.0  # N·m
 KEYS: Final = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")  # as in Tree
 
 
-def urdf(name: str, mechanism: Tree, upright: str = "0 0 0") -> str:
+def urdf(name: str, mechanism: PlantTree, upright: str = "0 0 0") -> str:
     """Joints joint1 …, lengths and axes right; upright: roll, pitch, yaw that turn the base's axes so that z is up."""
     rng = np.random.default_rng(0xDA7A)
     parts = ['<?xml version="1.0"?>', f'<robot name="{name}">', '  <link name="ground"/>', '  <link name="base"/>']

@@ -12,7 +12,7 @@ from pydantic import Field as Setting
 
 from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError
 from hil_rig.plants.jit import inline, kernel
-from hil_rig.plants.mechanisms.newton_euler import BODY, F, Integers, O, R, Tree, forces, solve, torque, tree
+from hil_rig.plants.mechanisms.newton_euler import BODY, F, Integers, O, PlantTree, R, forces, solve, torque, tree
 from hil_rig.plants.mechanisms.shared import LOCKED, SETTLES, Driven, Shared
 
 LINKS: Final = ("thigh", "shin", "coupler", "tie", "lower", "rocker", "crank")  # A … G; the crank is driven
@@ -31,7 +31,7 @@ CONTRACTION: Final = 72.0  # per m of μ R_p, of the fixed point over the fricti
 FRICTION: Final = ("pin", "mu", "mu_static", "stribeck", "viscous")
 
 
-def published() -> Tree:
+def published() -> PlantTree:
     """The paper's table, its centres of mass recovered to its own four decimals."""
     x = np.array(
         [[0, 0], [0.0737, -0.0676], [-0.0451, -0.0217], [0.0368, -0.0338], [-0.05, 0], [-0.0079, -0.0544], [-0.1, 0]]

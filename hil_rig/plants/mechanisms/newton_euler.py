@@ -24,17 +24,19 @@ R, O, Z, W, AL, A, F, T = 0, 9, 12, 15, 18, 21, 24, 27  # noqa: E741 (origin)
 BODY: Final = 30
 
 
-class Tree(NamedTuple):
+class PlantTree(NamedTuple):
     """For the kernels."""
 
     parent: Integers  # (n,) −1: the base
     links: Floats  # (n, LINK)
 
 
-def tree(parent: list[int], axes: Floats, offsets: Floats, masses: Floats, centres: Floats, inertias: Floats) -> Tree:
+def tree(
+    parent: list[int], axes: Floats, offsets: Floats, masses: Floats, centres: Floats, inertias: Floats
+) -> PlantTree:
     """inertias: (n, 6) xx yy zz xy xz yz about the centre of mass, kg·m²."""
     links = np.column_stack([axes, offsets, masses, centres, inertias])
-    return Tree(np.array(parent, np.int64), np.ascontiguousarray(links, np.float64))
+    return PlantTree(np.array(parent, np.int64), np.ascontiguousarray(links, np.float64))
 
 
 @inline

@@ -14,13 +14,13 @@ from typing import Annotated, Final, Literal
 import numpy as np
 from pydantic import Field as Setting
 
-from hil_rig.messages import Field
+from hil_rig.messages import MessageField
 from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.mechanisms.contact import Steel
 from hil_rig.plants.mechanisms.data_sheet import urdf
 from hil_rig.plants.mechanisms.journal import A_1, A_2, B_1, B_2, CENTRES, GRAVITY, SLOWEST, TICK
-from hil_rig.plants.mechanisms.newton_euler import BODY, F, Integers, Tree, forces, solve, torque, tree
+from hil_rig.plants.mechanisms.newton_euler import BODY, F, Integers, PlantTree, forces, solve, torque, tree
 from hil_rig.plants.mechanisms.shared import Driven, Shared
 from jointwatch_layout import Layout, Vector
 
@@ -86,8 +86,8 @@ class PointingSettings(PlantSettings):
             raise RigError(f"expected the two axes that there are, found --joints {joints}")
         shared = Shared(Pointing(self, jumps), 2)
         noise = np.array([0.0, self.torque_noise, 0.0, 1e-7, 1e-7])
-        ring = Field("ring", 32, "counts", counts_per_rev=1 << self.bits)
-        near = [Field(name, 32, "m", 1e-9) for name in ("near_x", "near_y")]
+        ring = MessageField("ring", 32, "counts", counts_per_rev=1 << self.bits)
+        near = [MessageField(name, 32, "m", 1e-9) for name in ("near_x", "near_y")]
         extra = [(ring, "", 1.0), *((field, "", 1.0) for field in near)]
         model = {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
         one, other = (np.random.default_rng([seed, node]) for node in (1, 2))
@@ -99,7 +99,7 @@ class PointingSettings(PlantSettings):
         """Bodies about right, lengths right; the base's x is up where joint 1 lies."""
         return urdf("pointing", self.tree(), "0 0 0" if self.vertical else f"0 {-np.pi / 2:.9f} 0")
 
-    def tree(self) -> Tree:
+    def tree(self) -> PlantTree:
         """Links for the kernels: inertia about their centres, in axes parallel to the base's at zero."""
         x = np.array([1.0, 0.0, 0.0])
         inertias = np.zeros((2, 6))

@@ -5,7 +5,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from hil_rig.messages import Field, Message
+from hil_rig.messages import Message, MessageField
 from hil_rig.plants.base import Floats, Role, encoder
 
 LOCKED: Final = (
@@ -61,7 +61,7 @@ class Driven:
         bits: int,
         noise: Floats,
         columns: tuple[int, ...],
-        extra: Sequence[tuple[Field, str, float]],
+        extra: Sequence[tuple[MessageField, str, float]],
         rng: np.random.Generator,
         model: Mapping[str, Any],
         step: float = 2e-3,
@@ -74,7 +74,10 @@ class Driven:
         self.rate, self.model = rate, model
         self._shared, self._reader, self._bits, self._noise = shared, reader, bits, noise
         self._columns, self._rng = columns, rng
-        fields = (Field("position", 32, "counts", counts_per_rev=1 << bits), Field("torque", 16, "N·m", step))
+        fields = (
+            MessageField("position", 32, "counts", counts_per_rev=1 << bits),
+            MessageField("torque", 16, "N·m", step),
+        )
         messages = [Message("STATE", fields)]
         roles = {"position": Role("STATE.position"), "torque": Role("STATE.torque")}
         for rank, (field, role, scale) in enumerate(extra, 1):

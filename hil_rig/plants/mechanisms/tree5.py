@@ -14,7 +14,7 @@ from pydantic import Field as Setting
 from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError
 from hil_rig.plants.jit import inline, kernel
 from hil_rig.plants.mechanisms.data_sheet import urdf
-from hil_rig.plants.mechanisms.newton_euler import BODY, F, Integers, T, Tree, Z, forces, solve, torque, tree
+from hil_rig.plants.mechanisms.newton_euler import BODY, F, Integers, PlantTree, T, Z, forces, solve, torque, tree
 from hil_rig.plants.mechanisms.shared import LOCKED, SETTLES, Driven, Shared
 
 JOINTS: Final = 5
@@ -27,7 +27,7 @@ STEP: Final = 1e-2  # N·m, of the torque on the wire: joint 1 takes up to 170
 FRICTION: Final = ("pin", "arm", "bending", "mu", "mu_static", "stribeck", "viscous")
 
 
-def published() -> Tree:
+def published() -> PlantTree:
     """The paper's table, as read in the design."""
     offsets = np.array([[0, 0, 0], [-0.4, 0, 0], [0.6, 1.0392, 0], [-0.2, 0, 0], [0.6, -1.0392, 0]])
     centres = np.array([[-0.2, 0, 0], [0.3, 0.5196, 0], [0.3, -0.5196, 0], [0.3, -0.5196, 0], [0.3, 0.5196, 0]])

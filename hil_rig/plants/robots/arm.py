@@ -12,7 +12,7 @@ from hil_rig.plants.robots.dynamics import body
 PAYLOAD: Final = {"mass": 0.0, "x": 0.0, "y": 0.0, "z": 0.0, "gyration": 0.06}  # kg, m in the last link's frame
 
 
-class Axis:
+class ArmAxis:
     """A joint of an arm: what the whole simulation says of it."""
 
     def __init__(self, arm: "Arm", node: int, messages: tuple[Message, ...], roles: Mapping[str, Role]) -> None:

@@ -16,10 +16,10 @@ from typing import Annotated, Final
 import numpy as np
 from pydantic import Field as Setting
 
-from hil_rig.messages import Field, Message
+from hil_rig.messages import Message, MessageField
 from hil_rig.plants.base import Floats, Jump, Plant, PlantSettings, RigError, Role, encoder
 from hil_rig.plants.jit import kernel
-from hil_rig.plants.robots.arm import Arm, Axis, exactly
+from hil_rig.plants.robots.arm import Arm, ArmAxis, exactly
 from hil_rig.plants.robots.dynamics import (
     GRAVITY,
     body,
@@ -32,7 +32,7 @@ from hil_rig.plants.robots.dynamics import (
     scratch,
     solve,
 )
-from hil_rig.plants.robots.fourier import Fourier, Limits, reference
+from hil_rig.plants.robots.fourier import FourierMotion, MotionLimits, reference
 from jointwatch_layout import Layout, Vector
 
 SUBSTEPS: Final = 10  # per sample
@@ -83,7 +83,7 @@ GROUPS: Final = {
     "lost_motion": ("gap",),
     "friction": ("coulomb_forward", "coulomb_backward", "viscous_forward", "viscous_backward", "stribeck", "load"),
 }
-LIMITS: Final = Limits(  # of the published motion, rounded up to whole degrees
+LIMITS: Final = MotionLimits(  # of the published motion, rounded up to whole degrees
     np.radians((99.0, 66.0, 54.0, 79.0, 111.0, 73.0)),
     np.radians((87.0, 43.0, 24.0, 48.0, 68.0, 60.0)),
     np.radians((96.0, 53.0, 26.0, 50.0, 58.0, 60.0)),
@@ -102,7 +102,7 @@ JOINT: Final = 5  # N·m, through the spring
 class DoubleEncoderRobotSettings(PlantSettings):
     """What may be chosen; the drives' parameters change by jumps."""
 
-    trajectory: Fourier = Fourier()
+    trajectory: FourierMotion = FourierMotion()
     rate: float = Setting(default=1000.0, gt=0, description="Hz")
     gear: int = Setting(default=100, gt=0, description="N")
     motor_bits: int = Setting(default=17, ge=8, le=20, description="encoder, before the gear")
@@ -154,16 +154,19 @@ class DoubleEncoderRobot(Arm):
         self._gains = self._design()
         self._rest()
 
-    def axis(self, node: int) -> Axis:
+    def axis(self, node: int) -> ArmAxis:
         """Motor side on the first bus, link side on the second."""
         motor_steps = self._settings.gear << self._settings.motor_bits
-        motor = (Field("position", 32, "counts", counts_per_rev=motor_steps), Field("current", 16, "A", 1e-3))
-        link = (Field("position", 32, "counts", counts_per_rev=1 << self._settings.link_bits),)
+        motor = (
+            MessageField("position", 32, "counts", counts_per_rev=motor_steps),
+            MessageField("current", 16, "A", 1e-3),
+        )
+        link = (MessageField("position", 32, "counts", counts_per_rev=1 << self._settings.link_bits),)
         messages = (Message("MOTOR", motor), Message("LINK", link, rank=1, bus=1))
         constant = float(TORQUE_CONSTANT[node - 1])
         roles = {"position": Role("MOTOR.position"), "torque": Role("MOTOR.current", constant)}
         roles["link_position"] = Role("LINK.position")
-        return Axis(self, node, messages, roles)
+        return ArmAxis(self, node, messages, roles)
 
     def simulate(self, values: Floats, links: Floats, count: int) -> Floats:
         """As the class says."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from daq.__main__ import main
-from hil_rig.plants.joints.rigid import RigidSettings
+from hil_rig.plants.joints.rigid import RigidPlantSettings
 
 ROOT = Path(__file__).parents[3]
 LINE = re.compile(r"^    jointwatch (.*?)(?:  +#.*)?$", re.MULTILINE)
@@ -20,7 +20,7 @@ LINE = re.compile(r"^    jointwatch (.*?)(?:  +#.*)?$", re.MULTILINE)
 def arm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Seven joints in the header of a maker who writes degrees and milliseconds."""
     folder = tmp_path_factory.mktemp("arm")
-    plants = RigidSettings().robot(7, 1, ())
+    plants = RigidPlantSettings().robot(7, 1, ())
     rows = [plant.rows(15_000)[::4] for plant in plants.values()]
     scale = [plant.roles["torque"].scale for plant in plants.values()]
     columns = [np.arange(len(rows[0])) * 4.0]

@@ -7,7 +7,7 @@ import msgpack
 import numpy as np
 import pytest
 
-from daq.config.sections import Joint
+from daq.config.sections import JointSection
 from daq.core.joint_pipeline import JointLine, Message
 from daq.state.baselines import Baseline
 from daq.stream.schema import schema
@@ -16,7 +16,7 @@ from estimators.online.checkpoint import NotTheSameError
 from estimators.online.gear.two_encoders import gear_of
 from estimators.quantities import Floats
 from hil_rig.plants.base import Jump
-from hil_rig.plants.joints.gear import GearSettings
+from hil_rig.plants.joints.gear import GearPlantSettings
 
 pytestmark = pytest.mark.compiled
 
@@ -24,20 +24,20 @@ SHORT = {"blocks": 18, "block": 0.6}  # a window of eleven seconds of used rows,
 SECOND = 1_000_000_000
 
 
-def joint(**lost_motion: object) -> Joint:
+def joint(**lost_motion: object) -> JointSection:
     friction = {"kind": "viscous_coulomb"}
     model = {"kind": "two_mass", "inertia_motor": 0.5, "inertia_link": 2.0, "gravity": 60.0}
     model |= {"motor_friction": friction, "link_friction": friction}
     channels = {role: {"signal": f"wire.M.{role}"} for role in ("position", "link_position", "torque")}
-    return Joint.model_validate({"rate": 1000, "model": model, "channels": channels, "lost_motion": lost_motion})
+    return JointSection.model_validate({"rate": 1000, "model": model, "channels": channels, "lost_motion": lost_motion})
 
 
-def line(settings: Joint) -> JointLine:
+def line(settings: JointSection) -> JointLine:
     return JointLine("elbow", settings, Publication("r", "elbow", 1, "N·m"), SECOND // 5, None)
 
 
 def rows(seconds: float, *jumps: Jump) -> Floats:
-    gear = GearSettings(skew=0.0)
+    gear = GearPlantSettings(skew=0.0)
     told = gear.build(1, 3, jumps).rows(round(1000 * seconds))
     return np.column_stack([told[:, 0] / gear.ratio, told[:, 2], told[:, 1] * gear.torque_constant])
 
@@ -173,7 +173,7 @@ def test_a_rigid_joint_may_have_a_second_encoder_for_its_gear_alone() -> None:
     channels = {role: {"signal": f"wire.M.{role}"} for role in ("position", "link_position", "torque")}
     known = {"inertia_motor": 0.5, "inertia_link": 2.0, "gravity": 60.0}
     rigid = {"rate": 1000, "model": {"kind": "rigid", "gravity_sin": True}, "channels": channels}
-    settings = Joint.model_validate(rigid | {"lost_motion": SHORT | known})
+    settings = JointSection.model_validate(rigid | {"lost_motion": SHORT | known})
     to = line(settings)
     assert to.estimator.channels == ("position", "torque", "link_position")
     values = rows(30.0)

@@ -20,7 +20,7 @@ from daq.processes.heartbeat import Heartbeats, Life
 from daq.state.baselines import TOPIC, Baseline, Baselines
 from daq.stream.channel import Sender
 from daq.stream.sockets import open_publisher
-from daq.stream.transcript import Block, received
+from daq.stream.transcript import TurnBlock, received
 from drivers.reading import READING
 
 SAMPLES, LAST = 1000, 7  # at 1 kHz; of these the last, which come with the order to stop
@@ -45,7 +45,7 @@ class Outside:
         self.context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self.said: list[tuple[float, str, dict[str, Any]]] = []  # Unix s at which it came
         self.bodies: list[tuple[bytes, bytes]] = []  # of the public ones
-        self.blocks: list[Block] = []
+        self.blocks: list[TurnBlock] = []
         self.sent: list[np.ndarray] = []
         self._folder = folder
         self._hears = {name: self.context.socket(zmq.SUB) for name in ("updates", "status", "checkpoints")}

@@ -7,12 +7,12 @@ from concurrent.futures import BrokenExecutor
 
 import pytest
 
-from daq.core.refit_worker import NICE, Refits
+from daq.core.refit_worker import NICE, RefitWorker
 from daq.processes import cluster
 
 
 def test_a_worker_stands_back_behind_the_core_and_one_that_dies_is_replaced(caplog: pytest.LogCaptureFixture) -> None:
-    refits = Refits()
+    refits = RefitWorker()
     try:
         first = refits.submit(os.getpid).result(60)
         assert first != os.getpid()
@@ -43,7 +43,7 @@ def test_without_an_answer_the_work_is_done_here(
 def test_jobs_are_done_by_a_worker_of_the_cluster() -> None:
     distributed = pytest.importorskip("distributed", reason="needs distributed: pip install 'jointwatch[fleet]'")
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as workers:
-        refits = Refits(0, workers.scheduler_address)
+        refits = RefitWorker(0, workers.scheduler_address)
         try:
             there = refits.submit(os.getpid).result(60)
             assert there in [nanny.pid for nanny in workers.workers.values()]

@@ -15,7 +15,7 @@ from daq.core.pipeline import Pipeline
 from daq.state.baselines import friction_names, friction_speeds
 from daq.state.robot_model import save
 from drivers.reading import READING
-from estimators.models.robots.description import Joint, Robot, pose
+from estimators.models.robots.description import RobotDescription, RobotJoint, pose
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.regressor import regressor
 from estimators.offline.robot.identification import identify
@@ -31,13 +31,13 @@ COULOMB, VISCOUS = np.array([4.0, 3.0]), np.array([2.0, 1.0])
 NAMES = ("shoulder", "elbow")
 
 
-def arm() -> Robot:
+def arm() -> RobotDescription:
     turned = pose((-np.pi / 2, 0.0, 0.0), (0.0, 0.0, 0.4))
     z = np.array([0.0, 0.0, 1.0])
-    joints = (Joint(NAMES[0], Axis.ROTARY, -1, np.eye(4), z), Joint(NAMES[1], Axis.ROTARY, 0, turned, z))
+    joints = (RobotJoint(NAMES[0], Axis.ROTARY, -1, np.eye(4), z), RobotJoint(NAMES[1], Axis.ROTARY, 0, turned, z))
     bodies = [standard(8.0, np.array([0, 0, 0.2]), np.diag([0.2, 0.2, 0.05]))]
     bodies.append(standard(3.0, np.array([0.2, 0.02, 0.0]), np.diag([0.01, 0.04, 0.04])))
-    return Robot("arm", joints, np.array(bodies))
+    return RobotDescription("arm", joints, np.array(bodies))
 
 
 def measured(seconds: float, seed: int, friction: float = 1.0) -> tuple[Floats, Floats, Floats]:

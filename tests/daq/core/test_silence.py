@@ -3,7 +3,7 @@
 import msgpack
 import numpy as np
 
-from daq.config.sections import Joint
+from daq.config.sections import JointSection
 from daq.core.joint_pipeline import JointLine, Message
 from daq.stream.update import Map, Publication
 
@@ -14,7 +14,7 @@ def line_with(**torque: float) -> JointLine:
     """A joint at 100 Hz that is stale after half a second; torque: of its second channel."""
     channels = {"position": {"signal": "a.M.q"}, "torque": {"signal": "a.T.t"} | torque}
     settings = {"rate": 100.0, "stale": 0.5, "model": {"kind": "rigid"}, "channels": channels}
-    return JointLine("joint", Joint.model_validate(settings), Publication("robot", "joint", 0, "N·m"), S, None)
+    return JointLine("joint", JointSection.model_validate(settings), Publication("robot", "joint", 0, "N·m"), S, None)
 
 
 def maps(messages: list[Message], family: str) -> list[Map]:

@@ -11,10 +11,10 @@ from daq.config.load import load
 from daq.config.sections import Config
 from daq.fleet import examine as module
 from daq.fleet.addresses import Address
-from daq.fleet.examine import Found, Plan, Quantity, examine
+from daq.fleet.examine import ExaminedRecording, Plan, RecordedQuantity, examine
 from daq.recording.mcap_file import McapFile
 from daq.stream import transcript
-from daq.stream.transcript import BLOCKS, Batch, Block
+from daq.stream.transcript import BLOCKS, Batch, TurnBlock
 from daq.stream.update import Publication
 from drivers.reading import READING
 from hil_rig.truth.fleet import Fleet, record
@@ -35,7 +35,7 @@ def config() -> Config:
     return load(TEMPLATE)
 
 
-def at(file: Path, plan: Plan = ALONE) -> Found:
+def at(file: Path, plan: Plan = ALONE) -> ExaminedRecording:
     return examine(Address(str(file), "arm7"), plan)
 
 
@@ -58,7 +58,7 @@ def own(
         writing.metadata("configuration", {"json": config.model_dump_json(), "digest": "d"})
         for number, part in enumerate(np.array_split(readings, 4)):
             part = part.reshape(-1)
-            block = Block(1, number, [Batch(len(part), epoch, 0, (), (), None)], part)
+            block = TurnBlock(1, number, [Batch(len(part), epoch, 0, (), (), None)], part)
             writing.attachment(f"readings 1 {number}", BLOCKS, number, transcript.pack(block))
             writing.write()
     return file
@@ -179,7 +179,7 @@ def frames(file: Path, q: np.ndarray, torque: np.ndarray) -> None:
     file.write_text("".join(lines))
 
 
-def delays(file: Path, plan: Plan) -> list[Quantity]:
+def delays(file: Path, plan: Plan) -> list[RecordedQuantity]:
     """Those of the only joint."""
     [joint] = at(file, plan).joints
     return [one for one in joint.quantities if one.name.startswith("delay.")]

@@ -18,8 +18,8 @@ from estimators.models.joints.rigid import RigidSettings
 from estimators.models.joints.two_mass import TwoMassSettings
 from estimators.online.joint import JointEstimator
 from estimators.online.reporting.inspection import Inspection
-from estimators.online.settings import Identification
-from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
+from estimators.online.settings import JointIdentification
+from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
 
 LABEL = JointLabel("elbow", "N·m", {"inertia": "kg·m²", "viscous": "N·m·s/rad"})
 
@@ -116,7 +116,7 @@ def test_the_law_that_is_drawn_is_the_one_in_use() -> None:
     columns = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
     measured = plant.rows(11_000)
     model = dict(plant.model) | {"friction": plant.model["friction"] | {"exponent": 1.0}}
-    settings = Identification.model_validate({"model": model, "start": 8.5, "standstill": 0.01})
+    settings = JointIdentification.model_validate({"model": model, "start": 8.5, "standstill": 0.01})
     joint = JointEstimator(settings, 1e-3)
     roles = [plant.roles[role] for role in joint.channels]
     table = np.column_stack([measured[:, columns.index(one.signal)] * one.scale for one in roles])
@@ -135,7 +135,7 @@ def test_the_law_that_is_drawn_is_the_one_in_use() -> None:
     told = history.snapshot(11.0)["joints"]["elbow"]["laws"]
     velocity, drawn = np.frombuffer(told["friction"], "<f4").reshape(-1, 2).T.astype(np.float64)
     other = model | {"friction": model["friction"] | {"exponent": 2.0}}
-    right = Curves(Identification.model_validate({"model": other}).model.build())
+    right = Curves(JointIdentification.model_validate({"model": other}).model.build())
     np.testing.assert_allclose(drawn, right.friction(estimate.values, velocity), rtol=1e-3, atol=0.05)
     wrong = Curves(settings.model.build()).friction(estimate.values, velocity)
     assert np.abs(drawn - wrong).max() > 1.0, "the curves do differ"

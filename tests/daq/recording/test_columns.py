@@ -12,7 +12,7 @@ from daq.config.words import ConfigError
 from daq.recording.columns import is_configuration, load_columns, read
 from daq.recording.process import Expected, Recorder
 from daq.recording.reader import RecordingError
-from daq.stream.transcript import Batch, Block
+from daq.stream.transcript import Batch, TurnBlock
 from drivers.reading import READING
 
 TABLE = """
@@ -82,7 +82,7 @@ def ours(folder: Path, config: Config, *parts: np.ndarray) -> Path:
     recorder = Recorder(config, expected)
     for number, readings in enumerate(parts):
         watched = int(readings["time"].max(initial=0))
-        recorder.take(Block(7, number, [Batch(len(readings), 0, watched, (), (), None)], readings))
+        recorder.take(TurnBlock(7, number, [Batch(len(readings), 0, watched, (), (), None)], readings))
     recorder.close()
     expected.close()
     [file] = folder.glob("*.mcap")

@@ -19,7 +19,7 @@ from mcap.reader import make_reader
 from playwright.sync_api import sync_playwright
 
 from daq.config.load import load
-from daq.config.sections import Config, Curve, Publish, Record
+from daq.config.sections import Config, CurveKeys, Publish, Record
 from daq.config.words import ConfigError
 from daq.outlet.history import History
 from daq.outlet.metrics import Metrics
@@ -28,7 +28,7 @@ from daq.recording.json_channels import JsonChannels
 from daq.recording.mcap_file import McapFile
 from daq.recording.process import Expected, Recorder
 from daq.recording.reader import blocks, configuration, said
-from daq.stream.transcript import Batch, Block, pack
+from daq.stream.transcript import Batch, TurnBlock, pack
 from daq.stream.update import Introduction
 from daq.subscriber import Subscriber
 from drivers.reading import READING
@@ -57,14 +57,14 @@ def configured(folder: Path, **limits: float) -> Config:
     return load(TEMPLATE).model_copy(update={"recorder": record})
 
 
-def block(number: int, boot: int = 1, size: int = 100) -> Block:
+def block(number: int, boot: int = 1, size: int = 100) -> TurnBlock:
     rng = np.random.default_rng(number)
     rows = np.zeros(size, READING)
     rows["value"] = rng.standard_normal(size)
     update = {"timestamp": 1.5 + number, "kind": "started", "text": "μ", "seq": number, "boot": boot, "joint": "elbow",
               "robot": "arm", "v": 1}  # fmt: skip
     batch = Batch(size, 10**18, number, [], [], None)
-    return Block(boot, number, [batch], rows, [(b"event/elbow", msgpack.packb(update))])
+    return TurnBlock(boot, number, [batch], rows, [(b"event/elbow", msgpack.packb(update))])
 
 
 def test_what_was_taken_is_in_the_file(tmp_path: Path, start: Callable[..., Recorder]) -> None:
@@ -107,7 +107,7 @@ def test_an_infinite_bound_keeps_to_its_schema(tmp_path: Path) -> None:
 def test_a_recording_of_a_locked_stream_is_read_without_its_keys(
     tmp_path: Path, start: Callable[..., Recorder]
 ) -> None:
-    curve = Curve.model_construct(secret=Path("/secret"), clients=Path("/clients"))
+    curve = CurveKeys.model_construct(secret=Path("/secret"), clients=Path("/clients"))
     publish = Publish(rate=25.0).model_copy(update={"endpoint": "tcp://0.0.0.0:5556", "curve": curve})
     recorder = start(configured(tmp_path).model_copy(update={"publish": publish}))
     recorder.take(block(0))

@@ -10,7 +10,7 @@ from daq.config.sections import Config
 from daq.recording.columns import Channels
 from daq.replay.delays import aligned, find, of_frames
 from drivers.reading import READING
-from estimators.alignment.channel_delay import Series
+from estimators.alignment.channel_delay import ChannelSeries
 from estimators.quantities import Floats
 
 T = np.arange(0.0, 12.0, 2e-3)
@@ -25,7 +25,7 @@ def motion(t: Floats, derivative: int = 0) -> Floats:
 
 def channels(**roles: Floats) -> Channels:
     noise = np.random.default_rng(1)
-    return {"elbow": {name: Series(T, one + noise.normal(0.0, 1e-6, len(T))) for name, one in roles.items()}}
+    return {"elbow": {name: ChannelSeries(T, one + noise.normal(0.0, 1e-6, len(T))) for name, one in roles.items()}}
 
 
 def test_each_kind_of_channel_is_compared_with_the_position_in_its_own_way() -> None:

@@ -15,7 +15,7 @@ from daq.recording.folder import recordings
 from daq.recording.process import Expected, Recorder
 from daq.recording.reader import RecordingError, said
 from daq.replay.repeat import Repetition, compare
-from daq.stream.transcript import Batch, Block
+from daq.stream.transcript import Batch, TurnBlock
 from daq.stream.update import ROBOT
 from drivers.reading import READING
 
@@ -72,9 +72,9 @@ class Core:
         if resumed:
             self.pipeline.resume(resumed)
 
-    def block(self, baseline: Mapping[str, Any] | None = None, late: bool = False) -> Block:
+    def block(self, baseline: Mapping[str, Any] | None = None, late: bool = False) -> TurnBlock:
         """The next 60 ms: a turn of 40, one of 20; the last look at silence comes a little later."""
-        block = Block(self._boot, self._number)
+        block = TurnBlock(self._boot, self._number)
         parts = []
         for length in (40, 20):
             if baseline:
@@ -100,7 +100,7 @@ class Core:
         return block
 
 
-def kept(config: Config, *blocks: Block) -> Path:
+def kept(config: Config, *blocks: TurnBlock) -> Path:
     """One more file of these blocks."""
     assert config.recorder is not None
     folder = config.recorder.folder
@@ -272,7 +272,7 @@ def test_another_configuration_must_have_the_same_channels(tmp_path: Path) -> No
 def test_every_file_must_have_the_same_channels(tmp_path: Path) -> None:
     config, other = configured(tmp_path), configured(tmp_path, joints=NAMES[:3])
     one = kept(config, Core(config, 5).block())
-    two = kept(other, Block(6, 0, [Batch(0, EPOCH, 10**12, [], [], None)]))
+    two = kept(other, TurnBlock(6, 0, [Batch(0, EPOCH, 10**12, [], [], None)]))
     with pytest.raises(RecordingError, match=f"^{two}: expected the channels as recorded"):
         Repetition([one, two])
 

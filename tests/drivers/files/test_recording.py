@@ -13,7 +13,7 @@ from daq.config.routes import routes
 from daq.config.sections import Config, Record
 from daq.recording.folder import recordings
 from daq.recording.process import Expected, Recorder
-from daq.stream.transcript import Batch, Block
+from daq.stream.transcript import Batch, TurnBlock
 from drivers import AnyDriver
 from drivers.base import DriverSettings, EndOfFileError, Wanted
 from drivers.reading import OWN, READING
@@ -64,7 +64,7 @@ def kept(tmp_path: Path) -> tuple[Path, Config]:
     recorder = Recorder(config, expected)
     for number in range(10):
         batch = Batch(90, 10**18, number, [], [], None)
-        recorder.take(Block(1, number, [batch], rows(30 * number, 30), []))
+        recorder.take(TurnBlock(1, number, [batch], rows(30 * number, 30), []))
     recorder.close()
     expected.close()
     (file,) = recordings(tmp_path / "kept", "robot")

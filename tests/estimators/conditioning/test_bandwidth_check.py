@@ -7,7 +7,7 @@ from estimators.base import Event
 from estimators.conditioning.bandwidth_check import Swing
 from estimators.conditioning.conditioner import taps
 from estimators.online.joint import JointEstimator
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 
 pytestmark = pytest.mark.compiled
 
@@ -45,7 +45,7 @@ def joint(fast: float, size: int) -> tuple[JointEstimator, list[Event]]:
     shakes = (t > 12.0) & (t < 28.0)
     place = 0.8 * np.sin(1.1 * t) + fast * shakes * np.sin(10.0 * np.pi * t)
     values = np.column_stack((np.round(place / STEP) * STEP, 8.0 * np.gradient(place, t)))
-    one = JointEstimator(Identification.model_validate({"model": {"kind": "rigid"}}), PERIOD)
+    one = JointEstimator(JointIdentification.model_validate({"model": {"kind": "rigid"}}), PERIOD)
     told = []
     for first in range(0, len(t), size):
         part = slice(first, first + size)

@@ -28,9 +28,9 @@ class Given:
         weight = self.motion[:, OWNERS, WEIGHT]
         self.phi, self.y = self.phi * weight[..., None], self.y * weight
 
-    def gathered(self, cuts: tuple[int, ...], remembers: bool = False) -> regressors.Sums:
+    def gathered(self, cuts: tuple[int, ...], remembers: bool = False) -> regressors.BlockSums:
         """Products, those of rows with a reversal and behind one, counts."""
-        sums = regressors.Sums.of(OWNERS, P, regressors.columns(True), float(PERIOD), remembers)
+        sums = regressors.BlockSums.of(OWNERS, P, regressors.columns(True), float(PERIOD), remembers)
         for first, last in zip((0, *cuts), (*cuts, ROWS), strict=True):
             part = [one[first:last] for one in (self.time, self.phi, self.y, self.speed, self.motion)]
             regressors.gather(*part, SLOW, sums)

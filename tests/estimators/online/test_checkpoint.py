@@ -13,10 +13,10 @@ from estimators.base import Phase, Status
 from estimators.online.checkpoint import NotTheSameError, names
 from estimators.online.joint import JointEstimator
 from estimators.online.monitor import DESIGNS
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.quantities import Settings
 from hil_rig.papers.space_joint.case2 import case, estimator
-from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
+from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
 from jointwatch_layout import Layout
 
 pytestmark = pytest.mark.compiled
@@ -28,7 +28,7 @@ TRUTH = {"inertia": 2.0, "viscous": 3.0, "coulomb": 1.5, "offset": 0.4, "gravity
 
 
 def build(model: dict[str, object] = MODEL) -> JointEstimator:
-    return JointEstimator(Identification.model_validate({"model": model}), 1e-3)
+    return JointEstimator(JointIdentification.model_validate({"model": model}), 1e-3)
 
 
 def absorb(joint: JointEstimator, begin: float, seconds: float, friction: float = 1.0, rest: bool = False) -> None:
@@ -216,7 +216,7 @@ class Elastic:
 
     def build(self) -> JointEstimator:
         settings = {"model": self.plant.model, "start": 8.0, "standstill": 0.01}
-        return JointEstimator(Identification.model_validate(settings), 1e-3)
+        return JointEstimator(JointIdentification.model_validate(settings), 1e-3)
 
     def run(self, seconds: float) -> None:
         rows = self.plant.rows(round(seconds * 1000))

@@ -10,9 +10,9 @@ from estimators.base import Phase, Status
 from estimators.models.collinearity import collinear
 from estimators.models.joints.rigid import RigidSettings
 from estimators.online.joint import JointEstimator
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.quantities import Floats
-from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
+from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
 
 PAIRS = [
     ({"kind": "rigid", "gravity_sin": True, "friction": {"kind": "cyclic"}}, "cyclic_sin and gravity_sin"),
@@ -39,7 +39,7 @@ def rigid(seconds: float, rate: float = 200.0) -> tuple[Floats, Floats]:
 @pytest.mark.parametrize(("model", "pair"), PAIRS)
 def test_columns_that_no_motion_tells_apart_are_refused_by_name(model: dict[str, Any], pair: str) -> None:
     with pytest.raises(ValidationError, match=f"found the columns of {pair} collinear under any motion"):
-        Identification.model_validate({"model": model})
+        JointIdentification.model_validate({"model": model})
 
 
 def test_columns_that_motion_tells_apart_are_not() -> None:
@@ -49,19 +49,19 @@ def test_columns_that_motion_tells_apart_are_not() -> None:
 @pytest.mark.parametrize(("bounds", "text"), BOUNDS)
 def test_bounds_are_in_order_within_the_range_and_of_what_is_searched(bounds: dict[str, Any], text: str) -> None:
     with pytest.raises(ValidationError, match=text):
-        Identification.model_validate({"model": {"kind": "friction"}, "monitor": {"refit": {"bounds": bounds}}})
+        JointIdentification.model_validate({"model": {"kind": "friction"}, "monitor": {"refit": {"bounds": bounds}}})
 
 
 @pytest.mark.parametrize("saturation", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_saturation_is_a_positive_torque(saturation: float) -> None:
     with pytest.raises(ValidationError):
-        Identification.model_validate({"model": {"kind": "rigid"}, "saturation": saturation})
+        JointIdentification.model_validate({"model": {"kind": "rigid"}, "saturation": saturation})
 
 
 def test_a_channel_that_is_never_finite_is_named() -> None:
     time, values = rigid(5.0)
     values[:, 1] = np.nan
-    joint = JointEstimator(Identification.model_validate({"model": {"kind": "rigid"}}), 0.005)
+    joint = JointEstimator(JointIdentification.model_validate({"model": {"kind": "rigid"}}), 0.005)
     joint.absorb(time, values)
     estimate = joint.estimate()
     assert estimate.phase is Phase.WAITING
@@ -72,7 +72,7 @@ def test_a_channel_that_never_changes_is_named_until_it_does() -> None:
     time, values = rigid(9.0)
     stuck = values.copy()
     stuck[:1000, 1] = 3.25
-    joint = JointEstimator(Identification.model_validate({"model": {"kind": "rigid"}}), 0.005)
+    joint = JointEstimator(JointIdentification.model_validate({"model": {"kind": "rigid"}}), 0.005)
     joint.absorb(time[:1000], stuck[:1000])
     assert joint.estimate().reasons[0] == "torque stays at 3.25 although other channels change"
     joint.absorb(time[1000:], stuck[1000:])
@@ -82,7 +82,7 @@ def test_a_channel_that_never_changes_is_named_until_it_does() -> None:
 def test_a_joint_at_rest_is_not_accused_of_constant_channels() -> None:
     time, values = rigid(5.0)
     values[:] = values[0]
-    joint = JointEstimator(Identification.model_validate({"model": {"kind": "rigid"}}), 0.005)
+    joint = JointEstimator(JointIdentification.model_validate({"model": {"kind": "rigid"}}), 0.005)
     joint.absorb(time, values)
     assert joint.estimate().reasons == ("waiting for motion",)
 
@@ -93,7 +93,7 @@ def test_a_joint_at_rest_is_not_accused_of_constant_channels() -> None:
 def test_a_channel_that_dies_or_freezes_in_normal_mode_is_named_but_not_at_standstill(role: int, stays: bool) -> None:
     time, values = rigid(26.0)
     model = {"kind": "rigid"}
-    joint = JointEstimator(Identification.model_validate({"model": model}), 0.005)
+    joint = JointEstimator(JointIdentification.model_validate({"model": model}), 0.005)
     joint.absorb(time[:3000], values[:3000])
     assert (joint.estimate().phase, joint.estimate().reasons) == (Phase.NORMAL, ())
     wrong = values[3000:4000].copy()
@@ -112,7 +112,7 @@ def test_a_channel_that_dies_or_freezes_in_normal_mode_is_named_but_not_at_stand
 def test_an_encoder_that_freezes_in_normal_mode_is_named_where_the_other_moves() -> None:
     plant = Rig.model_validate({"identify": "elastic"}).build(1, 1, [])
     joint = JointEstimator(
-        Identification.model_validate({"model": plant.model, "start": 8.5, "standstill": 0.01}), 1e-3
+        JointIdentification.model_validate({"model": plant.model, "start": 8.5, "standstill": 0.01}), 1e-3
     )
     columns = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
     measured = plant.rows(17_000)
@@ -135,7 +135,7 @@ def test_a_joint_that_is_never_loaded_stays_in_its_start_and_names_the_torque_it
         {"identify": "elastic", "T_g": 2.0, "trajectory": {"speed": 0.12}, "b_out": 2.0, "b_outC": 0.5, "A1": 0.5}
     ).build(1, 1, [])
     joint = JointEstimator(
-        Identification.model_validate({"model": plant.model, "start": 8.5, "standstill": 0.002}), 1e-3
+        JointIdentification.model_validate({"model": plant.model, "start": 8.5, "standstill": 0.002}), 1e-3
     )
     columns = [f"{message.name}.{field.name}" for message in plant.messages for field in message.fields]
     measured = plant.rows(14_000)

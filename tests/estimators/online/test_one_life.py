@@ -10,7 +10,7 @@ import pytest
 from estimators.base import Estimate, Event, Phase, Status
 from estimators.online.joint import JointEstimator
 from estimators.online.reporting.inspection import Inspection
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.quantities import Floats
 
 RATE, NOISE = 100.0, 0.3  # Hz; N·m
@@ -52,7 +52,7 @@ class Life(NamedTuple):
 
 @cache
 def life() -> Life:
-    joint, (time, values) = JointEstimator(Identification.model_validate(SETTINGS), 1.0 / RATE), lived()
+    joint, (time, values) = JointEstimator(JointIdentification.model_validate(SETTINGS), 1.0 / RATE), lived()
     found = Life([], [], [], [], [])
     for first in range(0, len(time), 5):
         joint.absorb(time[first : first + 5], values[first : first + 5])
@@ -166,7 +166,7 @@ def test_a_restart_goes_on_to_the_same_values() -> None:
     number = one.at(8.05)
     kept, before = one.kept[number], one.estimates[number]
     assert kept is not None
-    joint = JointEstimator(Identification.model_validate(SETTINGS), 1.0 / RATE)
+    joint = JointEstimator(JointIdentification.model_validate(SETTINGS), 1.0 / RATE)
     joint.resume(msgpack.unpackb(msgpack.packb(kept), strict_map_key=False))
     after = joint.estimate()
     np.testing.assert_array_equal(after.values, before.values)
@@ -184,7 +184,7 @@ def test_how_samples_are_cut_does_not_matter() -> None:
     time, values = lived()
     part, found = round(15.0 * RATE), []
     for size in (1, 13, part):
-        joint, events = JointEstimator(Identification.model_validate(SETTINGS), 1.0 / RATE), []
+        joint, events = JointEstimator(JointIdentification.model_validate(SETTINGS), 1.0 / RATE), []
         for first in range(0, part, size):
             last = min(first + size, part)
             joint.absorb(time[first:last], values[first:last])
@@ -198,7 +198,7 @@ def test_how_samples_are_cut_does_not_matter() -> None:
 def test_samples_without_a_torque_teach_nothing_and_are_counted() -> None:
     time, values = lived()
     values[550:560, 1] = np.nan
-    joint = JointEstimator(Identification.model_validate(SETTINGS), 1.0 / RATE)
+    joint = JointEstimator(JointIdentification.model_validate(SETTINGS), 1.0 / RATE)
     joint.absorb(time[:800], values[:800])
     assert joint.counters()["learnt"] < life().learnt[life().at(8.0)] - 10
     assert joint.counters()["learnt"] > life().learnt[life().at(8.0)] - 30

@@ -220,16 +220,16 @@ def test_friction_that_grows_raises_an_alarm_and_no_storm() -> None:
     """It makes the joint stick longer at each reversal, which no value of the model explains."""
     from estimators.models.joints.rigid import RigidSettings
     from estimators.online.joint import JointEstimator
-    from estimators.online.settings import Identification
+    from estimators.online.settings import JointIdentification
     from hil_rig.plants.base import Jump
-    from hil_rig.plants.joints.rigid import RigidSettings as RigidPlant
+    from hil_rig.plants.joints.rigid import RigidPlantSettings as RigidPlant
 
     plant = RigidPlant().build(3, 5, (Jump(45.0, "coulomb", 1.6),))
     seconds, rate = 240, plant.rate
     raw = plant.rows(round(seconds * rate))
     time = np.round(np.arange(len(raw)) / rate * 1e9).astype(np.int64)
     values = np.stack([raw[:, 0], plant.roles["torque"].scale * raw[:, 1]], axis=1)
-    joint = JointEstimator(Identification(model=RigidSettings(gravity_sin=True, gravity_cos=True)), 1.0 / rate)
+    joint = JointEstimator(JointIdentification(model=RigidSettings(gravity_sin=True, gravity_cos=True)), 1.0 / rate)
     alarms = []
     for first in range(0, len(time), 1000):
         joint.absorb(time[first : first + 1000], values[first : first + 1000])

@@ -8,7 +8,7 @@ import pytest
 from estimators.conditioning.conditioner import Conditioner
 from estimators.online.eta.in_force import EtaInForce
 from estimators.online.eta.nonlinear_columns import Shaping, shape_rows
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.quantities import Floats
 
 PERIOD = 2e-3
@@ -28,7 +28,7 @@ MODELS: dict[str, dict[str, Any]] = {
 
 def built(which: str) -> tuple[Conditioner, Floats]:
     """A conditioner of the model, and samples of all its channels, some of them missing."""
-    model = Identification.model_validate({"model": MODELS[which]}).model.build()
+    model = JointIdentification.model_validate({"model": MODELS[which]}).model.build()
     t = PERIOD * np.arange(700)
     phase = np.arange(len(model.channels))
     values = np.sin(2.0 * t[:, None] + 0.01 * phase) + 0.2 * np.sin(9.0 * t[:, None] + phase)
@@ -46,7 +46,7 @@ def ticks(count: int) -> np.ndarray:
 @pytest.mark.parametrize("zero", [0.0, 3e-4])
 def test_the_columns_are_those_of_finished_rows(which: str, zero: float) -> None:
     conditioner, values = built(which)
-    model = Identification.model_validate({"model": MODELS[which]}).model.build()
+    model = JointIdentification.model_validate({"model": MODELS[which]}).model.build()
     eta = EtaInForce(model, conditioner.taps, 1.0)
     shaping = Shaping(eta.block, eta.spring, len(conditioner.former.formed.signals))
     for factor in (1.3, 1.2, 0.4):

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from estimators.models.robots.description import Joint, Robot, pose
+from estimators.models.robots.description import RobotDescription, RobotJoint, pose
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
@@ -19,11 +19,11 @@ SECONDS, ROW, SETTLED, STEP = 30, 10, 25, 2.0 * np.pi / 2**16  # several a sampl
 WEIGHTS = np.array([1.0, 4.0, 0.25])
 
 
-def _arm() -> Robot:
+def _arm() -> RobotDescription:
     places = np.eye(4), pose((-np.pi / 2, 0.0, 0.0), (0.0, 0.0, 0.4)), pose((0.0, 0.0, 0.0), (0.5, 0.0, 0.0))
     z, body = np.array([0.0, 0.0, 1.0]), standard(5.0, np.array([0.25, 0.02, 0.03]), np.diag([0.05, 0.15, 0.15]))
-    joints = (Joint(f"joint{i}", Axis.ROTARY, i - 1, place, z, rotor=0.1 * i) for i, place in enumerate(places))
-    return Robot("arm", tuple(joints), np.array([body, body, body]))
+    joints = (RobotJoint(f"joint{i}", Axis.ROTARY, i - 1, place, z, rotor=0.1 * i) for i, place in enumerate(places))
+    return RobotDescription("arm", tuple(joints), np.array([body, body, body]))
 
 
 def _motion() -> tuple[Floats, Floats]:

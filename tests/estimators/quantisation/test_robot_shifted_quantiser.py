@@ -6,7 +6,7 @@ import pytest
 from estimators.numerics.causal_low_pass import CausalLowPass
 from estimators.online.robot.motion import QUICK, SLOW
 from estimators.quantisation.robot_errors_in_variables import SPARSE
-from estimators.quantisation.robot_shifted_quantiser import PLACES, Reread
+from estimators.quantisation.robot_shifted_quantiser import PLACES, RobotShiftedQuantiser
 from estimators.quantities import Floats
 from estimators.recursive.prior_bounded import PriorBounded
 
@@ -25,7 +25,7 @@ def _read(q: Floats, shift: float) -> Floats:
 def test_encoders_elsewhere_read_what_the_steps_do_one_delay_later() -> None:
     """Of a motion that repeats to the sample; against that of encoders less that of the motion itself."""
     q = 0.2 * np.sin(2.0 * np.pi * 0.5 * np.arange(0.0, 8.0, 1.0 / RATE))[:, None]
-    reread, e = Reread(1, 1, (QUICK, SLOW), 1.0 / RATE), np.full((len(q), PLACES, 1), np.nan)
+    reread, e = RobotShiftedQuantiser(1, 1, (QUICK, SLOW), 1.0 / RATE), np.full((len(q), PLACES, 1), np.nan)
     delay = round((1.0 / QUICK + 1.0 / SLOW) / (np.sqrt(2.0) * np.pi) * RATE)
     for part in range(0, len(q), 10):
         if not reread.hold(q[part : part + 10]):
@@ -42,7 +42,7 @@ def test_rows_are_read_alike_however_they_wait() -> None:
     steps, samples = np.array([0.1, 0.0, 0.3]), np.arange(0, 250, 20)
     found = np.zeros((2, len(samples), PLACES, 3))
     for e, ends in zip(found, ([250], [1, 40, 41, 90, 250]), strict=True):
-        reread = Reread(3, 1, (QUICK, SLOW), 1.0 / RATE, 20)
+        reread = RobotShiftedQuantiser(3, 1, (QUICK, SLOW), 1.0 / RATE, 20)
         for first, end in zip([0, *ends], ends, strict=False):
             for part in np.array_split(q[first:end], max(1, (end - first) // 10)):
                 reread.hold(part)
@@ -55,7 +55,7 @@ def test_rows_are_read_alike_however_they_wait() -> None:
 def test_two_joints_that_move_alike_stand_on_other_places() -> None:
     """Else what the steps of all joints do would add up in each place, as it does in no robot."""
     q = np.repeat(np.cumsum(np.full(500, 0.37 * STEP))[:, None], 2, axis=1)
-    reread, e = Reread(2, 1, (QUICK, SLOW), 1.0 / RATE), np.zeros((150, PLACES, 2))
+    reread, e = RobotShiftedQuantiser(2, 1, (QUICK, SLOW), 1.0 / RATE), np.zeros((150, PLACES, 2))
     for part in range(0, len(q), 10):
         if not reread.hold(q[part : part + 10]):
             reread.read(np.full(2, STEP), part + 10, (300 + np.arange(len(e)), e))
@@ -85,7 +85,10 @@ def test_what_they_would_have_done_to_the_parameters_is_owed() -> None:
             learner.absorb(read, X @ truth * taught, weights)
             learner.unbias(noise)
         found.append(learner.theta - truth)
-    learner, reread = PriorBounded(truth, 100.0 * np.eye(3), fade), Reread(2, 3, (QUICK, SLOW), 1.0 / RATE)
+    learner, reread = (
+        PriorBounded(truth, 100.0 * np.eye(3), fade),
+        RobotShiftedQuantiser(2, 3, (QUICK, SLOW), 1.0 / RATE),
+    )
     for _ in range(blocks):
         learner.absorb(X * taught[:, :, None], X @ truth * taught, weights)
         reread.absorb(learner, X * taught[:, :, None], e, taught * weights, slopes, noise)

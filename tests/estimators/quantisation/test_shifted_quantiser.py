@@ -7,9 +7,9 @@ import scipy.linalg
 from estimators.base import Status
 from estimators.conditioning.conditioner import taps
 from estimators.online.joint import JointEstimator
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.quantisation.encoder_steps import kernels_of
-from estimators.quantisation.shifted_quantiser import PLACES, Reading, Reread, RereadRows, untold
+from estimators.quantisation.shifted_quantiser import PLACES, EncoderReading, RereadRows, ShiftedQuantiser, untold
 from estimators.quantities import Floats
 from estimators.rows import PLACE, SPEED, Rows, moved
 
@@ -38,10 +38,10 @@ def rows(samples: int) -> tuple[Rows, np.ndarray]:
     return Rows(np.round(1e9 * t[at]).astype(np.int64), phi, np.zeros((len(at), 1)), np.abs(speed), motion=motion), at
 
 
-def reader(capacity: int) -> tuple[Reread, Floats]:
+def reader(capacity: int) -> tuple[ShiftedQuantiser, Floats]:
     state = RereadRows.room(capacity, 2, PERIOD * DECIMATION)
-    found = Reread(state)
-    found.coarse(STEP, Reading(KERNELS, SLOPES, OWN, PERIOD))
+    found = ShiftedQuantiser(state)
+    found.coarse(STEP, EncoderReading(KERNELS, SLOPES, OWN, PERIOD))
     return found, state.sums
 
 
@@ -81,7 +81,7 @@ def test_where_a_joint_passes_many_steps_a_sample_it_is_what_white_noise_adds() 
         assert sums[:PLACES, column, column].mean() == pytest.approx(variance, rel=4.0 * deviation)
 
 
-def summed(seed: int) -> tuple[Reread, Floats, Floats, Floats, Floats]:
+def summed(seed: int) -> tuple[ShiftedQuantiser, Floats, Floats, Floats, Floats]:
     """Sums as of many rows, G, and N and n of a row."""
     found, sums = reader(64)
     rng = np.random.default_rng(seed)
@@ -160,7 +160,7 @@ def test_a_start_that_ends_before_there_are_scores_is_told_of_steps() -> None:
     torque += truth["gravity_sin"] * np.sin(q) + truth["gravity_cos"] * np.cos(q)
     torque += 0.6 * np.random.default_rng(3).standard_normal(len(t))
     step, model = 2.0 * np.pi / 2**13, {"kind": "rigid", "gravity_sin": True, "gravity_cos": True}
-    joint = JointEstimator(Identification.model_validate({"model": model}), 1.0 / rate)
+    joint = JointEstimator(JointIdentification.model_validate({"model": model}), 1.0 / rate)
     time, values = np.round(1e9 * t).astype(np.int64), np.column_stack((np.round(q / step) * step, torque))
     wanted, started = np.array(list(truth.values())), False
     for first in range(0, len(t), 100):

@@ -5,7 +5,7 @@ import pytest
 
 from estimators.base import Estimate, Phase, Status
 from estimators.online.joint import JointEstimator
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.quantities import Floats
 
 TRUTH = {"inertia": 0.5, "viscous": 2.0, "coulomb": 1.5, "offset": 0.4}
@@ -22,7 +22,7 @@ def samples(velocity: Floats, seed: int = 0) -> Floats:
 
 def built(model: dict[str, object] | None = None) -> JointEstimator:
     return JointEstimator(
-        Identification.model_validate({"model": {"kind": "rigid"} | (model or {}), "start": 4.0}), PERIOD
+        JointIdentification.model_validate({"model": {"kind": "rigid"} | (model or {}), "start": 4.0}), PERIOD
     )
 
 

@@ -8,11 +8,11 @@ import pytest
 from estimators.models.joints.friction_only import FrictionOnlySettings
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.refit.acceptance import delta, doubts, implausible
-from estimators.refit.outcome import Outcome
+from estimators.refit.outcome import RefitOutcome
 
 BLOCK = NonlinearBlock(FrictionOnlySettings().build(), np.ones(1))  # ω1 and ω_s, both positive
 ETA = np.array([0.08, 0.2])
-FOUND = Outcome(
+FOUND = RefitOutcome(
     np.ones(4), ETA, np.eye(6), np.ones(1), 1.0, 10.0, 50, (), (), None, np.zeros((0, 2)), np.zeros(0)
 )  # fmt: skip
 CERTAIN = np.full(2, 0.08)

@@ -8,7 +8,7 @@ import pytest
 
 from hil_rig.truth import table
 from hil_rig.truth.rows import MEMORY, elastic, ratio, rigid, rippling, stribeck, warming
-from hil_rig.truth.trial import Outcome, run, together
+from hil_rig.truth.trial import TrialOutcome, run, together
 
 pytestmark = pytest.mark.compiled
 
@@ -153,7 +153,7 @@ def test_the_deviation_of_rms_z_holds_that_a_trials_z_are_alike() -> None:
     found = []
     for _ in range(300):  # trials of any length, each of four values that keep their error
         trials = [np.repeat(rng.standard_normal(4), rng.integers(5, 50)) for _ in range(10)]
-        figures = together([Outcome(1, 1, 0, 0.0, z, 0, 0, 0.0, {}) for z in trials])
+        figures = together([TrialOutcome(1, 1, 0, 0.0, z, 0, 0, 0.0, {}) for z in trials])
         found.append((figures["rms"], figures["rms_deviation"]))
     rms, deviation = np.array(found).T
     assert np.median(deviation) == pytest.approx(rms.std(), rel=0.25)

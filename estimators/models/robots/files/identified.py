@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from estimators.models.compensation.learned import Learned
 from estimators.models.compensation.learned import read as read_learned
-from estimators.models.robots.description import Coupling, Frame, Joint, Limits, Robot
+from estimators.models.robots.description import Coupling, JointLimits, LinkFrame, RobotDescription, RobotJoint
 from estimators.models.robots.gear_twist import GearTwist
 from estimators.models.robots.springs import CounterbalanceSettings
 from estimators.models.robots.torque_lag import TorqueLag
@@ -36,7 +36,7 @@ class ModelError(ValueError):
 class IdentifiedRobot:
     """Everything that was learnt, and what it was learnt from; n joints, p = size of θ."""
 
-    robot: Robot
+    robot: RobotDescription
     laws: tuple[RobotFriction, ...]
     theta: Floats  # (p,)
     covariance: Floats  # (p, p)
@@ -120,7 +120,7 @@ class IdentifiedRobot:
             ),
         }
 
-    def _joint(self, i: int, joint: Joint) -> dict[str, Any]:
+    def _joint(self, i: int, joint: RobotJoint) -> dict[str, Any]:
         limits = {key: value for key, value in joint.limits.model_dump().items() if np.isfinite(value)}
         spring = self.robot.counterbalances.get(joint.name)
         gear = self.twists[i] if self.twists else None
@@ -165,16 +165,16 @@ def read(document: Mapping[str, Any]) -> IdentifiedRobot:
 
 def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
     whole, joints, theta = document["robot"], document["joints"], document["theta"]
-    robot = Robot(
+    robot = RobotDescription(
         whole["name"],
         tuple(
-            Joint(
+            RobotJoint(
                 name,
                 Axis(one["axis"]),
                 one["parent"],
                 np.array(one["placement"], np.float64).reshape(4, 4),
                 np.array(one["direction"], np.float64).reshape(3),
-                Limits(**one["limits"]),
+                JointLimits(**one["limits"]),
                 one["rotor"],
                 one.get("by_current", False),
                 one.get("unknown_rotor", 0.0),
@@ -185,7 +185,7 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
         np.array(whole["gravity"], np.float64).reshape(3),
         whole["guessed"],
         {
-            name: Frame(one["link"], np.array(one["placement"], np.float64).reshape(4, 4))
+            name: LinkFrame(one["link"], np.array(one["placement"], np.float64).reshape(4, 4))
             for name, one in document.get("frames", {}).items()
         },
         tuple(Coupling(**one) for one in whole["couplings"]),

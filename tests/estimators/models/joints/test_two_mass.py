@@ -13,7 +13,7 @@ from estimators.refit.job import Outcome, job, run
 from estimators.refit.refit import RefitSettings
 from estimators.rows import RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, Rows
 from hil_rig.papers.space_joint.case2 import LINEAR, OMEGAS, case
-from hil_rig.plants.joints.two_mass import TwoMassSettings as Rig
+from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
 
 pytestmark = pytest.mark.compiled
 

@@ -12,7 +12,7 @@ from estimators.models.joints.rigid import RigidSettings
 from estimators.online import assembly
 from estimators.online.joint import JointEstimator
 from estimators.online.phases import Phases
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.quantities import Floats
 from estimators.recursive.forgetting import Alarm
 from estimators.rows import Rows, moved
@@ -207,7 +207,7 @@ def test_steps_of_an_encoder_are_taken_off_however_samples_are_cut(half_width: f
     told = []
     for size in (17, 1000, 25_000):
         settings = {"model": RIGID, "conditioning": {"half_width": half_width}}
-        joint = JointEstimator(Identification.model_validate(settings), 1e-3)
+        joint = JointEstimator(JointIdentification.model_validate(settings), 1e-3)
         for first in range(0, len(t), size):
             part = slice(first, first + size)
             joint.absorb(np.round(t[part] * 1e9).astype(np.int64), values[part])
@@ -221,7 +221,7 @@ def test_steps_of_an_encoder_are_taken_off_however_samples_are_cut(half_width: f
     assert abs(found.values[0] - 2.0) < 3.0 * found.deviations[0]
     assert abs(found.values[0] - 2.0) < 0.01
     assert found.deviations[0] < (0.015 if half_width is None else 0.06)
-    again, kept = JointEstimator(Identification.model_validate(settings), 1e-3), joint.keep()
+    again, kept = JointEstimator(JointIdentification.model_validate(settings), 1e-3), joint.keep()
     assert kept is not None
     again.resume(kept)
     again.absorb(np.round(t * 1e9).astype(np.int64) + 26_000_000_000, values)
@@ -241,7 +241,9 @@ def test_a_search_under_the_kernel_of_a_coarse_encoder_does_not_depend_on_how_sa
     values = np.column_stack([np.round(q / step) * step, torque])
     told = []
     for size in (93, 15_000):
-        settings = Identification.model_validate({"model": {"kind": "rigid", "friction": {"kind": "tanh_stribeck"}}})
+        settings = JointIdentification.model_validate(
+            {"model": {"kind": "rigid", "friction": {"kind": "tanh_stribeck"}}}
+        )
         joint = JointEstimator(settings, 1e-3)
         for first in range(0, len(t), size):
             part = slice(first, first + size)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from estimators.online.judgement.motion import Motion
+from estimators.online.judgement.motion import MotionCount
 
 
 def test_a_start_is_as_long_as_is_asked_for_and_as_so_many_periods() -> None:
-    motion = Motion(0.01, 12.0, 2.0)
+    motion = MotionCount(0.01, 12.0, 2.0)
     assert (motion.needed, motion.span, motion.memory, motion.patience) == (1200.0, 1200, 0.0, 60.0)
     motion.found(500)
     assert (motion.needed, motion.span, motion.memory) == (1200.0, 500, 1000.0)
@@ -16,7 +16,7 @@ def test_a_start_is_as_long_as_is_asked_for_and_as_so_many_periods() -> None:
 
 
 def test_seconds_are_those_of_rows_that_taught() -> None:
-    motion = Motion(0.02, 12.0, 2.0)
+    motion = MotionCount(0.02, 12.0, 2.0)
     motion.kept.count = 75
     assert motion.seconds == pytest.approx(1.5)
     motion.found(40)
@@ -25,7 +25,7 @@ def test_seconds_are_those_of_rows_that_taught() -> None:
 
 
 def test_a_period_that_is_configured_stays() -> None:
-    motion = Motion(0.01, 12.0, 1.5, configured=10.0)
+    motion = MotionCount(0.01, 12.0, 1.5, configured=10.0)
     assert (motion.needed, motion.span, motion.memory, motion.period_wanted) == (1500.0, 1000, 2000.0, False)
     motion.found(77)
     motion.restart()

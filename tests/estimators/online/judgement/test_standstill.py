@@ -9,7 +9,7 @@ from estimators.online.joint import JointEstimator
 from estimators.online.judgement.events import EventLog
 from estimators.online.judgement.gate import Gate
 from estimators.online.judgement.standstill import USUAL, Standstill, see
-from estimators.online.settings import Identification
+from estimators.online.settings import JointIdentification
 from estimators.quantisation.encoder_steps import one_step
 from estimators.quantities import Axis, Floats
 from estimators.rows import PLACE, Rows, moved
@@ -99,7 +99,7 @@ def test_a_joint_at_rest_on_the_edge_of_two_steps_is_at_rest(standstill: float |
     settings = {"model": {"kind": "rigid"}, "conditioning": {"half_width": 0.02}} | (
         {} if standstill is None else {"standstill": standstill}
     )
-    joint = JointEstimator(Identification.model_validate(settings), 1e-3)
+    joint = JointEstimator(JointIdentification.model_validate(settings), 1e-3)
     step, rng = 2 * np.pi / 4096, np.random.default_rng(1)
     t = np.arange(0.0, 8.0, 1e-3)
     place = np.where(t < 4.0, 1.0 - np.cos(t * np.pi), 0.0) + step * (1.0 + 0.02 * rng.standard_normal(len(t)))

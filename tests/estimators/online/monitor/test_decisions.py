@@ -24,7 +24,7 @@ from estimators.online.monitor.base import (
     Recover,
     Rejection,
     Restore,
-    Search,
+    SearchEta,
     Sharpen,
     Wait,
 )
@@ -157,7 +157,7 @@ def test_a_refit_is_to_be_confirmed_and_its_confirmation_is_not(name: str) -> No
     assert (monitor.onset, monitor.settled) == (4500, False)
     asked = moment(5000 + 1280)
     assert list(monitor.routine(moment(asked.now, searching=True))) == []
-    assert list(monitor.routine(asked)) == [Search("confirmation", 6280 - 1600, Before.NOW)]
+    assert list(monitor.routine(asked)) == [SearchEta("confirmation", 6280 - 1600, Before.NOW)]
     assert monitor.settled, "asked for once"
     monitor.accepted("confirmation", 4900, asked)
     assert (monitor.onset, monitor.settled) == (4500, True)
@@ -167,7 +167,7 @@ def test_a_refit_is_to_be_confirmed_and_its_confirmation_is_not(name: str) -> No
 def test_it_is_confirmed_by_two_periods_at_most_and_nothing_of_before(name: str) -> None:
     monitor = running(name)
     monitor.accepted("change", 5500, moment(5600))
-    assert list(monitor.routine(moment(5600 + 1280))) == [Search("confirmation", 5500, Before.NOW)]
+    assert list(monitor.routine(moment(5600 + 1280))) == [SearchEta("confirmation", 5500, Before.NOW)]
 
 
 # --- normal mode
@@ -266,7 +266,7 @@ def test_a_drift_is_a_step_that_is_significant_large_and_certain(
     window, monitor = evidence(Purpose.DRIFT, **BENT | changes), running(name)
     assert isinstance(monitor.review(window), Wait)
     bent = (0, 1) if window.step[0] == 0.2 else (1,)
-    assert same(monitor.review(window), Search("drift", 4200, Before.NOW, bent) if seen else Wait())
+    assert same(monitor.review(window), SearchEta("drift", 4200, Before.NOW, bent) if seen else Wait())
 
 
 @every_design
@@ -282,7 +282,7 @@ def test_two_looks_with_an_alarm_or_a_restart_between_them_are_no_drift(name: st
         else:
             monitor.review(evidence(Purpose.DRIFT))
         assert isinstance(monitor.review(window), Wait), between
-        assert isinstance(monitor.review(window), Search)
+        assert isinstance(monitor.review(window), SearchEta)
 
 
 @every_design
@@ -325,13 +325,13 @@ def test_eta_becomes_more_certain_where_it_has_not_moved(
         ({"gain": 8.99}, LearnTheta()),
         ({"gain": 9.0}, Wait()),
         ({"gain": 20.0}, Wait()),
-        ({"gain": 20.01}, Search("change", 4200, Before.CHANGE)),
-        ({"gain": 20.01, "variance": 9.0}, Search("change", 4200, Before.CHANGE)),
-        ({"gain": 20.01, "first": 4210}, Search("change", 4210, Before.CHANGE)),
+        ({"gain": 20.01}, SearchEta("change", 4200, Before.CHANGE)),
+        ({"gain": 20.01, "variance": 9.0}, SearchEta("change", 4200, Before.CHANGE)),
+        ({"gain": 20.01, "first": 4210}, SearchEta("change", 4210, Before.CHANGE)),
         # whether the window tells η from θ
         ({"sigma": np.array([0.01, 0.06])}, LearnTheta()),
         ({"sigma": np.array([0.01, 0.061])}, Wait()),
-        ({"sigma": np.array([0.08, 0.01]), "gain": 20.01}, Search("change", 4200, Before.CHANGE)),
+        ({"sigma": np.array([0.08, 0.01]), "gain": 20.01}, SearchEta("change", 4200, Before.CHANGE)),
         ({"sigma": np.array([0.081, 0.01]), "gain": 20.01}, Wait()),
         # and the torque over the whole motion: 2.5 of a row's variance, or 1 % of the rms of y
         ({"reach": 2.5}, LearnTheta()),
@@ -350,7 +350,7 @@ def test_eta_becomes_more_certain_where_it_has_not_moved(
         ({"rows": 1200, "sigma": np.ones(2), "reach": 99.0}, LearnTheta()),
         ({"rows": 1200, "sigma": np.ones(2), "unchanged": 15.31}, Restore()),
         ({"rows": 1200, "gain": 20.0}, LearnTheta()),
-        ({"rows": 1200, "variance": 1.441}, Search("change", 4200, Before.CHANGE)),
+        ({"rows": 1200, "variance": 1.441}, SearchEta("change", 4200, Before.CHANGE)),
     ],
 )
 def test_the_verdict_on_a_change(changes: dict[str, Any], wanted: Any) -> None:

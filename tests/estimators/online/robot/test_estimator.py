@@ -10,7 +10,7 @@ import pytest
 from estimators.base import Event
 from estimators.models.friction.prandtl_ishlinskii import PrandtlIshlinskiiSettings
 from estimators.models.friction.viscous_coulomb import ViscousCoulombSettings
-from estimators.models.robots.description import Joint, Robot, pose
+from estimators.models.robots.description import RobotDescription, RobotJoint, pose
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.whole_robot import WholeRobot
@@ -27,12 +27,12 @@ RATE, NOISE = 500.0, 0.2
 COULOMB, VISCOUS = np.array([4.0, 5.0, 3.0]), np.array([2.0, 3.0, 1.0])
 
 
-def arm() -> Robot:
+def arm() -> RobotDescription:
     turned = pose((-np.pi / 2, 0.0, 0.0), (0.0, 0.0, 0.4))
     along = pose((0.0, 0.0, 0.0), (0.5, 0.0, 0.0))
     z = np.array([0.0, 0.0, 1.0])
     joints = tuple(
-        Joint(f"joint{i + 1}", Axis.ROTARY, i - 1, place, z) for i, place in enumerate((np.eye(4), turned, along))
+        RobotJoint(f"joint{i + 1}", Axis.ROTARY, i - 1, place, z) for i, place in enumerate((np.eye(4), turned, along))
     )
     bodies = [
         standard(m, np.array(c), np.diag(one))
@@ -42,7 +42,7 @@ def arm() -> Robot:
             (3.0, (0.2, 0.02, 0.0), (0.01, 0.04, 0.04)),
         )
     ]
-    return Robot("arm", joints, np.array(bodies))
+    return RobotDescription("arm", joints, np.array(bodies))
 
 
 @cache

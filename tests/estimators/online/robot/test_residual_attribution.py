@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from estimators.models.robots.description import Joint, Robot, pose
+from estimators.models.robots.description import RobotDescription, RobotJoint, pose
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.online.robot.residual_attribution import GONE, PAYLOAD, Causes, Verdict, in_words
+from estimators.online.robot.residual_attribution import GONE, PAYLOAD, Attribution, Causes, in_words
 from estimators.quantities import Axis, Floats
 
 N, ROWS, NOISE = 3, 25, 0.2  # joints; rows of a look; N·m
@@ -19,8 +19,8 @@ NOTHING: Floats = np.zeros(PARAMETERS)
 
 def model() -> WholeRobot:
     z, body = np.array([0.0, 0.0, 1.0]), standard(5.0, np.array([0.2, 0.0, 0.0]), 0.1 * np.eye(3))
-    joints = (Joint(f"j{i}", Axis.ROTARY, i - 1, pose((0.0, 0.0, 0.0), (0.3, 0.0, 0.0)), z) for i in range(N))
-    return WholeRobot(Robot("arm", tuple(joints), np.array([body] * N)))
+    joints = (RobotJoint(f"j{i}", Axis.ROTARY, i - 1, pose((0.0, 0.0, 0.0), (0.3, 0.0, 0.0)), z) for i in range(N))
+    return WholeRobot(RobotDescription("arm", tuple(joints), np.array([body] * N)))
 
 
 MODEL = model()
@@ -37,7 +37,7 @@ class Looks:
     def look(
         self, load: Floats = NOTHING, joint: int = 0, rubs: float = 0.0, oneway: bool = False, drags: float = 0.0,
         back: float = 1.0, during: slice = slice(None), noise: float = NOISE,
-    ) -> Verdict | None:  # fmt: skip
+    ) -> Attribution | None:  # fmt: skip
         """load: what the last link carries; rubs, drags: Coulomb and viscous friction of a joint beyond the model's;
         oneway: only where it moves forth; back: share of it where the joint moves back; during: rows loaded."""
         Y, X = self.rng.standard_normal((ROWS, N, PARAMETERS)), np.zeros((ROWS, N, MODEL.size))
@@ -51,7 +51,9 @@ class Looks:
         r[:, joint] += np.where(dq[:, joint] < 0.0, back, 1.0) * extra
         return self.told(X, Y, r, dq)
 
-    def told(self, X: Floats, Y: Floats, r: Floats, dq: Floats, pulls: list[Floats] | None = None) -> Verdict | None:
+    def told(
+        self, X: Floats, Y: Floats, r: Floats, dq: Floats, pulls: list[Floats] | None = None
+    ) -> Attribution | None:
         self.causes.look(X, Y, r, r - Y @ self.causes.carried, dq, self.weights, pulls)
         return self.causes.verdict()
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from estimators.base import Event, Phase, Status
-from estimators.models.robots.description import Joint, Robot
+from estimators.models.robots.description import RobotDescription, RobotJoint
 from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.whole_robot import WholeRobot
@@ -24,13 +24,13 @@ VISCOUS, COULOMB, OFFSET = np.array([8.0, 0.6]), np.array([4.0, 0.8]), np.array(
 NOISE = np.array([0.3, 0.05])  # N, N·m of a sample
 
 
-def arm() -> Robot:
+def arm() -> RobotDescription:
     joints = (
-        Joint("slide", Axis.PRISMATIC, -1, np.eye(4), np.array([1.0, 0.0, 0.0])),
-        Joint("swing", Axis.ROTARY, 0, np.eye(4), np.array([0.0, 1.0, 0.0])),
+        RobotJoint("slide", Axis.PRISMATIC, -1, np.eye(4), np.array([1.0, 0.0, 0.0])),
+        RobotJoint("swing", Axis.ROTARY, 0, np.eye(4), np.array([0.0, 1.0, 0.0])),
     )
     bodies = [standard(SLIDE, np.zeros(3), 0.1 * np.eye(3)), standard(BOB, CENTRE, INERTIA * np.eye(3))]
-    return Robot("crane", joints, np.array(bodies))
+    return RobotDescription("crane", joints, np.array(bodies))
 
 
 class Motion(NamedTuple):

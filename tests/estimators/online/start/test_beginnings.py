@@ -16,8 +16,8 @@ from estimators.online.phases import Phases
 from estimators.quantities import Floats, Parameter
 from estimators.recursive.forgetting import Alarm
 from estimators.refit.inline import Inline
-from estimators.refit.outcome import Outcome
-from estimators.refit.settings import Monitor
+from estimators.refit.outcome import RefitOutcome
+from estimators.refit.settings import MonitorSettings
 from estimators.rows import Rows, moved
 
 ROW = 0.02  # s
@@ -190,7 +190,7 @@ class Worker(Inline):
 
     def __init__(self, spoilt: Any = None) -> None:
         self.spoilt, self.asked = spoilt, 0
-        self._first: Outcome | None = None
+        self._first: RefitOutcome | None = None
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "Future[Any]":
         self.asked += 1
@@ -201,7 +201,7 @@ class Worker(Inline):
 
 def searched(worker: Worker) -> Phases:
     model = FrictionOnlySettings().build()
-    return assembly.searched(model, np.ones(1), 1, ROW, Alarm(), START, 0.001, Monitor(), worker)
+    return assembly.searched(model, np.ones(1), 1, ROW, Alarm(), START, 0.001, MonitorSettings(), worker)
 
 
 def said(joint: Phases, rows: Rows) -> list[Event]:
@@ -244,7 +244,7 @@ def test_a_law_that_explains_the_motion_better_is_used_and_told() -> None:
 
 
 def test_a_search_that_fails_is_tried_again_with_a_fifth_more_motion_until_patience_ends() -> None:
-    def fail(_search: Callable[[], Outcome]) -> Outcome:
+    def fail(_search: Callable[[], RefitOutcome]) -> RefitOutcome:
         raise ValueError("no minimum")
 
     joint, rows = searched(Worker(fail)), rubbing(24.0)
@@ -266,9 +266,9 @@ def test_a_search_that_fails_is_tried_again_with_a_fifth_more_motion_until_patie
 
 def test_a_search_that_is_uncertain_is_tried_again_and_taken_with_its_doubts_when_patience_ends() -> None:
     """Its first outcome is as certain as can be; the worker says ever after that it was a hundred times less so."""
-    found = list[Outcome]()
+    found = list[RefitOutcome]()
 
-    def doubt(search: Callable[[], Outcome]) -> Outcome:
+    def doubt(search: Callable[[], RefitOutcome]) -> RefitOutcome:
         found.append(search() if len(found) in (0, 9) else found[-1])  # 9: at the end of patience
         return replace(found[-1], covariance=1e4 * found[-1].covariance)
 

@@ -13,11 +13,11 @@ from estimators.conditioning.conditioner import Conditioning
 from estimators.models.friction import AnyFriction
 from hil_rig.papers.recordings import emps, sea, xl330
 from hil_rig.papers.recordings.bam import voltage
-from hil_rig.papers.recordings.readers import DATA, RecordingError
+from hil_rig.papers.recordings.readers import DATA, PublicRecordingError
 from hil_rig.papers.recordings.readers import emps as read_emps
 from hil_rig.papers.recordings.readers import sea as read_sea
 from hil_rig.papers.recordings.readers import xl330 as read_xl330
-from hil_rig.papers.recordings.verdict import Row, as_json, as_table, within
+from hil_rig.papers.recordings.verdict import RecordingFigure, as_json, as_table, within
 
 recorded = pytest.mark.skipif(not DATA.exists(), reason=f"the recordings are not at {DATA}")
 
@@ -88,7 +88,11 @@ def test_a_published_model_balances_its_own_equation() -> None:
 
 
 def test_rows_say_what_is_asked_and_what_is_missed() -> None:
-    rows = [within("k", "N", 2.0, 2.1, 0.02), Row("e", "%", 4.0, 3.0, high=0.75), Row("seen", "%", 4.0, 9.0)]
+    rows = [
+        within("k", "N", 2.0, 2.1, 0.02),
+        RecordingFigure("e", "%", 4.0, 3.0, high=0.75),
+        RecordingFigure("seen", "%", 4.0, 9.0),
+    ]
     assert [row.ok for row in rows] == [False, True, True]
     assert not within("k", "N", 2.0, float("nan"), 0.02).ok
     lines = as_table(rows).splitlines()
@@ -98,13 +102,13 @@ def test_rows_say_what_is_asked_and_what_is_missed() -> None:
 
 
 def test_recordings_that_are_missing_or_damaged_are_one_line(tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match="is not there; --data names"):
+    with pytest.raises(PublicRecordingError, match="is not there; --data names"):
         read_emps(tmp_path)
-    with pytest.raises(RecordingError, match="expected 8 runs, found 0"):
+    with pytest.raises(PublicRecordingError, match="expected 8 runs, found 0"):
         read_xl330(tmp_path)
     (tmp_path / "sea_imperial").mkdir()
     (tmp_path / "sea_imperial" / "run.csv").write_text("time,torque_out\n0,1,2\n")
-    with pytest.raises(RecordingError, match=r"run\.csv: cannot be read"):
+    with pytest.raises(PublicRecordingError, match=r"run\.csv: cannot be read"):
         read_sea(tmp_path, "run.csv")
 
 

@@ -21,7 +21,7 @@ def test_a_row_of_any_number_is_json(kind: type) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_so_is_a_rigs(kind: type) -> None:
-    row = rigs.Row("inertia", "kg·m²", kind(2), kind(2), 0.1)
+    row = rigs.VerdictRow("inertia", "kg·m²", kind(2), kind(2), 0.1)
     told = json.loads(rigs.as_json([row]))
     assert told["rows"][0] == {"name": "inertia", "unit": "kg·m²", "reference": 2, "ours": 2, "ok": True}
     assert told["ok"] is True

@@ -5,13 +5,13 @@ import pytest
 from numpy.typing import NDArray
 
 from hil_rig.papers.space_joint.bound import bound, worst
-from hil_rig.plants.joints.two_mass import ELASTIC, TwoMassSettings
+from hil_rig.plants.joints.two_mass import ELASTIC, TwoMassPlantSettings
 
 Floats = NDArray[np.float64]
 COARSE = {"identify": "elastic", "rate": 100.0}  # Hz: small enough for dense matrices
 
 
-def equations(s: TwoMassSettings, factors: Floats, offsets: Floats, angles: Floats, torques: Floats) -> Floats:
+def equations(s: TwoMassPlantSettings, factors: Floats, offsets: Floats, angles: Floats, torques: Floats) -> Floats:
     """What is zero on exact data: (samples − 2, 3); factors: of the parameters, in the order of ELASTIC."""
     k1, k2, C1, C2, b_in, b_inD, omega1, omega_s, b_out, b_outC, A1, A2 = factors * [
         getattr(s, symbol) for symbol in ELASTIC.values()
@@ -30,7 +30,7 @@ def equations(s: TwoMassSettings, factors: Floats, offsets: Floats, angles: Floa
 
 @pytest.mark.parametrize("sensor", [False, True])
 def test_it_is_that_of_the_equations_differentiated_numerically(sensor: bool) -> None:
-    s = TwoMassSettings.model_validate({**COARSE, "spring_torque": sensor})
+    s = TwoMassPlantSettings.model_validate({**COARSE, "spring_torque": sensor})
     exact = s.build(1, 0, []).exact(800)
     angles, torques = exact[:, :2], exact[:, 6:8]
     used = 3 if sensor else 2
@@ -61,16 +61,16 @@ def test_it_is_that_of_the_equations_differentiated_numerically(sensor: bool) ->
 
 
 def test_it_is_as_large_as_the_noise() -> None:
-    s = TwoMassSettings.model_validate(COARSE)
+    s = TwoMassPlantSettings.model_validate(COARSE)
     noisier = {"motor_noise": 2 * s.motor_noise, "motor_bits": s.motor_bits - 1, "link_bits": s.link_bits - 1}
-    twice = bound(TwoMassSettings.model_validate(COARSE | noisier), 10.0)
+    twice = bound(TwoMassPlantSettings.model_validate(COARSE | noisier), 10.0)
     assert list(twice.values()) == pytest.approx([2 * value for value in bound(s, 10.0).values()], rel=1e-9)
 
 
 def test_a_torque_sensor_and_time_leave_less_uncertain() -> None:
-    alone = bound(TwoMassSettings.model_validate(COARSE), 9.0)
-    sensed = bound(TwoMassSettings.model_validate(COARSE | {"spring_torque": True}), 9.0)
-    longer = bound(TwoMassSettings.model_validate(COARSE), 17.0)
+    alone = bound(TwoMassPlantSettings.model_validate(COARSE), 9.0)
+    sensed = bound(TwoMassPlantSettings.model_validate(COARSE | {"spring_torque": True}), 9.0)
+    longer = bound(TwoMassPlantSettings.model_validate(COARSE), 17.0)
     assert all(sensed[name] <= alone[name] and longer[name] < alone[name] for name in ELASTIC)
     assert sensed["link_cyclic_sin"] < 0.5 * alone["link_cyclic_sin"]
 
