@@ -73,7 +73,7 @@ MECHANISMS: Final = "tests/hil_rig/papers/test_mechanisms.py"
 TWO_ENCODERS: Final = "tests/hil_rig/papers/double_encoder_robot/test_judge.py"
 REPRODUCED: Final = {  # the tests that run each of the others with --json
     "emps": "tests/end_to_end/test_live.py",
-    "search": "tests/hil_rig/papers/searches/test_published_table.py",
+    "search": "tests/hil_rig/papers/searches/test_reproduce_search.py",
     "irj-case1": "tests/hil_rig/papers/space_joint/test_reproduce_irj.py",
     "irj-case2": "tests/hil_rig/papers/space_joint/test_reproduce_irj.py",
     **dict.fromkeys(("pointing", "clearance", "tree", "closed-chain", "lost-motion"), MECHANISMS),
