@@ -6,7 +6,7 @@
 One look is half a second of rows; when something has happened, only the last looks are kept. a is what noise that
 columns share with the residual (X = X0 + e) adds to b. It is taken off, and all of it stays in the deviation: half a
 second does not tell how much of that noise there was.
-Why so: docs/decisions/021-whole-robots-live.md, 35 and 46.
+Why so: docs/decisions/019-whole-robots-contacts.md, points 1 and 2.
 """
 
 from collections import deque

@@ -10,7 +10,7 @@ until there are ENOUGH blocks, and PER_PARAMETER independent rows for each param
 residual of those is small because they were fitted. After k rows a parameter their variance is (1 − 1/k)/(1 + 1/k) of
 that on other rows, so deviations are 1/k too small: of a standard normal's 0.27 % beyond 3 σ become 0.67 at k = 10,
 0.43 at 20, 0.37 at 30.
-Why so: docs/decisions/021-whole-robots-live.md, 34.
+Why so: docs/decisions/018-whole-robots-learning.md, point 2.
 """
 
 from typing import Final

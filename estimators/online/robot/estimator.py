@@ -7,7 +7,7 @@
     1 s           Bayesian update towards the prior; it teaches three seconds later, if nothing happened meanwhile
 
 All decisions fall at fixed row counts, so results do not depend on how rows are cut into batches.
-Why so: docs/decisions/021-whole-robots-live.md.
+Why so: docs/decisions/018-whole-robots-learning.md, docs/decisions/019-whole-robots-contacts.md.
 """
 
 from collections import deque

@@ -3,7 +3,8 @@
 Each half second the residual is fitted with the last link's ten columns, and joint by joint with that joint's friction
 columns and an offset (which takes what a steady push would leave there). A payload is told when its mass is certain and
 both of the last two looks say so; friction after four, so that a payload is told before, and only once the joint has
-moved either way: what is seen in one direction may be a push as well. See docs/decisions/021-whole-robots-live.md, 35.
+moved either way: what is seen in one direction may be a push as well.
+See docs/decisions/019-whole-robots-contacts.md, point 1.
 """
 
 from collections.abc import Sequence

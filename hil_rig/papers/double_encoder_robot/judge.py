@@ -113,7 +113,7 @@ def _excitation(folder: Path, evaluations: int) -> list[PublishedFigure]:
 
 
 def _stand_ins(folder: Path, words: list[str | Path]) -> list[PublishedFigure]:
-    """Trajectories as well conditioned as Table 3 is on this robot, of many that are drawn: docs/decisions/012."""
+    """Trajectories as well conditioned as Table 3 is on this robot, of many that are drawn: docs/decisions/010."""
     drawn = []
     for seed in range(1, DRAWN + 1):
         file = folder / f"drawn{seed}.csv"

@@ -165,7 +165,7 @@ def _searches(found: dict[str, Floats]) -> list[PublishedFigure]:
 
 
 def _spread(found: dict[str, Floats]) -> float:
-    """Deviation of a ratio of two medians of three runs, from how runs of one search differ: docs/decisions/012."""
+    """Deviation of a ratio of two medians of three runs, from how runs of one search differ: docs/decisions/010."""
     deviations = [found[f"{name}_costs"].std(ddof=1) / found[f"{name}_costs"].mean() for name in ("ics", "cs", "pso")]
     of_median = 0.67 * float(np.sqrt(np.mean(np.square(deviations))))  # of three normal values, of their deviation
     return float(np.sqrt(2.0)) * of_median
