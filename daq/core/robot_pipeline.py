@@ -22,6 +22,7 @@ from estimators.online.robot.estimate import Friction, RobotEstimate
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.settings import LINK
 from estimators.quantities import Floats, Nanoseconds
+from estimators.thresholds import GAP
 
 Message = tuple[bytes, bytes]
 
@@ -211,9 +212,9 @@ def _equidistant(ticks: Nanoseconds, rows: Floats, last: int, period: float) -> 
         return []
     steps = ticks - np.concatenate(((last or ticks[0] - round(period * 1e9),), ticks[:-1]))
     off = np.abs(steps - period * 1e9)
-    if off.max() <= 0.5e9 * period:
+    if off.max() <= GAP * 1e9 * period:
         return [(ticks, rows)]
-    jumps = np.flatnonzero(off > 0.5e9 * period)
+    jumps = np.flatnonzero(off > GAP * 1e9 * period)
     found: list[tuple[Nanoseconds, Floats]] = []
     missing = np.full((round(BREAK / period), *rows.shape[1:]), np.nan)
     for part in np.split(np.arange(len(ticks)), jumps):

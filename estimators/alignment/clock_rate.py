@@ -14,6 +14,7 @@ import numpy as np
 
 from estimators.alignment.clock_state import ClockState
 from estimators.numerics.jit import inline
+from estimators.thresholds import GAP
 
 WINDOW: Final = 128  # frames
 PROPORTIONAL: Final = 0.3  # the loop of window minima is critically damped with these
@@ -29,7 +30,6 @@ EVEN: Final = 2e-3  # periods off, up to which a frame is where it should be
 YOUNG: Final = 10.0  # frames, before which none is believed to show another pace by a leap, …
 SURE: Final = 100.0  # … and by its trend
 MOST_PACE: Final = 0.1  # of the period
-LEAP: Final = 0.5  # … from which sampling is not uneven: the clock leaps
 
 
 @inline
@@ -42,7 +42,7 @@ def even(steps: float, step: int, clock: ClockState) -> None:
     """
     clock.off = (1.0 - FORGIVEN) * (steps + clock.off - step * (1.0 + clock.pace))
     apart = clock.behind + steps - step * (1.0 + clock.pace)
-    if abs(apart) > LEAP:
+    if abs(apart) > GAP:
         if clock.evened > YOUNG:
             clock.pace = min(max(clock.pace + apart / clock.evened, -MOST_PACE), MOST_PACE)
         clock.behind, clock.evened = 0.0, 1.0

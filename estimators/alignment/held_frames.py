@@ -10,6 +10,8 @@ from estimators.numerics.jit import inline
 
 SUSPICIOUS: Final = 0.75  # units
 DOUBTFUL: Final = 0.5  # units of jitter beside which the place of a loss is a guess
+HELD_AGAIN: Final = 4.0
+LOST_FROM: Final = 0.25
 SETTLING_FRAMES: Final = 32
 AGREEMENT: Final = 0.1  # periods
 EVIDENCE_TIME: Final = 50e6  # ns
@@ -37,7 +39,7 @@ def take(instant: float, late: float, clock: ClockState, totals: Totals) -> None
         held.instants[at], held.lateness[at], held.arrivals[at] = instant, late, clock.arrival
         held.count += 1
         falls = late < clock.fallen - 0.5 * period
-        again = late > clock.fallen + 4.0 * period + QUEUED  # held up once more
+        again = late > clock.fallen + HELD_AGAIN * period + QUEUED  # held up once more
         if (falls or again) and (clock.mode == LATE or clock.away > 0.0):
             clock.evidence = 0
             clock.fallen, clock.since = late, clock.arrival  # `least` stays: what is held from before is less late
@@ -110,7 +112,7 @@ def _divide(clock: ClockState, totals: Totals) -> None:
     """Some are lost: move what is held, decide what is in time then, hold on to what follows the last such frame."""
     instants, lateness, arrivals = clock.held.instants, clock.held.lateness, clock.held.arrivals
     unit, count = clock.turn * clock.period, clock.held.count
-    units = int(np.floor(min(clock.least, clock.lateness) / unit + 0.25))
+    units = int(np.floor(min(clock.least, clock.lateness) / unit + LOST_FROM))
     shift, slip = units * unit, units * clock.turn
     clock.shift, clock.slip = shift, slip
     clock.lateness -= shift

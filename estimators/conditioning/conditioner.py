@@ -19,7 +19,7 @@ from typing import Annotated, Final
 import numpy as np
 from pydantic import Field
 
-from estimators.conditioning.row_kernels import RowFormer, form_rows, take_rows
+from estimators.conditioning.row_kernels import CHUNK, RowFormer, form_rows, take_rows
 from estimators.models.base import Model
 from estimators.models.memory import thresholds
 from estimators.quantisation import rounding
@@ -27,7 +27,6 @@ from estimators.quantities import Floats, Nanoseconds
 from estimators.quantities import Settings as BaseSettings
 from estimators.rows import SIGNALS, FormedRows, Rows, RowStore, joined
 
-CHUNK: Final = 1024  # raw rows taken at once: bounds the memory of a large batch
 USUAL: Final = 0.020  # s, half width of the kernel
 MOST: Final = 100.0  # Hz, rows
 OVERLAP: Final = 4.0  # rows that share a half width: more say little anew, and what is correlated raises alarms

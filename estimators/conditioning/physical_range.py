@@ -18,6 +18,7 @@ from jointwatch_layout import Flags, Integers, Layout, Vector
 
 LENGTH: Final = 1e5  # rad (m)
 EFFORT: Final = 1e7  # N·m (N)
+LEAST_SPREAD: Final = 0.1
 SPREADS: Final = 1000.0  # times the spread of the first samples
 FIRST: Final = 1.0  # s of finite samples that give the spread
 RECENT: Final = 2.0  # s for which it is told
@@ -106,7 +107,7 @@ def _gather(channel: int, x: float, ranges: Ranges) -> None:
     ranges.low[channel], ranges.high[channel] = min(ranges.low[channel], x), max(ranges.high[channel], x)
     if ranges.seen[channel] == ranges.need and not ranges.endless[channel]:
         low, high = ranges.low[channel], ranges.high[channel]
-        spread = max(high - low, 0.1 * max(abs(low), abs(high)))
+        spread = max(high - low, LEAST_SPREAD * max(abs(low), abs(high)))
         if 0.0 < SPREADS * spread < ranges.hard[channel]:
             ranges.middle[channel], ranges.limit[channel] = 0.5 * (low + high), SPREADS * spread
 

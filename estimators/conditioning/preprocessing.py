@@ -11,10 +11,10 @@ from typing import Annotated, Final
 
 import numpy as np
 
-from estimators.conditioning.conditioner import CHUNK, Conditioner, Conditioning
+from estimators.conditioning.conditioner import Conditioner, Conditioning
 from estimators.conditioning.dead_channels import SLOW, Channels, Watched
 from estimators.conditioning.physical_range import PhysicalRange, Ranges, clean
-from estimators.conditioning.row_kernels import RowFormer, take
+from estimators.conditioning.row_kernels import CHUNK, RowFormer, take
 from estimators.conditioning.spikes import SpikeFilter, Spikes, judge
 from estimators.conditioning.stop import DONE, ENCODER, SPAN, UNEVEN
 from estimators.conditioning.stops import Springs, Stops, follow

@@ -18,14 +18,14 @@ from typing import Annotated, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from estimators.conditioning.row_kernels import CHUNK
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
+from estimators.thresholds import GAP, VALUE_ROUNDING
 from jointwatch_layout import Integers, Layout, Matrix, Vector
 
 REACH: Final = 2  # rows on either side of the one that is judged
 AROUND: Final = 2 * REACH + 1
-CHUNK: Final = 1024  # rows taken at once
-GAP: Final = 0.5  # periods by which a step in time may differ from the period before it counts as a gap
 SCATTER: Final = 8.0
 UNREST: Final = 5.0
 STEADY_SCATTER: Final = 4.0
@@ -36,7 +36,6 @@ YIELD: Final = 1.1  # of s per wild sample: where more than one in a hundred is,
 FEW: Final = 8  # samples not at rest, of which the least counts: among the very first may be wild ones
 KNOWN: Final = 64  # samples not at rest, from which s is known
 COARSEST: Final = 0.3  # rad (m): no encoder has larger steps
-ROUNDING: Final = 1e-9  # of a value
 
 
 class SpikeFilter(Layout):
@@ -175,7 +174,7 @@ def judge(time: Nanoseconds, values: Floats, state: SpikeFilter, out_times: Nano
                 continue
             slope[channel] = now
             second = abs(now - (kept[middle - 1, channel] - kept[middle - 2, channel]))
-            if second > ROUNDING * abs(x):  # not NaN either
+            if second > VALUE_ROUNDING * abs(x):  # not NaN either
                 judged[channel] = known + 1.0
                 if known < FEW:
                     unrest[channel] = min(second, usual)

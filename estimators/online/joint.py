@@ -9,8 +9,8 @@ import numpy as np
 
 from estimators.base import Estimate, Event, Phase, Spectrum, Status
 from estimators.conditioning.bandwidth_check import Swing
-from estimators.conditioning.conditioner import CHUNK
 from estimators.conditioning.preprocessing import Front
+from estimators.conditioning.row_kernels import CHUNK
 from estimators.conditioning.stop import DONE, DRAIN, ENCODER, LIMITS, SPAN, UNEVEN
 from estimators.models.friction.base import FrictionSettings
 from estimators.models.memory import thresholds

@@ -26,7 +26,6 @@ from estimators.window.row_history import RowHistory
 from jointwatch_layout import Layout, Matrix, Scratch, Vector
 
 REVIEW_EVERY: Final = 0.1  # s between two decisions
-ENDLESS: Final = 1 << 40  # rows
 
 
 class LoopState(Layout, version=2):

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.models.shared_instants import columns_of, distinct, smooth
+from estimators.quantisation.shifted_quantiser import PLACES
 from estimators.quantities import Floats
 from estimators.rows import ARGUMENTS, POSITION, VELOCITY, Rows
 
 READ: Final = 16.0  # s of rows, at most, that are read again
-PLACES: Final = 8  # of the lattice against the motion, evenly over one step
 AGAIN: Final = 2  # times
 
 

@@ -16,6 +16,7 @@ from estimators.quantities import Floats, Nanoseconds
 from estimators.rows import RATE, SECOND, SIGNALS, VALUE
 from jointwatch_layout import Layout, Vector
 
+HARMLESS: Final = 0.01
 CALM: Final = 0.012  # rad/s² (m/s²): noise of a smoothed acceleration that harms nobody
 ENOUGH: Final = 240  # moves seen
 TIMED: Final = 2000  # rows in motion that tell how unevenly they are sampled
@@ -156,7 +157,7 @@ def half_width(step: float, period: float) -> float:
     return min(WIDEST, float((step**2 / 12.0 * period * math.pi**4 / (4.0 * CALM**2)) ** 0.2))
 
 
-def told_from(step: float, period: float, width: float, share: float = 0.01) -> float:
+def told_from(step: float, period: float, width: float, share: float = HARMLESS) -> float:
     """rad/s² (m/s²), rms acceleration of a motion below which more than this share of the inertia is lost to the steps.
 
     Errors in variables: least squares find J·a²/(a² + n²), n the noise of the smoothed acceleration; width: s, half.

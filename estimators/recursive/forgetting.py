@@ -42,6 +42,8 @@ LIMIT: Final = CONSTANT + 10  # h of the CUSUM
 CLIMBING: Final = AVERAGE  # rows since the CUSUM was last zero (of the alarm law, which averages nothing)
 ONSET: Final = AVERAGE + 1  # the same at the last alarm: how far back the change lies
 SATURATION: Final = 12.0  # one row counts at most this many v₀ in the CUSUM, so no single outlier is an alarm
+GAIN_ROWS: Final = 50.0
+FASTEST_NOISE: Final = 0.25
 
 Seconds = Annotated[float, Field(gt=0)]
 
@@ -81,7 +83,7 @@ class VarianceRatio(Settings):
         """Write the law's constants into a state."""
         state[LAW] = VARIANCE_RATIO
         rows = max(self.memory / period, 2.0)
-        state[CONSTANT : CONSTANT + 3] = self.limit, self.gain * 50.0 / rows, 1.0 - 1.0 / rows
+        state[CONSTANT : CONSTANT + 3] = self.limit, self.gain * GAIN_ROWS / rows, 1.0 - 1.0 / rows
 
 
 class Fortescue(Settings):
@@ -111,7 +113,7 @@ class Paleologu(Settings):
         state[LAW] = PALEOLOGU
         state[CONSTANT : CONSTANT + 4] = (
             min(period / self.short, 0.5),
-            min(period / self.long, 0.25),
+            min(period / self.long, FASTEST_NOISE),
             self.excess,
             _rate(self.shortest, period),
         )

@@ -13,6 +13,8 @@ CERTAIN: Final = 0.08  # deviation of ln η up to which a window is covered, and
 NOISE: Final = 1.2  # δ: times the usual residual …
 SHARE: Final = 0.004  # … or this share of the rms of y
 PLAUSIBLE: Final = math.log(2.0)  # |Δ ln η| between two refits
+BETTER: Final = 20.0
+GROWTH: Final = 1.2
 
 
 def delta(usual: float, signal: float) -> float:

@@ -29,11 +29,9 @@ from estimators.refit.report import PreparedWindow, Refit, SearchResult, report
 from estimators.refit.settings import RefitSettings
 from estimators.refit.variable_projection import ProjectionProblem, minima, residual
 from estimators.refit.velocity_nodes import Statistics
+from estimators.thresholds import COLLINEAR
 from jointwatch_layout import pointer
 
-COLLINEAR: Final = (
-    1e-10  # |part of a column that the others do not explain|² / |column|²: below, they cannot be told apart
-)
 COARSE: Final = 1e-2  # χ² that a runner-up's last step may promise
 FINE: Final = 1e-6  # χ² of the best's last step: 1e-3 of a standard deviation
 MOST: Final = 1024  # points of a lattice on which nothing can be shared

@@ -39,6 +39,8 @@ LIMIT: Final = 1.0  # largest step in s = ln η: a factor e
 ROUNDING: Final = 1e-13  # of yᵀy: changes of ρ that say nothing
 SMALLEST: Final = 1e-10  # step in s worth taking
 DAMPING: Final = 1e-3  # μ to begin with
+EASIER: Final = 0.1
+HARDER: Final = 10.0
 TRIALS: Final = 8  # of one step, with μ ten times larger each
 ITERATIONS: Final = 40
 PROBE: Final = 3  # iterations on evaluations that tell a runner-up from the lowest: the table has led to its bottom
@@ -165,10 +167,10 @@ def _run_down(
             if attempt <= value:
                 copy(trial, s)
                 value = attempt
-                mu *= 0.1
+                mu *= EASIER
                 moved = True
                 break
-            mu *= 10.0
+            mu *= HARDER
         if not moved:
             break
         for i in range(held):
@@ -226,10 +228,10 @@ def _polish(
                 for column in range(m):
                     copy(M[column], X[column])
                 value = attempt
-                mu *= 0.1
+                mu *= EASIER
                 moved = True
                 break
-            mu *= 10.0
+            mu *= HARDER
         if not moved:
             break
     return value

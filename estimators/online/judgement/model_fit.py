@@ -28,7 +28,6 @@ from estimators.misfit import regressors, scores
 from estimators.misfit.regressors import ANGLE, DIRECTION, LAG, MEMORY, SPEED
 from estimators.online.judgement import fit_state
 from estimators.online.judgement.gate import Gate
-from estimators.online.judgement.validity import GOOD
 from estimators.quantisation.errors_in_variables import UNSURE, Steps, added, clear, moved
 from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
 from estimators.quantities import Floats, Parameter
@@ -36,6 +35,7 @@ from estimators.recursive import reversals
 from estimators.recursive import state as at
 from estimators.recursive.learner import Learner
 from estimators.rows import Rows
+from estimators.thresholds import ENDLESS, GOOD, MISFIT_OVER
 
 BLOCK: Final = 1.0  # s of rows
 LEAST: Final = 8.0  # blocks, before which nothing is told
@@ -44,9 +44,7 @@ EITHER: Final = 100.0  # rows of motion either way, without which nothing proves
 NOISE: Final = 0.1  # of the residual's variance that is noise at least
 MOST: Final = 0.5  # of what the model leaves, rms, that a cause has to explain to be named
 MOSTLY: Final = 0.5  # of a variance: where white noise makes less of it, something else is the cause
-LOSE: Final = 0.7  # times the limit, at which a misfit is over
 FOLLOWS: Final = 2.0 ** (1.0 / 60.0)  # a second, by which the alarm's unit may change: a jump is there within one
-NEVER: Final = 1 << 40  # rows
 WAITING: Final = 16  # rows beyond two blocks that a motion may be unknown behind
 
 
@@ -86,7 +84,7 @@ class ModelFit:
     @property
     def due(self) -> int:
         """Number of the row that ends the block."""
-        return self.kept.due if self.active else NEVER
+        return self.kept.due if self.active else ENDLESS
 
     def begin(self, now: int) -> None:
         """Rows of before are of other columns; now: number of the next row. What was told stands for the time being."""
@@ -169,7 +167,7 @@ class ModelFit:
             return
         kept.gains[:], kept.found[:], kept.late[:] = gains, found, late
         kept.share, kept.left = float(kept.figures[scores.SHARE]), float(kept.figures[scores.LEFT])
-        kept.spoiled = kept.share > (LOSE if kept.spoiled else 1.0) * GOOD
+        kept.spoiled = kept.share > (MISFIT_OVER if kept.spoiled else 1.0) * GOOD
         if settled:
             self._weigh_steps(rls.noise[0] / rls.noise, time)
             self.correct(learner, time)

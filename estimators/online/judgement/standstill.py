@@ -18,6 +18,7 @@ from estimators.numerics.jit import inline
 from estimators.online.judgement.events import EventLog
 from estimators.online.judgement.gate import Gate
 from estimators.quantities import Axis
+from estimators.thresholds import ENDLESS, NEVER
 from jointwatch_layout import Layout
 
 USUAL: Final = 0.005  # rad/s (m/s)
@@ -28,8 +29,6 @@ SURELY: Final = 3.0  # times the least speed that is read
 STEPS: Final = 1.5  # times what one step reads
 WINDOW: Final = 20.0  # s
 TRAVEL: Final = 0.5  # s at the window's highest speed, which the joint must have travelled
-NEVER: Final = 1 << 62  # ns
-ENDLESS: Final = 1 << 40  # rows
 NEWS: Final = 0.2  # by which a limit has to differ from the one in force
 
 

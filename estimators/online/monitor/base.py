@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple, Protocol
 from estimators.quantities import Floats
 
 SIGNIFICANT: Final = 4.0  # σ
-BENT: Final = 20.0  # χ² that another η must promise for η to have moved
 
 
 class Moment(NamedTuple):

@@ -3,11 +3,11 @@
 from typing import ClassVar, Final
 
 from estimators.online.monitor.base import Decision, GiveUp, Moment, Rejection, Wait
+from estimators.refit.acceptance import GROWTH
 
 SHORTEST: Final = 1.0  # s of motion before a transient is judged
 CONFIRM: Final = 1.6  # motion periods from a refit to its confirmation
 UNCONFIRMED: Final = 1.5  # times an unconfirmed refit's window before an alarm during it is judged, CONFIRM at most
-GROWTH: Final = 1.2  # times the window of a rejected refit, before the next
 LEFT: Final = 0.15  # of a window that no η explains, left out of the next
 
 

@@ -6,7 +6,6 @@ from typing import ClassVar, Final
 import numpy as np
 
 from estimators.online.monitor.base import (
-    BENT,
     SIGNIFICANT,
     Before,
     Decision,
@@ -19,7 +18,7 @@ from estimators.online.monitor.base import (
     Wait,
 )
 from estimators.online.monitor.change import ChangeInquiry
-from estimators.refit.acceptance import CERTAIN, delta
+from estimators.refit.acceptance import BETTER, CERTAIN, delta
 
 EVERY: Final = 1.0  # s
 MOVED: Final = 0.03  # of ln η: less is not worth a search
@@ -81,7 +80,7 @@ class DriftWatch:
 
     def _drift(self, evidence: Evidence) -> Decision:
         sigma = np.hypot(evidence.sigma, evidence.known)
-        quiet = evidence.variance <= delta(evidence.usual, evidence.signal) or evidence.gain > BENT
+        quiet = evidence.variance <= delta(evidence.usual, evidence.signal) or evidence.gain > BETTER
         size = np.abs(evidence.step)
         bent = (size > SIGNIFICANT * sigma) & (size > MOVED) & (sigma <= CERTAIN)
         self.drifts = self.drifts + 1 if quiet and bent.any() else 0

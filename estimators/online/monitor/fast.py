@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from estimators.online.judgement.validity import SMALL
 from estimators.online.monitor.base import (
-    BENT,
     SIGNIFICANT,
     Before,
     Decision,
@@ -35,11 +35,10 @@ from estimators.online.monitor.base import (
 )
 from estimators.online.monitor.change import ChangeInquiry
 from estimators.online.monitor.drift import DriftWatch
-from estimators.refit.acceptance import CERTAIN, delta
+from estimators.refit.acceptance import BETTER, CERTAIN, delta
 
 TELLING: Final = 0.06  # of ln η, up to which "η did not move" is believed
 COVERED: Final = 2.5  # of a row's noise variance: how uncertain a covered window's torque may be over the whole motion
-KNOWN: Final = 0.01  # or of the rms of y
 HEAD: Final = 0.2  # s by which the alarm may place a change too early or too late
 STRAIGHT: Final = 9.0  # χ² that another η at most may promise for η not to have moved
 
@@ -132,11 +131,11 @@ class FastMonitor:
         """Whether θ changed, η did, nothing did, or more motion is wanted."""
         usual, signal = evidence.usual, evidence.signal
         overdue = evidence.rows >= evidence.needed
-        known = evidence.reach <= COVERED or evidence.reach * usual <= KNOWN**2 * signal
+        known = evidence.reach <= COVERED or evidence.reach * usual <= SMALL**2 * signal
         if not overdue and not (known and evidence.sigma.max() <= CERTAIN):
             return Wait()
         quiet = evidence.variance <= delta(usual, signal)
-        if evidence.gain > BENT or (overdue and not quiet):
+        if evidence.gain > BETTER or (overdue and not quiet):
             return SearchEta("change", evidence.first, Before.CHANGE)
         if not quiet or not (overdue or (evidence.gain < STRAIGHT and evidence.sigma.max() <= TELLING)):
             return Wait()

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from estimators.online.monitor.base import Decision, Evidence, Look, Moment, Recover, Rejection, Wait
+from estimators.thresholds import ENDLESS
 
 QUIET: Final = 2.0  # times the usual variance, below which the residual is quiet again
 RECOVERY: Final = 0.3  # s of motion that a transient lasts at least
 SOON: Final = 2.0  # times what a start takes: so a motion that repeats has shown all of itself
-NEVER: Final = 1 << 40  # rows
 
 
 @dataclass(slots=True)
@@ -24,7 +24,7 @@ class PlainKept:
     VERSION: ClassVar[int] = 2
 
     quiet: float = 0.0  # residual variance below which a transient may end
-    ended: int = -NEVER  # number of the row at which the last transient did
+    ended: int = -ENDLESS  # number of the row at which the last transient did
     soon: bool = False  # whether an alarm followed soon upon it
 
 
@@ -48,7 +48,7 @@ class PlainMonitor:
 
     def due(self, searching: bool) -> int | None:
         """Alarms apart, there is nothing to decide."""
-        return None if searching else NEVER
+        return None if searching else ENDLESS
 
     def period_due(self, _now: int) -> bool:
         """Nobody asks."""

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.models.robots.files.identified import IdentifiedRobot
-from estimators.models.robots.torque_lag import SPREAD, unknown
+from estimators.models.robots.torque_lag import unknown
 from estimators.recursive.prior_bounded import PriorBounded
+from estimators.thresholds import LAG_SPREAD
 
 FRICTION_MEMORY: Final = 600.0  # s
 WANDERS: Final = 0.3  # of a coefficient of friction that temperature and wear may change it by, one deviation
@@ -33,7 +34,7 @@ def learner_of(learnt: IdentifiedRobot, own: NDArray[np.int64], block: float) ->
     mean[own] = theta[own]
     prior[:p, :p] = learnt.prior_covariance
     prior[np.ix_(own, inert)] = prior[np.ix_(inert, own)] = 0.0
-    prior[p:, p:] = SPREAD**2 * np.eye(n)
+    prior[p:, p:] = LAG_SPREAD**2 * np.eye(n)
     wanders = np.maximum(WANDERS * np.abs(theta), CERTAIN * np.sqrt(np.diag(covariance)))
     ratio = np.where(np.isin(np.arange(p + n), own), np.minimum(wanders / np.sqrt(np.diag(prior)), 1.0), 1.0)
     found = PriorBounded(mean, prior * np.outer(ratio, ratio), fade)

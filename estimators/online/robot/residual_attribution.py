@@ -28,6 +28,7 @@ CURRENT: Final = 0.1  # of a mass weighed by motor current: the torque constant 
 CHANGED: Final = 36.0  # squared deviations that the friction of one joint is off
 AGREE: Final = 0.4  # of the larger mass, that the smaller of the last two looks says at least: a push does not last
 LATE: Final = 0.4  # of a look, its end: what is over by then needs no explanation
+GONE_BELOW: Final = 0.3
 GONE_LOOKS: Final = 2
 FRICTION_LOOKS: Final = 4
 EITHER: Final = 0.25  # of the larger mean residual forth or back, that the smaller is at least if friction is off
@@ -109,7 +110,7 @@ class Causes:
         if self.payload.carried:
             self.carried, self.payload = found.values, payload._replace(carried=True)
             now = self._as_payload(self._load.lately())
-            gone = abs(now.mass) < max(0.3 * abs(payload.mass), 0.5 * MASS)
+            gone = abs(now.mass) < max(GONE_BELOW * abs(payload.mass), 0.5 * MASS)
             gone &= abs(payload.mass - now.mass) > CERTAIN * now.mass_deviation  # else these looks do not tell
             cause = GONE if gone else self._likeliest(None)
             if self._again(cause) < (GONE_LOOKS if gone else FRICTION_LOOKS):
