@@ -26,9 +26,12 @@ from estimators.thresholds import GAP
 
 Message = tuple[bytes, bytes]
 
-SETTLED: Final = 0.01  # s of rows that are worth a look
-PARAMETERS_EVERY: Final = 1_000_000_000  # ns between two reports of the parameters
-BREAK: Final = 0.1  # s that a jump of the clock counts as missing rows, at most
+#: s, argued: Rows that are worth a look at least: one chunk of the robot's estimator.
+SETTLED: Final = 0.01
+#: ns, argued: Time between two reports of a robot's parameters.
+PARAMETERS_EVERY: Final = 1_000_000_000
+#: s, argued: Time that a jump of the clock counts as missing rows, at most: more than its low-passes need to restart.
+BREAK: Final = 0.1
 
 
 class RobotLine:

@@ -35,25 +35,50 @@ from estimators.thresholds import LEAST_DIVISOR, VALUE_ROUNDING
 
 Mask = NDArray[np.bool_]
 
+#: blocks, tuned: Numbers of time blocks of the jackknife; halves and thirds of two recordings differ by 0.9 of the
+#: largest of the three deviations (decision 020, point 27).
 BLOCKS: Final = (20, 10, 5)
-ROWS: Final = 10 * BLOCKS[0]  # without ends and gaps
-SMOOTHING: Final = 0.01  # s, standard deviation of g; at least SMOOTHING_SAMPLES of the slower channel
+#: rows, argued: Fewer rows leave less than ten for each block of the jackknife.
+ROWS: Final = 10 * BLOCKS[0]
+#: s, tuned: Standard deviation of the smoothing kernel g: origin not recorded.
+SMOOTHING: Final = 0.01
+#: samples, argued: The least standard deviation of g, in samples of the slower channel, so that g is still a smooth
+#: kernel.
 SMOOTHING_SAMPLES: Final = 2.0
-SUPPORT: Final = 4.0  # standard deviations at which g ends
-REVERSAL: Final = 0.05  # v₀ over the rms speed
-STILL: Final = 0.02  # of the rms speed, below which …
-STICKS: Final = 3.0  # … for so many standard deviations of g a joint does not pass, but stands still
-TOGETHER: Final = 2.5  # periods between two samples that may be interpolated
-UNEXPLAINED: Final = 0.1  # of a torque, beyond which what other joints do to it passes for a delay
-SEARCHED_ROWS: Final = 5000  # rows on which the grid of delays is tried
+#: 1, derived: Standard deviations at which g ends; what is beyond is 6e-5 of a Gaussian.
+SUPPORT: Final = 4.0
+#: 1, tuned: Speed over the rms speed within which the friction column changes its side: origin not recorded.
+REVERSAL: Final = 0.05
+#: 1, tuned: Below this share of the rms speed a joint is slow: origin not recorded.
+STILL: Final = 0.02
+#: 1, argued: Standard deviations of g for which a joint is slow before it counts as sticking instead of passing through
+#: zero.
+STICKS: Final = 3.0
+#: periods, tuned: Samples at most this far apart are interpolated, since one lost sample does not hurt a spline: origin
+#: not recorded.
+TOGETHER: Final = 2.5
+#: 1, argued: With a larger share of torque unexplained, coupling from other joints would pass for a delay.
+UNEXPLAINED: Final = 0.1
+#: rows, argued: Rows on which the grid of delays is tried; Gauss-Newton then uses all of them.
+SEARCHED_ROWS: Final = 5000
+#: delays, argued: Points of the grid of delays: 2 ms apart for the usual range, closer than the correlation length of
+#: motion.
 SEARCHED_DELAYS: Final = 101
+#: steps, argued: Gauss-Newton steps at most; it converges in fewer than ten or not at all.
 STEPS: Final = 30
+#: s, argued: The longest delay that is searched unless the caller says otherwise; a bus and a filter delay less.
 LONGEST: Final = 0.1
+#: 1, argued: A fitted gain that is closer to one is one: gears are exact.
 EXACT_GEAR: Final = 0.05
+#: periods, derived: Slack that keeps the last point of a grid when float64 rounds its place down.
 WHOLE: Final = 1e-6
+#: periods, derived: Two instants that are closer are the same one but for rounding.
 SAME_INSTANT: Final = 1e-9
+#: 1, derived: Singular values below this share of the largest are rounding of columns with unit rms.
 UNTOLD: Final = 1e-9
+#: 1, derived: The same for a Gram matrix of float64 sums.
 UNTOLD_OF_GRAM: Final = 1e-12
+#: s, derived: A Gauss-Newton step below this changes no printed digit.
 FOUND: Final = 1e-10
 
 

@@ -20,10 +20,14 @@ from estimators.quantities import Floats, Nanoseconds
 from estimators.thresholds import GAP, SUCCESSIVE
 from jointwatch_layout import Integers, Layout, Matrix
 
+#: s, argued: Time that a joint is waited for before its rows are given up.
 PATIENCE: Final = 0.3
-STEADY: Final = 10.0  # s
-APART: Final = 0.2e9  # ns that steadied instants may be from what the clock says
-ROOM: Final = 4096  # rows of one joint that may wait
+#: s, argued: Time within which a steadied instant is drawn to what the clock says; longer than a clock takes to settle.
+STEADY: Final = 10.0
+#: ns, argued: A steadied instant that is further from the clock begins anew, since no drift explains it.
+APART: Final = 0.2e9
+#: rows, argued: Rows of one joint that may wait for the other joints: four seconds at 1 kHz.
+ROOM: Final = 4096
 
 
 class JointRows(Layout):

@@ -8,13 +8,20 @@ from estimators.alignment.clock_rate import EVIDENCE_FRAMES, QUEUED, gather, lea
 from estimators.alignment.clock_state import IN_TIME, LATE, SETTLING, SPARE, ClockState, Totals
 from estimators.numerics.jit import inline
 
-SUSPICIOUS: Final = 0.75  # units
-DOUBTFUL: Final = 0.5  # units of jitter beside which the place of a loss is a guess
+#: units, argued: A frame that is later by this share of a turn may follow lost ones, and is held until that is known.
+SUSPICIOUS: Final = 0.75
+#: units, derived: With more jitter than half a unit the place of a loss is a guess.
+DOUBTFUL: Final = 0.5
+#: periods, argued: A held frame that is later than the last by this much (and QUEUED) was held up once more.
 HELD_AGAIN: Final = 4.0
+#: units, tuned: A lateness is rounded down to whole units of loss with this much to spare: origin not recorded.
 LOST_FROM: Final = 0.25
+#: frames, argued: Frames that set a clock when they do not agree.
 SETTLING_FRAMES: Final = 32
-AGREEMENT: Final = 0.1  # periods
-EVIDENCE_TIME: Final = 50e6  # ns
+#: periods, argued: Frames whose lateness spreads by less agree, and then EVIDENCE_FRAMES of them are enough.
+AGREEMENT: Final = 0.1
+#: ns, argued: Time over which frames must be late before a loss is believed; a bus that is held up drains sooner.
+EVIDENCE_TIME: Final = 50e6
 
 
 @inline

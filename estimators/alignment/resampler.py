@@ -27,7 +27,10 @@ from estimators.thresholds import NEVER
 from jointwatch_layout import Integers, Layout
 
 COUNTER_BIT: Final = 62  # of the set of channels seen in a frame
+#: s, argued: Time that a missing value of a channel is waited for before its row is NaN.
 PATIENCE: Final = 0.1
+#: periods, argued: Rows this far beyond the last instant that is decided may still be formed, since neighbours are a
+#: period apart.
 DECIDED: Final = 0.25
 
 

@@ -18,7 +18,8 @@ from estimators.quantities import Floats
 from estimators.thresholds import SUCCESSIVE
 from jointwatch_layout import Flags, Integers, Layout, Matrix, Vector
 
-APART: Final = 0.25  # periods beside SUCCESSIVE that neighbours may be apart where sampling may be uneven
+#: periods, argued: Neighbours may be this much further apart than SUCCESSIVE where sampling is uneven.
+APART: Final = 0.25
 
 
 class Ring(Layout):

@@ -25,7 +25,8 @@ from estimators.quantisation.encoder_steps import EncoderMoves, EncoderSteps, Un
 from estimators.quantities import Floats, Nanoseconds
 from jointwatch_layout import Integers, Layout, Matrix, Vector
 
-NEAR: Final = 0.98  # of the saturation, from which a torque is not believed
+#: 1, argued: Share of the drive's saturation from which a torque is not believed: the drive may clip.
+NEAR: Final = 0.98
 
 
 class Preprocessing(Layout):

@@ -29,6 +29,7 @@ from estimators.rows import (
 from estimators.thresholds import GAP
 from jointwatch_layout import Cube, Function, IntegerMatrix, Integers, Layout, Matrix, Own, Vector
 
+#: rows, argued: Raw rows that are taken at once; bounds memory of large batches and changes no result.
 CHUNK: Final = 1024
 
 # of a block of a model: channels, and what they are multiplied with before its law sees them

@@ -29,8 +29,11 @@ from estimators.rows import ROUNDING, WEIGHT
 from estimators.thresholds import SUCCESSIVE
 from jointwatch_layout import Cube, Integers, Layout, Matrix, Scratch, Vector
 
-STOPS: Final = (0.001, 0.006, 0.04)  # rad (m)
-NEAR: Final = 2  # the stop that has slipped again where a reversal lies behind
+#: rad (m), argued: Lengths of the play operators that stand for friction with memory: from a bristle to a worn gear.
+STOPS: Final = (0.001, 0.006, 0.04)
+#: 1, derived: Place in STOPS of the one that must have slipped again before a row counts as away from a reversal.
+NEAR: Final = 2
+#: 1, argued: Harmonics of the joint's angle that are tried; ripple of higher order has no column (decision 016).
 HARMONICS: Final = 4
 LAG: Final = 0  # causes
 SPEED: Final = 1
@@ -39,7 +42,9 @@ MEMORY: Final = 3
 ANGLE: Final = 4
 TURNS: Final = 9  # the first column that only a joint that turns has
 CAUSES: Final = (LAG, *[SPEED] * 3, *[DIRECTION] * 2, *[MEMORY] * 3, *[ANGLE] * (2 * HARMONICS))
-SLOW: Final = 6.0  # times standstill
+#: 1, argued: Standstill speeds over which a Stribeck-like column fades.
+SLOW: Final = 6.0
+#: 1, argued: Standstill speeds over which the wider Stribeck-like column fades.
 FAST: Final = 30.0
 
 

@@ -27,15 +27,18 @@ from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 from estimators.thresholds import LAG_SPREAD, OWN_SHARE
 
-# Two-sided 1e-5 of a normal. Some twenty witnesses, looked at anew in a memory of a minute: once in five thousand
-# minutes of motion, and then it has to explain a share of the torque that matters as well.
+#: deviations, derived: Two-sided 1e-5 of a normal: some twenty columns, looked at anew in a memory of a minute, pass it
+#: by chance once in five thousand minutes of motion (decision 016, point 3).
 LEVEL: Final = 4.42
-OWN: Final = 1e-3  # … and a witness
-# Less of what is left than this does not pay: in a memory of 6000 rows, five of which say the same, it moves no θ by
-# more than √(0.01 · 1200) = 3.5 of its deviations, while few blocks that differ much make t larger than it is.
+#: 1, argued: Share of a misfit column's square that the model's columns must leave, from which the column is tried.
+OWN: Final = 1e-3
+#: 1, derived: Share of the unexplained square that a column must explain; less moves no θ by more than
+#: √(0.01 · 1200) = 3.5 of its deviations, in a memory of 6000 rows, five of which say the same.
 WORTH: Final = 0.01
-MOST: Final = 6  # witnesses taken in
-YOUNG: Final = 4  # blocks, before which θ is not known well enough for scores
+#: columns, argued: Misfit columns that are taken in at most; more explain noise.
+MOST: Final = 6
+#: blocks, argued: Blocks before which θ is not known well enough for scores.
+YOUNG: Final = 4
 
 BLOCKS, WEIGHT, WEIGHT_2, LEFT, SHARE, FIGURES = range(6)
 # blocks so far; Σf and Σf² of those with scores; rms over that of y: what Φ leaves, and of it what witnesses explain

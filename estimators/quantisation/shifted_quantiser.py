@@ -25,9 +25,13 @@ from estimators.rows import PLACE, ROUNDING, SPEED, WEIGHT, Rows
 from estimators.thresholds import GOOD, SUCCESSIVE
 from jointwatch_layout import Cube, Integers, Layout, Matrix, Scratch, Vector
 
-PLACES: Final = 8  # of the lattice against the motion, evenly over one step
-HALF: Final = 0.5  # of what tells a direction, that must be left of it
-SINGULAR: Final = 1e-12  # of a gram of unit columns: directions that no row tells
+#: encoders, argued: Shifted encoders that read the same motion, spread evenly over one step.
+PLACES: Final = 8
+#: 1, argued: Share of a direction's information that steps alone may pretend, beyond which its parameters are not
+#: identifiable.
+HALF: Final = 0.5
+#: 1, derived: Eigenvalue of a Gram matrix of unit columns below which a direction is rounding only.
+SINGULAR: Final = 1e-12
 
 
 class EncoderReading(NamedTuple):

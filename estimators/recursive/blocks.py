@@ -20,7 +20,9 @@ from estimators.numerics.jit import kernel
 from estimators.quantities import Floats
 from estimators.thresholds import LEAST_DIVISOR
 
-TINY: Final = 1e-6  # of a column's square about zero, that those before it do not imitate
+#: 1, derived: Share of a column's square about its mean that the columns before it must leave; below it rounding of
+#: block sums decides.
+TINY: Final = 1e-6
 
 
 class WindowSolution(NamedTuple):

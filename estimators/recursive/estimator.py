@@ -12,14 +12,23 @@ from estimators.recursive.cusum import MARGIN
 from estimators.recursive.forgetting import ALARM, ALLOWANCE, LIMIT, NOISE, SATURATION, Forgetting, Threshold, arm
 from estimators.recursive.kernel import absorb
 
-LARGEST: Final = 100.0  # P∞
+#: 1, tuned: P∞ in noise variances of a typical row, the bound on P; the table of robustness at 60 % rest (decision
+#: 001).
+LARGEST: Final = 100.0
 NEVER: Final = 1e12  # rows since the last alarm, when there was none
-QUIETEST: Final = 1e-12  # least residual variance that the clip believes in, of the output's own noise setting
+#: 1, argued: Least residual variance that the clip believes in before a start has ended.
+QUIETEST: Final = 1e-12
+#: 1, argued: Share of the start's residual variance below which the clip does not go.
 LEAST_LEVEL: Final = 0.25
+#: s, argued: Time constant of the long residual variance.
 LONG: Final = 5.0
+#: s, argued: Time constant of the short residual variance.
 SHORT: Final = 0.1
+#: s, argued: Time constant of the mean squared error that is reported.
 ERRORS: Final = 2.0
+#: 1, argued: Largest gain of the long variance, for slow rows: 50 rows count at least.
 FASTEST_LONG: Final = 0.02
+#: 1, argued: Largest gain of the short variance and of the reported error, for slow rows: ten rows count at least.
 FASTEST_SHORT: Final = 0.1
 
 

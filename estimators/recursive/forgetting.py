@@ -41,8 +41,12 @@ ALLOWANCE: Final = CONSTANT + 9  # k of the CUSUM, in units of v₀
 LIMIT: Final = CONSTANT + 10  # h of the CUSUM
 CLIMBING: Final = AVERAGE  # rows since the CUSUM was last zero (of the alarm law, which averages nothing)
 ONSET: Final = AVERAGE + 1  # the same at the last alarm: how far back the change lies
-SATURATION: Final = 12.0  # one row counts at most this many v₀ in the CUSUM, so no single outlier is an alarm
+#: v₀, tuned: One row counts at most this many v₀ in the CUSUM, so that no outlier is an alarm; EMPS (decision 001).
+SATURATION: Final = 12.0
+#: rows, derived: Memory that the gain of the variance ratio is given for; for another one the gain scales with its
+#: inverse.
 GAIN_ROWS: Final = 50.0
+#: 1, argued: Largest gain of the noise average of Paleologu's law, for slow rows.
 FASTEST_NOISE: Final = 0.25
 
 Seconds = Annotated[float, Field(gt=0)]
@@ -60,9 +64,13 @@ class Alarm(Settings):
     """Long memory at rest, almost none after an alarm."""
 
     kind: Literal["alarm"] = "alarm"
-    memory: Seconds = 60.0  # s of motion; raised to two motion periods where the start-up finds a period
-    restart: Seconds = 0.005  # s, memory right after an alarm
-    growth: Annotated[float, Field(gt=1)] = 2.0  # memory = time since the alarm / growth, until it is `memory` again
+    #: s, tuned: Memory at rest; robustness bench and EMPS with 20, 30 and 60 s (decision 001, point 1).
+    memory: Seconds = 60.0
+    #: s, tuned: Memory right after an alarm; robustness bench (decision 001, point 2).
+    restart: Seconds = 0.005
+    #: 1, argued: Memory is the time since the alarm over this, so the weight of what was before falls with its square
+    #: (decision 001, point 2).
+    growth: Annotated[float, Field(gt=1)] = 2.0
 
     def pack(self, state: Floats, period: float) -> None:
         """Write the law's constants into a state."""
@@ -75,9 +83,12 @@ class VarianceRatio(Settings):
     """Forget while the recent residual variance exceeds the usual one."""
 
     kind: Literal["variance_ratio"] = "variance_ratio"
+    #: 1, tuned: Short over long variance from which the law forgets; robustness bench, 20 seeds.
     limit: Annotated[float, Field(gt=1)] = 1.6
+    #: 1, tuned: How much it forgets for each unit of the ratio beyond the limit; robustness bench, 20 seeds.
     gain: Annotated[float, Field(gt=0)] = 0.02
-    memory: Seconds = 0.05  # s, the shortest
+    #: s, tuned: Shortest memory; robustness bench, 20 seeds.
+    memory: Seconds = 0.05
 
     def pack(self, state: Floats, period: float) -> None:
         """Write the law's constants into a state."""
@@ -90,8 +101,10 @@ class Fortescue(Settings):
     """Keep the information content constant."""
 
     kind: Literal["fortescue"] = "fortescue"
-    memory: Seconds = 1.0  # s, N₀
-    shortest: Seconds = 0.05  # s
+    #: s, tuned: N₀ of the law; robustness bench, 20 seeds.
+    memory: Seconds = 1.0
+    #: s, argued: Shortest memory, as of VarianceRatio.
+    shortest: Seconds = 0.05
 
     def pack(self, state: Floats, period: float) -> None:
         """Write the law's constants into a state."""
@@ -103,10 +116,14 @@ class Paleologu(Settings):
     """Forget as much as the excess of the prediction error over the noise explains."""
 
     kind: Literal["paleologu"] = "paleologu"
-    short: Seconds = 0.1  # s, averaging of e² and z²
-    long: Seconds = 1.0  # s, averaging of the noise
-    excess: Annotated[float, Field(gt=1)] = 1.5  # γ: σ_e below γ·σ_v is noise
-    shortest: Seconds = 0.05  # s
+    #: s, argued: Time constant of the averages of e² and z².
+    short: Seconds = 0.1
+    #: s, argued: Time constant of the noise's average, ten times the short one.
+    long: Seconds = 1.0
+    #: 1, tuned: γ: an error below γ times the noise is noise; robustness bench, 20 seeds.
+    excess: Annotated[float, Field(gt=1)] = 1.5
+    #: s, argued: Shortest memory, as of VarianceRatio.
+    shortest: Seconds = 0.05
 
     def pack(self, state: Floats, period: float) -> None:
         """Write the law's constants into a state."""
@@ -123,7 +140,8 @@ class Fixed(Settings):
     """One memory, always."""
 
     kind: Literal["fixed"] = "fixed"
-    memory: Seconds = 20.0  # s
+    #: s, tuned: Memory that ends EMPS within 2.5 % of the published values (decision 001).
+    memory: Seconds = 20.0
 
     def pack(self, state: Floats, period: float) -> None:
         """Write the law's constants into a state."""
@@ -135,7 +153,8 @@ class RandomWalk(Settings):
     """Let the parameters walk as fast as gives this memory under typical excitation."""
 
     kind: Literal["random_walk"] = "random_walk"
-    memory: Seconds = 20.0  # s
+    #: s, tuned: Memory that the drift of θ is worth; EMPS (decision 001).
+    memory: Seconds = 20.0
 
     def pack(self, state: Floats, period: float) -> None:
         """Write the law's constants into a state."""

@@ -28,15 +28,24 @@ from estimators.quantities import Floats
 from estimators.rows import SPEED, Rows
 from estimators.thresholds import LEAST_DIVISOR, OWN_SHARE
 
-TURNING: Final = 0.9  # |v̄| over the rms of v below which a row saw a reversal, or a joint that hardly moves
-AROUND: Final = 0.1  # of the standstill speed: rounding is no reversal
+#: 1, argued: Mean speed over its rms below which a row saw a reversal, or a joint that hardly moves.
+TURNING: Final = 0.9
+#: 1, argued: Share of the standstill speed that is added to the rms speed: rounding is no reversal.
+AROUND: Final = 0.1
 GROSS: Final = OUTLIER  # σ
-OVER: Final = 0.5  # of GROSS, below which it is over
-UNSEEN: Final = 1e-3  # rad/s (m/s): the least standstill speed that it is a share of
-CLEAR: Final = 0.99  # |v̄| over the rms of v above which a row saw nothing of a reversal or a stop
+#: 1, argued: Share of GROSS below which rows with a reversal are trusted again (hysteresis).
+OVER: Final = 0.5
+#: rad/s (m/s), argued: Least standstill speed that AROUND is a share of.
+UNSEEN: Final = 1e-3
+#: 1, argued: Mean speed over its rms above which a row saw nothing of a reversal or a stop.
+CLEAR: Final = 0.99
+#: 1, argued: Weight of rows that saw a stop, until the joint has moved in both directions (decision 019, point 30).
 UNPROVEN: Final = 1e-3
-LEAST: Final = 10  # rows without a reversal, from which variances are compared
-ONE: Final = 1  # … with one: of right rows not one is GROSS, and a slow joint shows few
+#: rows, argued: Rows without a reversal from which variances are compared.
+LEAST: Final = 10
+#: rows, tuned: Rows with a reversal from which variances are compared; ten left five of thirty scans not valid
+#: (decision 019, point 51).
+ONE: Final = 1
 
 
 @inline

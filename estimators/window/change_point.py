@@ -17,7 +17,8 @@ from estimators.quantities import Floats
 from estimators.recursive.prior import Prior
 from estimators.rows import Rows
 
-RIDGE: Final = 1e-12  # of a column's square: keeps directions out that no row tells
+#: 1, derived: Share of a column's square that keeps directions out that no row tells.
+RIDGE: Final = 1e-12
 
 
 def onset(rows: Rows, noise: Floats, before: Prior, candidates: int) -> int:

@@ -18,9 +18,12 @@ from estimators.quantities import Floats
 from estimators.rows import Rows
 from estimators.thresholds import GOOD, LEAST_DIVISOR, OWN_SHARE
 
-SIGNIFICANT: Final = 4.5  # σ: several constants are asked, thousands of times
-LEAST: Final = {"": 0.01, "rad": 1e-6, "s": 5e-6}  # errors smaller than this are not worth a word
-RIVAL: Final = 0.5  # times the χ² of the best, from which another one is named too
+#: deviations, argued: Deviations from which a constant is wrong: several are asked, thousands of times.
+SIGNIFICANT: Final = 4.5
+#: by unit, argued: Errors of a constant (relative, rad, s) that are smaller are not worth a word.
+LEAST: Final = {"": 0.01, "rad": 1e-6, "s": 5e-6}
+#: 1, argued: Share of the best suspect's χ² from which another one is named too.
+RIVAL: Final = 0.5
 
 
 class Suspect(NamedTuple):

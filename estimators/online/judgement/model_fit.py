@@ -37,15 +37,26 @@ from estimators.recursive.learner import Learner
 from estimators.rows import Rows
 from estimators.thresholds import ENDLESS, GOOD, MISFIT_OVER
 
-BLOCK: Final = 1.0  # s of rows
-LEAST: Final = 8.0  # blocks, before which nothing is told
-KNOWN: Final = 20.0  # blocks that the learner's own deviations weigh
-EITHER: Final = 100.0  # rows of motion either way, without which nothing proves rows with a reversal
-NOISE: Final = 0.1  # of the residual's variance that is noise at least
-MOST: Final = 0.5  # of what the model leaves, rms, that a cause has to explain to be named
-MOSTLY: Final = 0.5  # of a variance: where white noise makes less of it, something else is the cause
-FOLLOWS: Final = 2.0 ** (1.0 / 60.0)  # a second, by which the alarm's unit may change: a jump is there within one
-WAITING: Final = 16  # rows beyond two blocks that a motion may be unknown behind
+#: s, argued: Rows of one score; longer than residuals remember (decision 016, point 1).
+BLOCK: Final = 1.0
+#: blocks, argued: Blocks before which no misfit is reported.
+LEAST: Final = 8.0
+#: blocks, argued: Weight of the start's own deviation factor, in blocks, against that of the scores (decision 019,
+#: point 44).
+KNOWN: Final = 20.0
+#: rows, argued: Rows of motion in either direction, without which rows with a reversal are not proved.
+EITHER: Final = 100.0
+#: 1, argued: The least share of the residual variance that is noise and not lag.
+NOISE: Final = 0.1
+#: 1, argued: Share of the unexplained torque, rms, that a cause must explain to be named.
+MOST: Final = 0.5
+#: 1, argued: Share of a variance from which a source is named as the reason of an uncertain value.
+MOSTLY: Final = 0.5
+#: 1, argued: Factor a block of a second by which the alarm's unit may follow the residual: two a minute (decision 016,
+#: point 12).
+FOLLOWS: Final = 2.0 ** (1.0 / 60.0)
+#: rows, argued: Rows beyond two blocks for which motion may still be unknown.
+WAITING: Final = 16
 
 
 class ModelFit:

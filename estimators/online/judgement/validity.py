@@ -15,10 +15,15 @@ from estimators.recursive.learner import Learner, Learnt, own_deviations
 from estimators.thresholds import GOOD
 from jointwatch_layout import Flags, Layout, Vector
 
-SMALL: Final = 0.01  # … or moves the torque by less than this share of its rms
-LOSE: Final = 2.0  # a valid value is lost at this many times either
+#: 1, argued: Share of the torque's rms that may be uncertain: a value or a window that moves it by less is known well
+#: enough.
+SMALL: Final = 0.01
+#: 1, argued: A valid value is lost at this many times either limit (hysteresis).
+LOSE: Final = 2.0
+#: deviations, argued: A value may be outside its plausible range by this much, since it is not known better.
 RANGE_MARGIN: Final = 3.0
-RUNAWAY: Final = 1e4  # times what explains y with the column at its typical size
+#: 1, argued: Times the value that alone would explain the torque; beyond it θ has run away.
+RUNAWAY: Final = 1e4
 
 
 class ValidityState(Layout, version=2):

@@ -10,7 +10,8 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from estimators.quantities import Floats
 
-SIGNIFICANT: Final = 4.0  # σ
+#: deviations, argued: Deviations that a step of η or a residual must have; it is asked once a second, for days.
+SIGNIFICANT: Final = 4.0
 
 
 class Moment(NamedTuple):

@@ -20,9 +20,12 @@ from estimators.online.monitor.base import (
 from estimators.online.monitor.change import ChangeInquiry
 from estimators.refit.acceptance import BETTER, CERTAIN, delta
 
-EVERY: Final = 1.0  # s
-MOVED: Final = 0.03  # of ln η: less is not worth a search
-LONGER: Final = 1.5  # times the rows that η rests on, when it is worth a step over all of them
+#: s, argued: Motion between two looks at a slow change of η.
+EVERY: Final = 1.0
+#: 1, argued: Change of ln η below which a search is not worth it.
+MOVED: Final = 0.03
+#: 1, argued: Times the rows that η rests on, from which one more step over all of them sharpens it (decision 007).
+LONGER: Final = 1.5
 
 
 class DriftWatch:

@@ -12,9 +12,13 @@ from typing import ClassVar, Final
 from estimators.online.monitor.base import Decision, Evidence, Look, Moment, Recover, Rejection, Wait
 from estimators.thresholds import ENDLESS
 
-QUIET: Final = 2.0  # times the usual variance, below which the residual is quiet again
-RECOVERY: Final = 0.3  # s of motion that a transient lasts at least
-SOON: Final = 2.0  # times what a start takes: so a motion that repeats has shown all of itself
+#: 1, argued: Times the usual variance below which the residual is quiet again.
+QUIET: Final = 2.0
+#: s, argued: Motion that a transient lasts at least.
+RECOVERY: Final = 0.3
+#: 1, argued: Times what a start takes within which a second alarm is of the same motion, which has then shown all of
+#: itself (decision 006, point 10).
+SOON: Final = 2.0
 
 
 @dataclass(slots=True)

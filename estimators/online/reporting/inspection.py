@@ -21,9 +21,12 @@ from estimators.rows import Rows, RowStore, copy_row
 from estimators.thresholds import COLLINEAR
 from jointwatch_layout import Layout
 
-RATE: Final = 50.0  # rows/s looked at, at most
-KEPT: Final = 64  # rows that wait for a report, at most
-MEMORY: Final = 10.0  # s, of the excitation
+#: rows/s, argued: Rows that are looked at for the page, at most; they cost time and change no value.
+RATE: Final = 50.0
+#: rows, argued: Rows that wait for a report, at most.
+KEPT: Final = 64
+#: s, argued: Time over which excitation is averaged for the page.
+MEMORY: Final = 10.0
 
 
 class Inspection(NamedTuple):

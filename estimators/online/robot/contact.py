@@ -25,17 +25,29 @@ from estimators.online.robot.motion import SLOW as SLOW_PASS
 from estimators.quantities import Floats
 from estimators.thresholds import AT_REST
 
+#: 1, argued: Times the largest residual of the start that no contact stays below.
 MARGIN: Final = 1.5
+#: deviations, derived: Deviations that white noise passes once in 5e5 chunks.
 GAUSSIAN: Final = 4.75
-ROUGH: Final = 0.0205  # s: white noise behind both low-passes, its deviation over that of its change within this time
-MEDIAN: Final = 0.455  # of the square of a Gaussian number of variance 1
-OUTLIER: Final = 8.0  # robust deviations, beyond which a residual of the start is none
-LASTING: Final = 3  # chunks in a row above the threshold
-RELEASE: Final = 0.7  # of the threshold
-QUIET: Final = 0.2  # s below it
-SOON: Final = 3.0  # s; and as long is waited at most
-SETTLING: Final = 0.1  # s until the low-passes have forgotten that
+#: s, derived: White noise behind both low-passes: its deviation over that of its change within this time.
+ROUGH: Final = 0.0205
+#: 1, derived: Median of the square of a Gaussian number with variance 1.
+MEDIAN: Final = 0.455
+#: deviations, argued: Robust deviations beyond which a residual of the start is a push.
+OUTLIER: Final = 8.0
+#: chunks, argued: Chunks in a row above the threshold that make a contact: 30 ms (decision 021, point 51).
+LASTING: Final = 3
+#: 1, argued: Share of the threshold below which a contact ends (hysteresis).
+RELEASE: Final = 0.7
+#: s, argued: Time below RELEASE after which a contact is over.
+QUIET: Final = 0.2
+#: s, tuned: Time below the threshold after which a robot is valid again, and the longest wait (decision 021, point 35).
+SOON: Final = 3.0
+#: s, argued: Time until the low-passes have forgotten a reversal at most (decision 021, point 49).
+SETTLING: Final = 0.1
+#: 1, derived: Slack that keeps a whole number of chunks whole when float64 rounds it up.
 WHOLE: Final = 1e-9
+#: N·m, derived: Keeps the outlier test from refusing everything where a residual is exactly zero.
 NO_NOISE: Final = 1e-12
 
 

@@ -37,12 +37,17 @@ from estimators.recursive.kernel import LONG_CLIP
 from estimators.recursive.process_noise_correction import Belief, Wander
 from estimators.thresholds import AT_REST, START
 
-AFTER: Final = 3  # blocks that a block waits before it teaches
-SLOWLY: Final = 0.02  # of a block in the variance
-LONGEST: Final = 100  # rows (2 s) after which residuals count as independent
-DOUBTFUL: Final = 3.0  # times the deviation of what has just changed
+#: blocks, argued: Blocks that a block waits before it teaches: what it shows must not be taught before it is explained.
+AFTER: Final = 3
+#: 1, argued: Share of a block in the running variance: 50 blocks count.
+SLOWLY: Final = 0.02
+#: rows, argued: Rows after which residuals count as independent: 2 s at 50 Hz.
+LONGEST: Final = 100
+#: 1, argued: Times its deviation by which a change that was just found is doubted.
+DOUBTFUL: Final = 3.0
 NOTHING: Final = np.zeros((0, 0))
-SPEEDS: Final = (0.1, 0.5)  # of the speed seen, at which friction torque is reported
+#: 1, argued: Shares of the highest speed seen at which friction torque is reported.
+SPEEDS: Final = (0.1, 0.5)
 
 
 class RobotEstimator:

@@ -24,12 +24,17 @@ from estimators.quantities import Floats
 from estimators.recursive.prior_bounded import PriorBounded
 from estimators.thresholds import GOOD, MISFIT_OVER
 
-KNOTS: Final = np.array((0.05, 0.1, 0.2, 0.5, 1.0))  # of the speed seen
+#: 1, argued: Speeds over the highest speed seen at which friction may differ from its law (decision 023).
+KNOTS: Final = np.array((0.05, 0.1, 0.2, 0.5, 1.0))
 SUMS: Final = 3 + PLACES  # of `seen`
 HATS: Final = np.eye(len(KNOTS))
-TOUCHED: Final = 0.5  # mean hat of a knot at least: speeds far from it say little of it
-CHANCE: Final = 9.5  # squared deviations: by chance one of KNOTS is beyond once in a hundred times
-FADE: Final = 0.99  # of a block: many periods of a motion
+#: 1, argued: Mean weight of a knot below which the motion says little of it.
+TOUCHED: Final = 0.5
+#: deviations², derived: By chance one of five knots is beyond it once in a hundred times: χ² at 1 % / 5 (decision 023,
+#: point 66).
+CHANCE: Final = 9.5
+#: 1, argued: Weight of the past after a block: a hundred blocks count, which are many periods of a motion.
+FADE: Final = 0.99
 
 FrictionColumns = tuple[Integers, Floats]  # of one joint: places in θ (own,), columns of them (k, own)
 

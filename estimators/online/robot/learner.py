@@ -14,9 +14,12 @@ from estimators.models.robots.torque_lag import unknown
 from estimators.recursive.prior_bounded import PriorBounded
 from estimators.thresholds import LAG_SPREAD
 
-FRICTION_MEMORY: Final = 600.0  # s
-WANDERS: Final = 0.3  # of a coefficient of friction that temperature and wear may change it by, one deviation
-CERTAIN: Final = 2.0  # deviations of the identification: it may be that wrong from the beginning
+#: s, argued: Time after which friction may have changed by WANDERS (decision 021, point 52).
+FRICTION_MEMORY: Final = 600.0
+#: 1, argued: One deviation of a friction coefficient's change by temperature and wear, relative.
+WANDERS: Final = 0.3
+#: deviations, argued: Deviations of the identification by which it may be wrong from the beginning.
+CERTAIN: Final = 2.0
 
 
 def learner_of(learnt: IdentifiedRobot, own: NDArray[np.int64], block: float) -> PriorBounded:

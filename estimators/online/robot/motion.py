@@ -17,11 +17,16 @@ from estimators.numerics.jit import kernel
 from estimators.numerics.nnls import Integers
 from estimators.quantities import Floats
 
-QUICK: Final = 40.0  # Hz
+#: Hz, argued: Cut-off of the low-pass that decides; it knows of a reversal after 6 ms (decision 021, point 50).
+QUICK: Final = 40.0
+#: Hz, argued: Cut-off of the low-pass that teaches; motion of an arm is below it.
 SLOW: Final = 10.0
-CHUNK: Final = 0.01  # s
-SETTLED: Final = 0.5  # s after a restart until both low-passes have forgotten it, to e⁻²⁰
-BRIDGED: Final = 0.05  # s that a missing value may be taken for the last one
+#: s, argued: Time between two filtered rows that contacts are judged on.
+CHUNK: Final = 0.01
+#: s, derived: Time after a restart until both low-passes have forgotten it, to e⁻²⁰.
+SETTLED: Final = 0.5
+#: s, argued: A missing value may be taken for the last one for this long.
+BRIDGED: Final = 0.05
 
 
 class Chunk(NamedTuple):

@@ -15,8 +15,10 @@ from estimators.rows import MOTION, ROUNDING, Rows
 from estimators.thresholds import NOISE_FLOOR
 from estimators.window.motion_period import motion_period
 
-SINGULAR: Final = 1e-10  # of the largest eigenvalue, up to which a direction is rounding only
-BLOCKS: Final = 3  # times p blocks in the batch means of `honesty`
+#: 1, derived: Share of the largest eigenvalue up to which a direction is rounding of float64 sums only.
+SINGULAR: Final = 1e-10
+#: 1, argued: Batch means a parameter in the start's own deviation factor, at least.
+BLOCKS: Final = 3
 
 
 class StartRows:
