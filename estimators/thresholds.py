@@ -28,6 +28,8 @@ NEVER: Final = 1 << 62  # ns: an instant that is never reached
 NOISE_FLOOR: Final = 1e-6
 #: 1, derived: Share of a column's square that the other columns must leave; below it rounding of float64 decides.
 OWN_SHARE: Final = 1e-9
+#: 1, derived: Added to a Gram matrix of unit columns, it keeps out directions that only rounding tells.
+RIDGE: Final = 1e-12
 #: s, argued: Motion that a starting procedure takes at least: one or two periods of usual motions, and enough rows to
 #: calibrate the alarm.
 START: Final = 12.0

@@ -26,7 +26,7 @@ from estimators.thresholds import GAP
 
 Message = tuple[bytes, bytes]
 
-#: s, argued: Rows that are worth a look at least: one chunk of the robot's estimator.
+#: s, argued: Rows that are worth a look at least.
 SETTLED: Final = 0.01
 #: ns, argued: Time between two reports of a robot's parameters.
 PARAMETERS_EVERY: Final = 1_000_000_000

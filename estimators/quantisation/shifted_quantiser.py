@@ -22,7 +22,7 @@ from estimators.numerics.symmetric import largest_share, smallest
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.reversals import turns
 from estimators.rows import PLACE, ROUNDING, SPEED, WEIGHT, Rows
-from estimators.thresholds import GOOD, SUCCESSIVE
+from estimators.thresholds import GOOD, RIDGE, SUCCESSIVE
 from jointwatch_layout import Cube, Integers, Layout, Matrix, Scratch, Vector
 
 #: encoders, argued: Shifted encoders that read the same motion, spread evenly over one step.
@@ -30,8 +30,6 @@ PLACES: Final = 8
 #: 1, argued: Share of a direction's information that steps alone may pretend, beyond which its parameters are not
 #: identifiable.
 HALF: Final = 0.5
-#: 1, derived: Eigenvalue of a Gram matrix of unit columns below which a direction is rounding only.
-SINGULAR: Final = 1e-12
 
 
 class EncoderReading(NamedTuple):
@@ -230,12 +228,12 @@ def untold(gram: Floats, noise: Floats, lost: NDArray[np.bool_]) -> bool:
         for j in range(p):
             unit[i, j] = gram[i, j] / (scale[i] * scale[j])
             part[i, j] = noise[i, j] / (scale[i] * scale[j])
-    if not smallest(unit - part) > SINGULAR:
+    if not smallest(unit - part) > RIDGE:
         for i in range(p):
             lost[i] = noise[i, i] > 0.0
         return bool(lost.any())
     for i in range(p):
-        unit[i, i] += SINGULAR
+        unit[i, i] += RIDGE
     share = largest_share(part, unit, way)
     most = np.abs(way).max()
     for i in range(p):

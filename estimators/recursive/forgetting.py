@@ -43,6 +43,8 @@ CLIMBING: Final = AVERAGE  # rows since the CUSUM was last zero (of the alarm la
 ONSET: Final = AVERAGE + 1  # the same at the last alarm: how far back the change lies
 #: v₀, tuned: One row counts at most this many v₀ in the CUSUM, so that no outlier is an alarm; EMPS (decision 001).
 SATURATION: Final = 12.0
+#: s, tuned: Shortest memory of the laws that may forget with every row; robustness bench, 20 seeds.
+SHORTEST: Final = 0.05
 #: rows, derived: Memory that the gain of the variance ratio is given for; for another one the gain scales with its
 #: inverse.
 GAIN_ROWS: Final = 50.0
@@ -87,8 +89,7 @@ class VarianceRatio(Settings):
     limit: Annotated[float, Field(gt=1)] = 1.6
     #: 1, tuned: How much it forgets for each unit of the ratio beyond the limit; robustness bench, 20 seeds.
     gain: Annotated[float, Field(gt=0)] = 0.02
-    #: s, tuned: Shortest memory; robustness bench, 20 seeds.
-    memory: Seconds = 0.05
+    memory: Seconds = SHORTEST
 
     def pack(self, state: Floats, period: float) -> None:
         """Write the law's constants into a state."""
@@ -103,8 +104,7 @@ class Fortescue(Settings):
     kind: Literal["fortescue"] = "fortescue"
     #: s, tuned: N₀ of the law; robustness bench, 20 seeds.
     memory: Seconds = 1.0
-    #: s, argued: Shortest memory, as of VarianceRatio.
-    shortest: Seconds = 0.05
+    shortest: Seconds = SHORTEST
 
     def pack(self, state: Floats, period: float) -> None:
         """Write the law's constants into a state."""
@@ -122,8 +122,7 @@ class Paleologu(Settings):
     long: Seconds = 1.0
     #: 1, tuned: γ: an error below γ times the noise is noise; robustness bench, 20 seeds.
     excess: Annotated[float, Field(gt=1)] = 1.5
-    #: s, argued: Shortest memory, as of VarianceRatio.
-    shortest: Seconds = 0.05
+    shortest: Seconds = SHORTEST
 
     def pack(self, state: Floats, period: float) -> None:
         """Write the law's constants into a state."""
