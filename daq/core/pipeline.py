@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 #: ns, tuned: Time between the groups of joints whose updates are due together; 7 and 28 joints in `bench scale`
-#: (decision 015).
+#: (decision 011).
 TOGETHER: Final = 10_000_000
 
 

@@ -36,7 +36,7 @@ from estimators.thresholds import LEAST_DIVISOR, VALUE_ROUNDING
 Mask = NDArray[np.bool_]
 
 #: blocks, tuned: Numbers of time blocks of the jackknife; halves and thirds of two recordings differ by 0.9 of the
-#: largest of the three deviations (decision 020, point 27).
+#: largest of the three deviations (decision 017, point 5).
 BLOCKS: Final = (20, 10, 5)
 #: rows, argued: Fewer rows leave less than ten for each block of the jackknife.
 ROWS: Final = 10 * BLOCKS[0]

@@ -24,19 +24,19 @@ PROPORTIONAL: Final = 0.3
 INTEGRAL: Final = 0.04
 #: 1, argued: Largest relative drift of a clock; crystals differ by less than 1e-4.
 FASTEST_DRIFT: Final = 1e-3
-#: ns, argued: A lateness that lasts this long is a new clock and no queue (decision 015).
+#: ns, argued: A lateness that lasts this long is a new clock and no queue (decision 011).
 RESTART_AFTER: Final = 1.5e9
 #: ns, argued: Lateness, and change of it, from which a queue explains it and no clock.
 QUEUED: Final = 20e6
 #: periods, argued: Drift within one window at most; a window whose least lateness is off by more saw a queue or a pause
-#: (decision 015).
+#: (decision 011).
 MOST_DRIFTED: Final = 0.5
 #: frames, argued: Frames in a window whose place is certain, without which it does not move the clock.
 EVIDENCE_FRAMES: Final = 8
 #: 1, argued: Share of the offset that is forgotten with each frame, so that a device whose own period differs is not
 #: off for ever.
 FORGIVEN: Final = 0.05
-#: frames, tuned: Frames that the line through the device's stamps remembers (decision 018, point 18: the last
+#: frames, tuned: Frames that the line through the device's stamps remembers (decision 014, point 8: the last
 #: thousand).
 REMEMBERED: Final = 1000.0
 #: periods, argued: Stamps that are off by less are even, and move nothing.

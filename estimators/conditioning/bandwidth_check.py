@@ -16,7 +16,7 @@ from estimators.quantities import Floats, Nanoseconds
 BLOCK: Final = 4.0
 #: 1, argued: Weight of the past after a block: five blocks count.
 FADE: Final = 0.8
-#: 1, argued: Share of the acceleration, rms, below which a kernel is said to be too wide (decision 018, point 25).
+#: 1, argued: Share of the acceleration, rms, below which a kernel is said to be too wide (decision 014, point 7).
 HALF: Final = 0.5
 #: 1, argued: Share of the acceleration from which a kernel is no longer too wide (hysteresis to HALF).
 MOST: Final = 0.7

@@ -31,8 +31,8 @@ from estimators.rows import SIGNALS, FormedRows, Rows, RowStore, joined
 USUAL: Final = 0.020
 #: Hz, tuned: Rate of regression rows at most; on the joint of decision 007 rows at 200 Hz told nothing more.
 MOST: Final = 100.0
-#: rows, tuned: Rows that share a half width; with more the alarm rang once a trial under a 127 ms kernel (decision 018,
-#: point 16).
+#: rows, tuned: Rows that share a half width; with more the alarm rang once a trial under a 127 ms kernel (decision 014,
+#: point 1).
 OVERLAP: Final = 4.0
 #: rows, argued: Rows that one pass forms at once; bounds memory and changes no result.
 ROOM: Final = 64

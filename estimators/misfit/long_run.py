@@ -23,7 +23,7 @@ from estimators.quantities import Floats
 INDEPENDENT: Final = 0.05
 #: blocks, argued: Blocks before a long-run variance is used; its relative deviation is then below a half.
 ENOUGH: Final = 10.0
-#: rows, derived: Independent rows a parameter: after k the deviation is 1/k too small, 3 % at 30 (decision 021, point
+#: rows, derived: Independent rows a parameter: after k the deviation is 1/k too small, 3 % at 30 (decision 018, point
 #: 34).
 PER_PARAMETER: Final = 30.0
 

@@ -33,7 +33,7 @@ from jointwatch_layout import Cube, Integers, Layout, Matrix, Scratch, Vector
 STOPS: Final = (0.001, 0.006, 0.04)
 #: 1, derived: Place in STOPS of the one that must have slipped again before a row counts as away from a reversal.
 NEAR: Final = 2
-#: 1, argued: Harmonics of the joint's angle that are tried; ripple of higher order has no column (decision 016).
+#: 1, argued: Harmonics of the joint's angle that are tried; ripple of higher order has no column (decision 012).
 HARMONICS: Final = 4
 LAG: Final = 0  # causes
 SPEED: Final = 1

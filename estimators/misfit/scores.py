@@ -28,7 +28,7 @@ from estimators.quantities import Floats
 from estimators.thresholds import LAG_SPREAD, OWN_SHARE
 
 #: deviations, derived: Two-sided 1e-5 of a normal: some twenty columns, looked at anew in a memory of a minute, pass it
-#: by chance once in five thousand minutes of motion (decision 016, point 3).
+#: by chance once in five thousand minutes of motion (decision 012, point 3).
 LEVEL: Final = 4.42
 #: 1, argued: Share of a misfit column's square that the model's columns must leave, from which the column is tried.
 OWN: Final = 1e-3

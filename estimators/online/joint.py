@@ -39,7 +39,7 @@ from estimators.quantities import Axis, Floats, Nanoseconds
 #: 1, argued: A kernel that is wider by less than this factor is not worth a new start.
 TELLING: Final = 1.05
 #: 1, tuned: The same where a search ends the start, for which every second counts; 18 bits at 1 kHz ask for 1.2
-#: (decision 018, point 23).
+#: (decision 014, point 5).
 SEARCHED: Final = 1.5
 KERNEL: Final = "kernel"  # of what is kept
 

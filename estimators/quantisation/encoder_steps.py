@@ -19,7 +19,7 @@ from jointwatch_layout import Layout, Vector
 #: 1, argued: Share of the inertia that steps may take before a configuration is remarked on.
 HARMLESS: Final = 0.01
 #: rad/s² (m/s²), tuned: Noise of the smoothed acceleration that the kernel's width leaves; 16, 14 and 12 bits at 1 kHz
-#: (decision 018, points 16 and 17).
+#: (decision 014, points 1 and 2).
 CALM: Final = 0.012
 #: moves, argued: Moves of an encoder from which its step is known: within a second of motion.
 ENOUGH: Final = 240

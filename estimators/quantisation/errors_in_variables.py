@@ -15,7 +15,7 @@ from estimators.quantisation.shifted_quantiser import EncoderReading, untold
 from estimators.quantities import Floats
 
 #: 1, tuned: Share of the squared correction that stays in the deviation: a third, since steps are not white near a
-#: reversal (decision 018, point 17).
+#: reversal (decision 014, point 2).
 UNSURE: Final = 0.3**2
 
 

@@ -4,7 +4,7 @@
 
 14 bits at 1 kHz are 0.13 rad/s² behind both low-passes, 7 % of the inertia in a motion of 0.5 rad/s² rms. Friction,
 whose memory is short, then follows what the links leave, up and down within each period. So it is bias-compensated
-least squares, as of single joints (decision 018). A step Δ is white noise of variance Δ²/12 a sample where the joint
+least squares, as of single joints (decision 014). A step Δ is white noise of variance Δ²/12 a sample where the joint
 moves on. Speeds have a hundredth of that noise, and stay out.
 """
 

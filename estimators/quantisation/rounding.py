@@ -31,8 +31,8 @@ FREQUENCIES: Final = 1 << 14
 PARTS: Final = 4
 #: readings, derived: Readings under a part; with fewer its second differences alone tell φ.
 LEAST: Final = 15
-#: steps, derived: K times the error of φ from the mean speed over K readings, at most; its rms is 0.2 (decision 018,
-#: point 43).
+#: steps, derived: K times the error of φ from the mean speed over K readings, at most; its rms is 0.2 (decision 015,
+#: point 6).
 SURE: Final = 0.35
 #: points, argued: Values of φ that are tried on either side for the worst one.
 TRIED: Final = 16

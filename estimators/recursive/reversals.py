@@ -39,12 +39,12 @@ OVER: Final = 0.5
 UNSEEN: Final = 1e-3
 #: 1, argued: Mean speed over its rms above which a row saw nothing of a reversal or a stop.
 CLEAR: Final = 0.99
-#: 1, argued: Weight of rows that saw a stop, until the joint has moved in both directions (decision 019, point 30).
+#: 1, argued: Weight of rows that saw a stop, until the joint has moved in both directions (decision 016, point 1).
 UNPROVEN: Final = 1e-3
 #: rows, argued: Rows without a reversal from which variances are compared.
 LEAST: Final = 10
 #: rows, tuned: Rows with a reversal from which variances are compared; ten left five of thirty scans not valid
-#: (decision 019, point 51).
+#: (decision 016, point 6).
 ONE: Final = 1
 
 

@@ -37,12 +37,12 @@ from estimators.recursive.learner import Learner
 from estimators.rows import Rows
 from estimators.thresholds import ENDLESS, GOOD, MISFIT_OVER
 
-#: s, argued: Rows of one score; longer than residuals remember (decision 016, point 1).
+#: s, argued: Rows of one score; longer than residuals remember (decision 012, point 1).
 BLOCK: Final = 1.0
 #: blocks, argued: Blocks before which no misfit is reported.
 LEAST: Final = 8.0
-#: blocks, argued: Weight of the start's own deviation factor, in blocks, against that of the scores (decision 019,
-#: point 44).
+#: blocks, argued: Weight of the start's own deviation factor, in blocks, against that of the scores (decision 016,
+#: point 4).
 KNOWN: Final = 20.0
 #: rows, argued: Rows of motion in either direction, without which rows with a reversal are not proved.
 EITHER: Final = 100.0
@@ -52,7 +52,7 @@ NOISE: Final = 0.1
 MOST: Final = 0.5
 #: 1, argued: Share of a variance from which a source is named as the reason of an uncertain value.
 MOSTLY: Final = 0.5
-#: 1, argued: Factor a block of a second by which the alarm's unit may follow the residual: two a minute (decision 016,
+#: 1, argued: Factor a block of a second by which the alarm's unit may follow the residual: two a minute (decision 012,
 #: point 12).
 FOLLOWS: Final = 2.0 ** (1.0 / 60.0)
 #: rows, argued: Rows beyond two blocks for which motion may still be unknown.

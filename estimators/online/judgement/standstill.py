@@ -21,13 +21,13 @@ from estimators.quantities import Axis
 from estimators.thresholds import ENDLESS, NEVER
 from jointwatch_layout import Layout
 
-#: rad/s (m/s), tuned: Standstill speed unless the data say otherwise; the rows of `bench truth` (decision 017).
+#: rad/s (m/s), tuned: Standstill speed unless the data say otherwise; the rows of `bench truth` (decision 013).
 USUAL: Final = 0.005
-#: 1, tuned: Share of the highest speed of a slow joint; at 5 % viscous friction ended 50 % off (decision 017).
+#: 1, tuned: Share of the highest speed of a slow joint; at 5 % viscous friction ended 50 % off (decision 013).
 SHARE: Final = 0.15
 #: 1, argued: Share of the highest speed within which a reversal is not yet taken for rest.
 MOST: Final = 0.05
-#: 1, tuned: Times the speed that one encoder step reads; slower motion was certain and 4 deviations off (decision 017).
+#: 1, tuned: Times the speed that one encoder step reads; slower motion was certain and 4 deviations off (decision 013).
 CLEAR: Final = 20.0
 #: 1, argued: Times the least speed that is read, which noise does not reach.
 SURELY: Final = 3.0

@@ -35,15 +35,15 @@ ROUGH: Final = 0.0205
 MEDIAN: Final = 0.455
 #: deviations, argued: Robust deviations beyond which a residual of the start is a push.
 OUTLIER: Final = 8.0
-#: chunks, argued: Chunks in a row above the threshold that make a contact: 30 ms (decision 021, point 51).
+#: chunks, argued: Chunks in a row above the threshold that make a contact: 30 ms (decision 019, point 5).
 LASTING: Final = 3
 #: 1, argued: Share of the threshold below which a contact ends (hysteresis).
 RELEASE: Final = 0.7
 #: s, argued: Time below RELEASE after which a contact is over.
 QUIET: Final = 0.2
-#: s, tuned: Time below the threshold after which a robot is valid again, and the longest wait (decision 021, point 35).
+#: s, tuned: Time below the threshold after which a robot is valid again, and the longest wait (decision 019, point 1).
 SOON: Final = 3.0
-#: s, argued: Time until the low-passes have forgotten a reversal at most (decision 021, point 49).
+#: s, argued: Time until the low-passes have forgotten a reversal at most (decision 019, point 4).
 SETTLING: Final = 0.1
 #: 1, derived: Slack that keeps a whole number of chunks whole when float64 rounds it up.
 WHOLE: Final = 1e-9

@@ -24,14 +24,14 @@ from estimators.quantities import Floats
 from estimators.recursive.prior_bounded import PriorBounded
 from estimators.thresholds import GOOD, MISFIT_OVER
 
-#: 1, argued: Speeds over the highest speed seen at which friction may differ from its law (decision 023).
+#: 1, argued: Speeds over the highest speed seen at which friction may differ from its law (decision 021).
 KNOTS: Final = np.array((0.05, 0.1, 0.2, 0.5, 1.0))
 SUMS: Final = 3 + PLACES  # of `seen`
 HATS: Final = np.eye(len(KNOTS))
 #: 1, argued: Mean weight of a knot below which the motion says little of it.
 TOUCHED: Final = 0.5
-#: deviations², derived: By chance one of five knots is beyond it once in a hundred times: χ² at 1 % / 5 (decision 023,
-#: point 66).
+#: deviations², derived: By chance one of five knots is beyond it once in a hundred times: χ² at 1 % / 5 (decision 021,
+#: point 2).
 CHANCE: Final = 9.5
 #: 1, argued: Weight of the past after a block: a hundred blocks count, which are many periods of a motion.
 FADE: Final = 0.99

@@ -14,7 +14,7 @@ from estimators.models.robots.torque_lag import unknown
 from estimators.recursive.prior_bounded import PriorBounded
 from estimators.thresholds import LAG_SPREAD
 
-#: s, argued: Time after which friction may have changed by WANDERS (decision 021, point 52).
+#: s, argued: Time after which friction may have changed by WANDERS (decision 018, point 6).
 FRICTION_MEMORY: Final = 600.0
 #: 1, argued: One deviation of a friction coefficient's change by temperature and wear, relative.
 WANDERS: Final = 0.3

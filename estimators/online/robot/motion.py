@@ -18,7 +18,7 @@ from estimators.numerics.nnls import Integers
 from estimators.quantisation.robot_errors_in_variables import RINGING
 from estimators.quantities import Floats
 
-#: Hz, argued: Cut-off of the low-pass that decides; it knows of a reversal after 6 ms (decision 021, point 50).
+#: Hz, argued: Cut-off of the low-pass that decides; it knows of a reversal after 6 ms (decision 018, point 5).
 QUICK: Final = 40.0
 #: Hz, argued: Cut-off of the low-pass that teaches; motion of an arm is below it.
 SLOW: Final = 10.0
