@@ -49,7 +49,8 @@ SCALES: Final = {
 }
 USUAL: Final = (("N·m", "A"), ("N", "A"), ("rad", "m"), ("m", "rad"))
 ANY: Final = ("A",)  # where a scale of exactly one may be meant
-SEEN: Final = 0.5  # over a kernel's half width: the frequency of which it passes half
+#: 1, derived: Over a kernel's half width (s): the frequency (Hz) of which a Hann kernel passes half.
+SEEN: Final = 0.5
 MOTOR: Final = re.compile(r"motor|rotor|(?<![a-z])mot(?![a-z])", re.IGNORECASE)
 
 

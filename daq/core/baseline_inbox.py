@@ -13,8 +13,10 @@ from daq.state.baselines import TOPIC, WATCHED, Baselines, parse, read
 from daq.state.files import BaselineError
 from daq.stream.sockets import Socket, open_receiver
 
-EVERY: Final = 0.2  # s between two looks
-WATCHING: Final = 3.0  # s for which a word that somebody looks counts: it is said every second
+#: s, argued: Time between two looks at the inbox: a person waits for the answer.
+EVERY: Final = 0.2
+#: s, argued: Time for which a word that somebody looks counts; it is said every second, and two may be lost.
+WATCHING: Final = 3.0
 
 
 class Rebasing:

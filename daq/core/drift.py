@@ -25,9 +25,11 @@ from estimators.base import Estimate
 from estimators.numerics.one_factor import one_factor
 from estimators.quantities import Floats
 
-EVERY: Final = 1_000_000_000  # ns between two looks
+#: ns, argued: Time between two comparisons with the baseline.
+EVERY: Final = 1_000_000_000
 UNSCALED: Final = ("offset", "omega_")  # parts of names that no torque scales, or that a sensor's own zero may move
-NOTHING: Final = 2.0  # σ₀, below which a baseline cannot be told from zero
+#: deviations, argued: A baseline value below this cannot be told from zero, and gets no per cent.
+NOTHING: Final = 2.0
 
 
 class DriftChange(NamedTuple):

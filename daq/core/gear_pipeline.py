@@ -16,7 +16,8 @@ from estimators.quantities import Floats, Nanoseconds
 
 Message = tuple[bytes, bytes]
 
-EVERY: Final = 1_000_000_000  # ns of the rows' clock between two updates
+#: ns, argued: Time of the rows' clock between two updates of a gear.
+EVERY: Final = 1_000_000_000
 NAMES: Final = tuple(one.name for one in WEARS)  # what a baseline remembers
 
 

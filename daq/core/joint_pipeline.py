@@ -25,9 +25,12 @@ from estimators.quantities import Floats, Nanoseconds
 
 Message = tuple[bytes, bytes]  # topic, msgpack map
 
-STALE_EVERY = 500_000_000  # ns between two updates of a joint that has no data
-HELD = 20_000_000  # ns of readings that are worth to wait for, at most
-HELD_OF_STALE = 0.1  # … and of the silence that makes a channel stale
+#: ns, argued: Time between two updates of a joint that has no data.
+STALE_EVERY = 500_000_000
+#: ns, argued: Readings that are worth waiting for, at most.
+HELD = 20_000_000
+#: 1, argued: The same as a share of the silence that makes a channel stale.
+HELD_OF_STALE = 0.1
 
 
 class JointLine:

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from daq.core.robot_pipeline import RobotLine
 
 
-TOGETHER: Final = 10_000_000  # ns between the groups of joints whose updates are due together
+#: ns, tuned: Time between the groups of joints whose updates are due together; 7 and 28 joints in `bench scale`
+#: (decision 011).
+TOGETHER: Final = 10_000_000
 
 
 class Pipeline:

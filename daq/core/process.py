@@ -28,14 +28,22 @@ from daq.stream.channel import CoreReceiver, DriverLink
 from daq.stream.sockets import open_publisher
 from daq.stream.transcript import Batch, RecordedClock, Transcript
 
-STATUS_EVERY: Final = 500_000_000  # ns between two reports of the totals
-INTRODUCE_EVERY: Final = 1_000_000_000  # ns between two meta messages: an outlet that comes back has one soon
-LOOKED_AT: Final = 200_000_000  # ns between two reports of what the page draws beside a joint's estimates
-UNSEEN: Final = 1_000_000_000  # … while nobody looks: its last minute is there when a page opens
-LOOK_EVERY: Final = 50_000_000  # ns between two looks at silence, refits and baselines when nothing is due
-LATE: Final = 100_000_000  # ns behind the readings, from which several updates of a joint become the last
-MUTE: Final = 1.5  # s without a word from a driver, which reports twice a second, after which it is not up
-WAIT: Final = 0.05  # s that one receive may wait, so that silence and a stop are seen soon
+#: ns, argued: Time between two reports of the totals.
+STATUS_EVERY: Final = 500_000_000
+#: ns, argued: Time between two meta messages: an outlet that comes back has one soon.
+INTRODUCE_EVERY: Final = 1_000_000_000
+#: ns, argued: Time between two reports of what the page draws beside a joint's estimates, while somebody looks.
+LOOKED_AT: Final = 200_000_000
+#: ns, argued: The same while nobody looks: its last minute is there when a page opens.
+UNSEEN: Final = 1_000_000_000
+#: ns, argued: Time between two looks at silence, refits and baselines when nothing is due.
+LOOK_EVERY: Final = 50_000_000
+#: ns, argued: Delay behind the readings from which several updates of a joint become the last one.
+LATE: Final = 100_000_000
+#: s, argued: Silence after which a driver is not up; it reports twice a second, and two reports may be lost.
+MUTE: Final = 1.5
+#: s, argued: Time that one receive may wait, so that silence and a stop are seen soon.
+WAIT: Final = 0.05
 
 
 def run(_: str, config: Config, runtime: Path, life: Life) -> None:

@@ -15,12 +15,16 @@ from drivers.reading import WORDS, Words, empty, readings, words
 from estimators.numerics.jit import kernel
 from estimators.quantities import Nanoseconds
 
-LONGEST: Final = 40_000_000  # ns that a reading waits at most, where the one that its joint waits for does not come
-SOON: Final = 300_000  # ns before what is due in which it is not worth to sleep
-NOBODY: Final = 20_000_000  # ns between two looks where no joint is heard
+#: ns, argued: Time that a reading waits at most when the one that its joint waits for does not come.
+LONGEST: Final = 40_000_000
+#: ns, argued: Time before what is due in which it is not worth sleeping.
+SOON: Final = 300_000
+#: ns, argued: Time between two looks where no joint is heard.
+NOBODY: Final = 20_000_000
 NOTHING: Final = empty()
 NEVER: Final = (1 << 63) - 1  # ns
-FEW: Final = 1024  # readings for which there is room at once; it grows
+#: readings, argued: Readings for which there is room at once; it grows.
+FEW: Final = 1024
 
 
 class WaitingRoom:

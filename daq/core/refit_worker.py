@@ -16,7 +16,8 @@ from daq.processes.child import call_itself, die_with
 from daq.processes.cluster import elsewhere
 from daq.processes.logs import log
 
-NICE: Final = 5  # a refit may wait, the core may not
+#: 1, argued: Niceness of the refit's process: a refit may wait, the core may not.
+NICE: Final = 5
 
 
 class RefitWorker(Executor):

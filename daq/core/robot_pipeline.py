@@ -22,12 +22,16 @@ from estimators.online.robot.estimate import Friction, RobotEstimate
 from estimators.online.robot.estimator import RobotEstimator
 from estimators.online.settings import LINK
 from estimators.quantities import Floats, Nanoseconds
+from estimators.thresholds import GAP
 
 Message = tuple[bytes, bytes]
 
-SETTLED: Final = 0.01  # s of rows that are worth a look
-PARAMETERS_EVERY: Final = 1_000_000_000  # ns between two reports of the parameters
-BREAK: Final = 0.1  # s that a jump of the clock counts as missing rows, at most
+#: s, argued: Rows that are worth a look at least.
+SETTLED: Final = 0.01
+#: ns, argued: Time between two reports of a robot's parameters.
+PARAMETERS_EVERY: Final = 1_000_000_000
+#: s, argued: Time that a jump of the clock counts as missing rows, at most: more than its low-passes need to restart.
+BREAK: Final = 0.1
 
 
 class RobotLine:
@@ -211,9 +215,9 @@ def _equidistant(ticks: Nanoseconds, rows: Floats, last: int, period: float) -> 
         return []
     steps = ticks - np.concatenate(((last or ticks[0] - round(period * 1e9),), ticks[:-1]))
     off = np.abs(steps - period * 1e9)
-    if off.max() <= 0.5e9 * period:
+    if off.max() <= GAP * 1e9 * period:
         return [(ticks, rows)]
-    jumps = np.flatnonzero(off > 0.5e9 * period)
+    jumps = np.flatnonzero(off > GAP * 1e9 * period)
     found: list[tuple[Nanoseconds, Floats]] = []
     missing = np.full((round(BREAK / period), *rows.shape[1:]), np.nan)
     for part in np.split(np.arange(len(ticks)), jumps):

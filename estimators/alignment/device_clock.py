@@ -44,6 +44,7 @@ from estimators.alignment.clock_state import (
 )
 from estimators.alignment.held_frames import SUSPICIOUS, count_gap, hold, take, undelayed
 from estimators.numerics.jit import inline
+from estimators.thresholds import GAP, SUCCESSIVE
 
 
 @inline
@@ -83,7 +84,7 @@ def place(arrival: float, counter: int, clock: ClockState, totals: Totals) -> in
         ahead = unit > 1.0 and clock.mode != SETTLING and arrival < clock.instant + steps * advance - 0.5 * period
         if backwards or ahead:
             before = clock.backwards
-            if before < 0 or not 0.5 < ((counter - before) % modulo) / unit < 1.5:
+            if before < 0 or not GAP < ((counter - before) % modulo) / unit < SUCCESSIVE:
                 clock.backwards = counter
                 if backwards:
                     totals.out_of_order += 1

@@ -8,11 +8,20 @@ from estimators.alignment.clock_rate import EVIDENCE_FRAMES, QUEUED, gather, lea
 from estimators.alignment.clock_state import IN_TIME, LATE, SETTLING, SPARE, ClockState, Totals
 from estimators.numerics.jit import inline
 
-SUSPICIOUS: Final = 0.75  # units
-DOUBTFUL: Final = 0.5  # units of jitter beside which the place of a loss is a guess
+#: units, argued: A frame that is later by this share of a turn may follow lost ones, and is held until that is known.
+SUSPICIOUS: Final = 0.75
+#: units, derived: With more jitter than half a unit the place of a loss is a guess.
+DOUBTFUL: Final = 0.5
+#: periods, argued: A held frame that is later than the last by this much (and QUEUED) was held up once more.
+HELD_AGAIN: Final = 4.0
+#: units, tuned: A lateness is rounded down to whole units of loss with this much to spare: origin not recorded.
+LOST_FROM: Final = 0.25
+#: frames, argued: Frames that set a clock when they do not agree.
 SETTLING_FRAMES: Final = 32
-AGREEMENT: Final = 0.1  # periods
-EVIDENCE_TIME: Final = 50e6  # ns
+#: periods, argued: Frames whose lateness spreads by less agree, and then EVIDENCE_FRAMES of them are enough.
+AGREEMENT: Final = 0.1
+#: ns, argued: Time over which frames must be late before a loss is believed; a bus that is held up drains sooner.
+EVIDENCE_TIME: Final = 50e6
 
 
 @inline
@@ -37,7 +46,7 @@ def take(instant: float, late: float, clock: ClockState, totals: Totals) -> None
         held.instants[at], held.lateness[at], held.arrivals[at] = instant, late, clock.arrival
         held.count += 1
         falls = late < clock.fallen - 0.5 * period
-        again = late > clock.fallen + 4.0 * period + QUEUED  # held up once more
+        again = late > clock.fallen + HELD_AGAIN * period + QUEUED  # held up once more
         if (falls or again) and (clock.mode == LATE or clock.away > 0.0):
             clock.evidence = 0
             clock.fallen, clock.since = late, clock.arrival  # `least` stays: what is held from before is less late
@@ -110,7 +119,7 @@ def _divide(clock: ClockState, totals: Totals) -> None:
     """Some are lost: move what is held, decide what is in time then, hold on to what follows the last such frame."""
     instants, lateness, arrivals = clock.held.instants, clock.held.lateness, clock.held.arrivals
     unit, count = clock.turn * clock.period, clock.held.count
-    units = int(np.floor(min(clock.least, clock.lateness) / unit + 0.25))
+    units = int(np.floor(min(clock.least, clock.lateness) / unit + LOST_FROM))
     shift, slip = units * unit, units * clock.turn
     clock.shift, clock.slip = shift, slip
     clock.lateness -= shift

@@ -23,10 +23,15 @@ from estimators.alignment.ring_buffers import Ring, TickRing, Waiting, claim, em
 from estimators.alignment.unwrap import Unwrapping, unwrap
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds
+from estimators.thresholds import NEVER
 from jointwatch_layout import Integers, Layout
 
 COUNTER_BIT: Final = 62  # of the set of channels seen in a frame
-NEVER: Final = 1 << 62  # ns
+#: s, argued: Time that a missing value of a channel is waited for before its row is NaN.
+PATIENCE: Final = 0.1
+#: periods, argued: Rows this far beyond the last instant that is decided may still be formed, since neighbours are a
+#: period apart.
+DECIDED: Final = 0.25
 
 
 class Stream(Layout):
@@ -71,7 +76,7 @@ class Resampler:
         delays: Sequence[float] = (),
         wraps: Sequence[float] = (),
         counter_modulo: int = 0,
-        patience: float = 0.1,
+        patience: float = PATIENCE,
         frames: Sequence[int] = (),
         periods: Sequence[float] = (),
         device_wrap: float = 0.0,
@@ -209,7 +214,7 @@ def _finish(stream: Stream, aligner: AlignerState) -> None:
     counter = stream.counter if seen & (1 << COUNTER_BIT) != 0 else -1
     if place(arrival, counter, clock, waiting.totals) != PLACED:
         return
-    passed, upto = clock.mode == IN_TIME, clock.decided + 0.25 * clock.period
+    passed, upto = clock.mode == IN_TIME, clock.decided + DECIDED * clock.period
     for which in stream.channels:
         channel = aligner.channels[which]
         ring = channel.ring

@@ -12,11 +12,16 @@ import numpy as np
 from estimators.conditioning.conditioner import USUAL
 from estimators.quantities import Floats, Nanoseconds
 
-BLOCK: Final = 4.0  # s of samples
-FADE: Final = 0.8  # weight of the past after a block
-HALF: Final = 0.5  # of the motion, rms: with less of it, a kernel is too wide …
-MOST: Final = 0.7  # … until it sees this much
-CLEAR: Final = 4.0  # times the steps' own mean square, that a motion must have to be judged
+#: s, argued: Samples that are compared at once; a slow motion has some of its acceleration in them.
+BLOCK: Final = 4.0
+#: 1, argued: Weight of the past after a block: five blocks count.
+FADE: Final = 0.8
+#: 1, argued: Share of the acceleration, rms, below which a kernel is said to be too wide (decision 014, point 7).
+HALF: Final = 0.5
+#: 1, argued: Share of the acceleration from which a kernel is no longer too wide (hysteresis to HALF).
+MOST: Final = 0.7
+#: 1, argued: Times the mean square that encoder steps alone give, which a motion must have to be judged.
+CLEAR: Final = 4.0
 
 
 class Swing:

@@ -19,7 +19,7 @@ from typing import Annotated, Final
 import numpy as np
 from pydantic import Field
 
-from estimators.conditioning.row_kernels import RowFormer, form_rows, take_rows
+from estimators.conditioning.row_kernels import CHUNK, RowFormer, form_rows, take_rows
 from estimators.models.base import Model
 from estimators.models.memory import thresholds
 from estimators.quantisation import rounding
@@ -27,11 +27,15 @@ from estimators.quantities import Floats, Nanoseconds
 from estimators.quantities import Settings as BaseSettings
 from estimators.rows import SIGNALS, FormedRows, Rows, RowStore, joined
 
-CHUNK: Final = 1024  # raw rows taken at once: bounds the memory of a large batch
-USUAL: Final = 0.020  # s, half width of the kernel
-MOST: Final = 100.0  # Hz, rows
-OVERLAP: Final = 4.0  # rows that share a half width: more say little anew, and what is correlated raises alarms
-ROOM: Final = 64  # rows that a pass forms at once
+#: s, tuned: Half width of the row kernel; EMPS and simulated encoders of 14 to 20 bits (decision 002).
+USUAL: Final = 0.020
+#: Hz, tuned: Rate of regression rows at most; on the joint of decision 007 rows at 200 Hz told nothing more.
+MOST: Final = 100.0
+#: rows, tuned: Rows that share a half width; with more the alarm rang once a trial under a 127 ms kernel (decision 014,
+#: point 1).
+OVERLAP: Final = 4.0
+#: rows, argued: Rows that one pass forms at once; bounds memory and changes no result.
+ROOM: Final = 64
 
 
 class Conditioning(BaseSettings):

@@ -9,7 +9,8 @@ import numpy as np
 from estimators.quantities import Floats
 from jointwatch_layout import Layout, Matrix
 
-SPAN: Final = 2.0  # s over which a channel is looked at
+#: s, argued: Time over which a channel must change to be alive.
+SPAN: Final = 2.0
 SLOW: Final = "temperature"  # ends the names of channels that change slowly and come seldom: they may well stay
 
 

@@ -26,9 +26,12 @@ from estimators.rows import (
     WEIGHT,
     FormedRows,
 )
+from estimators.thresholds import GAP
 from jointwatch_layout import Cube, Function, IntegerMatrix, Integers, Layout, Matrix, Own, Vector
 
-GAP: Final = 0.5  # periods by which a step in time may differ from the period before it counts as a gap
+#: rows, argued: Raw rows that are taken at once; bounds memory of large batches and changes no result.
+CHUNK: Final = 1024
+
 # of a block of a model: channels, and what they are multiplied with before its law sees them
 MOTION_CHANNEL: Final = 0
 LOAD_CHANNEL: Final = 1

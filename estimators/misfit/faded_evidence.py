@@ -16,9 +16,12 @@ import numpy as np
 
 from estimators.quantities import Floats
 
-FADE: Final = 0.9  # a look
-KEPT: Final = 2  # looks that stay when the past does not count any more
-MARKED: Final = 20  # looks behind a mark, until which another one is of the same event
+#: 1, argued: Weight of the past after a look: ten looks count.
+FADE: Final = 0.9
+#: looks, argued: Looks that are kept alone for the question what holds lately.
+KEPT: Final = 2
+#: looks, argued: Looks behind a mark, within which another mark belongs to the same event.
+MARKED: Final = 20
 
 
 class Coefficients(NamedTuple):

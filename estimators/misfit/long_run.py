@@ -19,9 +19,13 @@ import numpy as np
 
 from estimators.quantities import Floats
 
-INDEPENDENT: Final = 0.05  # share of γ_0 below which two residuals count as independent
-ENOUGH: Final = 10.0  # blocks, each at least half as long as residuals remember
-PER_PARAMETER: Final = 30.0  # independent rows: deviations are 3 % too small then
+#: 1, argued: Share of the variance below which an autocovariance counts as zero, and the sum ends.
+INDEPENDENT: Final = 0.05
+#: blocks, argued: Blocks before a long-run variance is used; its relative deviation is then below a half.
+ENOUGH: Final = 10.0
+#: rows, derived: Independent rows a parameter: after k the deviation is 1/k too small, 3 % at 30 (decision 018, point
+#: 34).
+PER_PARAMETER: Final = 30.0
 
 
 class LongRun:

@@ -24,12 +24,16 @@ from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
-from estimators.recursive.reversals import turns
+from estimators.recursive.reversals import AROUND, turns
 from estimators.rows import ROUNDING, WEIGHT
+from estimators.thresholds import SUCCESSIVE
 from jointwatch_layout import Cube, Integers, Layout, Matrix, Scratch, Vector
 
-STOPS: Final = (0.001, 0.006, 0.04)  # rad (m)
-NEAR: Final = 2  # the stop that has slipped again where a reversal lies behind
+#: rad (m), argued: Lengths of the play operators that stand for friction with memory: from a bristle to a worn gear.
+STOPS: Final = (0.001, 0.006, 0.04)
+#: 1, derived: Place in STOPS of the one that must have slipped again before a row counts as away from a reversal.
+NEAR: Final = 2
+#: 1, argued: Harmonics of the joint's angle that are tried; ripple of higher order has no column (decision 012).
 HARMONICS: Final = 4
 LAG: Final = 0  # causes
 SPEED: Final = 1
@@ -38,9 +42,10 @@ MEMORY: Final = 3
 ANGLE: Final = 4
 TURNS: Final = 9  # the first column that only a joint that turns has
 CAUSES: Final = (LAG, *[SPEED] * 3, *[DIRECTION] * 2, *[MEMORY] * 3, *[ANGLE] * (2 * HARMONICS))
-SLOW: Final = 6.0  # times standstill
+#: 1, argued: Standstill speeds over which a Stribeck-like column fades.
+SLOW: Final = 6.0
+#: 1, argued: Standstill speeds over which the wider Stribeck-like column fades.
 FAST: Final = 30.0
-LATER: Final = 1.5  # row periods, up to which a row comes right after the one before
 
 
 class BlockSums(Layout, version=1):
@@ -101,7 +106,7 @@ def _follow(sums: BlockSums, joint: int, q: float) -> None:
 def _fill(row: Floats, first: int, joint: Floats, q: float, v: float, rms: float, slow: float, remembers: bool) -> None:
     """The columns of one row but the lag's, from row[first + 1] on, as long as they, and y; joint: its state."""
     size = abs(v)
-    side = v / (rms + 0.1 * slow)
+    side = v / (rms + AROUND * slow)
     row[first + 1] = v * size
     row[first + 2] = side * np.exp(-size / (SLOW * slow))
     row[first + 3] = side * np.exp(-size / (FAST * slow))
@@ -133,7 +138,7 @@ def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats,
             finite = finite and np.isfinite(row[i])
         if not finite:
             continue
-        follows = time - sums.when[o] <= LATER * period
+        follows = time - sums.when[o] <= SUCCESSIVE * period
         sums.when[o] = time
         for i in range(p):
             row[p + i] = 1e9 * (row[i] - weight * before[o, i]) / period if follows else 0.0

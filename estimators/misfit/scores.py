@@ -11,7 +11,7 @@ With X = [Φ W], W the witnesses of all outputs, whitened, blocks b of rows and 
 
 t² is the score (Lagrange multiplier) statistic with that covariance: it holds for a residual that is correlated over up
 to a block. A witness is taken in while one is beyond LEVEL, that which explains most first; what the taking in moves θ
-by is its bias. That torque and position are of the same instant is known to ±LATE before any motion, not better: with
+by is its bias. That torque and position are of the same instant is known to ±LAG_SPREAD before any motion: with
 z of the lag, c what one second of it moves θ by, δ its estimate with that prior and σ_δ what is left uncertain of it,
 θ owes c²(δ² + σ_δ²) to it from the first row on (Schmidt's consider parameter). References: Rao 1948; Newey & West,
 Econometrica 55:703–708, 1987; Dempster 1969 (sweep).
@@ -25,18 +25,20 @@ from numpy.typing import NDArray
 from estimators.misfit.regressors import LAG
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
+from estimators.thresholds import LAG_SPREAD, OWN_SHARE
 
-# Two-sided 1e-5 of a normal. Some twenty witnesses, looked at anew in a memory of a minute: once in five thousand
-# minutes of motion, and then it has to explain a share of the torque that matters as well.
+#: deviations, derived: Two-sided 1e-5 of a normal: some twenty columns, looked at anew in a memory of a minute, pass it
+#: by chance once in five thousand minutes of motion (decision 012, point 3).
 LEVEL: Final = 4.42
-TOLD: Final = 1e-9  # of a column's square that the others leave, from which it is believed in: the model's own
-OWN: Final = 1e-3  # … and a witness
-# Less of what is left than this does not pay: in a memory of 6000 rows, five of which say the same, it moves no θ by
-# more than √(0.01 · 1200) = 3.5 of its deviations, while few blocks that differ much make t larger than it is.
+#: 1, argued: Share of a misfit column's square that the model's columns must leave, from which the column is tried.
+OWN: Final = 1e-3
+#: 1, derived: Share of the unexplained square that a column must explain; less moves no θ by more than
+#: √(0.01 · 1200) = 3.5 of its deviations, in a memory of 6000 rows, five of which say the same.
 WORTH: Final = 0.01
-MOST: Final = 6  # witnesses taken in
-LATE: Final = 2e-3  # s, a deviation: a bus cycle and a current filter, which nobody configures
-YOUNG: Final = 4  # blocks, before which θ is not known well enough for scores
+#: columns, argued: Misfit columns that are taken in at most; more explain noise.
+MOST: Final = 6
+#: blocks, argued: Blocks before which θ is not known well enough for scores.
+YOUNG: Final = 4
 
 BLOCKS, WEIGHT, WEIGHT_2, LEFT, SHARE, FIGURES = range(6)
 # blocks so far; Σf and Σf² of those with scores; rms over that of y: what Φ leaves, and of it what witnesses explain
@@ -134,7 +136,7 @@ def _least_squares(raw: Floats, weight: Floats, theta: Floats) -> None:
             a[i, j] /= scale[i] * scale[j]
             a[j, i] = a[i, j]
     for i in range(p):
-        if a[i, i] > TOLD:
+        if a[i, i] > OWN_SHARE:
             sweep(a, i)
     for i in range(p):
         theta[i] = a[i, p] * scale[p] / scale[i] if a[i, i] < 0.0 else 0.0
@@ -181,9 +183,9 @@ def _consider(
         if a[k, k] > OWN:
             size = a[k, k] * scale[k]
             variance = _variance(a, k, taken, spread, sums, scale, figures) / size**2
-            told = max(1.0 - variance / (variance + LATE**2), 0.0)
+            told = max(1.0 - variance / (variance + LAG_SPREAD**2), 0.0)
             lag = told * a[k, count] * scale[count] / size
-        square = lag**2 + (1.0 - told) * LATE**2
+        square = lag**2 + (1.0 - told) * LAG_SPREAD**2
         for i in range(p):
             late[o, i] = (a[i, k] * scale[k] / scale[i]) ** 2 * square if taken[i] else 0.0
 
@@ -297,7 +299,7 @@ def close(
             a[i, j] /= scale[i] * scale[j]
     taken = np.zeros(count, np.bool_)
     for i in range(p):
-        if a[i, i] > TOLD:
+        if a[i, i] > OWN_SHARE:
             sweep(a, i)
             taken[i] = True
     for i in range(p):

@@ -25,8 +25,11 @@ from estimators.refit.settings import MonitorSettings
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
 
-LINEAR_PERIODS: Final = 2.0  # motion periods that a start takes at least
-SEARCHED_PERIODS: Final = 1.5  # … where it ends with a search
+#: periods, argued: Motion periods that a start takes at least, so that its residual is that of whole periods.
+LINEAR_PERIODS: Final = 2.0
+#: periods, tuned: The same where the start ends with a search for η, for which a motion must be whole: Case 2 (decision
+#: 006).
+SEARCHED_PERIODS: Final = 1.5
 
 
 def linear(

@@ -9,8 +9,8 @@ import numpy as np
 
 from estimators.base import Estimate, Event, Phase, Spectrum, Status
 from estimators.conditioning.bandwidth_check import Swing
-from estimators.conditioning.conditioner import CHUNK
 from estimators.conditioning.preprocessing import Front
+from estimators.conditioning.row_kernels import CHUNK
 from estimators.conditioning.stop import DONE, DRAIN, ENCODER, LIMITS, SPAN, UNEVEN
 from estimators.models.friction.base import FrictionSettings
 from estimators.models.memory import thresholds
@@ -36,8 +36,11 @@ from estimators.quantisation.errors_in_variables import Steps
 from estimators.quantisation.shifted_quantiser import EncoderReading
 from estimators.quantities import Axis, Floats, Nanoseconds
 
-TELLING: Final = 1.05  # times the kernel's width, up to which another one is not worth a new start …
-SEARCHED: Final = 1.5  # … with a search at its end, for which every second of motion counts (18 bits at 1 kHz: 1.2)
+#: 1, argued: A kernel that is wider by less than this factor is not worth a new start.
+TELLING: Final = 1.05
+#: 1, tuned: The same where a search ends the start, for which every second counts; 18 bits at 1 kHz ask for 1.2
+#: (decision 014, point 5).
+SEARCHED: Final = 1.5
 KERNEL: Final = "kernel"  # of what is kept
 
 

@@ -16,7 +16,7 @@ from estimators.online.eta.nonlinear_columns import NOTHING, Shaping, ShapingSta
 from estimators.online.judgement.gate import GateState
 from estimators.online.judgement.standstill import Seen, see
 from estimators.online.judgement.validity import ValidityState
-from estimators.online.normal_loop import ENDLESS, LoopState, advance
+from estimators.online.normal_loop import LoopState, advance
 from estimators.quantisation import quantisation_weights
 from estimators.quantisation.shifted_quantiser import RereadRows, keep
 from estimators.quantities import Floats
@@ -24,6 +24,7 @@ from estimators.recursive import timing_weights
 from estimators.recursive.learner import Learnt
 from estimators.recursive.reversals import UNSEEN, turns
 from estimators.rows import WEIGHT, FormedRows, RowStore, copy_row
+from estimators.thresholds import ENDLESS
 from estimators.window.row_history import HistoryState, append
 from jointwatch_layout import Cube, Flags, Layout, Matrix
 

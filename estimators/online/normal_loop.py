@@ -25,8 +25,8 @@ from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
 from jointwatch_layout import Layout, Matrix, Scratch, Vector
 
-REVIEW_EVERY: Final = 0.1  # s between two decisions
-ENDLESS: Final = 1 << 40  # rows
+#: s, argued: Motion between two decisions; a transient begins within it.
+REVIEW_EVERY: Final = 0.1
 
 
 class LoopState(Layout, version=2):

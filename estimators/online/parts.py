@@ -26,7 +26,9 @@ if TYPE_CHECKING:  # their kernels are heavy, and a model without η never needs
     from estimators.online.eta.refits import EtaRefits
     from estimators.online.relearning import Relearning
 
-SAME: Final = 3.0  # deviations, together, that a value which has not changed may have moved by
+#: deviations, argued: Deviations, of both together, by which a value that has not changed may have moved (decision 006,
+#: point 10).
+SAME: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)

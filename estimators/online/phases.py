@@ -54,7 +54,8 @@ from estimators.window.motion_period import motion_period
 if TYPE_CHECKING:  # its kernels are heavy, see parts.py
     from estimators.online.monitor.window_evidence import Shown
 
-ASKED: Final = 30.0  # s of motion behind an alarm, in which it may turn out to have been a change of all by one factor
+#: s, argued: Motion behind an alarm within which one factor for all torques is looked for (decision 012, point 8).
+ASKED: Final = 30.0
 OWN: Final = "; nothing has changed: the joint's own residual raised it, and raises none again"
 GATHERING: Final = (*report.IDLE, Phase.STARTING)  # phases in which a start wants rows
 

@@ -12,6 +12,7 @@ from estimators.online.judgement.standstill import USUAL
 from estimators.quantities import Settings
 from estimators.recursive.forgetting import Alarm, Forgetting
 from estimators.refit.settings import MonitorSettings
+from estimators.thresholds import START
 
 LINK: Final = "link_position"  # of a second encoder, behind the gear
 
@@ -23,7 +24,7 @@ class JointIdentification(Settings):
     conditioning: Conditioning = Conditioning()
     forgetting: Forgetting = Alarm()
     start: float = Field(
-        default=12.0, ge=2, le=600, description="s of motion that the starting procedure takes at least"
+        default=START, ge=2, le=600, description="s of motion that the starting procedure takes at least"
     )
     standstill: float | None = Field(
         default=None,

@@ -22,12 +22,15 @@ from numpy.typing import NDArray
 
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.models.shared_instants import columns_of, distinct, smooth
+from estimators.quantisation.shifted_quantiser import PLACES
 from estimators.quantities import Floats
 from estimators.rows import ARGUMENTS, POSITION, VELOCITY, Rows
 
-READ: Final = 16.0  # s of rows, at most, that are read again
-PLACES: Final = 8  # of the lattice against the motion, evenly over one step
-AGAIN: Final = 2  # times
+#: s, argued: Rows that are read again with shifted encoders, at most; bounds the time of a refit.
+READ: Final = 16.0
+#: times, tuned: Times that a motion is smoothed more before it is read again; Stribeck friction at 12 bits (decision
+#: 018, point 39).
+AGAIN: Final = 2
 
 
 class Lattice(NamedTuple):

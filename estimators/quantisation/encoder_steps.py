@@ -16,13 +16,23 @@ from estimators.quantities import Floats, Nanoseconds
 from estimators.rows import RATE, SECOND, SIGNALS, VALUE
 from jointwatch_layout import Layout, Vector
 
-CALM: Final = 0.012  # rad/s² (m/s²): noise of a smoothed acceleration that harms nobody
-ENOUGH: Final = 240  # moves seen
-TIMED: Final = 2000  # rows in motion that tell how unevenly they are sampled
-WHOLE: Final = 0.95  # of them, that are whole steps
-NEARLY: Final = 0.05  # of a step
-WIDEST: Final = 0.5  # s, half width: a joint that swings at 1 Hz is still seen
-FINEST: Final = 1e-9  # rad (m): less is rounding
+#: 1, argued: Share of the inertia that steps may take before a configuration is remarked on.
+HARMLESS: Final = 0.01
+#: rad/s² (m/s²), tuned: Noise of the smoothed acceleration that the kernel's width leaves; 16, 14 and 12 bits at 1 kHz
+#: (decision 014, points 1 and 2).
+CALM: Final = 0.012
+#: moves, argued: Moves of an encoder from which its step is known: within a second of motion.
+ENOUGH: Final = 240
+#: rows, argued: Rows in motion that tell how unevenly they are sampled.
+TIMED: Final = 2000
+#: 1, argued: Share of moves that must be whole steps; the rest may be missed samples.
+WHOLE: Final = 0.95
+#: steps, argued: A move that is this near to a whole number of steps is one.
+NEARLY: Final = 0.05
+#: s, argued: Half width of a kernel at most: a joint that swings at 1 Hz is still seen.
+WIDEST: Final = 0.5
+#: rad (m), derived: A smaller move is rounding.
+FINEST: Final = 1e-9
 
 
 class EncoderMoves(Layout):
@@ -156,7 +166,7 @@ def half_width(step: float, period: float) -> float:
     return min(WIDEST, float((step**2 / 12.0 * period * math.pi**4 / (4.0 * CALM**2)) ** 0.2))
 
 
-def told_from(step: float, period: float, width: float, share: float = 0.01) -> float:
+def told_from(step: float, period: float, width: float, share: float = HARMLESS) -> float:
     """rad/s² (m/s²), rms acceleration of a motion below which more than this share of the inertia is lost to the steps.
 
     Errors in variables: least squares find J·a²/(a² + n²), n the noise of the smoothed acceleration; width: s, half.

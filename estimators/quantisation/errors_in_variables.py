@@ -14,7 +14,9 @@ from estimators.numerics.jit import kernel
 from estimators.quantisation.shifted_quantiser import EncoderReading, untold
 from estimators.quantities import Floats
 
-UNSURE: Final = 0.3**2  # of the square of what steps do, where that is taken off: they are not quite white
+#: 1, tuned: Share of the squared correction that stays in the deviation: a third, since steps are not white near a
+#: reversal (decision 014, point 2).
+UNSURE: Final = 0.3**2
 
 
 class Steps(NamedTuple):

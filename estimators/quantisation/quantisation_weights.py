@@ -22,6 +22,7 @@ from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 from estimators.rows import MOST, ROUNDING, WEIGHT, Rows
 
+#: 1, tuned: Times a row's excess rounding noise that its weight reckons with: origin not recorded.
 SURE: Final = 2.0
 
 

@@ -19,8 +19,10 @@ from estimators.numerics.causal_low_pass import CausalLowPass
 from estimators.quantisation.encoder_steps import EncoderSteps
 from estimators.quantities import Floats, Nanoseconds
 
-SPARSE: Final = 5  # rows of which one says X_j for all: it depends on the pose alone
-RINGING: Final = 0.5  # s
+#: rows, argued: One of so many rows gives the slopes for all of them, since they depend on the pose alone.
+SPARSE: Final = 5
+#: s, derived: Time over which both low-passes ring, to e⁻²⁰.
+RINGING: Final = 0.5
 
 
 class Encoders:

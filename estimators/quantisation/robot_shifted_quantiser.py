@@ -22,7 +22,8 @@ from estimators.quantisation.shifted_quantiser import PLACES
 from estimators.quantities import Floats
 from estimators.recursive.prior_bounded import PriorBounded
 
-WAITS: Final = 0.5  # s of samples that are read at once, at most
+#: s, argued: Samples that are read at once, at most; bounds memory and changes no result.
+WAITS: Final = 0.5
 
 
 class RobotShiftedQuantiser:

@@ -21,14 +21,24 @@ import numpy as np
 from estimators.numerics.jit import inline
 from estimators.quantities import Floats
 
-BINS: Final = 512  # of φ, from 0 to ½
-HARMONICS: Final = 40  # what is beyond is white
+#: bins, derived: Bins of φ from 0 to one half; finer than the speed is known.
+BINS: Final = 512
+#: 1, derived: Harmonics of a step's sawtooth that are summed; what is beyond has 2 % of the power, taken as white.
+HARMONICS: Final = 40
+#: points, derived: Points of the Fourier transform of a kernel, a power of two beyond every kernel's length.
 FREQUENCIES: Final = 1 << 14
-PARTS: Final = 4  # of a kernel
-LEAST: Final = 15  # readings under a part: with fewer, second differences alone tell φ
-SURE: Final = 0.35  # K times what φ of the mean speed is off by at most: 0.2, rms, whatever the speed and K
-TRIED: Final = 16  # φ on either side
-UNEVEN: Final = 1.0  # the same of φ of the second differences and a part's length: 0.3, rms
+#: parts, argued: Parts of a kernel over which the speed may differ.
+PARTS: Final = 4
+#: readings, derived: Readings under a part; with fewer its second differences alone tell φ.
+LEAST: Final = 15
+#: steps, derived: K times the error of φ from the mean speed over K readings, at most; its rms is 0.2 (decision 015,
+#: point 6).
+SURE: Final = 0.35
+#: points, argued: Values of φ that are tried on either side for the worst one.
+TRIED: Final = 16
+#: steps, derived: K times the error of φ from second differences over a part of K readings; its rms is 0.3 (decision
+#: 018, point 43).
+UNEVEN: Final = 1.0
 STEP, TABLE = 0, 1  # of a lattice: Δ (0: not known), then ∫₀^φ ρ at the bins' ends
 LENGTH: Final = TABLE + BINS + 1
 

@@ -22,13 +22,14 @@ from estimators.numerics.symmetric import largest_share, smallest
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.reversals import turns
 from estimators.rows import PLACE, ROUNDING, SPEED, WEIGHT, Rows
+from estimators.thresholds import GOOD, RIDGE, SUCCESSIVE
 from jointwatch_layout import Cube, Integers, Layout, Matrix, Scratch, Vector
 
-PLACES: Final = 8  # of the lattice against the motion, evenly over one step
-HALF: Final = 0.5  # of what tells a direction, that must be left of it
-SINGULAR: Final = 1e-12  # of a gram of unit columns: directions that no row tells
-PART: Final = 0.05  # of the largest share in a direction, from which a parameter is lost with it: as of a value
-LATER: Final = 1.5  # rows, from which a joint stood still between two
+#: encoders, argued: Shifted encoders that read the same motion, spread evenly over one step.
+PLACES: Final = 8
+#: 1, argued: Share of a direction's information that steps alone may pretend, beyond which its parameters are not
+#: identifiable.
+HALF: Final = 0.5
 
 
 class EncoderReading(NamedTuple):
@@ -123,7 +124,7 @@ def _read(state: RereadRows) -> int:
     first = 0
     while first < count:
         last = first
-        while last + 1 < count and times[last + 1] - times[last] <= LATER * row:
+        while last + 1 < count and times[last + 1] - times[last] <= SUCCESSIVE * row:
             last += 1
         length = round((times[last] - times[first]) / period) + 1 + 2 * reach
         place, off, error = np.empty(length), np.empty(length), np.empty(3)
@@ -227,16 +228,16 @@ def untold(gram: Floats, noise: Floats, lost: NDArray[np.bool_]) -> bool:
         for j in range(p):
             unit[i, j] = gram[i, j] / (scale[i] * scale[j])
             part[i, j] = noise[i, j] / (scale[i] * scale[j])
-    if not smallest(unit - part) > SINGULAR:
+    if not smallest(unit - part) > RIDGE:
         for i in range(p):
             lost[i] = noise[i, i] > 0.0
         return bool(lost.any())
     for i in range(p):
-        unit[i, i] += SINGULAR
+        unit[i, i] += RIDGE
     share = largest_share(part, unit, way)
     most = np.abs(way).max()
     for i in range(p):
-        lost[i] = share > HALF and abs(way[i]) >= PART * most
+        lost[i] = share > HALF and abs(way[i]) >= GOOD * most
     return bool(share > HALF)
 
 

@@ -18,8 +18,11 @@ from numpy.typing import NDArray
 
 from estimators.numerics.jit import kernel
 from estimators.quantities import Floats
+from estimators.thresholds import LEAST_DIVISOR
 
-TINY: Final = 1e-6  # of a column's square about zero, that those before it do not imitate
+#: 1, derived: Share of a column's square about its mean that the columns before it must leave; below it rounding of
+#: block sums decides.
+TINY: Final = 1e-6
 
 
 class WindowSolution(NamedTuple):
@@ -85,7 +88,7 @@ class Blocks:
         """R² of a column on others, about its mean (column 0 is the constant); 1 where nothing is left of it."""
         A = self.kept.information[which].sum(axis=0)
         order = np.append(np.array(others), column)
-        about_mean = A[column, column] - A[0, column] ** 2 / max(A[0, 0], 1e-300)
+        about_mean = A[column, column] - A[0, column] ** 2 / max(A[0, 0], LEAST_DIVISOR)
         if not about_mean > TINY * A[column, column]:
             return 1.0
         left = _remainder(np.ascontiguousarray(A[np.ix_(order, order)]))

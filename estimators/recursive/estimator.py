@@ -12,9 +12,24 @@ from estimators.recursive.cusum import MARGIN
 from estimators.recursive.forgetting import ALARM, ALLOWANCE, LIMIT, NOISE, SATURATION, Forgetting, Threshold, arm
 from estimators.recursive.kernel import absorb
 
-LARGEST: Final = 100.0  # P∞
+#: 1, tuned: P∞ in noise variances of a typical row, the bound on P; the table of robustness at 60 % rest (decision
+#: 001).
+LARGEST: Final = 100.0
 NEVER: Final = 1e12  # rows since the last alarm, when there was none
-QUIETEST: Final = 1e-12  # least residual variance that the clip believes in, of the output's own noise setting
+#: 1, argued: Least residual variance that the clip believes in before a start has ended.
+QUIETEST: Final = 1e-12
+#: 1, argued: Share of the start's residual variance below which the clip does not go.
+LEAST_LEVEL: Final = 0.25
+#: s, argued: Time constant of the long residual variance.
+LONG: Final = 5.0
+#: s, argued: Time constant of the short residual variance.
+SHORT: Final = 0.1
+#: s, argued: Time constant of the mean squared error that is reported.
+ERRORS: Final = 2.0
+#: 1, argued: Largest gain of the long variance, for slow rows: 50 rows count at least.
+FASTEST_LONG: Final = 0.02
+#: 1, argued: Largest gain of the short variance and of the reported error, for slow rows: ten rows count at least.
+FASTEST_SHORT: Final = 0.1
 
 
 class RecursiveLeastSquares:
@@ -33,9 +48,9 @@ class RecursiveLeastSquares:
         self._factors, self._covariance = b"", np.zeros((p, p))  # P, and of which U and D
         state[[at.PARAMETERS, at.OUTPUTS]] = p, m
         state[at.LAMBDA] = 1.0
-        state[at.RATE_LONG] = min(period / 5.0, 0.02)
-        state[at.RATE_SHORT] = min(period / 0.1, 0.1)
-        state[at.RATE_ERROR] = min(period / 2.0, 0.1)
+        state[at.RATE_LONG] = min(period / LONG, FASTEST_LONG)
+        state[at.RATE_SHORT] = min(period / SHORT, FASTEST_SHORT)
+        state[at.RATE_ERROR] = min(period / ERRORS, FASTEST_SHORT)
         state[at.OPEN] = 1.0 / period
         forgetting.pack(state, period)
 
@@ -62,7 +77,7 @@ class RecursiveLeastSquares:
         threshold: of the alarm; memory: rows that a resting memory reaches at least.
         """
         self.state[at.STARTING] = 0.0
-        self.state[at.LEAST] = 0.25 * threshold.noise
+        self.state[at.LEAST] = LEAST_LEVEL * threshold.noise
         arm(self.state, threshold, memory)
 
     def accept_noise(self) -> None:
@@ -74,8 +89,8 @@ class RecursiveLeastSquares:
 
         So a slow change, which θ follows at some distance, is none; a residual that jumps has no time to be followed.
         """
-        state = self.state
-        state[NOISE] = max(min(self.variance(), most * state[NOISE]), state[NOISE] / most, 4.0 * state[at.LEAST])
+        state, least = self.state, self.state[at.LEAST] / LEAST_LEVEL
+        state[NOISE] = max(min(self.variance(), most * state[NOISE]), state[NOISE] / most, least)
 
     def accept_excursion(self, row: float) -> None:
         """What has just raised an alarm raises none again; row: s between rows.

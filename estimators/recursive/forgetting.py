@@ -41,7 +41,15 @@ ALLOWANCE: Final = CONSTANT + 9  # k of the CUSUM, in units of v₀
 LIMIT: Final = CONSTANT + 10  # h of the CUSUM
 CLIMBING: Final = AVERAGE  # rows since the CUSUM was last zero (of the alarm law, which averages nothing)
 ONSET: Final = AVERAGE + 1  # the same at the last alarm: how far back the change lies
-SATURATION: Final = 12.0  # one row counts at most this many v₀ in the CUSUM, so no single outlier is an alarm
+#: v₀, tuned: One row counts at most this many v₀ in the CUSUM, so that no outlier is an alarm; EMPS (decision 001).
+SATURATION: Final = 12.0
+#: s, tuned: Shortest memory of the laws that may forget with every row; robustness bench, 20 seeds.
+SHORTEST: Final = 0.05
+#: rows, derived: Memory that the gain of the variance ratio is given for; for another one the gain scales with its
+#: inverse.
+GAIN_ROWS: Final = 50.0
+#: 1, argued: Largest gain of the noise average of Paleologu's law, for slow rows.
+FASTEST_NOISE: Final = 0.25
 
 Seconds = Annotated[float, Field(gt=0)]
 
@@ -58,9 +66,13 @@ class Alarm(Settings):
     """Long memory at rest, almost none after an alarm."""
 
     kind: Literal["alarm"] = "alarm"
-    memory: Seconds = 60.0  # s of motion; raised to two motion periods where the start-up finds a period
-    restart: Seconds = 0.005  # s, memory right after an alarm
-    growth: Annotated[float, Field(gt=1)] = 2.0  # memory = time since the alarm / growth, until it is `memory` again
+    #: s, tuned: Memory at rest; robustness bench and EMPS with 20, 30 and 60 s (decision 001, point 1).
+    memory: Seconds = 60.0
+    #: s, tuned: Memory right after an alarm; robustness bench (decision 001, point 2).
+    restart: Seconds = 0.005
+    #: 1, argued: Memory is the time since the alarm over this, so the weight of what was before falls with its square
+    #: (decision 001, point 2).
+    growth: Annotated[float, Field(gt=1)] = 2.0
 
     def pack(self, state: Floats, period: float) -> None:
         """Write the law's constants into a state."""
@@ -73,23 +85,26 @@ class VarianceRatio(Settings):
     """Forget while the recent residual variance exceeds the usual one."""
 
     kind: Literal["variance_ratio"] = "variance_ratio"
+    #: 1, tuned: Short over long variance from which the law forgets; robustness bench, 20 seeds.
     limit: Annotated[float, Field(gt=1)] = 1.6
+    #: 1, tuned: How much it forgets for each unit of the ratio beyond the limit; robustness bench, 20 seeds.
     gain: Annotated[float, Field(gt=0)] = 0.02
-    memory: Seconds = 0.05  # s, the shortest
+    memory: Seconds = SHORTEST
 
     def pack(self, state: Floats, period: float) -> None:
         """Write the law's constants into a state."""
         state[LAW] = VARIANCE_RATIO
         rows = max(self.memory / period, 2.0)
-        state[CONSTANT : CONSTANT + 3] = self.limit, self.gain * 50.0 / rows, 1.0 - 1.0 / rows
+        state[CONSTANT : CONSTANT + 3] = self.limit, self.gain * GAIN_ROWS / rows, 1.0 - 1.0 / rows
 
 
 class Fortescue(Settings):
     """Keep the information content constant."""
 
     kind: Literal["fortescue"] = "fortescue"
-    memory: Seconds = 1.0  # s, N₀
-    shortest: Seconds = 0.05  # s
+    #: s, tuned: N₀ of the law; robustness bench, 20 seeds.
+    memory: Seconds = 1.0
+    shortest: Seconds = SHORTEST
 
     def pack(self, state: Floats, period: float) -> None:
         """Write the law's constants into a state."""
@@ -101,17 +116,20 @@ class Paleologu(Settings):
     """Forget as much as the excess of the prediction error over the noise explains."""
 
     kind: Literal["paleologu"] = "paleologu"
-    short: Seconds = 0.1  # s, averaging of e² and z²
-    long: Seconds = 1.0  # s, averaging of the noise
-    excess: Annotated[float, Field(gt=1)] = 1.5  # γ: σ_e below γ·σ_v is noise
-    shortest: Seconds = 0.05  # s
+    #: s, argued: Time constant of the averages of e² and z².
+    short: Seconds = 0.1
+    #: s, argued: Time constant of the noise's average, ten times the short one.
+    long: Seconds = 1.0
+    #: 1, tuned: γ: an error below γ times the noise is noise; robustness bench, 20 seeds.
+    excess: Annotated[float, Field(gt=1)] = 1.5
+    shortest: Seconds = SHORTEST
 
     def pack(self, state: Floats, period: float) -> None:
         """Write the law's constants into a state."""
         state[LAW] = PALEOLOGU
         state[CONSTANT : CONSTANT + 4] = (
             min(period / self.short, 0.5),
-            min(period / self.long, 0.25),
+            min(period / self.long, FASTEST_NOISE),
             self.excess,
             _rate(self.shortest, period),
         )
@@ -121,7 +139,8 @@ class Fixed(Settings):
     """One memory, always."""
 
     kind: Literal["fixed"] = "fixed"
-    memory: Seconds = 20.0  # s
+    #: s, tuned: Memory that ends EMPS within 2.5 % of the published values (decision 001).
+    memory: Seconds = 20.0
 
     def pack(self, state: Floats, period: float) -> None:
         """Write the law's constants into a state."""
@@ -133,7 +152,8 @@ class RandomWalk(Settings):
     """Let the parameters walk as fast as gives this memory under typical excitation."""
 
     kind: Literal["random_walk"] = "random_walk"
-    memory: Seconds = 20.0  # s
+    #: s, tuned: Memory that the drift of θ is worth; EMPS (decision 001).
+    memory: Seconds = 20.0
 
     def pack(self, state: Floats, period: float) -> None:
         """Write the law's constants into a state."""

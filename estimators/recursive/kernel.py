@@ -51,12 +51,18 @@ from estimators.recursive.state import (
     WEIGHT_2,
 )
 
-YOUNG: Final = 10  # times p rows, in which the residual variance is not known: nothing is clipped
-CLIP: Final = 25.0  # (5σ)²
-LONG_CLIP: Final = 9.0  # the long variance learns at most this many times itself
-DUE: Final = 0.01  # an axis is due for its pseudo-observation after this much forgetting
-OVERDUE: Final = 0.25  # and does not wait for its turn after this much
-ABSURD: Final = 1e100  # refused like a non-finite value: its square would overflow
+#: 1, argued: Times p rows in which the residual variance is not known, and nothing is clipped.
+YOUNG: Final = 10
+#: v, argued: Squared innovation, in residual variances, beyond which it is clipped: five deviations.
+CLIP: Final = 25.0
+#: v, argued: A squared residual counts at most this many variances where a variance is learnt: three deviations.
+LONG_CLIP: Final = 9.0
+#: 1, argued: Forgetting after which an axis gets its pseudo-observation (decision 001, point 4).
+DUE: Final = 0.01
+#: 1, argued: Forgetting after which it does not wait for its turn.
+OVERDUE: Final = 0.25
+#: 1, derived: A larger number is refused like NaN: its square would overflow.
+ABSURD: Final = 1e100
 
 
 @inline

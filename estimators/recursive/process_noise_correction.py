@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from estimators.quantities import Floats
 
-FADE: Final = 0.98  # of a block
+#: 1, argued: Weight of the past after a block: 50 blocks count.
+FADE: Final = 0.98
 
 
 class Belief(NamedTuple):

@@ -24,6 +24,7 @@ from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 from estimators.rows import ROUNDING, SLOPE, WEIGHT, Rows
 
+#: 1, argued: Variance by timing, over the residual's, below which no weight changes: it would cost more than it gives.
 NOTICED: Final = 0.1
 
 

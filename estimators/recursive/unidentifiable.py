@@ -17,7 +17,8 @@ import numpy as np
 from estimators.numerics.jit import kernel
 from estimators.quantities import Floats
 
-ENOUGH: Final = 0.5  # rows of typical motion along a direction, from which the prior is 4 % of its variance
+#: rows, derived: Rows of typical motion along a direction, from which the prior is 4 % of its variance.
+ENOUGH: Final = 0.5
 
 
 @dataclass(slots=True)

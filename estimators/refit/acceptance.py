@@ -9,10 +9,20 @@ from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.quantities import Floats
 from estimators.refit.outcome import RefitOutcome
 
-CERTAIN: Final = 0.08  # deviation of ln η up to which a window is covered, and a refit accepted
-NOISE: Final = 1.2  # δ: times the usual residual …
-SHARE: Final = 0.004  # … or this share of the rms of y
-PLAUSIBLE: Final = math.log(2.0)  # |Δ ln η| between two refits
+#: 1, tuned: Deviation of ln η up to which a window is covered and a refit accepted; Case 2 (decision 006, points 2 and
+#: 5).
+CERTAIN: Final = 0.08
+#: 1, argued: Times the usual residual, rms, up to which a window is explained.
+NOISE: Final = 1.2
+#: 1, argued: Share of the torque's rms up to which a window is explained as well.
+SHARE: Final = 0.004
+#: 1, argued: Change of ln η between two refits that is plausible: a factor of two.
+PLAUSIBLE: Final = math.log(2.0)
+#: χ², tuned: Gain that another η or another law must promise to replace the one in force; Case 2, 40 seeds (decision
+#: 006, points 3 and 8).
+BETTER: Final = 20.0
+#: 1, argued: Times the window of a rejected refit, before the next one is tried.
+GROWTH: Final = 1.2
 
 
 def delta(usual: float, signal: float) -> float:

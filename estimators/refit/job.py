@@ -5,7 +5,7 @@ weighted least squares).
 """
 
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +19,13 @@ from estimators.numerics.robust import robust_mean
 from estimators.quantities import Axis, Floats
 from estimators.recursive.prior import Prior
 from estimators.recursive.restart import relearnt
+from estimators.refit.acceptance import BETTER
 from estimators.refit.box import box
 from estimators.refit.outcome import RefitOutcome
 from estimators.refit.refit import RefitRows, refit, searches
 from estimators.refit.settings import RefitSettings
 from estimators.rows import LOAD, POSITION, VELOCITY, Rows
-
-BETTER: Final = 20.0  # χ² by which another law must be better
-FLOOR: Final = 1e-6  # of an output's rms: the least noise it is believed to have
+from estimators.thresholds import NOISE_FLOOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +168,7 @@ def _noise(job: Job, equations: _Equations, residual: Floats) -> Floats:
     noise = np.empty(len(job.noise))
     for o in range(len(noise)):
         own = equations.output == o
-        least = FLOOR**2 * float(np.mean(equations.window.y[own] ** 2))
+        least = NOISE_FLOOR**2 * float(np.mean(equations.window.y[own] ** 2))
         noise[o] = max(robust_mean(residual[own] ** 2), least)
     return noise
 

@@ -29,16 +29,20 @@ from estimators.refit.report import PreparedWindow, Refit, SearchResult, report
 from estimators.refit.settings import RefitSettings
 from estimators.refit.variable_projection import ProjectionProblem, minima, residual
 from estimators.refit.velocity_nodes import Statistics
+from estimators.thresholds import COLLINEAR
 from jointwatch_layout import pointer
 
-COLLINEAR: Final = (
-    1e-10  # |part of a column that the others do not explain|² / |column|²: below, they cannot be told apart
-)
-COARSE: Final = 1e-2  # χ² that a runner-up's last step may promise
-FINE: Final = 1e-6  # χ² of the best's last step: 1e-3 of a standard deviation
-MOST: Final = 1024  # points of a lattice on which nothing can be shared
-DISTINCT: Final = 0.1  # of the box: points of a search that begin a polish each
-STARTS: Final = 16  # such points, at least
+#: χ², argued: Gain that a runner-up's last step may promise when it is given up.
+COARSE: Final = 1e-2
+#: χ², derived: Gain that the best minimum's last step may promise: 1e-3 of a standard deviation.
+FINE: Final = 1e-6
+#: points, argued: Points of a lattice on which nothing can be shared; beyond it a global search is cheaper (decision
+#: 004).
+MOST: Final = 1024
+#: 1, argued: Share of the box by which points of a search must differ to begin a polish each.
+DISTINCT: Final = 0.1
+#: points, argued: Such points, at least.
+STARTS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from estimators.refit.settings import RefitSettings
 from estimators.refit.variable_projection import APART, ProjectionProblem
 from estimators.refit.velocity_nodes import Statistics
 
-EDGE: Final = 1e-9  # of the range
+#: 1, derived: Share of the range within which η lies on its edge but for rounding.
+EDGE: Final = 1e-9
 
 
 class Refit(NamedTuple):

@@ -34,16 +34,31 @@ from estimators.refit.eta_grid import interpolate, starts
 
 Law = Callable[[Floats, int, int, Floats, Floats, Floats], None]
 
-STEP: Final = 1e-5  # of s, for the columns' derivatives
-LIMIT: Final = 1.0  # largest step in s = ln η: a factor e
-ROUNDING: Final = 1e-13  # of yᵀy: changes of ρ that say nothing
-SMALLEST: Final = 1e-10  # step in s worth taking
-DAMPING: Final = 1e-3  # μ to begin with
-TRIALS: Final = 8  # of one step, with μ ten times larger each
+#: 1, derived: Step of ln η for forward differences: far above rounding, and a column hardly bends over it.
+STEP: Final = 1e-5
+#: 1, argued: Largest step in ln η: a factor e.
+LIMIT: Final = 1.0
+#: 1, derived: Share of yᵀy below which a change of ρ is rounding.
+ROUNDING: Final = 1e-13
+#: 1, derived: A step in ln η below it changes nothing that is reported.
+SMALLEST: Final = 1e-10
+#: 1, argued: Damping μ of Gauss-Newton to begin with.
+DAMPING: Final = 1e-3
+#: 1, argued: Factor of μ after a step that helped.
+EASIER: Final = 0.1
+#: 1, argued: Factor of μ after a step that did not help.
+HARDER: Final = 10.0
+#: trials, argued: Trials of one step, each with μ ten times larger.
+TRIALS: Final = 8
+#: iterations, argued: Gauss-Newton iterations at most.
 ITERATIONS: Final = 40
-PROBE: Final = 3  # iterations on evaluations that tell a runner-up from the lowest: the table has led to its bottom
-APART: Final = 0.05  # in ln η (or of the range): closer minima are one
-STARTS: Final = 16  # on the lattice that are run down in the table, at most
+#: iterations, argued: Iterations on evaluations that tell a runner-up from the lowest minimum, since the table has led
+#: to its bottom.
+PROBE: Final = 3
+#: 1, argued: Closer minima in ln η (or in shares of the range) are one.
+APART: Final = 0.05
+#: starts, tuned: Starts on the lattice that are run down in the table, at most; 600 draws (decision 004, point 4).
+STARTS: Final = 16
 
 
 class ProjectionProblem(NamedTuple):
@@ -165,10 +180,10 @@ def _run_down(
             if attempt <= value:
                 copy(trial, s)
                 value = attempt
-                mu *= 0.1
+                mu *= EASIER
                 moved = True
                 break
-            mu *= 10.0
+            mu *= HARDER
         if not moved:
             break
         for i in range(held):
@@ -226,10 +241,10 @@ def _polish(
                 for column in range(m):
                     copy(M[column], X[column])
                 value = attempt
-                mu *= 0.1
+                mu *= EASIER
                 moved = True
                 break
-            mu *= 10.0
+            mu *= HARDER
         if not moved:
             break
     return value

@@ -24,11 +24,16 @@ from estimators.numerics.normal_equations import dot
 from estimators.quantities import Floats
 from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
 
-FINE: Final = 1 / 200  # of the highest speed: below it nodes are equidistant
-STENCIL: Final = 4  # nodes of one cubic
-CELLS: Final = 16384  # of the table that finds a speed's cubic: four on the shortest interval of 128 nodes
-BLOCK: Final = 256  # rows worked on at once, in the first-level cache
-NEXT_TO_REST: Final = 1e-12  # of the highest speed: where a law that may jump at standstill is first looked at
+#: 1, argued: Share of the highest speed below which nodes are equidistant: there friction bends.
+FINE: Final = 1 / 200
+#: nodes, derived: Nodes of one cubic.
+STENCIL: Final = 4
+#: cells, derived: Cells of the table that finds a speed's cubic: four on the shortest interval of 128 nodes.
+CELLS: Final = 16384
+#: rows, argued: Rows that are worked on at once, in the first-level cache.
+BLOCK: Final = 256
+#: 1, derived: Share of the highest speed at which a law that may jump at standstill is first looked at.
+NEXT_TO_REST: Final = 1e-12
 
 Integers = NDArray[np.int64]
 

@@ -12,8 +12,10 @@ from estimators.quantities import Floats
 from estimators.rows import Rows, RowStore, copy_row
 from jointwatch_layout import Integers, Layout
 
-SLACK: Final = 1.25  # of the capacity: rows are moved to the front only when so many are there
-NEAR: Final = 0.01  # of s: slopes of an η so near are as good
+#: 1, argued: Times the capacity: rows are moved to the front only when so many are there.
+SLACK: Final = 1.25
+#: 1, argued: Distance in ln η within which the slopes of one η serve for another.
+NEAR: Final = 0.01
 
 
 @dataclass(slots=True)

@@ -14,9 +14,12 @@ import numpy as np
 from estimators.base import UNKNOWN, Spectrum
 from estimators.quantities import Floats
 
-ROUNDING: Final = 1e-7  # of the largest singular value
-SHARE: Final = 0.5  # of the largest entry of the weakest direction, from which a parameter is named …
-NAMED: Final = 3  # … but so many at most
+#: 1, derived: Share of the largest singular value below which one is rounding.
+ROUNDING: Final = 1e-7
+#: 1, argued: Share of the largest entry of the weakest direction from which a parameter is named.
+SHARE: Final = 0.5
+#: parameters, argued: Parameters of the weakest direction that are named, at most.
+NAMED: Final = 3
 
 
 def spectrum(gram: Floats, names: Sequence[str]) -> Spectrum:

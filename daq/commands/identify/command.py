@@ -28,7 +28,7 @@ from estimators.models.robots.whole_robot import FRICTION_LAWS, RobotFriction
 from estimators.offline.robot.identification import RobotIdentification, identify
 from estimators.offline.robot.live_residuals import Recorded, with_live_residuals
 from estimators.offline.robot.motion import MotionError, Piece, pieces
-from estimators.offline.robot.rows import AT_REST
+from estimators.thresholds import AT_REST
 
 _LAW: Final[TypeAdapter[Any]] = TypeAdapter(RobotFriction)
 LAWS: Final = tuple(get_args(kind.model_fields["kind"].annotation)[0] for kind in FRICTION_LAWS)

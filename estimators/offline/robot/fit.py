@@ -17,12 +17,13 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.models.robots.torque_lag import SPREAD, TorqueLag
+from estimators.models.robots.torque_lag import TorqueLag
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.numerics.jit import kernel
 from estimators.numerics.nnls import OUT, Integers, nnls
 from estimators.offline.robot.rows import RobotRows, correlation
 from estimators.quantities import Floats
+from estimators.thresholds import LAG_SPREAD
 
 PASSES: Final = 4
 FIRST: Final = 0.1  # of the rms torque: the residual before the first pass
@@ -100,7 +101,7 @@ def torque_lag(rows: RobotRows, found: RobotFit) -> TorqueLag:
     residual = rows.y - rows.predicted(found.theta)
     C = np.einsum("j,tjp,tj->pj", weights, rows.X, late)
     moves = np.linalg.solve(found.information, C)
-    information = np.diag(weights * (late**2).sum(axis=0) + SPREAD**-2) - C.T @ moves
+    information = np.diag(weights * (late**2).sum(axis=0) + LAG_SPREAD**-2) - C.T @ moves
     return TorqueLag(
         np.linalg.solve(information, weights * (late * residual).sum(axis=0)), np.linalg.inv(information), moves
     )

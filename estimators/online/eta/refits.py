@@ -17,7 +17,9 @@ from estimators.refit.job import job
 from estimators.refit.settings import RefitSettings
 from estimators.window.row_history import RowHistory
 
-STALE: Final = 30.0  # s of rows after which a refit's result is too old
+#: s, argued: A refit whose window ended longer ago is rejected: the joint may have changed since (decision 006, point
+#: 7).
+STALE: Final = 30.0
 
 
 @dataclass(slots=True)

@@ -47,6 +47,7 @@ from estimators.online.gear.rows import (
     GOOD,
     HEADER,
     MEMORY,
+    MEMORY_CUTOFF,
     PHASE,
     POSITIVE,
     SEEN,
@@ -63,16 +64,27 @@ from estimators.online.gear.rows import (
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.blocks import Blocks, spread
 
+#: reversals, argued: Changes of the load's sign in a window without which its lost motion is not reported.
 REVERSALS: Final = 10
+#: 1, argued: Share of the rows that the rarer sign of the load must have.
 RAREST: Final = 0.1
+#: 1, tuned: R² of the sign's column on the others, from which lost motion is not told; a one-sided load gave 905 ± 8
+#: µrad without it.
 IMITATED: Final = 0.9
+#: deviations, argued: Deviations by which lost motion must have grown; it is asked once a block, for years.
 SIGNIFICANT: Final = 5.0
+#: blocks, argued: Blocks in a row beyond the limit before growth is reported.
 CONFIRMED: Final = 3
-RECENT: Final = 1.0 / 3.0  # of the window's blocks, whose growth is watched
-LEAST: Final = 10  # blocks for a spread
-CERTAIN: Final = 2.0  # deviations by which the link rubs more than was allowed for
-MARGIN: Final = 1.25  # × what was found: friction changes with load and temperature
-SOFTER: Final = 0.1  # of the lost motion that small loads do not show: less is within what is promised of it
+#: 1, argued: Share of a window's blocks whose growth is watched.
+RECENT: Final = 1.0 / 3.0
+#: blocks, argued: Blocks that give a spread at least.
+LEAST: Final = 10
+#: deviations, argued: Deviations by which the link must rub more than was allowed for.
+CERTAIN: Final = 2.0
+#: 1, argued: Times the friction that was found that is allowed for: it changes with load and temperature.
+MARGIN: Final = 1.25
+#: 1, argued: Share of the lost motion that small loads may hide; less is within its own uncertainty.
+SOFTER: Final = 0.1
 
 
 class GearReport(NamedTuple):
@@ -127,7 +139,7 @@ class LostMotion:
                 settings.band,
                 settings.small,
                 settings.still,
-                MEMORY * 20.0 / settings.cutoff / period,
+                MEMORY * MEMORY_CUTOFF / settings.cutoff / period,
                 self._every,
                 float(settings.load),
                 period,

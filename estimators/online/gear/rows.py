@@ -27,8 +27,15 @@ from estimators.models.joints.lost_motion import (
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
 
-SMOOTHING: Final = 0.025  # s, half the window that smooths what decides a sign
-MEMORY: Final = 0.05  # s that the low pass remembers to a few per cent, at 20 Hz
+#: s, tuned: Half the window that smooths what decides a sign: origin not recorded.
+SMOOTHING: Final = 0.025
+#: s, derived: Time after which a low pass with MEMORY_CUTOFF remembers a few per cent.
+MEMORY: Final = 0.05
+#: Hz, derived: Cut-off frequency that MEMORY is given for; for another one MEMORY scales with its inverse.
+MEMORY_CUTOFF: Final = 20.0
+#: 1, derived: Highest cut-off over the sampling rate, a little below Nyquist's one half, where the bilinear transform
+#: diverges.
+HIGHEST_CUTOFF: Final = 0.45
 
 # the flat state: scalars, then A (COLUMNS²), c (COLUMNS), filters (4 per column and one for y), ring of raw samples
 SEEN, USED, POSITIVE, TURNS, SIGN, GOOD, PHASE, LEARNT = range(8)
@@ -39,7 +46,7 @@ DRY, VISCOUS = 4, 5  # of the kernel's constants
 
 def butterworth(cutoff: float, period: float) -> Floats:
     """b0, b1, b2, a1, a2 of the second-order low pass, bilinear with the cut-off kept."""
-    k = math.tan(math.pi * min(cutoff * period, 0.45))
+    k = math.tan(math.pi * min(cutoff * period, HIGHEST_CUTOFF))
     scale = 1.0 / (1.0 + math.sqrt(2.0) * k + k * k)
     return np.array([k * k, 2 * k * k, k * k, 2 * (k * k - 1.0), 1.0 - math.sqrt(2.0) * k + k * k]) * scale
 

@@ -9,10 +9,14 @@ from estimators.models.joints.two_mass import TwoMassSettings
 from estimators.online.settings import LINK, JointIdentification
 from estimators.quantities import Floats
 
-RATIO: Final = 100.0  # of a gear of which nothing is said
-BAND: Final = 0.02  # of gravity and of what the link takes at SPEEDING: the sign of less is not believed
-SMALL: Final = 0.1  # of the same: such loads are asked for a spring that is soft at first
-SPEEDING: Final = 2.0  # rad/s²
+#: 1, argued: Ratio that is assumed of a gear of which nothing is said; it scales the motor's friction only.
+RATIO: Final = 100.0
+#: 1, argued: Share of gravity and acceleration load within which the sign of the load is not believed.
+BAND: Final = 0.02
+#: 1, argued: The same share up to which a load counts as small, for a spring that is soft at first.
+SMALL: Final = 0.1
+#: rad/s², argued: Acceleration of a usual motion, which says what the link's inertia takes.
+SPEEDING: Final = 2.0
 
 
 class WatchedGear(NamedTuple):

@@ -12,8 +12,10 @@ import numpy as np
 from estimators.numerics.jit import inline
 from jointwatch_layout import Layout
 
-REST: Final = 0.2  # s below the standstill speed before a joint is called at rest: a reversal is shorter
-WAKE: Final = 1.5  # times the standstill speed at which it moves again
+#: s, argued: A joint that is slower than standstill for this long is at rest; a reversal is shorter.
+REST: Final = 0.2
+#: 1, argued: Times the standstill speed at which a resting joint moves again (hysteresis).
+WAKE: Final = 1.5
 
 
 class GateState(Layout, version=3):

@@ -28,7 +28,6 @@ from estimators.misfit import regressors, scores
 from estimators.misfit.regressors import ANGLE, DIRECTION, LAG, MEMORY, SPEED
 from estimators.online.judgement import fit_state
 from estimators.online.judgement.gate import Gate
-from estimators.online.judgement.validity import GOOD
 from estimators.quantisation.errors_in_variables import UNSURE, Steps, added, clear, moved
 from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
 from estimators.quantities import Floats, Parameter
@@ -36,18 +35,28 @@ from estimators.recursive import reversals
 from estimators.recursive import state as at
 from estimators.recursive.learner import Learner
 from estimators.rows import Rows
+from estimators.thresholds import ENDLESS, GOOD, MISFIT_OVER
 
-BLOCK: Final = 1.0  # s of rows
-LEAST: Final = 8.0  # blocks, before which nothing is told
-KNOWN: Final = 20.0  # blocks that the learner's own deviations weigh
-EITHER: Final = 100.0  # rows of motion either way, without which nothing proves rows with a reversal
-NOISE: Final = 0.1  # of the residual's variance that is noise at least
-MOST: Final = 0.5  # of what the model leaves, rms, that a cause has to explain to be named
-MOSTLY: Final = 0.5  # of a variance: where white noise makes less of it, something else is the cause
-LOSE: Final = 0.7  # times the limit, at which a misfit is over
-FOLLOWS: Final = 2.0 ** (1.0 / 60.0)  # a second, by which the alarm's unit may change: a jump is there within one
-NEVER: Final = 1 << 40  # rows
-WAITING: Final = 16  # rows beyond two blocks that a motion may be unknown behind
+#: s, argued: Rows of one score; longer than residuals remember (decision 012, point 1).
+BLOCK: Final = 1.0
+#: blocks, argued: Blocks before which no misfit is reported.
+LEAST: Final = 8.0
+#: blocks, argued: Weight of the start's own deviation factor, in blocks, against that of the scores (decision 016,
+#: point 4).
+KNOWN: Final = 20.0
+#: rows, argued: Rows of motion in either direction, without which rows with a reversal are not proved.
+EITHER: Final = 100.0
+#: 1, argued: The least share of the residual variance that is noise and not lag.
+NOISE: Final = 0.1
+#: 1, argued: Share of the unexplained torque, rms, that a cause must explain to be named.
+MOST: Final = 0.5
+#: 1, argued: Share of a variance from which a source is named as the reason of an uncertain value.
+MOSTLY: Final = 0.5
+#: 1, argued: Factor a block of a second by which the alarm's unit may follow the residual: two a minute (decision 012,
+#: point 12).
+FOLLOWS: Final = 2.0 ** (1.0 / 60.0)
+#: rows, argued: Rows beyond two blocks for which motion may still be unknown.
+WAITING: Final = 16
 
 
 class ModelFit:
@@ -86,7 +95,7 @@ class ModelFit:
     @property
     def due(self) -> int:
         """Number of the row that ends the block."""
-        return self.kept.due if self.active else NEVER
+        return self.kept.due if self.active else ENDLESS
 
     def begin(self, now: int) -> None:
         """Rows of before are of other columns; now: number of the next row. What was told stands for the time being."""
@@ -169,7 +178,7 @@ class ModelFit:
             return
         kept.gains[:], kept.found[:], kept.late[:] = gains, found, late
         kept.share, kept.left = float(kept.figures[scores.SHARE]), float(kept.figures[scores.LEFT])
-        kept.spoiled = kept.share > (LOSE if kept.spoiled else 1.0) * GOOD
+        kept.spoiled = kept.share > (MISFIT_OVER if kept.spoiled else 1.0) * GOOD
         if settled:
             self._weigh_steps(rls.noise[0] / rls.noise, time)
             self.correct(learner, time)

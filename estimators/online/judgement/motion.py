@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-LOOK_BACK: Final = 64.0  # s of motion that are kept to be looked at
-PATIENCE: Final = 5.0  # times the start's length, after which it ends without its uncertain parameters
-MEMORY_PERIODS: Final = 2.0  # motion periods that a resting memory reaches at least
+#: s, argued: Motion that is kept to look back at; about 7 MB a joint (decision 006).
+LOOK_BACK: Final = 64.0
+#: 1, argued: Times the start's length after which it ends without its uncertain parameters.
+PATIENCE: Final = 5.0
+#: periods, argued: Motion periods that a resting memory reaches at least (decision 001).
+MEMORY_PERIODS: Final = 2.0
 
 
 @dataclass(slots=True)

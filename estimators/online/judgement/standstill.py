@@ -18,19 +18,27 @@ from estimators.numerics.jit import inline
 from estimators.online.judgement.events import EventLog
 from estimators.online.judgement.gate import Gate
 from estimators.quantities import Axis
+from estimators.thresholds import ENDLESS, NEVER
 from jointwatch_layout import Layout
 
-USUAL: Final = 0.005  # rad/s (m/s)
-SHARE: Final = 0.15  # of the highest speed of a slow joint
-MOST: Final = 0.05  # of it, in which a reversal is not yet taken for rest
-CLEAR: Final = 20.0  # times what noise reads: slower motion is not told from rest
-SURELY: Final = 3.0  # times the least speed that is read
-STEPS: Final = 1.5  # times what one step reads
-WINDOW: Final = 20.0  # s
-TRAVEL: Final = 0.5  # s at the window's highest speed, which the joint must have travelled
-NEVER: Final = 1 << 62  # ns
-ENDLESS: Final = 1 << 40  # rows
-NEWS: Final = 0.2  # by which a limit has to differ from the one in force
+#: rad/s (m/s), tuned: Standstill speed unless the data say otherwise; the rows of `bench truth` (decision 013).
+USUAL: Final = 0.005
+#: 1, tuned: Share of the highest speed of a slow joint; at 5 % viscous friction ended 50 % off (decision 013).
+SHARE: Final = 0.15
+#: 1, argued: Share of the highest speed within which a reversal is not yet taken for rest.
+MOST: Final = 0.05
+#: 1, tuned: Times the speed that one encoder step reads; slower motion was certain and 4 deviations off (decision 013).
+CLEAR: Final = 20.0
+#: 1, argued: Times the least speed that is read, which noise does not reach.
+SURELY: Final = 3.0
+#: 1, argued: Times the speed that one encoder step reads, which rest on the edge of a step does not reach.
+STEPS: Final = 1.5
+#: s, argued: Time over which the highest and the least speed are taken.
+WINDOW: Final = 20.0
+#: s, argued: A joint must have travelled this long at the window's highest speed; less is a shake.
+TRAVEL: Final = 0.5
+#: 1, argued: Relative change of the standstill speed below which the one in force stays.
+NEWS: Final = 0.2
 
 
 class Seen(Layout):

@@ -12,12 +12,18 @@ from estimators.quantities import Floats, Parameter
 from estimators.recursive import state as at
 from estimators.recursive.estimator import LARGEST
 from estimators.recursive.learner import Learner, Learnt, own_deviations
+from estimators.thresholds import GOOD
 from jointwatch_layout import Flags, Layout, Vector
 
-GOOD: Final = 0.05  # a value is valid when its deviation is below this share of it …
-SMALL: Final = 0.01  # … or moves the torque by less than this share of its rms
-LOSE: Final = 2.0  # a valid value is lost at this many times either
-RUNAWAY: Final = 1e4  # times what explains y with the column at its typical size
+#: 1, argued: Share of the torque's rms that may be uncertain: a value or a window that moves it by less is known well
+#: enough.
+SMALL: Final = 0.01
+#: 1, argued: A valid value is lost at this many times either limit (hysteresis).
+LOSE: Final = 2.0
+#: deviations, argued: A value may be outside its plausible range by this much, since it is not known better.
+RANGE_MARGIN: Final = 3.0
+#: 1, argued: Times the value that alone would explain the torque; beyond it θ has run away.
+RUNAWAY: Final = 1e4
 
 
 class ValidityState(Layout, version=2):
@@ -106,7 +112,7 @@ class Validity:
 @inline
 def plausible(judged: ValidityState, which: int) -> bool:
     """Whether a value is within its range, give or take three deviations."""
-    value, margin = judged.values[which], 3.0 * judged.deviations[which]
+    value, margin = judged.values[which], RANGE_MARGIN * judged.deviations[which]
     return bool(judged.low[which] - margin <= value and value <= judged.high[which] + margin)
 
 

@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from estimators.quantities import Floats
 
-SIGNIFICANT: Final = 4.0  # σ
-BENT: Final = 20.0  # χ² that another η must promise for η to have moved
+#: deviations, argued: Deviations that a step of η or a residual must have; it is asked once a second, for days.
+SIGNIFICANT: Final = 4.0
 
 
 class Moment(NamedTuple):

@@ -6,7 +6,6 @@ from typing import ClassVar, Final
 import numpy as np
 
 from estimators.online.monitor.base import (
-    BENT,
     SIGNIFICANT,
     Before,
     Decision,
@@ -19,11 +18,14 @@ from estimators.online.monitor.base import (
     Wait,
 )
 from estimators.online.monitor.change import ChangeInquiry
-from estimators.refit.acceptance import CERTAIN, delta
+from estimators.refit.acceptance import BETTER, CERTAIN, delta
 
-EVERY: Final = 1.0  # s
-MOVED: Final = 0.03  # of ln η: less is not worth a search
-LONGER: Final = 1.5  # times the rows that η rests on, when it is worth a step over all of them
+#: s, argued: Motion between two looks at a slow change of η.
+EVERY: Final = 1.0
+#: 1, argued: Change of ln η below which a search is not worth it.
+MOVED: Final = 0.03
+#: 1, argued: Times the rows that η rests on, from which one more step over all of them sharpens it (decision 007).
+LONGER: Final = 1.5
 
 
 class DriftWatch:
@@ -81,7 +83,7 @@ class DriftWatch:
 
     def _drift(self, evidence: Evidence) -> Decision:
         sigma = np.hypot(evidence.sigma, evidence.known)
-        quiet = evidence.variance <= delta(evidence.usual, evidence.signal) or evidence.gain > BENT
+        quiet = evidence.variance <= delta(evidence.usual, evidence.signal) or evidence.gain > BETTER
         size = np.abs(evidence.step)
         bent = (size > SIGNIFICANT * sigma) & (size > MOVED) & (sigma <= CERTAIN)
         self.drifts = self.drifts + 1 if quiet and bent.any() else 0

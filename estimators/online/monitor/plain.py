@@ -10,11 +10,15 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from estimators.online.monitor.base import Decision, Evidence, Look, Moment, Recover, Rejection, Wait
+from estimators.thresholds import ENDLESS
 
-QUIET: Final = 2.0  # times the usual variance, below which the residual is quiet again
-RECOVERY: Final = 0.3  # s of motion that a transient lasts at least
-SOON: Final = 2.0  # times what a start takes: so a motion that repeats has shown all of itself
-NEVER: Final = 1 << 40  # rows
+#: 1, argued: Times the usual variance below which the residual is quiet again.
+QUIET: Final = 2.0
+#: s, argued: Motion that a transient lasts at least.
+RECOVERY: Final = 0.3
+#: 1, argued: Times what a start takes within which a second alarm is of the same motion, which has then shown all of
+#: itself (decision 006, point 10).
+SOON: Final = 2.0
 
 
 @dataclass(slots=True)
@@ -24,7 +28,7 @@ class PlainKept:
     VERSION: ClassVar[int] = 2
 
     quiet: float = 0.0  # residual variance below which a transient may end
-    ended: int = -NEVER  # number of the row at which the last transient did
+    ended: int = -ENDLESS  # number of the row at which the last transient did
     soon: bool = False  # whether an alarm followed soon upon it
 
 
@@ -48,7 +52,7 @@ class PlainMonitor:
 
     def due(self, searching: bool) -> int | None:
         """Alarms apart, there is nothing to decide."""
-        return None if searching else NEVER
+        return None if searching else ENDLESS
 
     def period_due(self, _now: int) -> bool:
         """Nobody asks."""

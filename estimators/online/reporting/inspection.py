@@ -18,12 +18,15 @@ from estimators.quantities import Floats, Nanoseconds, Settings
 from estimators.recursive import state as at
 from estimators.recursive.learner import Learner
 from estimators.rows import Rows, RowStore, copy_row
+from estimators.thresholds import COLLINEAR
 from jointwatch_layout import Layout
 
-RATE: Final = 50.0  # rows/s looked at, at most
-KEPT: Final = 64  # rows that wait for a report, at most
-MEMORY: Final = 10.0  # s, of the excitation
-ALIKE: Final = 1e-10  # columns whose own part is less than √ of this share count as the same
+#: rows/s, argued: Rows that are looked at for the page, at most; they cost time and change no value.
+RATE: Final = 50.0
+#: rows, argued: Rows that wait for a report, at most.
+KEPT: Final = 64
+#: s, argued: Time over which excitation is averaged for the page.
+MEMORY: Final = 10.0
 
 
 class Inspection(NamedTuple):
@@ -103,7 +106,7 @@ class Inspector:
         rms = np.sqrt(np.diag(self._gram) / self._weight)
         self._largest = np.maximum(self._largest, rms)
         scale = np.where(rms > 0, rms, 1.0)
-        alike = self._gram / self._weight / np.outer(scale, scale) + ALIKE * np.eye(len(rms))
+        alike = self._gram / self._weight / np.outer(scale, scale) + COLLINEAR * np.eye(len(rms))
         own = rms / np.sqrt(np.diag(np.linalg.pinv(alike, hermitian=True)).clip(1.0))
         return np.where(self._largest > 0, own / np.where(self._largest > 0, self._largest, 1.0), 0.0)
 

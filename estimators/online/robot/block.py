@@ -10,9 +10,12 @@ from estimators.numerics.jit import kernel
 from estimators.quantisation.shifted_quantiser import PLACES
 from estimators.quantities import Floats
 
-ROWS: Final = 50.0  # Hz
-LOOK: Final = 25  # rows between two looks at what explains the residual
-BLOCK: Final = 50  # rows that teach together
+#: Hz, argued: Rate of a robot's rows; the slow low-pass leaves little above half of it.
+ROWS: Final = 50.0
+#: rows, argued: Rows between two looks at what explains a residual: half a second.
+LOOK: Final = 25
+#: rows, argued: Rows that teach together: one second.
+BLOCK: Final = 50
 
 
 class Block:

@@ -17,9 +17,12 @@ from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.whole_robot import WholeRobot
 from estimators.quantities import Floats
 
-LOOKS: Final = 20  # of half a second, in which the joint moved
-WORSE: Final = 1.0  # rms with it over rms without, from which it is switched off
-BETTER: Final = 0.95  # and below which it is switched on
+#: looks, argued: Looks in which the joint moved, over which a learnt compensation is compared with none: ten seconds.
+LOOKS: Final = 20
+#: 1, derived: Ratio of the residual's rms with and without a compensation from which it does harm.
+WORSE: Final = 1.0
+#: 1, argued: The same ratio below which a compensation is switched on (hysteresis).
+BETTER: Final = 0.95
 NOT_YET: Final = -1.0
 
 

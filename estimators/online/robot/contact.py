@@ -23,18 +23,32 @@ from estimators.online.robot.friction_discrepancy import KNOTS
 from estimators.online.robot.motion import QUICK
 from estimators.online.robot.motion import SLOW as SLOW_PASS
 from estimators.quantities import Floats
+from estimators.thresholds import AT_REST
 
+#: 1, argued: Times the largest residual of the start that no contact stays below.
 MARGIN: Final = 1.5
+#: deviations, derived: Deviations that white noise passes once in 5e5 chunks.
 GAUSSIAN: Final = 4.75
-ROUGH: Final = 0.0205  # s: white noise behind both low-passes, its deviation over that of its change within this time
-MEDIAN: Final = 0.455  # of the square of a Gaussian number of variance 1
-OUTLIER: Final = 8.0  # robust deviations, beyond which a residual of the start is none
-LASTING: Final = 3  # chunks in a row above the threshold
-RELEASE: Final = 0.7  # of the threshold
-QUIET: Final = 0.2  # s below it
-SOON: Final = 3.0  # s; and as long is waited at most
-SLOW: Final = 0.02  # rad/s (m/s), below which friction is any torque up to its size
-SETTLING: Final = 0.1  # s until the low-passes have forgotten that
+#: s, derived: White noise behind both low-passes: its deviation over that of its change within this time.
+ROUGH: Final = 0.0205
+#: 1, derived: Median of the square of a Gaussian number with variance 1.
+MEDIAN: Final = 0.455
+#: deviations, argued: Robust deviations beyond which a residual of the start is a push.
+OUTLIER: Final = 8.0
+#: chunks, argued: Chunks in a row above the threshold that make a contact: 30 ms (decision 019, point 5).
+LASTING: Final = 3
+#: 1, argued: Share of the threshold below which a contact ends (hysteresis).
+RELEASE: Final = 0.7
+#: s, argued: Time below RELEASE after which a contact is over.
+QUIET: Final = 0.2
+#: s, tuned: Time below the threshold after which a robot is valid again, and the longest wait (decision 019, point 1).
+SOON: Final = 3.0
+#: s, argued: Time until the low-passes have forgotten a reversal at most (decision 019, point 4).
+SETTLING: Final = 0.1
+#: 1, derived: Slack that keeps a whole number of chunks whole when float64 rounds it up.
+WHOLE: Final = 1e-9
+#: N·m, derived: Keeps the outlier test from refusing everything where a residual is exactly zero.
+NO_NOISE: Final = 1e-12
 
 
 class ContactWatch:
@@ -51,17 +65,17 @@ class ContactWatch:
         self._doubt = np.zeros(n)  # at the speed by now
         if peaks is not None:
             self.thresholds = np.maximum(MARGIN * peaks, GAUSSIAN * deviations)
-        self.slow = np.full(n, SLOW)
+        self.slow = np.full(n, AT_REST)
         self.beyond: NDArray[np.bool_] = np.zeros(n, np.bool_)  # by now: such rows teach nothing
         self.told: NDArray[np.bool_] = np.zeros(n, np.bool_)  # contact, which outlasts the moments in between
         self.moving: NDArray[np.bool_] = np.zeros(n, np.bool_)  # joints whose friction is that of motion
         self.sliding: NDArray[np.bool_] = np.zeros(n, np.bool_)  # those of them that no low-pass holds otherwise
         self._above, self._below = np.zeros((2, n), np.int64)
-        quiet, self._soon, self._settling = math.ceil(QUIET / chunk - 1e-9), round(SOON / chunk), SETTLING / chunk
+        quiet, self._soon, self._settling = math.ceil(QUIET / chunk - WHOLE), round(SOON / chunk), SETTLING / chunk
         self._wait = np.full(n, quiet)  # chunks of quiet, after which a contact is over
         self._quiet, self._rested = quiet, np.full(n, self._soon)  # chunks since the last one was
         self._moved, self._slid = np.zeros((2, n))  # chunks since it was slow, behind and before the slow low-pass
-        since = chunk * np.arange(math.ceil(self._settling - 1e-9)) - 1.0 / (math.sqrt(2.0) * math.pi * QUICK)
+        since = chunk * np.arange(math.ceil(self._settling - WHOLE)) - 1.0 / (math.sqrt(2.0) * math.pi * QUICK)
         held = math.sqrt(2.0) * np.exp(-math.sqrt(2.0) * math.pi * SLOW_PASS * since)
         self._held = np.concatenate(([1.0], np.minimum(held, 1.0)))  # share of friction in the limit, by `_moved`
         self._roughness = ROUGH / chunk
@@ -113,7 +127,7 @@ class ContactWatch:
             return self._taught, self.deviations
         _, peaks, squares = np.array(self._gathered).transpose(1, 0, 2)
         typical = np.array([np.median(one[np.isfinite(one)]) if np.isfinite(one).any() else 0.0 for one in squares.T])
-        usual = peaks < OUTLIER * (np.sqrt(typical) + 1e-12)
+        usual = peaks < OUTLIER * (np.sqrt(typical) + NO_NOISE)
         deviations = np.sqrt(np.where(usual, squares, 0.0).sum(axis=0) / np.maximum(usual.sum(axis=0), 1))
         peaks = np.where(usual, peaks, 0.0).max(axis=0)
         return np.where(moved, peaks, self._taught), np.where(moved, deviations, self.deviations)

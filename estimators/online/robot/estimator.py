@@ -22,7 +22,7 @@ from estimators.models.robots.files.identified import IdentifiedRobot
 from estimators.models.robots.tree import PARAMETERS
 from estimators.online.robot.block import BLOCK, LOOK, ROWS, Block
 from estimators.online.robot.compensation import Compensation
-from estimators.online.robot.contact import SLOW, SOON, ContactWatch
+from estimators.online.robot.contact import SOON, ContactWatch
 from estimators.online.robot.estimate import VERSION, Friction, Kept, RobotEstimate, read_kept
 from estimators.online.robot.friction_discrepancy import KNOTS, Bends, FrictionColumns
 from estimators.online.robot.learner import learner_of
@@ -33,22 +33,27 @@ from estimators.online.robot.residual_attribution import CERTAIN, GONE, PAYLOAD,
 from estimators.quantisation.robot_errors_in_variables import Encoders, shares
 from estimators.quantisation.robot_shifted_quantiser import RobotShiftedQuantiser, torque
 from estimators.quantities import Floats, Nanoseconds
+from estimators.recursive.kernel import LONG_CLIP
 from estimators.recursive.process_noise_correction import Belief, Wander
+from estimators.thresholds import AT_REST, START
 
-AFTER: Final = 3  # blocks that a block waits before it teaches
-AT_REST: Final = 0.02  # rad/s (m/s)
-CLIPPED: Final = 9.0  # times the variance, that one squared residual counts at most
-SLOWLY: Final = 0.02  # of a block in the variance
-LONGEST: Final = 100  # rows (2 s) after which residuals count as independent
-DOUBTFUL: Final = 3.0  # times the deviation of what has just changed
+#: blocks, argued: Blocks that a block waits before it teaches: what it shows must not be taught before it is explained.
+AFTER: Final = 3
+#: 1, argued: Share of a block in the running variance: 50 blocks count.
+SLOWLY: Final = 0.02
+#: rows, argued: Rows after which residuals count as independent: 2 s at 50 Hz.
+LONGEST: Final = 100
+#: 1, argued: Times its deviation by which a change that was just found is doubted.
+DOUBTFUL: Final = 3.0
 NOTHING: Final = np.zeros((0, 0))
-SPEEDS: Final = (0.1, 0.5)  # of the speed seen, at which friction torque is reported
+#: 1, argued: Shares of the highest speed seen at which friction torque is reported.
+SPEEDS: Final = (0.1, 0.5)
 
 
 class RobotEstimator:
     """Identifies one robot from equidistant rows of all its joints."""
 
-    def __init__(self, learnt: IdentifiedRobot, period: float, start: float = 12.0, teaches: bool = True) -> None:
+    def __init__(self, learnt: IdentifiedRobot, period: float, start: float = START, teaches: bool = True) -> None:
         """period: s between rows; start: s of motion that the start lasts; teaches: False keeps the parameters."""
         model = learnt.model()
         n = model.tree.size()
@@ -67,7 +72,7 @@ class RobotEstimator:
         own = np.sort(np.concatenate([model.base + terms for terms in self._causes.terms]))
         self._learner = learner_of(learnt, own, BLOCK / ROWS)
         self._told = self._causes.friction_columns(np.outer(self._reach, SPEEDS))
-        self._slow = self._causes.friction_columns(np.full((n, 1), SLOW))
+        self._slow = self._causes.friction_columns(np.full((n, 1), AT_REST))
         self._at_knots = self._causes.friction_columns(np.outer(self._reach, KNOTS))
         self._wander = Wander(model.size + n, self._told)
         self._long_run = LongRun(learnt.correlation, self._learner.unknown, LONGEST, 1.0 - SLOWLY)
@@ -322,7 +327,7 @@ class RobotEstimator:
         if self._readings:
             self._encoders.absorb(*(np.concatenate(both) for both in zip(*self._readings, strict=True)))
             self._readings.clear()
-            self._watch.slow = np.maximum(SLOW, self._encoders.speeds)
+            self._watch.slow = np.maximum(AT_REST, self._encoders.speeds)
         if self._now.disturbed or self._causes.payload.carried or self._now.speed.max() <= AT_REST:
             return
         X, r, dq = self._now.X.copy(), self._now.r.copy(), self._now.dq.copy()
@@ -341,7 +346,7 @@ class RobotEstimator:
         if self._encoders.known:
             slopes = self._encoders.slopes(q)
             u = torque(e, slopes, self._learner.theta[: self.model.size])
-        variance, most = self._long_run.of(self._variance), np.sqrt(CLIPPED * self._variance)
+        variance, most = self._long_run.of(self._variance), np.sqrt(LONG_CLIP * self._variance)
         self._bends.notice(dq, np.clip(before, -most, most), y, variance, u)
         if not self._teaches:
             return
@@ -358,7 +363,7 @@ class RobotEstimator:
             self._reread.absorb(self._learner, X, e, (r != 0.0) * weights, slopes, noise)
             self._learner.unbias(noise)
         self._long_run.absorb(number, before, y - X @ self._learner.theta, most)
-        squares = np.minimum(r**2, CLIPPED * self._variance).mean(axis=0)
+        squares = np.minimum(r**2, LONG_CLIP * self._variance).mean(axis=0)
         self._variance += SLOWLY * (squares - self._variance)
         self.learnt += 1
         self._adopt()

@@ -19,18 +19,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.numerics.nnls import Integers
-from estimators.online.judgement.validity import GOOD
 from estimators.quantisation.shifted_quantiser import PLACES
 from estimators.quantities import Floats
 from estimators.recursive.prior_bounded import PriorBounded
+from estimators.thresholds import GOOD, MISFIT_OVER
 
-KNOTS: Final = np.array((0.05, 0.1, 0.2, 0.5, 1.0))  # of the speed seen
+#: 1, argued: Speeds over the highest speed seen at which friction may differ from its law (decision 021).
+KNOTS: Final = np.array((0.05, 0.1, 0.2, 0.5, 1.0))
 SUMS: Final = 3 + PLACES  # of `seen`
 HATS: Final = np.eye(len(KNOTS))
-TOUCHED: Final = 0.5  # mean hat of a knot at least: speeds far from it say little of it
-CHANCE: Final = 9.5  # squared deviations: by chance one of KNOTS is beyond once in a hundred times
-FADE: Final = 0.99  # of a block: many periods of a motion
-LOSE: Final = 0.7  # times the limit, at which a misfit is over
+#: 1, argued: Mean weight of a knot below which the motion says little of it.
+TOUCHED: Final = 0.5
+#: deviations², derived: By chance one of five knots is beyond it once in a hundred times: χ² at 1 % / 5 (decision 021,
+#: point 2).
+CHANCE: Final = 9.5
+#: 1, argued: Weight of the past after a block: a hundred blocks count, which are many periods of a motion.
+FADE: Final = 0.99
 
 FrictionColumns = tuple[Integers, Floats]  # of one joint: places in θ (own,), columns of them (k, own)
 
@@ -67,7 +71,7 @@ class Bends:
         self._chance = CHANCE * variance
         self._power = FADE * self._power + np.stack([(torque**2).sum(axis=0), np.count_nonzero(torque, axis=0)])
         self.spread = np.sqrt(np.maximum(self._squares().sum(axis=1), self._known**2))
-        self._named = self._share() > np.where(self._named, LOSE, 1.0) * GOOD
+        self._named = self._share() > np.where(self._named, MISFIT_OVER, 1.0) * GOOD
 
     def _squares(self) -> Floats:
         """(n, knots) of what the residual has at each knot, beyond chance."""

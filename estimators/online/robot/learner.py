@@ -10,12 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.models.robots.files.identified import IdentifiedRobot
-from estimators.models.robots.torque_lag import SPREAD, unknown
+from estimators.models.robots.torque_lag import unknown
 from estimators.recursive.prior_bounded import PriorBounded
+from estimators.thresholds import LAG_SPREAD
 
-FRICTION_MEMORY: Final = 600.0  # s
-WANDERS: Final = 0.3  # of a coefficient of friction that temperature and wear may change it by, one deviation
-CERTAIN: Final = 2.0  # deviations of the identification: it may be that wrong from the beginning
+#: s, argued: Time after which friction may have changed by WANDERS (decision 018, point 6).
+FRICTION_MEMORY: Final = 600.0
+#: 1, argued: One deviation of a friction coefficient's change by temperature and wear, relative.
+WANDERS: Final = 0.3
+#: deviations, argued: Deviations of the identification by which it may be wrong from the beginning.
+CERTAIN: Final = 2.0
 
 
 def learner_of(learnt: IdentifiedRobot, own: NDArray[np.int64], block: float) -> PriorBounded:
@@ -33,7 +37,7 @@ def learner_of(learnt: IdentifiedRobot, own: NDArray[np.int64], block: float) ->
     mean[own] = theta[own]
     prior[:p, :p] = learnt.prior_covariance
     prior[np.ix_(own, inert)] = prior[np.ix_(inert, own)] = 0.0
-    prior[p:, p:] = SPREAD**2 * np.eye(n)
+    prior[p:, p:] = LAG_SPREAD**2 * np.eye(n)
     wanders = np.maximum(WANDERS * np.abs(theta), CERTAIN * np.sqrt(np.diag(covariance)))
     ratio = np.where(np.isin(np.arange(p + n), own), np.minimum(wanders / np.sqrt(np.diag(prior)), 1.0), 1.0)
     found = PriorBounded(mean, prior * np.outer(ratio, ratio), fade)

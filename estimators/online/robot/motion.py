@@ -15,13 +15,17 @@ from estimators.models.robots.whole_robot import WholeRobot
 from estimators.numerics.causal_low_pass import CausalLowPass
 from estimators.numerics.jit import kernel
 from estimators.numerics.nnls import Integers
+from estimators.quantisation.robot_errors_in_variables import RINGING
 from estimators.quantities import Floats
 
-QUICK: Final = 40.0  # Hz
+#: Hz, argued: Cut-off of the low-pass that decides; it knows of a reversal after 6 ms (decision 018, point 5).
+QUICK: Final = 40.0
+#: Hz, argued: Cut-off of the low-pass that teaches; motion of an arm is below it.
 SLOW: Final = 10.0
-CHUNK: Final = 0.01  # s
-SETTLED: Final = 0.5  # s after a restart until both low-passes have forgotten it, to e⁻²⁰
-BRIDGED: Final = 0.05  # s that a missing value may be taken for the last one
+#: s, argued: Time between two filtered rows that contacts are judged on.
+CHUNK: Final = 0.01
+#: s, argued: A missing value may be taken for the last one for this long.
+BRIDGED: Final = 0.05
 
 
 class Chunk(NamedTuple):
@@ -107,7 +111,7 @@ class RobotMotion:
 
     def _bridged(self, values: Floats) -> tuple[Floats, NDArray[np.bool_], bool]:
         """Values without gaps, which rows may be used, and whether all; a long gap starts the low-passes anew."""
-        if self._missing == 0 and self._settled * self._period >= SETTLED and np.isfinite(values).all():
+        if self._missing == 0 and self._settled * self._period >= RINGING and np.isfinite(values).all():
             self._last = values[-1]
             return values, self._every[: len(values)], True
         usable: NDArray[np.bool_] = np.ones(len(values), np.bool_)
@@ -123,7 +127,7 @@ class RobotMotion:
             self._last = values[row].copy()
             self._settled = self._settled + 1 if self._missing == 0 else 0  # the step back takes time to pass
             self._restarted &= self._missing > 0
-            usable[row] = there.all() and self._settled * self._period >= SETTLED
+            usable[row] = there.all() and self._settled * self._period >= RINGING
         return values, usable, bool(usable.all())
 
 

@@ -22,17 +22,32 @@ from estimators.online.robot.estimate import NO_PAYLOAD, Payload
 from estimators.online.robot.friction_discrepancy import FrictionColumns
 from estimators.quantities import Floats
 
-MASS: Final = 0.25  # kg, the least that is told
-CERTAIN: Final = 4.0  # its deviations
-TOOL: Final = (5.0, 0.15)  # kg, m: what a payload may weigh and measure, one deviation
-CURRENT: Final = 0.1  # of a mass weighed by motor current: the torque constant is known no better
-CHANGED: Final = 36.0  # squared deviations that the friction of one joint is off
-AGREE: Final = 0.4  # of the larger mass, that the smaller of the last two looks says at least: a push does not last
-LATE: Final = 0.4  # of a look, its end: what is over by then needs no explanation
+#: kg, argued: The least payload that is told.
+MASS: Final = 0.25
+#: deviations, argued: Deviations of a payload's mass from which it is told.
+CERTAIN: Final = 4.0
+#: kg and m, argued: What a payload may weigh and measure, one deviation.
+TOOL: Final = (5.0, 0.15)
+#: 1, argued: Relative deviation of a mass that is weighed by motor current: the torque constant is known no better.
+CURRENT: Final = 0.1
+#: deviations², argued: Squared deviations from which the friction of one joint has changed: six deviations, asked twice
+#: a second.
+CHANGED: Final = 36.0
+#: 1, argued: Share of the larger mass that the smaller of the last two looks says at least; a push does not last.
+AGREE: Final = 0.4
+#: 1, argued: Share of a look, its end: what is over by then needs no explanation.
+LATE: Final = 0.4
+#: 1, argued: Share of the payload that the last looks show at most when it is gone.
+GONE_BELOW: Final = 0.3
+#: looks, argued: Looks in a row that must say that a payload is gone.
 GONE_LOOKS: Final = 2
+#: looks, argued: Looks in a row that must name the same friction: two seconds.
 FRICTION_LOOKS: Final = 4
-EITHER: Final = 0.25  # of the larger mean residual forth or back, that the smaller is at least if friction is off
-SHARE: Final = 0.5  # of what is unexplained, that an explanation must explain
+#: 1, argued: Share of the larger mean residual, forth or back, that the smaller one has at least when friction is the
+#: cause.
+EITHER: Final = 0.25
+#: 1, argued: Share of the unexplained square that an explanation must explain.
+SHARE: Final = 0.5
 PAYLOAD: Final = -1  # among the causes, joints being 0 … n−1
 GONE: Final = -2
 NONE: Final = -3
@@ -110,7 +125,7 @@ class Causes:
         if self.payload.carried:
             self.carried, self.payload = found.values, payload._replace(carried=True)
             now = self._as_payload(self._load.lately())
-            gone = abs(now.mass) < max(0.3 * abs(payload.mass), 0.5 * MASS)
+            gone = abs(now.mass) < max(GONE_BELOW * abs(payload.mass), 0.5 * MASS)
             gone &= abs(payload.mass - now.mass) > CERTAIN * now.mass_deviation  # else these looks do not tell
             cause = GONE if gone else self._likeliest(None)
             if self._again(cause) < (GONE_LOOKS if gone else FRICTION_LOOKS):

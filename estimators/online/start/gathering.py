@@ -17,9 +17,13 @@ from estimators.recursive.forgetting import Threshold
 from estimators.recursive.learner import Learner
 from estimators.rows import Rows
 
-SCALE_WINDOW: Final = 1.0  # s of motion that give the columns' scale
-EITHER: Final = 1.0  # s of motion either way
-TOLD: Final = 0.5  # of the rms of y: a direction of θ less certain than this is left at 0 when the start ends
+#: s, argued: Motion that gives the scale of the columns.
+SCALE_WINDOW: Final = 1.0
+#: s, tuned: Motion in either direction without which a start is not over; 120 s trials of moves and scans (decision
+#: 019, point 30).
+EITHER: Final = 1.0
+#: 1, argued: Uncertainty of a direction, over the rms of the torque, beyond which the start leaves it at zero.
+TOLD: Final = 0.5
 
 
 class Gathering:

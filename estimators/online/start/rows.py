@@ -12,11 +12,13 @@ from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive import reversals
 from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.rows import MOTION, ROUNDING, Rows
+from estimators.thresholds import NOISE_FLOOR
 from estimators.window.motion_period import motion_period
 
-FLOOR: Final = 1e-6  # of an output's rms: the least noise it is believed to have
-SINGULAR: Final = 1e-10  # of the largest eigenvalue, up to which a direction is rounding only
-BLOCKS: Final = 3  # times p blocks in the batch means of `honesty`
+#: 1, derived: Share of the largest eigenvalue up to which a direction is rounding of float64 sums only.
+SINGULAR: Final = 1e-10
+#: 1, argued: Batch means a parameter in the start's own deviation factor, at least.
+BLOCKS: Final = 3
 
 
 class StartRows:
@@ -98,7 +100,7 @@ class StartRows:
         phi, y = self._rows()
         residual = y - phi @ theta
         noise = np.array([robust_mean(column[column != 0.0] ** 2) for column in residual.T])
-        return np.asarray(np.maximum(noise, FLOOR**2 * self.power()))
+        return np.asarray(np.maximum(noise, NOISE_FLOOR**2 * self.power()))
 
     def scale(self, noise: Floats) -> tuple[Floats, float]:
         """Root mean square of each column (parameters,) and of y, whitened; a column of zeros has that of ones."""

@@ -23,17 +23,20 @@ from estimators.quantities import Floats
 from estimators.recursive.cusum import calibrate
 from estimators.recursive.forgetting import Threshold
 from estimators.recursive.learner import Learner
-from estimators.refit.acceptance import doubts
+from estimators.refit.acceptance import GROWTH, doubts
 from estimators.refit.outcome import RefitOutcome
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
 from estimators.window.wrong_constants import accused, suspected
 
-ALLOWANCE: Final = 2.0  # k of the CUSUM: a false alarm costs little here, a late one more
-LIMIT: Final = 25.0  # h, at least
-GROWTH: Final = 1.2  # times the window of a rejected refit, before the next
-RECENTRINGS: Final = 4  # of one start, at most
-SMALL_ZERO: Final = 0.25  # of the largest twist, up to which a zero found in the residual is believed
+#: v₀, argued: k of the CUSUM while η is searched: a false alarm costs little there, a late one more.
+ALLOWANCE: Final = 2.0
+#: v₀, argued: h of the same CUSUM, at least; smaller than in normal mode for the same reason.
+LIMIT: Final = 25.0
+#: times, argued: The encoders' zeros are taken off this often in one start, at most.
+RECENTRINGS: Final = 4
+#: 1, argued: Share of the largest twist up to which a zero that was found in the residual is believed.
+SMALL_ZERO: Final = 0.25
 
 
 class SearchedStart:

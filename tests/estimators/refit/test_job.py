@@ -11,7 +11,8 @@ from estimators.models.friction.structure import RefitModel
 from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.quantities import Floats, Parameter
 from estimators.recursive.prior import Prior, nothing
-from estimators.refit.job import BETTER, Job, run
+from estimators.refit.acceptance import BETTER
+from estimators.refit.job import Job, run
 from estimators.refit.outcome import RefitOutcome
 from estimators.refit.settings import RefitSettings
 
