@@ -1,17 +1,18 @@
 """Recursive least squares begun anew from a window, with λ = 1: in the core, or in a worker beside a re-fit."""
 
 import math
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from estimators.quantities import Floats
-from estimators.recursive import state as at
 from estimators.recursive.estimator import RecursiveLeastSquares
 from estimators.recursive.forgetting import Fixed
 from estimators.recursive.prior import Prior
+from estimators.recursive.state import RecursiveState
+from jointwatch_layout import copy
 
-COUNTERS: Final = [at.REFUSED, at.MASKED, at.CLIPPED, at.ALARMS]
+COUNTERS: Final = ("refused", "masked", "clipped", "alarms")
 
 
 def relearn(
@@ -32,10 +33,11 @@ def relearn(
     rls.absorb(np.ascontiguousarray(phi), np.ascontiguousarray(y))
 
 
-def relearnt(state: Floats, leverage: Floats, before: Prior, anchor: Floats, phi: Floats, y: Floats) -> Floats:
-    """As relearn(), from a state to a state, whose COUNTERS begin at zero."""
+def relearnt(
+    state: dict[str, Any], leverage: Floats, before: Prior, anchor: Floats, phi: Floats, y: Floats
+) -> dict[str, Any]:
+    """Relearn from the values of a state, as its as_dict() gives them, to those of another, with COUNTERS from zero."""
     rls = RecursiveLeastSquares(phi.shape[2], phi.shape[1], 1.0, Fixed())  # period and law: the state has them
-    rls.state[:] = state
-    rls.state[COUNTERS] = 0.0
+    copy(RecursiveState(**state | dict.fromkeys(COUNTERS, 0)), rls.state)
     relearn(rls, leverage, before, anchor, phi, y)
-    return rls.state
+    return rls.state.as_dict()
