@@ -23,7 +23,7 @@ TINY: Final = 1e-6  # of a column's square about zero, that those before it do n
 
 
 class WindowSolution(NamedTuple):
-    """Of a window."""
+    """The coefficients of a window."""
 
     theta: Floats  # (columns,) NaN where a column has no direction of its own
     left_out: Floats  # (blocks, columns) without each block

@@ -33,7 +33,7 @@ Seconds = Annotated[float, Field(gt=0)]
 
 
 class Threshold(NamedTuple):
-    """Of the CUSUM, calibrated by cusum.py."""
+    """The CUSUM's constants, calibrated by cusum.py."""
 
     noise: float  # v₀, whitened
     allowance: float  # k

@@ -105,6 +105,17 @@ def _random_walk(state: RecursiveState, u: Floats) -> None:
 
 
 @inline
+def _prediction_error(theta: Floats, phi: Floats, h: int, target: float) -> tuple[float, float]:
+    """y − φθ of the row that begins at phi[h], and Σ|φ|, which is not finite where any entry is not."""
+    e, size = target, 0.0
+    for i in range(len(theta)):
+        x = phi[h + i]
+        e -= x * theta[i]
+        size += abs(x)
+    return e, size
+
+
+@inline
 def _clipped(state: RecursiveState, j: int, e: float, q: float, alpha: float, opened: bool) -> tuple[float, float]:
     """An innovation of output j and its square over its variance, clipped; opened: the short variance may widen it."""
     level = max(state.long[j], state.least)
@@ -167,14 +178,8 @@ def learn(state: RecursiveState, phi: Floats, y: Floats, rows: int) -> None:
         present = 0
         sum_q = sum_clipped = sum_e = sum_clipped_e = sum_z = sum_y = 0.0
         for j in range(m):
-            h = (row * m + j) * p
-            target = y[row * m + j]
-            e = target
-            size = 0.0
-            for i in range(p):
-                x = phi[h + i]
-                e -= x * theta[i]
-                size += abs(x)
+            h, target = (row * m + j) * p, y[row * m + j]
+            e, size = _prediction_error(theta, phi, h, target)
             if not (abs(e) < ABSURD and size < ABSURD):  # true for NaN and infinity anywhere in h and y
                 state.masked += 1
                 continue

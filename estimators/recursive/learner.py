@@ -4,8 +4,8 @@
 
 v: recent residual variance; share: Σw²/Σw of the rows' weights; honesty: for the residual's structure (a factor);
 searched: what θ owes to η not being known, which stays while P becomes small; unexcited: variance of directions that no
-motion has told yet; correlated, misfit: what the rows since have said of the residual's correlation (a factor) and of
-the model (a squared error), see online/fit.py.
+motion has excited yet; correlated, misfit: what the rows since have shown of the residual's correlation (a factor) and
+of the model (a squared error), see online/judgement/model_fit.py.
 """
 
 from typing import Annotated, Any
@@ -24,7 +24,7 @@ from jointwatch_layout import Layout, Vector, copy
 
 
 class Learnt(Layout, version=8):
-    """What a Learner keeps."""
+    """State of a Learner."""
 
     state: RecursiveState
     leverage: Annotated[Vector, "parameters"]  # rms of each column, whitened
@@ -35,9 +35,9 @@ class Learnt(Layout, version=8):
     misfit: Annotated[Vector, "parameters"]
     deviations: Annotated[Vector, "parameters"]  # as published
     reversal: Annotated[Vector, "outputs"]  # by which a row that sees a reversal is multiplied, see reversals.py
-    grain: Annotated[Vector, "outputs"]  # variance of an encoder's white rounding over the residual's, see grain.py
+    grain: Annotated[Vector, "outputs"]  # variance of an encoder's white rounding over the residual's, see quantisation/weights.py
     usual: Annotated[Vector, "outputs"]  # mean noise of that rounding in a row, 1 at most, see there
-    held: Annotated[Vector, "outputs"]  # variance of a sample's instant over the residual's, 1/(N·m/s)², see held.py
+    held: Annotated[Vector, "outputs"]  # variance of a sample's instant over the residual's, 1/(N·m/s)², see timing_weights.py
     signal: float = 0.0  # rms of y, whitened
 
 
@@ -67,7 +67,7 @@ class Learner:
     def learn(self, phi: Floats, y: Floats, noise: Floats, leverage: Floats, signal: float, theta: Floats) -> None:
         """Begin from a wide prior around theta (parameters,), with these rows.
 
-        phi (rows, outputs, parameters), y (rows, outputs); noise: (outputs,) variances; leverage, signal: as kept.
+        phi (rows, outputs, parameters), y (rows, outputs); noise: (outputs,) variances; leverage, signal: as in Learnt.
         """
         self.leverage[:], self.kept.signal = leverage, signal
         self.rls.begin(noise, self.leverage)
@@ -76,7 +76,7 @@ class Learner:
         self.unexcited.begin(phi, noise, self.leverage, signal)
 
     def doubt(self) -> None:
-        """What was known is no longer so: behind an alarm each direction waits until rows have told it again."""
+        """Doubt all that was known: after an alarm each direction is not identifiable until rows excite it again."""
         self.rls.doubt()
         self.unexcited.begin(np.zeros((0, self.rls.m, self.rls.p)), self.rls.noise, self.leverage, self.kept.signal)
 
@@ -103,7 +103,7 @@ class Learner:
 
     @property
     def threshold(self) -> Threshold:
-        """Of the alarm."""
+        """The alarm's threshold."""
         state = self.rls.state
         return Threshold(state.alarm_noise, state.allowance, state.limit)
 

@@ -18,7 +18,7 @@ SPREAD: Final = 2e-3  # s, one deviation
 
 
 class TorqueLag(NamedTuple):
-    """Of n joints, p parameters."""
+    """The torque lag of n joints, p parameters."""
 
     values: Floats  # (n,) δ, s
     covariance: Floats  # (n, n) Σ

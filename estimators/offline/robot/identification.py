@@ -36,7 +36,7 @@ class JudgedPrediction(NamedTuple):
 
     @property
     def inside(self) -> float:
-        """The same without what is outside of the model's validity."""
+        """This prediction without what is outside of the model's validity."""
         return relative_error(self.rows.y, np.where(self.outside, np.nan, self.predicted))
 
     @property
@@ -76,7 +76,7 @@ class RobotIdentification(NamedTuple):
 
     @property
     def test_compensated(self) -> JudgedPrediction | None:
-        """The same with what was learnt of the residual."""
+        """The tests with what was learnt of the residual."""
         return _together(self.compensated[1:])
 
 

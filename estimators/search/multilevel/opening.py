@@ -100,7 +100,7 @@ def _first_splits(objective: Objective, boxes: Boxes, lists: Lists) -> None:
 
 @inline
 def _next_box(boxes: Boxes, first: int, i: int, x: float, vertex: float) -> int:
-    """Of the boxes from `first` on, the one with base x along i; of two, the one on the side of vertex."""
+    """The box from `first` on with base x along i; of two, the one on the side of vertex."""
     chosen = -1
     for k in range(first, boxes.count):
         if boxes.line[k, X, i] == x and (chosen < 0 or (boxes.line[k, Y, i] > x) == (vertex > x)):
