@@ -35,9 +35,9 @@ class Learnt(Layout, version=8):
     misfit: Annotated[Vector, "parameters"]
     deviations: Annotated[Vector, "parameters"]  # as published
     reversal: Annotated[Vector, "outputs"]  # by which a row that sees a reversal is multiplied, see reversals.py
-    grain: Annotated[Vector, "outputs"]  # variance of an encoder's white rounding over the residual's, see quantisation/weights.py
-    usual: Annotated[Vector, "outputs"]  # mean noise of that rounding in a row, 1 at most, see there
-    held: Annotated[Vector, "outputs"]  # variance of a sample's instant over the residual's, 1/(N·m/s)², see timing_weights.py
+    grain: Annotated[Vector, "outputs"]  # variance of an encoder's white rounding over the residual's
+    usual: Annotated[Vector, "outputs"]  # mean noise of that rounding in a row, 1 at most
+    held: Annotated[Vector, "outputs"]  # variance of a sample's instant over the residual's, 1/(N·m/s)²
     signal: float = 0.0  # rms of y, whitened
 
 

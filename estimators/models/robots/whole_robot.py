@@ -86,7 +86,7 @@ class WholeRobot:
 
     @property
     def loads(self) -> int:
-        """How many loads of a joint its friction law takes at most: one, its torque, or all that its bearing carries."""
+        """How many loads a joint's friction law takes at most: 1, its torque, or all that its bearing carries."""
         return max(law.loads for law in self._friction)
 
     def load(self, parameters: Floats, q: Floats, dq: Floats, ddq: Floats) -> Floats:
