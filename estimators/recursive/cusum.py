@@ -22,7 +22,7 @@ from estimators.recursive.forgetting import SATURATION, Threshold
 ALLOWANCE: Final = 3.0  # k
 LEAST: Final = 60.0  # h, at least
 MARGIN: Final = 2.5  # h over the start-up's largest excursion
-SQUARES: Final = 0.72  # of the rows that say the same: Σρ² over Σρ of a Hann window, τ of white noise under one
+SQUARES: Final = 0.72  # of correlated rows: Σρ² over Σρ of a Hann window, τ of white noise under one
 LEAST_NOISE: Final = 0.5  # whitening has made it 1; it is less only where an output has no noise at all
 
 
@@ -31,7 +31,7 @@ def calibrate(
 ) -> Threshold:
     """Threshold from the start-up's squared residuals, whitened: (rows,), mean over a row's outputs.
 
-    allowance: k; least: h, at least; overlap: rows that say the same, infinite where `least` holds for any residual.
+    allowance: k; least: h, at least; overlap: rows that are correlated, infinite where `least` holds for any residual.
     """
     noise = max(robust_mean(squared), LEAST_NOISE)
     s = np.minimum(squared / noise, SATURATION)

@@ -60,29 +60,32 @@ class RecursiveLeastSquares:
         arm(self.state, threshold, memory)
 
     def accept_noise(self) -> None:
-        """The residual variance of now becomes the alarm's unit, where it is larger."""
+        """Make the present residual variance the alarm's unit, where it is larger."""
         self.state.alarm_noise = max(self.state.alarm_noise, self.variance())
 
     def follow_noise(self, most: float) -> None:
-        """The alarm's unit follows the residual variance, by this factor at most, and never below what a start gave.
+        """Let the alarm's unit follow the residual variance, by this factor at most, and never below what a start gave.
 
-        So a slow change, which θ follows at some distance, is none; a residual that jumps has no time to be followed.
+        A slow change, which θ follows with some lag, then raises no alarm; a residual that jumps still does.
         """
         noise = self.state.alarm_noise
         self.state.alarm_noise = max(min(self.variance(), most * noise), noise / most, 4.0 * self.state.least)
 
     def accept_excursion(self, row: float) -> None:
-        """What has just raised an alarm raises none again; row: s between rows.
+        """Raise the alarm's limit, so that what has just raised an alarm raises none again; row: s between rows.
 
-        The limit that it has reached is MARGIN times higher from here on, as a start would have set it; but a residual
-        without end is an alarm within a second all the same.
+        The limit becomes MARGIN times higher, as a start would have set it; a residual that stays as large as it can
+        be still raises an alarm within a second.
         """
         most = (SATURATION - self.state.allowance) / row
         self.state.limit = max(self.state.limit, min(MARGIN * self.state.limit, most))
 
     def doubt(self) -> None:
-        """What was known before an alarm weighs as one row of now, or what the bound leaves: of θ that have changed it
-        says nothing, and along a direction that the next rows hardly tell it would pull the others with them."""
+        """Give what was known before an alarm the weight of one present row, or what the bound allows.
+
+        It says nothing of θ that have changed, and along a direction that the next rows hardly excite it would pull
+        the other parameters with it.
+        """
         if self.state.law == ALARM:
             most = float(np.min(0.5 * self.bound / np.diag(self.covariance())))
             self.d[:] *= max(1.0, min(self.state.resting, most))

@@ -81,7 +81,7 @@ class Learner:
         self.unexcited.begin(np.zeros((0, self.rls.m, self.rls.p)), self.rls.noise, self.leverage, self.kept.signal)
 
     def relearn(self, before: Prior, theta: Floats, phi: Floats, y: Floats, memory: float) -> None:
-        """θ and P from rows and what was known before; theta: where no data pull; memory: as RLS' settle."""
+        """Learn θ and P from rows and what was known before; theta: where no data pull; memory: as of settle()."""
         threshold = self.threshold
         relearn(self.rls, self.leverage, before, theta, phi, y)
         self.rls.settle(threshold, memory)
@@ -95,7 +95,7 @@ class Learner:
         rls.settle(threshold, memory)
 
     def restore(self, state: RecursiveState, phi: Floats, y: Floats) -> None:
-        """An earlier state, and the rows that came since; alarms stay counted."""
+        """Go back to an earlier state, and learn the rows that came since; alarms stay counted."""
         alarms = self.rls.state.alarms
         copy(state, self.rls.state)
         self.rls.absorb(np.ascontiguousarray(phi), np.ascontiguousarray(y))

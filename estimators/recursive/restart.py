@@ -18,7 +18,7 @@ COUNTERS: Final = ("refused", "masked", "clipped", "alarms")
 def relearn(
     rls: RecursiveLeastSquares, leverage: Floats, before: Prior, anchor: Floats, phi: Floats, y: Floats
 ) -> None:
-    """θ and P from rows and what was known before; anchor: θ where no data pull.
+    """Learn θ and P from rows and what was known before; anchor: θ where no data pull.
 
     leverage: (parameters,) rms of each column, whitened; phi (rows, outputs, parameters), y (rows, outputs).
     """
@@ -26,10 +26,10 @@ def relearn(
     rls.theta[:] = anchor
     if before.information.any():
         known = before.root()
-        pseudo, told = np.zeros((len(known), rls.m, rls.p)), np.full((len(known), rls.m), np.nan)
+        pseudo, values = np.zeros((len(known), rls.m, rls.p)), np.full((len(known), rls.m), np.nan)
         pseudo[:, 0] = math.sqrt(rls.noise[0]) * known
-        told[:, 0] = math.sqrt(rls.noise[0]) * (known @ before.theta)
-        rls.absorb(pseudo, told)
+        values[:, 0] = math.sqrt(rls.noise[0]) * (known @ before.theta)
+        rls.absorb(pseudo, values)
     rls.absorb(np.ascontiguousarray(phi), np.ascontiguousarray(y))
 
 
