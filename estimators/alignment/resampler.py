@@ -102,13 +102,8 @@ class Resampler:
         wrap = _per_channel("wraps", wraps, channels, [0.0] * channels)
         every = 1e9 * _per_channel("periods", periods, channels, [period] * channels)
         every[stream_of == stream_of[reference]] = period * 1e9
-        modulo, unit, patience = counter_modulo, 1.0, patience * 1e9
-        if device_wrap:
-            if counter_modulo:
-                raise ValueError("expected either a counter or a device time, found both")
-            modulo, unit = round(min(device_wrap * 1e9, float(NEVER))), period * 1e9
-            if modulo < 8 * LONGEST_LOSS * unit:
-                raise ValueError(f"expected a device time over {8 * LONGEST_LOSS} periods, found {device_wrap} s")
+        patience *= 1e9
+        modulo, unit = _counting(counter_modulo, device_wrap, period)
         size = 1 << min(16, math.ceil(math.log2((patience + RESTART_AFTER) / every[every > 0].min() + 16)))
         self.ticks = np.zeros(size + LONGEST_LOSS, np.int64)  # where they leave, …
         self.rows = np.zeros((size + LONGEST_LOSS, channels))  # … up to the next readings
@@ -176,7 +171,7 @@ class Resampler:
         return {one.name: getattr(totals, one.name) for one in totals.fields()}
 
     def late(self) -> list[int]:
-        """Of each channel: ticks that left without it."""
+        """Ticks of each channel that left without its value."""
         return [ring.late for ring in self._waiting.rings]
 
 
@@ -193,6 +188,18 @@ def _stream(channels: Integers, reference: int, periods: Floats, modulo: int, un
     )
     full = sum(1 << int(channel) for channel in channels) | (1 << COUNTER_BIT if counts else 0)
     return Stream.zeros(channels=channels, leads=leads, clock=clock, full=full)
+
+
+def _counting(counter_modulo: int, device_wrap: float, period: float) -> tuple[int, float]:
+    """Where the frames' counter starts again, and what a sample adds to it; see Resampler. Raises ValueError."""
+    if not device_wrap:
+        return counter_modulo, 1.0
+    if counter_modulo:
+        raise ValueError("expected either a counter or a device time, found both")
+    modulo, unit = round(min(device_wrap * 1e9, float(NEVER))), period * 1e9
+    if modulo < 8 * LONGEST_LOSS * unit:
+        raise ValueError(f"expected a device time over {8 * LONGEST_LOSS} periods, found {device_wrap} s")
+    return modulo, unit
 
 
 def _per_channel(name: str, given: Sequence[float], channels: int, default: Sequence[float]) -> Floats:

@@ -25,7 +25,7 @@ CLEAR: Final = 4.0
 
 
 class Swing:
-    """Of one position under one kernel; how samples are cut does not matter."""
+    """The bandwidth check of one position under one kernel; how samples are cut does not matter."""
 
     def __init__(self, taps: Floats, period: float, step: float) -> None:
         """taps: of the kernel; period: s between samples; step: rad (m), of the encoder."""

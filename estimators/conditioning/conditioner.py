@@ -96,7 +96,7 @@ class Conditioner:
                 taps=self.taps,
                 owners=np.array(model.owners, np.int64),
             ),
-            lattice=rounding.LENGTH,
+            bin_ends=rounding.ENDS,
             raw_rows=self.support + CHUNK,
             channels=channels,
             outputs=outputs,
@@ -108,7 +108,8 @@ class Conditioner:
 
     def coarse(self, channel: int, step: float) -> None:
         """The readings of a channel have steps (rad, m): rows say from now on how white they are."""
-        self.former.lattices[self.former.joints == channel] = rounding.lattice(self.taps, step)
+        self.former.steps[self.former.joints == channel] = step
+        self.former.beats[:] = rounding.beats(self.taps)
 
     def absorb(self, time: Nanoseconds, values: Floats) -> Rows:
         """Take raw rows and return the regression rows that became due.

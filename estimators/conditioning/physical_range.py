@@ -49,7 +49,7 @@ class Ranges(Layout):
 
 
 class PhysicalRange:
-    """Of every channel of one joint."""
+    """The physical range of every channel of one joint."""
 
     def __init__(self, channels: Sequence[str], period: float) -> None:
         """period: s between raw rows."""
@@ -84,7 +84,7 @@ class PhysicalRange:
 
     @property
     def faults_told(self) -> tuple[str, ...]:
-        """The same when an update was last due."""
+        """Faults when an update was last due."""
         return self._named(self.state.told)
 
     def _named(self, left: NDArray[np.int64]) -> tuple[str, ...]:

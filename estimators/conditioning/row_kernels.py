@@ -55,7 +55,8 @@ class RowFormer(Layout):
     eta: Vector  # with which columns are formed
     joints: Annotated[Integers, "joints"]  # channel of each
     blocks: Annotated[Matrix, "blocks", "4"]
-    lattices: Annotated[Matrix, "joints", "lattice"]  # of encoders, see rounding.py
+    steps: Annotated[Vector, "joints"]  # of encoders, rad (m); 0: not known
+    beats: Annotated[Vector, "bin_ends"]  # of the kernel, see rounding.py
     fill: Function  # of the model
     terms: Own  # what the model gives it
     # raw rows
@@ -208,7 +209,7 @@ def _reduce(count: int, former: RowFormer) -> int:
             out_motion[kept, j, PLACE], out_motion[kept, j, SPEED] = place, rate
             out_motion[kept, j, WEIGHT], out_motion[kept, j, SLOPE] = 1.0, 0.0
             out_motion[kept, j, ROUNDING], out_motion[kept, j, MOST] = rounding.of_row(
-                former.lattices[j], former.period, signals[start : start + len(g), joints[j], SMOOTH_RATE],
+                former.steps[j], former.beats, former.period, signals[start : start + len(g), joints[j], SMOOTH_RATE],
                 signals[start : start + len(g), joints[j], SECOND],
             )  # fmt: skip
         for o in range(y.shape[1]):

@@ -18,24 +18,25 @@ from estimators.online.judgement.gate import Gate, GateState, may_teach
 from estimators.online.judgement.motion import MotionCount
 from estimators.online.judgement.validity import ValidityState, healthy, judge_learner
 from estimators.quantities import Floats
-from estimators.recursive import state as at
 from estimators.recursive.kernel import learn
 from estimators.recursive.learner import Learner, Learnt
+from estimators.recursive.state import RecursiveState
 from estimators.rows import Rows
 from estimators.window.row_history import RowHistory
-from jointwatch_layout import Layout, Matrix, Scratch, Vector
+from jointwatch_layout import Layout, Matrix, Scratch, Vector, copy
 
 #: s, argued: Motion between two decisions; a transient begins within it.
 REVIEW_EVERY: Final = 0.1
 
 
-class LoopState(Layout, version=2):
+class LoopState(Layout, version=3):
     """How far the current block is, and what was known while nothing pointed to an alarm."""
 
     block: int  # rows
     good_values: Annotated[Vector, "parameters"]  # while nothing pointed to an alarm
     good_deviations: Annotated[Vector, "parameters"]
-    snapshot: Vector  # the learner's state then, in motion; of length 0 where nobody goes back to it
+    snapshot: RecursiveState  # the learner's then, in motion
+    keeps: bool  # whether anybody goes back to the snapshot
     phi: Annotated[Matrix, "outputs", "parameters"]  # of the last row
     y: Annotated[Vector, "outputs"]
     filled: int = 0  # rows of the current block
@@ -70,7 +71,8 @@ class NormalLoop:
             block=max(1, round(REVIEW_EVERY / motion.row)),
             good_values=rls.theta.copy(),
             good_deviations=learner.kept.deviations.copy(),
-            snapshot=rls.state.copy() if history.whole else np.zeros(0),
+            snapshot=rls.state.copied(),
+            keeps=history.whole,
             phi=np.zeros((rls.m, rls.p)),
             y=np.full(rls.m, np.nan),
         )
@@ -97,7 +99,7 @@ class NormalLoop:
 
     def alarm(self) -> bool:
         """Whether there is one that nobody has looked at."""
-        return bool(self._learner.rls.state[at.ALARMS] > self.kept.alarms)
+        return self._learner.rls.state.alarms > self.kept.alarms
 
     def crossed(self) -> bool | None:
         """Whether the joint rests, where that is news; else None."""
@@ -115,7 +117,7 @@ class NormalLoop:
     def accept(self) -> None:
         """What is known now counts as good, whatever it points to, and all alarms as looked at."""
         self.kept.good_values[:], self.kept.good_deviations[:] = self._learner.rls.theta, self._learner.kept.deviations
-        self.kept.alarms = int(self._learner.rls.state[at.ALARMS])
+        self.kept.alarms = self._learner.rls.state.alarms
 
     def begin(self) -> None:
         """Normal mode begins, in motion."""
@@ -123,7 +125,8 @@ class NormalLoop:
 
     def copy_state(self) -> None:
         """The state of now is what is gone back to."""
-        self.kept.snapshot[:], self.kept.seen = self._learner.rls.state, self._history.total
+        copy(self._learner.rls.state, self.kept.snapshot)
+        self.kept.seen = self._history.total
 
 
 @inline
@@ -143,12 +146,11 @@ def _finite(phi: Floats, y: Floats) -> bool:
 def _remember(learnt: Learnt, gate: GateState, loop: LoopState) -> None:
     """While nothing points to an alarm: values, deviations, and in motion the whole state."""
     state = learnt.state
-    if state[at.CUSUM] == 0.0:
+    if state.cusum == 0.0:
         for i in range(len(learnt.deviations)):
-            loop.good_values[i], loop.good_deviations[i] = state[at.HEADER + i], learnt.deviations[i]
-        if len(loop.snapshot) > 0 and not gate.resting:
-            for i in range(len(loop.snapshot)):
-                loop.snapshot[i] = state[i]
+            loop.good_values[i], loop.good_deviations[i] = state.theta[i], learnt.deviations[i]
+        if loop.keeps and not gate.resting:
+            copy(state, loop.snapshot)
             loop.seen = loop.total
 
 
@@ -158,8 +160,11 @@ def _remember_now(learnt: Learnt, gate: GateState, loop: LoopState) -> None:
 
 
 @kernel(
-    (Learnt, GateState, ValidityState, LoopState, "f8[:, :, ::1]", "f8[:, ::1]", "f8[:, ::1]", "f8", "b1[::1]", "b1[::1]")
-)  # fmt: skip
+    (
+        *(Learnt, GateState, ValidityState, LoopState),
+        *("f8[:, :, ::1]", "f8[:, ::1]", "f8[:, ::1]", "f8", "b1[::1]", "b1[::1]"),
+    )
+)
 def advance(
     learnt: Learnt,
     gate: GateState,
@@ -180,8 +185,6 @@ def advance(
     state = learnt.state
     rows, m, p = phi.shape
     flat, flat_y = phi.reshape(-1), y.reshape(-1)
-    theta, d = state[at.HEADER : at.HEADER + p], state[at.HEADER + p : at.HEADER + 2 * p]
-    bound = state[at.HEADER + 2 * p + p * p : at.HEADER + 3 * p + p * p]
     loop.review = False
     row = 0
     while row < rows:
@@ -199,14 +202,14 @@ def advance(
             if row == last or not teaches:
                 end = row if teaches else row - 1
                 if end > first and loop.learns:
-                    learn(state, flat[first * m * p : end * m * p], flat_y[first * m : end * m], end - first, m, p)
+                    learn(state, flat[first * m * p : end * m * p], flat_y[first * m : end * m], end - first)
                 first = row
         if loop.filled < loop.block:
             break
         loop.filled = 0
-        told = state[at.ALARMS] == loop.alarms and gate.resting == loop.held
+        told = state.alarms == loop.alarms and gate.resting == loop.held
         due = loop.every or (loop.total >= loop.due and not gate.resting)
-        if due or not told or not healthy(theta, d, bound, learnt.signal):
+        if due or not told or not healthy(state.theta, state.d, state.bound, learnt.signal):
             loop.review = True
             break
         judge_learner(learnt, judged)

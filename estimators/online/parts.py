@@ -16,7 +16,6 @@ from estimators.online.monitor.base import Moment, Monitor
 from estimators.online.normal_loop import NormalLoop
 from estimators.online.start.base import Start
 from estimators.quantities import Parameter
-from estimators.recursive import state as at
 from estimators.recursive.learner import Learner
 from estimators.window.row_history import RowHistory
 
@@ -73,10 +72,10 @@ class Parts:
             needed=motion.needed,
             capacity=self.history.capacity,
             searching=self.searching,
-            suspicious=bool(rls.state[at.CUSUM] > 0.0),
+            suspicious=rls.state.cusum > 0.0,
             basis=0 if nonlinear is None else nonlinear.eta.kept.basis,
             moved=motion.kept.count,
-            elapsed=float(rls.state[at.SINCE] * motion.row),
+            elapsed=rls.state.since * motion.row,
             variance=rls.recent_variance(),
             level=rls.variance(),
             covered=bool((self.validity.valid >= wanted).all()),

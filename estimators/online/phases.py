@@ -45,8 +45,6 @@ from estimators.online.reporting import report
 from estimators.online.start.base import Failed, Started, Verdict
 from estimators.online.start.gathering import SCALE_WINDOW
 from estimators.quantities import Floats, Settings
-from estimators.recursive import state as at
-from estimators.recursive.forgetting import ONSET
 from estimators.recursive.reversals import UNPROVEN
 from estimators.rows import FormedRows, Rows, RowStore
 from estimators.window.motion_period import motion_period
@@ -152,7 +150,7 @@ class Phases:
         if phase in GATHERING:
             refused = parts.start.absorb(part)
             if phase is not Phase.STARTING:  # else the learner counts them
-                parts.learner.rls.state[at.REFUSED] += refused
+                parts.learner.rls.state.refused += refused
 
     def due(self) -> int | None:
         """Number of the row from which the end of a block may decide something; None: every one may."""
@@ -185,7 +183,7 @@ class Phases:
             self._take(parts.start.verdict(resting))
             self._collect()
         elif self.phase is Phase.TRANSIENT:
-            if parts.nonlinear is None and self.kept.asking and parts.learner.rls.state[at.SINCE] < parts.loop.block:
+            if parts.nonlinear is None and self.kept.asking and parts.learner.rls.state.since < parts.loop.block:
                 parts.learner.doubt()  # another one: what the first rows behind the change told is not true, either
             moment = parts.moment(self.kept.wanted)
             self._consult(parts.monitor.transient(moment), moment)
@@ -258,7 +256,7 @@ class Phases:
 
     def _alarm(self) -> None:
         parts, state = self.parts, self.parts.learner.rls.state
-        ago = int(state[at.SINCE]) + int(state[ONSET])
+        ago = state.since + state.onset
         window = parts.history.instants.span(ago)
         self.kept.phase, self.kept.wanted = Phase.TRANSIENT, parts.validity.valid.copy()
         self.kept.changed = window[0] if window else parts.log.kept.time

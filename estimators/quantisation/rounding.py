@@ -37,14 +37,14 @@ SURE: Final = 0.35
 #: points, argued: Values of φ that are tried on either side for the worst one.
 TRIED: Final = 16
 #: steps, derived: K times the error of φ from second differences over a part of K readings; its rms is 0.3 (decision
-#: 018, point 43).
+#: 015, point 6).
 UNEVEN: Final = 1.0
-STEP, TABLE = 0, 1  # of a lattice: Δ (0: not known), then ∫₀^φ ρ at the bins' ends
-LENGTH: Final = TABLE + BINS + 1
+#: points, derived: Ends of the bins.
+ENDS: Final = BINS + 1
 
 
-def lattice(taps: Floats, step: float) -> Floats:
-    """What `whiteness` reads of an encoder with this step (rad, m) under this kernel: (LENGTH,)."""
+def beats(taps: Floats) -> Floats:
+    """∫₀^φ ρ at the ends of the bins under this kernel: (ENDS,), which `whiteness` reads."""
     second = np.convolve(taps, (1.0, -2.0, 1.0))
     power = np.abs(np.fft.fft(second, FREQUENCIES)) ** 2
     power /= power.mean()
@@ -54,9 +54,8 @@ def lattice(taps: Floats, step: float) -> Floats:
     phi = 0.5 * (np.arange(finer * BINS) + 0.5) / (finer * BINS)
     where = np.round(np.outer(phi, k) * FREQUENCIES).astype(np.int64) % FREQUENCIES
     found = power[where] @ share + 1.0 - share.sum()
-    table = np.zeros(LENGTH)
-    table[STEP] = step
-    table[TABLE + 1 :] = np.cumsum(found.reshape(BINS, finer).mean(axis=1)) * 0.5 / BINS
+    table = np.zeros(ENDS)
+    table[1:] = np.cumsum(found.reshape(BINS, finer).mean(axis=1)) * 0.5 / BINS
     return table
 
 
@@ -75,15 +74,18 @@ def _integral(table: Floats, phi: float) -> float:
 def _within(table: Floats, phi: float) -> float:
     at = min(phi, 0.5) * 2.0 * BINS
     low = min(int(at), BINS - 1)
-    before, after = table[TABLE + low], table[TABLE + low + 1]
+    before, after = table[low], table[low + 1]
     return float(before + (at - low) * (after - before))
 
 
 @inline
-def of_row(lattice: Floats, period: float, speed: Floats, second: Floats) -> tuple[float, float]:
+def of_row(step: float, table: Floats, period: float, speed: Floats, second: Floats) -> tuple[float, float]:
     """ρ of a row, expected and at most, from speed and second derivative at the instants under its kernel, by parts:
-    the second derivative weighs all parts alike, and a joint may keep its speed in one of them alone."""
-    if lattice[STEP] == 0.0:
+    the second derivative weighs all parts alike, and a joint may keep its speed in one of them alone.
+
+    step: Δ of the encoder, rad (m), 0 where it is not known; table: beats() of the kernel; period: s.
+    """
+    if step == 0.0:
         return 1.0, 1.0
     total, largest, parts, known = 0.0, 0.0, min(PARTS, len(speed)), SURE / len(speed)
     for part in range(parts):
@@ -96,18 +98,27 @@ def of_row(lattice: Floats, period: float, speed: Floats, second: Floats) -> tup
         for k in range(first, last):
             spread += (speed[k] - mean) ** 2 / count
             bend += (second[k] - bent) ** 2 / count
-        usual, most = whiteness(lattice, period, count, mean, known, spread, bend)
+        usual, most = whiteness(step, table, period, count, mean, known, spread, bend)
         total, largest = total + usual, largest + most
     return total / parts, largest / parts
 
 
 @inline
 def whiteness(
-    lattice: Floats, period: float, support: int, speed: float, known: float, spread: float, bend: float
+    step: float,
+    table: Floats,
+    period: float,
+    support: int,
+    speed: float,
+    known: float,
+    spread: float,
+    bend: float,
 ) -> tuple[float, float]:
-    """ρ, expected and at most; speed: mean; known: steps a sample to which it is; spread: its variance; bend: that of
-    the readings' second derivative; support: readings."""
-    step = lattice[STEP]
+    """ρ, expected and at most.
+
+    step, table, period: as in of_row; support: readings; speed: mean; known: steps a sample to which the mean is known;
+    spread: variance of the speed; bend: variance of the readings' second derivative.
+    """
     if step == 0.0:
         return 1.0, 1.0
     steps = abs(speed) * period / step
@@ -119,10 +130,10 @@ def whiteness(
         swept = max(known, even, abs(bent - phi) - UNEVEN / support)
     if swept >= 0.5:
         return 1.0, 1.0
-    usual = (_integral(lattice, phi + swept) - _integral(lattice, phi - swept)) / (2.0 * swept)
+    usual = (_integral(table, phi + swept) - _integral(table, phi - swept)) / (2.0 * swept)
     most, width = usual, max(even, 0.5 / BINS, swept / TRIED)
     if swept > width:  # else the speed sweeps all of it
         for i in range(-TRIED, TRIED + 1):
             at = phi + (swept - width) * i / TRIED
-            most = max(most, (_integral(lattice, at + width) - _integral(lattice, at - width)) / (2.0 * width))
+            most = max(most, (_integral(table, at + width) - _integral(table, at - width)) / (2.0 * width))
     return float(usual), float(most)

@@ -26,7 +26,7 @@ TINY: Final = 1e-6
 
 
 class WindowSolution(NamedTuple):
-    """Of a window."""
+    """The coefficients of a window."""
 
     theta: Floats  # (columns,) NaN where a column has no direction of its own
     left_out: Floats  # (blocks, columns) without each block

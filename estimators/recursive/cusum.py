@@ -36,7 +36,7 @@ def calibrate(
 ) -> Threshold:
     """Threshold from the start-up's squared residuals, whitened: (rows,), mean over a row's outputs.
 
-    allowance: k; least: h, at least; overlap: rows that say the same, infinite where `least` holds for any residual.
+    allowance: k; least: h, at least; overlap: rows that are correlated, infinite where `least` holds for any residual.
     """
     noise = max(robust_mean(squared), LEAST_NOISE)
     s = np.minimum(squared / noise, SATURATION)

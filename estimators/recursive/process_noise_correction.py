@@ -1,10 +1,10 @@
-"""What of a covariance is for a walk of the parameters that has not happened, from how far they moved.
+"""Which part of a covariance stands for a walk of the parameters that has not happened, from how far they moved.
 
     P⁻ = P + Q    P⁺ = F P⁻    F = P⁺(P⁻)⁻¹    D⁻ = D + Q    D⁺ = F D⁻ Fᵀ         (a fades P and D before Q alike)
     E m² = cᵀ(P⁻ − P⁺)c − s cᵀ(I − F) D⁻ (I − F)ᵀc      m = cᵀ(θ⁺ − θ⁻)
 
 Learnt with a walk of covariance Q a block, θ has the covariance P − sD where only 1 − s of that walk happens, for any
-gain. s is what the moves m of each joint's own columns c tell by moments (covariance matching, Mehra 1970), faded, and
+gain. s follows from the moves m of each joint's own columns c by moments (covariance matching, Mehra 1970), faded, and
 of all joints the least: one that walks keeps the deviations of all. Neither θ nor its gain depends on s.
 """
 
@@ -28,7 +28,7 @@ class Belief(NamedTuple):
 
 
 class Wander:
-    """Of p parameters, told by n joints."""
+    """The share s of the walk of p parameters that has happened, from the moves of n joints."""
 
     def __init__(self, parameters: int, columns: Sequence[tuple[NDArray[np.int64], Floats]]) -> None:
         """columns: of each joint, which parameters it has and c of what is published of them, (rows, own)."""
@@ -37,7 +37,7 @@ class Wander:
         self._missing, self._possible = np.zeros((2, len(columns)))  # of Σ m², and what would be for s = 1
 
     def absorb(self, before: Belief, after: Belief, fade: Floats, walk: Floats) -> None:
-        """A block has taught. before: predicted for it; fade: (p,) a; walk: (p, p) Q."""
+        """Take a block into account that was learnt. before: predicted for it; fade: (p,) a; walk: (p, p) Q."""
         self._D = self._D * np.outer(fade, fade) + walk
         scale = np.sqrt(np.diag(before.covariance))
         units = np.outer(scale, scale)
@@ -62,11 +62,10 @@ class Wander:
 
     @property
     def share(self) -> float:
-        """s, 0 while nothing is told."""
-        told = self._possible > 0.0
-        return (
-            float(np.clip((self._missing / np.where(told, self._possible, 1.0)).min(), 0.0, 1.0)) if told.all() else 0.0
-        )
+        """s, 0 while it is not identifiable."""
+        if not (self._possible > 0.0).all():
+            return 0.0
+        return float(np.clip((self._missing / self._possible).min(), 0.0, 1.0))
 
     def without(self, covariance: Floats) -> Floats:
         """P − sD."""

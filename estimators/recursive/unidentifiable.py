@@ -1,12 +1,12 @@
-"""Directions of θ that no motion has told yet, and what they add to the deviations.
+"""Directions of θ that are not identifiable from the motion so far, and what they add to the deviations.
 
-Recursive least squares begin from a prior of P∞/2, narrow beside what θ may be: where the rows say nothing its own
-deviation is that of the prior. With the information of all rows so far in columns of rms one, G = Σ φφᵀ = U diag(g) Uᵀ,
-a direction is known to √(v/g), or at the worst to what explains all of y, of rms s:
+Recursive least squares begin from a prior of P∞/2, which is narrow compared with the values that θ may have: without
+excitation a deviation is that of the prior. With the information of all rows so far in columns of rms one,
+G = Σ φφᵀ = U diag(g) Uᵀ, a direction is known to √(v/g), or at the worst to what explains all of y, of rms s:
 
     added variance of θ_k = Σ_i (U_ki / scale_k)² · max(0, min(s², v/g_i) − v/(g_i + 2/P∞))
 
-which is nothing as soon as g_i is a row or two. v: residual variance; θ itself is left at 0 there (start/rows.py).
+which vanishes as soon as g_i is a row or two. v: residual variance; θ itself is left at 0 there (start/rows.py).
 """
 
 from dataclasses import dataclass
@@ -23,18 +23,18 @@ ENOUGH: Final = 0.5
 
 @dataclass(slots=True)
 class UnexcitedKept:
-    """What an Unexcited keeps."""
+    """State of an Unexcited."""
 
     VERSION: ClassVar[int] = 1
 
     gram: Floats  # (parameters, parameters) of columns of rms one
     scale: Floats  # (parameters,)
     signal: float
-    open: bool  # whether anything is untold
+    open: bool  # whether any direction is not identifiable yet
 
 
 class Unexcited:
-    """Follows what the rows have told of each direction, until they have told of all."""
+    """Follows the information on each direction, until all are identifiable."""
 
     def __init__(self, parameters: int, largest: float) -> None:
         """largest: P∞."""
@@ -43,18 +43,20 @@ class Unexcited:
 
     @property
     def open(self) -> bool:
-        """Whether anything is untold."""
+        """Whether any direction is not identifiable yet."""
         return self.kept.open
 
     def begin(self, phi: Floats, noise: Floats, scale: Floats, signal: float) -> None:
-        """From these rows on: phi (rows, outputs, parameters); noise: (outputs,) variances; scale: (parameters,) rms of
-        each column, signal: rms of y, both whitened."""
+        """Begin with these rows: phi (rows, outputs, parameters).
+
+        noise: (outputs,) variances; scale: (parameters,) rms of each column, signal: rms of y, both whitened.
+        """
         kept = self.kept
         kept.gram[:], kept.scale[:], kept.signal, kept.open = 0.0, scale, signal, True
         self.add(phi, noise)
 
     def add(self, phi: Floats, noise: Floats) -> None:
-        """More rows."""
+        """Add more rows; arguments as of begin()."""
         if self.kept.open:
             scale = self.kept.scale
             _add(phi, 1.0 / np.sqrt(noise), 1.0 / scale, np.empty(len(scale)), self.kept.gram)
@@ -64,12 +66,12 @@ class Unexcited:
         kept = self.kept
         if not kept.open:
             return np.zeros(len(kept.scale))
-        told, directions = np.linalg.eigh(kept.gram)
-        told = np.maximum(told, 0.0)
-        kept.open = bool(told[0] < ENOUGH)
+        information, directions = np.linalg.eigh(kept.gram)
+        information = np.maximum(information, 0.0)
+        kept.open = bool(information[0] < ENOUGH)
         with np.errstate(divide="ignore", invalid="ignore"):
-            least = np.fmin(kept.signal**2, variance / told)
-        added = np.maximum(least - variance / (told + self._prior), 0.0)
+            least = np.fmin(kept.signal**2, variance / information)
+        added = np.maximum(least - variance / (information + self._prior), 0.0)
         return np.asarray((directions / kept.scale[:, None]) ** 2 @ added)
 
 

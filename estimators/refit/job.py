@@ -5,7 +5,7 @@ weighted least squares).
 """
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +46,7 @@ class Job:
     before: Prior  # what is known beside the rows
     again: bool  # fit twice, with the variances found
     settings: RefitSettings
-    learner: tuple[Floats, Floats] | None = None  # a recursive estimator's state and leverage, to learn the window
+    learner: tuple[dict[str, Any], Floats] | None = None  # values of a recursive estimator's state, and its leverage
     overlap: float = 1.0  # rows that say the same
     laws: tuple[FrictionSettings, ...] = ()  # other friction laws with the same columns, to be tried too
 
@@ -159,7 +159,7 @@ def _fit(job: Job, equations: _Equations, model: RefitModel) -> RefitOutcome:
         found.edge,
         found.ambiguous,
         columns,
-        np.zeros(0),
+        {},
     )
 
 

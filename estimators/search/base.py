@@ -2,7 +2,7 @@
 
 A search is a settings type with one method, ``search(problem, seed)``: it asks the Problem for values and returns why
 it stopped. The Problem owns everything that no search may get wrong: the box, the budget, the count, the best point,
-the target, the callback; when one of them says stop it raises Stop, which ends the search wherever it stands.
+the target, the callback; when one of them says stop it raises SearchOver, which ends the search wherever it stands.
 """
 
 from collections.abc import Callable
@@ -72,7 +72,7 @@ class Search(Protocol):
     """A registered search's settings: frozen, selected by `kind`, listed in estimators/search/__init__.py."""
 
     def search(self, problem: "SearchProblem", seed: int) -> SearchStatus:
-        """Look for the minimum of problem; return why it ended (or let Stop through)."""
+        """Look for the minimum of problem; return why it ended (or let SearchOver through)."""
         ...
 
 
@@ -117,7 +117,7 @@ class SearchProblem:
     def values(self, points: Floats) -> Floats:
         """f at points (points, dimensions), clipped to the box; non-finite values are +∞.
 
-        Raises Stop, and what f raises. Of a batch that exceeds the budget, the first points are still evaluated.
+        Raises SearchOver, and what f raises. Of a batch that exceeds the budget, the first points are still evaluated.
         """
         room = self.budget - self.evaluations
         if room <= 0:

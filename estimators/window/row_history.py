@@ -101,7 +101,7 @@ class RowHistory:
         return self._rows.part(slice(min(first, self.filled), end))
 
     def slopes(self, rows: Rows, block: NonlinearBlock, eta: Floats) -> Floats:
-        """Of the last rows (as `since` gave them), a ring in which the row of number n has the place n % size."""
+        """Slopes of the last rows (as `since` gave them); in the ring row n has the place n % size."""
         return self._slopes.since(self.kept.total, self.room, rows, block, eta)
 
     def span(self, number: int) -> tuple[int, int] | None:

@@ -23,7 +23,7 @@ NAMED: Final = 3
 
 
 def spectrum(gram: Floats, names: Sequence[str]) -> Spectrum:
-    """Of the columns with these products (parameters, parameters); names: of the columns."""
+    """Spectrum of the columns with these products (parameters, parameters); names: of the columns."""
     lengths = np.sqrt(np.maximum(np.diag(gram), 0.0))
     if len(lengths) == 0 or not np.isfinite(gram).all():
         return UNKNOWN

@@ -85,8 +85,9 @@ class Standing:
         estimate, parts = self.joint.estimate(), self.joint.phases.parts
         assert parts.nonlinear is not None
         eta = parts.nonlinear.eta.kept
-        kept = (estimate.values, estimate.deviations, parts.learner.kept.state, eta.covariance, eta.sigma)
-        return [one.copy() for one in kept]
+        learnt = parts.learner.rls.state.as_dict()
+        kept = (estimate.values, estimate.deviations, *learnt.values(), eta.covariance, eta.sigma)
+        return [np.array(one) for one in kept]
 
 
 def check_the_rest(run: Standing, learnt: list[Any]) -> None:

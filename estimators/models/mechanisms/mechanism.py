@@ -119,7 +119,7 @@ class Description(Settings):
 
 
 class MechanismMotion(NamedTuple):
-    """Of a mechanism that fits its loops: each (rows, n), rad (m)."""
+    """Motion of a mechanism that fits its loops: each (rows, n), rad (m)."""
 
     q: Floats
     dq: Floats
@@ -166,7 +166,7 @@ class Mechanism:
         self._check()
 
     def with_parameters(self, parameters: Floats) -> Self:
-        """The same with other links; parameters: (n, 10)."""
+        """This mechanism with other links; parameters: (n, 10)."""
         other = copy.copy(self)
         other.parameters = np.ascontiguousarray(parameters, np.float64)
         return other

@@ -80,7 +80,7 @@ class RobotDescription:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the joints."""
+        """Names of the joints."""
         return tuple(joint.name for joint in self.joints)
 
     def tree(self) -> Tree:

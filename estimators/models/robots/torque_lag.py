@@ -17,7 +17,7 @@ from estimators.thresholds import LAG_SPREAD
 
 
 class TorqueLag(NamedTuple):
-    """Of n joints, p parameters."""
+    """The torque lag of n joints, p parameters."""
 
     values: Floats  # (n,) δ, s
     covariance: Floats  # (n, n) Σ

@@ -44,7 +44,7 @@ WORST: Final = 1e16  # cond of a matrix that tells less than all
 
 
 class Criteria(NamedTuple):
-    """Of one motion; lower is better."""
+    """The criteria of one motion; lower is better."""
 
     cond: float
     block: float
@@ -235,7 +235,7 @@ def _generations(cost: Callable[[Floats], float], start: Floats, seed: int) -> I
 
 
 def _cond(A: Floats) -> float:
-    """Of Γ, from ΓᵀΓ."""
+    """Condition number of Γ, from ΓᵀΓ."""
     values = np.linalg.eigvalsh(A)
     return math.sqrt(float(values[-1] / values[0])) if values[0] > values[-1] / WORST else math.sqrt(WORST)
 

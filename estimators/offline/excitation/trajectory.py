@@ -17,7 +17,7 @@ SAMPLES: Final = 200  # of a period, in the search
 
 
 class JointLimits(NamedTuple):
-    """Of every joint, (n,): rad, rad/s, rad/s² (m, m/s, m/s²)."""
+    """Limits of every joint, (n,): rad, rad/s, rad/s² (m, m/s, m/s²)."""
 
     lower: Floats
     upper: Floats

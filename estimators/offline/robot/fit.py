@@ -161,19 +161,19 @@ def prior_of(model: WholeRobot, rows: RobotRows) -> tuple[Floats, Floats]:
 
 
 class JointSums(NamedTuple):
-    """Of every joint's rows."""
+    """Sums over every joint's rows."""
 
     K: Floats  # (n, p, p) XᵀX
     c: Floats  # (n, p) Xᵀy
     squares: Floats  # (n,) yᵀy
 
     def without(self, other: "JointSums") -> "JointSums":
-        """Of those rows that are not the other's."""
+        """Sums over those rows that are not the other's."""
         return JointSums(self.K - other.K, self.c - other.c, self.squares - other.squares)
 
 
 def sums(rows: RobotRows) -> JointSums:
-    """Of these rows."""
+    """Sums over these rows."""
     n, p = rows.X.shape[1:]
     K, c = np.empty((n, p, p)), np.empty((n, p))
     for j in range(n):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.models.compensation.learned import Kind
+from estimators.models.compensation.learned import Kind, Learned
 from estimators.models.friction import AnyFriction
 from estimators.models.robots.description import RobotDescription
 from estimators.models.robots.files.identified import IdentifiedRobot
@@ -36,7 +36,7 @@ class JudgedPrediction(NamedTuple):
 
     @property
     def inside(self) -> float:
-        """The same without what is outside of the model's validity."""
+        """This prediction without what is outside of the model's validity."""
         return relative_error(self.rows.y, np.where(self.outside, np.nan, self.predicted))
 
     @property
@@ -76,7 +76,7 @@ class RobotIdentification(NamedTuple):
 
     @property
     def test_compensated(self) -> JudgedPrediction | None:
-        """The same with what was learnt of the residual."""
+        """The tests with what was learnt of the residual."""
         return _together(self.compensated[1:])
 
 
@@ -115,29 +115,11 @@ def identify(
     say("identifying")
     model, rows = (model if choice.laws == model.laws else WholeRobot(robot, choice.laws, twists)), choice.rows
     found = fit(model, rows)
-    predicted, speed = rows.predicted(found.theta), np.abs(rows.dq).max(axis=0)
+    predicted = rows.predicted(found.theta)
     say("physical links")
     physical = entropic(model, rows, found)
-    learnt = IdentifiedRobot(
-        robot,
-        model.laws,
-        found.theta,
-        found.covariance,
-        found.prior,
-        found.prior_covariance,
-        found.variance,
-        found.correlation,
-        speed,
-        rows.q.min(axis=0),
-        rows.q.max(axis=0),
-        model.standard(found.theta[: model.base]),
-        physical.parameters,
-        choice.loading,
-        {},
-        twists=twists,
-        learned=() if compensation is None else learn(compensation, model, train, rows.y - predicted, rows.moves),
-        lag=torque_lag(rows, found),
-    )
+    learned = () if compensation is None else learn(compensation, model, train, rows.y - predicted, rows.moves)
+    learnt = _identified(robot, model, rows, found, physical.parameters, choice.loading, learned)
     reach = learnt.reach()
     judged = []
     for number, test in enumerate(tests):
@@ -160,6 +142,38 @@ def identify(
         untold(found.covariance, found.prior_covariance, model.short),
         doubts,
         [one._replace(predicted=compensated(learnt.learned, model, run, one.predicted)) for one, run in both],
+    )
+
+
+def _identified(
+    robot: RobotDescription,
+    model: WholeRobot,
+    rows: RobotRows,
+    found: RobotFit,
+    physical: Floats,
+    loading: Floats,
+    learned: tuple[Learned | None, ...],
+) -> IdentifiedRobot:
+    """What a fit to these rows says of a robot; physical, loading: (n, 10) standard parameters."""
+    return IdentifiedRobot(
+        robot,
+        model.laws,
+        found.theta,
+        found.covariance,
+        found.prior,
+        found.prior_covariance,
+        found.variance,
+        found.correlation,
+        np.abs(rows.dq).max(axis=0),
+        rows.q.min(axis=0),
+        rows.q.max(axis=0),
+        model.standard(found.theta[: model.base]),
+        physical,
+        loading,
+        {},
+        twists=model.twists,
+        learned=learned,
+        lag=torque_lag(rows, found),
     )
 
 

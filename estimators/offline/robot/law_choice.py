@@ -86,7 +86,7 @@ def with_rotors(robot: RobotDescription, pieces: list[Piece], say: Callable[[str
 
 
 def _inertia(robot: RobotDescription, q: Floats) -> Floats:
-    """Of all that each joint moves, on average over positions (rows, n): (n,) kg·m² (kg)."""
+    """Inertia of all that each joint moves, on average over positions (rows, n): (n,) kg·m² (kg)."""
     M = np.empty((*q.shape, q.shape[1]))
     mass_matrix(*robot.tree(), np.ascontiguousarray(q), np.ascontiguousarray(robot.parameters), M)
     return np.asarray(M.diagonal(axis1=1, axis2=2).mean(axis=0))

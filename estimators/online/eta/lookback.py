@@ -12,6 +12,7 @@ from estimators.quantisation.effect import READ, imitated
 from estimators.quantities import Floats, Parameter
 from estimators.recursive.learner import Learner
 from estimators.recursive.prior import Prior, nothing
+from estimators.recursive.state import RecursiveState
 from estimators.refit.acceptance import delta
 from estimators.refit.outcome import RefitOutcome
 from estimators.rows import Rows
@@ -55,10 +56,10 @@ class Lookback:
         """What is known now of the columns that are not friction."""
         return self.prior(self._learner.kept.state)
 
-    def prior(self, state: Floats) -> Prior:
+    def prior(self, state: RecursiveState) -> Prior:
         """Of the columns that are not friction, in a state: a change is first looked for in the friction."""
         learner, rest = self._learner, self._eta.block.rest
-        prior = self.nothing._replace(theta=learner.rls.theta_of(state))
+        prior = self.nothing._replace(theta=state.theta.copy())
         if len(rest):
             covariance, variance = learner.variance_of(state)
             factor = learner.honesty[rest]

@@ -70,7 +70,7 @@ class EtaRefits:
         if start:
             task = replace(task, overlap=eta.overlap, laws=eta.block.settings.alternatives())
         else:
-            task = replace(task, learner=(self._learner.kept.state.copy(), self._learner.leverage.copy()))
+            task = replace(task, learner=(self._learner.kept.state.as_dict(), self._learner.leverage.copy()))
         law, far = eta.encoders
         last_rows = rows.part(slice(max(0, len(rows.time) - round(READ / self._row)), None))
         again = None if law is None else reread(eta.block, last_rows, law, far)

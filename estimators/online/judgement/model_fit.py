@@ -32,7 +32,6 @@ from estimators.quantisation.errors_in_variables import UNSURE, Steps, added, cl
 from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
 from estimators.quantities import Floats, Parameter
 from estimators.recursive import reversals
-from estimators.recursive import state as at
 from estimators.recursive.learner import Learner
 from estimators.rows import Rows
 from estimators.thresholds import ENDLESS, GOOD, MISFIT_OVER
@@ -143,7 +142,7 @@ class ModelFit:
             self.absorb(part, learner.reversal)
             last = first + 2 * self._block > len(rows.time)
             self.close(learner, now, int(part.time[-1]), settled=last)
-        self.kept.forgotten = float(learner.rls.state[at.FORGOTTEN])
+        self.kept.forgotten = learner.rls.state.forgotten
 
     def close(self, learner: Learner, now: int, time: int, settled: bool) -> None:
         """End a block, and let the deviations know.
@@ -152,7 +151,7 @@ class ModelFit:
         """
         kept, rls, p, sums = self.kept, learner.rls, learner.rls.p, self.kept.sums
         kept.due = now + self._block
-        forgotten = float(rls.state[at.FORGOTTEN])
+        forgotten = rls.state.forgotten
         fade = math.exp(kept.forgotten - forgotten) if forgotten >= kept.forgotten else 0.0
         kept.forgotten = forgotten
         kept.rows[:] = fade * kept.rows + sums.count
@@ -172,7 +171,7 @@ class ModelFit:
             sums.products, kept.gram, rls.noise[0] / rls.noise, fade, self._lags, kept.behind, kept.spread, kept.scores,
             kept.last, kept.figures, kept.theta, deviations, bias, gains, found, late,
         )  # fmt: skip
-        if self._blocks < LEAST or rls.state[at.CUSUM] > 0.0:
+        if self._blocks < LEAST or rls.state.cusum > 0.0:
             if settled and kept.left == 0.0:
                 self._begin_with_steps(learner, time)
             return
@@ -189,7 +188,7 @@ class ModelFit:
     def follow(self, learner: Learner, settled: bool) -> None:
         """What rows with a reversal weigh from here on, and what residual is usual; settled: whether θ is published."""
         kept = self.kept
-        if self._blocks < LEAST or learner.rls.state[at.CUSUM] > 0.0:
+        if self._blocks < LEAST or learner.rls.state.cusum > 0.0:
             return
         for o in range(len(kept.rows)):
             if learner.reversal[o] == reversals.UNPROVEN and min(kept.forth[o], kept.rows[o] - kept.forth[o]) < EITHER:

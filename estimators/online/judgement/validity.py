@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Parameter
-from estimators.recursive import state as at
 from estimators.recursive.estimator import LARGEST
 from estimators.recursive.learner import Learner, Learnt, own_deviations
 from estimators.thresholds import GOOD
@@ -143,7 +142,7 @@ def judge_learner(learnt: Learnt, judged: ValidityState) -> None:
     """Judge what a Learner has learnt, and its deviations as published."""
     own_deviations(learnt, judged.deviations)
     for i in range(len(judged.valid)):
-        judged.values[i] = learnt.state[at.HEADER + i]
+        judged.values[i] = learnt.state.theta[i]
         learnt.deviations[i] = judged.deviations[i]
         if learnt.searched[i] > 0.0:
             learnt.deviations[i] = np.sqrt(learnt.deviations[i] ** 2 + learnt.searched[i])

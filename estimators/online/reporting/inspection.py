@@ -15,7 +15,6 @@ from estimators.models.base import Model
 from estimators.models.curves import Curves
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Nanoseconds, Settings
-from estimators.recursive import state as at
 from estimators.recursive.learner import Learner
 from estimators.rows import Rows, RowStore, copy_row
 from estimators.thresholds import COLLINEAR
@@ -93,7 +92,7 @@ class Inspector:
             rows.time,
             points,
             self._excitation(rows.phi),
-            float(learner.kept.state[at.CUSUM] / limit) if limit > 0 else math.nan,
+            learner.kept.state.cusum / limit if limit > 0 else math.nan,
             math.sqrt(noise) if noise > 0 else math.nan,
             None if law is None else law.model_dump(),
         )

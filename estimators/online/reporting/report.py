@@ -11,7 +11,6 @@ from estimators.online.judgement.motion import MotionCount
 from estimators.online.judgement.validity import Validity, ValidityState
 from estimators.online.normal_loop import LoopState
 from estimators.online.parts import Parts
-from estimators.recursive import state as at
 from estimators.recursive.learner import Learnt
 from jointwatch_layout import Layout, Vector
 
@@ -124,19 +123,19 @@ def figures(idle: bool, alarmed: bool, state: ReportState) -> bool:
     idle, alarmed: whether nothing is known yet, or an alarm stands, and the values of before it are told.
     """
     told, learnt, loop, valid = state.told, state.learnt, state.loop, state.judged.valid
-    flat, deviations = learnt.state, learnt.deviations
+    recursive, deviations = learnt.state, learnt.deviations
     count, certain = len(deviations), True
     first = (len(told) - FIGURES - count) // 2  # of the deviations: η, if there is one, stands behind each
     for i in range(count):
         certain = certain and valid[i]
-        told[i], told[first + i] = flat[at.HEADER + i], deviations[i]
+        told[i], told[first + i] = recursive.theta[i], deviations[i]
         if idle:
             told[i] = told[first + i] = np.nan
         elif alarmed:
             told[i], told[first + i] = loop.good_values[i], loop.good_deviations[i]
-    signal, last = flat[at.SIGNAL], 2 * first
-    told[last] = np.sqrt(flat[at.ERROR] / signal) if signal > 0.0 else np.nan
-    told[last + 1], told[last + 2] = flat[at.LAMBDA], loop.y[0]
+    signal, last = recursive.signal, 2 * first
+    told[last] = np.sqrt(recursive.error / signal) if signal > 0.0 else np.nan
+    told[last + 1], told[last + 2] = recursive.forgetting, loop.y[0]
     for i in range(count):
         told[last + FIGURES + i] = loop.phi[0, i]
     return bool(certain)

@@ -1,28 +1,38 @@
 """The quadratic model of a local search: how values around the base point make it, and how it follows the base."""
 
-from typing import Final, NamedTuple
+from typing import Annotated, Final
 
 from estimators.numerics.jit import inline
 from estimators.quantities import Floats
-from estimators.search.multilevel.evaluation import RUNNING, STOP, Objective, copy, evaluate
+from estimators.search.multilevel.evaluation import RUNNING, Objective, copy, evaluate
 from estimators.search.multilevel.quadratic import EPSILON
+from jointwatch_layout import Layout, Matrix, Scratch, Vector
 
 DIFFERENCE: Final = EPSILON ** (1.0 / 3.0)
 
-VALUE: Final = 0  # index into Model.value
 
-
-class LocalModel(NamedTuple):
+class LocalModel(Layout):
     """The base point and the quadratic model around it: f(x) ≈ value + g'(x − base) + ½ (x − base)'G (x − base)."""
 
-    base: Floats  # (dimensions,)
-    value: Floats  # (1,)
-    g: Floats  # (dimensions,)
-    G: Floats  # (dimensions, dimensions)
-    left: Floats  # (dimensions,) two more abscissae per coordinate
-    right: Floats
-    x: Floats  # (dimensions,) scratch
-    new: Floats  # (dimensions,) scratch: the best point seen around the base
+    base: Annotated[Vector, "dimensions"]
+    g: Annotated[Vector, "dimensions"]
+    G: Annotated[Matrix, "dimensions", "dimensions"]
+    left: Annotated[Vector, "dimensions"]  # two more abscissae per coordinate
+    right: Annotated[Vector, "dimensions"]
+    x: Scratch[Annotated[Vector, "dimensions"]]
+    new: Scratch[Annotated[Vector, "dimensions"]]  # the best point seen around the base
+    value: float = 0.0
+
+
+@inline
+def begin(model: LocalModel, x: Floats, f: float) -> None:
+    """A flat model around x, where the value is f."""
+    copy(x, model.base)
+    model.value = f
+    for i in range(x.size):
+        model.g[i] = model.left[i] = model.right[i] = model.x[i] = model.new[i] = 0.0
+        for j in range(x.size):
+            model.G[i, j] = 0.0
 
 
 @inline
@@ -36,7 +46,7 @@ def difference(objective: Objective, x: float, i: int) -> float:
 def expand(model: LocalModel, i: int, at_left: float, at_right: float) -> None:
     """g_i and G_ii of the parabola through the base, left_i and right_i, expanded at the base."""
     to_left, to_right = model.left[i] - model.base[i], model.right[i] - model.base[i]
-    slope_left, slope_right = (at_left - model.value[VALUE]) / to_left, (at_right - model.value[VALUE]) / to_right
+    slope_left, slope_right = (at_left - model.value) / to_left, (at_right - model.value) / to_right
     model.G[i, i] = 2.0 * (slope_right - slope_left) / (to_right - to_left)
     model.g[i] = slope_left - 0.5 * model.G[i, i] * to_left
 
@@ -62,7 +72,7 @@ def cross_terms(objective: Objective, model: LocalModel, i: int, new_value: floa
         at_left, at_right = _predicted(model, k, model.left[k]), _predicted(model, k, model.right[k])
         x[k] = model.left[k] if at_left <= at_right else model.right[k]
         value = evaluate(objective, x)
-        rest = value - model.value[VALUE] - _predicted(model, i, x[i]) - _predicted(model, k, x[k])
+        rest = value - model.value - _predicted(model, i, x[i]) - _predicted(model, k, x[k])
         model.G[i, k] = model.G[k, i] = rest / (di * (x[k] - base[k]))
         if value < new_value:
             new_value, partner = value, k
@@ -87,7 +97,7 @@ def move(model: LocalModel, i: int, partner: int, value: float) -> None:
         if partner >= 0:
             model.g[k] += model.G[k, partner] * (new[partner] - base[partner])
     copy(new, base)
-    model.value[VALUE] = value
+    model.value = value
 
 
 @inline
@@ -108,14 +118,14 @@ def triple_search(objective: Objective, model: LocalModel, full: bool) -> None:
             if full or model.left[i] == model.right[i]:
                 model.G[i, k] = model.G[k, i] = 0.0
     for i in range(n):
-        if objective.counts[STOP] != RUNNING:
+        if objective.stop != RUNNING:
             return
         if model.left[i] == model.base[i] == model.right[i]:
             continue
         x = model.x
         copy(model.base, x)
         copy(model.base, model.new)
-        value, partner = model.value[VALUE], -1
+        value, partner = model.value, -1
         x[i] = model.left[i]
         at_left = evaluate(objective, x)
         x[i] = model.right[i]
@@ -127,5 +137,5 @@ def triple_search(objective: Objective, model: LocalModel, full: bool) -> None:
             model.new[i] = x[i]
         if full:
             value, partner = cross_terms(objective, model, i, value)
-        if value < model.value[VALUE]:
+        if value < model.value:
             move(model, i, partner, value)

@@ -110,11 +110,13 @@ def test_what_is_of_another_model_is_refused(running: JointEstimator) -> None:
 def test_what_is_damaged_is_refused(running: JointEstimator) -> None:
     kept = running.keep()
     assert kept is not None
-    kind, shape, data = kept["learner"]["state"]["array"]
+    learner = kept["learner"]
+    kind, shape, data = learner["state"]["theta"]["array"]
     damages = ([kind, [shape[0] - 1], data[8:]], ["<f4", shape, data[: len(data) // 2]], [kind, shape, data[8:]])
     for array in damages:
-        with pytest.raises(NotTheSameError, match=r"learner\.state"):
-            build().resume(kept | {"learner": kept["learner"] | {"state": {"array": array}}})
+        damaged = learner | {"state": learner["state"] | {"theta": {"array": array}}}
+        with pytest.raises(NotTheSameError, match=r"learner\.state\.theta"):
+            build().resume(kept | {"learner": damaged})
     with pytest.raises(NotTheSameError, match="nobody"):
         build().resume(kept | {"nobody": {}})
     with pytest.raises(NotTheSameError, match="gate"):

@@ -27,7 +27,7 @@ def in_force(**law: Any) -> EtaInForce:
 def outcome(eta: Floats, covariance: Floats) -> RefitOutcome:
     whole = np.diag([9.0, 9.0, 9.0, 9.0] + [0.0] * len(eta))
     whole[-len(eta) :, -len(eta) :] = covariance
-    return RefitOutcome(np.ones(4), eta, whole, np.ones(1), 1.0, 10.0, 50, (), (), None, np.zeros((0, 2)), np.zeros(0))
+    return RefitOutcome(np.ones(4), eta, whole, np.ones(1), 1.0, 10.0, 50, (), (), None, np.zeros((0, 2)), {})
 
 
 def test_before_a_search_it_is_what_is_configured_and_not_known() -> None:

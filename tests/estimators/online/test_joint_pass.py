@@ -16,6 +16,7 @@ from estimators.online.joint import JointEstimator
 from estimators.online.joint_pass import Intervals, JointState, advance_readings
 from estimators.online.settings import JointIdentification
 from estimators.quantities import Floats
+from tests.support.layouts import packed
 
 RATE = 200.0
 RIGID = {"model": {"kind": "rigid", "gravity_sin": True}, "conditioning": {"half_width": 0.02}}
@@ -75,7 +76,7 @@ def outcome(joint: JointEstimator, told: list[Any]) -> dict[str, Any]:
     loop = parts.loop.kept
     kept["loop"] = repr([getattr(loop, one.name) for one in loop.fields() if one.kept])
     found = {"told": told, "kept": kept, "counters": joint.counters(), "estimate": repr(estimate)}
-    found |= {"learnt": parts.learner.rls.state.tobytes(), "gram": parts.fit.kept.gram.tobytes()}
+    found |= {"learnt": packed(parts.learner.rls.state), "gram": parts.fit.kept.gram.tobytes()}
     if seen is not None:
         found |= {"points": seen.points.tobytes(), "excitation": seen.excitation.tobytes()}
     return found

@@ -13,7 +13,7 @@ from estimators.refit.outcome import RefitOutcome
 BLOCK = NonlinearBlock(FrictionOnlySettings().build(), np.ones(1))  # ω1 and ω_s, both positive
 ETA = np.array([0.08, 0.2])
 FOUND = RefitOutcome(
-    np.ones(4), ETA, np.eye(6), np.ones(1), 1.0, 10.0, 50, (), (), None, np.zeros((0, 2)), np.zeros(0)
+    np.ones(4), ETA, np.eye(6), np.ones(1), 1.0, 10.0, 50, (), (), None, np.zeros((0, 2)), {}
 )  # fmt: skip
 CERTAIN = np.full(2, 0.08)
 

@@ -163,9 +163,10 @@ def read(document: Mapping[str, Any]) -> IdentifiedRobot:
         raise ModelError(f"not a whole model: {type(error).__name__} {str(error).splitlines()[0]}") from error
 
 
-def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
-    whole, joints, theta = document["robot"], document["joints"], document["theta"]
-    robot = RobotDescription(
+def _described(document: Mapping[str, Any]) -> RobotDescription:
+    """The robot as it was described when it was identified."""
+    whole, joints = document["robot"], document["joints"]
+    return RobotDescription(
         whole["name"],
         tuple(
             RobotJoint(
@@ -195,6 +196,10 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
             if "counterbalance" in one
         },
     )
+
+
+def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
+    robot, joints, theta = _described(document), document["joints"], document["theta"]
     laws = tuple(_FRICTION.validate_python(one["friction"]) for one in joints.values())
     twists = tuple(GearTwist(**one["gear_twist"]) if "gear_twist" in one else None for one in joints.values())
     learned = tuple(read_learned(one["compensation"]) if "compensation" in one else None for one in joints.values())
@@ -237,7 +242,7 @@ def _read(document: Mapping[str, Any]) -> IdentifiedRobot:
 
 
 def _lag(found: Mapping[str, Any] | None, p: int, n: int) -> TorqueLag | None:
-    """Of a document; models of before have none."""
+    """The torque lag in a document; older models have none."""
     if found is None:
         return None
     shapes = {"values": (n,), "covariance": (n, n), "moves": (p, n)}
