@@ -16,7 +16,7 @@ from scipy.signal import butter, sosfiltfilt
 from estimators.models.mechanisms.dynamics import ACTIVE, ALL, IDEAL
 from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, MechanismMotion, build, load
 from estimators.offline.mechanism_fit import identify
-from hil_rig.papers.figures import Figure, Told, main, truth
+from hil_rig.papers.figures import Figure, Reproduced, main, truth
 from hil_rig.plants.base import Floats
 from hil_rig.plants.mechanisms.leg import CRANK, Leg, LegSettings
 
@@ -54,7 +54,7 @@ def crank(
     return mechanism.fit(q, dq, ddq)
 
 
-def table(options: argparse.Namespace) -> Told:
+def table(options: argparse.Namespace) -> Reproduced:
     """Figures."""
     del options
     figures: list[Figure] = []
@@ -83,7 +83,7 @@ def table(options: argparse.Namespace) -> Told:
         said = str(error)
     figures.append(truth("arms of 1 m: divergence told", "does not settle" in said, "yes"))
     drawn, words = _rig(figures, mechanism)
-    return Told(figures, [f"Arms of 1 m: {said}.", words], drawn)
+    return Reproduced(figures, [f"Arms of 1 m: {said}.", words], drawn)
 
 
 def balance(mechanism: Mechanism) -> float:
@@ -162,4 +162,4 @@ def plot(path: Path, content: tuple[Floats, dict[str, Floats]]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main("closed-chain", __doc__, table, plot, 0))
+    sys.exit(main("closed-chain", __doc__, table, plot))

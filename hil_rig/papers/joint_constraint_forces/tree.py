@@ -16,7 +16,7 @@ from scipy.signal import butter, sosfiltfilt
 from estimators.models.mechanisms.dynamics import ALL, IDEAL
 from estimators.models.mechanisms.mechanism import Mechanism, MechanismMotion, build, load
 from estimators.offline.mechanism_fit import identify
-from hil_rig.papers.figures import Figure, Told, main
+from hil_rig.papers.figures import Figure, Reproduced, main
 from hil_rig.plants.base import Floats
 from hil_rig.plants.mechanisms.tree5 import JOINTS, Tree5, Tree5Settings
 
@@ -45,7 +45,7 @@ def ramp(t: Floats) -> MechanismMotion:
     return MechanismMotion(0.5 * RAMP * t[:, None] ** 2 * one, RAMP * t[:, None] * one, RAMP * one)
 
 
-def table(options: argparse.Namespace) -> Told:
+def table(options: argparse.Namespace) -> Reproduced:
     """Figures."""
     del options
     mechanism = paper()
@@ -86,7 +86,7 @@ def table(options: argparse.Namespace) -> Told:
     after = float(np.max(np.abs(stribeck[t > 0.5]))) / float(np.max(np.abs(stribeck)))
     figures.append(Figure("Stribeck after 0.5 s, of its largest", after, high=1e-3, reference="differs only before"))
     words = _rig(figures)
-    return Told(figures, [words], (t, found.tau, stribeck, motion))
+    return Reproduced(figures, [words], (t, found.tau, stribeck, motion))
 
 
 def _rig(figures: list[Figure]) -> str:
@@ -144,4 +144,4 @@ def plot(path: Path, content: Any) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main("tree", __doc__, table, plot, 0))
+    sys.exit(main("tree", __doc__, table, plot))

@@ -14,7 +14,7 @@ import numpy as np
 
 from estimators.models.mechanisms.mechanism import load
 from estimators.offline.pointing import MODELS, PointingRun, colony, compare, projection
-from hil_rig.papers.figures import Figure, Told, main
+from hil_rig.papers.figures import Figure, Reproduced, main
 from hil_rig.plants.base import encoder
 from hil_rig.plants.mechanisms.contact import Steel
 from hil_rig.plants.mechanisms.pointing import Pointing, PointingSettings
@@ -26,7 +26,7 @@ FIRST: Final = 0.5  # s, in which the pin falls onto its bearing
 PUBLISHED: Final = (0.559, 2.34, 0.378, 7.43, 0.556, 0.109, 0.490, 0.172, 0.725, 0.039, 0.014)  # error ratios, Table 3
 
 
-def table(options: argparse.Namespace) -> Told:
+def table(options: argparse.Namespace) -> Reproduced:
     """Figures over all seeds (of the sensors)."""
     settings = PointingSettings(step=5e-6)
     played = Pointing(settings, []).advance(20_000)
@@ -89,7 +89,7 @@ def table(options: argparse.Namespace) -> Told:
         "where "
         "a clearance model does win.",
     ]
-    return Told(
+    return Reproduced(
         figures, words, {"played": played, "errors": (ideal, control, clear), "ratios": (ratios[0], against[0])}
     )
 

@@ -39,7 +39,7 @@ class AxisGear(NamedTuple):
 
 
 def gears(data: Path, axes: tuple[int, ...] = (0, 1, 2)) -> list[AxisGear]:
-    """Every run and axis. Raises RecordingError."""
+    """Every run and axis. Raises PublicRecordingError."""
     return [AxisGear(run, *found) for run in RUNS for found in _run(data / "kr300" / f"traj_{run}.mat", axes)]
 
 
