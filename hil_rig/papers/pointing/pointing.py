@@ -17,7 +17,7 @@ from estimators.offline.pointing import MODELS, PointingRun, colony, compare, pr
 from hil_rig.papers.figures import Figure, Reproduced, main
 from hil_rig.plants.base import encoder
 from hil_rig.plants.mechanisms.contact import Steel
-from hil_rig.plants.mechanisms.pointing import Pointing, PointingSettings
+from hil_rig.plants.mechanisms.pointing import ANGLES, NORMAL, POWER, TORQUES, Pointing, PointingSettings
 
 TABLE: Final = Path(__file__).parents[2] / "docs" / "pointing.toml"
 TICK: Final = 1e-3
@@ -37,15 +37,21 @@ def table(options: argparse.Namespace) -> Reproduced:
     errors, ratios, against, slips, frictions, bees = [], [], [], [], [], []
     for seed in range(options.seeds):
         rng = np.random.default_rng(seed)
-        tau = played[:, 2:4] + settings.torque_noise * rng.standard_normal((len(played), 2))
-        run = PointingRun(encoder(played[:, :2], settings.bits), tau, Steel().pin, settings.clearance, settings.slip_2)
+        tau = played[:, TORQUES : TORQUES + 2] + settings.torque_noise * rng.standard_normal((len(played), 2))
+        run = PointingRun(
+            encoder(played[:, ANGLES : ANGLES + 2], settings.bits),
+            tau,
+            Steel().pin,
+            settings.clearance,
+            settings.slip_2,
+        )
         found = compare(run, rough, TICK)
         errors.append([1e3 * found[name].error[0] for name in MODELS])
         off = {name: np.abs(found[name].theta[:-2] - truth) for name in MODELS}
         ratios.append(off["clearance"] / off["ideal"])
         against.append(off["clearance"] / off["control"])
         slips.append(found["control"].slip / settings.slip - 1.0)
-        full = settings.mu * Steel().pin * float(played[round(FIRST / TICK) :, 6].mean())
+        full = settings.mu * Steel().pin * float(played[round(FIRST / TICK) :, NORMAL].mean())
         frictions.append(found["clearance"].friction / full - 1.0)
         centre = np.append(truth, [settings.mu, settings.coulomb_2])
         # F_n of a CAD that is 5 % off belongs to a μ that is as much too low
@@ -53,7 +59,7 @@ def table(options: argparse.Namespace) -> Reproduced:
         bees.append(colony(found["clearance"], centre, 0.1, seed))
     ideal, control, clear = np.median(errors, axis=0)
     better, fairly = (np.median([np.sum(one < 1.0) for one in many]) for many in (ratios, against))
-    episode = float(played[round(FIRST / TICK) :, 7].sum() * TICK)
+    episode = float(played[round(FIRST / TICK) :, POWER].sum() * TICK)
     figures = [
         Figure("joint 1's torque error: control / ideal", control / ideal, high=0.2, reference=".08"),
         Figure("joint 1's torque error: clearance / control", clear / control, 0.95, 1.05, reference="1.00"),
@@ -79,7 +85,7 @@ def table(options: argparse.Namespace) -> Reproduced:
         f"{titles[1]:46} {ideal:7.2f} → {clear:7.2f}    {better:.0f} of {count} (base parameters)",
         f"{titles[2]:46} {control:7.2f} → {clear:7.2f}    {fairly:.0f} of {count}",
     ]
-    normal = played[round(FIRST / TICK) :, 6]
+    normal = played[round(FIRST / TICK) :, NORMAL]
     words = [
         "\n".join(lines),
         "The repeat looks like a confirmation, and is none: the whole gain is the shape of the friction at low speed. "
