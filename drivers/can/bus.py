@@ -143,6 +143,6 @@ class CanBus:
 
 
 def _bits(frames: Frames) -> int:
-    """Of classic frames on the bus, without stuff bits."""
+    """Count the bits of classic frames on the bus, without stuff bits."""
     extended = np.count_nonzero(frames.ids & np.uint32(EXTENDED))
     return int(47 * len(frames.ids) + 20 * extended + 8 * np.minimum(frames.lengths, 8).sum())

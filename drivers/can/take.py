@@ -230,7 +230,7 @@ def receive(timeout, intake):  # type: ignore[no-untyped-def]
 
 @kernel(("i4", Intake))
 def read(timeout, intake):  # type: ignore[no-untyped-def]
-    """The same, decoded (see extract): returns how many frames, and how many readings or −1."""
+    """Take and decode in one call (see extract): returns how many frames, and how many readings or −1."""
     found = _wait_and_take(timeout, intake)
     if found <= 0:
         return found, 0

@@ -15,7 +15,7 @@ import numpy as np
 from estimators.models.mechanisms.mechanism import load
 from estimators.offline.pointing import MODELS, PointingRun, colony, compare, projection
 from hil_rig.papers.figures import Figure, Reproduced, main
-from hil_rig.plants.base import encoder
+from hil_rig.plants.base import Floats, encoder
 from hil_rig.plants.mechanisms.contact import Steel
 from hil_rig.plants.mechanisms.pointing import ANGLES, NORMAL, POWER, TORQUES, Pointing, PointingSettings
 
@@ -73,7 +73,15 @@ def table(options: argparse.Namespace) -> Reproduced:
         ),
         Figure("work of the contact after the pin has settled", episode, high=0.0, unit="J", reference="≤ 0"),
     ]
-    count = len(truth)
+    words = [_beside((ideal, control, clear), better, fairly, len(truth)), _warning(played)]
+    return Reproduced(
+        figures, words, {"played": played, "errors": (ideal, control, clear), "ratios": (ratios[0], against[0])}
+    )
+
+
+def _beside(errors: tuple[float, float, float], better: float, fairly: float, count: int) -> str:
+    """Lines of torque errors and of parameters that are nearer to the truth with clearance."""
+    ideal, control, clear = errors
     titles = (
         "published: ideal, then with clearance",
         "our repeat: sign(ω), then with clearance",
@@ -85,18 +93,18 @@ def table(options: argparse.Namespace) -> Reproduced:
         f"{titles[1]:46} {ideal:7.2f} → {clear:7.2f}    {better:.0f} of {count} (base parameters)",
         f"{titles[2]:46} {control:7.2f} → {clear:7.2f}    {fairly:.0f} of {count}",
     ]
+    return "\n".join(lines)
+
+
+def _warning(played: Floats) -> str:
+    """What the figures do and do not say."""
     normal = played[round(FIRST / TICK) :, NORMAL]
-    words = [
-        "\n".join(lines),
+    return (
         "The repeat looks like a confirmation, and is none: the whole gain is the shape of the friction at low speed. "
         "Beside a model without clearance but with that shape, clearance gains nothing, as the load is the weight: F_n "
         f"varies by {100 * float(normal.std() / normal.mean()):.2f} % and contact is never lost. The eleven are not "
         "identifiable one by one; these are the ten combinations that are. `jointwatch reproduce clearance` shows "
-        "where "
-        "a clearance model does win.",
-    ]
-    return Reproduced(
-        figures, words, {"played": played, "errors": (ideal, control, clear), "ratios": (ratios[0], against[0])}
+        "where a clearance model does win."
     )
 
 

@@ -217,7 +217,7 @@ def _rows(label: str, noise: float, done: list[Case2Run], random_phase: bool) ->
 
 
 def _percentile(values: Floats, share: float) -> float:
-    """Of values that may be infinite."""
+    """A percentile of values that may be infinite; share: per cent."""
     return float(np.sort(values)[min(len(values) - 1, round(share / 100.0 * (len(values) - 1)))])
 
 

@@ -139,7 +139,7 @@ class GearPlant:
         return None
 
     def truth(self) -> Mapping[str, float]:
-        """Of the ratio. Nobody knows what a spring without a gap finds here; `parameters` has the gear's own."""
+        """The true ratio. What a spring without a gap would find here is not known; `parameters` has the gear's own."""
         one = self._settings
         return {"ratio": one.ratio / (one.ratio_told or one.ratio)} if one.identify == "transmission" else {}
 

@@ -143,7 +143,7 @@ class RigidPlant:
         return self._parameters.as_dict() | ripple | (warmth if one.coulomb_temperature else {})
 
     def parameters(self) -> Mapping[str, float]:
-        """The same as the truth."""
+        """The true parameters."""
         return self.truth()
 
 

@@ -103,5 +103,5 @@ class Driven:
         return {}
 
     def parameters(self) -> Mapping[str, float]:
-        """Of the whole mechanism."""
+        """Parameters of the whole mechanism, as they are now."""
         return self._shared.simulation.parameters()

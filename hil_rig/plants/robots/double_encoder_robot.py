@@ -211,7 +211,7 @@ class DoubleEncoderRobot(Arm):
 
 
 def links() -> Floats:
-    """Of the arm with its tool, (joints, LINK)."""
+    """Parameters of the links with the tool, (joints, LINK)."""
     bodies = [body(mass, np.array(centre), mass * np.diag(np.square(size))) for mass, centre, size in BODIES]
     bodies[JOINTS - 1] = bodies[JOINTS - 1] + bodies.pop()
     return np.array(bodies)

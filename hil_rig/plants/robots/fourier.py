@@ -36,7 +36,7 @@ class FourierMotion(FrozenSettings):
 
 
 class MotionLimits(NamedTuple):
-    """Of every joint, in rad, rad/s, rad/s²."""
+    """Limits of every joint, (joints,) each, in rad, rad/s, rad/s²."""
 
     position: Floats
     velocity: Floats
