@@ -162,7 +162,7 @@ def together(outcomes: list[TrialOutcome]) -> dict[str, float]:
 
 
 def _deviation_of_rms(trials: list[Floats]) -> float:
-    """Deviation of rms z over so many trials, by leaving out one at a time (jackknife): z of one trial are not independent."""
+    """Deviation of rms z over so many trials by the jackknife, as the z of one trial are not independent."""
     count = len(trials)
     if count < 2:
         return float("nan")

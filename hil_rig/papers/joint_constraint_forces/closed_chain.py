@@ -105,7 +105,7 @@ def balance(mechanism: Mechanism) -> float:
 def _rig(figures: list[Figure], mechanism: Mechanism) -> tuple[Any, str]:
     """The rig's leg against this model, and its friction from the drive's torque alone."""
     settings = LegSettings()
-    played = Leg(settings, []).advance(20_000)
+    played = Leg(settings, []).exact(20_000)
     figures.append(Figure("rig: the loops stay closed to", float(played[:, 10].max()), high=1e-12, unit="m"))
     smooth = np.asarray(sosfiltfilt(butter(2, 60.0, fs=settings.rate, output="sos"), played[:, :2], axis=0))
     speed = np.gradient(smooth[:, 0], 1 / settings.rate)

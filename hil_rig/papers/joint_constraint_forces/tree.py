@@ -91,7 +91,7 @@ def table(options: argparse.Namespace) -> Reproduced:
 
 def _rig(figures: list[Figure]) -> str:
     settings = Tree5Settings()
-    played = Tree5(settings, 1, []).advance(30_000)
+    played = Tree5(settings, 1, []).exact(30_000)
     smooth = np.asarray(sosfiltfilt(butter(2, 60.0, fs=settings.rate, output="sos"), played[:, : 2 * JOINTS], axis=0))
     dq = np.gradient(smooth[:, :JOINTS], 1 / settings.rate, axis=0)
     ddq = np.gradient(dq, 1 / settings.rate, axis=0)

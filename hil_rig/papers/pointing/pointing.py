@@ -29,7 +29,7 @@ PUBLISHED: Final = (0.559, 2.34, 0.378, 7.43, 0.556, 0.109, 0.490, 0.172, 0.725,
 def table(options: argparse.Namespace) -> Reproduced:
     """Figures over all seeds (of the sensors)."""
     settings = PointingSettings(step=5e-6)
-    played = Pointing(settings, []).advance(20_000)
+    played = Pointing(settings, []).exact(20_000)
     known = load(TABLE)
     rough = known.with_parameters(known.parameters * MASS_ERROR)
     base = projection(known)

@@ -4,13 +4,13 @@ Integrated in the drive's angle alone, so that the loops never drift apart: Newt
 and (BᵀM B) α = τ + Bᵀ(…). λ of the cut joints follows from the passive rows, their friction from λ of the step before.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 from pydantic import Field as Setting
 
-from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError
+from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError, SimulatedPlant
 from hil_rig.plants.jit import inline, kernel
 from hil_rig.plants.mechanisms.newton_euler import Bodies, PlantTree, bodies_of, forces, solve, torque, tree
 from hil_rig.plants.mechanisms.shared import LOCKED, SETTLES, Driven, Shared
@@ -114,41 +114,30 @@ class LegRoom(NamedTuple):
     up: Floats  # (3,) m/s², of the base less gravity
 
 
-class Leg:
-    """The simulation."""
+class Leg(SimulatedPlant):
+    """The simulation; columns: the crank's angle, torque and speed, the ideal torque, λ (6), the widest |φ| (m)."""
+
+    columns, substeps = 11, SUBSTEPS
 
     def __init__(self, settings: LegSettings, jumps: Sequence[Jump]) -> None:
         values = {name: float(getattr(settings, name)) for name in FRICTION}
-        self._parameters = Parameters(values, settings.rate, jumps, {"friction": ("mu", "mu_static")})
-        self._tree, self._rate = published(), settings.rate
+        self.physics = Parameters(values, settings.rate, jumps, {"friction": ("mu", "mu_static")})
+        self._tree, self.rate = published(), settings.rate
         self._amplitude, self._omega = settings.amplitude, 2 * np.pi * settings.frequency
         self._state = LegState.zeros(links=len(LINKS), constraints=2 * len(CUTS))
         self._state.speed = self._amplitude * self._omega
         self._settles()
 
-    def advance(self, count: int) -> Floats:
-        """(count, 11): crank angle, its torque, its velocity, the ideal torque, λ (6), the largest |φ| (m)."""
-        out = np.empty((count, 11))
-        start = 0
-        while start < count:
-            stretch = self._parameters.next_stretch(count - start)
-            step = 1 / (self._rate * SUBSTEPS)
-            numbers = self._settles()
-            motion = (self._amplitude, self._omega, step)
-            _run(self._tree, CUTS, TIPS, numbers, *motion, self._state, out[start : start + stretch])
-            start += stretch
-        return out
+    def integrate(self, step: float, out: Floats) -> None:
+        motion = (self._amplitude, self._omega, step)
+        _run(self._tree, CUTS, TIPS, self._settles(), *motion, self._state, out)
 
     def _settles(self) -> Floats:
         """The friction's numbers. Raises RigError where joints would lock themselves."""
-        pin, mu, static = self._parameters.values[:3]
+        pin, mu, static = self.physics.values[:3]
         if not CONTRACTION * max(mu, static) * pin < SETTLES:
             raise RigError(LOCKED)
-        return self._parameters.values
-
-    def parameters(self) -> Mapping[str, float]:
-        """As they are now."""
-        return self._parameters.as_dict()
+        return self.physics.values
 
 
 @inline

@@ -8,14 +8,14 @@
 Sun et al., Robotics 2021, 10, 36; their system values, L₁ = 0.1 m assumed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Final, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field as Setting
 
 from hil_rig.messages import MessageField
-from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError
+from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError, SimulatedPlant
 from hil_rig.plants.jit import inline, kernel
 from hil_rig.plants.mechanisms.contact import Steel
 from hil_rig.plants.mechanisms.data_sheet import urdf
@@ -137,16 +137,18 @@ class PointingSettings(PlantSettings):
         )
 
 
-class Pointing:
-    """The simulation."""
+class Pointing(SimulatedPlant):
+    """The simulation; the kernel chooses its own steps."""
+
+    columns, substeps = COLUMNS, 1
 
     def __init__(self, settings: PointingSettings, jumps: Sequence[Jump]) -> None:
         steel = Steel(clearance=settings.clearance)
         values = {name: float(getattr(settings, name)) for name in ("clearance", "mu", "slip", "coulomb_2", "slip_2")}
         values |= {"pin": steel.pin, "stiffness": steel.hertz(), "loss": 0.75 * (1 - steel.restitution**2)}
         values = {name: values[name] for name in NUMBERS}
-        self._parameters = Parameters(values, settings.rate, jumps, {"friction": ("mu", "coulomb_2")})
-        self._tree = settings.tree()
+        self.physics = Parameters(values, settings.rate, jumps, {"friction": ("mu", "coulomb_2")})
+        self._tree, self.rate = settings.tree(), settings.rate
         along = 0.0 if settings.vertical else GRAVITY
         self._up = np.array([along, 0.0, GRAVITY - along])
         self._motion = PointingMotion(
@@ -161,20 +163,8 @@ class Pointing:
         self._state = PointingState.zeros()
         self._state.place[0] = -settings.clearance * (1.0 + 1e-3)
 
-    def advance(self, count: int) -> Floats:
-        """(count, COLUMNS) of the next ticks."""
-        out = np.empty((count, COLUMNS))
-        start = 0
-        while start < count:
-            stretch = self._parameters.next_stretch(count - start)
-            part = out[start : start + stretch]
-            _run(self._tree, self._up, self._parameters.values, self._motion, self._state, part)
-            start += stretch
-        return out
-
-    def parameters(self) -> Mapping[str, float]:
-        """As they are now."""
-        return self._parameters.as_dict()
+    def integrate(self, _step: float, out: Floats) -> None:
+        _run(self._tree, self._up, self.physics.values, self._motion, self._state, out)
 
 
 @inline

@@ -5,13 +5,13 @@
 Forward dynamics with a fixed point over the friction, warm from the step before; all axes vertical, gravity along them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Final
 
 import numpy as np
 from pydantic import Field as Setting
 
-from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError
+from hil_rig.plants.base import Floats, Jump, Parameters, Plant, PlantSettings, RigError, SimulatedPlant
 from hil_rig.plants.jit import inline, kernel
 from hil_rig.plants.mechanisms.data_sheet import urdf
 from hil_rig.plants.mechanisms.newton_euler import Bodies, PlantTree, bodies_of, forces, solve, torque, tree
@@ -98,13 +98,15 @@ class TreeState(Layout):
     time: float = 0.0  # steps
 
 
-class Tree5:
+class Tree5(SimulatedPlant):
     """The simulation."""
+
+    columns, substeps = 3 * JOINTS, SUBSTEPS
 
     def __init__(self, settings: Tree5Settings, seed: int, jumps: Sequence[Jump]) -> None:
         values = {name: float(getattr(settings, name)) for name in FRICTION}
-        self._parameters = Parameters(values, settings.rate, jumps, {"friction": ("mu", "mu_static")})
-        self._tree, self._rate = published(), settings.rate
+        self.physics = Parameters(values, settings.rate, jumps, {"friction": ("mu", "mu_static")})
+        self._tree, self.rate = published(), settings.rate
         rng = np.random.default_rng([seed, 5])
         self._motion = motion = TreeMotion(
             amplitude=settings.amplitude * rng.uniform(0.5, 1.0, (JOINTS, 3)),
@@ -115,22 +117,15 @@ class Tree5:
         self._state.angles[:] = (motion.amplitude * np.sin(motion.phase)).sum(axis=1)
         self._state.rates[:] = (motion.amplitude * motion.frequency * np.cos(motion.phase)).sum(axis=1)
 
-    def advance(self, count: int) -> Floats:
+    def exact(self, count: int) -> Floats:
         """(count, 15): positions, torques, velocities."""
-        out = np.empty((count, 3 * JOINTS))
-        start = 0
-        while start < count:
-            stretch = self._parameters.next_stretch(count - start)
-            step = 1 / (self._rate * SUBSTEPS)
-            _run(self._tree, self._parameters.values, self._motion, step, self._state, out[start : start + stretch])
-            start += stretch
+        out = super().exact(count)
         if not self._state.contraction < SETTLES:  # nor where it is not a number any more
             raise RigError(LOCKED)
         return out
 
-    def parameters(self) -> Mapping[str, float]:
-        """As they are now."""
-        return self._parameters.as_dict()
+    def integrate(self, step: float, out: Floats) -> None:
+        _run(self._tree, self.physics.values, self._motion, step, self._state, out)
 
 
 @inline
