@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from scipy.integrate import simpson
 from scipy.signal import butter, sosfiltfilt
 
 from estimators.models.mechanisms.dynamics import ACTIVE, ALL, IDEAL
@@ -96,9 +97,7 @@ def balance(mechanism: Mechanism) -> float:
     relative = np.concatenate([motion.dq, np.einsum("rcn,rn->rc", turns, motion.dq)], axis=1)
     power = found.tau[:, CRANK] * motion.dq[:, CRANK] - (found.loads[:, :, 4] * relative).sum(axis=1)
     energy = mechanism.energy(motion)
-    weights = np.ones(len(t))  # Simpson
-    weights[1:-1:2], weights[2:-1:2] = 4.0, 2.0
-    work = float(weights @ power * 0.01 / 3.0)
+    work = float(simpson(power, dx=0.01))
     return float(abs(work - (energy[-1] - energy[0])) / np.max(np.abs(energy - energy[0])))
 
 

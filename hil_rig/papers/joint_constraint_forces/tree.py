@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from scipy.integrate import simpson
 from scipy.signal import butter, sosfiltfilt
 
 from estimators.models.mechanisms.dynamics import ALL, IDEAL
@@ -78,9 +79,7 @@ def table(options: argparse.Namespace) -> Reproduced:
         Figure("energy after 5 s", float(energy[-1] - energy[0]), 33.5464 - 1e-4, 33.5464 + 1e-4, "J", "33.5464")
     )
     power = ((found.tau - found.loads[:, :, 4]) * motion.dq).sum(axis=1)
-    weights = np.ones(len(t))  # Simpson
-    weights[1:-1:2], weights[2:-1:2] = 4.0, 2.0
-    off = abs(float(weights @ power) * 0.01 / 3.0 - (energy[-1] - energy[0])) / (energy[-1] - energy[0])
+    off = abs(float(simpson(power, dx=0.01)) - (energy[-1] - energy[0])) / (energy[-1] - energy[0])
     figures.append(Figure("power balance, 10 ms grid", float(off), high=1e-6, reference="1.5e-6 (trapezoid)"))
     stribeck = paper(0.05).inverse(motion).tau - found.tau
     after = float(np.max(np.abs(stribeck[t > 0.5]))) / float(np.max(np.abs(stribeck)))
