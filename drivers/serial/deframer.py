@@ -12,7 +12,7 @@ from drivers.layout.frame import Frames
 from drivers.serial.packets import COBS, DELIMITERS, LIMIT, Framing
 from jointwatch_layout import Array, Integers, Layout, Scratch
 
-# how packets are told apart
+# how packets are separated
 _COBS: Final = 0
 _SLIP: Final = 1
 _HDLC: Final = 2
@@ -40,7 +40,7 @@ CAUSES: Final = tuple(one.name for one in DeframingTotals.fields())
 class CompiledFraming(Layout):
     """How packets stand in the stream, and where the search for them is."""
 
-    kind: int  # how packets are told apart
+    kind: int  # how packets are separated
     delimiter: int  # the byte behind a packet
     has_id: bool  # whether a packet begins with its id, one byte
     sequence: int  # bytes of it

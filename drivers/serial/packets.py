@@ -81,7 +81,7 @@ class FieldSettings(Quantity):
 
     @property
     def bits(self) -> int:
-        """Size."""
+        """Its size."""
         return int(self.type[1:])
 
     @property

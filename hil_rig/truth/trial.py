@@ -33,7 +33,7 @@ class Sampled(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A joint, what is told of it, and how long it is looked at."""
+    """A joint, its configuration, and how long it is observed."""
 
     model: Mapping[str, Any]  # configuration
     sample: Callable[[int], Sampled]  # the next ones

@@ -56,7 +56,7 @@ def crank(
 
 
 def table(options: argparse.Namespace) -> Reproduced:
-    """Figures."""
+    """The figures of the paper, of the power balance, and of the rig's leg."""
     del options
     figures: list[Figure] = []
     modes = {"ideal": IDEAL, "driven joint": ACTIVE, "all joints": ALL}

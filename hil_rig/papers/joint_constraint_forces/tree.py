@@ -47,7 +47,7 @@ def ramp(t: Floats) -> MechanismMotion:
 
 
 def table(options: argparse.Namespace) -> Reproduced:
-    """Figures."""
+    """The figures of the paper, of the power balance, and of the rig's tree."""
     del options
     mechanism = paper()
     figures: list[Figure] = []

@@ -40,7 +40,7 @@ def watch_of(gear: GearPlant, **wishes: float) -> LostMotion:
 def play(
     settings: GearPlantSettings, seed: int, seconds: int, jump: Jump | None = None
 ) -> tuple[LostMotion, list[Any], Floats]:
-    """The estimator at the end, what it told, and (s, half gap, deviation) every second."""
+    """The estimator at the end, its events, and (s, half gap, deviation) every second."""
     gear = settings.build(1, seed, [] if jump is None else [jump])
     watch = watch_of(gear)
     events, history = [], []

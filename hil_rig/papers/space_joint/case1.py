@@ -6,7 +6,7 @@ chain of the service behind it. Tolerances: irj-joint design, section 5, "excell
 unmodelled hardware and no measure for a simulated joint.
 
 Beside the worst of all seeds: mean and standard deviation over the seeds (one that is efficient comes near to the
-bound), and what the Cramér–Rao bound says (two_mass_bound.py): the least standard deviation, and the worst that
+bound), and what the Cramér–Rao bound says (bound.py): the least standard deviation, and the worst that
 half of all sets of so many seeds exceed with it. The seed draws T within 0.1 %: with 8000 samples a period to the last
 digit, every period and every seed would have the very same rounding of the encoders, one draw of it in all.
 """

@@ -95,11 +95,11 @@ class Driven:
         return values
 
     def times(self) -> Floats | None:
-        """Without end."""
+        """None: a simulation has no end."""
         return None
 
     def truth(self) -> Mapping[str, float]:
-        """Nobody knows what a joint finds that takes itself for alone."""
+        """Nothing: what a joint that is identified alone should find is not known."""
         return {}
 
     def parameters(self) -> Mapping[str, float]:

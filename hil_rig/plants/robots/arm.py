@@ -29,11 +29,11 @@ class ArmAxis:
         return found
 
     def times(self) -> Floats | None:
-        """Without end."""
+        """None: a simulation has no end."""
         return None
 
     def truth(self) -> Mapping[str, float]:
-        """None that a rigid joint by itself could have: the joints pull on each other."""
+        """Nothing: the joints pull on each other, so no rigid joint by itself has true parameters."""
         return {}
 
     def parameters(self) -> Mapping[str, float]:
