@@ -21,7 +21,7 @@ from hil_rig.papers.figures import Figure, Reproduced, main
 from hil_rig.plants.base import Floats
 from hil_rig.plants.mechanisms.tree5 import JOINTS, Tree5, Tree5Settings
 
-TABLE: Final = Path(__file__).parents[2] / "docs" / "tree5.toml"
+TABLE: Final = Path(__file__).parents[3] / "docs" / "tree5.toml"
 RAMP: Final = 0.2  # rad/s²
 TORQUE: Final = {  # N·m (design: tree and closed chains, §2)
     0.0: (1.8539, 1.1280, 0.1200, 1.2360, 0.1440),

@@ -12,7 +12,7 @@ from estimators.numerics.named_arrays import arrays
 from estimators.quantities import Floats
 from hil_rig.papers.figures import ReproductionError
 
-DATA: Final = Path(__file__).parents[3] / "shared" / "data"
+DATA: Final = Path(__file__).parents[4] / "shared" / "data"
 
 FULL_DUTY: Final = 885.0  # counts of the XL330's register Present PWM at a duty cycle of one
 XL330_RUNS: Final = 8
