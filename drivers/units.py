@@ -159,7 +159,7 @@ def _plain(unit: str) -> str:
 
 
 def _powers(unit: str) -> Powers:
-    """Of the base, of a unit of SI as this file writes it."""
+    """Powers of the base units in a unit of SI as this file writes it."""
     if unit in _SYMBOLS:
         return _SYMBOLS[unit][0]
     return next(powers for powers, name in _NAMED.items() if name == unit)

@@ -51,7 +51,7 @@ def toml(
 
 
 def _name(bus: int) -> str:
-    """Of the driver that listens to a bus."""
+    """Name of the driver that listens to a bus."""
     return DRIVER if bus == 0 else f"{DRIVER}{bus + 1}"
 
 

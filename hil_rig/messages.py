@@ -72,7 +72,7 @@ class Message:
         return 16 * self.rank + self.node
 
     def of_node(self, node: int, robot: int) -> "Message":
-        """The same message of another joint of a robot of so many joints."""
+        """The message as another joint sends it; robot: how many joints there are."""
         return replace(self, node=node, name=self.name if robot == 1 else f"{self.name}{node}")
 
 
@@ -84,7 +84,7 @@ class MessageFrame(NamedTuple):
     fields: bytes  # little-endian, without the counter
 
     def without(self, index: int) -> "MessageFrame":
-        """The same with the marker for "no value" in one field."""
+        """The frame with the marker for "no value" in one field."""
         start = sum(field.bits // 8 for field in self.message.fields[:index])
         field = self.message.fields[index]
         marker = field.invalid.to_bytes(field.bits // 8, "little", signed=True)

@@ -50,7 +50,7 @@ class MulticastGroup:
             raise self._wrong(error) from error
 
     def read(self, timeout: float, decoder: Decoder) -> NDArray[np.void]:
-        """The same, decoded: a READING array. Raises LinkError."""
+        """Receive and decode in one call: a READING array. Raises LinkError."""
         if self._lost is not None:
             raise self._lost
         try:

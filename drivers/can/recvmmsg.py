@@ -96,7 +96,7 @@ class BulkReceiver:
         return self.frames(self._checked(take.receive(_ms(timeout), self._intake)))
 
     def read(self, timeout: float, decoder: Decoder) -> tuple[int, NDArray[np.void]]:
-        """The same, decoded: how many frames, and a READING array. Raises OSError."""
+        """Receive and decode in one call: how many frames, and a READING array. Raises OSError."""
         if decoder is not self._decoder:
             readings = np.zeros(MOST * decoder.most * WORDS, np.int64)
             self._decoder, self._intake.layout, self._intake.readings = decoder, decoder.layout, readings

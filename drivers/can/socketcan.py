@@ -76,7 +76,7 @@ class SocketCan:
         return frames
 
     def read(self, timeout: float, decoder: Decoder) -> NDArray[np.void]:
-        """The same, decoded: a READING array. Raises LinkError."""
+        """Receive and decode in one call: a READING array. Raises LinkError."""
         before = self._before()
         try:
             found, readings = self._receiver.read(timeout, decoder)

@@ -69,7 +69,7 @@ class FrameSettings(GuardSettings):
         return self
 
     def message(self) -> Message:
-        """The same as cantools has it from a DBC. Raises ValueError where signals overlap or do not fit."""
+        """The message as cantools would read it from a DBC. Raises ValueError where signals overlap or do not fit."""
         selectors = {one.multiplexer for one in self.signals.values()} - {None}
         if not selectors <= self.signals.keys():
             name = min(str(one) for one in selectors - self.signals.keys())

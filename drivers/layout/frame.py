@@ -26,7 +26,7 @@ class Frames(NamedTuple):
     flags: NDArray[np.uint32] = NO_FLAGS  # (n,) for the readings, or none
 
     def copy(self) -> "Frames":
-        """The same in memory of its own; an adapter may use its own again for the next batch."""
+        """Copy the frames into memory of their own: an adapter may use its own again for the next batch."""
         return Frames(self.ids.copy(), self.payload.copy(), self.lengths.copy(), self.times.copy(), self.flags.copy())
 
     def part(self, which: slice | NDArray[np.bool_] | NDArray[np.int64]) -> "Frames":

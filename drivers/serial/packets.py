@@ -81,7 +81,7 @@ class FieldSettings(Quantity):
 
     @property
     def bits(self) -> int:
-        """Size."""
+        """Its size."""
         return int(self.type[1:])
 
     @property
@@ -126,7 +126,7 @@ class PacketSettings(StrictSettings):
 
 
 def layout(packets: Sequence[PacketSettings], framing: Framing = COBS) -> Layout:
-    """The same layout as of frames, over id, sequence and fields. Raises LayoutError."""
+    """The layout of packets, as one of frames over id, sequence and fields. Raises LayoutError."""
     if not framing.id and len(packets) > 1:
         raise LayoutError(f"expected one kind of packet where they carry no id, found {len(packets)}")
     lengths: dict[int, int] = {}

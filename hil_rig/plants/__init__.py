@@ -15,7 +15,7 @@ class Rig(NamedTuple):
 
     @property
     def settings(self) -> type[PlantSettings]:
-        """Of its joints."""
+        """The settings type of its joints."""
         found: type[PlantSettings] = pkgutil.resolve_name(f"hil_rig.plants.{self.place}")
         return found
 
@@ -28,7 +28,9 @@ RIGS: Final = {
     ),
     "rigid": Rig("joints.rigid:RigidPlantSettings", 1, "a rigid joint with friction and gravity"),
     "arm": Rig("joints.rigid:RigidPlantSettings", 7, "seven rigid joints that do not feel each other"),
-    "gear": Rig("joints.gear:GearPlantSettings", 1, "a gear with lost motion between two encoders, over the top and back"),
+    "gear": Rig(
+        "joints.gear:GearPlantSettings", 1, "a gear with lost motion between two encoders, over the top and back"
+    ),
     "pointing": Rig(
         "mechanisms.pointing:PointingSettings",
         2,

@@ -127,6 +127,37 @@ class Parameters:
         return dict(zip(self.names, self.values.tolist(), strict=True))
 
 
+class SimulatedPlant:
+    """What a kernel integrates from jump to jump of the parameters, without end."""
+
+    rate: float  # Hz
+    physics: Parameters
+    columns: int  # of `exact`, which the plant's module names
+    substeps: int  # of the integration, per sample
+
+    def exact(self, count: int) -> Floats:
+        """The next samples without sensors, (count, columns) in SI."""
+        out = np.empty((count, self.columns))
+        start = 0
+        while start < count:
+            stretch = self.physics.next_stretch(count - start)
+            self.integrate(1 / (self.rate * self.substeps), out[start : start + stretch])
+            start += stretch
+        return out
+
+    def integrate(self, step: float, out: Floats) -> None:
+        """Fill out, (samples, columns), while the parameters hold; step: s."""
+        raise NotImplementedError
+
+    def times(self) -> Floats | None:
+        """None: a simulation has no end."""
+        return None
+
+    def parameters(self) -> Mapping[str, float]:
+        """All parameters, as they are now."""
+        return self.physics.as_dict()
+
+
 def encoder(values: Floats, bits: int) -> Floats:
     """What an encoder of 2^bits steps a turn makes of positions (rad)."""
     step = 2 * np.pi / (1 << bits)

@@ -85,11 +85,11 @@ class RecordedJoint:
         return self._times
 
     def truth(self) -> Mapping[str, float]:
-        """Nobody knows."""
+        """Nothing: the true parameters of a recorded joint are not known."""
         return {}
 
     def parameters(self) -> Mapping[str, float]:
-        """None."""
+        """Nothing: a recording has no parameters."""
         return {}
 
 

@@ -17,7 +17,7 @@ DITHER = (0.012, 1.1, 0.004, 2.3, 0.0015, 3.7)  # rad, Hz, …: improves the con
 
 
 class Trajectory(FrozenSettings):
-    """What the joint is told to do."""
+    """The motion that the joint is commanded to follow."""
 
     kind: Literal["velocity", "position"] = "velocity"  # which of the two is triangular
     speed: float = Field(default=1.0, gt=0, description="rad/s, peak")

@@ -79,7 +79,7 @@ def main() -> int:
 
 
 def _left(name: str, missed: list[str]) -> list[str]:
-    """Of the limits that a row misses, those that it could meet."""
+    """The missed limits of a row that it could meet."""
     return [limit for limit in missed if limit not in ROWS[name].beyond]
 
 

@@ -33,7 +33,7 @@ class Sampled(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A joint, what is told of it, and how long it is looked at."""
+    """A joint, its configuration, and how long it is observed."""
 
     model: Mapping[str, Any]  # configuration
     sample: Callable[[int], Sampled]  # the next ones
@@ -162,7 +162,7 @@ def together(outcomes: list[TrialOutcome]) -> dict[str, float]:
 
 
 def _deviation_of_rms(trials: list[Floats]) -> float:
-    """Of rms z over so many trials, whose own z are not independent: the jackknife that leaves out one trial."""
+    """Deviation of rms z over so many trials by the jackknife, as the z of one trial are not independent."""
     count = len(trials)
     if count < 2:
         return float("nan")

@@ -43,11 +43,11 @@ class Wire(Protocol):
         ...
 
     def cut(self, frame: MessageFrame, rng: np.random.Generator) -> bytes:
-        """The same, its end missing."""
+        """The bytes of a frame without its end."""
         ...
 
     def miscounted(self, frame: MessageFrame) -> bytes:
-        """The same with a wrong checksum. Raises RigError where the wire has none of its own."""
+        """The bytes of a frame with a wrong checksum. Raises RigError where the wire has none of its own."""
         ...
 
     def stranger(self, rng: np.random.Generator) -> bytes:

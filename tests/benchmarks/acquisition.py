@@ -72,7 +72,7 @@ def per_frame(action: Callable[[], object], calls: int, frames: int, runs: int =
 
 
 def axes() -> Decoder:
-    """Of all signals of the seven axes."""
+    """A decoder of all signals of the seven axes."""
     layout = from_table(AXES)
     return Decoder(layout, [Wanted(channel, name) for channel, name in enumerate(layout.signals)])
 

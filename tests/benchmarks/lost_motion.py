@@ -68,7 +68,7 @@ def row_cost() -> float:
 
 
 def told(seeds: int) -> dict[str, Any]:
-    """Of every kind and encoder: worst error, per cent of the gap, how many gave no number, or told a soft spring."""
+    """Worst error of each kind and encoder, per cent of the gap; how many gave no number, or reported a soft spring."""
     rows: dict[str, Any] = {}
     for kind, how in KINDS.items():
         for bits in BITS if not how else BITS[:1]:

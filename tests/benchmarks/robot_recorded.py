@@ -90,7 +90,7 @@ def taught(run: RobotRun) -> IdentifiedRobot:
 
 
 def ignorant(found: IdentifiedRobot, torque: Floats) -> IdentifiedRobot:
-    """Of the same robot, what the URDF says alone; torque: (n,) rms."""
+    """Error of what the URDF alone says of the robot; torque: (n,) rms."""
     return replace(
         found, theta=found.prior, covariance=found.prior_covariance, variance=(0.1 * torque) ** 2,
         correlation=np.full(len(torque), CORRELATED), peaks=None, deviations=0.1 * torque,

@@ -58,7 +58,7 @@ def apart(one: Found, other: Found) -> Floats:
 
 
 def sources(data: Path) -> tuple[Source, ...]:
-    """Of whole robots."""
+    """The recordings of whole robots."""
     lwr4, kr300, kinova = (data / name for name in ("kuka_lwr4", "kr300", "kinova_gen3"))
     runs = {f"recording {n}": lwr4 / f"measurements_{n}.npz" for n in (2, 3)}
     return (

@@ -13,7 +13,7 @@ from hil_rig.live import Live
 
 
 class Outcome(NamedTuple):
-    """Of one fault."""
+    """What one fault did."""
 
     observed: str
     good: bool

@@ -5,17 +5,15 @@ with harmonic drives stands for it (hil_rig/plants/robots), within the published
 here by the plant's own truth; the identification runs as the programs that anybody runs.
 """
 
-import argparse
 import json
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from scipy.signal import butter, sosfiltfilt
 
-from hil_rig.papers.comparison import PublishedFigure, program, tell
+from hil_rig.papers.figures import Figure, Reproduced, keeping, main, program
 from hil_rig.plants.base import Floats
 from hil_rig.plants.robots.double_encoder_robot import (
     DRIVE,
@@ -54,8 +52,8 @@ DRAWN, STAND_INS = 24, 5
 BEST_OF: Final = "80"  # motions of which one that is drawn is the best: so that some are as good as Table 3
 
 
-def table(folder: Path, evaluations: int) -> tuple[list[PublishedFigure], dict[str, Floats]]:
-    """The figures, and what was found."""
+def table(folder: Path, evaluations: int) -> Reproduced:
+    """The figures, and for the plot what was found."""
     _describe(folder)
     rows = _excitation(folder, evaluations)
     _runs(folder)
@@ -63,7 +61,11 @@ def table(folder: Path, evaluations: int) -> tuple[list[PublishedFigure], dict[s
     program("hil_rig.papers.double_encoder_robot.identify", folder, folder / "robot.toml")
     with np.load(folder / "found.npz") as archive:
         found = dict(archive)
-    return rows + _friction(folder, found) + _weights(found) + _residuals(folder, found), found
+    with np.load(folder / "forward.npz") as run:
+        found["friction_truth"] = _filtered(run["friction"], run["time"], found["friction_time"])
+    with np.load(folder / "test1.npz") as run:
+        found["test1_torque"] = _filtered(run["torque"], run["time"], found["test1_time"])
+    return Reproduced([*rows, *_friction(found), *_weights(found), *_residuals(folder, found)], content=found)
 
 
 def _describe(folder: Path) -> None:
@@ -81,7 +83,7 @@ def _describe(folder: Path) -> None:
     (folder / "limits.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _excitation(folder: Path, evaluations: int) -> list[PublishedFigure]:
+def _excitation(folder: Path, evaluations: int) -> list[Figure]:
     rows = []
     limits: list[str | Path] = ["--limits", folder / "limits.toml", "--json"]
     for robot, paper in (("robot", ("28.9 [P]", "52.3 [P]")), ("puma", ("34.7 [P]", "44.7 [P]"))):
@@ -99,20 +101,22 @@ def _excitation(folder: Path, evaluations: int) -> list[PublishedFigure]:
             said: dict[str, Any] = json.loads(program("daq", "excite", *words, "--seconds", "400", "--out", file))
             name = f"{'UR10' if robot == 'robot' else 'Puma 560'}, {mode}"
             value, others = said["criteria"]["cond"], said["criteria"]
-            rows.append(PublishedFigure(f"{name}: cond", "", prototype, most, value))
-            rows.append(PublishedFigure(f"{name}: its block criterion", "", "162.2 (own)", 162.244, others["block"]))
-            rows.append(PublishedFigure(f"{name}: its −log det", "", "", np.inf, others["dopt"]))
+            rows.append(Figure(f"{name}: cond", value, high=most, reference=prototype))
+            rows.append(Figure(f"{name}: its block criterion", others["block"], high=162.244, reference="162.2 (own)"))
+            rows.append(Figure(f"{name}: its −log det", others["dopt"]))
             rows.append(
-                PublishedFigure(f"{name}: searched for, processor time", "s", "45 [P]", 60.0, said["processor"])
+                Figure(
+                    f"{name}: searched for, processor time", said["processor"], high=60.0, unit="s", reference="45 [P]"
+                )
             )
-            rows.append(PublishedFigure(f"{name}: of its limits, at most", "", "1", 1.0, _reach(file)))
+            rows.append(Figure(f"{name}: of its limits, at most", _reach(file), high=1.0, reference="1"))
     _say("random trajectories for comparison")
     words = [folder / "robot.toml", *limits, "--evaluations", "300", "--out", folder / "random.csv"]
     program("daq", "excite", *words)
     return rows + _stand_ins(folder, [folder / "robot.toml", *limits])
 
 
-def _stand_ins(folder: Path, words: list[str | Path]) -> list[PublishedFigure]:
+def _stand_ins(folder: Path, words: list[str | Path]) -> list[Figure]:
     """Trajectories as well conditioned as Table 3 is on this robot, of many that are drawn: docs/decisions/010."""
     drawn = []
     for seed in range(1, DRAWN + 1):
@@ -125,7 +129,7 @@ def _stand_ins(folder: Path, words: list[str | Path]) -> list[PublishedFigure]:
     for place, (_, _, file) in enumerate(nearest):
         file.rename(folder / f"standin{place + 1}.csv")
     median = float(np.median([cond for _, cond, _ in nearest]))
-    return [PublishedFigure("stand-ins for Table 3: cond, median", "", f"{TABLE_3}", np.inf, median)]
+    return [Figure("stand-ins for Table 3: cond, median", median, reference=f"{TABLE_3}")]
 
 
 def _reach(file: Path) -> float:
@@ -165,20 +169,24 @@ def _run(file: Path, motion: FourierMotion, seed: int, seconds: float) -> None:
     np.savez(file, time=time_, motor=motor, link=link, torque=torque, friction=exact[:, :, FRICTION])
 
 
-def _friction(folder: Path, found: dict[str, Floats]) -> list[PublishedFigure]:
-    with np.load(folder / "forward.npz") as run:
-        truth = _filtered(run["friction"], run["time"], found["friction_time"])
-    rows = []
+def _friction(found: dict[str, Floats]) -> list[Figure]:
+    truth, rows = found["friction_truth"], []
     for j, paper in enumerate((2.3, 2.5, 3.5, 1.0, 1.0, 1.0)):
         fast = np.abs(found["friction_dq"][:, j]) > SLOW
         error = _rms((found["friction"] - truth)[fast, j]) / _rms(truth[fast, j])
         rows.append(
-            PublishedFigure(f"friction both ways, joint {j + 1}: error of rms", "%", f"{paper} [P]", 5.0, 100 * error)
+            Figure(
+                f"friction both ways, joint {j + 1}: error of rms",
+                100 * error,
+                high=5.0,
+                unit="%",
+                reference=f"{paper} [P]",
+            )
         )
     return rows
 
 
-def _weights(found: dict[str, Floats]) -> list[PublishedFigure]:
+def _weights(found: dict[str, Floats]) -> list[Figure]:
     errors = {}
     others = [f"standin{place + 1}" for place in range(STAND_INS)]
     for name in ("robot", "random", *others):
@@ -191,22 +199,21 @@ def _weights(found: dict[str, Floats]) -> list[PublishedFigure]:
     stood = float(np.median(stands))
     of_median = 1.25 * float(stands.std(ddof=1) / stands.mean()) / np.sqrt(STAND_INS)  # its own deviation, relative
     return [
-        PublishedFigure("least squares, ordinary: error of π", "", "0.68 [P]", np.inf, errors["robot", "ordinary"]),
-        PublishedFigure("least squares, diagonal Ω: error of π", "", "0.54 [P]", np.inf, errors["robot", "diagonal"]),
-        PublishedFigure("least squares, full Ω: error of π", "", "0.44 [P]", np.inf, best),
-        PublishedFigure("full Ω / ordinary", "", "0.65 [P]", 0.8, best / errors["robot", "ordinary"]),
-        PublishedFigure(
+        Figure("least squares, ordinary: error of π", errors["robot", "ordinary"], reference="0.68 [P]"),
+        Figure("least squares, diagonal Ω: error of π", errors["robot", "diagonal"], reference="0.54 [P]"),
+        Figure("least squares, full Ω: error of π", best, reference="0.44 [P]"),
+        Figure("full Ω / ordinary", best / errors["robot", "ordinary"], high=0.8, reference="0.65 [P]"),
+        Figure(
             "optimised / as well conditioned as Table 3, median of 5",
-            "",
-            "0.37 [P]",
-            0.6 * (1.0 + 2.0 * of_median),
             best / stood,
+            high=0.6 * (1.0 + 2.0 * of_median),
+            reference="0.37 [P]",
         ),
-        PublishedFigure("optimised / best of 300 random trajectories", "", "", np.inf, best / other),
+        Figure("optimised / best of 300 random trajectories", best / other),
     ]
 
 
-def _residuals(folder: Path, found: dict[str, Floats]) -> list[PublishedFigure]:
+def _residuals(folder: Path, found: dict[str, Floats]) -> list[Figure]:
     names = [f"test{place + 1}" for place in range(len(TESTED))]
 
     def gain(name: str, word: str, against: str) -> Floats:
@@ -214,27 +221,31 @@ def _residuals(folder: Path, found: dict[str, Floats]) -> list[PublishedFigure]:
 
     held = np.array([gain(name, "structural", "linear") for name in names])
     worse = int((held < -5.0).sum())
+    repeated = {word: float(gain("repeat", word, "one").mean()) for word in ("paper", "directed", "bases", "ridge")}
+    unseen = {word: float(np.mean([gain(name, word, "one") for name in names])) for word in ("paper", "directed")}
     rows = [
-        PublishedFigure("(a) mixture of 6, repeated trajectory: less residual, mean", "%", "11.5 [P]", 8.0,
-               float(gain("repeat", "paper", "one").mean()), True),
-        PublishedFigure("(b) mixture of 8 with direction, repeated: mean", "%", "36 [P]", 25.0,
-               float(gain("repeat", "directed", "one").mean()), True),
-        PublishedFigure("    kernel average as published, repeated: mean", "%", "7.3 [P]", -np.inf,
-               float(gain("repeat", "bases", "one").mean()), True),
-        PublishedFigure("    the same bases by ridge, repeated: mean", "%", "12.1 [P]", -np.inf,
-               float(gain("repeat", "ridge", "one").mean()), True),
-        PublishedFigure("    (a) on motions not learnt from: mean", "%", "−4 [P]", -np.inf,
-               float(np.mean([gain(name, "paper", "one") for name in names])), True),
-        PublishedFigure("    (b) on motions not learnt from: mean", "%", "8 [P]", -np.inf,
-               float(np.mean([gain(name, "directed", "one") for name in names])), True),
-        PublishedFigure("(c) column |θm − θl| tanh, not learnt from: mean", "%", "19.0 [P]", 15.0, float(held.mean()), True),
-        PublishedFigure("(c) of 30 cases worse than −5 %", "", "0 [P]", 2.0, float(worse)),
-        PublishedFigure("(c) the worst case", "%", "−4.1 [P]", -np.inf, float(held.min()), True),
-    ]  # fmt: skip
+        Figure(
+            "(a) mixture of 6, repeated trajectory: less residual, mean",
+            repeated["paper"],
+            8.0,
+            unit="%",
+            reference="11.5 [P]",
+        ),
+        Figure(
+            "(b) mixture of 8 with direction, repeated: mean", repeated["directed"], 25.0, unit="%", reference="36 [P]"
+        ),
+        Figure("    kernel average as published, repeated: mean", repeated["bases"], unit="%", reference="7.3 [P]"),
+        Figure("    the same bases by ridge, repeated: mean", repeated["ridge"], unit="%", reference="12.1 [P]"),
+        Figure("    (a) on motions not learnt from: mean", unseen["paper"], unit="%", reference="−4 [P]"),
+        Figure("    (b) on motions not learnt from: mean", unseen["directed"], unit="%", reference="8 [P]"),
+        Figure(
+            "(c) column |θm − θl| tanh, not learnt from: mean", float(held.mean()), 15.0, unit="%", reference="19.0 [P]"
+        ),
+        Figure("(c) of 30 cases worse than −5 %", float(worse), high=2.0, reference="0 [P]"),
+        Figure("(c) the worst case", float(held.min()), unit="%", reference="−4.1 [P]"),
+    ]
     for j, paper in enumerate((16.2, 18.5, 24.6, 9.9, 17.6, 18.7)):
-        rows.append(
-            PublishedFigure(f"(c) joint {j + 1}: mean", "%", f"{paper}", -np.inf, float(held[:, j].mean()), True)
-        )
+        rows.append(Figure(f"(c) joint {j + 1}: mean", float(held[:, j].mean()), unit="%", reference=f"{paper}"))
     return rows
 
 
@@ -257,18 +268,11 @@ def _rms(values: Floats) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
-def plot(path: Path, folder: Path, found: dict[str, Floats]) -> None:
+def plot(path: Path, found: dict[str, Floats]) -> None:
     """Friction over speed of every joint; what one test run's torque leaves over, with and without the column."""
-    try:
-        from matplotlib.figure import Figure as Canvas
-    except ImportError:
-        print("no plot: matplotlib is not installed (pip install 'jointwatch[bench]')", file=sys.stderr)
-        return
-    with np.load(folder / "forward.npz") as run:
-        truth = _filtered(run["friction"], run["time"], found["friction_time"])
-    times = found["test1_time"]
-    with np.load(folder / "test1.npz") as run:
-        torque = _filtered(run["torque"], run["time"], times)
+    from matplotlib.figure import Figure as Canvas
+
+    truth, torque, times = found["friction_truth"], found["test1_torque"], found["test1_time"]
     canvas = Canvas(figsize=(15, 8), layout="constrained")
     axes = canvas.subplots(2, JOINTS)
     for j in range(JOINTS):
@@ -287,34 +291,12 @@ def plot(path: Path, folder: Path, found: dict[str, Floats]) -> None:
     axes[0][0].legend(frameon=False)
     axes[1][0].legend(frameon=False)
     canvas.savefig(path, dpi=110)
-    print(path, file=sys.stderr)
 
 
 def _say(what: str) -> None:
     print(f"double-encoder-robot: {what}", file=sys.stderr)
 
 
-def main() -> int:
-    """Exit 0 when every figure is inside its limit."""
-    parser = argparse.ArgumentParser(prog="jointwatch reproduce double-encoder-robot")
-    parser.description = (__doc__ or "").splitlines()[0]
-    parser.add_argument("--evaluations", type=int, default=SEARCHED, metavar="N", help="motions judged a trajectory")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leave the runs and what was found there")
-    parser.add_argument("--plot", type=Path, metavar="PATH", help="draw friction and residuals (SVG, PNG, …)")
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="jointwatch-") as scratch:
-        folder = Path(scratch) if options.keep is None else options.keep
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            rows, found = table(folder, options.evaluations)
-            if options.plot is not None:
-                plot(options.plot, folder, found)
-        except (RuntimeError, OSError, KeyboardInterrupt) as error:
-            print(f"jointwatch reproduce: {error or 'stopped'}", file=sys.stderr)
-            return 1
-        return tell(rows, options.json)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    TABLE, ARGUMENTS = keeping(table, SEARCHED)
+    sys.exit(main("double-encoder-robot", __doc__, TABLE, plot, arguments=ARGUMENTS))

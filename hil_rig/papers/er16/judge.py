@@ -5,16 +5,14 @@ trajectory we have not the coefficients, only that they exceed the published lim
 noise of 3, 8, 4 N·m; the held-out run is another trajectory.
 """
 
-import argparse
 import json
 import sys
-import tempfile
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from hil_rig.papers.comparison import PublishedFigure, program, tell
+from hil_rig.papers.figures import Figure, Reproduced, keeping, main, program
 from hil_rig.plants.base import Floats
 from hil_rig.plants.robots.er16 import (
     JOINTS,
@@ -52,8 +50,8 @@ PROTOTYPE: Final = {
 }
 
 
-def table(folder: Path, evaluations: int) -> tuple[list[PublishedFigure], dict[str, Floats]]:
-    """The figures, and what was found."""
+def table(folder: Path, evaluations: int) -> Reproduced:
+    """The figures, and for the plot what was found."""
     _describe(folder)
     words: list[str | Path] = [
         folder / "robot.toml",
@@ -77,17 +75,26 @@ def table(folder: Path, evaluations: int) -> tuple[list[PublishedFigure], dict[s
     with np.load(folder / "found.npz") as archive:
         found = dict(archive)
     rows = [
-        PublishedFigure("excitation: cond of the fifteen", "", "113 [P]", 113.0, float(said["criteria"]["cond"])),
-        PublishedFigure("limit checker: violations told of one that exceeds", "", "", 3.0, float(refused), True),
-        PublishedFigure(
-            "differentiation of noise 1e-4 rad: velocity", "rad/s", "4.8e-6 [P]", 1e-4, _differentiated()[0]
+        Figure("excitation: cond of the fifteen", float(said["criteria"]["cond"]), high=113.0, reference="113 [P]"),
+        Figure("limit checker: violations told of one that exceeds", float(refused), low=3.0),
+        Figure(
+            "differentiation of noise 1e-4 rad: velocity",
+            _differentiated()[0],
+            high=1e-4,
+            unit="rad/s",
+            reference="4.8e-6 [P]",
         ),
-        PublishedFigure(
-            "differentiation of noise 1e-4 rad: acceleration", "rad/s²", "4.3e-6 [P]", 1e-4, _differentiated()[1]
+        Figure(
+            "differentiation of noise 1e-4 rad: acceleration",
+            _differentiated()[1],
+            high=1e-4,
+            unit="rad/s²",
+            reference="4.3e-6 [P]",
         ),
-        PublishedFigure("motion above the kept harmonics", "", "", 0.01, float(found["discarded"].max())),
+        Figure("motion above the kept harmonics", float(found["discarded"].max()), high=0.01),
     ]
-    return rows + _searches(found) + _torques(truth, found), found
+    found["test_torque"] = truth["test"][3][:: int(found["every"])]
+    return Reproduced([*rows, *_searches(found), *_torques(truth, found)], content=found)
 
 
 def _describe(folder: Path) -> None:
@@ -147,20 +154,20 @@ def _differentiated() -> tuple[float, float]:
     return float(velocity), float(acceleration)
 
 
-def _searches(found: dict[str, Floats]) -> list[PublishedFigure]:
+def _searches(found: dict[str, Floats]) -> list[Figure]:
     rows = []
     median = {name: float(np.median(found[f"{name}_costs"])) for name in ("ics", "cs", "pso", "pso_published")}
     for name, value in median.items():
         best = float(found[f"{name}_costs"].min())
-        rows.append(PublishedFigure(f"{METHODS[name]}: F, best of 3", "N·m", PROTOTYPE[name], np.inf, best))
-        rows.append(PublishedFigure(f"{METHODS[name]}: F, median", "N·m", COSTS.get(name, ""), np.inf, value))
+        rows.append(Figure(f"{METHODS[name]}: F, best of 3", best, unit="N·m", reference=PROTOTYPE[name]))
+        rows.append(Figure(f"{METHODS[name]}: F, median", value, unit="N·m", reference=COSTS.get(name, "")))
     spread = _spread(found)
     for one, other, paper in (("ics", "cs", "0.961"), ("cs", "pso", "0.949")):
         name = f"F of {one.upper()} / {other.upper()}: against the published order, beyond what seeds differ"
-        rows.append(PublishedFigure(name, "", paper, 1.0 + 2.0 * spread, median[one] / median[other]))
+        rows.append(Figure(name, median[one] / median[other], high=1.0 + 2.0 * spread, reference=paper))
     value = float(found["varpro_cost"][0])
-    rows.append(PublishedFigure(f"{METHODS['varpro']}: F", "N·m", PROTOTYPE["varpro"], np.inf, value))
-    rows.append(PublishedFigure(f"{METHODS['physical']}: F", "N·m", "", np.inf, float(found["physical_cost"][0])))
+    rows.append(Figure(f"{METHODS['varpro']}: F", value, unit="N·m", reference=PROTOTYPE["varpro"]))
+    rows.append(Figure(f"{METHODS['physical']}: F", float(found["physical_cost"][0]), unit="N·m"))
     return rows
 
 
@@ -171,7 +178,7 @@ def _spread(found: dict[str, Floats]) -> float:
     return float(np.sqrt(2.0)) * of_median
 
 
-def _torques(truth: dict[str, Floats], found: dict[str, Floats]) -> list[PublishedFigure]:
+def _torques(truth: dict[str, Floats], found: dict[str, Floats]) -> list[Figure]:
     every = int(found["every"])
     rows = []
     for run, limit in (("train", 0.99), ("test", -np.inf)):
@@ -183,7 +190,7 @@ def _torques(truth: dict[str, Floats], found: dict[str, Floats]) -> list[Publish
                 ours = _correlation(noisy[:, j], found[f"{name}_{run}"][:, j])
                 paper = f"{PUBLISHED[name][j] / 100:.4f}" if name in PUBLISHED and run == "train" else ""
                 least = limit if name == "ics" else ceiling - CEILING if name == "varpro" else -np.inf
-                rows.append(PublishedFigure(f"ρ {word}, joint {j + 1}: {METHODS[name]}", "", paper, least, ours, True))
+                rows.append(Figure(f"ρ {word}, joint {j + 1}: {METHODS[name]}", ours, low=least, reference=paper))
     speed, exact, _, _ = (one[::every] for one in truth["test"])
     for j, before in enumerate(((3.2, 6.6, 1.8, 16.5), (7.6, 17.7, 3.3, 64.8), (4.2, 4.4, 1.2, 4.3))):
         most = (0.6, 0.5) if j < 2 else (np.inf, np.inf)
@@ -194,13 +201,16 @@ def _torques(truth: dict[str, Floats], found: dict[str, Floats]) -> list[Publish
         peak = {name: float(one[near].max()) for name, one in away.items()}
         told = f"{before[0] / before[1]:.2f} [P]"
         rows.append(
-            PublishedFigure(
-                f"held out, joint {j + 1}: rms bent / linear", "", told, most[0], error["varpro"] / error["linear"]
+            Figure(
+                f"held out, joint {j + 1}: rms bent / linear",
+                error["varpro"] / error["linear"],
+                high=most[0],
+                reference=told,
             )
         )
         told = f"{before[2] / before[3]:.2f} [P]"
         name = f"near reversals, joint {j + 1}: peak bent / linear"
-        rows.append(PublishedFigure(name, "", told, most[1], peak["varpro"] / peak["linear"]))
+        rows.append(Figure(name, peak["varpro"] / peak["linear"], high=most[1], reference=told))
     return rows
 
 
@@ -218,17 +228,13 @@ def _rms(values: Floats) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
-def plot(path: Path, folder: Path, found: dict[str, Floats]) -> None:
+def plot(path: Path, found: dict[str, Floats]) -> None:
     """Torque and error of the held-out run, and the friction curves."""
-    try:
-        from matplotlib.figure import Figure as Canvas
-    except ImportError:
-        print("no plot: matplotlib is not installed (pip install 'jointwatch[bench]')", file=sys.stderr)
-        return
+    from matplotlib.figure import Figure as Canvas
+
     from hil_rig.plants.robots.er16 import FRICTION
 
-    with np.load(folder / "test.npz") as run:
-        torque = run["torque"][:: int(found["every"])]
+    torque = found["test_torque"]
     times = np.arange(len(torque)) / len(torque) * PERIOD
     speed = np.linspace(-0.8, 0.8, 401)
     canvas = Canvas(figsize=(13, 9), layout="constrained")
@@ -255,33 +261,12 @@ def plot(path: Path, folder: Path, found: dict[str, Floats]) -> None:
         axes[row][0].set_ylabel(word)
         axes[row][0].legend(frameon=False, fontsize=8)
     canvas.savefig(path, dpi=110)
-    print(path, file=sys.stderr)
 
 
 def _say(what: str) -> None:
     print(f"er16: {what}", file=sys.stderr)
 
 
-def main() -> int:
-    """Exit 0 when every figure is inside its limit."""
-    parser = argparse.ArgumentParser(prog="jointwatch reproduce er16", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--evaluations", type=int, default=4000, metavar="N", help="motions judged for the trajectory")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leave the runs and what was found there")
-    parser.add_argument("--plot", type=Path, metavar="PATH", help="draw torque, errors and friction (SVG, PNG, …)")
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="jointwatch-") as scratch:
-        folder = Path(scratch) if options.keep is None else options.keep
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            rows, found = table(folder, options.evaluations)
-            if options.plot is not None:
-                plot(options.plot, folder, found)
-        except (RuntimeError, OSError, KeyboardInterrupt) as error:
-            print(f"jointwatch reproduce: {error or 'stopped'}", file=sys.stderr)
-            return 1
-        return tell(rows, options.json)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    TABLE, ARGUMENTS = keeping(table, 4000)
+    sys.exit(main("er16", __doc__, TABLE, plot, arguments=ARGUMENTS))

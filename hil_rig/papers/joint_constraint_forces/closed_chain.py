@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from scipy.integrate import simpson
 from scipy.signal import butter, sosfiltfilt
 
 from estimators.models.mechanisms.dynamics import ACTIVE, ALL, IDEAL
 from estimators.models.mechanisms.mechanism import Mechanism, MechanismError, MechanismMotion, build, load
 from estimators.offline.mechanism_fit import identify
-from hil_rig.papers.figures import Figure, Told, main, truth
+from hil_rig.papers.figures import Figure, Reproduced, main, truth
 from hil_rig.plants.base import Floats
 from hil_rig.plants.mechanisms.leg import CRANK, Leg, LegSettings
 
@@ -54,8 +55,8 @@ def crank(
     return mechanism.fit(q, dq, ddq)
 
 
-def table(options: argparse.Namespace) -> Told:
-    """Figures."""
+def table(options: argparse.Namespace) -> Reproduced:
+    """The figures of the paper, of the power balance, and of the rig's leg."""
     del options
     figures: list[Figure] = []
     modes = {"ideal": IDEAL, "driven joint": ACTIVE, "all joints": ALL}
@@ -83,7 +84,7 @@ def table(options: argparse.Namespace) -> Told:
         said = str(error)
     figures.append(truth("arms of 1 m: divergence told", "does not settle" in said, "yes"))
     drawn, words = _rig(figures, mechanism)
-    return Told(figures, [f"Arms of 1 m: {said}.", words], drawn)
+    return Reproduced(figures, [f"Arms of 1 m: {said}.", words], drawn)
 
 
 def balance(mechanism: Mechanism) -> float:
@@ -96,16 +97,14 @@ def balance(mechanism: Mechanism) -> float:
     relative = np.concatenate([motion.dq, np.einsum("rcn,rn->rc", turns, motion.dq)], axis=1)
     power = found.tau[:, CRANK] * motion.dq[:, CRANK] - (found.loads[:, :, 4] * relative).sum(axis=1)
     energy = mechanism.energy(motion)
-    weights = np.ones(len(t))  # Simpson
-    weights[1:-1:2], weights[2:-1:2] = 4.0, 2.0
-    work = float(weights @ power * 0.01 / 3.0)
+    work = float(simpson(power, dx=0.01))
     return float(abs(work - (energy[-1] - energy[0])) / np.max(np.abs(energy - energy[0])))
 
 
 def _rig(figures: list[Figure], mechanism: Mechanism) -> tuple[Any, str]:
     """The rig's leg against this model, and its friction from the drive's torque alone."""
     settings = LegSettings()
-    played = Leg(settings, []).advance(20_000)
+    played = Leg(settings, []).exact(20_000)
     figures.append(Figure("rig: the loops stay closed to", float(played[:, 10].max()), high=1e-12, unit="m"))
     smooth = np.asarray(sosfiltfilt(butter(2, 60.0, fs=settings.rate, output="sos"), played[:, :2], axis=0))
     speed = np.gradient(smooth[:, 0], 1 / settings.rate)
@@ -162,4 +161,4 @@ def plot(path: Path, content: tuple[Floats, dict[str, Floats]]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main("closed-chain", __doc__, table, plot, 0))
+    sys.exit(main("closed-chain", __doc__, table, plot))

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from scipy.integrate import simpson
 from scipy.signal import butter, sosfiltfilt
 
 from estimators.models.mechanisms.dynamics import ALL, IDEAL
 from estimators.models.mechanisms.mechanism import Mechanism, MechanismMotion, build, load
 from estimators.offline.mechanism_fit import identify
-from hil_rig.papers.figures import Figure, Told, main
+from hil_rig.papers.figures import Figure, Reproduced, main
 from hil_rig.plants.base import Floats
 from hil_rig.plants.mechanisms.tree5 import JOINTS, Tree5, Tree5Settings
 
@@ -45,8 +46,8 @@ def ramp(t: Floats) -> MechanismMotion:
     return MechanismMotion(0.5 * RAMP * t[:, None] ** 2 * one, RAMP * t[:, None] * one, RAMP * one)
 
 
-def table(options: argparse.Namespace) -> Told:
-    """Figures."""
+def table(options: argparse.Namespace) -> Reproduced:
+    """The figures of the paper, of the power balance, and of the rig's tree."""
     del options
     mechanism = paper()
     figures: list[Figure] = []
@@ -78,20 +79,18 @@ def table(options: argparse.Namespace) -> Told:
         Figure("energy after 5 s", float(energy[-1] - energy[0]), 33.5464 - 1e-4, 33.5464 + 1e-4, "J", "33.5464")
     )
     power = ((found.tau - found.loads[:, :, 4]) * motion.dq).sum(axis=1)
-    weights = np.ones(len(t))  # Simpson
-    weights[1:-1:2], weights[2:-1:2] = 4.0, 2.0
-    off = abs(float(weights @ power) * 0.01 / 3.0 - (energy[-1] - energy[0])) / (energy[-1] - energy[0])
+    off = abs(float(simpson(power, dx=0.01)) - (energy[-1] - energy[0])) / (energy[-1] - energy[0])
     figures.append(Figure("power balance, 10 ms grid", float(off), high=1e-6, reference="1.5e-6 (trapezoid)"))
     stribeck = paper(0.05).inverse(motion).tau - found.tau
     after = float(np.max(np.abs(stribeck[t > 0.5]))) / float(np.max(np.abs(stribeck)))
     figures.append(Figure("Stribeck after 0.5 s, of its largest", after, high=1e-3, reference="differs only before"))
     words = _rig(figures)
-    return Told(figures, [words], (t, found.tau, stribeck, motion))
+    return Reproduced(figures, [words], (t, found.tau, stribeck, motion))
 
 
 def _rig(figures: list[Figure]) -> str:
     settings = Tree5Settings()
-    played = Tree5(settings, 1, []).advance(30_000)
+    played = Tree5(settings, 1, []).exact(30_000)
     smooth = np.asarray(sosfiltfilt(butter(2, 60.0, fs=settings.rate, output="sos"), played[:, : 2 * JOINTS], axis=0))
     dq = np.gradient(smooth[:, :JOINTS], 1 / settings.rate, axis=0)
     ddq = np.gradient(dq, 1 / settings.rate, axis=0)
@@ -144,4 +143,4 @@ def plot(path: Path, content: Any) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main("tree", __doc__, table, plot, 0))
+    sys.exit(main("tree", __doc__, table, plot))

@@ -15,7 +15,7 @@ import numpy as np
 
 from estimators.models.mechanisms.clearance import SIBLINGS, Known
 from estimators.offline.clearance import ClearanceRun, FittedSibling, error, least, measured, siblings
-from hil_rig.papers.figures import Figure, Told, main, truth
+from hil_rig.papers.figures import Figure, Reproduced, main, truth
 from hil_rig.plants.base import Floats
 from hil_rig.plants.mechanisms.contact import Steel
 from hil_rig.plants.mechanisms.journal import TICK, Journal, Measured, chirp, published, sines
@@ -72,7 +72,7 @@ def judged(name: str, clearance: float, sensors: Measured, seeds: range) -> dict
     return {"errors": np.median(errors, axis=0), "fits": fits, "rings": rings}
 
 
-def table(options: argparse.Namespace) -> Told:
+def table(options: argparse.Namespace) -> Reproduced:
     """The acceptance table of the design, worst of all seeds, medians for errors."""
     seeds = range(options.seeds)
     figures, lines, drawn = [*_impacts(), *_flying()], [], {}
@@ -110,7 +110,7 @@ def table(options: argparse.Namespace) -> Told:
                         truth(f"{row}: clearance told unidentifiable", not any(one.told() for one in fits), "yes")
                     )
     words = ["Held-out torque error, mN·m, median of the seeds:\n" + "\n".join(lines), _lost()]
-    return Told(figures, words, drawn)
+    return Reproduced(figures, words, drawn)
 
 
 def _fast(row: str, found: dict[str, Any], c: float) -> list[Figure]:

@@ -34,7 +34,7 @@ def voltage(published: Mapping[str, float], motion: Floats, mass: float, length:
 
 
 def _loss(published: Mapping[str, float], velocity: Floats, external: Floats, motor: Floats) -> Floats:
-    """F, N·m."""
+    """Friction F, N·m."""
 
     def known(name: str) -> float:
         return published.get(name, 0.0)

@@ -26,10 +26,9 @@ from estimators.online.joint import JointEstimator
 from estimators.online.settings import JointIdentification
 from estimators.quantities import Axis, Floats
 from estimators.rows import Rows
-from hil_rig.papers.recordings import verdict
+from hil_rig.papers.figures import Figure, Reproduced, main, within
 from hil_rig.papers.recordings.fit import condition, fit
-from hil_rig.papers.recordings.readers import emps
-from hil_rig.papers.recordings.verdict import RecordingFigure, within
+from hil_rig.papers.recordings.readers import data_option, emps
 
 PERIOD: Final = 1e-3  # s
 PUBLISHED: Final = {"mass": (95.1089, "kg"), "viscous": (203.5034, "N·s/m"), "coulomb": (20.3935, "N")}
@@ -52,14 +51,14 @@ LAWS: Final[dict[str, AnyFriction]] = {
 }
 
 
-def table(data: Path) -> list[RecordingFigure]:
+def table(data: Path) -> list[Figure]:
     """The parameters online, then the laws."""
     position, force = emps(data)
     values = np.stack([position, force], axis=1)
     return [*online(values), *laws(values)]
 
 
-def online(values: Floats) -> list[RecordingFigure]:
+def online(values: Floats) -> list[Figure]:
     """Published parameters beside the estimate at the end of the recording."""
     joint = JointEstimator(JointIdentification(model=RigidSettings(axis=Axis.PRISMATIC)), PERIOD)
     joint.absorb(np.round(np.arange(1, len(values) + 1) * PERIOD * 1e9).astype(np.int64), values)
@@ -68,7 +67,7 @@ def online(values: Floats) -> list[RecordingFigure]:
     return [within(f"online: {name}", unit, value, ours[name], TOLERANCE) for name, (value, unit) in PUBLISHED.items()]
 
 
-def laws(values: Floats) -> list[RecordingFigure]:
+def laws(values: Floats) -> list[Figure]:
     """Errors of every law beside the classical one's: on blocks of the first half, then on the second."""
     within_half, after = {}, {}
     for name, law in LAWS.items():
@@ -76,7 +75,8 @@ def laws(values: Floats) -> list[RecordingFigure]:
     rows = [_row(f"first half, blocks: {name}", within_half, name) for name in LAWS]
     rows += [_row(f"second half: {name}", after, name) for name in LAWS]
     best = min(LAWS, key=lambda name: within_half[name])
-    return [*rows, _row(f"second half, chosen on the first: {best}", after, best)._replace(high=1.0)]
+    chosen = _row(f"second half, chosen on the first: {best}", after, best)
+    return [*rows, chosen._replace(high=100.0 * after[CLASSICAL])]
 
 
 def errors(law: AnyFriction, values: Floats) -> tuple[float, float]:
@@ -95,9 +95,9 @@ def errors(law: AnyFriction, values: Floats) -> tuple[float, float]:
     return float(np.sqrt(square / size)), fit(model, taps, first).relative(rows.part(slice(half, None)))
 
 
-def _row(label: str, found: dict[str, float], name: str) -> RecordingFigure:
-    return RecordingFigure(label, "%", 100.0 * found[CLASSICAL], 100.0 * found[name])
+def _row(label: str, found: dict[str, float], name: str) -> Figure:
+    return Figure(label, 100.0 * found[name], unit="%", reference=100.0 * found[CLASSICAL])
 
 
 if __name__ == "__main__":
-    sys.exit(verdict.main("emps-laws", (__doc__ or "").splitlines()[0], table))
+    sys.exit(main("emps-laws", __doc__, lambda options: Reproduced(table(options.data)), arguments=data_option))

@@ -25,7 +25,7 @@ class FittedModel(NamedTuple):
     eta: Floats  # (nonlinear,)
 
     def predict(self, rows: Rows) -> Floats:
-        """Of the first output: (rows,)."""
+        """Predict the first output: (rows,), in its unit."""
         if not len(self.eta):
             return np.asarray(rows.phi[:, 0] @ self.theta)
         rows = rows._replace(phi=rows.phi.copy())

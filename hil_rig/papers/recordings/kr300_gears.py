@@ -39,7 +39,7 @@ class AxisGear(NamedTuple):
 
 
 def gears(data: Path, axes: tuple[int, ...] = (0, 1, 2)) -> list[AxisGear]:
-    """Every run and axis. Raises RecordingError."""
+    """Every run and axis. Raises PublicRecordingError."""
     return [AxisGear(run, *found) for run in RUNS for found in _run(data / "kr300" / f"traj_{run}.mat", axes)]
 
 
@@ -71,7 +71,7 @@ def _run(file: Path, axes: tuple[int, ...]) -> list[tuple[int, GearReport, float
 
 
 def _doubled(blocks: Blocks) -> float:
-    """The same deviation from blocks twice as long: more, where rows are alike for longer than one block."""
+    """The deviation of the stiffness by blocks twice as long: larger where rows are alike for longer than one block."""
     which, kept = blocks.last(), blocks.kept
     pairs = Blocks(blocks.columns, len(which) // 2, 2 * blocks.rows)
     for pair in which[: 2 * pairs.blocks].reshape(-1, 2):

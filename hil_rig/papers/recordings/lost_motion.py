@@ -16,7 +16,7 @@ import numpy as np
 from daq.config.sections import JointSection
 from estimators.online.gear.lost_motion import LostMotion
 from estimators.online.gear.two_encoders import gear_of
-from hil_rig.papers.figures import Figure, Told, main, truth
+from hil_rig.papers.figures import Figure, Reproduced, main, truth
 from hil_rig.papers.recordings.kr300_gears import NOMINAL, gears
 from hil_rig.papers.recordings.readers import DATA, PublicRecordingError
 from hil_rig.plants.base import Floats, Jump
@@ -40,7 +40,7 @@ def watch_of(gear: GearPlant, **wishes: float) -> LostMotion:
 def play(
     settings: GearPlantSettings, seed: int, seconds: int, jump: Jump | None = None
 ) -> tuple[LostMotion, list[Any], Floats]:
-    """The estimator at the end, what it told, and (s, half gap, deviation) every second."""
+    """The estimator at the end, its events, and (s, half gap, deviation) every second."""
     gear = settings.build(1, seed, [] if jump is None else [jump])
     watch = watch_of(gear)
     events, history = [], []
@@ -55,7 +55,7 @@ def play(
     return watch, events, np.array(history)
 
 
-def table(options: argparse.Namespace) -> Told:
+def table(options: argparse.Namespace) -> Reproduced:
     """Figures over all seeds, the worst of each."""
     seeds = range(1, options.seeds + 1)
     figures: list[Figure] = []
@@ -93,7 +93,7 @@ def table(options: argparse.Namespace) -> Told:
         f"({1e6 * 10.0 * 0.67 / 2e4:.0f} by theory): its growth is right, its level is not backlash."
     )
     figures += _kr300(words)
-    return Told(figures, words, drawn)
+    return Reproduced(figures, words, drawn)
 
 
 def _kr300(words: list[str]) -> list[Figure]:

@@ -1,5 +1,6 @@
 """Where the recordings lie, and their readers: SI out."""
 
+import argparse
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 
 from estimators.numerics.named_arrays import arrays
 from estimators.quantities import Floats
+from hil_rig.papers.figures import ReproductionError
 
 DATA: Final = Path(__file__).parents[4] / "shared" / "data"
 
@@ -18,7 +20,7 @@ XL330_RUNS: Final = 8
 Content = TypeVar("Content")
 
 
-class PublicRecordingError(Exception):
+class PublicRecordingError(ReproductionError):
     """A recording is not there or not what it should be; the text is the one line to show."""
 
 
@@ -32,6 +34,11 @@ class Pendulum(NamedTuple):
     time: Floats  # (samples,) s, not equidistant
     position: Floats  # rad, 0 hanging down
     voltage: Floats  # V, mean at the motor: duty cycle × supply as the servo measures it
+
+
+def data_option(parser: argparse.ArgumentParser) -> None:
+    """Add --data, the folder of the recordings."""
+    parser.add_argument("--data", type=Path, default=DATA, help="the folder of the recordings (default: %(default)s)")
 
 
 def emps(data: Path) -> tuple[Floats, Floats]:

@@ -15,10 +15,9 @@ import numpy as np
 from estimators.conditioning.conditioner import Conditioning
 from estimators.models.friction.position_dependent import PositionDependentSettings
 from estimators.models.joints.friction_only import FrictionOnlySettings
-from hil_rig.papers.recordings import verdict
+from hil_rig.papers.figures import Figure, Reproduced, main, within
 from hil_rig.papers.recordings.fit import condition, fit
-from hil_rig.papers.recordings.readers import sea
-from hil_rig.papers.recordings.verdict import RecordingFigure, within
+from hil_rig.papers.recordings.readers import data_option, sea
 
 PUBLISHED: Final = {  # N·m/rad
     "kt-2-10-49-5-09032023-141424.csv": 2280.3,
@@ -29,7 +28,7 @@ TOLERANCE: Final = 0.02
 SPRING: Final = FrictionOnlySettings(friction=PositionDependentSettings(), offset=True)
 
 
-def table(data: Path) -> list[RecordingFigure]:
+def table(data: Path) -> list[Figure]:
     """Stiffness of both runs by one rule."""
     return [within(name[:4], "N·m/rad", k, stiffness(data, name), TOLERANCE) for name, k in PUBLISHED.items()]
 
@@ -46,4 +45,4 @@ def stiffness(data: Path, name: str, conditioning: Conditioning | None = None) -
 
 
 if __name__ == "__main__":
-    sys.exit(verdict.main("sea", (__doc__ or "").splitlines()[0], table))
+    sys.exit(main("sea", __doc__, lambda options: Reproduced(table(options.data)), arguments=data_option))

@@ -27,11 +27,10 @@ from estimators.models.joints.rigid import Rigid, RigidSettings, fill_rigid
 from estimators.numerics.jit import kernel
 from estimators.quantities import Axis, Floats
 from estimators.rows import SMOOTH_RATE, Rows, joined
-from hil_rig.papers.recordings import verdict
+from hil_rig.papers.figures import Figure, Reproduced, main
 from hil_rig.papers.recordings.bam import MODELS, voltage
 from hil_rig.papers.recordings.fit import condition, fit
-from hil_rig.papers.recordings.readers import Pendulum, xl330, xl330_published
-from hil_rig.papers.recordings.verdict import RecordingFigure
+from hil_rig.papers.recordings.readers import Pendulum, data_option, xl330, xl330_published
 from jointwatch_layout import Own
 
 GRAVITY: Final = 9.80665  # m/s²
@@ -80,7 +79,7 @@ def fill_moving(signals: Floats, eta: Floats, own: Own, phi: Floats, y: Floats) 
             y[row, 0] = np.nan
 
 
-def table(data: Path) -> list[RecordingFigure]:
+def table(data: Path) -> list[Figure]:
     """RMSE of the laws on unseen runs, each beside Coulomb–viscous friction, and of the published models."""
     runs = [samples(run) for run in xl330(data)]
     conditioned = {name: rows_of(law, runs) for name, law in LAWS.items()}
@@ -122,7 +121,7 @@ def unseen(model: Model, runs: Sequence[Rows], taps: Floats, fitted: Sequence[in
     return fit(model, taps, joined([runs[i] for i in fitted])).rmse(others)
 
 
-def published(data: Path, model: Model, runs: Sequence[Rows]) -> list[RecordingFigure]:
+def published(data: Path, model: Model, runs: Sequence[Rows]) -> list[Figure]:
     """RMSE, V, of the published models on the same rows, each after one factor of its voltage; M1 is the reference."""
     rows, names = joined(runs), [parameter.name for parameter in model.parameters]
     motion = rows.phi[:, 0, [names.index(name) for name in ("inertia", "viscous", "gravity_sin", "gravity_cos")]]
@@ -132,13 +131,13 @@ def published(data: Path, model: Model, runs: Sequence[Rows]) -> list[RecordingF
         predicted = voltage(xl330_published(data, name), motion, pendulum.mass, pendulum.length)
         factor = (predicted @ y) / (predicted @ predicted)
         found[name] = float(np.sqrt(np.mean((y - factor * predicted) ** 2)))
-    return [RecordingFigure(f"published {name}", "V", found["m1"], found[name]) for name in MODELS]
+    return [Figure(f"published {name}", found[name], unit="V", reference=found["m1"]) for name in MODELS]
 
 
-def _beside(label: str, found: Mapping[str, float], asked: bool) -> list[RecordingFigure]:
-    rows = [RecordingFigure(f"{label}: {name}", "V", found[CLASSICAL], found[name]) for name in LAWS]
-    return [*rows[:-1], rows[-1]._replace(high=ASKED)] if asked else rows
+def _beside(label: str, found: Mapping[str, float], asked: bool) -> list[Figure]:
+    rows = [Figure(f"{label}: {name}", found[name], unit="V", reference=found[CLASSICAL]) for name in LAWS]
+    return [*rows[:-1], rows[-1]._replace(high=ASKED * found[CLASSICAL])] if asked else rows
 
 
 if __name__ == "__main__":
-    sys.exit(verdict.main("xl330", (__doc__ or "").splitlines()[0], table))
+    sys.exit(main("xl330", __doc__, lambda options: Reproduced(table(options.data)), arguments=data_option))

@@ -79,7 +79,7 @@ def _sensitivities(s: TwoMassPlantSettings, exact: Floats) -> Floats:
 
 
 def _noise(s: TwoMassPlantSettings, exact: Floats) -> tuple[Floats, Floats]:
-    """Of each equation ∂f/∂(angle) × its rounding: (samples, 3, encoders, 3 instants); variance of its torque: (3,)."""
+    """∂f/∂(angle) × rounding of each equation, (samples, 3, encoders, 3 instants); variance of its torque, (3,)."""
     q_in, q_out, w_in = exact[:, :3].T
     spring = s.k1 + 3.0 * s.k2 * (q_in - q_out) ** 2
     bent = np.abs(w_in / s.omega_s) ** s.delta_s

@@ -6,22 +6,22 @@ chain of the service behind it. Tolerances: irj-joint design, section 5, "excell
 unmodelled hardware and no measure for a simulated joint.
 
 Beside the worst of all seeds: mean and standard deviation over the seeds (one that is efficient comes near to the
-bound), and what the Cramér–Rao bound says (two_mass_bound.py): the least standard deviation, and the worst that
+bound), and what the Cramér–Rao bound says (bound.py): the least standard deviation, and the worst that
 half of all sets of so many seeds exceed with it. The seed draws T within 0.1 %: with 8000 samples a period to the last
 digit, every period and every seed would have the very same rounding of the encoders, one draw of it in all.
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from daq.config.sections import JointSection
 from daq.replay.one_joint import JointEstimator, at_once
+from hil_rig.papers.figures import Figure, Reproduced, main
 from hil_rig.papers.space_joint.bound import bound, worst
 from hil_rig.plants.base import Floats
 from hil_rig.plants.joints.two_mass import ELASTIC, TwoMassPlantSettings
@@ -115,10 +115,10 @@ def _errors(names: tuple[str, ...], values: Floats, reference: Mapping[str, floa
     return {name: 100.0 * (found[name] / reference[name] - 1.0) for name in ELASTIC}
 
 
-def table(seeds: Sequence[int], dither: float, sensor: bool = True) -> tuple[list[dict[str, Any]], list[Case1Run]]:
+def table(seeds: Sequence[int], dither: float, sensor: bool = True) -> tuple[list[Figure], list[Case1Run]]:
     """One row per figure, the worst of all seeds."""
     runs = [measure(seed, dither, sensor) for seed in seeds]
-    rows = [_row("start, s", "13 s", 9.0, max(run.started for run in runs), "s")]
+    rows = [Figure("start", max(run.started for run in runs), high=9.0, unit="s", reference="13 s")]
     least = bound(rig(dither, sensor), START)
     for name in ELASTIC:
         errors = [run.at_start.get(name, np.inf) for run in runs]
@@ -135,34 +135,27 @@ def table(seeds: Sequence[int], dither: float, sensor: bool = True) -> tuple[lis
             rows.append(_spread(f"{name} {when}", PAPER.get(name, ""), limit, errors, least[name]))
     for name in ELASTIC:
         apart = max(abs(run.from_batch[name]) for run in runs)
-        rows.append(_row(f"{name} against batch", "", 1.0, apart, "%"))
-    rows.append(_row("prediction error / rms, p95", "", 0.5, max(run.p95 for run in runs), "%"))
-    rows.append(_row("prediction error / rms, largest", "", 1.5, max(run.largest for run in runs), "%"))
-    rows.append(_row("searches after the start", "0", 0.0, float(max(run.searches for run in runs)), ""))
+        rows.append(Figure(f"{name} against batch", apart, high=1.0, unit="%"))
+    rows.append(Figure("prediction error / rms, p95", max(run.p95 for run in runs), high=0.5, unit="%"))
+    rows.append(Figure("prediction error / rms, largest", max(run.largest for run in runs), high=1.5, unit="%"))
+    rows.append(Figure("searches after the start", float(max(run.searches for run in runs)), high=0.0, reference="0"))
     return rows, runs
 
 
-def _spread(name: str, paper: str, limit: float, errors: Sequence[float], least: float) -> dict[str, Any]:
-    """A row with mean and deviation over the seeds, and what the bound says of both deviation and worst."""
-    row = _row(name, paper, limit, float(np.max(np.abs(errors))), "%")
+def _spread(name: str, paper: str, limit: float, errors: Sequence[float], least: float) -> Figure:
+    """The worst error, with mean and deviation over the seeds, and what the bound says of both deviation and worst."""
     several = len(errors) > 1 and bool(np.isfinite(errors).all())
     spread = {"mean": float(np.mean(errors)), "deviation": float(np.std(errors, ddof=1))} if several else {}
-    return row | spread | {"bound": least, "bound_worst": worst(len(errors)) * least}
-
-
-def _row(name: str, paper: str, limit: float, ours: float, unit: str) -> dict[str, Any]:
-    return {"name": name, "paper": paper, "limit": limit, "ours": ours, "unit": unit, "ok": bool(ours <= limit)}
+    beside = spread | {"bound": least, "bound_worst": worst(len(errors)) * least}
+    return Figure(name, float(np.max(np.abs(errors))), high=limit, unit="%", reference=paper, beside=beside)
 
 
 def plot(path: Path, run: Case1Run) -> None:
     """Figures 7.2–7.5's content: every parameter over time, relative to its truth; torque and prediction error."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        print("no plot: matplotlib is not installed (pip install 'jointwatch[bench]')", file=sys.stderr)
-        return
+    from matplotlib.figure import Figure as Canvas
+
     truth = rig().build(1, 0, []).truth()
-    figure = Figure(figsize=(10, 11), layout="constrained")
+    figure = Canvas(figsize=(10, 11), layout="constrained")
     motor, other, torque, error = figure.subplots(4, 1, sharex=True, height_ratios=(3, 3, 2, 2))
     for place, name in enumerate(ELASTIC):
         axes = motor if name.startswith(("motor", "omega")) else other
@@ -189,42 +182,21 @@ def plot(path: Path, run: Case1Run) -> None:
         axes.set_xlim(0.0, run.times[-1])
     motor.set_title(f"Case 1: the joint's parameters, started after {run.started:.1f} s (dotted)")
     figure.savefig(path, dpi=120)
-    print(path, file=sys.stderr)
 
 
-def main() -> int:
-    """Exit 0 when every figure is inside its limit."""
-    parser = argparse.ArgumentParser(prog="jointwatch reproduce irj-case1", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--seeds", type=int, default=2, metavar="N")
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add --first, --dither and --no-joint-torque."""
     parser.add_argument("--first", type=int, default=1, metavar="SEED", help="the first of them")
     parser.add_argument("--dither", type=float, default=0.0, help="shake the joint a little: × (12, 4, 1.5 mrad)")
-    parser.add_argument("--no-joint-torque", action="store_true", help="of encoders and motor current alone")
-    parser.add_argument("--plot", type=Path, metavar="PATH", help="draw one run (SVG, PNG, …)")
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
-    if options.seeds < 1:
-        parser.error("expected at least one seed")
+    parser.add_argument("--no-joint-torque", action="store_true", help="identify from encoders and motor current alone")
+
+
+def reproduce(options: argparse.Namespace) -> Reproduced:
+    """The table of all seeds, and the first run for the plot."""
     seeds = range(options.first, options.first + options.seeds)
-    rows, runs = table(seeds, options.dither, not options.no_joint_torque)
-    if options.plot is not None:
-        plot(options.plot, runs[0])
-    if options.json:
-        print(json.dumps({"rows": rows, "ok": all(row["ok"] for row in rows)}))
-    else:
-        _print(rows, len(seeds))
-    return 0 if all(row["ok"] for row in rows) else 1
-
-
-def _print(rows: Sequence[Mapping[str, Any]], seeds: int) -> None:
-    print(f"{'':34} {'paper':>6} {'limit':>6} {'worst':>7} {'mean':>7} {'± std':>6}   Cramér–Rao: worst  ± std")
-    print(f"{f'of {seeds} seeds':34}")
-    for row in rows:
-        line = f"{row['name']:34} {row['paper']:>6} {row['limit']:6.3g} {row['ours']:7.3g}"
-        if "bound" in row:
-            line += f" {row['mean']:+7.2f} {row['deviation']:6.2g}" if "mean" in row else 15 * " "
-            line += f" {row['bound_worst']:19.2g} {row['bound']:6.2g}"
-        print(line + f" {row['unit']}" + ("" if row["ok"] else "  MISSED"))
+    figures, runs = table(seeds, options.dither, not options.no_joint_torque)
+    return Reproduced(figures, content=runs[0])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("irj-case1", __doc__, reproduce, plot, 2, arguments))

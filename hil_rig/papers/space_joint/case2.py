@@ -7,7 +7,6 @@ trigger does neither (irj-joint design, section 3). Tolerances: section 5 there,
 """
 
 import argparse
-import json
 import math
 import sys
 from pathlib import Path
@@ -23,6 +22,7 @@ from estimators.quantities import Floats
 from estimators.recursive.forgetting import Alarm
 from estimators.refit.settings import MonitorSettings
 from estimators.rows import POSITION, RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, VELOCITY, Rows
+from hil_rig.papers.figures import Figure, Reproduced, main
 
 PERIOD = 0.01  # s
 MOTION = 8.0  # s
@@ -31,6 +31,7 @@ OMEGAS = np.array([0.0616, 0.1312])
 LINEAR_AT: Final = 20.0  # s
 NONLINEAR_AT: Final = 30.0
 END: Final = 50.0
+NOISES: Final = (0.005, 0.01, 0.02)  # of rms(y)
 WITHIN: Final = 0.05
 OMEGA_LIMITS: Final = {0.005: (1.5, 0.6), 0.01: (3.0, 1.1), 0.02: (6.0, 2.0)}  # per cent, 95th percentile
 NEAR_BOUND: Final = 1.2  # times what nobody can beat: docs/decisions/007-what-noise-allows.md
@@ -174,9 +175,9 @@ def _bound(run: Case, times: Floats, linear_at: float) -> float:
     return np.inf if off[-1] else float(times[late[-1] + 1 if len(late) else 0] - linear_at)
 
 
-def table(seeds: range, noises: tuple[float, ...]) -> list[dict[str, Any]]:
+def table(seeds: range, noises: tuple[float, ...]) -> list[Figure]:
     """One row per figure: what the paper says, the limit, ours, and whether that is inside."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Figure] = []
     spurious = runs = 0
     for noise in noises:
         for random_phase in (False, True):
@@ -186,11 +187,11 @@ def table(seeds: range, noises: tuple[float, ...]) -> list[dict[str, Any]]:
             rows += _rows(label, noise, done, random_phase)
     allowed = runs / 60.0
     text = f"searches before the nonlinear jump, of {runs} runs"
-    rows.append(_row(text, "none", max(allowed, 0.0), float(spurious), ""))
+    rows.append(Figure(text, float(spurious), high=allowed, reference="none"))
     return rows
 
 
-def _rows(label: str, noise: float, done: list[Case2Run], random_phase: bool) -> list[dict[str, Any]]:
+def _rows(label: str, noise: float, done: list[Case2Run], random_phase: bool) -> list[Figure]:
     rows = []
     omega = np.percentile([one.errors[4:] for one in done], 95, axis=0)
     if noise == 0.01:
@@ -198,38 +199,33 @@ def _rows(label: str, noise: float, done: list[Case2Run], random_phase: bool) ->
         for text, share, limit in (("median", 50, 2.0), ("p90", 90, 3.5)):
             if random_phase:  # the published limits are of jumps at one phase of the motion
                 limit = max(limit, NEAR_BOUND * _percentile(bound, share))
-            rows.append(_row(f"{label}: linear within 5 %, {text}", "", limit, _percentile(settled, share), "s"))
+            rows.append(
+                Figure(f"{label}: linear within 5 %, {text}", _percentile(settled, share), high=limit, unit="s")
+            )
             if random_phase:
                 least = _percentile(bound, share)
-                rows.append(_row(f"{label}: … least squares told the instant, {text}", "", np.inf, least, "s"))
+                rows.append(Figure(f"{label}: … least squares told the instant, {text}", least, unit="s"))
         first = np.array([one.first for one in done])
-        rows.append(_row(f"{label}: first refit, median", "", 3.0, _percentile(first, 50), "s"))
+        rows.append(Figure(f"{label}: first refit, median", _percentile(first, 50), high=3.0, unit="s"))
         linear = np.percentile([one.errors[:4] for one in done], 95, axis=0)
         for name, limit, value in zip(("C1", "C2", "b_in", "b_inD"), LINEAR_LIMITS, linear, strict=True):
-            rows.append(_row(f"{label}: {name} at the end, p95", "", limit, value, "%"))
-    rows.append(_row(f"{label}: refits, mean", "1", 2.0, float(np.mean([one.refits for one in done])), ""))
+            rows.append(Figure(f"{label}: {name} at the end, p95", value, high=limit, unit="%"))
+    rows.append(Figure(f"{label}: refits, mean", float(np.mean([one.refits for one in done])), high=2.0, reference="1"))
     for name, limit, value in zip(("ω1", "ω_s"), OMEGA_LIMITS.get(noise, (np.inf, np.inf)), omega, strict=True):
-        rows.append(_row(f"{label}: {name} at the end, p95", "", limit, value, "%"))
+        rows.append(Figure(f"{label}: {name} at the end, p95", value, high=limit, unit="%"))
     return rows
 
 
 def _percentile(values: Floats, share: float) -> float:
-    """Of values that may be infinite."""
+    """A percentile of values that may be infinite; share: per cent."""
     return float(np.sort(values)[min(len(values) - 1, round(share / 100.0 * (len(values) - 1)))])
 
 
-def _row(name: str, paper: str, limit: float, ours: float, unit: str) -> dict[str, Any]:
-    return {"name": name, "paper": paper, "limit": limit, "ours": ours, "unit": unit, "ok": bool(ours <= limit)}
-
-
-def plot(path: Path, noise: float) -> None:
+def plot(path: Path, _content: None) -> None:
     """Figures 7.6–7.8's content: linear and nonlinear parameters over time, torque, and prediction error."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        print("no plot: matplotlib is not installed (pip install 'jointwatch[bench]')", file=sys.stderr)
-        return
-    run = case(0, noise, LINEAR_AT, NONLINEAR_AT, END)
+    from matplotlib.figure import Figure as Canvas
+
+    run = case(0, 0.01, LINEAR_AT, NONLINEAR_AT, END)
     times, values, events = play(estimator(), run.rows)
     index = np.clip(np.round(times / PERIOD).astype(np.int64), 0, len(run.linear) - 1)
     truth = np.concatenate([run.linear, run.omegas], axis=1)[index]
@@ -237,7 +233,7 @@ def plot(path: Path, noise: float) -> None:
     C1, C2, b_in, b_inD, omega1, omega_s = values.T
     predicted = C1 * np.tanh(v / omega1) + C2 * v * np.exp(-np.abs(v / omega_s)) + b_in * v + b_inD * q
     measured = run.rows.y[index, 0]
-    figure = Figure(figsize=(10, 11), layout="constrained")
+    figure = Canvas(figsize=(10, 11), layout="constrained")
     linear, nonlinear, torque, error = figure.subplots(4, 1, sharex=True, height_ratios=(3, 3, 2, 2))
     for column, name in enumerate(("C1", "C2", "b_in", "b_inD", "ω1", "ω_s")):
         axes = linear if column < 4 else nonlinear
@@ -264,33 +260,25 @@ def plot(path: Path, noise: float) -> None:
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     linear.set_title(f"Case 2: linear parameters × 1.5 at {LINEAR_AT:g} s, ω1 and ω_s × 1.2 at {NONLINEAR_AT:g} s")
     figure.savefig(path, dpi=120)
-    print(path, file=sys.stderr)
 
 
-def main() -> int:
-    """Exit 0 when every figure is inside its limit."""
-    parser = argparse.ArgumentParser(prog="jointwatch reproduce irj-case2", description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=5, metavar="N")
-    parser.add_argument("--first", type=int, default=0, metavar="SEED", help="the seed to begin with")
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Add --first and --noise."""
+    parser.add_argument("--first", type=_seed, default=0, metavar="SEED", help="the first of them")
     parser.add_argument("--noise", type=float, action="append", help="of rms(y); default 0.005, 0.01 and 0.02")
-    parser.add_argument("--plot", type=Path, metavar="PATH", help="draw one run (SVG, PNG, …)")
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
-    if options.seeds < 1 or options.first < 0:
-        parser.error("expected at least one seed, none of them negative")
+
+
+def _seed(text: str) -> int:
+    if int(text) < 0:
+        raise argparse.ArgumentTypeError("expected a seed that is not negative")
+    return int(text)
+
+
+def reproduce(options: argparse.Namespace) -> Reproduced:
+    """The table of all seeds and noises."""
     seeds = range(options.first, options.first + options.seeds)
-    rows = table(seeds, tuple(options.noise or (0.005, 0.01, 0.02)))
-    if options.plot is not None:
-        plot(options.plot, 0.01)
-    if options.json:
-        print(json.dumps({"rows": rows, "ok": all(row["ok"] for row in rows)}))
-    else:
-        print(f"{'':58} {'paper':>6} {'limit':>8} {'ours':>8}")
-        for row in rows:
-            missed = "" if row["ok"] else "  MISSED"
-            print(f"{row['name']:58} {row['paper']:>6} {row['limit']:8.3g} {row['ours']:8.3g} {row['unit']}{missed}")
-    return 0 if all(row["ok"] for row in rows) else 1
+    return Reproduced(table(seeds, tuple(options.noise or NOISES)))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("irj-case2", __doc__, reproduce, plot, 5, arguments))

@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field as Setting
 
 from hil_rig.messages import Message, MessageField
-from hil_rig.plants.base import Floats, Jump, Parameters, PlantSettings, Role, encoder
+from hil_rig.plants.base import Floats, Jump, Parameters, PlantSettings, Role, SimulatedPlant, encoder
 from hil_rig.plants.jit import kernel
 from hil_rig.plants.trajectory import Trajectory, reference
 from jointwatch_layout import Layout
@@ -80,15 +80,17 @@ class RigidState(Layout):
     time: float = 0.0  # steps
 
 
-class RigidPlant:
+class RigidPlant(SimulatedPlant):
     """One rigid joint in motion."""
+
+    columns, substeps = len(COLUMNS), SUBSTEPS
 
     def __init__(self, settings: RigidPlantSettings, node: int, seed: int, jumps: Sequence[Jump]) -> None:
         self.rate = settings.rate
         self._settings = settings
         names = ("inertia", "viscous", "coulomb", "offset", "gravity_sin", "gravity_cos")
         values = {name: float(getattr(settings, name)) for name in names}
-        self._parameters = Parameters(values, settings.rate, jumps, {"linear": names})
+        self.physics = Parameters(values, settings.rate, jumps, {"linear": names})
         one, warms = settings, settings.coulomb_temperature != 0.0
         self._control = np.array(
             [one.stiffness, one.damping, one.ripple, one.ripples, one.coulomb_temperature, one.rise, one.heating]
@@ -109,17 +111,8 @@ class RigidPlant:
             self.messages += (Message("WARMTH", (MessageField("temperature", 16, "°C", 0.1),), rank=1),)
             self.roles = {**self.roles, "temperature": Role("WARMTH.temperature")}
 
-    def exact(self, count: int) -> Floats:
-        """The next samples without sensors, (count, COLUMNS) in SI."""
-        out = np.empty((count, len(COLUMNS)))
-        step = 1 / (self.rate * SUBSTEPS)
-        start = 0
-        while start < count:
-            stretch = self._parameters.next_stretch(count - start)
-            part = out[start : start + stretch]
-            _run(self._parameters.values, self._control, self._trajectory, step, self._state, part)
-            start += stretch
-        return out
+    def integrate(self, step: float, out: Floats) -> None:
+        _run(self.physics.values, self._control, self._trajectory, step, self._state, out)
 
     def rows(self, count: int) -> Floats:
         """(count, 2): position (rad), current (A); and where there is a thermometer what it says (°C)."""
@@ -130,20 +123,16 @@ class RigidPlant:
         warmth = (COLD + one.rise * (1.0 - np.exp(-t / one.heating)),) * (one.coulomb_temperature != 0.0)
         return np.column_stack((position, (exact[:, 3] + noise) / one.torque_constant, *warmth))
 
-    def times(self) -> Floats | None:
-        """Without end."""
-        return None
-
     def truth(self) -> Mapping[str, float]:
         """The parameters themselves, and the ripple where there is one."""
         one = self._settings
         name = f"ripple{one.ripples:.8g}".replace(".", "_")
         ripple = {f"{name}_sin": one.ripple, f"{name}_cos": 0.0} if one.ripple else {}
         warmth = {"coulomb_temperature": one.coulomb_temperature, "viscous_temperature": 0.0}
-        return self._parameters.as_dict() | ripple | (warmth if one.coulomb_temperature else {})
+        return self.physics.as_dict() | ripple | (warmth if one.coulomb_temperature else {})
 
     def parameters(self) -> Mapping[str, float]:
-        """The same as the truth."""
+        """The true parameters."""
         return self.truth()
 
 

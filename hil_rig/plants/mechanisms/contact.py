@@ -29,7 +29,7 @@ class Steel(FrozenSettings):
     restitution: float = Field(default=0.9, gt=0, le=1, description="c_e")
 
     def hertz(self) -> float:
-        """K, N/m^1.5."""
+        """Stiffness K, N/m^1.5."""
         softness = 2.0 * (1.0 - self.poisson**2) / self.young
         outer = self.pin + self.clearance
         return float(4.0 / (3.0 * softness) * np.sqrt(outer * self.pin / self.clearance))

@@ -17,7 +17,7 @@ SETTLES: Final = 0.9  # of the change of friction before, that the next iteratio
 class Simulation(Protocol):
     """The whole mechanism."""
 
-    def advance(self, count: int) -> Floats:
+    def exact(self, count: int) -> Floats:
         """(count, columns) of the next samples, without sensors."""
         ...
 
@@ -41,7 +41,7 @@ class Shared:
         self._taken[reader] = first + count
         have = self._begin + (0 if self._kept is None else len(self._kept))
         if first + count > have:
-            fresh = self.simulation.advance(first + count - have)
+            fresh = self.simulation.exact(first + count - have)
             self._kept = fresh if self._kept is None else np.concatenate([self._kept, fresh])
         assert self._kept is not None
         out = self._kept[first - self._begin : first - self._begin + count]
@@ -95,13 +95,13 @@ class Driven:
         return values
 
     def times(self) -> Floats | None:
-        """Without end."""
+        """None: a simulation has no end."""
         return None
 
     def truth(self) -> Mapping[str, float]:
-        """Nobody knows what a joint finds that takes itself for alone."""
+        """Nothing: what a joint that is identified alone should find is not known."""
         return {}
 
     def parameters(self) -> Mapping[str, float]:
-        """Of the whole mechanism."""
+        """Parameters of the whole mechanism, as they are now."""
         return self._shared.simulation.parameters()

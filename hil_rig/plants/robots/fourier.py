@@ -19,7 +19,7 @@ HARMONICS: Final = 5
 
 
 class FourierMotion(FrozenSettings):
-    """What the arm is told to do; without a file something that keeps within its limits."""
+    """The motion that the arm is commanded to follow; without a file one is drawn within its limits."""
 
     file: Path | None = None
     frequency: float = Field(default=0.05, gt=0, description="Hz, of the motion that is drawn")
@@ -36,7 +36,7 @@ class FourierMotion(FrozenSettings):
 
 
 class MotionLimits(NamedTuple):
-    """Of every joint, in rad, rad/s, rad/s²."""
+    """Limits of every joint, (joints,) each, in rad, rad/s, rad/s²."""
 
     position: Floats
     velocity: Floats

@@ -107,5 +107,5 @@ class Lwr4(RigidArm):
 
 
 def links() -> Floats:
-    """Of the arm, (joints, LINK)."""
+    """Parameters of the links, (joints, LINK)."""
     return np.array([body(mass, np.array(centre), mass * np.diag(np.square(size))) for mass, centre, size in BODIES])

@@ -99,7 +99,7 @@ def test_a_first_start_compiles_once_and_tells_how_far_it_is(
     assert "1 of 1  hil_rig.messages" in told
     ahead(["hil_rig.messages"])
     assert capfd.readouterr().err == ""
-    ahead(["hil_rig.messages", "hil_rig.verdict"])
+    ahead(["hil_rig.messages", "hil_rig.plants.base"])
     assert "1 of 1" in capfd.readouterr().err, "another module may need other kernels"
 
 

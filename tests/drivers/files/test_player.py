@@ -218,7 +218,7 @@ def test_a_truncated_recording_is_played_as_far_as_it_goes(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("identifier", ["20000001x", "FFFFFFFFx", "FFFFFFFFFFFFFFFFFFFx", "181FFFFFFFFFFFFFFFF"])
 def test_an_identifier_that_no_bus_has_is_counted_or_said(tmp_path: Path, identifier: str) -> None:
-    """Of 29 bits at most; what came before is played."""
+    """An identifier has 29 bits at most; what came before a longer one is played."""
     file = tmp_path / "recording.asc"
     with can.Logger(str(file)) as logger:
         for message in messages(10):

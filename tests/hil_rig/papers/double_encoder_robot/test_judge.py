@@ -18,9 +18,9 @@ def test_it_judges_every_figure_and_draws(name: str, evaluations: int, tmp_path:
     done = subprocess.run([*words, "--evaluations", str(evaluations)], capture_output=True, text=True)
     said = json.loads(done.stdout)
     assert done.returncode == (0 if said["ok"] else 1)
-    assert len(said["rows"]) > 25
+    assert len(said["figures"]) > 25
     assert picture.stat().st_size > 10_000
-    by_name = {row["name"]: row for row in said["rows"]}
+    by_name = {row["name"]: row for row in said["figures"]}
     if name == "er16":
         wanted = [row for row in by_name if "projection" in row or "bent / linear" in row or "limit checker" in row]
     else:
