@@ -19,7 +19,7 @@ import zmq
 
 import estimators
 from daq.config.sections import Config, JointSection
-from daq.core.gear_pipeline import kept_as
+from daq.core.gear_pipeline import gear_state_name
 from daq.core.pipeline import Pipeline
 from daq.processes.logs import log
 from daq.state.checkpoint_file import EVERY, OLDEST, TOPIC, read
@@ -70,7 +70,7 @@ class Checkpoints:
     def __init__(self, config: Config, address: str, context: "zmq.Context[Socket]") -> None:
         """address: ipc:// where the writer hears."""
         self._keys = {name: key(joint) for name, joint in config.joints.items()}
-        self._keys |= {kept_as(name): self._keys[name] for name in config.joints}
+        self._keys |= {gear_state_name(name): self._keys[name] for name in config.joints}
         if config.robot.model is not None:
             self._keys[ROBOT] = hashlib.sha256(config.robot_model.encode()).hexdigest()[:16]
         self._socket = open_publisher(context, address)
@@ -103,13 +103,13 @@ class Checkpoints:
             return f"is {age:.0f} s old, expected {OLDEST:g} s at most"
         return ""
 
-    def hand_out(self, pipeline: Pipeline) -> None:
+    def send_next_state(self, pipeline: Pipeline) -> None:
         """The next joint's state, when it is due."""
         now = time.monotonic()
         if now < self._due:
             return
-        lines: list[tuple[str, Callable[[], Any]]] = [(line.name, line.estimator.keep) for line in pipeline.lines]
-        lines += [(kept_as(line.name), line.gear.keep) for line in pipeline.lines if line.gear is not None]
+        lines: list[tuple[str, Callable[[], Any]]] = [(line.name, line.estimator.keep) for line in pipeline.joints]
+        lines += [(gear_state_name(line.name), line.gear.keep) for line in pipeline.joints if line.gear is not None]
         if pipeline.robot is not None:
             lines.append((ROBOT, pipeline.robot.keep))
         self._due = now + EVERY / len(lines)

@@ -110,7 +110,7 @@ class Comparison:
         self._friction: Map = {}  # the law that was in use when it was compared last
         self._looked = -1  # s of the rows' clock
 
-    def rebase(self, baseline: Baseline) -> None:
+    def set_baseline(self, baseline: Baseline) -> None:
         """What drift is measured against from the next look on."""
         if baseline != self._baseline:
             self._baseline, self._drift, self._looked = baseline, None, -1

@@ -20,7 +20,7 @@ EVERY: Final = 1_000_000_000  # ns of the rows' clock between two updates
 NAMES: Final = tuple(one.name for one in WEARS)  # what a baseline remembers
 
 
-class GearLine:
+class GearPipeline:
     """Beside the joint's own estimator, on the rows that it gets."""
 
     def __init__(
@@ -39,18 +39,18 @@ class GearLine:
             self.watch.absorb(time, values[:, self._columns] * self._gear.scale)
             self._last = int(time[-1])
 
-    def settle(self, epoch: int) -> list[Message]:
+    def messages_due(self, epoch: int) -> list[Message]:
         """What the rows that came make due. epoch: ns to add to get Unix time."""
         messages = [
             self._publication.event(one.kind, one.text, (one.time + epoch) / 1e9) for one in self.watch.events()
         ]
         if self._last // EVERY != self._slot:
             self._slot = self._last // EVERY
-            messages.append(self._publication.lost_motion(self.told(self.watch), (self._last + epoch) / 1e9))
+            messages.append(self._publication.lost_motion(self.body(self.watch), (self._last + epoch) / 1e9))
         return messages
 
     @staticmethod
-    def told(watch: LostMotion) -> Map:
+    def body(watch: LostMotion) -> Map:
         """What `lost_motion/<joint>` says."""
         report, kept = watch.report(), watch.kept
         return {
@@ -92,12 +92,12 @@ class GearLine:
             raise
 
 
-def line_of(joint: JointSection, channels: tuple[str, ...], publication: Publication) -> GearLine | None:
+def gear_pipeline_of(joint: JointSection, channels: tuple[str, ...], publication: Publication) -> GearPipeline | None:
     """Of a joint with two encoders."""
     gear = gear_of(joint, joint.rate)
-    return None if gear is None else GearLine(gear, joint, channels, publication)
+    return None if gear is None else GearPipeline(gear, joint, channels, publication)
 
 
-def kept_as(joint: str) -> str:
+def gear_state_name(joint: str) -> str:
     """Under which name a gear's state is kept: no joint has a dot in its name."""
     return f"{joint}.lost_motion"

@@ -12,7 +12,7 @@ from daq.config.sections import JointSection
 from daq.core.align import Aligner
 from daq.core.batch_pass import Readings
 from daq.core.drift import Comparison
-from daq.core.gear_pipeline import line_of
+from daq.core.gear_pipeline import gear_pipeline_of
 from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
@@ -30,7 +30,7 @@ HELD = 20_000_000  # ns of readings that are worth to wait for, at most
 HELD_OF_STALE = 0.1  # … and of the silence that makes a channel stale
 
 
-class JointLine:
+class JointPipeline:
     """One joint: aligner, estimator, and when its next update is due."""
 
     def __init__(
@@ -46,7 +46,7 @@ class JointLine:
         self.name = name
         self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor)
         self.estimator = self._build()
-        self.gear = line_of(joint, self.estimator.channels, publication)
+        self.gear = gear_pipeline_of(joint, self.estimator.channels, publication)
         self.aligner = Aligner(joint, self.estimator.channels)
         self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, taken off
         self.samples = 0
@@ -66,7 +66,7 @@ class JointLine:
         self._compose()
         self.state = JointState(aligner=self.aligner.resampler.aligner, estimator=self.estimator.state, seen=self._seen)
         self._follow()
-        self.heard_until = 0  # ns, before which no channel can be silent for too long
+        self.silence_due = 0  # ns, before which no channel can be silent for too long
         self._last_arrival = 0  # ns
         self._last_update = 0  # ns
         self._words: Any = None  # what those of the last update follow from, of a joint as it nearly always is
@@ -89,9 +89,9 @@ class JointLine:
         self.state.taken, self.state.estimator.late = 0, late
         readings = Readings(times, values, columns)
         advance_readings(*readings, self.state)
-        return self.go_on(readings, epoch, now)
+        return self.handle_stops(readings, epoch, now)
 
-    def go_on(self, readings: Readings, epoch: int, now: Callable[[], int]) -> list[Message]:
+    def handle_stops(self, readings: Readings, epoch: int, now: Callable[[], int]) -> list[Message]:
         """The same, where a pass has gone on with these readings up to its first stop."""
         joint, state, messages = self.state, self.state.estimator, list[Message]()
         self._last_arrival = arrival = joint.arrival
@@ -130,7 +130,7 @@ class JointLine:
         figured = self.state.estimator.certain, self.state.estimator.resting
         messages += again or self._update(self.estimator.estimate(figured), tick, arrival, epoch, now())
         self._words = words
-        return messages if self.gear is None else messages + self.gear.settle(epoch)
+        return messages if self.gear is None else messages + self.gear.messages_due(epoch)
 
     def _again(self, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
         """An update with the words of the one before; none where there is more to it."""
@@ -142,16 +142,16 @@ class JointLine:
         times = (report.time + epoch) / 1e9, (arrival + epoch) / 1e9, (self._last_update - arrival) / 1e9
         return publication.again(told, measured, predicted, times)
 
-    def watch(self, now: int, epoch: int) -> list[Message]:
+    def check_silence(self, now: int, epoch: int) -> list[Message]:
         """What is to be said when the joint, or one of its channels, gives no data. now: monotonic ns."""
-        if now < self.heard_until:
+        if now < self.silence_due:
             return []
         if self._last_arrival == 0:
             self._last_arrival = now
         self._seen[self._seen == 0] = now
         self._missing = self._silent(now)
         if not self._missing:
-            self.heard_until = int((self._seen[:-1] + self._stale_after).min())
+            self.silence_due = int((self._seen[:-1] + self._stale_after).min())
             return []
         messages: list[Message] = []
         if not self._stale:
@@ -182,9 +182,9 @@ class JointLine:
         if self.gear is not None:
             self.estimator.front.follower, self.estimator.state.followed = self.gear.absorb, True
 
-    def rebase(self, baseline: Baseline) -> None:
+    def set_baseline(self, baseline: Baseline) -> None:
         """What drift is measured against from the next update on."""
-        self._comparison.rebase(baseline)
+        self._comparison.set_baseline(baseline)
 
     def _silent(self, now: int) -> tuple[str, ...]:
         """Every channel from which nothing comes, in words."""

@@ -30,7 +30,7 @@ PARAMETERS_EVERY: Final = 1_000_000_000  # ns between two reports of the paramet
 BREAK: Final = 0.1  # s that a jump of the clock counts as missing rows, at most
 
 
-class RobotLine:
+class RobotPipeline:
     """All joints of the model together, beside their own estimators."""
 
     def __init__(
@@ -76,7 +76,7 @@ class RobotLine:
         if index == 0:
             self._first += len(ticks)
 
-    def settle(self, epoch: int) -> list[Message]:
+    def messages_due(self, epoch: int) -> list[Message]:
         """What the rows that came make due. epoch: ns to add to get Unix time."""
         if self._first * self._period < SETTLED:
             return []
@@ -113,9 +113,9 @@ class RobotLine:
             self.estimator = RobotEstimator(self._learnt, self._period)
             raise
 
-    def rebase(self, baseline: Baseline) -> None:
+    def set_baseline(self, baseline: Baseline) -> None:
         """What drift is measured against from the next look on."""
-        self._comparison.rebase(baseline)
+        self._comparison.set_baseline(baseline)
 
     def counters(self) -> dict[str, int]:
         """Totals by cause."""

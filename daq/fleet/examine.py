@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import msgpack
 
 from daq.config.sections import Config
-from daq.core.joint_pipeline import JointLine
+from daq.core.joint_pipeline import JointPipeline
 from daq.core.pipeline import Pipeline
 from daq.fleet.addresses import Address, at_hand
 from daq.recording.columns import Channels, Columns, read
@@ -98,7 +98,7 @@ def _examine(file: Path, address: Address, plan: Plan) -> ExaminedRecording:
         if topic.startswith(b"event/"):
             counts[topic.decode().partition("/")[2], msgpack.unpackb(body)["kind"]] += 1
     delays = _delays(file, config, plan, ours) if plan.skew else {}
-    joints = tuple(_joint(line, config, counts, delays.get(line.name, ())) for line in pipeline.lines)
+    joints = tuple(_joint(line, config, counts, delays.get(line.name, ())) for line in pipeline.joints)
     robot = config.robot.name if ours else address.robot
     seconds = (played.last - played.first) * 1e-9
     problem = break_of(file) if ours else "" if played.readings else "none of its frames carries a configured signal"
@@ -119,7 +119,7 @@ def _ours(file: Path) -> Iterator[Batch]:
 
 
 def _joint(
-    line: JointLine, config: Config, counts: Counter[tuple[str, str]], delays: tuple[RecordedQuantity, ...]
+    line: JointPipeline, config: Config, counts: Counter[tuple[str, str]], delays: tuple[RecordedQuantity, ...]
 ) -> JointFound:
     estimate = line.estimator.estimate()
     model = config.joints[line.name].model

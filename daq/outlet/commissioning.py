@@ -50,7 +50,7 @@ class Commissioning:
         self._core.send_multipart((WATCHED, b""))
 
     def _now(self, history: History, name: str) -> Baseline:
-        found = history.standing(name)
+        found = history.current_values(name)
         if found is None or found.status not in JUDGED:
             why = ("; ".join(found.reasons) or f"it is {found.status}") if found else "nothing comes from it"
             raise ValueError(f"the values of {name} are no baseline: {why}")

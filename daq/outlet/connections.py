@@ -81,7 +81,7 @@ class Connection(H11Protocol):
             self._timer = None
 
 
-class Sparing(logging.Filter):
+class RepeatFilter(logging.Filter):
     """One line of a kind a minute, without its traceback: what others do to us fills no disk."""
 
     def __init__(self) -> None:
@@ -101,9 +101,9 @@ class Sparing(logging.Filter):
         return True
 
 
-def spare_the_log() -> None:
+def limit_server_logs() -> None:
     """Let servers and event loop repeat themselves once a minute only."""
     for name in ("asyncio", "uvicorn.error", "websockets.server"):
         logger = logging.getLogger(name)
-        if not any(isinstance(one, Sparing) for one in logger.filters):
-            logger.addFilter(Sparing())
+        if not any(isinstance(one, RepeatFilter) for one in logger.filters):
+            logger.addFilter(RepeatFilter())

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple, Self
 
 import numpy as np
 
+from daq.outlet.current_values import CurrentValues
 from daq.outlet.robot_history import RobotHistory
-from daq.outlet.standing import Standing
 from daq.outlet.trace import Trace
 from daq.stream.curve_points import points
 from daq.stream.schema import SPECTRUM, WINDOW
@@ -177,10 +177,10 @@ class History:
         cause = f"no word from it for {silence:.0f} s: what it said of the others is old"
         return self._processes | {"supervisor": known | {"up": False, "cause": cause, "age": silence}}
 
-    def standing(self, name: str) -> Standing | None:
+    def current_values(self, name: str) -> CurrentValues | None:
         """What a joint, or the robot, is now; None before its first update, and while the core is away."""
         if name == ROBOT:
-            return None if self.stale(time.time()) else self._whole.standing()
+            return None if self.stale(time.time()) else self._whole.current_values()
         joint = self._joints.get(name) if not self.stale(time.time()) else None
         row = joint.estimates.last() if joint else []
         if joint is None or not row:
@@ -192,7 +192,7 @@ class History:
             if all(map(math.isfinite, found)):
                 values[one.name], deviations[one.name] = found
         health, fixed = joint.state["health"], joint.curves.fixed if joint.curves else None
-        return Standing(row[0], health["status"], health["reasons"], values, deviations, fixed)
+        return CurrentValues(row[0], health["status"], health["reasons"], values, deviations, fixed)
 
     def latest(self, now: float) -> Map:
         """The newest values in words and numbers, for /api/state."""

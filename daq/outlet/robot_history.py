@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from daq.outlet.standing import Standing
+from daq.outlet.current_values import CurrentValues
 from daq.outlet.trace import Trace
 from daq.state.baselines import friction_names, friction_speeds
 from estimators.base import Phase, Status
@@ -55,7 +55,7 @@ class RobotHistory:
         """In place of a message while nobody looks."""
         self._trace.skip()
 
-    def standing(self) -> Standing | None:
+    def current_values(self) -> CurrentValues | None:
         """The friction torques that may drift; None before the first update."""
         friction = self._parameters.get("friction")
         if not self._state or not friction:
@@ -67,7 +67,7 @@ class RobotHistory:
         )
         speeds = friction_speeds({joint: one["speeds"] for joint, one in friction.items()})
         time = self._state["timestamp"]
-        return Standing(time, health["status"], health["reasons"], values, deviations, speeds)
+        return CurrentValues(time, health["status"], health["reasons"], values, deviations, speeds)
 
     def message(self, base: float, stale: str, whole: bool) -> Map:
         """For a page: the newest, and rows of the trace: all of them, or those since the last message."""

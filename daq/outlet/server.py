@@ -30,7 +30,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from daq.outlet.baseline_request import BaselineRequest
-from daq.outlet.connections import BACKLOG, Connection, room, spare_the_log
+from daq.outlet.connections import BACKLOG, Connection, limit_server_logs, room
 from daq.outlet.history import History, JointLabel
 from daq.outlet.metrics import Metrics
 from daq.outlet.web_guard import WebGuard
@@ -263,7 +263,7 @@ async def _serve(
     beat: Callable[[], None],
     tls: Tls | None,
 ) -> None:
-    spare_the_log()
+    limit_server_logs()
     Connection.most = room()
     settings = uvicorn.Config(
         outlet.application(),

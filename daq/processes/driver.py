@@ -9,7 +9,7 @@ from daq.config.sections import Config
 from daq.processes.heartbeat import Life
 from daq.processes.logs import log
 from daq.processes.process import CannotStartError, StopSignal, endpoint, sleep_exactly
-from daq.processes.rate_limited_log import Complaint
+from daq.processes.rate_limited_log import RateLimitedLog
 from daq.stream.channel import Sender
 from drivers.base import Driver, EndOfFileError, LinkError, LinkPausedError
 from drivers.reading import empty
@@ -27,7 +27,7 @@ def run(name: str, settings: Config, runtime: Path, life: Life) -> None:
     totals: dict[str, int] = {}
     opened = restarted = (runtime / f"{name}.opened").exists()
     pause = BACK_OFF[0]
-    link = Complaint()
+    link = RateLimitedLog()
     while not stop.asked:
         life.beat()
         driver = settings.drivers[name].open(wanted(settings, name))
@@ -43,7 +43,7 @@ def run(name: str, settings: Config, runtime: Path, life: Life) -> None:
             if not opened and not restarted:
                 raise CannotStartError(f"driver {name}: {error}") from error
             life.ready()  # its work is now to try again
-            link.wrong(str(error))
+            link.problem(str(error))
             sender.report(False, totals, str(error))
             time.sleep(pause)
             pause = min(2 * pause, BACK_OFF[1])
@@ -58,7 +58,7 @@ def run(name: str, settings: Config, runtime: Path, life: Life) -> None:
 
 
 def _serve(
-    driver: Driver, sender: Sender, stop: StopSignal, totals: dict[str, int], life: Life, link: Complaint
+    driver: Driver, sender: Sender, stop: StopSignal, totals: dict[str, int], life: Life, link: RateLimitedLog
 ) -> None:
     """Read until the wire is lost (LinkError) or a stop is asked; totals go on over re-opened wires.
 
@@ -84,9 +84,9 @@ def _serve(
             look = now + WAIT
             life.beat()
             if cause:
-                link.wrong(cause)
+                link.problem(cause)
             elif heard:
-                link.right("data again")
+                link.recovered("data again")
             heard = False
             if now >= due or cause != known:
                 due = now + REPORT_EVERY

@@ -9,7 +9,7 @@ from daq.processes.logs import log
 EVERY: Final = 60.0  # s
 
 
-class Complaint:
+class RateLimitedLog:
     """About one thing that may be wrong again and again."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -20,7 +20,7 @@ class Complaint:
         self._told = False  # whether this time was said
         self._kept = 0  # times it was not said since it was
 
-    def wrong(self, cause: str) -> None:
+    def problem(self, cause: str) -> None:
         """It is wrong (still, or again)."""
         now = self._clock()
         fresh = self._since is None
@@ -33,7 +33,7 @@ class Complaint:
         log.warning("%s; trying again%s", cause, again)
         self._cause, self._due, self._told, self._kept = cause, now + EVERY, True, 0
 
-    def right(self, words: str) -> None:
+    def recovered(self, words: str) -> None:
         """It is right (still, or again)."""
         if self._since is not None:
             if self._told:

@@ -76,7 +76,7 @@ class Process:
     child: Child | None = None
     was_ready: bool = False
     started: float = 0.0
-    again: float = 0.0  # monotonic s of the next start
+    next_start: float = 0.0  # monotonic s of the next start
     pause: float = FIRST_PAUSE
     restarts: int = 0
     cause: str = ""
@@ -112,7 +112,7 @@ class Service:
             due = 0.0
             while not self._stop and (end is None or time.monotonic() < end):
                 self._watch()
-                self._feed()
+                self._feed_watchdog()
                 if time.monotonic() >= due:
                     due = time.monotonic() + REPORT_EVERY
                     self._report()
@@ -146,7 +146,7 @@ class Service:
             for process in self._processes:
                 process.was_ready |= self._heartbeats.ready(process.number)
                 if not process.was_ready and process.child is not None and not process.child.alive():
-                    raise StartError(self._why(process, process.child.code))
+                    raise StartError(self._start_failure(process, process.child.code))
         if not self._stop:
             names = ", ".join(process.name for process in self._processes)
             log.info("running: %s", names)
@@ -169,16 +169,16 @@ class Service:
         self._looked = now
         for process in self._processes:
             if process.child is not None and process.child.alive():
-                self._listen(process, now)
+                self._check_heartbeat(process, now)
             elif process.child is not None:
-                self._bury(process, process.child.code or 0, now)
-            if process.child is None and now >= process.again:
+                self._handle_death(process, process.child.code or 0, now)
+            if process.child is None and now >= process.next_start:
                 if not self._folder.stands():
-                    self._move()
+                    self._replace_folder()
                 process.restarts += 1
                 self._start(process)
 
-    def _move(self) -> None:
+    def _replace_folder(self) -> None:
         """Somebody has removed our sockets: who met there still talks, but nobody new finds them. All start anew."""
         log.warning("%s was removed, and the sockets in it: every process starts anew", self.runtime)
         self._folder.remove()
@@ -190,19 +190,19 @@ class Service:
             if process.child is not None:
                 process.child.send(signal.SIGTERM)
 
-    def _listen(self, process: Process, now: float) -> None:
+    def _check_heartbeat(self, process: Process, now: float) -> None:
         """A process that gives no sign of life is said to hang, then ended."""
         limit = self._config.processes.hang if self._heartbeats.ready(process.number) else SLOW_START
         silence = self._silence(process, now)
         if process.hangs and silence < SILENT:
             process.hangs = False
             log.info("%s goes on", process.name)
-            self._tell_how_it_is()
+            self._report_status()
         elif not process.hangs and silence >= (SILENT if limit != SLOW_START else SLOW_START):
             process.hangs = True
             process.cause = f"no sign of life since {silence:.1f} s"
             log.warning("%s hangs: %s; it is ended after %g s", process.name, process.cause, limit)
-            self._tell_how_it_is()
+            self._report_status()
         if process.hangs and silence >= limit and process.child is not None:
             process.cause = f"hung: no sign of life for {silence:.1f} s"
             process.child.send(signal.SIGKILL)
@@ -210,24 +210,24 @@ class Service:
     def _silence(self, process: Process, now: float) -> float:
         return now - max(self._heartbeats.last(process.number), self._excused)
 
-    def _bury(self, process: Process, code: int, now: float) -> None:
+    def _handle_death(self, process: Process, code: int, now: float) -> None:
         if now - process.started > CALM:
             process.pause = FIRST_PAUSE
-        process.child, process.again = None, now + process.pause
+        process.child, process.next_start = None, now + process.pause
         if not process.hangs:
             process.cause = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         process.hangs = False
         log.warning("%s died (%s); again in %.2f s", process.name, process.cause, process.pause)
         process.pause = min(2 * process.pause, LONGEST_PAUSE)
-        self._tell_how_it_is()
+        self._report_status()
 
-    def _feed(self) -> None:
+    def _feed_watchdog(self) -> None:
         """systemd's watchdog is fed only while core and outlet go on."""
         needed = [process for process in self._processes if process.work in (CORE, OUTLET)]
         if not any(process.child is None or process.hangs for process in needed):
             self._systemd.alive()
 
-    def _tell_how_it_is(self) -> None:
+    def _report_status(self) -> None:
         ill = [f"{one.name}: {one.cause}" for one in self._processes if one.child is None or one.hangs]
         self._systemd.status("; ".join(ill) or f"running: {', '.join(one.name for one in self._processes)}")
         self._report()
@@ -245,7 +245,7 @@ class Service:
     def _send(self, message: Sequence[bytes]) -> None:
         self._publisher.send_multipart(message)
 
-    def _why(self, process: Process, code: int | None) -> str:
+    def _start_failure(self, process: Process, code: int | None) -> str:
         if code == EXIT_CANNOT_START:
             return last_words(self.runtime, process.name)
         return f"{process.name} did not start (exit code {code}); its own message stands above"

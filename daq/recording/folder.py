@@ -10,7 +10,7 @@ from daq.config.sections import Record
 from daq.processes.logs import log
 
 
-class Shelf:
+class RecordingFolder:
     """Keeps to the limits by deleting the oldest; only files of this robot are touched."""
 
     def __init__(self, settings: Record, robot: str) -> None:

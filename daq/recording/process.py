@@ -20,7 +20,7 @@ from daq.config.sections import Config
 from daq.processes.heartbeat import Life
 from daq.processes.logs import log
 from daq.processes.process import StopSignal, endpoint
-from daq.recording.folder import Shelf, recordings
+from daq.recording.folder import RecordingFolder, recordings
 from daq.recording.json_channels import JsonChannels
 from daq.recording.mcap_file import McapFile
 from daq.recording.mcap_index import index_again
@@ -47,7 +47,7 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     blocks.setsockopt(zmq.RCVHWM, transcript.QUEUE)
     blocks.bind(endpoint(runtime, "transcript"))
     status = open_publisher(context, endpoint(runtime, "status"))
-    expected = Expected(runtime / "recorder.next")
+    expected = NextBlock(runtime / "recorder.next")
     recorder = Recorder(config, expected)
     life.ready()
     due = 0.0
@@ -64,7 +64,7 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
     status.close()
 
 
-class Expected:
+class NextBlock:
     """The block that comes next; kept in a file, so that the recorder after a killed one counts what is missing.
 
     It is kept once a block is written or counted, not before: what a recorder was killed over is counted by the next.
@@ -93,15 +93,15 @@ class Expected:
 class Recorder:
     """Files of one robot, one after the other."""
 
-    def __init__(self, config: Config, expected: Expected) -> None:
+    def __init__(self, config: Config, expected: NextBlock) -> None:
         if config.recorder is None:
             raise ValueError("expected a configuration with [recorder]")
         self._settings, self._config, self._expected = config.recorder, config, expected
-        self._shelf = Shelf(config.recorder, config.robot.name)
+        self._folder = RecordingFolder(config.recorder, config.robot.name)
         self._start = time.time_ns()
         self._file: McapFile | None = None
         self._began = 0.0  # monotonic s at which the file began …
-        self._again = 0.0  # … and before which no other is tried
+        self._next_attempt = 0.0  # … and before which no other is tried
         self._room = 0.0  # monotonic s of the next look at the folder
         self._clock = 0.0  # monotonic s of the next record of the clocks
         self._sync = 0.0  # monotonic s of the next wait for the disk
@@ -122,7 +122,7 @@ class Recorder:
                 self._write(self._file, self._channels, block)
                 return
         except OSError as error:
-            self._fail(f"{self._shelf.folder}: {error.strerror or error}")
+            self._fail(f"{self._folder.folder}: {error.strerror or error}")
         self._lost += 1
         self._expected.passed(block.boot, block.number)
 
@@ -147,13 +147,13 @@ class Recorder:
             try:
                 file.close()
             except OSError as error:
-                self._fail(f"{self._shelf.folder}: {error.strerror or error}")
+                self._fail(f"{self._folder.folder}: {error.strerror or error}")
 
     def _fail(self, cause: str) -> None:
         if cause != self._cause:
             log.warning("not recording: %s", cause)
         self._file, self._cause = None, cause  # a file that failed has closed itself
-        self._again = time.monotonic() + AGAIN
+        self._next_attempt = time.monotonic() + AGAIN
 
     def _keep_in_limits(self) -> None:
         """End the file that is large or long enough; look at the folder now and then."""
@@ -162,23 +162,23 @@ class Recorder:
             self._file.size >= self._settings.file_size or now - self._began >= self._settings.file_duration
         ):
             self.close()
-            self._again = 0.0
+            self._next_attempt = 0.0
         if self._file is not None and now >= self._room:
             self._room = now + ROOM_EVERY
             if not self._file.path.exists():  # somebody deleted it
                 self.close()
-                self._again = 0.0
-            elif not self._shelf.make_room(self._file.path):
+                self._next_attempt = 0.0
+            elif not self._folder.make_room(self._file.path):
                 self.close()
-                self._fail(self._shelf.full())
+                self._fail(self._folder.full())
 
     def _begin(self) -> None:
-        if time.monotonic() < self._again:
+        if time.monotonic() < self._next_attempt:
             return
         self._finish_last()
-        path = self._shelf.new()
-        if not self._shelf.make_room(None):
-            self._fail(self._shelf.full())
+        path = self._folder.new()
+        if not self._folder.make_room(None):
+            self._fail(self._folder.full())
             return
         file = McapFile(path, "jointwatch")
         file.metadata("configuration", {"digest": digest(self._config), "json": _told(self._config)})
@@ -190,7 +190,7 @@ class Recorder:
 
     def _finish_last(self) -> None:
         """Index what a recorder that was killed left, once."""
-        last = [] if self._looked else recordings(self._shelf.folder, self._config.robot.name)[-1:]
+        last = [] if self._looked else recordings(self._folder.folder, self._config.robot.name)[-1:]
         self._looked = True
         for file in last:
             try:

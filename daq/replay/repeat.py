@@ -81,8 +81,8 @@ class Repetition:
 
     def _begin(self, boot: int) -> None:
         """Another configuration asks for other refits: their results count at once."""
-        self._latch = DeferredExecutor(Inline())
-        self._pipeline = Pipeline(self.config, boot, self._latch if self._same else None)
+        self._refits = DeferredExecutor(Inline())
+        self._pipeline = Pipeline(self.config, boot, self._refits if self._same else None)
 
     def _repeat(self, block: TurnBlock) -> Iterator[Turn]:
         boot, number = self._expected
@@ -101,17 +101,17 @@ class Repetition:
             start += batch.length
 
     def _turn(self, batch: Batch, readings: NDArray[np.void]) -> list[Message]:
-        self._latch.release(batch.refits)
+        self._refits.release(batch.refits)
         if batch.resumed and self._same:
             self._pipeline.resume(batch.resumed)
         if batch.baseline is not None:
-            self._pipeline.rebase(batch.baseline)
+            self._pipeline.set_baselines(batch.baseline)
         messages = []
         if batch.length:
             clock = iter(batch.clock)
             told = lambda: next(clock, batch.watched)  # noqa: E731
             messages += self._pipeline.absorb(readings, batch.epoch, told, batch.late)
-        return messages + self._pipeline.watch(batch.watched, batch.epoch)
+        return messages + self._pipeline.check_silence(batch.watched, batch.epoch)
 
 
 def _same_channels(file: Path, recorded: Config, config: Config) -> None:

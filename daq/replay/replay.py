@@ -42,12 +42,12 @@ def play(pipeline: Pipeline, source: Iterator[Batch], played: Played, speed: flo
         now = int(batch["time"][-1])
         if played.readings:
             for silent in range(played.last + SILENCE, min(now, played.last + LONGEST_SILENCE * SILENCE), SILENCE):
-                yield from pipeline.watch(silent, 0)
+                yield from pipeline.check_silence(silent, 0)
         played.note(batch)
         if speed is not None:
             time.sleep(max(0.0, begin + (now - played.first) * 1e-9 / speed - time.monotonic()))
         yield from pipeline.absorb(batch, 0, lambda now=now: now)  # type: ignore[misc]
-        yield from pipeline.watch(played.last, 0)
+        yield from pipeline.check_silence(played.last, 0)
 
 
 def _sliced(source: Iterator[Batch]) -> Iterator[Batch]:

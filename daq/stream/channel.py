@@ -139,7 +139,7 @@ class CoreReceiver:
         bodies: list[bytes] = []
         try:
             for _ in range(QUEUE):  # bounded: a flood must not keep the core from its other work
-                body = self._book(self._socket.recv(flags))
+                body = self._account(self._socket.recv(flags))
                 if body:
                     bodies.append(body)
                     (newest,) = TIME.unpack_from(body, len(body) - READING.itemsize)
@@ -154,7 +154,7 @@ class CoreReceiver:
         if self._ledger is not None:
             self._ledger.keep(self.links, held)
 
-    def _book(self, message: bytes) -> bytes | None:
+    def _account(self, message: bytes) -> bytes | None:
         """The readings of a message, as they are; what is missing before them is counted."""
         if len(message) < HEADER.size:
             self.malformed += 1
@@ -164,7 +164,7 @@ class CoreReceiver:
         if magic != MAGIC or end < HEADER.size:
             self.malformed += 1
             return None
-        link = self._named.get(message[end:]) or self._meet(message[end:])
+        link = self._named.get(message[end:]) or self._new_link(message[end:])
         link.seen = time.monotonic()
         if boot != link.boot:
             link.boot, link.next = boot, 0
@@ -174,7 +174,7 @@ class CoreReceiver:
         link.next = made
         count, odd = divmod(end - HEADER.size, READING.itemsize)
         if kind == COUNTERS:
-            self._hear(link, message[HEADER.size : end])
+            self._take_report(link, message[HEADER.size : end])
             return None
         if kind != READINGS or odd:
             self.malformed += 1
@@ -184,7 +184,7 @@ class CoreReceiver:
         link.readings += count
         return message[HEADER.size : end]
 
-    def _meet(self, name: bytes) -> DriverLink:
+    def _new_link(self, name: bytes) -> DriverLink:
         """The books of a driver that was not heard before."""
         said = name.decode(errors="replace")
         if said not in self.links:
@@ -192,7 +192,7 @@ class CoreReceiver:
         self._named[name] = self.links[said]
         return self.links[said]
 
-    def _hear(self, link: DriverLink, body: bytes) -> None:
+    def _take_report(self, link: DriverLink, body: bytes) -> None:
         """A driver's own totals."""
         try:
             report = msgpack.unpackb(body)

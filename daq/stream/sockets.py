@@ -16,7 +16,7 @@ import zmq
 
 from daq.stream.keys import Curve
 from daq.stream.priority import give, take
-from daq.stream.subscriptions import Reception
+from daq.stream.subscriptions import SubscriptionListener
 from daq.stream.update import PUBLIC
 
 Socket = zmq.Socket[bytes]
@@ -91,7 +91,7 @@ class Forwarder:
         self.tap = self._subscribed()
         """A SUB socket on everything that goes out, for this process; closed with the forwarder."""
         news = self._subscribed()
-        self._reception = Reception(self._late(), news, outside, curve.allows if curve else None)
+        self._listener = SubscriptionListener(self._late(), news, outside, curve.allows if curve else None)
         self._threads = [
             threading.Thread(target=_forward, args=(*pair, priority), name="forwarder", daemon=True)
             for pair in ((core, inside), (self._upstream(), outside))
@@ -110,7 +110,7 @@ class Forwarder:
     @property
     def refused(self) -> int:
         """Subscribers that were not let in."""
-        return self._reception.refused
+        return self._listener.refused
 
     def close(self) -> None:
         """Stop forwarding; what is queued has LINGER ms to leave."""
@@ -118,7 +118,7 @@ class Forwarder:
         self._context.term()  # ends the threads, which then close their sockets
         for thread in self._threads:
             thread.join()
-        self._reception.join()
+        self._listener.join()
 
     def _open(self, kind: int) -> Socket:
         socket = self._context.socket(kind)

@@ -52,7 +52,7 @@ class LastValues:
         return [one for one in lives + [one for one in said if _boot(one) == boot] if one[0].startswith(wanted)]
 
 
-class Reception:
+class SubscriptionListener:
     """The thread and its sockets; ends with the context they belong to."""
 
     def __init__(self, subscriptions: Socket, news: Socket, outside: Socket, allows: Allows | None) -> None:
@@ -88,18 +88,18 @@ class Reception:
                     self._door.send_multipart(answer(self._door.recv_multipart(), self._allows))
                 if self._monitor in ready:
                     self._count(recv_monitor_message(self._monitor))
-                self._listen()
+                self._keep_published()
                 if self._subscriptions in ready:
-                    self._greet()
+                    self._answer_subscriptions()
         for opened in (*sockets, self._news):
             opened.close(0)
 
-    def _listen(self) -> None:
+    def _keep_published(self) -> None:
         with contextlib.suppress(zmq.Again):
             while True:
                 self._last.keep(self._news.recv_multipart(zmq.NOBLOCK))
 
-    def _greet(self) -> None:
+    def _answer_subscriptions(self) -> None:
         """Everyone who came at once is told at once; who asks for very much is told everything, once."""
         prefixes = set()
         with contextlib.suppress(zmq.Again):

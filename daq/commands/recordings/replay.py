@@ -115,7 +115,7 @@ def tell(pipeline: Pipeline, counts: Counts, played: Played, wall: float, stream
     for name, causes in counts.items():
         losses = (f", {cause} {count}" for cause, count in causes.items() if count and cause != "frames")
         print(f"{name}: frames {causes['frames']}{''.join(losses)}", file=stream)
-    for joint in pipeline.lines:
+    for joint in pipeline.joints:
         estimate = joint.estimator.estimate()
         missing = {**joint.aligner.lost(), "interpolated": joint.aligner.interpolated()}
         lost = ", ".join(f"{cause} {count}" for cause, count in missing.items())

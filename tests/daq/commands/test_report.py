@@ -65,9 +65,9 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for count, part in enumerate(np.split(rows, range(BLOCK, len(rows), BLOCK))):
         based = {"elbow": baseline.model_dump()} if count == BASED * 1000 // BLOCK else None
         if based:
-            pipeline.rebase(based)
+            pipeline.set_baselines(based)
         now = int(part["time"][-1, 0])
-        messages = pipeline.absorb(part.ravel(), EPOCH, lambda now=now: now) + pipeline.watch(now, EPOCH)
+        messages = pipeline.absorb(part.ravel(), EPOCH, lambda now=now: now) + pipeline.check_silence(now, EPOCH)
         if count == 100:
             event = {"timestamp": EPOCH / 1e9 + 4, "kind": "alarm", "text": "<script>alert('µ')</script>", "seq": 10**6}
             messages.append((b"event/elbow", msgpack.packb(event | {"boot": 7, "joint": "elbow"})))

@@ -182,7 +182,7 @@ def test_all_by_one_factor_is_one_cause_and_told_once() -> None:
 
 def comparison(**baseline: object) -> Comparison:
     one = Comparison("rigid", DriftSettings(hold=0), Publication("arm", "elbow", 7, "N·m"))
-    one.rebase(BASELINE.model_copy(update=baseline))
+    one.set_baseline(BASELINE.model_copy(update=baseline))
     return one
 
 
@@ -220,9 +220,9 @@ def test_what_drifts_is_an_event_beside_its_drift() -> None:
 def test_the_same_baseline_again_is_no_news_and_another_is_at_once() -> None:
     one = comparison()
     one.look(estimate(5, -8.0), dict, 5.0)
-    one.rebase(BASELINE)
+    one.set_baseline(BASELINE)
     assert one.look(estimate(5, -8.0), dict, 5.1) == []
-    one.rebase(BASELINE.model_copy(update={"since": 2000.0}))
+    one.set_baseline(BASELINE.model_copy(update={"since": 2000.0}))
     (event, told, _) = looked(one.look(estimate(5, -8.0), dict, 5.2))
     assert event[1]["kind"] == "baseline"
     assert told[1]["since"] == 2000.0
@@ -249,7 +249,7 @@ def test_what_stands_beside_an_estimate_that_cannot_be_trusted_is_compared_alone
         }
     )
     one = comparison()
-    one.rebase(wear)
+    one.set_baseline(wear)
 
     def beside(found: Estimate, baseline: Baseline) -> Estimate:
         assert baseline == wear

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from daq.core.reading_buffer import LONGEST, NOTHING, WaitingRoom
+from daq.core.reading_buffer import LONGEST, NOTHING, ReadingBuffer
 from drivers.reading import READING
 
 MS = 1_000_000
@@ -16,9 +16,9 @@ def frames(*of: tuple[int, int]) -> np.ndarray:
     return readings
 
 
-def room() -> WaitingRoom:
+def room() -> ReadingBuffer:
     """Two joints, the first with two channels, each on its own driver."""
-    return WaitingRoom([0, 0, 1], ["a", "b", "b"])
+    return ReadingBuffer([0, 0, 1], ["a", "b", "b"])
 
 
 def test_only_the_joint_that_is_due_leaves_and_in_order() -> None:

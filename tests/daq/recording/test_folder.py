@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from daq.config.sections import Record
-from daq.recording.folder import Shelf, recordings
+from daq.recording.folder import RecordingFolder, recordings
 
 
-def shelf(folder: Path, keep: float = 1e6, reserve: float = 0.0) -> Shelf:
-    return Shelf(
+def shelf(folder: Path, keep: float = 1e6, reserve: float = 0.0) -> RecordingFolder:
+    return RecordingFolder(
         Record(folder=folder, file_size=1e6, keep=1e6, reserve=reserve).model_copy(update={"keep": keep}), "arm"
     )
 

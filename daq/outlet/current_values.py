@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 Map = dict[str, Any]
 
 
-class Standing(NamedTuple):
+class CurrentValues(NamedTuple):
     """What is known of a joint at one instant."""
 
     time: float  # Unix s
