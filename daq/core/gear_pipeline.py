@@ -1,4 +1,4 @@
-"""The way of one gear: rows of a joint with two encoders, what they say of its lost motion published once a second."""
+"""The pipeline of one gear between two encoders: measures its lost motion and publishes it once a second."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -17,16 +17,16 @@ from estimators.quantities import Floats, Nanoseconds
 Message = tuple[bytes, bytes]
 
 EVERY: Final = 1_000_000_000  # ns of the rows' clock between two updates
-NAMES: Final = tuple(one.name for one in WEARS)  # what a baseline remembers
+NAMES: Final = tuple(one.name for one in WEARS)  # the parameters that a baseline holds
 
 
 class GearPipeline:
-    """Beside the joint's own estimator, on the rows that it gets."""
+    """The gear of one joint; it gets the same rows as the joint's own estimator."""
 
     def __init__(
         self, gear: WatchedGear, joint: JointSection, channels: tuple[str, ...], publication: Publication
     ) -> None:
-        """channels: of the rows, in their order."""
+        """channels: the columns of the rows."""
         self._gear, self._period = gear, 1.0 / joint.rate
         self._columns = [channels.index(role) for role in gear.roles]
         self._publication = publication
@@ -40,7 +40,7 @@ class GearPipeline:
             self._last = int(time[-1])
 
     def messages_due(self, epoch: int) -> list[Message]:
-        """What the rows that came make due. epoch: ns to add to get Unix time."""
+        """The messages that are due after the rows so far. epoch: ns to add to get Unix time."""
         messages = [
             self._publication.event(one.kind, one.text, (one.time + epoch) / 1e9) for one in self.watch.events()
         ]
@@ -51,7 +51,7 @@ class GearPipeline:
 
     @staticmethod
     def body(watch: LostMotion) -> Map:
-        """What `lost_motion/<joint>` says."""
+        """The content of `lost_motion/<joint>`."""
         report, kept = watch.report(), watch.kept
         return {
             "parameters": dict(zip(watch.names, report.values.tolist(), strict=True)),
@@ -67,8 +67,8 @@ class GearPipeline:
             "grown": kept.told,
         }
 
-    def beside(self, estimate: Estimate, baseline: Baseline) -> Estimate:
-        """The joint's estimate with what is known of its gear, as far as the baseline has it."""
+    def extended(self, estimate: Estimate, baseline: Baseline) -> Estimate:
+        """The joint's estimate with the gear's parameters appended, as far as the baseline has them."""
         places = [place for place, name in enumerate(NAMES) if name in baseline.values]
         if not places:
             return estimate
@@ -80,11 +80,11 @@ class GearPipeline:
         )
 
     def keep(self) -> dict[str, Any] | None:
-        """What outlives a restart; None while there is nothing."""
+        """The state for a checkpoint; None while there is none."""
         return self.watch.keep()
 
     def resume(self, state: Mapping[str, Any]) -> None:
-        """Go on from what was kept. Raises NotTheSameError and what a damaged state raises, then starts anew."""
+        """Continue from a stored state. Raises NotTheSameError and what a damaged state raises, then starts anew."""
         try:
             self.watch.resume(state)
         except Exception:
@@ -93,11 +93,11 @@ class GearPipeline:
 
 
 def gear_pipeline_of(joint: JointSection, channels: tuple[str, ...], publication: Publication) -> GearPipeline | None:
-    """Of a joint with two encoders."""
+    """The pipeline of a joint's gear; None where the joint has no second encoder."""
     gear = gear_of(joint, joint.rate)
     return None if gear is None else GearPipeline(gear, joint, channels, publication)
 
 
 def gear_state_name(joint: str) -> str:
-    """Under which name a gear's state is kept: no joint has a dot in its name."""
+    """The name of a gear's state in the checkpoint; it cannot be a joint's, whose name has no dot."""
     return f"{joint}.lost_motion"

@@ -116,7 +116,7 @@ def run(trial: Trial) -> TrialOutcome:
             judge = Drift(DriftSettings(), Baseline(since=0.0, model="", values=named, deviations=sigma))
         elif judge is not None and int(now) != judged:
             judged = int(now)
-            drifts += sum(change.kind == "drift" for change in judge.look(estimate)[1]) * (not trial.changes)
+            drifts += sum(change.kind == "drift" for change in judge.update(estimate)[1]) * (not trial.changes)
     return TrialOutcome(
         looks, trusted, lying, worst, np.array(scores).ravel(), alarms, drifts,
         float(np.median(errors)) if errors else np.nan, reasons, worst_name, last,

@@ -151,7 +151,7 @@ def test_a_state_that_is_not_used_is_refused_in_words(
     caplog.clear()
     assert wired[0].resume(Pipeline(config, boot=2), file) == {}
     (line,) = [record.getMessage() for record in caplog.records]
-    assert line.startswith(f"elbow starts anew: what {file} holds of it ")
+    assert line.startswith(f"elbow starts again from nothing: its state in {file} ")
     assert words in line
 
 

@@ -323,7 +323,7 @@ def test_a_joint_is_compared_with_its_baseline_once_a_second(config: Config) -> 
     events = [(one["kind"], one["text"]) for one in maps(said, b"event/elbow")]
     assert events[:2] == [
         ("started", events[0][1]),
-        ("baseline", "drift is measured against that of 1970-01-02 00:00:00 UTC"),
+        ("baseline", "drift is measured against the baseline of 1970-01-02 00:00:00 UTC"),
     ]
     assert [kind for kind, _ in events[2:]] == ["drift"]
     assert events[2][1].startswith("viscous has drifted: +2")
@@ -359,7 +359,7 @@ def test_a_baseline_of_another_friction_law_is_not_compared_with(config: Config)
         said = [message for batch in half for message in pipeline.absorb(batch, 0, lambda: 0)]
         assert bool(maps(said, b"drift/elbow")) is fits
         (told,) = [one["text"] for one in maps(said, b"event/elbow") if one["kind"] == "baseline"]
-        assert ("another model or friction law: set it anew" in told) is not fits
+        assert ("another model or friction law: set a new one" in told) is not fits
 
 
 def test_every_kind_of_event_stands_in_the_table() -> None:

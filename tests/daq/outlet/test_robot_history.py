@@ -105,7 +105,7 @@ def test_joints_that_are_others_than_before_begin_another_trace_and_a_page_is_to
 
 
 def test_what_may_drift_is_each_joints_friction_at_two_speeds() -> None:
-    found = told(("", update(11.0)), ("parameters", parameters())).standing()
+    found = told(("", update(11.0)), ("parameters", parameters())).current_values()
     assert found is not None
     assert (found.time, found.status, found.reasons) == (11.0, "valid", [])
     assert found.values == {"base.slow": 1.0, "base.fast": 2.0, "elbow.slow": 3.0, "elbow.fast": 4.0}
