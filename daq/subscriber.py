@@ -77,8 +77,8 @@ class Subscriber:
         server_key: Path | None = None,
         priority: int = 0,
     ) -> None:
-        """topics: prefixes; timeout: s without a message after which the iterator raises TimeoutError (None: never). The
-        iterator raises RefusedError where the service refuses us.
+        """topics: prefixes; timeout: s without a message after which the iterator raises TimeoutError (None: never).
+        The iterator raises RefusedError where the service refuses us.
 
         key, server_key: our .key_secret and the server's .key, where the stream is locked (`jointwatch keys`).
         priority: real-time priority of this thread and of ZeroMQ's, as in [processes] priority; 0: none. Raises

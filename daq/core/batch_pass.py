@@ -1,4 +1,4 @@
-"""One compiled pass over the readings of a turn: sorts them by joint, then lets each joint use its own until it stops."""
+"""One compiled pass over the readings of a turn: sorts them by joint, then advances each joint until it stops."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -76,7 +76,7 @@ def _through(
     late: bool,
     robot: RobotState,
 ) -> int:
-    """Sort the readings (see `sort`) and advance each joint to its first stop; returns how many joints have readings."""
+    """Sort the readings and advance each joint to its first stop; returns how many joints have readings."""
     present = sort(rows, reals, joints, wanted, places, times, values, columns)
     for at in range(present):
         start, end = places[at, 1], places[at, 2]

@@ -46,12 +46,10 @@ class Drift:
     baseline: Baseline
     drifted: set[str] = field(default_factory=set)
     cause: str = ""  # the common cause of all drifted parameters, where there is one
-    _since: dict[str, int] = field(
-        default_factory=dict
-    )  # parameter → ns since when it has been on the other side of its limits
+    _since: dict[str, int] = field(default_factory=dict)  # parameter → ns since when it crosses its limits
 
     def fits(self, model: str, friction: Mapping[str, Any], names: tuple[str, ...]) -> bool:
-        """Whether the baseline has the same model, law and parameters: under another law its values mean something else."""
+        """Whether the baseline has the same model, law and parameters; otherwise its values mean something else."""
         theirs = self.baseline
         named = set(names) == theirs.values.keys() == theirs.deviations.keys()
         return theirs.model == model and theirs.friction in (None, friction) and named

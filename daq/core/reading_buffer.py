@@ -1,4 +1,5 @@
-"""Buffers readings until the next update of their joint is due, so that the core works once an update, not once a frame.
+"""Buffers readings until the next update of their joint is due, so that the core works once an update, not once a
+frame.
 
 What is published does not depend on how readings are cut into batches, so waiting changes no update, and no update
 waits. `JointPipeline.due` says when the next update of a joint can be made; no reading waits longer than LONGEST. While

@@ -11,7 +11,7 @@ from daq.outlet.history import JointLabel
 from daq.outlet.server import Tls, serve
 from daq.processes.heartbeat import Life
 from daq.processes.logs import log
-from daq.processes.process import CannotStartError, endpoint, may_come_first
+from daq.processes.process import CannotStartError, endpoint, may_take_priority
 from daq.state.checkpoint_file import FILE, Writer
 from daq.state.files import BaselineError, place, token_of
 from daq.stream.keys import Curve, KeyFileError, read_pair
@@ -75,7 +75,7 @@ def run(_: str, config: Config, runtime: Path, life: Life) -> None:
             life.beat,
             _tls(config),
             commissioning.watched,
-            priority if may_come_first(priority) else 0,
+            priority if may_take_priority(priority) else 0,
         )
     except EndpointError as error:
         raise CannotStartError(error.strerror) from error

@@ -1,4 +1,4 @@
-"""A driver process: waits in one driver's read, hands every batch to the core, opens the wire again when it is lost."""
+"""A driver process: reads from one driver, sends every batch to the core, and opens the wire again when it is lost."""
 
 import time
 from pathlib import Path
@@ -15,7 +15,7 @@ from drivers.base import Driver, EndOfFileError, LinkError, LinkPausedError
 from drivers.reading import empty
 
 REPORT_EVERY: Final = 0.5  # s between two reports of the counters
-WAIT: Final = 0.1  # s that one read may wait, so that a stop is seen soon
+WAIT: Final = 0.1  # s that one read may wait, so that a stop is noticed soon
 BACK_OFF: Final = (0.1, 0.5)  # s between two attempts to open a lost wire, first and longest: data within 1 s
 
 
@@ -42,7 +42,7 @@ def run(name: str, settings: Config, runtime: Path, life: Life) -> None:
         except LinkError as error:
             if not opened and not restarted:
                 raise CannotStartError(f"driver {name}: {error}") from error
-            life.ready()  # its work is now to try again
+            life.ready()  # the process is up, even though the wire is not
             link.problem(str(error))
             sender.report(False, totals, str(error))
             time.sleep(pause)
@@ -60,9 +60,9 @@ def run(name: str, settings: Config, runtime: Path, life: Life) -> None:
 def _serve(
     driver: Driver, sender: Sender, stop: StopSignal, totals: dict[str, int], life: Life, link: RateLimitedLog
 ) -> None:
-    """Read until the wire is lost (LinkError) or a stop is asked; totals go on over re-opened wires.
+    """Read until the wire is lost (LinkError) or a stop is requested; totals continue over re-opened wires.
 
-    A thousand times a second it reads and sends, and nothing else; what is told waits for its turn.
+    It reads and sends a thousand times a second; logs and counters are handled only every WAIT or REPORT_EVERY.
     """
     before = dict(totals)
     look = due = 0.0

@@ -1,7 +1,8 @@
 """Carries batches of readings from driver processes to the core over one PUSH/PULL pair, and counts every loss.
 
-A message is one frame: a header (``HEADER``), a body, and the driver's name. Readings are sent as the raw bytes of their
-NumPy array. A driver's own counters follow now and then as a msgpack map on the same socket, so both stay in order.
+A message is one frame: a header (``HEADER``), a body, and the driver's name. Readings are sent as the raw bytes of
+their NumPy array. A driver's own counters follow now and then as a msgpack map on the same socket, so both stay in
+order.
 """
 
 import os

@@ -1,8 +1,8 @@
 """Real-time priority for the threads that an update passes on its way, and for no others.
 
-On a busy machine a thread that is handed an update waits for the processor, up to the scheduler's slice (3 ms). A thread
-takes the priority for itself only; what it starts has none, so a refit runs as an ordinary process. ZeroMQ's own threads
-get the priority from their context. A controller with a higher real-time priority still runs first.
+On a busy machine a thread that is handed an update waits for the processor, up to the scheduler's slice (3 ms). A
+thread takes the priority for itself only; what it starts has none, so a refit runs as an ordinary process. ZeroMQ's own
+threads get the priority from their context. A controller with a higher real-time priority still runs first.
 """
 
 import os

@@ -1,4 +1,5 @@
-"""Sockets from the core to the subscribers: PUB sockets for the publishers, and a native forwarder to the public address.
+"""Sockets from the core to the subscribers: PUB sockets for the publishers, and a native forwarder to the public
+address.
 
 The outlet binds every socket between the service's own processes; the core and the supervisor connect. A connecting PUB
 keeps its queue and its peer's subscriptions while the peer is away, so an outlet that is killed and restarted receives

@@ -1,10 +1,10 @@
 """The messages of the public stream: their topics, their version, and how an Estimate becomes a message.
 
-Every message is two frames, ``[topic][msgpack map]``. Every map has a numeric ``timestamp`` (Unix seconds of the instant
-that it describes), ``v``, ``robot``, ``seq`` (counts up by one per topic, so that a subscriber notices every loss) and
-``boot`` (changes when the core restarts; seq then starts at 0 again). A message about one joint has ``joint`` as well.
-When a subscriber joins, the last values are sent again to everyone; a seq that was received before can be ignored.
-`daq/stream/schema.py` describes every field.
+Every message is two frames, ``[topic][msgpack map]``. Every map has a numeric ``timestamp`` (Unix seconds of the
+instant that it describes), ``v``, ``robot``, ``seq`` (counts up by one per topic, so that a subscriber notices every
+loss) and ``boot`` (changes when the core restarts; seq then starts at 0 again). A message about one joint has ``joint``
+as well. When a subscriber joins, the last values are sent again to everyone; a seq that was received before can be
+ignored. `daq/stream/schema.py` describes every field.
 
 Topics between core, supervisor and outlet that never leave the machine are in ``INTERNAL``.
 """
@@ -222,7 +222,8 @@ class Liveliness:
     def process(
         self, name: str, timestamp: float, up: bool, restarts: int, pid: int, cause: str, age: float, deadline: float
     ) -> tuple[bytes, bytes]:
-        """The next report. age: s since its last sign of life; deadline: s of silence after which it is ended (0: never)."""
+        """The next report. age: s since its last sign of life; deadline: s of silence after which it is ended (0:
+        never)."""
         seq = self.sequence[name] = self.sequence.get(name, -1) + 1
         body = {"timestamp": timestamp, "v": VERSION, "robot": self.robot, "seq": seq, "boot": self.boot, "name": name}
         body |= {"up": up, "restarts": restarts, "pid": pid, "cause": cause, "age": age, "deadline": deadline}

@@ -146,7 +146,7 @@ def test_the_outlet_keeps_what_it_read_last(tmp_path: Path, caplog: pytest.LogCa
         assert caplog.text.count("the baselines that were read last stand") == 1
         history = History("arm", [JointLabel("elbow", "N·m", {"inertia": "kg·m²"})])
         history.absorb("estimate/elbow", update("valid"), 50.0)
-        with pytest.raises(ValueError, match="no baselines: joints"):
+        with pytest.raises(ValueError, match="not a file of baselines: joints"):
             asyncio.run(commissioning.set(history, "elbow"))
         assert json.loads(file.read_text()) == {"joints": 7}, "nobody's file is thrown away"
     finally:
