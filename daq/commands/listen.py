@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from daq.commands.codes import fail
-from daq.commands.json_lines import finite
+from daq.stream.json_numbers import finite
 from daq.stream.keys import KeyFileError
 from daq.subscriber import RefusedError, Subscriber
 

@@ -92,7 +92,7 @@ class JointPipeline:
         return self.handle_stops(readings, epoch, now)
 
     def handle_stops(self, readings: Readings, epoch: int, now: Callable[[], int]) -> list[Message]:
-        """Answer the stops of a pass that has started on these readings, until it has used all; returns the messages."""
+        """Answer the stops of a pass over these readings, until it has used all of them; returns the messages."""
         joint, state, messages = self.state, self.state.estimator, list[Message]()
         self._last_arrival = arrival = joint.arrival
         if self._stale and not self._silent_channels(arrival):
@@ -223,7 +223,7 @@ class JointPipeline:
         ]
 
     def _events(self, epoch: int, arrival: int) -> list[Message]:
-        """The estimator's events. `resumed` gets the time of the first rows, not the time at which the old core ended."""
+        """The estimator's events; `resumed` gets the time of the first rows, not that at which the old core ended."""
         messages = list[Message]()
         for event in self.estimator.events():
             time = arrival if event.kind == "resumed" else event.time

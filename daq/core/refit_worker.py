@@ -23,7 +23,7 @@ class RefitWorker(Executor):
     """One worker process, started at once."""
 
     def __init__(self, nonlinear: int = 0, scheduler: str = "") -> None:
-        """nonlinear: the largest number of nonlinear parameters of a joint; scheduler: address of a cluster's, or ""."""
+        """nonlinear: the largest number of nonlinear parameters of a joint; scheduler: of a cluster, or ""."""
         import estimators.online.eta.search  # noqa: F401 (what the worker does, loaded before it is forked)
         from estimators.refit.job import warm  # its kernels are heavy, and a joint without η never needs them
 

@@ -1,4 +1,4 @@
-"""The pipeline of the whole robot: brings all joints to one clock, publishes residual torque, payload and parameters."""
+"""The pipeline of the whole robot: all joints on one clock; publishes residual torque, payload and parameters."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

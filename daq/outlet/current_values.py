@@ -1,4 +1,4 @@
-"""What is known of a joint, or of the whole robot, at one instant: what a baseline is made of."""
+"""The values of a joint, or of the whole robot, at one instant, from which a baseline is made."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ Map = dict[str, Any]
 
 
 class CurrentValues(NamedTuple):
-    """What is known of a joint at one instant."""
+    """The values of a joint, or of the robot, at one instant."""
 
     time: float  # Unix s
     status: str

@@ -1,4 +1,4 @@
-"""The outlet process: the outlet, told by the configuration what to serve where."""
+"""The outlet process: starts the server of daq/outlet/server.py as the configuration says."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def _tls(config: Config) -> Tls | None:
 
 
 def _request(config: Config, commissioning: Commissioning) -> BaselineRequest | None:
-    """What lets the page set baselines; None where none can be kept."""
+    """The handler of requests that set baselines; None where there is no token for them."""
     try:
         token, where = token_of(config, make=True)
     except BaselineError as error:
@@ -42,7 +42,7 @@ def _request(config: Config, commissioning: Commissioning) -> BaselineRequest | 
 
 
 def _models(config: Config) -> dict[str, str]:
-    """What may have a baseline → kind of its model."""
+    """Joints, and the robot, that can have a baseline → kind of the model."""
     models: dict[str, str] = {name: joint.model.kind for name, joint in config.joints.items()}
     return models if config.robot.model is None else models | {ROBOT: ROBOT}
 

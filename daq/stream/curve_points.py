@@ -1,4 +1,4 @@
-"""The internal message `samples/<joint>` for the page: points of the joint's curves, excitation, distance to an alarm."""
+"""The internal message `samples/<joint>` for the page: points of the curves, excitation, nearness of an alarm."""
 
 import msgpack
 import numpy as np

@@ -147,7 +147,7 @@ class Forwarder:
         return socket
 
     def _upstream(self) -> Socket:
-        """The socket that the second hop takes updates from; subscribed at once, so the first subscriber misses none."""
+        """The socket that the second hop reads; it subscribes at once, so that the first subscriber misses nothing."""
         socket = self._open(zmq.XSUB)
         for address in (INSIDE, LATE):
             socket.connect(address)

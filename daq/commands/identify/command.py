@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from daq.commands.codes import EXIT_RUNTIME, EXIT_USAGE, fail, refuse
-from daq.commands.identify.summary import finite, summary, tell
+from daq.commands.identify.summary import summary, tell
 from daq.config.load import read_toml, validate
 from daq.config.words import ConfigError, ConfigurationProblem
 from daq.recording.columns import load_columns
@@ -175,7 +175,7 @@ def _identify(options: argparse.Namespace) -> int:
         "tested_on": [file.name for file in options.test],
         "rows": len(found.train.rows.y),
         "train_error": found.train.error,
-        "validation_error": finite(found.validation.error, 0.0),
+        "validation_error": found.validation.error if np.isfinite(found.validation.error) else 0.0,
     }
     if found.test is not None:
         source["test_error"] = found.test.error

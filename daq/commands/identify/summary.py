@@ -1,12 +1,10 @@
 """What an identification found, for a program (one JSON object) and for a person."""
 
 import contextlib
-import math
 from typing import Any, Final
 
-import numpy as np
-
 from daq.commands.report.words import number
+from daq.stream.json_numbers import finite
 from estimators.offline.robot.identification import JudgedPrediction, RobotIdentification
 
 WORST: Final = 6  # directions that the motion does not tell, in print
@@ -50,7 +48,7 @@ def summary(found: RobotIdentification) -> dict[str, Any]:
     }
     result["untold"] = [{"information": one.information, "direction": one.words} for one in found.untold]
     result["guessed"] = robot.guessed
-    cleaned: dict[str, Any] = _clean(result)
+    cleaned: dict[str, Any] = finite(result)
     return cleaned
 
 
@@ -73,21 +71,6 @@ def _judged(found: RobotIdentification, judged: JudgedPrediction) -> dict[str, A
         "outside": float(judged.outside.mean()),
         "joints": joints,
     }
-
-
-def _clean(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _clean(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_clean(one) for one in value]
-    if isinstance(value, float | np.floating):
-        return finite(float(value), None)
-    return value
-
-
-def finite(value: float, instead: float | None) -> float | None:
-    """A number, or what stands for none."""
-    return value if math.isfinite(value) else instead
 
 
 def tell(found: RobotIdentification) -> None:

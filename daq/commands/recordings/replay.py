@@ -14,7 +14,6 @@ from typing import Any
 import msgpack
 
 from daq.commands.codes import EXIT_USAGE, fail, refuse, tell_breaks
-from daq.commands.json_lines import finite
 from daq.config.load import load
 from daq.config.sections import Config
 from daq.config.words import ConfigError
@@ -27,6 +26,7 @@ from daq.replay.from_columns import configured
 from daq.replay.repeat import Repetition, compare
 from daq.replay.replay import BOOT, Played, play
 from daq.replay.sources import Counts, readings_of
+from daq.stream.json_numbers import finite
 from drivers.base import DriverError
 
 

@@ -143,7 +143,7 @@ def test_the_outlet_keeps_what_it_read_last(tmp_path: Path, caplog: pytest.LogCa
         file.write_text(json.dumps({"joints": 7}))
         for _ in range(3):
             assert asyncio.run(look_until_heard()) == first
-        assert caplog.text.count("the baselines that were read last stand") == 1
+        assert caplog.text.count("the file of baselines cannot be used, the last ones stay in use") == 1
         history = History("arm", [JointLabel("elbow", "N·m", {"inertia": "kg·m²"})])
         history.absorb("estimate/elbow", update("valid"), 50.0)
         with pytest.raises(ValueError, match="not a file of baselines: joints"):

@@ -103,7 +103,7 @@ def test_of_a_silent_supervisor_it_is_told_that_it_is_not_up_and_of_the_others_w
     assert after["core"] == before["core"]
     assert after["supervisor"] == {
         "up": False, "restarts": 2, "pid": 66, "age": pytest.approx(LATEST + 0.01),
-        "cause": "no word from it for 2 s: what it said of the others is old",
+        "cause": "no word from it for 2 s: its reports on the others are out of date",
     }  # fmt: skip
     assert before["supervisor"]["up"], "what it said itself is not changed"
     for told in (history.latest(NOW + 9.0), history.snapshot(NOW + 9.0), history.tick(NOW + 9.0)):
