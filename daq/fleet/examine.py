@@ -1,4 +1,4 @@
-"""What one recording says of its joints: identification, re-fits and skew, as plain numbers; a pure function of it."""
+"""Examines one recording: identification, refits and skew of its joints as plain numbers; a pure function of it."""
 
 import math
 from collections import Counter
@@ -21,13 +21,13 @@ from daq.replay.replay import BOOT, Played, play
 from daq.replay.sources import Batch, readings_of
 from drivers.base import DriverError
 
-DELAY: Final = "delay."  # before the role of a channel whose skew was measured
+DELAY: Final = "delay."  # prefix of the role of a channel whose delay was measured
 LONGEST: Final = 0.1  # s that a channel may be late
 COLUMNAR: Final = (".csv", ".npz", ".mat")
 
 
 class Plan(NamedTuple):
-    """What is done to every recording; recordings of our own bring their configuration along."""
+    """How every recording is examined; our own recordings hold their configuration."""
 
     config: Config | None
     columns: Columns | None
@@ -35,7 +35,7 @@ class Plan(NamedTuple):
 
 
 class RecordedQuantity(NamedTuple):
-    """One number that a recording says of a joint: a parameter, or how late a channel is."""
+    """One number that a recording gives for a joint: a parameter, or the delay of a channel."""
 
     name: str
     unit: str
@@ -56,12 +56,12 @@ class JointFound(NamedTuple):
     error: float  # rms(prediction error) / rms(measured), lately
     alarms: int
     refits: int  # accepted
-    refused: int  # re-fits that were not
+    refused: int  # refits that were not accepted
     quantities: tuple[RecordedQuantity, ...]
 
 
 class ExaminedRecording(NamedTuple):
-    """One recording; `problem` says why it has no joints, or where it breaks off."""
+    """The result of one recording; `problem` says why it has no joints, or where it breaks off."""
 
     address: str
     robot: str
@@ -72,7 +72,7 @@ class ExaminedRecording(NamedTuple):
 
 
 def examine(address: Address, plan: Plan) -> ExaminedRecording:
-    """Never raises for what is wrong with the recording."""
+    """Examine a recording; a mistake in it becomes the result's `problem` and is not raised."""
     try:
         with at_hand(address.text) as file:
             return _examine(file, address, plan)
@@ -81,7 +81,7 @@ def examine(address: Address, plan: Plan) -> ExaminedRecording:
 
 
 def failed(address: Address, why: str) -> ExaminedRecording:
-    """A recording of which nothing is known."""
+    """The result of a recording that could not be examined."""
     return ExaminedRecording(address.text, address.robot, math.nan, 0.0, (), why)
 
 
@@ -106,11 +106,11 @@ def _examine(file: Path, address: Address, plan: Plan) -> ExaminedRecording:
 
 
 def _configuration(file: Path, address: Address, plan: Plan, ours: bool) -> Config:
-    """Of the recording itself, or of rigid joints where columns are all there is."""
+    """The recording's own configuration, or one of rigid joints where it has columns only."""
     if ours:
         return configuration(file)
     if plan.columns is None and file.suffix.lower() not in COLUMNAR and not is_bag(file):
-        raise RecordingError(f"{address.text}: needs --config: a log of frames does not say what is in it")
+        raise RecordingError(f"{address.text}: a log of frames needs --config, which describes the frames")
     return configured(file, read(file, plan.columns), plan.columns)
 
 
@@ -143,7 +143,7 @@ def _joint(
 
 
 def _delays(file: Path, config: Config, plan: Plan, ours: bool) -> dict[str, tuple[RecordedQuantity, ...]]:
-    """Joint → how late its channels are."""
+    """Joint → the delays of its channels."""
     channels: Channels
     if ours:
         channels = aligned(_ours(file), config)

@@ -263,7 +263,7 @@ def test_the_configuration_is_that_of_then_without_wires(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("metadata", "said"),
     [
-        ({}, "found no configuration in it: is it a recording of jointwatch?"),
+        ({}, "found no configuration in it; is it a recording of jointwatch?"),
         ({"configuration": {"digest": "x"}}, "its configuration cannot be used: 'json'"),
         ({"configuration": {"json": "{"}}, "its configuration cannot be used: Expecting"),
         ({"configuration": {"json": '{"publish": {}}'}}, "its configuration cannot be used: 'rate'"),
