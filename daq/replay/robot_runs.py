@@ -152,9 +152,8 @@ def _whole(robot: RobotDescription, file: Path, channels: Channels) -> tuple[lis
     if unknown and problems:
         problems.append(f"{file}: found columns of {', '.join(unknown)}, which {robot.name} does not have")
         return problems, []
-    return problems, [
-        f"{file}: columns of {', '.join(unknown)} are not used: {robot.name} has no such joints"
-    ] if unknown else []
+    ignored = f"{file}: columns of {', '.join(unknown)} are not used: {robot.name} has no such joints"
+    return problems, [ignored] if unknown else []
 
 
 def _seconds(robot: RobotDescription, found: Sequence[tuple[Path, Channels]]) -> tuple[list[str], list[str]]:
