@@ -1,4 +1,4 @@
-"""A fleet as one HTML page that needs nothing else: who stands out, every robot and joint, every quantity's spread."""
+"""A fleet as one self-contained HTML page: robots that stand out, every robot and joint, the spread of quantities."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from daq.fleet.verdict import JudgedQuantity, unsettled
 WIDTH, HEIGHT, EDGE = 520, 54, 8  # of a strip of points
 FAR: Final = 2.0  # times the threshold, from which a point is drawn at the edge
 NAMED: Final = 3  # robots in the headline; more are counted
-LISTED: Final = 40  # that stand out; the Parquet file has all
+LISTED: Final = 40  # rows of a table at most; the Parquet file has all
 OWN: Final = """
 .board { display: grid; grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); gap: 0.4rem; }
 .who { border: 1px solid var(--line); border-left: 4px solid var(--good); border-radius: 0.4rem;
@@ -96,7 +96,7 @@ def _out(judged: Sequence[JudgedQuantity]) -> str:
     limit = f"{limits[0]:g}" if len(limits) == 1 else f"{limits[0]:g} to {limits[-1]:g}" if limits else "–"
     text = (
         "z is robust (median and Qₙ of the siblings). "
-        f"A |z| above {limit} is told: on a page of robots that are all alike, one in twenty accuses anybody."
+        f"A |z| above {limit} is reported: of twenty pages about robots that are all alike, one names a robot."
     )
     return f"<section><h2>Who stands out</h2><p>{text}</p>{_table(head, rows)}{more}</section>\n"
 
@@ -131,7 +131,7 @@ def _board(found: Sequence[ExaminedRecording], judged: Sequence[JudgedQuantity])
 
 
 def _strips(judged: Sequence[JudgedQuantity]) -> str:
-    """One strip a quantity of each joint: every robot a point, the band what is no news."""
+    """One strip per quantity of each joint: a point per robot; within the band nothing is significant."""
     groups: dict[tuple[str, str, str], list[JudgedQuantity]] = {}
     for one in judged:
         groups.setdefault((one.joint, one.quantity, one.unit), []).append(one)
@@ -147,7 +147,7 @@ def _strips(judged: Sequence[JudgedQuantity]) -> str:
 
 
 def _strip(rows: Sequence[JudgedQuantity]) -> str:
-    """Abscissa: z over the threshold, which is the edge of the band."""
+    """One strip; abscissa: z over the threshold, which is the edge of the band."""
     middle, half = WIDTH / 2, (WIDTH / 2 - EDGE) / FAR
     known = [one for one in rows if math.isfinite(one.z)]
     points = []
@@ -170,7 +170,7 @@ def _strip(rows: Sequence[JudgedQuantity]) -> str:
 
 
 def _unsettled(found: Sequence[ExaminedRecording]) -> str:
-    """Joints that were not valid at the end of a recording: what they say counts with its σ, or not at all."""
+    """Joints that were not valid at the end of a recording: their values count with their σ, or not at all."""
     rows = [(escape(one.robot), escape(name), escape(one.address), escape(why)) for one, name, why in unsettled(found)]
     more = f"<p>and {len(rows) - LISTED} more.</p>" if len(rows) > LISTED else ""
     table = _table(("robot", "joint", "recording", "why"), rows[:LISTED])

@@ -1,4 +1,4 @@
-"""What an identification found, for a program (one JSON object) and for a person."""
+"""The result of an identification, as one JSON object and as text."""
 
 import contextlib
 from typing import Any, Final
@@ -7,11 +7,11 @@ from daq.commands.report.words import number
 from daq.stream.json_numbers import finite
 from estimators.offline.robot.identification import JudgedPrediction, RobotIdentification
 
-WORST: Final = 6  # directions that the motion does not tell, in print
+WORST: Final = 6  # directions printed that are not identifiable
 
 
 def summary(found: RobotIdentification) -> dict[str, Any]:
-    """Of --json; NaN is null."""
+    """The object that --json prints; NaN becomes null."""
     robot = found.found.robot
     result: dict[str, Any] = {
         "robot": robot.name,
@@ -74,7 +74,7 @@ def _judged(found: RobotIdentification, judged: JudgedPrediction) -> dict[str, A
 
 
 def tell(found: RobotIdentification) -> None:
-    """For a person."""
+    """Print the result as text."""
     robot, fit = found.found.robot, found.fit
     judged = found.test or found.validation
     kind = "test" if found.test is not None else "cross-validation"
@@ -105,7 +105,7 @@ def tell(found: RobotIdentification) -> None:
                 f"{gear.zero:+.3g} {joint.axis.length} apart and {1e3 * gear.lag:+.2f} ms late"
             )
     learnt = int(fit.learnt[:base].sum())
-    print(f"\nof {base} base parameters the motion taught {learnt}; it does not tell:")
+    print(f"\n{learnt} of {base} base parameters were learnt from the motion; not identifiable are:")
     with contextlib.suppress(BrokenPipeError):
         for one in found.untold[:WORST]:
             print(f"  {one.words[:150]}")

@@ -1,4 +1,4 @@
-"""A report as one HTML page that needs nothing else: figures are SVG in it, and it prints well."""
+"""A report as one self-contained HTML page: figures are inline SVG, and it prints well."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ STYLE: Final = Path(__file__).with_name("style.css")
 TONES: Final = {
     "alarm": "bad", "fault": "bad", "drift": "warn", "refit_accepted": "busy", "recovered": "good", "started": "good",
 }  # fmt: skip
-GAPS: Final = 5  # that are told one by one
+GAPS: Final = 5  # gaps that are listed one by one
 EVENTS: Final = 400  # rows of the table; the rest is counted
 GRID: Final = np.sinh(np.linspace(-4.0, 4.0, 121)) / np.sinh(4.0)  # of a law: dense where it is steep
 CERTAIN: Final = {"valid": "good", "held": "good", "faulted": "bad"}
@@ -115,7 +115,7 @@ def _curves(joint: JointRun) -> str:
 
 
 def _curve(joint: JointRun, title: str, hint: str, column: int, law: Callable[[Floats, Floats], Floats]) -> str:
-    """Points (column of `points`: abscissa, then torque), fitted law and baseline's."""
+    """A curve: points (column of `points`: abscissa, then torque), the fitted law and the baseline's."""
     points = joint.points[:, [0, column, column + 1]]
     known = points[np.isfinite(points).all(axis=1)]
     reach = GRID * (float(np.abs(known[:, 1]).max()) if len(known) else 0.0)
@@ -131,7 +131,7 @@ def _curve(joint: JointRun, title: str, hint: str, column: int, law: Callable[[F
 
 
 def _parameters(joint: JointRun) -> str:
-    """The drift table: at the end, with its change against the baseline."""
+    """The table of parameters at the end, with their change against the baseline."""
     excited = dict(zip(joint.curves.names, joint.excitation, strict=False))
     rows = []
     for name, unit in joint.units.items():
