@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from daq.commands.report.document import STYLE
+from daq.commands.report.document import page, table
 from daq.commands.report.words import date, readable
 from daq.fleet.examine import ExaminedRecording
 from daq.fleet.verdict import JudgedQuantity, unsettled
@@ -34,11 +34,7 @@ def document(found: Sequence[ExaminedRecording], judged: Sequence[JudgedQuantity
     """The whole page."""
     parts = [_head(found, judged), _out(judged), _board(found, judged), _strips(judged), _unsettled(found)]
     parts.append(_recordings(found))
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>A fleet · jointwatch</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{STYLE.read_text(encoding='utf-8')}{OWN}</style></head><body>\n{''.join(parts)}</body></html>\n"
-    )
+    return page("A fleet · jointwatch", parts, OWN)
 
 
 def _head(found: Sequence[ExaminedRecording], judged: Sequence[JudgedQuantity]) -> str:
@@ -173,8 +169,8 @@ def _unsettled(found: Sequence[ExaminedRecording]) -> str:
     """Joints that were not valid at the end of a recording: their values count with their σ, or not at all."""
     rows = [(escape(one.robot), escape(name), escape(one.address), escape(why)) for one, name, why in unsettled(found)]
     more = f"<p>and {len(rows) - LISTED} more.</p>" if len(rows) > LISTED else ""
-    table = _table(("robot", "joint", "recording", "why"), rows[:LISTED])
-    return f"<section><h2>Not valid at the end</h2>{table}{more}</section>\n" if rows else ""
+    listed = _table(("robot", "joint", "recording", "why"), rows[:LISTED])
+    return f"<section><h2>Not valid at the end</h2>{listed}{more}</section>\n" if rows else ""
 
 
 def _recordings(found: Sequence[ExaminedRecording]) -> str:
@@ -191,7 +187,4 @@ def _number(value: float) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    titles = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
-    cells = ("".join(f"<td>{cell}</td>" for cell in row[1:]) for row in rows)
-    body = "".join(f'<tr><th scope="row">{row[0]}</th>{rest}</tr>' for row, rest in zip(rows, cells, strict=True))
-    return f'<div class="scroll"><table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table></div>'
+    return f'<div class="scroll">{table(head, rows)}</div>'

@@ -1,4 +1,4 @@
-"""`jointwatch identify ROBOT TRAIN … [--test FILE …]`: identifies a whole robot from recordings, and judges the model."""
+"""`jointwatch identify ROBOT TRAIN … [--test FILE …]`: identifies a whole robot from recordings, judges the model."""
 
 import argparse
 import json

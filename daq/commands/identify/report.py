@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from daq.commands.report.document import STYLE
+from daq.commands.report.document import page
 from daq.commands.report.figures import curve, overlay
 from daq.commands.report.words import number
 from estimators.offline.robot.identification import JudgedPrediction, RobotIdentification
@@ -31,12 +31,7 @@ def document(found: RobotIdentification, options: argparse.Namespace) -> str:
         _untold(found),
         _comparison(found),
     ]
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f"<title>{escape(robot.name)} · jointwatch identify</title>"
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{STYLE.read_text(encoding='utf-8')}</style></head><body>\n{''.join(parts)}</body></html>\n"
-    )
+    return page(f"{robot.name} · jointwatch identify", parts)
 
 
 def _head(found: RobotIdentification, options: argparse.Namespace) -> str:

@@ -24,13 +24,26 @@ CERTAIN: Final = {"valid": "good", "held": "good", "faulted": "bad"}
 
 def document(run: ReportContent) -> str:
     """The whole page."""
-    title = f"{run.config.robot.name}, {date(run.start)}"
+    title = f"{run.config.robot.name}, {date(run.start)} · jointwatch"
     parts = [_head(run), _overview(run), *(_joint(run, joint) for joint in run.joints), _acquisition(run), _events(run)]
+    return page(title, parts)
+
+
+def page(title: str, parts: Sequence[str], own_style: str = "") -> str:
+    """A self-contained HTML page with the style of reports; parts: HTML."""
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)} · jointwatch</title>'
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{STYLE.read_text(encoding='utf-8')}</style></head><body>\n{''.join(parts)}</body></html>\n"
+        f"<style>{STYLE.read_text(encoding='utf-8')}{own_style}</style></head><body>\n{''.join(parts)}</body></html>\n"
     )
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table; head: text, rows: cells of HTML, the first of each being its heading."""
+    titles = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    cells = ("".join(f"<td>{cell}</td>" for cell in row[1:]) for row in rows)
+    body = "".join(f'<tr><th scope="row">{row[0]}</th>{rest}</tr>' for row, rest in zip(rows, cells, strict=True))
+    return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _head(run: ReportContent) -> str:
@@ -67,7 +80,7 @@ def _overview(run: ReportContent) -> str:
             )
         )
     head = ("joint", "at the end", "in normal mode", "error, median", "error, 95 %", "alarms", "drift", "samples lost")
-    return f"<section><h2>Overview</h2>{_table(head, rows)}</section>\n"
+    return f"<section><h2>Overview</h2>{table(head, rows)}</section>\n"
 
 
 def _beyond(text: str) -> str:
@@ -157,7 +170,7 @@ def _parameters(joint: JointRun) -> str:
         )
     head = ("parameter", "at the end", "± σ", "unit", "drift", "z", "excited")
     since = f"baseline of {stamp(joint.drift['since'])}" if joint.drift else "no baseline was set"
-    return f'<div class="drift"><h3>Parameters and drift<small>{since}</small></h3>{_table(head, rows)}</div>'
+    return f'<div class="drift"><h3>Parameters and drift<small>{since}</small></h3>{table(head, rows)}</div>'
 
 
 def _acquisition(run: ReportContent) -> str:
@@ -175,8 +188,8 @@ def _acquisition(run: ReportContent) -> str:
     if run.missed:
         found.append(f"{run.missed} messages are missing in the recording.")
     words = " ".join(found) or "Nothing is missing in the recording, and the core was never restarted."
-    table = _table(("joint", "samples", "lost in all", *map(readable, causes)), rows)
-    return f"<section><h2>Acquisition and losses</h2><p>{words}</p>{table}</section>\n"
+    losses = table(("joint", "samples", "lost in all", *map(readable, causes)), rows)
+    return f"<section><h2>Acquisition and losses</h2><p>{words}</p>{losses}</section>\n"
 
 
 def _events(run: ReportContent) -> str:
@@ -191,17 +204,10 @@ def _events(run: ReportContent) -> str:
         for event in run.events[:EVENTS]
     ]
     more = f"<p>and {len(run.events) - EVENTS} more.</p>" if len(run.events) > EVENTS else ""
-    table = _table(("time", "after", "joint", "event", "cause"), rows) if rows else "<p>None.</p>"
-    return f'<section class="events"><h2>Events</h2>{table}{more}</section>\n'
+    listed = table(("time", "after", "joint", "event", "cause"), rows) if rows else "<p>None.</p>"
+    return f'<section class="events"><h2>Events</h2>{listed}{more}</section>\n'
 
 
 def _figure(title: str, hint: str, drawing: str, plain: bool = False) -> str:
     words = hint if plain else escape(hint)
     return f"<figure><figcaption><b>{escape(readable(title))}</b><span>{words}</span></figcaption>{drawing}</figure>"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    titles = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
-    cells = ("".join(f"<td>{cell}</td>" for cell in row[1:]) for row in rows)
-    body = "".join(f'<tr><th scope="row">{row[0]}</th>{rest}</tr>' for row, rest in zip(rows, cells, strict=True))
-    return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"

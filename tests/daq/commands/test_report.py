@@ -20,7 +20,7 @@ from daq.config.sections import Record
 from daq.core.pipeline import Pipeline
 from daq.core.replayable_executor import DeferredExecutor
 from daq.recording.folder import recordings
-from daq.recording.process import Expected, Recorder
+from daq.recording.process import NextBlock, Recorder
 from daq.state.baselines import Baseline
 from daq.stream.transcript import Batch, TurnBlock
 from drivers.reading import READING
@@ -58,7 +58,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("records")
     config = load(TEMPLATE).model_copy(update={"recorder": Record(folder=folder, reserve=0)})
     latch = DeferredExecutor(Inline())
-    recorder, pipeline = Recorder(config, expected := Expected(folder / "next")), Pipeline(config, 7, latch)
+    recorder, pipeline = Recorder(config, expected := NextBlock(folder / "next")), Pipeline(config, 7, latch)
     values = TRUTH | {"inertia": 0.8 * TRUTH["inertia"]}
     baseline = Baseline(since=1.7e9, model="rigid", values=values, deviations=dict.fromkeys(values, 1e-3))
     rows = motion()
@@ -170,7 +170,7 @@ def test_a_browser_draws_parameters_drift_curves_and_events(page: Page) -> None:
 
 def test_a_recording_without_updates_is_told_as_such(tmp_path: Path) -> None:
     config = load(TEMPLATE).model_copy(update={"recorder": Record(folder=tmp_path, reserve=0)})
-    recorder = Recorder(config, expected := Expected(tmp_path / "next"))
+    recorder = Recorder(config, expected := NextBlock(tmp_path / "next"))
     recorder.take(TurnBlock(1, 0, [Batch(0, EPOCH, 1, [], [], None)]))
     recorder.close()
     expected.close()

@@ -12,7 +12,7 @@ from daq.config.load import load
 from daq.config.sections import Config, Record
 from daq.core.pipeline import Pipeline
 from daq.recording.folder import recordings
-from daq.recording.process import Expected, Recorder
+from daq.recording.process import NextBlock, Recorder
 from daq.recording.reader import RecordingError, said
 from daq.replay.repeat import Repetition, compare
 from daq.stream.transcript import Batch, TurnBlock
@@ -104,7 +104,7 @@ def kept(config: Config, *blocks: TurnBlock) -> Path:
     """One more file of these blocks."""
     assert config.recorder is not None
     folder = config.recorder.folder
-    expected = Expected(folder.parent / "next")
+    expected = NextBlock(folder.parent / "next")
     recorder = Recorder(config, expected)
     for block in blocks:
         recorder.take(block)
