@@ -9,7 +9,7 @@ from typing import Final
 
 from daq.commands.codes import fail, refuse
 
-LARGEST: Final = 1_000_000  # bytes that are looked at: a larger configuration is refused by `load`, which says so
+LARGEST: Final = 1_000_000  # bytes that are read here: `load` refuses a larger configuration and says so
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -98,7 +98,7 @@ def _examine(file: Path, address: Address, plan: Plan) -> ExaminedRecording:
         if topic.startswith(b"event/"):
             counts[topic.decode().partition("/")[2], msgpack.unpackb(body)["kind"]] += 1
     delays = _delays(file, config, plan, ours) if plan.skew else {}
-    joints = tuple(_joint(line, config, counts, delays.get(line.name, ())) for line in pipeline.joints)
+    joints = tuple(_joint(joint, config, counts, delays.get(joint.name, ())) for joint in pipeline.joints)
     robot = config.robot.name if ours else address.robot
     seconds = (played.last - played.first) * 1e-9
     problem = break_of(file) if ours else "" if played.readings else "none of its frames carries a configured signal"
@@ -119,25 +119,25 @@ def _ours(file: Path) -> Iterator[Batch]:
 
 
 def _joint(
-    line: JointPipeline, config: Config, counts: Counter[tuple[str, str]], delays: tuple[RecordedQuantity, ...]
+    joint: JointPipeline, config: Config, counts: Counter[tuple[str, str]], delays: tuple[RecordedQuantity, ...]
 ) -> JointFound:
-    estimate = line.estimator.estimate()
-    model = config.joints[line.name].model
+    estimate = joint.estimator.estimate()
+    model = config.joints[joint.name].model
     built = model.build()
     units = {one.name: one.unit for one in (*built.parameters, *built.nonlinear)}
     told = zip(estimate.names, estimate.values.tolist(), estimate.deviations.tolist(), strict=True)
     return JointFound(
-        line.name,
+        joint.name,
         str(model.kind),
         str(estimate.phase),
         str(estimate.status),
         "; ".join(estimate.reasons),
-        line.samples,
-        sum(line.aligner.lost().values()),
+        joint.samples,
+        sum(joint.aligner.lost().values()),
         estimate.error,
-        counts[line.name, "alarm"],
-        counts[line.name, "refit_accepted"],
-        counts[line.name, "refit_rejected"],
+        counts[joint.name, "alarm"],
+        counts[joint.name, "refit_accepted"],
+        counts[joint.name, "refit_rejected"],
         (*(RecordedQuantity(name, units.get(name, ""), value, deviation) for name, value, deviation in told), *delays),
     )
 

@@ -22,7 +22,7 @@ TICK: Final = 100  # ms between two looks at what was published: 70 messages of 
 REFUSED: Final = (
     zmq.Event.HANDSHAKE_FAILED_NO_DETAIL | zmq.Event.HANDSHAKE_FAILED_PROTOCOL | zmq.Event.HANDSHAKE_FAILED_AUTH
 )
-AT_ONCE: Final = 20_000  # subscriptions heard in one turn: 0.1 s
+AT_ONCE: Final = 20_000  # subscriptions taken in one turn: 0.1 s
 MANY: Final = 200  # of one turn
 SUBSCRIBED: Final = b"\x01"
 SUPERVISOR: Final = b"process/"  # its boot is another one than the core's

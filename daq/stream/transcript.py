@@ -32,7 +32,7 @@ class Batch(NamedTuple):
 
     length: int  # readings
     epoch: int  # ns from CLOCK_MONOTONIC to Unix time
-    watched: int  # monotonic ns at which silence was looked for
+    watched: int  # monotonic ns at which silence was checked
     clock: Sequence[int]  # monotonic ns, every answer of the clock to the pipeline
     refits: Sequence[int]  # numbers of the results that counted from here on, see daq.core.replayable_executor
     baseline: Mapping[str, Any] | None  # the baselines that held from here on, where they changed

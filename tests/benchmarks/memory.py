@@ -3,7 +3,7 @@
     python tests/benchmarks/memory.py [--hours 2] [--joints 7] [--json]
 
 One process is a driver's end (messages of 20 ms over the core's own socket), the core's loop (receiver,
-waiting room, pipeline, transcript, publishing) and who listens to it. Time is the readings': of each joint a sine of
+reading buffer, pipeline, transcript, publishing) and who listens to it. Time is the readings': of each joint a sine of
 two frequencies with noise, at 1 kHz, that rests a minute in every ten, and whose friction jumps each half hour. Told is
 the resident set after every quarter of an hour, and what a line through those after the first half hour grows by.
 """

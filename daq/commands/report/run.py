@@ -154,7 +154,7 @@ def _repeat(run: ReportContent, joints: dict[str, JointRun], repetition: Repetit
 
 
 def _count(run: ReportContent, pipeline: Pipeline, sign: int = 1) -> None:
-    for joint, line in zip(run.joints, pipeline.joints, strict=True):
-        joint.samples += sign * line.samples
-        for cause, count in line.aligner.lost().items():
+    for joint, replayed in zip(run.joints, pipeline.joints, strict=True):
+        joint.samples += sign * replayed.samples
+        for cause, count in replayed.aligner.lost().items():
             joint.lost[cause] += sign * count

@@ -68,7 +68,7 @@ ROOMS: Final = {
         ),
         Room("estimators/online/gear", f"{ONLINE}lost_motion.py daq/core/test_gear_line.py"),
         Room("estimators/online/monitor", f"{ONLINE}phases.py contracts/test_policies.py"),
-        Room("estimators/online/robot", "daq/core/test_robot_line.py"),
+        Room("estimators/online/robot", "daq/core/test_robot_pipeline.py"),
         Room("estimators/online/start", f"{ONLINE}phases.py contracts/test_policies.py"),
         Room("estimators/recursive", f"contracts/test_forgetting.py {ONLINE}fit.py"),
         Room("estimators/refit", f"{ONLINE}fit.py estimators/models/joints/test_two_mass.py"),
