@@ -279,7 +279,7 @@ def gear(age: float) -> dict[str, object]:
 
 
 def whole(publication: Publication, joints: tuple[Joint, ...], age: float, now: float) -> list[tuple[bytes, bytes]]:
-    """What the robot pipeline publishes: the second joint is touched for two of every ten seconds, two kilograms are carried."""
+    """What the robot publishes: the second joint is touched for two of every ten seconds, two kilograms are carried."""
     n, names = len(joints), [joint.name for joint in joints]
     touched = np.array([j == 1 and age % 10.0 < 2.0 for j in range(n)])
     residual = 0.3 * np.sin(np.arange(n) + 3.0 * age) + 2.0 * touched

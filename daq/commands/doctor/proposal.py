@@ -83,7 +83,7 @@ def port_proposal(port: str, baudrate: int, text: bytes, seconds: float) -> tupl
     frames = Deframer(lengths, framing).feed(text, 0)
     found, words = [], []
     lines = [
-        "# Proposed by `jointwatch doctor` from what it received; fields are guesses: name them, and give scale and unit.",
+        "# Proposed by `jointwatch doctor` from what it received; fields are guesses: name them, give scale and unit.",
         "[drivers.port]",
         'kind = "serial"',
         f'port = "{port}"',
