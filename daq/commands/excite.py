@@ -1,4 +1,4 @@
-"""`jointwatch excite ROBOT --limits FILE`: a periodic trajectory that tells most of a robot, or what one is worth.
+"""`jointwatch excite ROBOT --limits FILE`: finds a periodic trajectory that excites the parameters best, or judges one.
 
 stdout is the trajectory as CSV, one row a joint: frequency (Hz), q0 (rad), a1 … aN, b1 … bN (rad/s) of
 
@@ -37,11 +37,11 @@ from estimators.offline.excitation.trajectory import (
 from estimators.quantities import Axis, Floats
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-SAID: Final = 2.0  # s between words about the progress
+SAID: Final = 2.0  # s between two lines about the progress
 
 
 class LimitsRow(BaseModel):
-    """Of one joint; what is missing is taken from the robot's own file."""
+    """The limits of one joint; missing ones are taken from the robot's own file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     lower: FiniteFloat | None = None
@@ -49,11 +49,13 @@ class LimitsRow(BaseModel):
     velocity: Positive | None = None
     acceleration: Positive
     home: FiniteFloat | None = None  # where the trajectory begins and ends at rest; 0, or the middle
-    noise: Positive = 1.0  # N·m (N), standard deviation of the torque: what tells of a quiet joint counts more
+    noise: Positive = (
+        1.0  # N·m (N), standard deviation of the torque: rows of a joint with little noise have more weight
+    )
 
 
 class LimitsFile(BaseModel):
-    """The whole file."""
+    """The file of limits."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     angles: Literal["rad", "deg"]
@@ -69,7 +71,7 @@ class Limited(NamedTuple):
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Declare the arguments."""
     parser.add_argument("robot", type=Path, metavar="ROBOT", help=".urdf, or .toml with a Denavit-Hartenberg table")
     parser.add_argument(
         "--limits", type=Path, required=True, metavar="FILE", help=".toml: [joints.NAME] and its limits"
@@ -94,7 +96,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Exit 0 when every limit is kept, 1 when one is not."""
+    """Search or judge a trajectory; exit code 0 when every limit is kept, 1 when one is not."""
     try:
         robot, _ = load_robot(options.robot)
         limited = _limits(options.limits, robot)
@@ -172,7 +174,7 @@ def _limits(file: Path, robot: RobotDescription) -> Limited:
 
 
 def _progress() -> Any:
-    """Words now and then, on a terminal and off it."""
+    """A function that prints the progress of the search every SAID seconds."""
     last = time.monotonic()
 
     def told(count: int, best: float) -> None:
@@ -185,7 +187,7 @@ def _progress() -> Any:
 
 
 def _read(file: Path, names: tuple[str, ...]) -> tuple[TrajectoryMotion, TrajectoryMotion, Fourier | None]:
-    """The motion to be judged, on its own grid and on the finer one. Raises ValueError."""
+    """Read the motion to judge, on its own grid and on a finer one. Raises ValueError."""
     try:
         with file.open(newline="", encoding="utf-8") as text:
             rows = list(csv.DictReader(text))
@@ -288,7 +290,7 @@ def _picture(
 
 
 def _tell(criteria: Criteria, verdicts: list[LimitCheck], names: tuple[str, ...], robot: RobotDescription) -> None:
-    """For a person, on stderr."""
+    """Print criteria and limits on stderr."""
     print(
         f"cond {criteria.cond:.4g}   block {criteria.block:.4g}   dopt {criteria.dopt:.4g}"
         f"   ({len(robot.joints)} joints)",

@@ -1,6 +1,6 @@
-"""One TOML file, read once, frozen, passed down by section; every mistake in it is reported at once.
+"""Loads the configuration: one TOML file, read once and frozen; every mistake in it is reported at once.
 
-ConfigError            the file cannot be used: carries all problems, each with file:line, expected, found, nearest
+ConfigError holds all problems of a file, each with its line, what was expected, what was found, and the nearest name.
 """
 
 import functools
@@ -23,7 +23,7 @@ from daq.config.words import ConfigError, ConfigurationProblem, in_words, path_i
 from drivers import AnyDriver
 
 LARGEST: Final = 1_000_000  # bytes of a configuration
-OURS: Final = {"folder", "robot_model"}  # what is in a configuration and not in its file
+OURS: Final = {"folder", "robot_model"}  # fields of a Config that are not in its file
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -34,7 +34,7 @@ def load(file: Path) -> Config:
 
 
 def read_toml(file: Path) -> tuple[dict[str, Any], Lines]:
-    """The tables of a TOML file, and where each key stands. Raises ConfigError."""
+    """The tables of a TOML file, and the line of each key. Raises ConfigError."""
     try:
         with file.open("rb") as stream:
             raw = stream.read(LARGEST + 1)
@@ -62,7 +62,7 @@ def read_toml(file: Path) -> tuple[dict[str, Any], Lines]:
 
 
 def validate(kind: type[Model], data: Mapping[str, Any], file: Path, lines: Lines) -> Model:
-    """The whole of a TOML file as one model. Raises ConfigError with every mistake found."""
+    """Validate a whole TOML file as one model. Raises ConfigError with every mistake found."""
     problems: list[ConfigurationProblem] = []
     found = _validate(kind, data, (), lines, file.resolve().parent, problems)
     if problems:
@@ -124,7 +124,7 @@ def _names(section: Any) -> set[str]:
 def _check_robot(
     robot: RobotSection, joints: Mapping[str, JointSection]
 ) -> tuple[str, list[tuple[tuple[str, ...], str]]]:
-    """The text of the whole robot's model, where there is one, and what does not fit."""
+    """The text of the robot's model, where there is one, and the mistakes in it."""
     if robot.model is None:
         return "", []
     from daq.config.robot_model import check_model  # a second of kernels that only a whole robot needs

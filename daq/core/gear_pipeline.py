@@ -1,4 +1,4 @@
-"""The way of one gear: rows of a joint with two encoders, what they say of its lost motion published once a second."""
+"""The pipeline of one gear between two encoders: measures its lost motion and publishes it once a second."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -21,13 +21,13 @@ EVERY: Final = 1_000_000_000
 NAMES: Final = tuple(one.name for one in WEARS)  # what a baseline remembers
 
 
-class GearLine:
-    """Beside the joint's own estimator, on the rows that it gets."""
+class GearPipeline:
+    """The gear of one joint; it gets the same rows as the joint's own estimator."""
 
     def __init__(
         self, gear: WatchedGear, joint: JointSection, channels: tuple[str, ...], publication: Publication
     ) -> None:
-        """channels: of the rows, in their order."""
+        """channels: the columns of the rows."""
         self._gear, self._period = gear, 1.0 / joint.rate
         self._columns = [channels.index(role) for role in gear.roles]
         self._publication = publication
@@ -40,19 +40,19 @@ class GearLine:
             self.watch.absorb(time, values[:, self._columns] * self._gear.scale)
             self._last = int(time[-1])
 
-    def settle(self, epoch: int) -> list[Message]:
-        """What the rows that came make due. epoch: ns to add to get Unix time."""
+    def messages_due(self, epoch: int) -> list[Message]:
+        """The messages that are due after the rows so far. epoch: ns to add to get Unix time."""
         messages = [
             self._publication.event(one.kind, one.text, (one.time + epoch) / 1e9) for one in self.watch.events()
         ]
         if self._last // EVERY != self._slot:
             self._slot = self._last // EVERY
-            messages.append(self._publication.lost_motion(self.told(self.watch), (self._last + epoch) / 1e9))
+            messages.append(self._publication.lost_motion(self.body(self.watch), (self._last + epoch) / 1e9))
         return messages
 
     @staticmethod
-    def told(watch: LostMotion) -> Map:
-        """What `lost_motion/<joint>` says."""
+    def body(watch: LostMotion) -> Map:
+        """The content of `lost_motion/<joint>`."""
         report, kept = watch.report(), watch.kept
         return {
             "parameters": dict(zip(watch.names, report.values.tolist(), strict=True)),
@@ -68,8 +68,8 @@ class GearLine:
             "grown": kept.told,
         }
 
-    def beside(self, estimate: Estimate, baseline: Baseline) -> Estimate:
-        """The joint's estimate with what is known of its gear, as far as the baseline has it."""
+    def extended(self, estimate: Estimate, baseline: Baseline) -> Estimate:
+        """The joint's estimate with the gear's parameters appended, as far as the baseline has them."""
         places = [place for place, name in enumerate(NAMES) if name in baseline.values]
         if not places:
             return estimate
@@ -81,11 +81,11 @@ class GearLine:
         )
 
     def keep(self) -> dict[str, Any] | None:
-        """What outlives a restart; None while there is nothing."""
+        """The state for a checkpoint; None while there is none."""
         return self.watch.keep()
 
     def resume(self, state: Mapping[str, Any]) -> None:
-        """Go on from what was kept. Raises NotTheSameError and what a damaged state raises, then starts anew."""
+        """Continue from a stored state. Raises NotTheSameError and what a damaged state raises, then starts anew."""
         try:
             self.watch.resume(state)
         except Exception:
@@ -93,12 +93,12 @@ class GearLine:
             raise
 
 
-def line_of(joint: JointSection, channels: tuple[str, ...], publication: Publication) -> GearLine | None:
-    """Of a joint with two encoders."""
+def gear_pipeline_of(joint: JointSection, channels: tuple[str, ...], publication: Publication) -> GearPipeline | None:
+    """The pipeline of a joint's gear; None where the joint has no second encoder."""
     gear = gear_of(joint, joint.rate)
-    return None if gear is None else GearLine(gear, joint, channels, publication)
+    return None if gear is None else GearPipeline(gear, joint, channels, publication)
 
 
-def kept_as(joint: str) -> str:
-    """Under which name a gear's state is kept: no joint has a dot in its name."""
+def gear_state_name(joint: str) -> str:
+    """The name of a gear's state in the checkpoint; it cannot be a joint's, whose name has no dot."""
     return f"{joint}.lost_motion"

@@ -1,4 +1,4 @@
-"""The way of one joint: readings aligned, rows estimated, updates published where an interval ends; silence, drift."""
+"""The pipeline of one joint: aligns readings, estimates, publishes at the end of each interval, notices silence."""
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
@@ -12,7 +12,7 @@ from daq.config.sections import JointSection
 from daq.core.align import Aligner
 from daq.core.batch_pass import Readings
 from daq.core.drift import Comparison
-from daq.core.gear_pipeline import line_of
+from daq.core.gear_pipeline import gear_pipeline_of
 from daq.state.baselines import Baseline
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate, Phase, Status
@@ -33,8 +33,8 @@ HELD = 20_000_000
 HELD_OF_STALE = 0.1
 
 
-class JointLine:
-    """One joint: aligner, estimator, and when its next update is due."""
+class JointPipeline:
+    """One joint: its aligner, its estimator, and the time of its next update."""
 
     def __init__(
         self,
@@ -45,36 +45,36 @@ class JointLine:
         executor: Executor | None,
         offset: int = 0,
     ) -> None:
-        """interval: ns between two updates; offset: ns from where on intervals are counted."""
+        """interval: ns between two updates; executor: runs refits; offset: ns from which intervals are counted."""
         self.name = name
         self._build = partial(JointEstimator, joint, 1.0 / joint.rate, executor)
         self.estimator = self._build()
-        self.gear = line_of(joint, self.estimator.channels, publication)
+        self.gear = gear_pipeline_of(joint, self.estimator.channels, publication)
         self.aligner = Aligner(joint, self.estimator.channels)
-        self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, taken off
+        self.skew = {role: channel.delay for role, channel in joint.channels.items() if channel.delay}  # s, subtracted
         self.samples = 0
         self.updates = 0
         self._publication = publication
         self.offset = offset
         self._intervals = Intervals(length=interval, offset=offset)
-        self.due = 0  # ns of arrival from which the next update can be made: what comes before may wait
+        self.due = 0  # ns, arrival time from which the next update can be made: earlier readings may wait
         self._period = round(1e9 / joint.rate)
-        self._held = min(HELD, round(HELD_OF_STALE * joint.stale * 1e9))
+        self._longest_wait = min(LONGEST_WAIT, round(WAIT_OF_STALE * joint.stale * 1e9))
         self._stale = False
         self._missing: tuple[str, ...] = ()  # what does not come although it should, in words
         self._sources = [(role, joint.channels[role].signal) for role in self.estimator.channels]
         rates = [joint.channels[role].rate or joint.rate for role in self.estimator.channels]
         self._stale_after = np.array([max(joint.stale, 3 / rate) * 1e9 for rate in rates])  # ns
         self._seen = np.zeros(len(self._sources) + 1, np.int64)  # ns, last arrival of each column
-        self._compose()
+        self._connect_aligner()
         self.state = JointState(aligner=self.aligner.resampler.aligner, estimator=self.estimator.state, seen=self._seen)
-        self._follow()
-        self.heard_until = 0  # ns, before which no channel can be silent for too long
+        self._connect_gear()
+        self.silence_due = 0  # monotonic ns before which no channel can have been silent for too long
         self._last_arrival = 0  # ns
         self._last_update = 0  # ns
-        self._words: Any = None  # what those of the last update follow from, of a joint as it nearly always is
+        self._words: Any = None  # of the last update: what its texts depend on; None where a new form is needed
         self._comparison = Comparison(joint.model.kind, joint.drift, publication)
-        self.follower: Callable[[str, Nanoseconds, Floats], None] | None = None  # who else wants the samples
+        self.follower: Callable[[str, Nanoseconds, Floats], None] | None = None  # gets the samples, too
 
     def absorb(
         self,
@@ -85,76 +85,76 @@ class JointLine:
         now: Callable[[], int],
         late: bool = False,
     ) -> list[Message]:
-        """Align, estimate, publish where an interval ends; of a core that is late, only where the last one does.
+        """Align and estimate these readings; returns the messages of every interval that ends.
 
-        epoch: ns to add to get Unix time.
+        epoch: ns to add to get Unix time; now: the monotonic clock, ns; late: publish only the last interval.
         """
         self.state.taken, self.state.estimator.late = 0, late
         readings = Readings(times, values, columns)
         advance_readings(*readings, self.state)
-        return self.go_on(readings, epoch, now)
+        return self.handle_stops(readings, epoch, now)
 
-    def go_on(self, readings: Readings, epoch: int, now: Callable[[], int]) -> list[Message]:
-        """The same, where a pass has gone on with these readings up to its first stop."""
+    def handle_stops(self, readings: Readings, epoch: int, now: Callable[[], int]) -> list[Message]:
+        """Answer the stops of a pass over these readings, until it has used all of them; returns the messages."""
         joint, state, messages = self.state, self.state.estimator, list[Message]()
         self._last_arrival = arrival = joint.arrival
-        if self._stale and not self._silent(arrival):
+        if self._stale and not self._silent_channels(arrival):
             messages += self._recovered(arrival + epoch)
         before, last = 0, 0
         while True:
             if joint.aligned:
-                before, last = 0, self._aligned(state) or last
+                before, last = 0, self._count_samples(state) or last
             if state.stop == COLUMN:
                 raise ValueError(f"expected columns of {self.estimator.channels}, found {set(readings.columns)}")
             self.estimator.answer(before)
             if state.stop == INTERVAL:
-                messages += self._said(self._intervals.tick, arrival, epoch, now)
+                messages += self._publish_interval(self._intervals.tick, arrival, epoch, now)
             if state.stop == DONE or (state.stop == INTERVAL and not state.more):
                 break
             before = state.next
             advance_readings(*readings, joint)
         messages += self._events(epoch, arrival)
-        self.due = arrival + self._wait(last) if last else arrival
+        self.due = arrival + self._waiting_time(last) if last else arrival
         return messages
 
-    def _aligned(self, state: EstimatorState) -> int:
-        """Samples have just been aligned; returns the instant of the last one (ns), 0 where there is none."""
+    def _count_samples(self, state: EstimatorState) -> int:
+        """Count samples that were just aligned; returns the time of the last one (ns), 0 where there is none."""
         count = state.count
         self.samples += count
         if self.follower is not None:
             self.follower(self.name, state.ticks[:count], state.samples[:count])
         return int(state.ticks[count - 1]) if count else 0
 
-    def _said(self, tick: int, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
-        """What is said where an interval begins with a tick."""
+    def _publish_interval(self, tick: int, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
+        """The messages at the end of an interval; tick: ns, the sample with which the next one begins."""
         messages = self._events(epoch, arrival)
         words = None if self._missing else self.estimator.words()
-        again = self._again(arrival, epoch, now) if words is not None and words == self._words else []
+        filled = self._fill_form(arrival, epoch, now) if words is not None and words == self._words else []
         figured = self.state.estimator.certain, self.state.estimator.resting
-        messages += again or self._update(self.estimator.estimate(figured), tick, arrival, epoch, now())
+        messages += filled or self._update(self.estimator.estimate(figured), tick, arrival, epoch, now())
         self._words = words
-        return messages if self.gear is None else messages + self.gear.settle(epoch)
+        return messages if self.gear is None else messages + self.gear.messages_due(epoch)
 
-    def _again(self, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
-        """An update with the words of the one before; none where there is more to it."""
+    def _fill_form(self, arrival: int, epoch: int, now: Callable[[], int]) -> list[Message]:
+        """An update with the texts of the last one and new numbers; none where it needs more than that."""
         report, publication = self.estimator.phases.report, self._publication
         if not publication.formed or self._comparison.due(report.time):
             return []
-        told, measured, predicted = report.numbers()
+        numbers, measured, predicted = report.numbers()
         self.updates, self._last_update = self.updates + 1, now()
         times = (report.time + epoch) / 1e9, (arrival + epoch) / 1e9, (self._last_update - arrival) / 1e9
-        return publication.again(told, measured, predicted, times)
+        return publication.fill_forms(numbers, measured, predicted, times)
 
-    def watch(self, now: int, epoch: int) -> list[Message]:
-        """What is to be said when the joint, or one of its channels, gives no data. now: monotonic ns."""
-        if now < self.heard_until:
+    def check_silence(self, now: int, epoch: int) -> list[Message]:
+        """The messages of a joint that gives no data, or lacks a channel. now: monotonic ns."""
+        if now < self.silence_due:
             return []
         if self._last_arrival == 0:
             self._last_arrival = now
         self._seen[self._seen == 0] = now
-        self._missing = self._silent(now)
+        self._missing = self._silent_channels(now)
         if not self._missing:
-            self.heard_until = int((self._seen[:-1] + self._stale_after).min())
+            self.silence_due = int((self._seen[:-1] + self._stale_after).min())
             return []
         messages: list[Message] = []
         if not self._stale:
@@ -165,32 +165,32 @@ class JointLine:
         return messages + self._update(self.estimator.estimate(), now, self._last_arrival, epoch, now)
 
     def resume(self, state: Mapping[str, Any]) -> None:
-        """Go on from what was kept. Raises NotTheSameError and what a damaged state raises, then starts anew."""
+        """Continue from a stored state. Raises NotTheSameError and what a damaged state raises, then starts anew."""
         try:
             self.estimator.resume(state)
         except Exception:
             self.estimator = self._build()
-            self._compose()
+            self._connect_aligner()
             self.state.estimator = self.estimator.state
-            self._follow()
+            self._connect_gear()
             raise
 
-    def _compose(self) -> None:
-        """The estimator takes its samples where the aligner leaves them, up to each interval."""
+    def _connect_aligner(self) -> None:
+        """Let the estimator read the samples from the aligner's buffers, interval by interval."""
         resampler, state = self.aligner.resampler, self.estimator.state
         state.ticks, state.samples, state.intervals = resampler.ticks, resampler.rows, self._intervals
 
-    def _follow(self) -> None:
-        """The gear gets what the estimator gets."""
+    def _connect_gear(self) -> None:
+        """Let the gear get the rows that the estimator gets."""
         if self.gear is not None:
             self.estimator.front.follower, self.estimator.state.followed = self.gear.absorb, True
 
-    def rebase(self, baseline: Baseline) -> None:
-        """What drift is measured against from the next update on."""
-        self._comparison.rebase(baseline)
+    def set_baseline(self, baseline: Baseline) -> None:
+        """Measure drift against this baseline from the next update on."""
+        self._comparison.set_baseline(baseline)
 
-    def _silent(self, now: int) -> tuple[str, ...]:
-        """Every channel from which nothing comes, in words."""
+    def _silent_channels(self, now: int) -> tuple[str, ...]:
+        """Every channel that gives no data, in words."""
         silence = now - self._seen[:-1]
         silent = (silence >= self._stale_after).nonzero()[0]
         if len(silent) == 0:
@@ -203,12 +203,12 @@ class JointLine:
             if at in silent
         )
 
-    def _wait(self, tick: int) -> int:
-        """ns from the last arrival to before that of the row that the next update is made of, and after all others."""
+    def _waiting_time(self, tick: int) -> int:
+        """ns that readings may wait: until just before the row that ends the interval, and after all rows before it."""
         intervals = self._intervals
         ahead = (intervals.last + 1) * intervals.length + intervals.offset - tick
         others = -(-ahead // self._period) - 1
-        return min(self._held, others * self._period + self._period // 4) if others > 0 else 0
+        return min(self._longest_wait, others * self._period + self._period // 4) if others > 0 else 0
 
     def _update(self, estimate: Estimate, tick: int, arrival: int, epoch: int, now: int) -> list[Message]:
         self.updates += 1
@@ -220,13 +220,13 @@ class JointLine:
         return [
             self._publication.estimate(estimate, timestamp, (arrival + epoch) / 1e9, (now - arrival) / 1e9),
             self._publication.residual(estimate, timestamp),
-            *self._comparison.look(
-                estimate, self.estimator.friction, timestamp, None if self.gear is None else self.gear.beside
+            *self._comparison.compare(
+                estimate, self.estimator.friction, timestamp, None if self.gear is None else self.gear.extended
             ),
         ]
 
     def _events(self, epoch: int, arrival: int) -> list[Message]:
-        """What the estimator has to say; it was resumed when its first rows came, not when the core before ended."""
+        """The estimator's events; `resumed` gets the time of the first rows, not that at which the old core ended."""
         messages = list[Message]()
         for event in self.estimator.events():
             time = arrival if event.kind == "resumed" else event.time
@@ -241,7 +241,7 @@ class JointLine:
 
 
 def described(joint: JointSection) -> Map:
-    """What `meta` says of a joint."""
+    """The content of `meta` about a joint: model, unit, rate and parameters."""
     model = joint.model.build()
     gear = PARAMETERS if gear_of(joint, joint.rate) is not None else ()
     return {

@@ -1,8 +1,9 @@
-"""Readings wait until an update of their joint is due: it goes its way once an update, not once a frame.
+"""Buffers readings until the next update of their joint is due, so that the core works once an update, not once a
+frame.
 
-What is published does not depend on how readings are cut into batches, so nobody misses what waits; what is due is not
-held up. When a joint's next update is due its line guesses (`JointLine.due`); a reading waits no longer than LONGEST
-all the same. While nothing is due, a turn of the core costs two comparisons.
+What is published does not depend on how readings are cut into batches, so waiting changes no update, and no update
+waits. `JointPipeline.due` says when the next update of a joint can be made; no reading waits longer than LONGEST. While
+nothing is due, a turn of the core costs two comparisons.
 """
 
 from collections.abc import Sequence
@@ -27,116 +28,116 @@ NEVER: Final = (1 << 63) - 1  # ns
 FEW: Final = 1024
 
 
-class WaitingRoom:
-    """What has come and waits, of all joints."""
+class ReadingBuffer:
+    """The readings of all joints that have arrived and wait."""
 
     def __init__(self, joints: Sequence[int], drivers: Sequence[str]) -> None:
-        """Of every channel: the index of its joint, and the name of its driver."""
+        """joints, drivers: for every channel, the index of its joint and the name of its driver."""
         self._joint = np.array(joints, np.int64)
         self._names = sorted(set(drivers))
         self._driver = np.array([self._names.index(name) for name in drivers], np.int64)
         joints_there = int(self._joint.max(initial=-1)) + 1
-        self._latest = np.zeros(joints_there, np.int64)  # ns, of a joint's newest reading
-        self._ripe, self._since = np.zeros(joints_there, np.bool_), np.zeros(joints_there, np.int64)
-        self._held = np.zeros((FEW, WORDS), np.int64)
-        self._count = 0  # readings that wait
-        self._oldest = self._newest = self._next = 0  # ns, of what waits; of what is expected
+        self._latest = np.zeros(joints_there, np.int64)  # ns, arrival of a joint's newest reading
+        self._is_due, self._since = np.zeros(joints_there, np.bool_), np.zeros(joints_there, np.int64)
+        self._waiting = np.zeros((FEW, WORDS), np.int64)
+        self._count = 0  # waiting readings
+        self._oldest = self._newest = self._next = 0  # ns: the oldest and newest waiting reading; the next due one
 
     def add(self, more: NDArray[np.void]) -> None:
-        """Readings in order of arrival."""
+        """Append readings in order of arrival."""
         end = self._count + len(more)
         if end == self._count:
             return
-        if end > len(self._held):
-            self._held = np.concatenate([self._held[: self._count], np.zeros((2 * end, WORDS), np.int64)])
-        self._held[self._count : end] = words(more)
+        if end > len(self._waiting):
+            self._waiting = np.concatenate([self._waiting[: self._count], np.zeros((2 * end, WORDS), np.int64)])
+        self._waiting[self._count : end] = words(more)
         if not self._count:
-            self._oldest = int(self._held[0, 0])
-        self._count, self._newest = end, int(self._held[end - 1, 0])
+            self._oldest = int(self._waiting[0, 0])
+        self._count, self._newest = end, int(self._waiting[end - 1, 0])
 
     def take(self, due: Nanoseconds, now: int) -> NDArray[np.void]:
-        """Those of the joints whose update is due, in order of arrival. due: (joints,) ns of arrival; now: ns."""
+        """Take out the readings of joints whose update is due, in order of arrival. due: (joints,) ns; now: ns."""
         over = now - self._oldest > LONGEST
         if not self._count or (self._newest < self._next and not over):
             return NOTHING
         left = np.empty((self._count, WORDS), np.int64)
         taken = _take(
-            self._held, self._count, self._joint, due, now - LONGEST if over else 0, self._latest, self._ripe,
+            self._waiting, self._count, self._joint, due, now - LONGEST if over else 0, self._latest, self._is_due,
             self._since, left,
         )  # fmt: skip
-        self._count -= taken
+        self._count -= int(taken)
         if self._count:
-            self._oldest, self._newest = int(self._held[0, 0]), int(self._held[self._count - 1, 0])
+            self._oldest, self._newest = int(self._waiting[0, 0]), int(self._waiting[self._count - 1, 0])
         return readings(left[:taken])
 
-    def expect(self, due: Nanoseconds, now: int) -> None:
-        """What is due next, after what was taken has gone its way."""
+    def set_next_due(self, due: Nanoseconds, now: int) -> None:
+        """Note what is due next, after the readings that were taken have been processed."""
         self._next = _first(due, self._latest, now - LONGEST, now + NOBODY)
 
-    def rest(self) -> NDArray[np.void]:
-        """Everything."""
+    def take_all(self) -> NDArray[np.void]:
+        """Take out every reading."""
         count, self._count = self._count, 0
-        return readings(self._held[:count].copy())
+        return readings(self._waiting[:count].copy())
 
-    def pause(self, now: int) -> float:
-        """s until something is due, but no longer than a look around may wait; 0 where it is not worth to sleep."""
+    def sleep_time(self, now: int) -> float:
+        """Seconds until something is due, at most NOBODY; 0 where sleeping is not worth it."""
         ahead = min(self._next - now, NOBODY)
         return ahead / 1e9 if ahead > SOON else 0.0
 
     @property
-    def expected(self) -> int:
-        """ns of arrival of what is due next."""
+    def next_due(self) -> int:
+        """ns, arrival time of the reading that is due next."""
         return self._next
 
-    def held(self) -> dict[str, int]:
-        """How many readings of every driver wait."""
+    def waiting(self) -> dict[str, int]:
+        """How many readings of each driver wait."""
         if len(self._names) == 1:
             return {self._names[0]: self._count}
-        channels = readings(self._held[: self._count])["channel"]
+        channels = readings(self._waiting[: self._count])["channel"]
         count = np.bincount(self._driver[channels], minlength=len(self._names))
         return dict(zip(self._names, count.tolist(), strict=True))
 
 
 @kernel("i8(i8[:, ::1], i8, i8[::1], i8[::1], i8, i8[::1], b1[::1], i8[::1], i8[:, ::1])")
 def _take(
-    held: Words,
+    waiting: Words,
     count: int,
     joints: NDArray[np.int64],
     due: Nanoseconds,
     patience: int,
     latest: Nanoseconds,
-    ripe: NDArray[np.bool_],
+    is_due: NDArray[np.bool_],
     since: Nanoseconds,
     left: Words,
 ) -> int:
-    """Move the readings of joints that are due from held to left; returns how many.
+    """Move the readings of joints that are due from waiting to left; returns how many.
 
-    joints: of each channel; patience: ns, before which nothing may have come that still waits (0: that is not asked);
-    latest, ripe, since (joints,): newest reading; whether it is due; its oldest reading.
+    joints: of each channel; patience: ns, readings that arrived before it do not wait any longer (0: no limit);
+    latest, is_due, since (joints,): newest reading; whether an update is due; oldest waiting reading.
     """
     since[:] = NEVER
     for i in range(count):
-        joint = joints[held[i, 2] & 0xFFFFFFFF]
-        latest[joint] = held[i, 0]
+        joint = joints[waiting[i, 2] & 0xFFFFFFFF]
+        latest[joint] = waiting[i, 0]
         if since[joint] == NEVER:
-            since[joint] = held[i, 0]
+            since[joint] = waiting[i, 0]
     for joint in range(len(latest)):
-        ripe[joint] = latest[joint] >= due[joint] or since[joint] < patience
+        is_due[joint] = latest[joint] >= due[joint] or since[joint] < patience
     taken = 0
     for i in range(count):
-        goes = ripe[joints[held[i, 2] & 0xFFFFFFFF]]
-        for word in range(held.shape[1]):
+        goes = is_due[joints[waiting[i, 2] & 0xFFFFFFFF]]
+        for word in range(waiting.shape[1]):
             if goes:
-                left[taken, word] = held[i, word]
+                left[taken, word] = waiting[i, word]
             else:
-                held[i - taken, word] = held[i, word]
+                waiting[i - taken, word] = waiting[i, word]
         taken += goes
     return taken
 
 
 @kernel("i8(i8[::1], i8[::1], i8, i8)")
 def _first(due: Nanoseconds, latest: Nanoseconds, heard: int, nobody: int) -> int:
-    """The first that is due of the joints that were heard since then; nobody: if none was."""
+    """The earliest due time of the joints that sent something since `heard`; nobody: the answer where none did."""
     first, any_heard = np.int64(0), False
     for joint in range(len(due)):
         if latest[joint] > heard and (not any_heard or due[joint] < first):

@@ -1,4 +1,4 @@
-"""The way of the whole robot: rows of all joints on one clock, residual torque, payload and parameters published."""
+"""The pipeline of the whole robot: all joints on one clock; publishes residual torque, payload and parameters."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -34,8 +34,8 @@ PARAMETERS_EVERY: Final = 1_000_000_000
 BREAK: Final = 0.1
 
 
-class RobotLine:
-    """All joints of the model together, beside their own estimators."""
+class RobotPipeline:
+    """All joints of the robot's model together; their own estimators run independently."""
 
     def __init__(
         self,
@@ -45,7 +45,8 @@ class RobotLine:
         interval: int,
         drift: DriftSettings,
     ) -> None:
-        """joints: of the configuration, all of the model's among them; interval: ns between two updates."""
+        """learnt: the robot's model; joints: of the configuration, with all joints of the model; interval: ns between
+        two updates."""
         self.name = ROBOT
         self._learnt = learnt
         self._names = learnt.robot.names
@@ -69,9 +70,9 @@ class RobotLine:
         self._effort = [joint.axis.effort for joint in learnt.robot.joints]
 
     def note(self, joint: str, ticks: Nanoseconds, rows: Floats) -> None:
-        """Samples of one joint, as its own estimator gets them: ticks (rows,) ns, rows (rows, channels).
+        """Take the samples that one joint's own estimator got: ticks (rows,) ns, rows (rows, channels).
 
-        Both are views of what the next batch overwrites, and these wait longer: the clock copies them.
+        Both are views that the next batch overwrites; the common clock copies them.
         """
         index = self._places.get(joint)
         if index is None or not len(ticks):
@@ -80,8 +81,8 @@ class RobotLine:
         if index == 0:
             self._first += len(ticks)
 
-    def settle(self, epoch: int) -> list[Message]:
-        """What the rows that came make due. epoch: ns to add to get Unix time."""
+    def messages_due(self, epoch: int) -> list[Message]:
+        """The messages that are due after the rows so far. epoch: ns to add to get Unix time."""
         if self._first * self._period < SETTLED:
             return []
         self._first = 0
@@ -91,42 +92,42 @@ class RobotLine:
             self.estimator.absorb(tick, *(row[:, :, column] for column in range(row.shape[2])))
         if len(ticks):
             self._last_tick = int(ticks[-1])
-        told = self.estimator.events()
-        messages += [self._publication.event(one.kind, one.text, (one.time + epoch) / 1e9) for one in told]
+        events = self.estimator.events()
+        messages += [self._publication.event(one.kind, one.text, (one.time + epoch) / 1e9) for one in events]
         if self._last_tick // self._interval != self._slot:
             self._slot = self._last_tick // self._interval
             messages.append(self._update(epoch))
         if self._last_tick // PARAMETERS_EVERY != self._told:
             self._told = self._last_tick // PARAMETERS_EVERY
             messages.append(self._parameters(epoch))
-            messages += self._comparison.look(*self._standing(), (self._last_tick + epoch) / 1e9)
+            messages += self._comparison.compare(*self._comparable(), (self._last_tick + epoch) / 1e9)
         return messages
 
     def keep(self) -> Map | None:
-        """What outlives a restart, as plain data."""
-        kept = self.estimator.keep()
-        if kept is None:
+        """The state for a checkpoint, as plain data; None while there is none."""
+        state = self.estimator.keep()
+        if state is None:
             return None
-        return {name: one.tolist() if isinstance(one, np.ndarray) else one for name, one in asdict(kept).items()}
+        return {name: one.tolist() if isinstance(one, np.ndarray) else one for name, one in asdict(state).items()}
 
     def resume(self, state: Mapping[str, Any]) -> None:
-        """Go on from what was kept. Raises ValueError, and starts anew."""
+        """Continue from a stored state. Raises ValueError, and then starts anew."""
         try:
             self.estimator.resume(state)
         except Exception:
             self.estimator = RobotEstimator(self._learnt, self._period)
             raise
 
-    def rebase(self, baseline: Baseline) -> None:
-        """What drift is measured against from the next look on."""
-        self._comparison.rebase(baseline)
+    def set_baseline(self, baseline: Baseline) -> None:
+        """Measure drift against this baseline from now on."""
+        self._comparison.set_baseline(baseline)
 
     def counters(self) -> dict[str, int]:
-        """Totals by cause."""
+        """Counters since the start: blocks learnt, faults, dropped rows."""
         return {"learnt": self.estimator.learnt, "faults": self.estimator.faults, "dropped": self._clock.dropped}
 
-    def _standing(self) -> tuple[Estimate, Callable[[], Map]]:
-        """Friction torques as parameters that may drift, and the speeds at which they are."""
+    def _comparable(self) -> tuple[Estimate, Callable[[], Map]]:
+        """What a baseline is compared with: friction torques as parameters, and the speeds at which they hold."""
         found, friction = self.estimator.estimate(), self.estimator.friction()
         names = friction_names(self._names)
         estimate = Estimate(
@@ -151,7 +152,7 @@ class RobotLine:
 
 
 def robot_head(publication: Publication, topic: str, timestamp: float) -> Map:
-    """The fields every map has, of a message that speaks of no single joint."""
+    """The fields that every message has, here of one that is about no single joint."""
     head = publication.head(topic, timestamp)
     del head["joint"]
     return head
@@ -194,7 +195,7 @@ def robot_body(found: RobotEstimate, names: Sequence[str], efforts: Sequence[str
 def parameters_body(
     names: Sequence[str], values: Floats, deviations: Floats, joints: Sequence[str], friction: Friction
 ) -> Map:
-    """What `robot/parameters` says, but for how much has taught."""
+    """The content of `robot/parameters`, except the counters of what was learnt."""
     return {
         "parameters": dict(zip(names, values.tolist(), strict=True)),
         "deviations": dict(zip(names, deviations.tolist(), strict=True)),
@@ -210,7 +211,7 @@ def parameters_body(
 
 
 def _equidistant(ticks: Nanoseconds, rows: Floats, last: int, period: float) -> Sequence[tuple[Nanoseconds, Floats]]:
-    """Batches without jumps of the clock inside; where it jumps, rows of NaN stand for what is missing."""
+    """Cut rows into batches without jumps of the clock; at each jump, rows of NaN stand for the missing ones."""
     if not len(ticks):
         return []
     steps = ticks - np.concatenate(((last or ticks[0] - round(period * 1e9),), ticks[:-1]))

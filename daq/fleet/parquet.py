@@ -1,4 +1,4 @@
-"""A fleet's results as one Parquet file: a row for every quantity of every joint of every recording."""
+"""Writes a fleet's results into a Parquet file: a row for every quantity of every joint of every recording."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ NUMBERS: Final = (
 
 
 def write(file: Path, found: Iterable[ExaminedRecording], judged: Iterable[JudgedQuantity]) -> None:
-    """Raises ImportError without pyarrow, OSError."""
+    """Write the file. Raises ImportError without pyarrow, OSError."""
     import pyarrow
     from pyarrow import parquet
 
@@ -31,7 +31,7 @@ def write(file: Path, found: Iterable[ExaminedRecording], judged: Iterable[Judge
 
 
 def rows(one: ExaminedRecording, judged: Mapping[tuple[str, str, str], JudgedQuantity]) -> list[dict[str, Any]]:
-    """Of one recording; a recording without joints is one row with its problem."""
+    """The rows of one recording; a recording without joints is one row with its problem."""
     whole = {"robot": one.robot, "address": one.address, "problem": one.problem or None, "seconds": one.seconds}
     whole |= {"began": _known(one.began)}
     found = []

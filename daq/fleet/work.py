@@ -1,4 +1,4 @@
-"""All recordings of a fleet, one after the other here or on the workers of a cluster: the same to the bit."""
+"""Examines all recordings of a fleet, here or on the workers of a cluster; the results are the same to the bit."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -11,12 +11,12 @@ MODULES: Final = ("daq.fleet.examine", "estimators.refit.job")  # with the kerne
 
 
 def here(addresses: Sequence[Address], plan: Plan) -> Iterator[ExaminedRecording]:
-    """In this process."""
+    """Examine them in this process."""
     return (examine(address, plan) for address in addresses)
 
 
 def on(cluster: Cluster, addresses: Sequence[Address], plan: Plan) -> Iterator[ExaminedRecording]:
-    """On workers, as they are done; a recording that kills one worker after the other is told as what it is."""
+    """Examine them on workers, in the order in which they finish; one that kills its workers is reported as failed."""
     for number, found in cluster.run(examine, [(address, plan) for address in addresses]):
         yield (
             found

@@ -1,4 +1,4 @@
-"""What goes wrong for long is said once, and then once a minute: a log is for reading."""
+"""A log of lasting problems: a problem is logged once, and then at most once a minute."""
 
 import time
 from collections.abc import Callable
@@ -6,36 +6,36 @@ from typing import Final
 
 from daq.processes.logs import log
 
-EVERY: Final = 60.0  # s
+EVERY: Final = 60.0  # s between two lines about the same problem
 
 
-class Complaint:
-    """About one thing that may be wrong again and again."""
+class RateLimitedLog:
+    """The log of one thing that may fail again and again."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._cause = ""
-        self._since: float | None = None  # when it went wrong, while it is
+        self._since: float | None = None  # s, when the problem began; None while there is none
         self._due = 0.0
-        self._told = False  # whether this time was said
-        self._kept = 0  # times it was not said since it was
+        self._logged = False  # whether the present problem was logged
+        self._suppressed = 0  # lines that were not logged since the last one
 
-    def wrong(self, cause: str) -> None:
-        """It is wrong (still, or again)."""
+    def problem(self, cause: str) -> None:
+        """The problem exists (still, or again)."""
         now = self._clock()
         fresh = self._since is None
         if fresh:
-            self._since, self._told = now, False
+            self._since, self._logged = now, False
         if cause == self._cause and now < self._due:
-            self._kept += 1
+            self._suppressed += 1
             return
-        again = f" ({self._kept} times more in the last minute)" if self._kept else ""
+        again = f" ({self._suppressed} times more in the last minute)" if self._suppressed else ""
         log.warning("%s; trying again%s", cause, again)
-        self._cause, self._due, self._told, self._kept = cause, now + EVERY, True, 0
+        self._cause, self._due, self._logged, self._suppressed = cause, now + EVERY, True, 0
 
-    def right(self, words: str) -> None:
-        """It is right (still, or again)."""
+    def recovered(self, words: str) -> None:
+        """The problem is over, or there was none."""
         if self._since is not None:
-            if self._told:
+            if self._logged:
                 log.info("%s after %.1f s", words, self._clock() - self._since)
             self._since = None

@@ -1,4 +1,4 @@
-"""How late each channel of a recording's joints is against its joint's position, whatever kind the recording is of."""
+"""Measures the delay of each channel of a joint relative to its position, in a recording of any kind."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,11 +20,11 @@ Finding = dict[str, Any]
 
 
 def find(channels: Channels, longest: float) -> Iterator[Finding]:
-    """What is known of the delay of every channel against its joint's position; longest: s."""
+    """The delay of every channel relative to its joint's position, or why it is not known; longest: s."""
     for joint, roles in channels.items():
         reference = roles.get(REFERENCE)
         if reference is None:
-            yield {"joint": joint, "channel": REFERENCE, "why": f'found no "{REFERENCE}" to compare with'}
+            yield {"joint": joint, "channel": REFERENCE, "why": f'the joint has no "{REFERENCE}" to compare with'}
             continue
         effort = next((roles[role] for role in roles if any(word in role for word in _EFFORTS)), None)
         for role, channel in roles.items():
@@ -33,12 +33,12 @@ def find(channels: Channels, longest: float) -> Iterator[Finding]:
 
 
 def of_frames(recording: Path, config: Config) -> Channels:
-    """The channels of a recording of frames, as `aligned` has them. Raises RecordingError, DriverError."""
+    """The channels of a recording of frames, aligned as in `aligned`. Raises RecordingError, DriverError."""
     return aligned(readings_of(recording, config, {}), config)
 
 
 def aligned(parts_of_readings: Iterable[Batch], config: Config) -> Channels:
-    """The channels of joints, each on its own clock, as the service would have them without delays."""
+    """The channels of joints, aligned as the service would do it if no delays were configured."""
     roles = {name: list(joint.channels) for name, joint in config.joints.items()}
     undelayed = config.model_copy(update={"joints": {name: _undelayed(one) for name, one in config.joints.items()}})
     return {
@@ -60,7 +60,7 @@ def _compare(
 ) -> Finding:
     relation = next((one for word, one in _RELATIONS.items() if word in role), None)
     if relation is None:
-        return {"why": "neither a position, a velocity nor a torque: its delay does not show in motion"}
+        return {"why": "it is neither a position, a velocity nor a torque: motion does not show its delay"}
     try:
         found = delay(reference, channel, relation, effort, longest)
     except SkewError as error:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from daq.config.drift_limits import DriftSettings
 from daq.config.sections import Channel, DeviceTime, JointSection
 from daq.core.drift import Drift
-from daq.core.joint_pipeline import JointLine
+from daq.core.joint_pipeline import JointPipeline
 from daq.state.baselines import JUDGED, Baseline
 from daq.stream.update import Publication
 from hil_rig.plants.base import Floats
@@ -66,7 +66,7 @@ class TrialOutcome(NamedTuple):
 def run(trial: Trial) -> TrialOutcome:
     """The trial from its first sample to its last."""
     joint = _joint(trial)
-    line = JointLine("joint", joint, Publication("truth", "joint", 0, "N·m"), 20_000_000, None)
+    line = JointPipeline("joint", joint, Publication("truth", "joint", 0, "N·m"), 20_000_000, None)
     columns = len(line.estimator.channels) + trial.stamped
     looks = trusted = lying = alarms = drifts = 0
     worst, worst_name, started, judged = 0.0, "", np.inf, -1
@@ -116,7 +116,7 @@ def run(trial: Trial) -> TrialOutcome:
             judge = Drift(DriftSettings(), Baseline(since=0.0, model="", values=named, deviations=sigma))
         elif judge is not None and int(now) != judged:
             judged = int(now)
-            drifts += sum(change.kind == "drift" for change in judge.look(estimate)[1]) * (not trial.changes)
+            drifts += sum(change.kind == "drift" for change in judge.update(estimate)[1]) * (not trial.changes)
     return TrialOutcome(
         looks, trusted, lying, worst, np.array(scores).ravel(), alarms, drifts,
         float(np.median(errors)) if errors else np.nan, reasons, worst_name, last,

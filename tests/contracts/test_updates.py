@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from daq.core.gear_pipeline import GearLine
+from daq.core.gear_pipeline import GearPipeline
 from daq.core.robot_pipeline import parameters_body, robot_body, robot_head
 from daq.stream.schema import TOPICS, schema
 from daq.stream.update import INTERNAL, PUBLIC, VERSION, Introduction, Liveliness, Publication
@@ -62,7 +62,7 @@ def every(publication: Publication) -> dict[str, tuple[bytes, bytes]]:
         "residual/": publication.residual(estimate(), 12.5),
         "event/": publication.event("alarm", "the residual left its band", 12.5, (10.25, 12.0)),
         "drift/": publication.drift(DRIFT, 12.5),
-        "lost_motion/": publication.lost_motion(GearLine.told(LostMotion(GEAR, 1e-3)), 12.5),
+        "lost_motion/": publication.lost_motion(GearPipeline.body(LostMotion(GEAR, 1e-3)), 12.5),
         "robot": whole(publication, "robot", robot_body(ROBOT, ("elbow",), ("N·m",))),
         "robot/parameters": whole(
             publication,

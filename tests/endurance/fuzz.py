@@ -121,7 +121,7 @@ class Configurations:
         readings = np.zeros(50, READING)
         readings["time"] = 10**9 + 10**6 * np.arange(50)
         pipeline.absorb(readings, 0, lambda: 10**9)
-        pipeline.watch(10**11, 0)
+        pipeline.check_silence(10**11, 0)
         check(argparse.Namespace(config=self._file))
         return "good"
 

@@ -17,7 +17,7 @@ from daq.config.robot_model import load_model
 from daq.config.sections import Config, Record
 from daq.core.pipeline import Pipeline
 from daq.recording.folder import recordings
-from daq.recording.process import Expected, Recorder
+from daq.recording.process import NextBlock, Recorder
 from daq.recording.reader import blocks, break_of, configuration, said
 from daq.replay.repeat import Repetition
 from daq.replay.replay import Played, play
@@ -278,7 +278,7 @@ def _recorded(folder: Path, config: Config) -> bytes:
     """A recording of two seconds, by the recorder itself."""
     shelf = folder / "records"
     settings = config.model_copy(update={"recorder": Record(folder=shelf, reserve=0.0)})
-    expected = Expected(folder / "recorder.next")
+    expected = NextBlock(folder / "recorder.next")
     recorder = Recorder(settings, expected)
     pipeline = Pipeline(config, 7)
     for number in range(6):

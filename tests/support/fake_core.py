@@ -15,7 +15,7 @@ import msgpack
 import numpy as np
 import zmq
 
-from daq.core.gear_pipeline import GearLine
+from daq.core.gear_pipeline import GearPipeline
 from daq.core.robot_pipeline import parameters_body, robot_body, robot_head
 from daq.stream.curve_points import pack
 from daq.stream.sockets import open_publisher
@@ -270,7 +270,7 @@ def main() -> None:
 
 def gear(age: float) -> dict[str, object]:
     """What the gear of the base tells: 150 µrad that grow."""
-    silent = GearLine.told(LostMotion(LostMotionSettings(inertia_motor=0.5, inertia_link=2.0, band=1.0), 1e-3))
+    silent = GearPipeline.body(LostMotion(LostMotionSettings(inertia_motor=0.5, inertia_link=2.0, band=1.0), 1e-3))
     numbers = {"gear_stiffness": 2e4, "lost_motion": 150e-6 + 1e-8 * age, "gear_friction": 6.0, "link_friction": 1.0}
     known = {"known": True, "reasons": [], "reversals": 40, "rarer": 0.4, "imitated": 0.86, "progress": 100.0}
     spread = {name: 0.01 * value for name, value in numbers.items()}
@@ -279,7 +279,7 @@ def gear(age: float) -> dict[str, object]:
 
 
 def whole(publication: Publication, joints: tuple[Joint, ...], age: float, now: float) -> list[tuple[bytes, bytes]]:
-    """What a robot line tells: the second joint is touched for two of every ten seconds, two kilograms are carried."""
+    """What the robot publishes: the second joint is touched for two of every ten seconds, two kilograms are carried."""
     n, names = len(joints), [joint.name for joint in joints]
     touched = np.array([j == 1 and age % 10.0 < 2.0 for j in range(n)])
     residual = 0.3 * np.sin(np.arange(n) + 3.0 * age) + 2.0 * touched

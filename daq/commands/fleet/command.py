@@ -1,4 +1,4 @@
-"""`jointwatch fleet identify FOLDER …`: every joint of many recordings, each robot against its siblings."""
+"""`jointwatch fleet identify FOLDER …`: identifies the joints of many recordings and compares robots."""
 
 import argparse
 import json
@@ -26,11 +26,11 @@ from daq.recording.columns import load_columns
 from daq.recording.reader import RecordingError
 
 INTERRUPTED = 130
-PRINTED = 12  # of those that stand out, in print
+PRINTED = 12  # lines printed at most, of each kind
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """What it takes."""
+    """Declare the arguments."""
     parser.add_argument("task", choices=["identify"], help="what is done to every recording")
     parser.add_argument("place", nargs="+", metavar="FOLDER", help="folders, files, or any fsspec address of such")
     parser.add_argument("--config", type=Path, help="of the joints; our own recordings bring theirs")
@@ -44,7 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Examine all, then tell."""
+    """Examine all recordings, then print and write the results."""
     if options.scheduler and options.workers is not None:
         return fail("fleet: expected --scheduler or --workers, found both", EXIT_USAGE)
     if (options.workers or 0) < 0:
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _examined(options: argparse.Namespace, plan: Plan) -> Iterator[ExaminedRecording]:
-    """With a bar on stderr."""
+    """Examine the recordings with a progress bar on stderr."""
     addresses = find(options.place)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
@@ -108,7 +108,7 @@ def _has_pyarrow() -> bool:
 
 
 def summary(found: Iterable[ExaminedRecording], judged: Iterable[JudgedQuantity]) -> dict[str, Any]:
-    """Of --json; NaN is null."""
+    """The object that --json prints; NaN becomes null."""
     recordings = [
         {
             "address": one.address,
@@ -129,7 +129,7 @@ def summary(found: Iterable[ExaminedRecording], judged: Iterable[JudgedQuantity]
 
 
 def _tell(found: list[ExaminedRecording], judged: list[JudgedQuantity]) -> None:
-    """For a person: who stands out, and what could not be read."""
+    """Print the robots that stand out, and the recordings that could not be read."""
     out = sorted((one for one in judged if one.odd or one.drifts), key=lambda one: -one.worst)
     robots = {one.robot for one in found}
     known = {(one.robot, one.joint) for one in judged}
@@ -152,7 +152,7 @@ def _tell(found: list[ExaminedRecording], judged: list[JudgedQuantity]) -> None:
 
 
 def words(one: JudgedQuantity) -> str:
-    """What is odd about one quantity, in a sentence."""
+    """One sentence about a quantity that is odd or drifts."""
     unit = f" {one.unit}" if one.unit else ""
     if (one.drifts and abs(one.change_z) >= abs(one.z)) or not one.odd:
         told = f"drifts: {one.quantity} changed by {one.change:+.3g}{unit} to {one.value:.4g}"

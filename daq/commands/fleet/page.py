@@ -1,4 +1,4 @@
-"""A fleet as one HTML page that needs nothing else: who stands out, every robot and joint, every quantity's spread."""
+"""A fleet as one self-contained HTML page: robots that stand out, every robot and joint, the spread of quantities."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from daq.commands.report.document import STYLE
+from daq.commands.report.document import page, table
 from daq.commands.report.words import date, readable
 from daq.fleet.examine import ExaminedRecording
 from daq.fleet.verdict import JudgedQuantity, unsettled
@@ -15,7 +15,7 @@ from daq.fleet.verdict import JudgedQuantity, unsettled
 WIDTH, HEIGHT, EDGE = 520, 54, 8  # of a strip of points
 FAR: Final = 2.0  # times the threshold, from which a point is drawn at the edge
 NAMED: Final = 3  # robots in the headline; more are counted
-LISTED: Final = 40  # that stand out; the Parquet file has all
+LISTED: Final = 40  # rows of a table at most; the Parquet file has all
 OWN: Final = """
 .board { display: grid; grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); gap: 0.4rem; }
 .who { border: 1px solid var(--line); border-left: 4px solid var(--good); border-radius: 0.4rem;
@@ -34,11 +34,7 @@ def document(found: Sequence[ExaminedRecording], judged: Sequence[JudgedQuantity
     """The whole page."""
     parts = [_head(found, judged), _out(judged), _board(found, judged), _strips(judged), _unsettled(found)]
     parts.append(_recordings(found))
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>A fleet · jointwatch</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{STYLE.read_text(encoding='utf-8')}{OWN}</style></head><body>\n{''.join(parts)}</body></html>\n"
-    )
+    return page("A fleet · jointwatch", parts, OWN)
 
 
 def _head(found: Sequence[ExaminedRecording], judged: Sequence[JudgedQuantity]) -> str:
@@ -96,7 +92,7 @@ def _out(judged: Sequence[JudgedQuantity]) -> str:
     limit = f"{limits[0]:g}" if len(limits) == 1 else f"{limits[0]:g} to {limits[-1]:g}" if limits else "–"
     text = (
         "z is robust (median and Qₙ of the siblings). "
-        f"A |z| above {limit} is told: on a page of robots that are all alike, one in twenty accuses anybody."
+        f"A |z| above {limit} is reported: of twenty pages about robots that are all alike, one names a robot."
     )
     return f"<section><h2>Who stands out</h2><p>{text}</p>{_table(head, rows)}{more}</section>\n"
 
@@ -131,7 +127,7 @@ def _board(found: Sequence[ExaminedRecording], judged: Sequence[JudgedQuantity])
 
 
 def _strips(judged: Sequence[JudgedQuantity]) -> str:
-    """One strip a quantity of each joint: every robot a point, the band what is no news."""
+    """One strip per quantity of each joint: a point per robot; within the band nothing is significant."""
     groups: dict[tuple[str, str, str], list[JudgedQuantity]] = {}
     for one in judged:
         groups.setdefault((one.joint, one.quantity, one.unit), []).append(one)
@@ -147,7 +143,7 @@ def _strips(judged: Sequence[JudgedQuantity]) -> str:
 
 
 def _strip(rows: Sequence[JudgedQuantity]) -> str:
-    """Abscissa: z over the threshold, which is the edge of the band."""
+    """One strip; abscissa: z over the threshold, which is the edge of the band."""
     middle, half = WIDTH / 2, (WIDTH / 2 - EDGE) / FAR
     known = [one for one in rows if math.isfinite(one.z)]
     points = []
@@ -170,11 +166,11 @@ def _strip(rows: Sequence[JudgedQuantity]) -> str:
 
 
 def _unsettled(found: Sequence[ExaminedRecording]) -> str:
-    """Joints that were not valid at the end of a recording: what they say counts with its σ, or not at all."""
+    """Joints that were not valid at the end of a recording: their values count with their σ, or not at all."""
     rows = [(escape(one.robot), escape(name), escape(one.address), escape(why)) for one, name, why in unsettled(found)]
     more = f"<p>and {len(rows) - LISTED} more.</p>" if len(rows) > LISTED else ""
-    table = _table(("robot", "joint", "recording", "why"), rows[:LISTED])
-    return f"<section><h2>Not valid at the end</h2>{table}{more}</section>\n" if rows else ""
+    listed = _table(("robot", "joint", "recording", "why"), rows[:LISTED])
+    return f"<section><h2>Not valid at the end</h2>{listed}{more}</section>\n" if rows else ""
 
 
 def _recordings(found: Sequence[ExaminedRecording]) -> str:
@@ -191,7 +187,4 @@ def _number(value: float) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    titles = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
-    cells = ("".join(f"<td>{cell}</td>" for cell in row[1:]) for row in rows)
-    body = "".join(f'<tr><th scope="row">{row[0]}</th>{rest}</tr>' for row, rest in zip(rows, cells, strict=True))
-    return f'<div class="scroll"><table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table></div>'
+    return f'<div class="scroll">{table(head, rows)}</div>'

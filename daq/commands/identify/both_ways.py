@@ -1,4 +1,4 @@
-"""`jointwatch identify ROBOT FORWARD BACKWARD --bidirectional`: friction from a path that was run both ways."""
+"""`jointwatch identify ROBOT FORWARD BACKWARD --bidirectional`: friction from a path run in both directions."""
 
 import argparse
 import json
@@ -18,7 +18,7 @@ from estimators.offline.robot.motion import pieces
 
 
 def extract_both_ways(robot: RobotDescription, options: argparse.Namespace) -> int:
-    """Print it. Raises RecordingError, MotionError, ConfigError."""
+    """Extract the friction and print it. Raises RecordingError, MotionError, ConfigError."""
     if len(options.train) != 2 or options.test or options.out is not None or options.report is not None:
         text = "expected ROBOT FORWARD BACKWARD and no --test, --out or --report"
         return fail(f"identify --bidirectional: {text}; found {len(options.train)} recordings", EXIT_USAGE)

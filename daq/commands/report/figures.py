@@ -1,4 +1,4 @@
-"""Figures as SVG, without any other program: lines over time with bands and marks, and clouds with laws."""
+"""Draws figures as SVG: lines over time with bands and marks, and clouds of points with curves."""
 
 import math
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ LEFT, RIGHT, TOP, BOTTOM = 52.0, 8.0, 8.0, 20.0  # px around a plot
 
 
 class PlotFrame(NamedTuple):
-    """From data to pixels."""
+    """The scale of a plot: from data to pixels."""
 
     width: float
     height: float
@@ -54,7 +54,7 @@ def history(label: str, times: Floats, values: Floats, spread: Floats, start: fl
 
 
 def envelope(label: str, times: Floats, values: Floats, start: float, end: float, marks: Marks) -> str:
-    """The extent of a fast signal over time: (rows,)."""
+    """The range (low to high) of a fast signal over time: (rows,)."""
     binned = _binned(times, values, np.zeros(len(values)), start, end, extent=True)
     if not len(binned.at):
         return _empty(label)
@@ -69,7 +69,7 @@ def envelope(label: str, times: Floats, values: Floats, start: float, end: float
 def curve(label: str, points: Floats, law: tuple[Floats, Floats] | None, baseline: tuple[Floats, Floats] | None) -> str:
     """A cloud (rows, 3: time, abscissa, ordinate) with the fitted law and, where there is one, the baseline's.
 
-    What came before the last fifth stands back: it may be of another law.
+    Points before the last fifth of the time are drawn paler: they may belong to another law.
     """
     lines = [one for one in (law, baseline) if one is not None]
     if not len(points):
@@ -87,7 +87,7 @@ def curve(label: str, points: Floats, law: tuple[Floats, Floats] | None, baselin
 
 
 def overlay(label: str, times: Floats, measured: Floats, predicted: Floats, width: float = 1080) -> str:
-    """What was measured and what was predicted over time, line by line: (rows,); a gap in time is no line."""
+    """Measured and predicted values over time as lines: (rows,); lines are interrupted at gaps in time."""
     if not len(times):
         return _empty(label)
     values = np.concatenate([measured, predicted[np.isfinite(predicted)]])
@@ -121,7 +121,7 @@ def ticks(low: float, high: float, count: int) -> list[float]:
 
 
 class Binned(NamedTuple):
-    """Time, mean, low and high of every column of a plot that has values."""
+    """Time, mean, low and high of every pixel column that has values."""
 
     at: Floats
     middle: Floats
@@ -129,7 +129,7 @@ class Binned(NamedTuple):
     high: Floats
 
     def parts(self, width: float) -> "list[Binned]":
-        """Cut where nothing was told for longer than GAP and three columns of this width (s)."""
+        """Cut where there is no value for longer than GAP and three columns of this width (s)."""
         cuts = np.flatnonzero(np.diff(self.at) > max(GAP, 3 * width)) + 1
         return [Binned(*part) for part in zip(*(np.split(one, cuts) for one in self), strict=True)]
 
@@ -153,7 +153,7 @@ def _binned(times: Floats, values: Floats, spread: Floats, start: float, end: fl
 
 
 def _range(binned: Binned) -> tuple[float, float]:
-    """What must be in view: the values without the first guesses of a start, and the usual band of the last half."""
+    """The range to show: the values without the first guesses of a start, and the usual band of the last half."""
     half = len(binned.at) // 2
     low, high = np.quantile(binned.middle, [SELDOM, 1 - SELDOM])
     low = min(low, binned.middle[half:].min(), np.median(binned.low[half:]))
@@ -176,7 +176,7 @@ def _empty(label: str) -> str:
 
 
 def _clipped(frame: PlotFrame, inside: str) -> str:
-    """Nothing outside of the plot."""
+    """Clip a drawing to the area of the plot."""
     box = f"{LEFT} {TOP} {frame.width - LEFT - RIGHT} {frame.height - TOP - BOTTOM}"
     x, y, width, height = box.split()
     return f'<svg x="{x}" y="{y}" width="{width}" height="{height}" viewBox="{box}">{inside}</svg>'

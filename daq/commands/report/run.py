@@ -1,4 +1,4 @@
-"""What happened in a recording, joint by joint: from what was said then, and from its readings once more."""
+"""Collects the content of a report, joint by joint: from the recorded messages, and from a replay of the readings."""
 
 from array import array
 from collections import Counter
@@ -22,13 +22,13 @@ from estimators.models.curves import POINT, Curves
 
 Floats = NDArray[np.float64]
 
-LOOK_EVERY: Final = 200_000_000  # ns of the recording between two looks at the pipeline
+LOOK_EVERY: Final = 200_000_000  # ns of the recording between two inspections of the pipeline
 POINTS: Final = 3000  # of a curve, at most
 UNKNOWN: Final = float("nan")
 
 
 class JointRun:
-    """One joint over the whole recording. Times are Unix s; a value that was not known is NaN."""
+    """One joint over the whole recording. Times are Unix s; unknown values are NaN."""
 
     def __init__(self, name: str, joint: JointSection) -> None:
         model = joint.model.build()
@@ -44,7 +44,7 @@ class JointRun:
         self._estimates, self._residuals = array("d"), array("d")
 
     def absorb(self, family: str, update: Map) -> None:
-        """One message."""
+        """Take one message."""
         if family == "estimate":
             self.phases[update["phase"]] += 1
             self.status, self.reasons = update["health"]["status"], update["health"]["reasons"]
@@ -56,7 +56,7 @@ class JointRun:
         elif family == "drift":
             self.drift = update
         elif family == "event" and update["kind"] == "baseline":
-            self.drift = {}  # another one from here on, or none
+            self.drift = {}  # from here on there is another baseline, or none
 
     @property
     def estimates(self) -> Floats:
@@ -82,7 +82,7 @@ class JointRun:
 
 @dataclass(slots=True)
 class ReportContent:
-    """Everything that a report tells."""
+    """Everything that a report shows."""
 
     files: list[Path]
     config: Config
@@ -126,7 +126,7 @@ def _take(run: ReportContent, joints: dict[str, JointRun], continuity: Continuit
 
 
 def _repeat(run: ReportContent, joints: dict[str, JointRun], repetition: Repetition) -> None:
-    """Points of curves, excitation and losses, from the readings."""
+    """Replay the readings for points of curves, excitation and losses."""
     parts: dict[str, list[Floats]] = {name: [] for name in joints}
     due = 0
     pipeline = repetition.lead().pipeline
@@ -154,7 +154,7 @@ def _repeat(run: ReportContent, joints: dict[str, JointRun], repetition: Repetit
 
 
 def _count(run: ReportContent, pipeline: Pipeline, sign: int = 1) -> None:
-    for joint, line in zip(run.joints, pipeline.lines, strict=True):
-        joint.samples += sign * line.samples
-        for cause, count in line.aligner.lost().items():
+    for joint, replayed in zip(run.joints, pipeline.joints, strict=True):
+        joint.samples += sign * replayed.samples
+        for cause, count in replayed.aligner.lost().items():
             joint.lost[cause] += sign * count

@@ -20,7 +20,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from daq.config.sections import JointSection
-from daq.replay.one_joint import JointEstimator, at_once
+from estimators.offline.whole_run import at_once
+from estimators.online.joint import JointEstimator
 from hil_rig.papers.figures import Figure, Reproduced, main
 from hil_rig.papers.space_joint.bound import bound, worst
 from hil_rig.plants.base import Floats

@@ -63,4 +63,4 @@ def test_a_table_of_seven_joints_and_their_names(arm: Path, capsys: pytest.Captu
 def test_a_header_that_says_nothing_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,2\n2,3\n3,4\n")
     assert main(["columns", str(tmp_path / "a.csv")]) == 1
-    assert "found nothing that looks like position and torque" in capsys.readouterr().err
+    assert "no column has a name like position and torque" in capsys.readouterr().err

@@ -111,7 +111,7 @@ def test_a_configured_bus_is_judged_by_what_its_joints_need(tmp_path: Path, caps
         (tmp_path / "c.toml").write_text(text)
         assert main(["doctor", str(tmp_path / "c.toml"), "--seconds", "1", "--explain"]) == 1
     err = capsys.readouterr().err
-    assert "elbow.torque: bus.FAR.torque does not come" in err
+    assert "elbow.torque: bus.FAR.torque is not received" in err
     assert "elbow.position: comes at" in err
     assert "configured are 2000 Hz" in err
     assert "unmatched = " in err

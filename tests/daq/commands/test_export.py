@@ -16,7 +16,7 @@ from daq.config.routes import routes
 from daq.config.sections import Record
 from daq.core.pipeline import Pipeline
 from daq.recording.folder import recordings
-from daq.recording.process import Expected, Recorder
+from daq.recording.process import NextBlock, Recorder
 from daq.stream.transcript import Batch, TurnBlock
 from drivers.reading import READING
 
@@ -41,7 +41,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("records")
     config = load(TEMPLATE).model_copy(update={"recorder": Record(folder=folder, reserve=0)})
     assert [route.role for route in routes(config)] == ["position", "torque", "counter"]
-    expected = Expected(folder / "next")
+    expected = NextBlock(folder / "next")
     recorder, pipeline = Recorder(config, expected), Pipeline(config, 7)
     for number in range(25):
         rows = readings(number)

@@ -20,7 +20,7 @@ from daq.config.sections import Record
 from daq.core.pipeline import Pipeline
 from daq.core.replayable_executor import DeferredExecutor
 from daq.recording.folder import recordings
-from daq.recording.process import Expected, Recorder
+from daq.recording.process import NextBlock, Recorder
 from daq.state.baselines import Baseline
 from daq.stream.transcript import Batch, TurnBlock
 from drivers.reading import READING
@@ -58,16 +58,16 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("records")
     config = load(TEMPLATE).model_copy(update={"recorder": Record(folder=folder, reserve=0)})
     latch = DeferredExecutor(Inline())
-    recorder, pipeline = Recorder(config, expected := Expected(folder / "next")), Pipeline(config, 7, latch)
+    recorder, pipeline = Recorder(config, expected := NextBlock(folder / "next")), Pipeline(config, 7, latch)
     values = TRUTH | {"inertia": 0.8 * TRUTH["inertia"]}
     baseline = Baseline(since=1.7e9, model="rigid", values=values, deviations=dict.fromkeys(values, 1e-3))
     rows = motion()
     for count, part in enumerate(np.split(rows, range(BLOCK, len(rows), BLOCK))):
         based = {"elbow": baseline.model_dump()} if count == BASED * 1000 // BLOCK else None
         if based:
-            pipeline.rebase(based)
+            pipeline.set_baselines(based)
         now = int(part["time"][-1, 0])
-        messages = pipeline.absorb(part.ravel(), EPOCH, lambda now=now: now) + pipeline.watch(now, EPOCH)
+        messages = pipeline.absorb(part.ravel(), EPOCH, lambda now=now: now) + pipeline.check_silence(now, EPOCH)
         if count == 100:
             event = {"timestamp": EPOCH / 1e9 + 4, "kind": "alarm", "text": "<script>alert('µ')</script>", "seq": 10**6}
             messages.append((b"event/elbow", msgpack.packb(event | {"boot": 7, "joint": "elbow"})))
@@ -170,7 +170,7 @@ def test_a_browser_draws_parameters_drift_curves_and_events(page: Page) -> None:
 
 def test_a_recording_without_updates_is_told_as_such(tmp_path: Path) -> None:
     config = load(TEMPLATE).model_copy(update={"recorder": Record(folder=tmp_path, reserve=0)})
-    recorder = Recorder(config, expected := Expected(tmp_path / "next"))
+    recorder = Recorder(config, expected := NextBlock(tmp_path / "next"))
     recorder.take(TurnBlock(1, 0, [Batch(0, EPOCH, 1, [], [], None)]))
     recorder.close()
     expected.close()

@@ -12,7 +12,7 @@ from daq.config.load import load
 from daq.config.routes import routes
 from daq.config.words import ConfigError
 from daq.recording.columns import load_columns, read
-from daq.recording.process import Expected, Recorder
+from daq.recording.process import NextBlock, Recorder
 from daq.recording.reader import RecordingError
 from daq.stream.transcript import Batch, TurnBlock
 from drivers.reading import READING
@@ -168,7 +168,7 @@ def test_our_own_recording_is_aligned_before_it_is_compared(tmp_path: Path, caps
     readings["time"] = (10**12 + (count // 10 * 10 + 9) * 10**6 + count % 10 * 10**4)[:, None]
     for column, role in enumerate(asked):
         readings["value"][:, column] = values.get(role, count % (counter.modulo if counter else 65536))
-    recorder = Recorder(config, Expected(tmp_path / "next"))
+    recorder = Recorder(config, NextBlock(tmp_path / "next"))
     whole = readings.ravel()
     recorder.take(TurnBlock(7, 0, [Batch(len(whole), 0, int(whole["time"][-1]), (), (), None)], whole))
     recorder.close()

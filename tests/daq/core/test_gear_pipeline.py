@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from daq.config.sections import JointSection
-from daq.core.joint_pipeline import JointLine, Message
+from daq.core.joint_pipeline import JointPipeline, Message
 from daq.state.baselines import Baseline
 from daq.stream.schema import schema
 from daq.stream.update import Map, Publication
@@ -32,8 +32,8 @@ def joint(**lost_motion: object) -> JointSection:
     return JointSection.model_validate({"rate": 1000, "model": model, "channels": channels, "lost_motion": lost_motion})
 
 
-def line(settings: JointSection) -> JointLine:
-    return JointLine("elbow", settings, Publication("r", "elbow", 1, "N·m"), SECOND // 5, None)
+def line(settings: JointSection) -> JointPipeline:
+    return JointPipeline("elbow", settings, Publication("r", "elbow", 1, "N·m"), SECOND // 5, None)
 
 
 def rows(seconds: float, *jumps: Jump) -> Floats:
@@ -42,7 +42,7 @@ def rows(seconds: float, *jumps: Jump) -> Floats:
     return np.column_stack([told[:, 0] / gear.ratio, told[:, 2], told[:, 1] * gear.torque_constant])
 
 
-def play(to: JointLine, values: Floats, begin: int = 0, batch: int = 200) -> list[Message]:
+def play(to: JointPipeline, values: Floats, begin: int = 0, batch: int = 200) -> list[Message]:
     said: list[Message] = []
     for first in range(0, len(values), batch):
         part = values[first : first + batch]
@@ -74,7 +74,7 @@ def said(motion: Floats) -> list[Message]:
         values=estimate["parameters"] | {name: kept["parameters"][name] for name in names},
         deviations=estimate["deviations"] | {name: kept["deviations"][name] for name in names},
     )
-    to.rebase(baseline)
+    to.set_baseline(baseline)
     return first + play(to, motion[36_000:], 36_000)
 
 

@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ import zmq
 
 from daq.config.load import load
 from daq.core.process import run
+from daq.processes.child import Child
 from daq.processes.heartbeat import Heartbeats, Life
+from daq.processes.process import live
 from daq.state.baselines import TOPIC, Baseline, Baselines
 from daq.stream.channel import Sender
 from daq.stream.sockets import open_publisher
@@ -209,3 +212,22 @@ def test_the_recorder_gets_every_reading_and_every_word_up_to_the_end(outside: O
     assert all(abs(batch.epoch - (time.time_ns() - time.monotonic_ns())) < 1e9 for batch in batches)
     assert (np.diff([batch.watched for batch in batches]) > 0).all()
     assert all(batch.resumed is None for batch in batches)
+
+
+def test_a_stop_while_the_core_is_being_built_ends_it_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    building = tmp_path / "building"
+
+    def build(*_: object) -> None:
+        building.touch()
+        time.sleep(PATIENCE)
+
+    monkeypatch.setattr("daq.core.process.Pipeline", build)
+    config = load(Path(__file__).parents[3] / "daq" / "jointwatch.toml")
+    core = Child("core", partial(live, "core", "daq.core.process:run", config, tmp_path, Life(Heartbeats(1), 0)))
+    deadline = time.monotonic() + PATIENCE
+    while not building.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    begin = time.monotonic()
+    core.send(signal.SIGTERM)
+    assert core.wait() == -signal.SIGTERM
+    assert time.monotonic() - begin < 1.0, "a stop in the middle of a start used to take the three seconds of a kill"

@@ -23,7 +23,7 @@ def test_a_worker_stands_back_behind_the_core_and_one_that_dies_is_replaced(capl
         with pytest.raises(BrokenExecutor):
             refits.submit(time.sleep, 60).result(60)
         assert refits.submit(os.getpid).result(120) not in (first, os.getpid())
-        assert "the refit worker died: another one starts" in caplog.text
+        assert "the refit worker died; a new one is started" in caplog.text
     finally:
         refits.shutdown()
 

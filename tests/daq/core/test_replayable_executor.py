@@ -20,7 +20,7 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 def latched(latch: DeferredExecutor) -> list[int]:
     """The next numbers that a latch tells."""
     deadline = time.monotonic() + 60
-    while not (told := latch.latch()):
+    while not (told := latch.release_finished()):
         assert time.monotonic() < deadline, "nothing was done"
         time.sleep(0.001)  # between two looks
     return told
@@ -35,7 +35,7 @@ def test_a_result_counts_only_after_a_latch_and_once(pool: ThreadPoolExecutor) -
     latch = DeferredExecutor(pool)
     first = latch.submit(lambda number: number if gate.wait(60) else 0, number=3)
     second = latch.submit(done.set)
-    assert latch.latch() == []
+    assert latch.release_finished() == []
     gate.set()
     assert done.wait(60), "both are done but for a latch"
     assert not first.done()
@@ -44,7 +44,7 @@ def test_a_result_counts_only_after_a_latch_and_once(pool: ThreadPoolExecutor) -
         told += latched(latch)
     assert told == [0, 1]
     assert (first.result(0), second.result(0)) == (3, None)
-    assert latch.latch() == []
+    assert latch.release_finished() == []
 
 
 def test_a_job_that_failed_is_told_apart_and_fails_where_it_counts(pool: ThreadPoolExecutor) -> None:

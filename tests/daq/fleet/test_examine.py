@@ -136,7 +136,7 @@ def test_a_log_of_frames_needs_a_configuration(tmp_path: Path) -> None:
     file = tmp_path / "x.log"
     file.write_text("(1700000000.000000) can0 181#00\n")
     found = at(file)
-    assert found.problem == f"{file}: needs --config: a log of frames does not say what is in it"
+    assert found.problem == f"{file}: a log of frames needs --config, which describes the frames"
     assert (found.robot, found.joints, found.seconds) == ("arm7", (), 0.0)
 
 

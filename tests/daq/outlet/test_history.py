@@ -104,7 +104,7 @@ def test_a_baseline_is_drawn_until_another_one_is_told_of() -> None:
     np.testing.assert_allclose(torque, curves.friction(before, velocity.astype(np.float64)), rtol=1e-4, atol=0.01)
     assert "friction_baseline" not in drawn(publication.event("baseline", "it is of another friction law", 1.0))
     assert "friction_baseline" in drawn(publication.drift(drift, 2.0))
-    standing = history.standing("elbow")
+    standing = history.current_values("elbow")
     assert standing is not None
     assert standing.friction == {"kind": "tanh_stribeck", "exponent": 1.0, "stiffness": True}
 
@@ -316,9 +316,9 @@ def test_a_baseline_remembers_a_gear_that_says_something(
     number = 1e-4 if known else math.nan
     gear = {"known": known, "parameters": {"lost_motion": number}, "deviations": {"lost_motion": 2e-6}}
     history = History("r", [LABEL])
-    assert history.standing("elbow") is None
+    assert history.current_values("elbow") is None
     absorbed(history, publication.estimate(make_estimate(), 5.0, 5.0, 0.0), publication.lost_motion(gear, 5.0))
-    standing = history.standing("elbow")
+    standing = history.current_values("elbow")
     assert standing is not None
     wear = {"lost_motion": 1e-4} if known else {}
     assert standing.values == {"inertia": 0.5, "viscous": 1.25} | wear

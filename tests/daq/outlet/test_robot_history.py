@@ -77,8 +77,12 @@ def test_of_a_silent_core_it_is_faulted_with_the_reason() -> None:
 
 def test_without_a_model_of_the_whole_robot_nothing_is_told() -> None:
     for history in (told(), told(("parameters", parameters()))):
-        assert (history.latest("silent"), history.message(0.0, "", whole=True), history.standing()) == ({}, {}, None)
-    assert told(("", update())).standing() is None, "nothing of its friction is known"
+        assert (history.latest("silent"), history.message(0.0, "", whole=True), history.current_values()) == (
+            {},
+            {},
+            None,
+        )
+    assert told(("", update())).current_values() is None, "nothing of its friction is known"
 
 
 def test_a_piece_has_what_came_since_the_last_and_a_snapshot_all() -> None:
@@ -101,7 +105,7 @@ def test_joints_that_are_others_than_before_begin_another_trace_and_a_page_is_to
 
 
 def test_what_may_drift_is_each_joints_friction_at_two_speeds() -> None:
-    found = told(("", update(11.0)), ("parameters", parameters())).standing()
+    found = told(("", update(11.0)), ("parameters", parameters())).current_values()
     assert found is not None
     assert (found.time, found.status, found.reasons) == (11.0, "valid", [])
     assert found.values == {"base.slow": 1.0, "base.fast": 2.0, "elbow.slow": 3.0, "elbow.fast": 4.0}
@@ -118,7 +122,7 @@ def test_the_robot_is_one_part_of_the_whole_history(monkeypatch: pytest.MonkeyPa
     assert history.layout == before + 1
     assert history.latest(10.0)["whole"]["drift"] == DRIFT | {"cause": ""}
     assert history.latest(10.0)["joints"] == {}, "it is no joint"
-    standing = history.standing("robot")
+    standing = history.current_values("robot")
     assert standing is not None
     assert standing.values["elbow.fast"] == 4.0
     assert len(rows(history.tick(10.0)["whole"]["rows"])) == 1
@@ -127,5 +131,5 @@ def test_the_robot_is_one_part_of_the_whole_history(monkeypatch: pytest.MonkeyPa
     history.absorb("event/robot", {"timestamp": 9.0, "joint": "robot", "kind": "baseline", "text": ""}, 10.0)
     assert history.latest(10.0)["whole"]["drift"] == {}, "another baseline: what was told of the last one is over"
     history.absorb("status/core", {"timestamp": 10.0, "drivers": {}, "joints": {}}, 1.0)
-    assert history.standing("robot") is None
+    assert history.current_values("robot") is None
     assert history.snapshot(10.0)["whole"]["state"]["phase"] == "faulted"

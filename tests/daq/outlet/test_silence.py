@@ -86,13 +86,13 @@ def test_of_a_joint_that_has_said_nothing_nothing_is_said() -> None:
 
 def test_a_silent_core_has_no_values_for_a_baseline(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module.time, "time", lambda: NOW + LOST)
-    standing = history.standing("elbow")
+    standing = history.current_values("elbow")
     assert standing is not None
     assert (standing.time, standing.status, standing.values) == (NOW, "valid", {"inertia": 2.0})
     assert standing.deviations == {"inertia": 0.1}
-    assert history.standing("nobody") is None
+    assert history.current_values("nobody") is None
     monkeypatch.setattr(module.time, "time", lambda: NOW + LATEST + 0.01)
-    assert history.standing("elbow") is None
+    assert history.current_values("elbow") is None
 
 
 def test_of_a_silent_supervisor_it_is_told_that_it_is_not_up_and_of_the_others_what_it_said(history: History) -> None:
@@ -103,7 +103,7 @@ def test_of_a_silent_supervisor_it_is_told_that_it_is_not_up_and_of_the_others_w
     assert after["core"] == before["core"]
     assert after["supervisor"] == {
         "up": False, "restarts": 2, "pid": 66, "age": pytest.approx(LATEST + 0.01),
-        "cause": "no word from it for 2 s: what it said of the others is old",
+        "cause": "no word from it for 2 s: its reports on the others are out of date",
     }  # fmt: skip
     assert before["supervisor"]["up"], "what it said itself is not changed"
     for told in (history.latest(NOW + 9.0), history.snapshot(NOW + 9.0), history.tick(NOW + 9.0)):

@@ -10,7 +10,7 @@ from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.config.words import ConfigError
 from daq.recording.columns import is_configuration, load_columns, read
-from daq.recording.process import Expected, Recorder
+from daq.recording.process import NextBlock, Recorder
 from daq.recording.reader import RecordingError
 from daq.stream.transcript import Batch, TurnBlock
 from drivers.reading import READING
@@ -78,7 +78,7 @@ def configured(folder: Path, wrap: str = "") -> Config:
 
 def ours(folder: Path, config: Config, *parts: np.ndarray) -> Path:
     """A recording of these readings, a block each."""
-    expected = Expected(folder / "next")
+    expected = NextBlock(folder / "next")
     recorder = Recorder(config, expected)
     for number, readings in enumerate(parts):
         watched = int(readings["time"].max(initial=0))

@@ -23,10 +23,10 @@ from daq.config.sections import Config, CurveKeys, Publish, Record
 from daq.config.words import ConfigError
 from daq.outlet.history import History
 from daq.outlet.metrics import Metrics
-from daq.recording.folder import Shelf, recordings
+from daq.recording.folder import RecordingFolder, recordings
 from daq.recording.json_channels import JsonChannels
 from daq.recording.mcap_file import McapFile
-from daq.recording.process import Expected, Recorder
+from daq.recording.process import NextBlock, Recorder
 from daq.recording.reader import blocks, configuration, said
 from daq.stream.transcript import Batch, TurnBlock, pack
 from daq.stream.update import Introduction
@@ -41,10 +41,10 @@ TEMPLATE = Path(__file__).parents[3] / "daq" / "jointwatch.toml"
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Recorder]]:
     """Starts recorders of one service, one after the other."""
-    opened: list[Expected] = []
+    opened: list[NextBlock] = []
 
     def begin(config: Config) -> Recorder:
-        opened.append(Expected(tmp_path / "recorder.next"))
+        opened.append(NextBlock(tmp_path / "recorder.next"))
         return Recorder(config, opened[-1])
 
     yield begin
@@ -184,18 +184,18 @@ def test_a_file_ends_where_the_disk_has_become_full_and_another_begins_when_ther
     recorder = start(configured(tmp_path))
     recorder.take(block(0))
     recorder.take(block(1))
-    enough = recorder._shelf
-    recorder._shelf = Shelf(Record(folder=tmp_path, reserve=1e18), "arm")
+    enough = recorder._folder
+    recorder._folder = RecordingFolder(Record(folder=tmp_path, reserve=1e18), "arm")
     recorder.take(block(2))
     assert recorder.status()["up"], "it looks now and then, not at every block"
     recorder._room = 0.0
     recorder.take(block(3))
     assert not recorder.status()["up"]
     assert "are free" in recorder.status()["cause"]
-    recorder._shelf = enough
+    recorder._folder = enough
     recorder.take(block(4))
     assert recorder.status()["lost"] == 2, "it is not tried again at once"
-    recorder._again = 0.0
+    recorder._next_attempt = 0.0
     recorder.take(block(5))
     recorder.close()
     numbers = [[one.number for one in blocks(file)] for file in recordings(tmp_path, "arm")]
@@ -214,19 +214,19 @@ def test_a_last_file_that_is_damaged_stays_and_another_begins(tmp_path: Path, st
 
 
 def test_what_is_missing_is_told_by_the_number_that_came_last(tmp_path: Path) -> None:
-    expected = Expected(tmp_path / "next")
+    expected = NextBlock(tmp_path / "next")
     assert expected.missing(7, 3) == 0, "nothing is known of another start of the core"
     expected.passed(7, 3)
     assert [expected.missing(7, number) for number in (2, 3, 4, 5, 9)] == [0, 0, 0, 1, 5]
     assert expected.missing(8, 9) == 0
     expected.close()
-    after = Expected(tmp_path / "next")
+    after = NextBlock(tmp_path / "next")
     assert after.missing(7, 6) == 2
     after.close()
 
 
 def test_without_a_table_of_its_own_there_is_no_recorder(tmp_path: Path) -> None:
-    expected = Expected(tmp_path / "next")
+    expected = NextBlock(tmp_path / "next")
     with pytest.raises(ValueError, match=r"with \[recorder\]"):
         Recorder(load(TEMPLATE), expected)
     expected.close()
@@ -291,7 +291,7 @@ def test_a_folder_that_cannot_be_written_is_said_and_tried_again(
     assert (status["up"], status["lost"]) == (False, 1)
     assert str(tmp_path / "records") in status["cause"]
     (tmp_path / "records").unlink()
-    recorder._again = 0.0
+    recorder._next_attempt = 0.0
     recorder.take(block(1))
     assert recorder.status()["up"]
     assert recorder.status()["cause"] == ""
@@ -311,10 +311,10 @@ FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
 sys.path[:0] = sys.argv[2:]
-from daq.recording.process import Expected, Recorder
+from daq.recording.process import NextBlock, Recorder
 from test_process import block, configured
 folder = Path(sys.argv[1])
-recorder = Recorder(configured(folder), Expected(folder / "next"))
+recorder = Recorder(configured(folder), NextBlock(folder / "next"))
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
 for number in range(100):
@@ -343,10 +343,10 @@ import os, signal, sys
 from pathlib import Path
 sys.path[:0] = sys.argv[2:]
 from daq.recording.mcap_file import McapFile
-from daq.recording.process import Expected, Recorder
+from daq.recording.process import NextBlock, Recorder
 from test_process import block, configured
 folder = Path(sys.argv[1])
-recorder = Recorder(configured(folder), Expected(folder / "recorder.next"))
+recorder = Recorder(configured(folder), NextBlock(folder / "recorder.next"))
 for number in range(5):
     recorder.take(block(number))
 McapFile.write = lambda file: os.kill(os.getpid(), signal.SIGKILL)

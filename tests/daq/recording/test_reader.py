@@ -20,7 +20,7 @@ from daq.config.load import load
 from daq.config.sections import Config, Record
 from daq.recording.folder import recordings
 from daq.recording.mcap_file import McapFile
-from daq.recording.process import Expected, Recorder
+from daq.recording.process import NextBlock, Recorder
 from daq.recording.reader import RecordingError, before, blocks, break_of, configuration, digest, said
 from daq.stream import transcript
 from daq.stream.transcript import BLOCKS, Batch, TurnBlock
@@ -200,7 +200,7 @@ def told(folder: Path) -> Config:
 
 def recorded(folder: Path, *parts: tuple[int, int]) -> Path:
     """One more recording in the folder; parts: boot and number of its blocks."""
-    expected = Expected(folder / "next")
+    expected = NextBlock(folder / "next")
     recorder = Recorder(told(folder), expected)
     for boot, number in parts:
         update = {"timestamp": 5.0, "seq": number, "boot": boot, "joint": "elbow", "error": math.nan, "progress": 4.5}
@@ -263,7 +263,7 @@ def test_the_configuration_is_that_of_then_without_wires(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("metadata", "said"),
     [
-        ({}, "found no configuration in it: is it a recording of jointwatch?"),
+        ({}, "found no configuration in it; is it a recording of jointwatch?"),
         ({"configuration": {"digest": "x"}}, "its configuration cannot be used: 'json'"),
         ({"configuration": {"json": "{"}}, "its configuration cannot be used: Expecting"),
         ({"configuration": {"json": '{"publish": {}}'}}, "its configuration cannot be used: 'rate'"),

@@ -56,14 +56,14 @@ def test_each_kind_of_channel_is_compared_with_the_position_in_its_own_way() -> 
     assert found[4] == {
         "joint": "elbow",
         "channel": "temperature",
-        "why": "neither a position, a velocity nor a torque: its delay does not show in motion",
+        "why": "it is neither a position, a velocity nor a torque: motion does not show its delay",
     }
 
 
 def test_a_joint_without_a_position_says_so_and_the_others_are_compared() -> None:
     both = {"wrist": channels(velocity=motion(T, 1))["elbow"]} | channels(position=motion(T), velocity=motion(T, 1))
     first, second = find(both, 0.1)
-    assert first == {"joint": "wrist", "channel": "position", "why": 'found no "position" to compare with'}
+    assert first == {"joint": "wrist", "channel": "position", "why": 'the joint has no "position" to compare with'}
     assert (second["joint"], second["channel"], "delay" in second) == ("elbow", "velocity", True)
 
 

@@ -46,7 +46,7 @@ def test_a_position_in_metres_slides_and_wants_a_force() -> None:
     [joint] = configured(FILE, channels("position", "force"), table("mm")).joints.values()
     assert isinstance(joint.model, RigidSettings)
     assert joint.model.axis == "prismatic"
-    with pytest.raises(RecordingError, match=r"^x.csv: joint a slides: call its torque force$"):
+    with pytest.raises(RecordingError, match=r"^x.csv: joint a is prismatic: rename its torque to force$"):
         configured(FILE, channels("position", "torque"), table("mm"))
     [joint] = configured(FILE, channels("position", "torque"), table("deg")).joints.values()
     assert isinstance(joint.model, RigidSettings)
@@ -95,5 +95,5 @@ def test_a_rate_is_that_of_most_rows() -> None:
 @pytest.mark.parametrize("time", [np.zeros(100), np.zeros(1), np.zeros(0), -np.arange(100.0)])
 def test_times_that_do_not_rise_are_said(time: np.ndarray) -> None:
     series = ChannelSeries(time, np.zeros(len(time)))
-    with pytest.raises(RecordingError, match=r"^x.csv: expected times that rise$"):
+    with pytest.raises(RecordingError, match=r"^x.csv: expected rising times$"):
         configured(FILE, {"a": {"position": series, "torque": series}}, None)

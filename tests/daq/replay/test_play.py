@@ -36,7 +36,7 @@ class Noting(Pipeline):
         self.given.append(("absorb", readings["time"].tolist()))
         return super().absorb(readings, epoch, now, late)
 
-    def watch(self, now: int, epoch: int) -> list[Message]:
+    def check_silence(self, now: int, epoch: int) -> list[Message]:
         assert epoch == 0
         self.given.append(("watch", [now]))
         return super().watch(now, epoch)

@@ -73,7 +73,7 @@ def test_everything_that_is_lacking_is_said_at_once_and_what_is_there_instead(tm
     told = refused(first, second, third, tmp_path / "none.npz")
     for file, words in (
         (first, 'found no columns of the joint b, did you mean "bb"?'),
-        (first, "found columns of bb, which arm has not"),
+        (first, "found columns of bb, which arm does not have"),
         (second, "found no position of the joint a, only torque"),
         (third, "found no torque of the joint b, only position, velocity"),
         (tmp_path / "none.npz", "No such file or directory"),
@@ -84,7 +84,7 @@ def test_everything_that_is_lacking_is_said_at_once_and_what_is_there_instead(tm
 
 def test_columns_of_more_than_the_robot_has_are_told_and_not_used(tmp_path: Path) -> None:
     found = runs(columns(tmp_path, belt_position=Q["a"]))
-    assert found.warnings == [f"{tmp_path}/run.npz: columns of belt are not of arm: not used"]
+    assert found.warnings == [f"{tmp_path}/run.npz: columns of belt are not used: arm has no such joints"]
     assert found.runs[0].q.shape == (400, 3)
 
 
@@ -92,7 +92,7 @@ def test_a_finger_without_columns_stands_at_zero_and_a_turning_joint_may_not(tmp
     still = columns(tmp_path, "still.npz", without="finger")
     found = runs(still)
     assert found.robot.names == ("a", "b")
-    assert found.warnings == [f"{still}: found no columns of finger: taken to stand at zero"]
+    assert found.warnings == [f"{still}: found no columns of finger: assumed to stand still at zero"]
     assert found.runs[0].q.shape == (400, 2)
     assert len(runs(columns(tmp_path, "moved.npz"), still).runs) == 2, "in all of them, where it is lacking in one"
     assert refused(columns(tmp_path, "b.npz", without="b."))[0].startswith(f"{tmp_path}/b.npz: found no columns of the")
@@ -164,7 +164,7 @@ TURN = 2.0 * np.pi
         (
             JointLimits(),
             np.mod(3.0 * T, TURN),
-            "its position jumps by a whole turn 1 times: give its column wrap = 6.28318530",
+            "its position jumps by a whole turn 1 times: set wrap = 6.28318530",
         ),
         (
             JointLimits(),

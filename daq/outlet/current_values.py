@@ -1,4 +1,4 @@
-"""What is known of a joint, or of the whole robot, at one instant: what a baseline is made of."""
+"""The values of a joint, or of the whole robot, at one instant, from which a baseline is made."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 Map = dict[str, Any]
 
 
-class Standing(NamedTuple):
-    """What is known of a joint at one instant."""
+class CurrentValues(NamedTuple):
+    """The values of a joint, or of the robot, at one instant."""
 
     time: float  # Unix s
     status: str
