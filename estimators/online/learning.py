@@ -18,7 +18,7 @@ from estimators.online.judgement.standstill import Seen, see
 from estimators.online.judgement.validity import ValidityState
 from estimators.online.normal_loop import ENDLESS, LoopState, advance
 from estimators.quantisation import quantisation_weights
-from estimators.quantisation.shifted_quantiser import RereadRows, keep
+from estimators.quantisation.shifted_quantiser import QuantiserState, keep
 from estimators.quantities import Floats
 from estimators.recursive import timing_weights
 from estimators.recursive.learner import Learnt
@@ -46,7 +46,7 @@ class Learning(Layout):
     judged: ValidityState
     history: HistoryState
     sums: BlockSums
-    reread: RereadRows
+    quantiser: QuantiserState
     seen: Seen  # of a window of standstill, and when its limits may change
     taught: Annotated[Flags, "room"]  # which of the rows taught …
     finite: Annotated[Flags, "room"]  # … and had a finite output
@@ -87,7 +87,7 @@ class RowLearner:
             judged=parts.validity.kept,
             history=parts.history.state,
             sums=parts.fit.kept.sums,
-            reread=parts.fit.kept.reread,
+            quantiser=parts.fit.kept.quantiser,
             seen=seen,
             faster=parts.loop.faster,
             searched=self._eta is not None,
@@ -191,7 +191,7 @@ def _learn(first: int, last: int, learning: Learning) -> int:
                 )  # fmt: skip
                 keep(
                     rows.time[row], rows.phi[row, 0], rows.speed[row, 0], rows.motion[row, 0], slow, reversal[0],
-                    learning.reread,
+                    learning.quantiser,
                 )  # fmt: skip
         if learning.finite[row]:
             append(

@@ -11,7 +11,7 @@ import numpy as np
 
 from estimators.numerics.elimination import eliminate
 from estimators.numerics.jit import kernel
-from estimators.quantisation.shifted_quantiser import EncoderReading, untold
+from estimators.quantisation.shifted_quantiser import EncoderReading, unidentifiable
 from estimators.quantities import Floats
 
 UNSURE: Final = 0.3**2  # of the square of what steps do, where that is taken off: they are not quite white
@@ -63,7 +63,7 @@ def moved(gram: Floats, noise: Floats, own: Floats, theta: Floats) -> Floats:
             clean[i, j] = (gram[i, j] - noise[i, j]) / (scale[i] * scale[j])
             found[i, 0] += noise[i, j] * theta[j]
         found[i, 0] = (found[i, 0] - own[i]) / scale[i]
-    told = not untold(gram, noise, lost) and eliminate(clean, found, p, 1)
+    told = not unidentifiable(gram, noise, lost) and eliminate(clean, found, p, 1)
     for i in range(p):
         found[i, 0] = found[i, 0] / scale[i] if told else (np.inf if lost[i] else 0.0)
     return found[:, 0].copy()

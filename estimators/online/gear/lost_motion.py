@@ -41,25 +41,7 @@ from estimators.models.joints.lost_motion import (
     physical,
 )
 from estimators.online import checkpoint
-from estimators.online.gear.rows import (
-    CHANNELS,
-    DRY,
-    GOOD,
-    HEADER,
-    MEMORY,
-    PHASE,
-    POSITIVE,
-    SEEN,
-    SIGN,
-    SMOOTHING,
-    TURNS,
-    USED,
-    VISCOUS,
-    absorb,
-    butterworth,
-    unbroken,
-    windows,
-)
+from estimators.online.gear.rows import CHANNELS, MEMORY, SMOOTHING, GearState, absorb, butterworth, unbroken, windows
 from estimators.quantities import Floats, Nanoseconds
 from estimators.recursive.blocks import Blocks, spread
 
@@ -113,32 +95,28 @@ class LostMotion:
         if period * settings.rows > 1.0:
             raise ValueError(f"expected samples at {settings.rows:g} Hz at least, found {1.0 / period:g} Hz")
         self.settings, self.period, self.channels = settings, period, settings.channels()
-        self._every = max(1, round(1.0 / (period * settings.rows)))
-        half = max(2, round(SMOOTHING / period))
-        self._windows = windows(half, period)
-        self._constants = np.array(
-            [
-                settings.inertia_motor,
-                settings.inertia_link,
-                settings.gravity,
-                settings.ratio,
-                0.0,
-                0.0,
-                settings.band,
-                settings.small,
-                settings.still,
-                MEMORY * 20.0 / settings.cutoff / period,
-                self._every,
-                float(settings.load),
-                period,
-                *butterworth(settings.cutoff, period),
-            ]
+        every = max(1, round(1.0 / (period * settings.rows)))
+        fit = windows(max(2, round(SMOOTHING / period)), period)
+        self._rows = max(COLUMNS, round(settings.block / (period * every)))
+        self.blocks = Blocks(COLUMNS, settings.blocks, self._rows)
+        self.state = GearState.zeros(
+            inertia_motor=settings.inertia_motor,
+            inertia_link=settings.inertia_link,
+            gravity=settings.gravity,
+            ratio=settings.ratio,
+            band=settings.band,
+            small=settings.small,
+            still=settings.still,
+            memory=MEMORY * 20.0 / settings.cutoff / period,
+            every=every,
+            loaded=settings.load,
+            period=period,
+            low_pass=butterworth(settings.cutoff, period),
+            windows=fit,
+            samples=np.zeros((fit.shape[1], CHANNELS)),
+            filters=np.zeros((COLUMNS + 1, 4)),
+            columns=COLUMNS,
         )
-        rows = max(COLUMNS, round(settings.block / (period * self._every)))
-        self._rows = rows
-        self.blocks = Blocks(COLUMNS, settings.blocks, rows)
-        width = COLUMNS * COLUMNS + COLUMNS + 4 * (COLUMNS + 1)
-        self.state = np.zeros(HEADER + width + CHANNELS * (2 * half + 1))
         self.kept = LostMotionKept(np.zeros((settings.blocks, 3)))
         self._last = 0  # ns, the last sample's
         self._events: list[Event] = []
@@ -153,7 +131,7 @@ class LostMotion:
         while last < len(time):
             first, last = last, int(unbroken(time, last, self._last, step))
             if last == first:
-                self.state[[SEEN, GOOD, PHASE, SIGN]] = 0.0  # what the filters remember is of another time
+                self.state.restart()
                 self._last = 0
             else:
                 self._learn(time[first:last], values[first:last])
@@ -163,8 +141,8 @@ class LostMotion:
         """Rows without a break between them."""
         done = 0
         while done < len(values):
-            done += int(absorb(self.state, self._constants, self._windows, values[done:], self._rows))
-            if self.state[USED] >= self._rows:
+            done += absorb(values[done:], self._rows, self.state)
+            if self.state.used >= self._rows:
                 self._finish(int(time[done - 1]))
 
     def keep(self) -> dict[str, Any] | None:
@@ -174,18 +152,16 @@ class LostMotion:
     def resume(self, kept: Mapping[str, Any]) -> None:
         """Go on from what one with the same settings has kept. Raises NotTheSameError, then not to be used."""
         checkpoint.resume({"lost_motion": self, "blocks": self.blocks}, kept)
-        self._constants[[DRY, VISCOUS]] = self.kept.dry, self.kept.viscous
+        self.state.dry, self.state.viscous = self.kept.dry, self.kept.viscous
         self._report = None
 
     def _finish(self, now: int) -> None:
         """A block is whole."""
         state = self.state
-        end = HEADER + COLUMNS * COLUMNS
         place = self.blocks.filled % self.blocks.blocks
-        self.kept.tallies[place] = state[[USED, POSITIVE, TURNS]]
-        self.blocks.add(state[HEADER:end].reshape(COLUMNS, COLUMNS), state[end : end + COLUMNS])
-        state[HEADER : end + COLUMNS] = 0.0
-        state[[USED, POSITIVE, TURNS]] = 0.0
+        self.kept.tallies[place] = state.used, state.positive, state.turns
+        self.blocks.add(state.information, state.moments)
+        state.begin_block()
         self._report = None
         if self.blocks.filled >= LEAST and not self.settings.load:
             self._allow()
@@ -199,7 +175,7 @@ class LostMotion:
         more = dry - CERTAIN * float(report.deviations[LINK_FRICTION]) > kept.dry
         if more or report.viscous[0] - CERTAIN * report.viscous[1] > kept.viscous:
             kept.dry, kept.viscous = max(kept.dry, MARGIN * dry), max(kept.viscous, MARGIN * report.viscous[0])
-            self._constants[[DRY, VISCOUS]] = kept.dry, kept.viscous
+            self.state.dry, self.state.viscous = kept.dry, kept.viscous
             kept.above = 0
             self.blocks.forget()
             self._report = None

@@ -26,7 +26,7 @@ import numpy as np
 
 from estimators.misfit import regressors, scores
 from estimators.misfit.regressors import ANGLE, DIRECTION, LAG, MEMORY, SPEED
-from estimators.online.judgement import fit_state
+from estimators.online.judgement.fit_state import FitKept
 from estimators.online.judgement.gate import Gate
 from estimators.online.judgement.validity import GOOD
 from estimators.quantisation.errors_in_variables import UNSURE, Steps, added, clear, moved
@@ -80,8 +80,8 @@ class ModelFit:
         self._steps: tuple[Steps, ...] = ()
         self.active = True  # false while rows do not say how their joint moved
         unread = 2 * self._block + WAITING if corrects and m == 1 else 0
-        self.kept = kept = fit_state.nothing(p, self._owners, own, row, remembers, unread)
-        self.reread = ShiftedQuantiser(kept.reread)
+        self.kept = kept = FitKept.of(p, self._owners, own, row, remembers, unread)
+        self.quantiser = ShiftedQuantiser(kept.quantiser)
 
     @property
     def due(self) -> int:
@@ -91,15 +91,11 @@ class ModelFit:
     def begin(self, now: int) -> None:
         """Rows of before are of other columns; now: number of the next row. What was told stands for the time being."""
         kept = self.kept
-        for one in (kept.sums.products, kept.sums.turned, kept.gram, kept.spread):
+        for one in (kept.rows, kept.rough, kept.forth, kept.turns, kept.owed, kept.trail, kept.behind):
             one[:] = 0.0
-        for flat in (
-            kept.scores, kept.last, kept.figures, kept.theta, kept.rows, kept.rough, kept.forth, kept.turns, kept.owed,
-            kept.trail, kept.behind,
-        ):  # fmt: skip
-            flat[:] = 0.0
-        kept.reread.sums[:] = 0.0
-        kept.reread.total, kept.reread.count = 0.0, 0
+        kept.sums.products[:] = kept.sums.turned[:] = 0.0
+        kept.scores.clear()
+        self.quantiser.clear()
         kept.sums.when[:] = -math.inf
         kept.sums.begin_block()
         kept.due, kept.forgotten = now + self._block, 0.0
@@ -122,8 +118,8 @@ class ModelFit:
             slow = max(self._gate.standstill, reversals.UNSEEN)
             phi = np.ascontiguousarray(rows.phi)
             regressors.gather(rows.time, phi, rows.y, rows.speed, rows.motion, slow, self.kept.sums)
-            if self.reread.reading is not None:
-                self.reread.keep(rows, slow, float(reversal[0]))
+            if self.quantiser.reading is not None:
+                self.quantiser.keep(rows, slow, float(reversal[0]))
 
     def review(self, rows: Rows, learner: Learner, now: int) -> None:
         """Begin with the rows of a start, block by block; now: number of the next one."""
@@ -141,7 +137,7 @@ class ModelFit:
 
         now: number of the next row; time: ns, of the last one; settled: whether θ is published.
         """
-        kept, rls, p, sums = self.kept, learner.rls, learner.rls.p, self.kept.sums
+        kept, rls, sums = self.kept, learner.rls, self.kept.sums
         kept.due = now + self._block
         forgotten = float(rls.state[at.FORGOTTEN])
         fade = math.exp(kept.forgotten - forgotten) if forgotten >= kept.forgotten else 0.0
@@ -155,26 +151,22 @@ class ModelFit:
         if self._corrects:
             clear(self._steps, sums.noise, time, sums.products)
         sums.begin_block()
-        self.reread.fade(fade)
-        self.reread.read()
-        deviations, bias, late = np.empty(p), np.zeros(p), np.zeros(p)
-        gains, found = np.zeros(len(kept.gains)), np.zeros(len(kept.found))
-        scores.close(
-            sums.products, kept.gram, rls.noise[0] / rls.noise, fade, self._lags, kept.behind, kept.spread, kept.scores,
-            kept.last, kept.figures, kept.theta, deviations, bias, gains, found, late,
-        )  # fmt: skip
+        self.quantiser.fade(fade)
+        self.quantiser.read()
+        scores.close(sums.products, rls.noise[0] / rls.noise, fade, self._lags, kept.behind, kept.scores)
         if self._blocks < LEAST or rls.state[at.CUSUM] > 0.0:
             if settled and kept.left == 0.0:
                 self._begin_with_steps(learner, time)
             return
-        kept.gains[:], kept.found[:], kept.late[:] = gains, found, late
-        kept.share, kept.left = float(kept.figures[scores.SHARE]), float(kept.figures[scores.LEFT])
+        told = kept.scores
+        kept.gains[:], kept.found[:], kept.late[:] = told.gains, told.coefficients, told.lag_variance
+        kept.share, kept.left = told.explained, told.unexplained
         kept.spoiled = kept.share > (LOSE if kept.spoiled else 1.0) * GOOD
         if settled:
             self._weigh_steps(rls.noise[0] / rls.noise, time)
             self.correct(learner, time)
             kept.trail[:] = fade * kept.trail + np.append(rls.theta, 1.0)
-            self._widen(learner, deviations, bias)
+            self._widen(learner, told.deviations, told.bias)
             self.roughen(learner, time)
 
     def follow(self, learner: Learner, settled: bool) -> None:
@@ -185,8 +177,8 @@ class ModelFit:
         for o in range(len(kept.rows)):
             if learner.reversal[o] == reversals.UNPROVEN and min(kept.forth[o], kept.rows[o] - kept.forth[o]) < EITHER:
                 continue
-            straight = reversals.left(kept.gram[o], kept.theta)
-            reversing = reversals.left(kept.sums.turned[o], kept.theta)
+            straight = reversals.left(kept.scores.gram[o], kept.scores.theta)
+            reversing = reversals.left(kept.sums.turned[o], kept.scores.theta)
             learner.reversal[o] = reversals.weight(
                 straight, kept.rows[o], reversing, kept.turns[o], float(learner.reversal[o])
             )
@@ -202,14 +194,13 @@ class ModelFit:
     @property
     def _blocks(self) -> float:
         """With scores, by their weight."""
-        figures = self.kept.figures
-        return float(figures[scores.WEIGHT] ** 2 / max(figures[scores.WEIGHT_2], 1.0))
+        return self.kept.scores.effective_blocks
 
     def coarse(self, steps: Steps) -> None:
         """An encoder's readings have steps."""
         self._steps = (*self._steps, steps)
-        if steps.reading is not None and len(self.kept.reread.times):
-            self.reread.coarse(steps.size, steps.reading)
+        if steps.reading is not None and len(self.kept.quantiser.times):
+            self.quantiser.coarse(steps.size, steps.reading)
 
     def correct(self, learner: Learner, time: int) -> None:
         """Take off what the steps have moved θ by in the rows since the last time: θ += P(Nθ − n), their N and n.
@@ -226,7 +217,7 @@ class ModelFit:
     def lighten(self, left: Floats) -> None:
         """The rows of a start weigh less than when they came: left (outputs,), of the noise of steps in them."""
         self.kept.owed *= left
-        self.reread.fade(float(left[0]))
+        self.quantiser.fade(float(left[0]))
 
     def roughen(self, learner: Learner, time: int) -> None:
         """What rows weigh from here on in which rounding does not average out, or the torque changes at once."""
@@ -246,21 +237,23 @@ class ModelFit:
 
     def _left_of_steps(self, learner: Learner) -> Floats:
         """What the steps may still have moved θ by (p,), squared; infinite where an encoder is too coarse."""
-        kept, rls, reading = self.kept, learner.rls, self.reread.reading
+        kept, rls, reading = self.kept, learner.rls, self.quantiser.reading
         if not self._corrected:
             return np.asarray(kept.steps**2)
         if reading is not None:
             noise, own = self._steps[0].noise[0], self._steps[0].own[0]
-            kept.lattice[:] = self.reread.owed(rls.theta, rls.noise[0] * np.linalg.inv(rls.covariance()), noise, own)
+            kept.lattice[:] = self.quantiser.variance(
+                rls.theta, rls.noise[0] * np.linalg.inv(rls.covariance()), noise, own
+            )
         return np.maximum(UNSURE * kept.steps**2, kept.lattice)
 
     def _weigh_steps(self, weight: Floats, time: int) -> None:
         """What the steps move θ by."""
-        kept, p = self.kept, len(self.kept.theta)
+        kept, p = self.kept, len(self.kept.scores.theta)
         noise, own = added(self._steps, weight * kept.rough, time, p)
         if noise.any():
-            gram = np.ascontiguousarray(scores.products(kept.gram, weight, p)[:p, :p])
-            kept.steps[:] = moved(gram, noise, own, kept.theta)
+            gram = np.ascontiguousarray(scores.products(kept.scores.gram, weight, p)[:p, :p])
+            kept.steps[:] = moved(gram, noise, own, kept.scores.theta)
 
     def _widen(self, learner: Learner, deviations: Floats, bias: Floats) -> None:
         """Let the learner's deviations hold what the rows have said."""
@@ -275,16 +268,16 @@ class ModelFit:
         ahead = rls.theta - kept.trail[:-1] / kept.trail[-1]
         kept.behind[:] = np.sign(ahead) * np.sqrt(np.maximum(ahead**2 - known, 0.0))
         weight = rls.noise[0] / rls.noise
-        whole = scores.products(kept.gram, weight, rls.p)
+        whole = scores.products(kept.scores.gram, weight, rls.p)
         lagging = float(kept.behind @ whole[:-1, :-1] @ kept.behind) / (float(rls.noise[0]) * float(kept.rows.sum()))
         least = max(1.0 - lagging / rls.variance(), NOISE)  # as at the start, but what θ is behind is no noise
         lowest = self._lowest(learner, least) / learner.honesty**2 if self._corrects else least
         learner.correlated[:] = np.sqrt(np.maximum((1.0 - share) * least + share * known / claimed, lowest))
-        straight = kept.theta + kept.steps if self._corrected else kept.theta
+        straight = kept.scores.theta + kept.steps if self._corrected else kept.scores.theta
         apart = rls.theta - straight  # what reversals pull θ by, beyond what θ without them is uncertain
         pulled = np.sign(apart) * np.sqrt(np.maximum(apart**2 - known, 0.0))
         turned = scores.products(kept.sums.turned[len(weight) :], weight, rls.p)
-        near = reversals.contrast(whole, turned, kept.theta, known)
+        near = reversals.contrast(whole, turned, kept.scores.theta, known)
         left = self._left_of_steps(learner)
         learner.misfit[:] = (pulled + bias) ** 2 + near**2 + kept.behind**2 + kept.late + left
 
