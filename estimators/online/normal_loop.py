@@ -158,8 +158,11 @@ def _remember_now(learnt: Learnt, gate: GateState, loop: LoopState) -> None:
 
 
 @kernel(
-    (Learnt, GateState, ValidityState, LoopState, "f8[:, :, ::1]", "f8[:, ::1]", "f8[:, ::1]", "f8", "b1[::1]", "b1[::1]")
-)  # fmt: skip
+    (
+        *(Learnt, GateState, ValidityState, LoopState),
+        *("f8[:, :, ::1]", "f8[:, ::1]", "f8[:, ::1]", "f8", "b1[::1]", "b1[::1]"),
+    )
+)
 def advance(
     learnt: Learnt,
     gate: GateState,

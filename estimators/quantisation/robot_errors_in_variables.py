@@ -84,7 +84,7 @@ class Encoders:
         share = self._share(taught, weights) * (slopes @ known)
         return np.asarray(-np.einsum("sjk,sjkp->kp", share, slopes))
 
-    def look(
+    def effects(
         self, q: Floats, r: Floats, weights: Floats, theta: Floats, carried: Floats
     ) -> tuple[Floats, Floats, Floats]:
         """What they do to the evidence of rows q, r (rows, n): (n, p) of each joint's own columns, (10,) of a payload;

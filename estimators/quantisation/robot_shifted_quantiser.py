@@ -87,8 +87,8 @@ class RobotShiftedQuantiser:
         self._moved[:, which] = 0.0
 
     @property
-    def owed(self) -> Floats:
-        """(q, q) mean of d dᵀ."""
+    def covariance(self) -> Floats:
+        """Covariance of θ and lags (q, q): the mean of d dᵀ."""
         return np.asarray(self._moved.T @ self._moved / PLACES)
 
 

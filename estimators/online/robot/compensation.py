@@ -72,7 +72,7 @@ class Compensation:
         self._look[1, counts] += (residual - learnt)[counts] ** 2
         self._rows[counts] += 1
 
-    def look(self) -> list[Switched]:
+    def compare(self) -> list[Switched]:
         """Half a second has passed: what is switched from now on."""
         switched = []
         for j in self.joints:
@@ -102,4 +102,4 @@ class Compensation:
             raise ValueError("what was kept of the robot is of another model or version: it starts anew")
         self._squares[:, :, self.joints] = np.where(squares < 0.0, np.nan, squares)
         self.on[:] = False
-        self.look()
+        self.compare()

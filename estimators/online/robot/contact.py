@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
-from estimators.online.robot.friction_discrepancy import KNOTS
 from estimators.online.robot.motion import QUICK
 from estimators.online.robot.motion import SLOW as SLOW_PASS
 from estimators.quantities import Floats
@@ -40,15 +39,12 @@ SETTLING: Final = 0.1  # s until the low-passes have forgotten that
 class ContactWatch:
     """Thresholds, how they came about, which joints are beyond them, and which of that is told as a contact."""
 
-    def __init__(self, peaks: Floats | None, deviations: Floats, reach: Floats, chunk: float) -> None:
-        """peaks: (n,) largest residual of teaching, if known; deviations, reach: (n,); chunk: s."""
+    def __init__(self, peaks: Floats | None, deviations: Floats, chunk: float) -> None:
+        """peaks: (n,) largest residual of teaching, if known; deviations: (n,) of the residual; chunk: s."""
         n = len(deviations)
         self._taught = np.zeros(n) if peaks is None else peaks
         self.deviations = deviations
         self.thresholds, self.steps = np.full(n, np.nan), np.zeros(n)  # steps: what encoders' add to them
-        self._reach = reach
-        self.doubts = np.zeros((n, len(KNOTS)))  # what friction not known well adds at KNOTS of the speed seen
-        self._doubt = np.zeros(n)  # at the speed by now
         if peaks is not None:
             self.thresholds = np.maximum(MARGIN * peaks, GAUSSIAN * deviations)
         self.slow = np.full(n, SLOW)
@@ -75,7 +71,7 @@ class ContactWatch:
     @property
     def limits(self) -> Floats:
         """Thresholds (n,) at this speed."""
-        return np.asarray(self.thresholds + self.steps + self._doubt)
+        return self.thresholds + self.steps
 
     def explained(self) -> None:
         """What was beyond has found its cause: it is judged anew."""
@@ -130,7 +126,7 @@ class ContactWatch:
 
     def grow(self) -> None:
         """Residuals that learning has made are those of the model from here on."""
-        self.thresholds = np.maximum(self.thresholds, MARGIN * self._learnt - self.steps - self._doubt)
+        self.thresholds = np.maximum(self.thresholds, MARGIN * self._learnt - self.steps)
         self._learnt = np.zeros_like(self._learnt)
 
     def words(self, fresh: NDArray[np.bool_], residual: Floats, names: Sequence[str], units: Sequence[str]) -> str:
@@ -149,10 +145,10 @@ class ContactWatch:
         return np.where(np.isfinite(noise), np.minimum(noise, self.deviations), self.deviations)
 
     def exceeded(self, residual: Floats, friction: Floats) -> bool:
-        """Whether this chunk is beyond a threshold; arguments as of `look`."""
+        """Whether this chunk is beyond a threshold; arguments as of `judge`."""
         return bool(_exceeded(residual, friction, self.limits, self._moved, self._held))
 
-    def look(
+    def judge(
         self, residual: Floats, friction: Floats, before: Floats | None = None
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
         """Joints in contact from now on, and those whose contact is over, (n,) each; None where neither changes.
@@ -163,7 +159,7 @@ class ContactWatch:
         fresh, over = np.zeros((2, len(self.beyond)), np.bool_)
         limits, counts = self.limits, (self._above, self._below)
         before = residual if before is None else before
-        self.calm = _look(
+        self.calm = _judge(
             residual, before, friction, limits, self._moved, self._held, self._quiet, *counts, self.beyond, self._learnt
         )
         changes = _tell(
@@ -191,17 +187,6 @@ def _notice(
                 slid[j] = 0.0
         moving[j] = moved[j] > settling
         sliding[j] = moving[j] and slid[j] > settling
-
-
-@kernel("void(f8[:], f8[::1], f8[::1], f8[:, ::1], f8[::1])")
-def _doubt(dq: Floats, reach: Floats, knots: Floats, doubts: Floats, found: Floats) -> None:
-    """Of doubts (n, knots), what holds at speeds dq (n,)."""
-    for j in range(len(dq)):
-        share, k = np.abs(dq[j]) / reach[j], 1
-        while k < len(knots) - 1 and share > knots[k]:
-            k += 1
-        part = min(max((share - knots[k - 1]) / (knots[k] - knots[k - 1]), 0.0), 1.0)
-        found[j] = (1.0 - part) * doubts[j, k - 1] + part * doubts[j, k]
 
 
 @kernel("void(f8[:, ::1], b1[::1], f8[::1], f8[:, ::1])")
@@ -244,7 +229,7 @@ def _exceeded(residual: Floats, friction: Floats, thresholds: Floats, moved: Flo
 
 
 @kernel("b1(f8[:, ::1], f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], i8, i8[::1], i8[::1], b1[::1], f8[::1])")
-def _look(
+def _judge(
     residual: Floats, before: Floats, friction: Floats, thresholds: Floats, moved: Floats, held: Floats, quiet: int,
     above: Counts, below: Counts, beyond: Flags, learnt: Floats,
 ) -> bool:  # fmt: skip

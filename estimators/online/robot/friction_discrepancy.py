@@ -35,7 +35,7 @@ LOSE: Final = 0.7  # times the limit, at which a misfit is over
 FrictionColumns = tuple[Integers, Floats]  # of one joint: places in θ (own,), columns of them (k, own)
 
 
-class Bends:
+class FrictionDiscrepancy:
     """Of n joints and q parameters, lags included."""
 
     def __init__(self, reach: Floats, parameters: int, known: Floats | None) -> None:
@@ -108,8 +108,8 @@ class Bends:
         return f"{name}: friction is no such law: {off:+.2g} {unit} at {speed:.2g} {rate}, {share:.0f} % of its torque"
 
     @property
-    def owed(self) -> Floats:
-        """(q,) variance of θ."""
+    def variance(self) -> Floats:
+        """Variance of θ (q,) by friction beyond its law."""
         return np.asarray(np.einsum("qnk,n->q", self.moved**2, self.spread**2))
 
     def of_friction(self, speeds: Floats, friction: Sequence[FrictionColumns]) -> Floats:

@@ -45,7 +45,7 @@ class Attribution(NamedTuple):
     covariance: Floats  # their covariance
 
 
-class Causes:
+class ResidualAttribution:
     """Evidence for each cause, and for how many looks the likeliest has been it."""
 
     def __init__(self, model: WholeRobot, prior_deviations: Floats, correlation: Floats, motor_side: bool) -> None:
@@ -61,7 +61,7 @@ class Causes:
         self._friction = [
             FadedEvidence(np.diag(1.0 / prior_deviations[model.base + terms] ** 2)) for terms in self.terms
         ]
-        self.bends = np.zeros(n)
+        self.discrepancy = np.zeros(n)
         """(n,) deviation of what friction has beyond its law, N·m (N)."""
         self.covariance = np.zeros((model.size, model.size))
         """(p, p) of θ: what is not known of it is no change."""
@@ -72,7 +72,7 @@ class Causes:
         self._lasts = False  # the end of the last look is beyond the usual, too
         self._lately = (0.0, 0.0)  # of the last two looks
 
-    def look(
+    def absorb(
         self, X: Floats, Y: Floats, r: Floats, u: Floats, dq: Floats, weights: Floats,
         pulls: Sequence[Floats] | None = None,
     ) -> None:  # fmt: skip
@@ -207,7 +207,7 @@ class Causes:
         P = change.covariance[:own, :own] + self.covariance[np.ix_(place, place)]
         certain = float(values @ np.linalg.solve(P, values)) > CHANGED
         rows = S[own, own]  # the offset's column is 1: rows over R c
-        usual = self._variance[j] + CERTAIN**2 * self.bends[j] ** 2
+        usual = self._variance[j] + CERTAIN**2 * self.discrepancy[j] ** 2
         return certain and float(values @ S[:own, :own] @ values) > rows * usual
 
     def _either_way(self, j: int) -> bool:

@@ -94,7 +94,7 @@ def test_what_they_would_have_done_to_the_parameters_is_owed() -> None:
         quantiser.absorb(learner, X * taught[:, :, None], e, taught * weights, slopes, noise)
         learner.unbias(noise)
     expected = np.array(found).T @ np.array(found) / PLACES
-    assert np.sqrt(np.diag(quantiser.owed)) == pytest.approx(np.sqrt(np.diag(expected)), rel=0.1)
+    assert np.sqrt(np.diag(quantiser.covariance)) == pytest.approx(np.sqrt(np.diag(expected)), rel=0.1)
     quantiser.forget(np.array([2]))
-    assert not quantiser.owed[2].any()
-    assert quantiser.owed[0, 0] > 0.0
+    assert not quantiser.covariance[2].any()
+    assert quantiser.covariance[0, 0] > 0.0
