@@ -1,7 +1,7 @@
-"""What an encoder's steps do to θ: errors in variables, from what is known of the encoder and the kernel.
+"""Errors in variables: the bias of θ by encoder steps, from what is known of the encoder and the kernel.
 
-With noise N in the products of the rows, and n in those with y, least squares give θ = (G + N)⁻¹(Gθ₀ + n), G that of
-rows without: so θ₀ − θ = G⁻¹(Nθ − n). N and n of a row: conditioning/encoder_steps.py.
+With noise N in the products of the rows, and n in those with y, least squares give θ = (G + N)⁻¹(Gθ₀ + n), where G
+belongs to rows without noise. So θ₀ − θ = G⁻¹(Nθ − n). N and n of a row are those of encoder_steps.py.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ UNSURE: Final = 0.3**2  # of the square of what steps do, where that is taken of
 
 
 class Steps(NamedTuple):
-    """Of one encoder, and what they add to a row."""
+    """Declares the steps of one encoder, and the noise that they add to a row."""
 
     size: float  # rad (m)
     since: int  # ns, from when they are known
@@ -31,8 +31,10 @@ class Steps(NamedTuple):
 
 
 def clear(steps: Sequence[Steps], rows: Floats, time: int, products: Floats) -> None:
-    """Take what steps have in common in φ̇ and φ of rows (outputs,) out of products (outputs, n, n) of [φ φ̇ w y]: it is
-    no lag of the torque."""
+    """Subtract the noise that φ̇ and φ share from products (outputs, n, n) of [φ φ̇ w y]: it is no lag of the torque.
+
+    rows: (outputs,) how many; time: ns, of the last one.
+    """
     for one in steps:
         if time >= one.since:
             p = one.own.shape[1]
@@ -41,7 +43,7 @@ def clear(steps: Sequence[Steps], rows: Floats, time: int, products: Floats) -> 
 
 
 def added(steps: Sequence[Steps], rows: Floats, time: int, p: int) -> tuple[Floats, Floats]:
-    """What steps that are known by then (ns) add to the products of rows (outputs,), by weight: N (p, p), n (p,)."""
+    """Noise in the products of weighted rows (outputs,), by the steps that are known at a time (ns): N (p, p), n (p,)."""
     noise, own = np.zeros((p, p)), np.zeros(p)
     for one in steps:
         if time >= one.since:
@@ -52,7 +54,7 @@ def added(steps: Sequence[Steps], rows: Floats, time: int, p: int) -> tuple[Floa
 
 @kernel("f8[::1](f8[:, ::1], f8[:, ::1], f8[::1], f8[::1])")
 def moved(gram: Floats, noise: Floats, own: Floats, theta: Floats) -> Floats:
-    """θ₀ − θ (p,); gram: G + N (p, p). Infinite for what steps may be most of what tells it."""
+    """Bias θ₀ − θ (p,); gram: G + N (p, p). Infinite where steps may be most of the information on a parameter."""
     p = len(theta)
     scale, found, clean, lost = np.ones(p), np.zeros((p, 1)), np.empty((p, p)), np.zeros(p, np.bool_)
     for i in range(p):

@@ -1,4 +1,4 @@
-"""How white an encoder's rounding is: at a constant speed it is a beat, which a kernel averages away, or lets through.
+"""Whiteness of an encoder's rounding: at a constant speed it is a beat, which a kernel averages away or passes.
 
 A joint at v moves by ν = vT/Δ steps a sample (T: period, Δ: step). The error of rounding is a sawtooth of the
 position, so its harmonics, of power 6/(πk)² of Δ²/12, come at the frequencies that kφ/T folds to, φ the distance of ν
@@ -8,10 +8,10 @@ derivative under a kernel with the response H has
     ρ(φ) = Σ_k 6/(πk)² |H(kφ/T)|² / ∫|H|²
 
 times the noise of white rounding: up to half_width/T times where φ is small, less where kφ is near a whole number, and
-nothing for most φ. The mean speed under the kernel tells φ to SURE/K of a step, K samples, which is finer than such a
-peak. In whole steps the readings' second differences have the variance 2φ: where that says another φ by more than it
-can be wrong by, samples are not even, and the beat is as wide as both. Within what φ is wrong by a harmonic may be
-narrower: the mean of ρ there is what is expected, its largest is what a row may have.
+nothing for most φ. The mean speed under the kernel gives φ to SURE/K of a step, where K is the number of samples; that
+is finer than such a peak. In whole steps the second differences of the readings have the variance 2φ. Where this gives
+another φ, beyond its own error, the samples are not equidistant, and the beat is as wide as both. Within the error of φ
+a harmonic may be narrower: the mean of ρ there is the expected value, the largest is the worst case.
 """
 
 from typing import Final
@@ -34,7 +34,7 @@ LENGTH: Final = TABLE + BINS + 1
 
 
 def lattice(taps: Floats, step: float) -> Floats:
-    """What `whiteness` reads of an encoder with this step (rad, m) under this kernel: (LENGTH,)."""
+    """Table for `whiteness` of an encoder with this step (rad, m) under this kernel: (LENGTH,)."""
     second = np.convolve(taps, (1.0, -2.0, 1.0))
     power = np.abs(np.fft.fft(second, FREQUENCIES)) ** 2
     power /= power.mean()
@@ -71,8 +71,11 @@ def _within(table: Floats, phi: float) -> float:
 
 @inline
 def of_row(lattice: Floats, period: float, speed: Floats, second: Floats) -> tuple[float, float]:
-    """ρ of a row, expected and at most, from speed and second derivative at the instants under its kernel, by parts:
-    the second derivative weighs all parts alike, and a joint may keep its speed in one of them alone."""
+    """Return ρ of a row, expected and worst case, from speed and second derivative at the instants under its kernel.
+
+    The mean over parts of the kernel is taken: the second derivative weighs all parts alike, and a joint may keep its
+    speed in one of them alone.
+    """
     if lattice[STEP] == 0.0:
         return 1.0, 1.0
     total, largest, parts, known = 0.0, 0.0, min(PARTS, len(speed)), SURE / len(speed)
@@ -95,8 +98,11 @@ def of_row(lattice: Floats, period: float, speed: Floats, second: Floats) -> tup
 def whiteness(
     lattice: Floats, period: float, support: int, speed: float, known: float, spread: float, bend: float
 ) -> tuple[float, float]:
-    """ρ, expected and at most; speed: mean; known: steps a sample to which it is; spread: its variance; bend: that of
-    the readings' second derivative; support: readings."""
+    """Return ρ, expected and worst case.
+
+    support: readings; speed: their mean; known: its error, steps a sample; spread: variance of the speed; bend:
+    variance of the second derivative of the readings.
+    """
     step = lattice[STEP]
     if step == 0.0:
         return 1.0, 1.0

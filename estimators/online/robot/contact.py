@@ -1,14 +1,14 @@
-"""Residual torque against each joint's threshold: contact, told within a few hundredths of a second.
+"""Contact: residual torque is compared with a threshold for each joint, within a few hundredths of a second.
 
     T_j = max(1.5 · max|r_j| of what was undisturbed,  4.75 ν_j)
 
-Steps of the encoders add what they pass for at most (encoders.py). A joint that hardly moves, or no faster than its
-encoder tells, may hold any torque up to its friction: there the friction is added to the threshold, and behind that
-what the low-passes still hold of it, √2 e^(−ωt/√2), for SETTLING at most.
-ν is the noise: what of the residual is white before the low-passes, from how it changes within 10 ms. Gaussian noise
-behind them crosses 4.75 ν 1.3e-4 times a second and joint, for 16 ms on average; lasting 30 ms makes that less than
-once an hour for seven joints. What else the model does not explain is slower, is bounded and has been seen: the
-factor 1.5 is for it.
+The largest torque that encoder steps imitate is added (robot_errors_in_variables.py). A joint that hardly moves, or
+slower than its encoder resolves, may hold any torque up to its friction. Then the friction is added to the threshold,
+and afterwards what the low-passes still hold of it, √2 e^(−ωt/√2), for SETTLING at most.
+ν is the part of the residual that is white before the low-passes, found from its changes within 10 ms. Gaussian noise
+behind them crosses 4.75 ν 1.3e-4 times a second and joint, for 16 ms on average. Because a contact must last 30 ms,
+that is less than once an hour for seven joints. Other unexplained torque is slower, bounded, and was seen during the
+start; the factor 1.5 is for it.
 """
 
 import math
@@ -37,7 +37,7 @@ SETTLING: Final = 0.1  # s until the low-passes have forgotten that
 
 
 class ContactWatch:
-    """Thresholds, how they came about, which joints are beyond them, and which of that is told as a contact."""
+    """Sets the thresholds, and finds which joints are beyond them, and which of those are reported as contacts."""
 
     def __init__(self, peaks: Floats | None, deviations: Floats, chunk: float) -> None:
         """peaks: (n,) largest residual of teaching, if known; deviations: (n,) of the residual; chunk: s."""
@@ -70,40 +70,40 @@ class ContactWatch:
 
     @property
     def limits(self) -> Floats:
-        """Thresholds (n,) at this speed."""
+        """Thresholds (n,) with what the encoders' steps add."""
         return self.thresholds + self.steps
 
     def explained(self) -> None:
-        """What was beyond has found its cause: it is judged anew."""
+        """Judge all joints anew: what was beyond the threshold has found its cause."""
         self.beyond[:], self.told[:], self.calm = False, False, True
         self._above[:], self._below[:] = 0, 0
 
     def notice(self, quick: Floats, dq: Floats) -> None:
-        """Speeds of the chunk that comes next, (rows, n): before the slow low-pass, and behind it."""
+        """Take the speeds of the next chunk, (rows, n): quick before the slow low-pass, dq behind it."""
         _notice(dq, quick, self.slow, self._settling, self._moved, self._slid, self.moving, self.sliding)
 
     def gather(self, residual: Floats) -> None:
-        """A chunk (rows, n) of the start; joints that hardly move say nothing."""
+        """Take the residual of a chunk (rows, n) of the start; joints that hardly move say nothing."""
         found = np.full((3, len(self.moving)), np.nan)
         _gather(residual, self.moving, self._mean, found)
         self._gathered.append(found)
 
     def gather_anew(self) -> None:
-        """Residuals so far were of another robot, or of another model of it."""
+        """Forget the residuals so far: they were of another robot, or of another model of it."""
         self._gathered = []
 
     def gathered(self) -> tuple[Floats, Floats]:
-        """Of the start so far: largest residual and root mean square, (n,) each, outliers apart. ValueError if none."""
+        """Largest residual and root mean square of the start so far, (n,) each, without outliers. ValueError if none."""
         if not self._told().any():
             raise ValueError("nothing has moved since the start")
         return self._of_start()
 
     def _told(self) -> NDArray[np.bool_]:
-        """Joints of which something was gathered."""
+        """Which joints have moved during the start."""
         return np.asarray(np.isfinite([one[1] for one in self._gathered] or [self._nothing]).any(axis=0), np.bool_)
 
     def _of_start(self) -> tuple[Floats, Floats]:
-        """As `gathered`; what was taught of joints that tell nothing."""
+        """Return what `gathered` does, and the taught values for joints that have not moved."""
         moved = self._told()
         if not moved.any():  # never calm, or always turning around
             return self._taught, self.deviations
@@ -115,22 +115,22 @@ class ContactWatch:
         return np.where(moved, peaks, self._taught), np.where(moved, deviations, self.deviations)
 
     def resume(self, thresholds: Floats, deviations: Floats) -> None:
-        """Go on with those of before, (n,) each."""
+        """Go on with the thresholds and deviations of before, (n,) each."""
         self.thresholds, self.deviations, self.ready = thresholds, deviations, True
 
     def settle(self) -> None:
-        """The start has ended: thresholds from it and from what was taught."""
+        """End the start: set thresholds from its residuals and from the taught ones."""
         peaks, self.deviations = self._of_start()
         self.thresholds = np.maximum(MARGIN * np.maximum(peaks, self._taught), GAUSSIAN * self._noise())
         self._gathered, self.ready = [], bool(np.isfinite(self.thresholds).all())
 
     def grow(self) -> None:
-        """Residuals that learning has made are those of the model from here on."""
+        """Raise thresholds to the residuals that learning itself has caused."""
         self.thresholds = np.maximum(self.thresholds, MARGIN * self._learnt - self.steps)
         self._learnt = np.zeros_like(self._learnt)
 
     def words(self, fresh: NDArray[np.bool_], residual: Floats, names: Sequence[str], units: Sequence[str]) -> str:
-        """Of joints in contact from now on; residual: (rows, n) of the chunk."""
+        """Sentence about joints in contact from now on; residual: (rows, n) of the chunk."""
         size, limits = np.abs(residual).mean(axis=0), self.limits
         return "; ".join(
             f"{names[j]}: {size[j]:.3g} {units[j]} that the model does not explain, threshold {limits[j]:.3g}"
@@ -138,7 +138,7 @@ class ContactWatch:
         )
 
     def _noise(self) -> Floats:
-        """Of the residual, (n,): from the median, which no step that came meanwhile moves."""
+        """Noise ν of the residual (n,), from the median, which a single step in between does not move."""
         changes = np.array([one[0] for one in self._gathered] or [self._nothing])
         typical = [np.median(one[np.isfinite(one)]) if np.isfinite(one).any() else np.nan for one in changes.T]
         noise = self._roughness * np.sqrt(np.array(typical) / MEDIAN)
@@ -215,7 +215,7 @@ def _size(residual: Floats, j: int) -> float:
 
 @inline
 def _stuck(friction: Floats, moved: Floats, held: Floats, j: int) -> float:
-    """What friction may hold, as the low-passes know of it."""
+    """Torque that friction may hold, as far as the low-passes still show it."""
     k = int(moved[j])
     return float(friction[j] * held[k]) if k < len(held) else 0.0
 
