@@ -41,7 +41,7 @@ class FadedEvidence:
         self._looks: deque[tuple[Floats, Floats]] = deque(maxlen=KEPT)
 
     def absorb(self, X: Floats, r: Floats, weights: Floats, pulls: Floats | None = None) -> None:
-        """Add a window: X (rows, n, k), residual r (rows, n), weights (n,); pulls: (k,) E[eᵀWr], if columns have noise."""
+        """Add a window: X (rows, n, k), r (rows, n), weights (n,); pulls: (k,) E[eᵀWr], if columns have noise."""
         weighted = X * weights[:, None]
         S = np.einsum("tjk,tjl->kl", weighted, X)
         b = np.zeros_like(self._b)
@@ -73,7 +73,7 @@ class FadedEvidence:
             self._since[0][:], self._since[1][:] = 0.0, 0.0
 
     def since(self) -> Coefficients:
-        """Most likely coefficients by all windows since the mark, with equal weights; by the last ones without a mark."""
+        """Most likely coefficients by all windows since the mark, weighted equally; without a mark by the last ones."""
         return self._solved(*self._since) if len(self._looks) < self._marked <= MARKED else self.lately()
 
     def looks(self) -> list[Coefficients]:

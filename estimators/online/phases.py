@@ -192,9 +192,6 @@ class Phases:
             self._alarm()
         if self.phase is Phase.NORMAL and (rests := parts.loop.crossed()) is not None:
             parts.log.say("held" if rests else "moving", "standstill" if rests else "the joint moves again")
-        if self.phase in (Phase.NORMAL, Phase.TRANSIENT) and not resting:
-            moment = parts.moment(self.kept.wanted)
-            self._consult(parts.monitor.always(moment), moment)
         if self.phase is Phase.NORMAL:
             parts.loop.remember()
             if not resting:

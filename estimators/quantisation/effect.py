@@ -1,8 +1,8 @@
 """Effect of encoder steps on θ and η of a searched law: the smoothed motion is read by shifted encoders.
 
-Where a joint turns round, it stands on a step of its encoder, at the same places period after period. What that does to
-ω1, or to a spring, is no noise: it does not average out, and no residual shows it. Where on the lattice of steps a joint
-turns is chance. So the smoothed motion is read by an encoder with the same steps, shifted by a share of one; the
+Where a joint turns round, it stands on a step of its encoder, at the same places period after period. What that does
+to ω1, or to a spring, is no noise: it does not average out, and no residual shows it. Where on the lattice of steps a
+joint turns is chance. So the smoothed motion is read by an encoder with the same steps, shifted by a share of one; the
 readings are smoothed as usual, and least squares give the shift of the parameters:
 
     b = −([Φ' T']ᵀW[Φ' T'])⁻¹ [Φ' T']ᵀW ((Φ' − Φ)θ − (y' − y)),   T: tangents of η, ': of that reading
@@ -45,8 +45,8 @@ def owed(
 ) -> Floats:
     """Covariance of [θ s] because of the steps: (parameters + nonlinear,)².
 
-    rows: with the columns of η; noise: (outputs,) variances; law: encoder that the law's speed comes from; far: encoder behind the spring, if there is one. Zero
-    where no stretch of rows is long enough to be smoothed once more.
+    rows: with the columns of η; noise: (outputs,) variances; law: encoder that the law's speed comes from; far: encoder
+    behind the spring, if there is one. Zero where no stretch of rows is long enough to be smoothed once more.
     """
     lattices, white = moved(block, rows, eta, theta, noise, law, far)
     covariance = lattices.T @ lattices / PLACES
@@ -140,7 +140,7 @@ def _solved(design: Floats, left: Floats) -> Floats:
 def _look(
     block: NonlinearBlock, seen: Floats, first: NDArray[np.int64], eta: Floats, theta: Floats, phi: Floats, out: Floats
 ) -> None:
-    """Write the law's columns for its arguments into phi, and [Φ T] into out (rows, outputs, parameters + nonlinear)."""
+    """Write the law's columns into phi, and [Φ T] into out (rows, outputs, parameters + nonlinear)."""
     place, p = block.place, len(theta)
     smooth(
         columns_of(block.law, seen, eta), first, block.taps, block.own, place.sign, place.output, block.moving, phi

@@ -171,10 +171,11 @@ def one_step(taps: Floats, period: float, step: float) -> float:
 def noise_of(
     model: Model, taps: Floats, period: float, step: float, channel: int, before: int = 0
 ) -> tuple[Floats, Floats]:
-    """Products of the noise of one channel's steps in a row: N (outputs, parameters, parameters), n (outputs, parameters).
+    """Products of the noise of one channel's steps in a row.
 
-    They hold for columns that are linear in the position and its derivatives, not for those of a friction law. before:
-    samples by which the row of the first factor is earlier.
+    Returns N (outputs, parameters, parameters) and n (outputs, parameters). They hold for columns that are linear in
+    the position and its derivatives, not for those of a friction law. before: samples by which the row of the first
+    factor is earlier.
     """
     kernels = kernels_of(taps, period)
     earlier, later = np.pad(kernels, ((0, 0), (0, before))), np.pad(kernels, ((0, 0), (before, 0)))

@@ -43,7 +43,7 @@ def clear(steps: Sequence[Steps], rows: Floats, time: int, products: Floats) -> 
 
 
 def added(steps: Sequence[Steps], rows: Floats, time: int, p: int) -> tuple[Floats, Floats]:
-    """Noise in the products of weighted rows (outputs,), by the steps that are known at a time (ns): N (p, p), n (p,)."""
+    """Noise N (p, p), n (p,) in the products of weighted rows (outputs,), by the steps known at a time (ns)."""
     noise, own = np.zeros((p, p)), np.zeros(p)
     for one in steps:
         if time >= one.since:

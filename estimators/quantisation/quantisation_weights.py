@@ -8,9 +8,9 @@ rows as they are learnt, and ρ̄ ≤ 1 the mean of their ρ, each such row is m
 
 (N, n: of a row, encoder_steps.py)
 
-as least squares weigh rows of known variances. So neither θ nor the alarm mistakes the beat for a change. SURE: the ρ of
-one row is known to a factor of two, and rows of a lasting beat are not independent. Where a beat is narrower than φ is
-known (rounding.py), ρ may be ρ_most for as long as the speed stays.
+as least squares weigh rows of known variances. So neither θ nor the alarm mistakes the beat for a change. SURE: the ρ
+of one row is known to a factor of two, and rows of a lasting beat are not independent. Where a beat is narrower than φ
+is known (rounding.py), ρ may be ρ_most for as long as the speed stays.
 """
 
 from typing import Final

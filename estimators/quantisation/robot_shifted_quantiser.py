@@ -1,8 +1,8 @@
 """Shifted quantiser of a whole robot: by how much encoder steps move θ, wherever they lie against the motion.
 
 In a motion that repeats to the sample, rounding is one single draw: its effect on θ does not average out, and no
-residual shows it (for one joint: shifted_quantiser.py). So PLACES encoders of each joint, shifted by shares of a step Δ,
-read the filtered motion, and their reading errors pass the low-passes:
+residual shows it (for one joint: shifted_quantiser.py). So PLACES encoders of each joint, shifted by shares of a step,
+Δ, read the filtered motion, and their reading errors pass the low-passes:
 
     ε = Δ(round(q/Δ + s) − s) − q  →  e = ε̈ of joint k        δX = Σ_k e_k X_k,  u = δX θ
     d ← a d      d ← d + P(Nθ − (X + δX)ᵀW u − XᵀWX d)        error of θ, as it is learnt
@@ -106,7 +106,7 @@ def _read(
     q: Floats, steps: Floats, places: Floats, omegas: tuple[float, float], period: float, state: Floats, skipped: int,
     stride: int, e: Floats,
 ) -> None:  # fmt: skip
-    """Write e of each stride-th sample from `skipped` on; state: (6, n, PLACES) of both filters (causal_low_pass.py)."""
+    """Write e of each stride-th sample from `skipped` on; state: of both filters (6, n, PLACES)."""
     half, (first, second) = 0.5 * period, omegas
     gain, damping = half * first * first, np.sqrt(2.0) * first
     slow_gain, slow_damping = half * second * second, np.sqrt(2.0) * second

@@ -1,6 +1,7 @@
-"""Rows as they are under η in force, within a pass: what EtaInForce.shaped does to finished rows, to the same bits.
+"""Nonlinear columns within a compiled pass: columns of rows under η in force, to the same bits as EtaInForce.shaped.
 
-A law sees each instant once, however many rows' kernels lie over it; it is called by address, so none is compiled in.
+A law is evaluated once for each instant, however many rows' kernels contain it. It is called by its address, so the
+pass need not be compiled for it.
 """
 
 from typing import Annotated, Final
@@ -19,7 +20,7 @@ from jointwatch_layout import Cube, Function, Integers, Layout, Matrix, Vector
 
 
 class ShapingState(Layout):
-    """One block of a model, its spring if it has one, and what its law sees of each instant."""
+    """One block of a model, its spring if it has one, and the arguments and columns of its law at each instant."""
 
     law: Function
     constants: Vector
@@ -49,7 +50,7 @@ NOTHING: Final = ShapingState.zeros(
 
 
 class Shaping:
-    """Of one block of a model, and its spring if it has one."""
+    """Prepares the state for one block of a model, and its spring if it has one."""
 
     def __init__(self, block: NonlinearBlock, spring: SpringPlace | None, instants: int) -> None:
         """instants: of the signals that a pass has room for."""
@@ -110,5 +111,5 @@ def shape(starts: NDArray[np.int64], signals: Floats, taps: Floats, phi: Floats,
 
 @kernel(("i8[::1]", "f8[:, :, ::1]", "f8[::1]", "f8[:, :, ::1]", ShapingState))
 def shape_rows(starts: NDArray[np.int64], signals: Floats, taps: Floats, phi: Floats, state: ShapingState) -> None:
-    """As `shape`, for Python."""
+    """Write the columns that η moves, for Python; arguments as of `shape`."""
     shape(starts, signals, taps, phi, state)

@@ -1,6 +1,6 @@
-"""A search of η as a worker does it: θ and η of a window, and what its encoders' steps may have done to them.
+"""Search of η in a worker: θ and η of a window, and their covariance by the encoders' steps.
 
-Whatever reads a window again and again is done here; the core, which takes what was found, does nothing of the kind.
+All that evaluates a window many times is done here, and not in the core, which takes the result.
 """
 
 from dataclasses import replace
@@ -19,7 +19,7 @@ from estimators.rows import ARGUMENTS, Rows
 
 
 class ReadAgain(NamedTuple):
-    """What the last rows of a window are read again with."""
+    """Declares what the shifted encoders need to read the last rows of a window."""
 
     block: NonlinearBlock
     seen: Floats  # (ARGUMENTS, instants) what the law sees of these rows, each instant once
@@ -29,25 +29,25 @@ class ReadAgain(NamedTuple):
 
 
 class EtaSearch(NamedTuple):
-    """One window as the core has it, copied."""
+    """Declares a search: a copy of a window as the core has it."""
 
     job: refit.Job
     reread: ReadAgain | None  # None while no steps are known
 
 
 def reread(block: NonlinearBlock, rows: Rows, law: Lattice, far: Lattice | None) -> ReadAgain:
-    """For the last rows of a window."""
+    """Prepare the last rows of a window for shifted encoders."""
     return ReadAgain(block, *distinct(rows.samples[:, block.index], ARGUMENTS), law, far)
 
 
 def run(search: EtaSearch) -> RefitOutcome:
-    """Raises ValueError where the window cannot be fitted, with the reason."""
+    """Search η; raises ValueError with the reason where the window cannot be fitted."""
     outcome = refit.run(search.job)
     return outcome if search.reread is None else _weighed(outcome, search.job, search.reread)
 
 
 def _weighed(outcome: RefitOutcome, job: refit.Job, reread: ReadAgain) -> RefitOutcome:
-    """With what other places of the encoders' steps would have made of it."""
+    """Return an outcome with the covariance by shifted encoders."""
     block, seen, first, law, far = reread
     if outcome.law is not None:
         block = block.with_law(outcome.law)

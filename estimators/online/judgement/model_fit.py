@@ -1,21 +1,20 @@
-"""Whether a model fits, by the second of motion: what its misfit did to θ widens the deviations, and has a name.
+"""Model fit, judged each second of motion: the effect of a misfit on θ widens its deviations and is named.
 
     deviation² ← deviation² · factor² + bias² + near² + behind² + late² + steps²
 
-factor: from the scores' own covariance (recursive/misfit.py), beside the learner's with the weight of KNOWN blocks, and
-not less than white noise under the kernel gives; with η, not less than that of the start;
-near: what the rows behind reversals pull θ by, beyond noise (recursive/reversals.py: backlash, friction with memory);
-bias: what θ owes to columns that the model does not have (recursive/witnesses.py), and to rows that saw a reversal, by
-which it differs from least squares without them; behind: by which θ differs from its own mean under the same
-forgetting, and so from a truth that moves on at a constant rate (Brown's double exponential smoothing); late: for a lag
-of the torque that nobody knows (scores.py); steps: what those of an encoder do, as errors in variables
-(conditioning/encoder_steps.py, reread.py). None of it touches θ; what rows with a reversal weigh
-(recursive/reversals.py) does.
-Where witnesses explain more of the torque than is asked of a value (GOOD), nothing of that joint is valid, and the
-reason is their cause; below that the deviations say what it costs.
+factor: from the covariance of the scores (misfit/scores.py), averaged with the learner's own, which weighs as much as
+KNOWN blocks; it is not less than that of white noise under the kernel, and with η not less than that of the start.
+near: effect of rows behind reversals on θ, beyond noise (recursive/reversals.py: backlash, friction with memory).
+bias: effect of columns that the model does not have (misfit/regressors.py), and of rows that saw a reversal: how far θ
+differs from least squares without them. behind: how far θ differs from its own mean under the same forgetting, and so
+from a truth that moves at a constant rate (Brown's double exponential smoothing). late: variance because the lag of the
+torque is not known (scores.py). steps: effect of encoder steps (quantisation/errors_in_variables.py and
+shifted_quantiser.py). None of these changes θ; the weight of rows with a reversal does (recursive/reversals.py).
+Where misfit regressors explain more of the torque than the limit of a valid value (GOOD), no value of that joint is
+valid, and the reason is their cause. Below that limit the deviations contain their effect.
 
 A block ends at a review, at a row that is known beforehand, so results do not depend on how rows are cut. While there
-are too few blocks, as behind an alarm, what was told before stands.
+are too few blocks, as behind an alarm, the last report stands.
 """
 
 import math
@@ -51,7 +50,7 @@ WAITING: Final = 16  # rows beyond two blocks that a motion may be unknown behin
 
 
 class ModelFit:
-    """Of one estimator."""
+    """Judges how well the model of one estimator fits, and widens its deviations."""
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"active", "_gate", "_steps"})
 
@@ -89,7 +88,7 @@ class ModelFit:
         return self.kept.due if self.active else NEVER
 
     def begin(self, now: int) -> None:
-        """Rows of before are of other columns; now: number of the next row. What was told stands for the time being."""
+        """Forget all sums: rows so far had other columns; now: number of the next row. The last report stands."""
         kept = self.kept
         for one in (kept.rows, kept.rough, kept.forth, kept.turns, kept.owed, kept.trail, kept.behind):
             one[:] = 0.0
@@ -101,7 +100,7 @@ class ModelFit:
         kept.due, kept.forgotten = now + self._block, 0.0
 
     def forget(self, learner: Learner) -> None:
-        """Everything begins anew: nothing is known of the model any more."""
+        """Forget the last report as well: nothing is known of the model any more."""
         kept = self.kept
         kept.share, kept.left, kept.spoiled = 0.0, 0.0, False
         kept.gains[:] = kept.found[:] = 0.0
@@ -110,7 +109,7 @@ class ModelFit:
         learner.correlated[:], learner.misfit[:] = 1.0, 0.0
 
     def absorb(self, rows: Rows, reversal: Floats) -> None:
-        """Rows that taught; reversal: (outputs,) of a Learner."""
+        """Take rows that taught; reversal: (outputs,) of a Learner."""
         if not len(rows.time):
             return
         self.active = len(rows.motion) == len(rows.time)
@@ -122,7 +121,7 @@ class ModelFit:
                 self.quantiser.keep(rows, slow, float(reversal[0]))
 
     def review(self, rows: Rows, learner: Learner, now: int) -> None:
-        """Begin with the rows of a start, block by block; now: number of the next one."""
+        """Begin with the rows of a start, block by block; now: number of the next row."""
         self.begin(now)
         self.kept.sums.place[:] = np.nan
         for first in range(0, len(rows.time) - self._block + 1, self._block):
@@ -133,7 +132,7 @@ class ModelFit:
         self.kept.forgotten = float(learner.rls.state[at.FORGOTTEN])
 
     def close(self, learner: Learner, now: int, time: int, settled: bool) -> None:
-        """End a block, and let the deviations know.
+        """End a block, and widen the learner's deviations.
 
         now: number of the next row; time: ns, of the last one; settled: whether θ is published.
         """
@@ -170,7 +169,7 @@ class ModelFit:
             self.roughen(learner, time)
 
     def follow(self, learner: Learner, settled: bool) -> None:
-        """What rows with a reversal weigh from here on, and what residual is usual; settled: whether θ is published."""
+        """Update the weight of rows with a reversal, and the usual residual; settled: whether θ is published."""
         kept = self.kept
         if self._blocks < LEAST or learner.rls.state[at.CUSUM] > 0.0:
             return
@@ -188,7 +187,7 @@ class ModelFit:
 
     @property
     def _corrected(self) -> bool:
-        """Whether the steps have been taken off θ."""
+        """Whether θ has been corrected for the steps."""
         return self._corrects and bool(np.isfinite(self.kept.steps).all())
 
     @property
@@ -197,16 +196,16 @@ class ModelFit:
         return self.kept.scores.effective_blocks
 
     def coarse(self, steps: Steps) -> None:
-        """An encoder's readings have steps."""
+        """Tell it that the readings of an encoder have steps."""
         self._steps = (*self._steps, steps)
         if steps.reading is not None and len(self.kept.quantiser.times):
             self.quantiser.coarse(steps.size, steps.reading)
 
     def correct(self, learner: Learner, time: int) -> None:
-        """Take off what the steps have moved θ by in the rows since the last time: θ += P(Nθ − n), their N and n.
+        """Correct θ for the steps in the rows since the last time: θ += P(Nθ − n), with their N and n.
 
-        So θ follows (G − N)θ = b − n row by row. Not of a model with η, whose rows are learnt again and again, and not
-        where the steps are most of what tells a direction.
+        So θ follows (G − N)θ = b − n row by row. A model with η is not corrected, since its rows are learnt again and
+        again; nor is θ where the steps are most of the information in a direction.
         """
         rls, kept = learner.rls, self.kept
         if self._corrected and self._steps:
@@ -215,12 +214,12 @@ class ModelFit:
         kept.owed[:] = 0.0
 
     def lighten(self, left: Floats) -> None:
-        """The rows of a start weigh less than when they came: left (outputs,), of the noise of steps in them."""
+        """Note that the rows of a start weigh less than before; left (outputs,): share of the step noise in them."""
         self.kept.owed *= left
         self.quantiser.fade(float(left[0]))
 
     def roughen(self, learner: Learner, time: int) -> None:
-        """What rows weigh from here on in which rounding does not average out, or the torque changes at once."""
+        """Set the weights of rows in which rounding does not average out, or the torque changes within a sample."""
         rls, grain = learner.rls, learner.kept.grain
         learner.kept.usual[:] = np.minimum(self.kept.rough / np.maximum(self.kept.rows, 1.0), 1.0)
         learner.kept.held[:] = self._instant / (rls.variance() * rls.noise)
@@ -230,13 +229,13 @@ class ModelFit:
             grain[o] = max(0.0, white) / (rls.variance() * rls.noise[o])
 
     def _begin_with_steps(self, learner: Learner, time: int) -> None:
-        """A start has ended before there are scores: what an encoder's steps do needs none, and is no less true."""
+        """Correct for encoder steps at the end of a start, before there are scores: the correction needs none."""
         self._weigh_steps(learner.rls.noise[0] / learner.rls.noise, time)
         self.correct(learner, time)
         learner.misfit[:] = self._left_of_steps(learner)
 
     def _left_of_steps(self, learner: Learner) -> Floats:
-        """What the steps may still have moved θ by (p,), squared; infinite where an encoder is too coarse."""
+        """Variance of θ (p,) that the steps leave; infinite where an encoder is too coarse."""
         kept, rls, reading = self.kept, learner.rls, self.quantiser.reading
         if not self._corrected:
             return np.asarray(kept.steps**2)
@@ -248,7 +247,7 @@ class ModelFit:
         return np.maximum(UNSURE * kept.steps**2, kept.lattice)
 
     def _weigh_steps(self, weight: Floats, time: int) -> None:
-        """What the steps move θ by."""
+        """Compute by how much the steps move θ."""
         kept, p = self.kept, len(self.kept.scores.theta)
         noise, own = added(self._steps, weight * kept.rough, time, p)
         if noise.any():
@@ -256,7 +255,7 @@ class ModelFit:
             kept.steps[:] = moved(gram, noise, own, kept.scores.theta)
 
     def _widen(self, learner: Learner, deviations: Floats, bias: Floats) -> None:
-        """Let the learner's deviations hold what the rows have said."""
+        """Widen the learner's deviations by the terms of the module's equation."""
         kept, rls, blocks = self.kept, learner.rls, self._blocks
         share, free = blocks / (blocks + KNOWN), blocks / max(blocks - rls.p, 0.5 * blocks)
         claimed = rls.variance() * rls.share() * np.diag(rls.covariance()) * learner.honesty**2
@@ -290,7 +289,7 @@ class ModelFit:
         rounding = float((learner.kept.grain * learner.kept.usual).max(initial=0.0))
         return noise + (self._overlap - 1.0) * max(noise - rounding, 0.0)
 
-    # --- what is told
+    # --- reports
 
     @property
     def reasons(self) -> tuple[str, ...]:

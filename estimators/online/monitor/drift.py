@@ -1,4 +1,4 @@
-"""Normal mode without an alarm: refits are confirmed, η becomes more certain, slow drift of η is looked for."""
+"""Drift: in normal mode refits are confirmed, η becomes more certain, and slow drift of η is looked for."""
 
 from collections.abc import Iterator
 from typing import ClassVar, Final
@@ -27,7 +27,7 @@ LONGER: Final = 1.5  # times the rows that η rests on, when it is worth a step 
 
 
 class DriftWatch:
-    """Every second one look at the last motion period; twice significant, η is searched."""
+    """Tests the last motion period every second; η is searched after two significant results."""
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"due", "drifts"})
 
@@ -43,11 +43,11 @@ class DriftWatch:
         return self.due if confirm is None else min(self.due, confirm)
 
     def put_off(self, now: int, row: float) -> None:
-        """Look again in a second."""
+        """Test again in a second."""
         self.due = now + round(EVERY / row)
 
     def looks(self, moment: Moment) -> Iterator[Look | Decision]:
-        """What is due by now, one after the other."""
+        """Yield the decisions and requests that are due, one after the other."""
         change, now = self._change, moment.now
         if moment.searching:
             return
@@ -66,7 +66,7 @@ class DriftWatch:
             yield Look(Purpose.DRIFT, first, Before.NOW)
 
     def review(self, evidence: Evidence) -> Decision:
-        """What a window says that it wanted to be shown."""
+        """Decide from a window that it has requested."""
         return self._sharpen(evidence) if evidence.purpose is Purpose.SHARPEN else self._drift(evidence)
 
     def _sharpen(self, evidence: Evidence) -> Decision:

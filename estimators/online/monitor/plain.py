@@ -1,8 +1,8 @@
-"""The monitor of a model without nonlinear parameters.
+"""Monitor of a model without nonlinear parameters.
 
-New values count when they are covered and the residual is quiet; a residual that stays becomes the new usual one. An
-alarm that follows soon upon another and has changed no value is of the joint's own, as where friction that has grown
-makes it stick longer at each reversal: its like raises none again.
+New values count when all of them are valid again and the residual is quiet; a residual that stays becomes the usual
+one. An alarm that follows soon after another and has changed no value belongs to the joint itself, as when increased
+friction makes it stick longer at each reversal; such residuals raise no alarm again.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ NEVER: Final = 1 << 40  # rows
 
 @dataclass(slots=True)
 class PlainKept:
-    """What a PlainMonitor keeps."""
+    """State of a PlainMonitor."""
 
     VERSION: ClassVar[int] = 2
 
@@ -38,20 +38,20 @@ class PlainMonitor:
         self.kept = PlainKept()
 
     def started(self, noise: float, _first: int, _now: int) -> None:
-        """Normal mode begins."""
+        """Begin normal mode."""
         self.kept.quiet = QUIET * noise
 
     def alarmed(self, _began: int, moment: Moment) -> bool:
-        """An alarm is always of a change of its own."""
+        """Take an alarm, which is always a change of its own."""
         self.kept.soon = moment.now - self.kept.ended <= SOON * moment.needed
         return True
 
     def due(self, searching: bool) -> int | None:
-        """Alarms apart, there is nothing to decide."""
+        """Never: without an alarm there is nothing to decide."""
         return None if searching else NEVER
 
     def period_due(self, _now: int) -> bool:
-        """Nobody asks."""
+        """False: the motion's period is not needed."""
         return False
 
     def transient(self, moment: Moment) -> Look | Decision:
@@ -67,10 +67,6 @@ class PlainMonitor:
         why = "some lack excitation" if quiet else "the residual stays larger than before"
         return Recover(f"new values; {why}", usual=True, own=own)
 
-    def always(self, _moment: Moment) -> Look | Decision:
-        """Nothing."""
-        return Wait()
-
     def routine(self, _moment: Moment) -> Iterator[Look | Decision]:
         """Nothing."""
         return iter(())
@@ -80,7 +76,7 @@ class PlainMonitor:
         return Wait()
 
     def learnt(self, now: int, first: int | None = None) -> None:
-        """Nothing follows."""
+        """Do nothing."""
 
     def accepted(self, purpose: str, first: int, moment: Moment) -> None:
         """There are no refits."""
@@ -90,4 +86,4 @@ class PlainMonitor:
         return Wait()
 
     def resume(self, now: int) -> None:
-        """Nothing to do."""
+        """Do nothing."""

@@ -1,4 +1,4 @@
-"""What a window says, in numbers, for a monitor to decide on."""
+"""Computes the evidence of a window, from which a monitor decides."""
 
 import math
 from typing import NamedTuple
@@ -14,26 +14,26 @@ from estimators.window.score_test import Score
 
 
 class Shown(NamedTuple):
-    """A window as it was shown."""
+    """Declares the evidence of a window, and the score test behind it."""
 
     evidence: Evidence
     score: Score
 
 
 class Windows:
-    """Shows windows of kept rows."""
+    """Computes the evidence of windows of the history."""
 
     def __init__(self, learner: Learner, history: RowHistory, eta: EtaInForce, lookback: Lookback) -> None:
         self._learner, self._history, self._eta, self._lookback = learner, history, eta, lookback
 
     def before(self, which: Before) -> Prior:
-        """What is taken as known."""
+        """Return the prior of a window."""
         if which is Before.CHANGE:
             return self._lookback.before
         return self._lookback.around if which is Before.NOW else self._lookback.nothing
 
     def show(self, look: Look, moment: Moment) -> Shown:
-        """The window that a monitor wants to see."""
+        """Compute the evidence of a requested window."""
         lookback, eta, before = self._lookback, self._eta, self.before(look.before)
         first = self._placed(look, before) if look.place else look.first
         score = lookback.explain(first, before)

@@ -93,7 +93,7 @@ class ContactWatch:
         self._gathered = []
 
     def gathered(self) -> tuple[Floats, Floats]:
-        """Largest residual and root mean square of the start so far, (n,) each, without outliers. ValueError if none."""
+        """Largest residual and rms of the start so far, (n,) each, without outliers. Raises ValueError if none."""
         if not self._told().any():
             raise ValueError("nothing has moved since the start")
         return self._of_start()
