@@ -1,9 +1,9 @@
-"""Rows of one joint, learnt in a compiled pass: seen, gated, learnt, judged and summed for the fit, up to a stop.
+"""Learning within the joint pass: rows are gated, learnt, judged, and summed for the fit, until a stop.
 
     rows that wait → as they are learnt (η in force, weights) → gate, learner, judgement → sums of the fit → history
 
-The pass runs until Python has something to decide, and goes on behind that row: what is in force by then (η, weights,
-limits of standstill) counts for all rows that still wait. How rows are cut does not matter.
+The pass runs until Python must decide, and goes on behind that row. What is in force then (η, weights, limits of
+standstill) holds for all rows that still wait. Results do not depend on how rows are cut.
 """
 
 from typing import TYPE_CHECKING, Annotated, Final
@@ -35,7 +35,7 @@ IDLE: Final = (Phase.WAITING, Phase.FAULTED)
 
 
 class Learning(Layout):
-    """What rows go through, how far they are, and what holds for them by now."""
+    """State of the pass: what rows go through, how far they are, and what holds for them now."""
 
     formed: FormedRows  # as they left the row former
     rows: RowStore  # the same as they are learnt
@@ -70,7 +70,7 @@ class Learning(Layout):
 
 
 class RowLearner:
-    """Runs rows of one estimator through the pass, and keeps what holds for them up to date."""
+    """Connects the parts of an estimator with the state of the pass, in both directions."""
 
     def __init__(self, parts: "Parts", formed: FormedRows, seen: Seen) -> None:
         """formed: where rows are left; seen: of a Standstill, or of nobody."""
@@ -97,7 +97,7 @@ class RowLearner:
         )
 
     def ready(self, phase: Phase, due: int | None) -> None:
-        """What holds for the next row, as it is decided by now; due: as of Phases."""
+        """Write into the state what holds for the next row; due: as of Phases."""
         parts, state = self._parts, self.state
         state.every, state.due = due is None, due or 0
         state.idle, state.alarmed = phase in IDLE, phase is Phase.TRANSIENT
@@ -107,14 +107,14 @@ class RowLearner:
             self._shape(self._eta)
 
     def _shape(self, eta: "EtaInForce") -> None:
-        """Let the pass know of η in force."""
+        """Write η in force into the state."""
         if self._shaping is None or self._shaping.block is not eta.block:
             self._shaping = Shaping(eta.block, eta.spring, len(self.state.formed.signals))
             self.state.shaping = self._shaping.state
         self._shaping.set(eta.kept.eta, eta.kept.zero)
 
     def note(self) -> None:
-        """Let the parts know how many rows have been learnt, up to which instant."""
+        """Tell the parts how many rows have been learnt, and up to which instant."""
         state, parts = self.state, self._parts
         parts.motion.kept.count += state.moved
         parts.history.kept.total, state.moved = state.loop.total, 0
@@ -132,7 +132,7 @@ def _weigh(
     out_phi: Floats,
     out_y: Floats,
 ) -> None:
-    """Rows as they are learnt where a joint sticks: those that see a reversal count less (reversals.py).
+    """Copy rows, and multiply those that see a reversal by their weights (reversals.py).
 
     slow: rad/s (m/s).
     """
@@ -147,7 +147,7 @@ def _weigh(
 
 @inline
 def _as_learnt(learning: Learning) -> None:
-    """Rows that wait, as they are learnt: columns of η in force, or weights of their rounding and their instants."""
+    """Prepare the rows that wait: columns of η in force, or weights of their rounding and their timing."""
     formed, rows, first, count = learning.formed, learning.rows, learning.first, learning.count
     source = formed.rows
     for row in range(first, count):
@@ -168,7 +168,7 @@ def _as_learnt(learning: Learning) -> None:
 
 @inline
 def _learn(first: int, last: int, learning: Learning) -> int:
-    """Learn rows from first on, before last, up to a review; returns behind which one."""
+    """Learn the rows first … last − 1 up to a review; returns the number behind the last one learnt."""
     rows, learnt, gate, loop = learning.rows, learning.learnt, learning.gate, learning.loop
     phi, y, speed, motion = rows.phi[first:last], rows.y[first:last], rows.speed[first:last], rows.motion[first:last]
     taught, finite = learning.taught[first:last], learning.finite[first:last]
@@ -210,7 +210,7 @@ def _learn(first: int, last: int, learning: Learning) -> int:
 
 @inline
 def learn(learning: Learning) -> int:
-    """Learn the rows that wait, up to a stop; returns why it stops."""
+    """Learn the rows that wait until a stop; returns its reason."""
     history, rows = learning.history, learning.rows
     learning.begun = learning.first
     if learning.seen.left == 0:
@@ -241,5 +241,5 @@ def learn(learning: Learning) -> int:
 
 @kernel((Learning,))
 def learn_rows(learning: Learning) -> int:
-    """As `learn`, for rows that Python hands over."""
+    """Learn rows that Python has written into the state, until a stop."""
     return learn(learning)

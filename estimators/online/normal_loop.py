@@ -1,10 +1,10 @@
-"""Rows in, compiled: gated, learnt and judged, block by block, until there is something to decide.
+"""Normal loop, compiled: rows are gated, learnt and judged block by block, until there is something to decide.
 
-A row is a few dozen multiplications, and Python's decisions around it would cost a hundred times as much; in normal
-mode there is nothing to decide until an alarm comes, the joint comes to rest or moves again, a test of the monitor is
-due, or something is sick. Then the block ends before its review, which is Python's (phases.py). In every other phase
-each block ends so. What is published while an alarm stands, and what is gone back to when nothing had changed, is
-remembered here and nowhere else, while nothing points to an alarm.
+A row costs a few dozen multiplications; Python around it would cost a hundred times as much. In normal mode there is
+nothing to decide until an alarm comes, the joint stops or moves again, a test of the monitor is due, or a value is
+corrupt. Then the block ends with a review in Python (phases.py). In every other phase each block ends so. The values
+that are published while an alarm stands, and the state to go back to when nothing has changed, are remembered here,
+while nothing points to an alarm.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ ENDLESS: Final = 1 << 40  # rows
 
 
 class LoopState(Layout, version=2):
-    """How far the current block is, and what was known while nothing pointed to an alarm."""
+    """State of the loop: how far the block is, and what was known while nothing pointed to an alarm."""
 
     block: int  # rows
     good_values: Annotated[Vector, "parameters"]  # while nothing pointed to an alarm
@@ -51,7 +51,7 @@ class LoopState(Layout, version=2):
 
 
 class NormalLoop:
-    """Runs rows through gate, learner and validity."""
+    """Holds the state of the loop that runs rows through gate, learner and validity."""
 
     def __init__(
         self,
@@ -96,11 +96,11 @@ class NormalLoop:
         return np.array([self.kept.good_values, self.kept.good_deviations])
 
     def alarm(self) -> bool:
-        """Whether there is one that nobody has looked at."""
+        """Whether there is an alarm that has not been handled."""
         return bool(self._learner.rls.state[at.ALARMS] > self.kept.alarms)
 
     def crossed(self) -> bool | None:
-        """Whether the joint rests, where that is news; else None."""
+        """Whether the joint rests, if that has changed; else None."""
         resting = self._gate.resting
         if self.kept.held == resting:
             return None
@@ -108,21 +108,21 @@ class NormalLoop:
         return resting
 
     def remember(self) -> None:
-        """What is known now counts as good, unless something points to an alarm."""
+        """Remember the present values as good, unless something points to an alarm."""
         self.kept.total = self._history.total
         _remember_now(self._learner.kept, self._gate.kept, self.kept)
 
     def accept(self) -> None:
-        """What is known now counts as good, whatever it points to, and all alarms as looked at."""
+        """Remember the present values as good in any case, and count all alarms as handled."""
         self.kept.good_values[:], self.kept.good_deviations[:] = self._learner.rls.theta, self._learner.kept.deviations
         self.kept.alarms = int(self._learner.rls.state[at.ALARMS])
 
     def begin(self) -> None:
-        """Normal mode begins, in motion."""
+        """Begin normal mode, in motion."""
         self.kept.held = False
 
     def copy_state(self) -> None:
-        """The state of now is what is gone back to."""
+        """Remember the present state as the one to go back to."""
         self.kept.snapshot[:], self.kept.seen = self._learner.rls.state, self._history.total
 
 
@@ -141,7 +141,7 @@ def _finite(phi: Floats, y: Floats) -> bool:
 
 @inline
 def _remember(learnt: Learnt, gate: GateState, loop: LoopState) -> None:
-    """While nothing points to an alarm: values, deviations, and in motion the whole state."""
+    """Remember values and deviations, and in motion the whole state, while nothing points to an alarm."""
     state = learnt.state
     if state[at.CUSUM] == 0.0:
         for i in range(len(learnt.deviations)):

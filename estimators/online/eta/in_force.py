@@ -21,7 +21,7 @@ from estimators.window.row_history import RowHistory
 
 
 @dataclass(slots=True)
-class EtaKept:
+class EtaState:
     """State of an EtaInForce."""
 
     VERSION: ClassVar[int] = 2
@@ -50,7 +50,7 @@ class EtaInForce:
         count = len(self.block.nonlinear)
         law = self.block.settings.model_dump()
         start = np.array(self.block.law.start, np.float64)
-        self.kept = EtaKept(start, np.full(count, np.inf), np.zeros((count, count)), np.zeros((count, count)), law)
+        self.kept = EtaState(start, np.full(count, np.inf), np.zeros((count, count)), np.zeros((count, count)), law)
 
     def shaped(self, rows: Rows) -> Rows:
         """Return rows with the law's columns for η in force, and with the encoders' zeros corrected."""

@@ -22,7 +22,7 @@ from estimators.window.wrong_constants import Suspect, accused, suspected, too_c
 
 
 @dataclass(slots=True)
-class LookbackKept:
+class LookbackState:
     """State of a Lookback."""
 
     VERSION: ClassVar[int] = 3
@@ -42,7 +42,7 @@ class Lookback:
     def __init__(self, learner: Learner, history: RowHistory, eta: EtaInForce, validity: Validity, row: float) -> None:
         """row: s between rows."""
         self._learner, self._history, self._eta, self._validity, self._row = learner, history, eta, validity, row
-        self.kept = LookbackKept(np.zeros((0, 0)), np.zeros(learner.rls.p), np.zeros(learner.rls.p))
+        self.kept = LookbackState(np.zeros((0, 0)), np.zeros(learner.rls.p), np.zeros(learner.rls.p))
         self.before = self.nothing  # what was known of θ before the change that is looked into
 
     @property
@@ -89,7 +89,7 @@ class Lookback:
         return float(score.step @ np.linalg.solve(noise * free + self._eta.covariance, score.step))
 
     def reach(self, score: Score) -> float:
-        """Variance of the torque over the whole motion that a window leaves, as a multiple of a row's noise variance."""
+        """Variance that a window leaves in the torque of the whole motion, as a multiple of a row's noise variance."""
         return self._eta.overlap * float(np.sum(score.inverse * self.kept.motions))
 
     def limit(self, first: int) -> float:

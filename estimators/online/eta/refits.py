@@ -21,7 +21,7 @@ STALE: Final = 30.0  # s of rows after which a refit's result is too old
 
 
 @dataclass(slots=True)
-class RefitsKept:
+class RefitsState:
     """State of EtaRefits."""
 
     VERSION: ClassVar[int] = 1
@@ -51,7 +51,7 @@ class EtaRefits:
         self._learner, self._history, self._eta, self._log = learner, history, eta, log
         self._row, self._settings, self._executor = row, settings, executor or Inline()
         self.pending: Pending | None = None
-        self.kept = RefitsKept()
+        self.kept = RefitsState()
 
     def ask(self, purpose: str, first: int, noise: Floats, before: Prior) -> None:
         """Start a search of η over the rows from number `first` on; noise: (outputs,) variances; before: prior.

@@ -71,7 +71,7 @@ class GearReport(NamedTuple):
 
 
 @dataclass(slots=True)
-class LostMotionKept:
+class LostMotionState:
     """State of LostMotion beside its blocks."""
 
     VERSION: ClassVar[int] = 2
@@ -116,7 +116,7 @@ class LostMotion:
             filters=np.zeros((COLUMNS + 1, 4)),
             columns=COLUMNS,
         )
-        self.kept = LostMotionKept(np.zeros((settings.blocks, 3)))
+        self.kept = LostMotionState(np.zeros((settings.blocks, 3)))
         self._last = 0  # ns, the last sample's
         self._events: list[Event] = []
         self._report: GearReport | None = None

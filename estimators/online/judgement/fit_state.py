@@ -11,7 +11,7 @@ from estimators.quantisation.shifted_quantiser import QuantiserState
 from jointwatch_layout import Layout, Vector
 
 
-class FitKept(Layout, version=7):
+class FitState(Layout, version=7):
     """Sums of the rows since the start, faded, and what was reported of them when the last block ended.
 
     n: columns of an output with its misfit regressors and y; N: columns of all outputs without y.
@@ -39,7 +39,7 @@ class FitKept(Layout, version=7):
     forgotten: float = 0.0  # of the learner, when the last block ended
 
     @classmethod
-    def of(cls, p: int, owners: NDArray[np.int64], own: int, row: float, remembers: bool, unread: int) -> "FitKept":
+    def of(cls, p: int, owners: NDArray[np.int64], own: int, row: float, remembers: bool, unread: int) -> "FitState":
         """State before any row.
 
         p: parameters; owners: joint of each output; own: misfit regressors of each output; row: s between rows;

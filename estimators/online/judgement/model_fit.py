@@ -25,7 +25,7 @@ import numpy as np
 
 from estimators.misfit import regressors, scores
 from estimators.misfit.regressors import ANGLE, DIRECTION, LAG, MEMORY, SPEED
-from estimators.online.judgement.fit_state import FitKept
+from estimators.online.judgement.fit_state import FitState
 from estimators.online.judgement.gate import Gate
 from estimators.online.judgement.validity import GOOD
 from estimators.quantisation.errors_in_variables import UNSURE, Steps, added, clear, moved
@@ -79,7 +79,7 @@ class ModelFit:
         self._steps: tuple[Steps, ...] = ()
         self.active = True  # false while rows do not say how their joint moved
         unread = 2 * self._block + WAITING if corrects and m == 1 else 0
-        self.kept = kept = FitKept.of(p, self._owners, own, row, remembers, unread)
+        self.kept = kept = FitState.of(p, self._owners, own, row, remembers, unread)
         self.quantiser = ShiftedQuantiser(kept.quantiser)
 
     @property

@@ -9,7 +9,7 @@ MEMORY_PERIODS: Final = 2.0  # motion periods that a resting memory reaches at l
 
 
 @dataclass(slots=True)
-class MotionKept:
+class MotionState:
     """State of a MotionCount."""
 
     VERSION: ClassVar[int] = 1
@@ -25,7 +25,7 @@ class MotionCount:
         """row: s between rows; start: s of motion, and periods of it, that a start takes at least; configured: s."""
         self.row, self._start, self._periods = row, start, periods
         self._configured = 0 if configured is None else round(configured / row)
-        self.kept = MotionKept(cycle=self._configured)
+        self.kept = MotionState(cycle=self._configured)
 
     @property
     def seconds(self) -> float:

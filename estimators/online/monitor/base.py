@@ -50,7 +50,7 @@ class Before(StrEnum):
     NOW = "now"
 
 
-class Look(NamedTuple):
+class WindowRequest(NamedTuple):
     """Declares a window that a monitor requests."""
 
     purpose: Purpose
@@ -166,11 +166,11 @@ class Monitor(Protocol):
         """Whether the motion's period may be looked for, where it is not known."""
         ...
 
-    def transient(self, moment: Moment) -> Look | Decision:
+    def transient(self, moment: Moment) -> WindowRequest | Decision:
         """Decide while an alarm stands."""
         ...
 
-    def routine(self, moment: Moment) -> Iterator[Look | Decision]:
+    def routine(self, moment: Moment) -> Iterator[WindowRequest | Decision]:
         """Decide in motion, while no alarm stands."""
         ...
 

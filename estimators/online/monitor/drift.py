@@ -11,12 +11,12 @@ from estimators.online.monitor.base import (
     Before,
     Decision,
     Evidence,
-    Look,
     Moment,
     Purpose,
     SearchEta,
     Sharpen,
     Wait,
+    WindowRequest,
 )
 from estimators.online.monitor.change import ChangeInquiry
 from estimators.refit.acceptance import CERTAIN, delta
@@ -46,7 +46,7 @@ class DriftWatch:
         """Test again in a second."""
         self.due = now + round(EVERY / row)
 
-    def looks(self, moment: Moment) -> Iterator[Look | Decision]:
+    def looks(self, moment: Moment) -> Iterator[WindowRequest | Decision]:
         """Yield the decisions and requests that are due, one after the other."""
         change, now = self._change, moment.now
         if moment.searching:
@@ -60,10 +60,10 @@ class DriftWatch:
         self.put_off(now, moment.row)
         first = max(change.onset, now - moment.capacity)
         if change.confirm is None and now - first >= LONGER * moment.basis and not moment.suspicious:
-            yield Look(Purpose.SHARPEN, first, Before.NOTHING)
+            yield WindowRequest(Purpose.SHARPEN, first, Before.NOTHING)
         first = max(change.onset, now - moment.span)
         if now - first >= 0.5 * moment.span:
-            yield Look(Purpose.DRIFT, first, Before.NOW)
+            yield WindowRequest(Purpose.DRIFT, first, Before.NOW)
 
     def review(self, evidence: Evidence) -> Decision:
         """Decide from a window that it has requested."""

@@ -25,13 +25,13 @@ from estimators.online.monitor.base import (
     Decision,
     Evidence,
     LearnTheta,
-    Look,
     Moment,
     Purpose,
     Rejection,
     Restore,
     SearchEta,
     Wait,
+    WindowRequest,
 )
 from estimators.online.monitor.change import ChangeInquiry
 from estimators.online.monitor.drift import DriftWatch
@@ -89,15 +89,15 @@ class FastMonitor:
         """Whether drift is tested now."""
         return now >= self.drift.due
 
-    def transient(self, moment: Moment) -> Look | Decision:
+    def transient(self, moment: Moment) -> WindowRequest | Decision:
         """Request all rows since the change, once there are enough."""
         change = self.change
         if not change.ready(moment):
             return Wait()
         place = round(HEAD / moment.row) if change.onset == change.newest else 0  # the alarm's own guess
-        return Look(Purpose.CHANGE, change.onset, Before.CHANGE, place)
+        return WindowRequest(Purpose.CHANGE, change.onset, Before.CHANGE, place)
 
-    def routine(self, moment: Moment) -> Iterator[Look | Decision]:
+    def routine(self, moment: Moment) -> Iterator[WindowRequest | Decision]:
         """Test for drift."""
         return self.drift.looks(moment)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from estimators.online.monitor.base import Decision, Evidence, Look, Moment, Recover, Rejection, Wait
+from estimators.online.monitor.base import Decision, Evidence, Moment, Recover, Rejection, Wait, WindowRequest
 
 QUIET: Final = 2.0  # times the usual variance, below which the residual is quiet again
 RECOVERY: Final = 0.3  # s of motion that a transient lasts at least
@@ -18,7 +18,7 @@ NEVER: Final = 1 << 40  # rows
 
 
 @dataclass(slots=True)
-class PlainKept:
+class PlainState:
     """State of a PlainMonitor."""
 
     VERSION: ClassVar[int] = 2
@@ -35,7 +35,7 @@ class PlainMonitor:
     settled = True
 
     def __init__(self) -> None:
-        self.kept = PlainKept()
+        self.kept = PlainState()
 
     def started(self, noise: float, _first: int, _now: int) -> None:
         """Begin normal mode."""
@@ -54,7 +54,7 @@ class PlainMonitor:
         """False: the motion's period is not needed."""
         return False
 
-    def transient(self, moment: Moment) -> Look | Decision:
+    def transient(self, moment: Moment) -> WindowRequest | Decision:
         """Wait until new values are there, or as long as a start takes."""
         quiet, own = moment.variance <= self.kept.quiet, self.kept.soon and moment.same
         if moment.elapsed >= RECOVERY and quiet and moment.covered:
@@ -67,7 +67,7 @@ class PlainMonitor:
         why = "some lack excitation" if quiet else "the residual stays larger than before"
         return Recover(f"new values; {why}", usual=True, own=own)
 
-    def routine(self, _moment: Moment) -> Iterator[Look | Decision]:
+    def routine(self, _moment: Moment) -> Iterator[WindowRequest | Decision]:
         """Nothing."""
         return iter(())
 
