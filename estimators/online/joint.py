@@ -50,9 +50,9 @@ class JointEstimator:
         self.channels = settings.roles()
         self.front = Front(model, self.channels, period, settings.rest, settings.saturation, settings.conditioning)
         self._settings, self._executor = settings, executor
-        self._said: list[Event] = []  # by phases that were given up
+        self._earlier_events: list[Event] = []  # by phases that were given up
         self._steps: dict[int, EncoderSteps] = {}  # by channel, where there are some
-        self._swings: dict[int, Swing] = {}  # by channel, under a kernel that an encoder asked for
+        self._bandwidth_checks: dict[int, Swing] = {}  # by channel, under a kernel that an encoder asked for
         self._faults: tuple[str, ...] = ()  # of how channels are sampled
         self._friction = model.blocks[0]
         self._begin(first=True)
@@ -112,8 +112,8 @@ class JointEstimator:
         """Handle the stop of a pass, except an update; before: the sample from which the pass went on."""
         state, stop = self.state, self.state.stop
         self.front.follow()
-        if self._swings and state.next > before:
-            self._swing(state.ticks[before : state.next], state.samples[before : state.next])
+        if self._bandwidth_checks and state.next > before:
+            self._check_bandwidth(state.ticks[before : state.next], state.samples[before : state.next])
         if stop in (DONE, DRAIN):
             return
         self.phases.answer(stop)
@@ -123,18 +123,18 @@ class JointEstimator:
         elif stop in (SPAN, ENCODER, UNEVEN):
             self.front.channels.look()
             for channel, uneven in self.front.timed():
-                self._sampled(channel, uneven)
+                self._take_unevenness(channel, uneven)
             for channel, steps in self.front.found():
-                self._found(channel, steps)
+                self._take_steps(channel, steps)
             self.phases.ready()
 
-    def _swing(self, time: Nanoseconds, values: Floats) -> None:
+    def _check_bandwidth(self, time: Nanoseconds, values: Floats) -> None:
         """Check whether a wide kernel damps the motion itself."""
-        for channel, swing in self._swings.items():
-            for instant, words in swing.absorb(time, values[:, channel]):
-                self._said.append(Event(instant, "swing", f"{self.channels[channel]}: {words}"))
+        for channel, check in self._bandwidth_checks.items():
+            for instant, words in check.absorb(time, values[:, channel]):
+                self._earlier_events.append(Event(instant, "swing", f"{self.channels[channel]}: {words}"))
 
-    def _found(self, channel: int, steps: EncoderSteps) -> None:
+    def _take_steps(self, channel: int, steps: EncoderSteps) -> None:
         """Take the step of an encoder; a kernel that is too narrow for it is replaced, and the joint is learnt anew."""
         if steps.step <= 0.0:
             return
@@ -143,9 +143,9 @@ class JointEstimator:
         free = self._settings.conditioning.half_width is None
         worth = SEARCHED if self._model.nonlinear else TELLING
         if wanted <= worth * now or not free or not accelerates(self._model, channel):
-            self._coarse(channel, steps)
+            self._set_steps(channel, steps)
             return
-        self._said += self.phases.events()
+        self._earlier_events += self.phases.events()
         self._widen(wanted)
         text = f"steps of {steps.step:.2g} in {self.channels[channel]}: half_width = {wanted:.2g} s, was {now:.2g}"
         self.phases.parts.log.kept.time = steps.since
@@ -156,11 +156,11 @@ class JointEstimator:
         self.front.widen(half_width)
         self._begin()
         for channel, steps in self._steps.items():
-            self._swings[channel] = Swing(self.conditioner.taps, self.conditioner.period, steps.step)
+            self._bandwidth_checks[channel] = Swing(self.conditioner.taps, self.conditioner.period, steps.step)
             self.state.followed = True
-            self._coarse(channel, steps)
+            self._set_steps(channel, steps)
 
-    def _coarse(self, channel: int, steps: EncoderSteps) -> None:
+    def _set_steps(self, channel: int, steps: EncoderSteps) -> None:
         """Tell the parts what the steps of an encoder do under the present kernel."""
         taps, period = self.conditioner.taps, self.conditioner.period
         self.conditioner.coarse(channel, steps.step)
@@ -184,7 +184,7 @@ class JointEstimator:
         slopes, own = slopes_of(self._model, channel)
         return EncoderReading(kernels_of(taps, period), np.ascontiguousarray(slopes[:, 0]), own[:, 0].copy(), period)
 
-    def _sampled(self, channel: int, uneven: UnevenTime) -> None:
+    def _take_unevenness(self, channel: int, uneven: UnevenTime) -> None:
         """Report a fault if a position is sampled too unevenly for the present kernel."""
         wide = 0.5 * self.conditioner.period * len(self.conditioner.taps)
         if half_width(uneven.step, self.conditioner.period) > wide:  # else it harms nobody
@@ -195,8 +195,8 @@ class JointEstimator:
         estimate = self.phases.estimate(figured)
         early = estimate.phase in (Phase.WAITING, Phase.STARTING)
         watch = self.front.channels
-        if self._swings:
-            swings = tuple(f"{self.channels[i]}: {one.words}" for i, one in self._swings.items() if one.lost)
+        if self._bandwidth_checks:
+            swings = tuple(f"{self.channels[i]}: {one.words}" for i, one in self._bandwidth_checks.items() if one.lost)
             estimate = estimate._replace(reasons=(*estimate.reasons, *swings))
         wild = self.front.range.faults if figured is None else self.front.range.faults_told
         faults = (watch.faults if early else watch.certain) + wild + self._faults
@@ -213,7 +213,7 @@ class JointEstimator:
         kept = self.phases.kept
         if not self.state.certain or kept.phase is not Phase.NORMAL or self.phases.report.doubted:
             return None
-        if self.front.channels.faults or self._faults or self._swings:
+        if self.front.channels.faults or self._faults or self._bandwidth_checks:
             return None
         return kept.phase, self.state.resting, kept.spectrum
 
@@ -254,5 +254,5 @@ class JointEstimator:
 
     def events(self) -> list[Event]:
         """What happened since the last call."""
-        said, self._said = self._said, []
-        return sorted(said + self.phases.events(), key=lambda event: event.time) if said else self.phases.events()
+        earlier, self._earlier_events = self._earlier_events, []
+        return sorted(earlier + self.phases.events(), key=lambda event: event.time) if earlier else self.phases.events()

@@ -12,7 +12,7 @@ from estimators.base import Phase
 from estimators.conditioning.stop import DONE, LIMITS, REVIEW, ROOM, TAUGHT
 from estimators.misfit.regressors import BlockSums, gather_row
 from estimators.numerics.jit import inline, kernel
-from estimators.online.eta.nonlinear_columns import NOTHING, Shaping, ShapingState, shape
+from estimators.online.eta.nonlinear_columns import NOTHING, NonlinearColumns, NonlinearColumnsState, fill_columns
 from estimators.online.judgement.gate import GateState
 from estimators.online.judgement.standstill import Seen, see
 from estimators.online.judgement.validity import ValidityState
@@ -39,7 +39,7 @@ class Learning(Layout):
 
     formed: FormedRows  # as they left the row former
     rows: RowStore  # the same as they are learnt
-    shaping: ShapingState
+    nonlinear_columns: NonlinearColumnsState
     gate: GateState
     loop: LoopState
     learnt: Learnt
@@ -76,11 +76,11 @@ class RowLearner:
         """formed: where rows are left; seen: of a Standstill, or of nobody."""
         self._parts = parts
         self._eta = None if parts.nonlinear is None else parts.nonlinear.eta
-        self._shaping: Shaping | None = None
+        self._nonlinear_columns: NonlinearColumns | None = None
         self.state = Learning.zeros(
             formed=formed,
             rows=formed.rows.alike(),
-            shaping=NOTHING,
+            nonlinear_columns=NOTHING,
             gate=parts.gate.kept,
             loop=parts.loop.kept,
             learnt=parts.learner.kept,
@@ -104,14 +104,14 @@ class RowLearner:
         state.gathers = phase in (*IDLE, Phase.STARTING) or parts.learner.unexcited.open
         state.loop.total = parts.history.kept.total
         if self._eta is not None:
-            self._shape(self._eta)
+            self._update_columns(self._eta)
 
-    def _shape(self, eta: "EtaInForce") -> None:
+    def _update_columns(self, eta: "EtaInForce") -> None:
         """Write η in force into the state."""
-        if self._shaping is None or self._shaping.block is not eta.block:
-            self._shaping = Shaping(eta.block, eta.spring, len(self.state.formed.signals))
-            self.state.shaping = self._shaping.state
-        self._shaping.set(eta.kept.eta, eta.kept.zero)
+        if self._nonlinear_columns is None or self._nonlinear_columns.block is not eta.block:
+            self._nonlinear_columns = NonlinearColumns(eta.block, eta.spring, len(self.state.formed.signals))
+            self.state.nonlinear_columns = self._nonlinear_columns.state
+        self._nonlinear_columns.set(eta.kept.eta, eta.kept.zero)
 
     def note(self) -> None:
         """Tell the parts how many rows have been learnt, and up to which instant."""
@@ -159,7 +159,7 @@ def _as_learnt(learning: Learning) -> None:
     if len(formed.signals) == 0:
         return
     if learning.searched:
-        shape(formed.starts[first:count], formed.signals, formed.taps, phi, learning.shaping)
+        fill_columns(formed.starts[first:count], formed.signals, formed.taps, phi, learning.nonlinear_columns)
     else:
         learnt = learning.learnt
         quantisation_weights.weigh(phi, y, motion, learnt.grain, learnt.usual, formed.owners)

@@ -29,7 +29,7 @@ REVIEW_EVERY: Final = 0.1  # s between two decisions
 ENDLESS: Final = 1 << 40  # rows
 
 
-class LoopState(Layout, version=2):
+class LoopState(Layout, version=3):
     """State of the loop: how far the block is, and what was known while nothing pointed to an alarm."""
 
     block: int  # rows
@@ -42,7 +42,7 @@ class LoopState(Layout, version=2):
     total: int = 0  # number of the next row with a finite output
     seen: int = 0  # the same when the snapshot was taken
     alarms: int = 0  # that have been looked at
-    held: bool = True  # whether the joint is known to be at rest
+    at_rest: bool = True  # whether the joint is known to be at rest
     taught: Scratch[int] = 0  # rows of a run
     due: Scratch[int] = 0  # number of the row from which a test is due
     learns: Scratch[bool] = True  # whether rows are learnt
@@ -102,9 +102,9 @@ class NormalLoop:
     def crossed(self) -> bool | None:
         """Whether the joint rests, if that has changed; else None."""
         resting = self._gate.resting
-        if self.kept.held == resting:
+        if self.kept.at_rest == resting:
             return None
-        self.kept.held = resting
+        self.kept.at_rest = resting
         return resting
 
     def remember(self) -> None:
@@ -119,7 +119,7 @@ class NormalLoop:
 
     def begin(self) -> None:
         """Begin normal mode, in motion."""
-        self.kept.held = False
+        self.kept.at_rest = False
 
     def copy_state(self) -> None:
         """Remember the present state as the one to go back to."""
@@ -207,7 +207,7 @@ def advance(
         if loop.filled < loop.block:
             break
         loop.filled = 0
-        told = state[at.ALARMS] == loop.alarms and gate.resting == loop.held
+        told = state[at.ALARMS] == loop.alarms and gate.resting == loop.at_rest
         due = loop.every or (loop.total >= loop.due and not gate.resting)
         if due or not told or not healthy(theta, d, bound, learnt.signal):
             loop.review = True

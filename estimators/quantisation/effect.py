@@ -40,7 +40,7 @@ class Lattice(NamedTuple):
     period: float  # s between samples
 
 
-def owed(
+def steps_covariance(
     block: NonlinearBlock, rows: Rows, eta: Floats, theta: Floats, noise: Floats, law: Lattice, far: Lattice | None
 ) -> Floats:
     """Covariance of [θ s] because of the steps: (parameters + nonlinear,)².
@@ -48,14 +48,14 @@ def owed(
     rows: with the columns of η; noise: (outputs,) variances; law: encoder that the law's speed comes from; far: encoder
     behind the spring, if there is one. Zero where no stretch of rows is long enough to be smoothed once more.
     """
-    lattices, white = moved(block, rows, eta, theta, noise, law, far)
+    lattices, white = shifts(block, rows, eta, theta, noise, law, far)
     covariance = lattices.T @ lattices / PLACES
     square = np.maximum(np.diag(covariance), np.finfo(float).tiny)
     own = np.sqrt(np.maximum(1.0 - white.var(axis=0, ddof=1) / square, 0.0))
     return np.asarray(covariance * np.outer(own, own))
 
 
-def moved(
+def shifts(
     block: NonlinearBlock, rows: Rows, eta: Floats, theta: Floats, noise: Floats, law: Lattice, far: Lattice | None
 ) -> tuple[Floats, Floats]:
     """b (PLACES, parameters + nonlinear) of shifted encoders, and of encoders that are shifted anew at each instant."""

@@ -30,7 +30,7 @@ class Steps(NamedTuple):
     reading: EncoderReading | None = None  # of the only joint's only row
 
 
-def clear(steps: Sequence[Steps], rows: Floats, time: int, products: Floats) -> None:
+def subtract_noise(steps: Sequence[Steps], rows: Floats, time: int, products: Floats) -> None:
     """Subtract the noise that φ̇ and φ share from products (outputs, n, n) of [φ φ̇ w y]: it is no lag of the torque.
 
     rows: (outputs,) how many; time: ns, of the last one.
@@ -42,7 +42,7 @@ def clear(steps: Sequence[Steps], rows: Floats, time: int, products: Floats) -> 
             products[:, -1, p : 2 * p] -= rows[:, None] * one.rate_own
 
 
-def added(steps: Sequence[Steps], rows: Floats, time: int, p: int) -> tuple[Floats, Floats]:
+def noise_of_rows(steps: Sequence[Steps], rows: Floats, time: int, p: int) -> tuple[Floats, Floats]:
     """Noise N (p, p), n (p,) in the products of weighted rows (outputs,), by the steps known at a time (ns)."""
     noise, own = np.zeros((p, p)), np.zeros(p)
     for one in steps:
@@ -53,7 +53,7 @@ def added(steps: Sequence[Steps], rows: Floats, time: int, p: int) -> tuple[Floa
 
 
 @kernel("f8[::1](f8[:, ::1], f8[:, ::1], f8[::1], f8[::1])")
-def moved(gram: Floats, noise: Floats, own: Floats, theta: Floats) -> Floats:
+def bias_of(gram: Floats, noise: Floats, own: Floats, theta: Floats) -> Floats:
     """Bias θ₀ − θ (p,); gram: G + N (p, p). Infinite where steps may be most of the information on a parameter."""
     p = len(theta)
     scale, found, clean, lost = np.ones(p), np.zeros((p, 1)), np.empty((p, p)), np.zeros(p, np.bool_)

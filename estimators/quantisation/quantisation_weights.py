@@ -25,22 +25,22 @@ from estimators.rows import MOST, ROUNDING, WEIGHT, Rows
 SURE: Final = 2.0
 
 
-def temper(rows: Rows, grain: Floats, usual: Floats, owners: NDArray[np.int64]) -> Rows:
-    """Return the weighted rows; grain: (outputs,) g; usual: (outputs,) ρ̄; owners: the joint of each output.
+def temper(rows: Rows, gain: Floats, usual: Floats, owners: NDArray[np.int64]) -> Rows:
+    """Return the weighted rows; gain: (outputs,) g; usual: (outputs,) ρ̄; owners: the joint of each output.
 
     Their WEIGHT is w, their ROUNDING is the noise that is left.
     """
     if len(rows.motion) != len(rows.time) or not (
-        grain.max() > 0.0 and rows.motion[:, :, MOST].max(initial=0.0) > usual.min()
+        gain.max() > 0.0 and rows.motion[:, :, MOST].max(initial=0.0) > usual.min()
     ):
         return rows
     phi, y, motion = rows.phi.copy(), rows.y.copy(), rows.motion.copy()
-    _temper(phi, y, motion, grain, usual, owners)
+    _temper(phi, y, motion, gain, usual, owners)
     return rows._replace(phi=phi, y=y, motion=motion)
 
 
 @inline
-def weigh(phi: Floats, y: Floats, motion: Floats, grain: Floats, usual: Floats, owners: NDArray[np.int64]) -> None:
+def weigh(phi: Floats, y: Floats, motion: Floats, gain: Floats, usual: Floats, owners: NDArray[np.int64]) -> None:
     """Weigh rows in place; arguments as of `temper`."""
     for row in range(len(y)):
         for joint in range(motion.shape[1]):
@@ -48,7 +48,7 @@ def weigh(phi: Floats, y: Floats, motion: Floats, grain: Floats, usual: Floats, 
             for output in range(len(owners)):
                 if owners[output] == joint:
                     beyond = SURE * (motion[row, joint, ROUNDING] - usual[output])
-                    most = max(most, grain[output] * max(beyond, motion[row, joint, MOST] - usual[output]))
+                    most = max(most, gain[output] * max(beyond, motion[row, joint, MOST] - usual[output]))
             if most > 0.0:
                 weight = 1.0 / np.sqrt(1.0 + most)
                 motion[row, joint, WEIGHT] = weight
@@ -62,5 +62,5 @@ def weigh(phi: Floats, y: Floats, motion: Floats, grain: Floats, usual: Floats, 
 
 
 @kernel("void(f8[:, :, ::1], f8[:, ::1], f8[:, :, ::1], f8[::1], f8[::1], Array(i8, 1, 'C', readonly=True))")
-def _temper(phi: Floats, y: Floats, motion: Floats, grain: Floats, usual: Floats, owners: NDArray[np.int64]) -> None:
-    weigh(phi, y, motion, grain, usual, owners)
+def _temper(phi: Floats, y: Floats, motion: Floats, gain: Floats, usual: Floats, owners: NDArray[np.int64]) -> None:
+    weigh(phi, y, motion, gain, usual, owners)

@@ -19,7 +19,7 @@ from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
 from jointwatch_layout import Cube, Function, Integers, Layout, Matrix, Vector
 
 
-class ShapingState(Layout):
+class NonlinearColumnsState(Layout):
     """One block of a model, its spring if it has one, and the arguments and columns of its law at each instant."""
 
     law: Function
@@ -43,13 +43,13 @@ class ShapingState(Layout):
 
 
 # where no law is searched
-NOTHING: Final = ShapingState.zeros(
+NOTHING: Final = NonlinearColumnsState.zeros(
     law=None, constants=np.zeros(0), eta=np.zeros(0), own=np.zeros(0, np.int64), moving=np.zeros(0, np.int64),
     signs=np.zeros(0), instants=0, arguments=0, signals=0, law_columns=0,
 )  # fmt: skip
 
 
-class Shaping:
+class NonlinearColumns:
     """Prepares the state for one block of a model, and its spring if it has one."""
 
     def __init__(self, block: NonlinearBlock, spring: SpringPlace | None, instants: int) -> None:
@@ -57,7 +57,7 @@ class Shaping:
         law, place = block.law, block.place
         self.block = block
         (linear, cubic), signs = ((0, 0), ()) if spring is None else (spring.columns, spring.signs)
-        self.state = ShapingState(
+        self.state = NonlinearColumnsState(
             law=law.kernel,
             constants=law.constants,
             eta=np.zeros(len(block.nonlinear)),
@@ -82,7 +82,9 @@ class Shaping:
 
 
 @inline
-def shape(starts: NDArray[np.int64], signals: Floats, taps: Floats, phi: Floats, state: ShapingState) -> None:
+def fill_columns(
+    starts: NDArray[np.int64], signals: Floats, taps: Floats, phi: Floats, state: NonlinearColumnsState
+) -> None:
     """Write the columns that η moves, and move the zero of the spring's twist, in phi (rows, outputs, parameters).
 
     starts: (rows,) the first of the signals (instants, channels, SIGNALS) under each row's kernel, taps.
@@ -109,7 +111,9 @@ def shape(starts: NDArray[np.int64], signals: Floats, taps: Floats, phi: Floats,
             phi[row, output, cubic] -= sign * (3.0 * zero * twist * (twist - zero) + cube)
 
 
-@kernel(("i8[::1]", "f8[:, :, ::1]", "f8[::1]", "f8[:, :, ::1]", ShapingState))
-def shape_rows(starts: NDArray[np.int64], signals: Floats, taps: Floats, phi: Floats, state: ShapingState) -> None:
-    """Write the columns that η moves, for Python; arguments as of `shape`."""
-    shape(starts, signals, taps, phi, state)
+@kernel(("i8[::1]", "f8[:, :, ::1]", "f8[::1]", "f8[:, :, ::1]", NonlinearColumnsState))
+def fill_columns_of_rows(
+    starts: NDArray[np.int64], signals: Floats, taps: Floats, phi: Floats, state: NonlinearColumnsState
+) -> None:
+    """Write the columns that η moves, for Python; arguments as of `fill_columns`."""
+    fill_columns(starts, signals, taps, phi, state)

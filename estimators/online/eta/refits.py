@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 
 from estimators.online.eta.found import EndedRefit, Pending
 from estimators.online.eta.in_force import EtaInForce
-from estimators.online.eta.search import EtaSearch, reread, run
+from estimators.online.eta.search import EtaSearch, run, shifted_window
 from estimators.online.judgement.events import EventLog
 from estimators.quantisation.effect import READ
 from estimators.quantities import Floats
@@ -71,7 +71,7 @@ class EtaRefits:
             task = replace(task, learner=(self._learner.kept.state.copy(), self._learner.leverage.copy()))
         law, far = eta.encoders
         last_rows = rows.part(slice(max(0, len(rows.time) - round(READ / self._row)), None))
-        again = None if law is None else reread(eta.block, last_rows, law, far)
+        again = None if law is None else shifted_window(eta.block, last_rows, law, far)
         future = self._executor.submit(run, EtaSearch(task, again))
         self.pending = Pending(future, purpose, first, last, self.kept.epoch, text, window)
 

@@ -28,7 +28,7 @@ from estimators.misfit.regressors import ANGLE, DIRECTION, LAG, MEMORY, SPEED
 from estimators.online.judgement.fit_state import FitState
 from estimators.online.judgement.gate import Gate
 from estimators.online.judgement.validity import GOOD
-from estimators.quantisation.errors_in_variables import UNSURE, Steps, added, clear, moved
+from estimators.quantisation.errors_in_variables import UNSURE, Steps, bias_of, noise_of_rows, subtract_noise
 from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
 from estimators.quantities import Floats, Parameter
 from estimators.recursive import reversals
@@ -148,7 +148,7 @@ class ModelFit:
         kept.rough[:] = fade * kept.rough + sums.noise
         kept.owed[:] = fade * kept.owed + sums.noise + learner.reversal**2 * sums.turned_noise
         if self._corrects:
-            clear(self._steps, sums.noise, time, sums.products)
+            subtract_noise(self._steps, sums.noise, time, sums.products)
         sums.begin_block()
         self.quantiser.fade(fade)
         self.quantiser.read()
@@ -209,7 +209,7 @@ class ModelFit:
         """
         rls, kept = learner.rls, self.kept
         if self._corrected and self._steps:
-            noise, own = added(self._steps, kept.owed / rls.noise, time, rls.p)
+            noise, own = noise_of_rows(self._steps, kept.owed / rls.noise, time, rls.p)
             rls.theta[:] = rls.theta + rls.covariance() @ (noise @ rls.theta - own)
         kept.owed[:] = 0.0
 
@@ -224,7 +224,7 @@ class ModelFit:
         learner.kept.usual[:] = np.minimum(self.kept.rough / np.maximum(self.kept.rows, 1.0), 1.0)
         learner.kept.held[:] = self._instant / (rls.variance() * rls.noise)
         for o in range(len(grain) if self._corrected else 0):
-            noise, own = added(self._steps, np.eye(len(grain))[o], time, rls.p)
+            noise, own = noise_of_rows(self._steps, np.eye(len(grain))[o], time, rls.p)
             white = float(rls.theta @ noise @ rls.theta - 2.0 * own @ rls.theta)
             grain[o] = max(0.0, white) / (rls.variance() * rls.noise[o])
 
@@ -249,10 +249,10 @@ class ModelFit:
     def _weigh_steps(self, weight: Floats, time: int) -> None:
         """Compute by how much the steps move θ."""
         kept, p = self.kept, len(self.kept.scores.theta)
-        noise, own = added(self._steps, weight * kept.rough, time, p)
+        noise, own = noise_of_rows(self._steps, weight * kept.rough, time, p)
         if noise.any():
             gram = np.ascontiguousarray(scores.products(kept.scores.gram, weight, p)[:p, :p])
-            kept.steps[:] = moved(gram, noise, own, kept.scores.theta)
+            kept.steps[:] = bias_of(gram, noise, own, kept.scores.theta)
 
     def _widen(self, learner: Learner, deviations: Floats, bias: Floats) -> None:
         """Widen the learner's deviations by the terms of the module's equation."""

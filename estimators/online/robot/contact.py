@@ -49,7 +49,7 @@ class ContactWatch:
             self.thresholds = np.maximum(MARGIN * peaks, GAUSSIAN * deviations)
         self.slow = np.full(n, SLOW)
         self.beyond: NDArray[np.bool_] = np.zeros(n, np.bool_)  # by now: such rows teach nothing
-        self.told: NDArray[np.bool_] = np.zeros(n, np.bool_)  # contact, which outlasts the moments in between
+        self.reported: NDArray[np.bool_] = np.zeros(n, np.bool_)  # contact, which outlasts the moments in between
         self.moving: NDArray[np.bool_] = np.zeros(n, np.bool_)  # joints whose friction is that of motion
         self.sliding: NDArray[np.bool_] = np.zeros(n, np.bool_)  # those of them that no low-pass holds otherwise
         self._above, self._below = np.zeros((2, n), np.int64)
@@ -58,8 +58,8 @@ class ContactWatch:
         self._quiet, self._rested = quiet, np.full(n, self._soon)  # chunks since the last one was
         self._moved, self._slid = np.zeros((2, n))  # chunks since it was slow, behind and before the slow low-pass
         since = chunk * np.arange(math.ceil(self._settling - 1e-9)) - 1.0 / (math.sqrt(2.0) * math.pi * QUICK)
-        held = math.sqrt(2.0) * np.exp(-math.sqrt(2.0) * math.pi * SLOW_PASS * since)
-        self._held = np.concatenate(([1.0], np.minimum(held, 1.0)))  # share of friction in the limit, by `_moved`
+        decay = math.sqrt(2.0) * np.exp(-math.sqrt(2.0) * math.pi * SLOW_PASS * since)
+        self._decay = np.concatenate(([1.0], np.minimum(decay, 1.0)))  # share of friction in the limit, by `_moved`
         self._roughness = ROUGH / chunk
         self._mean = np.full(n, np.nan)  # of the last chunk's residual, where the joint moved
         self.ready = bool(np.isfinite(self.thresholds).all())  # thresholds stand
@@ -75,7 +75,7 @@ class ContactWatch:
 
     def explained(self) -> None:
         """Judge all joints anew: what was beyond the threshold has found its cause."""
-        self.beyond[:], self.told[:], self.calm = False, False, True
+        self.beyond[:], self.reported[:], self.calm = False, False, True
         self._above[:], self._below[:] = 0, 0
 
     def notice(self, quick: Floats, dq: Floats) -> None:
@@ -146,7 +146,7 @@ class ContactWatch:
 
     def exceeded(self, residual: Floats, friction: Floats) -> bool:
         """Whether this chunk is beyond a threshold; arguments as of `judge`."""
-        return bool(_exceeded(residual, friction, self.limits, self._moved, self._held))
+        return bool(_exceeded(residual, friction, self.limits, self._moved, self._decay))
 
     def judge(
         self, residual: Floats, friction: Floats, before: Floats | None = None
@@ -160,10 +160,19 @@ class ContactWatch:
         limits, counts = self.limits, (self._above, self._below)
         before = residual if before is None else before
         self.calm = _judge(
-            residual, before, friction, limits, self._moved, self._held, self._quiet, *counts, self.beyond, self._learnt
+            residual,
+            before,
+            friction,
+            limits,
+            self._moved,
+            self._decay,
+            self._quiet,
+            *counts,
+            self.beyond,
+            self._learnt,
         )
         changes = _tell(
-            self.beyond, self._below, (self._quiet, self._soon), self._wait, self._rested, self.told, fresh, over
+            self.beyond, self._below, (self._quiet, self._soon), self._wait, self._rested, self.reported, fresh, over
         )
         return (fresh, over) if changes else None
 
@@ -214,28 +223,28 @@ def _size(residual: Floats, j: int) -> float:
 
 
 @inline
-def _stuck(friction: Floats, moved: Floats, held: Floats, j: int) -> float:
+def _stuck(friction: Floats, moved: Floats, decay: Floats, j: int) -> float:
     """Torque that friction may hold, as far as the low-passes still show it."""
     k = int(moved[j])
-    return float(friction[j] * held[k]) if k < len(held) else 0.0
+    return float(friction[j] * decay[k]) if k < len(decay) else 0.0
 
 
 @kernel("b1(f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1])")
-def _exceeded(residual: Floats, friction: Floats, thresholds: Floats, moved: Floats, held: Floats) -> bool:
+def _exceeded(residual: Floats, friction: Floats, thresholds: Floats, moved: Floats, decay: Floats) -> bool:
     over = False
     for j in range(len(thresholds)):
-        over |= _size(residual, j) > thresholds[j] + _stuck(friction, moved, held, j)
+        over |= _size(residual, j) > thresholds[j] + _stuck(friction, moved, decay, j)
     return over
 
 
 @kernel("b1(f8[:, ::1], f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1], i8, i8[::1], i8[::1], b1[::1], f8[::1])")
 def _judge(
-    residual: Floats, before: Floats, friction: Floats, thresholds: Floats, moved: Floats, held: Floats, quiet: int,
+    residual: Floats, before: Floats, friction: Floats, thresholds: Floats, moved: Floats, decay: Floats, quiet: int,
     above: Counts, below: Counts, beyond: Flags, learnt: Floats,
 ) -> bool:  # fmt: skip
     calm = True
     for j in range(len(beyond)):
-        stuck, now = _stuck(friction, moved, held, j), _size(residual, j)
+        stuck, now = _stuck(friction, moved, decay, j), _size(residual, j)
         limit, size = thresholds[j] + stuck, min(now, _size(before, j))
         if now > limit >= size:
             learnt[j] = max(learnt[j], now - stuck)
@@ -248,17 +257,17 @@ def _judge(
 
 @kernel("b1(b1[::1], i8[::1], UniTuple(i8, 2), i8[::1], i8[::1], b1[::1], b1[::1], b1[::1])")
 def _tell(
-    beyond: Flags, below: Counts, limits: tuple[int, int], wait: Counts, rested: Counts, told: Flags, fresh: Flags,
+    beyond: Flags, below: Counts, limits: tuple[int, int], wait: Counts, rested: Counts, reported: Flags, fresh: Flags,
     over: Flags,
 ) -> bool:  # fmt: skip
     quiet, soon = limits
     changes = False
     for j in range(len(beyond)):
-        fresh[j] = beyond[j] and not told[j]
+        fresh[j] = beyond[j] and not reported[j]
         if fresh[j]:
             wait[j] = min(2 * wait[j], soon) if rested[j] < soon else quiet
-        over[j] = told[j] and not beyond[j] and below[j] >= wait[j]
-        told[j] = (told[j] or fresh[j]) and not over[j]
-        rested[j] = 0 if told[j] else rested[j] + 1
+        over[j] = reported[j] and not beyond[j] and below[j] >= wait[j]
+        reported[j] = (reported[j] or fresh[j]) and not over[j]
+        rested[j] = 0 if reported[j] else rested[j] + 1
         changes |= fresh[j] or over[j]
     return changes

@@ -90,10 +90,10 @@ class RobotEstimator:
         """Report; never learns."""
         phase, status, reasons = self._state()
         contact, watch = self._watch.contact, self._watch
-        told = tuple((contact.told & (not self._start.active)).tolist())
+        contacts = tuple((contact.reported & (not self._start.active)).tolist())
         return RobotEstimate(
             self._time, phase, status, reasons, self._measured, self._predicted, contact.deviations, contact.limits,
-            told, watch.attribution.payload, self._start.progress, watch.compensated,
+            contacts, watch.attribution.payload, self._start.progress, watch.compensated,
         )  # fmt: skip
 
     def parameters(self) -> tuple[Floats, Floats]:
@@ -124,7 +124,7 @@ class RobotEstimator:
     def keep(self) -> Kept | None:
         """State that outlives a restart; None while the start lasts or something is wrong."""
         contact, learner, discrepancy = self._watch.contact, self._learner, self._learner.discrepancy
-        if self._start.active or contact.told.any() or self._watch.attribution.payload.carried:
+        if self._start.active or contact.reported.any() or self._watch.attribution.payload.carried:
             return None
         bayesian = learner.bayesian
         return Kept(
@@ -277,7 +277,7 @@ class RobotEstimator:
         if self._start.active:
             words = f"the start lasts {self._start.rows / ROWS:.0f} s of motion"
             return Phase.STARTING, Status.LEARNING, (words,)
-        if self._watch.contact.told.any() or self._time < self._doubted:  # what has happened is known within SOON
+        if self._watch.contact.reported.any() or self._time < self._doubted:  # what has happened is known within SOON
             return Phase.TRANSIENT, Status.LEARNING, ("torque that the model does not explain",)
         if self._watch.attribution.payload.carried:
             return Phase.HELD, Status.HELD, ("a payload is carried: the model stays as it is",)

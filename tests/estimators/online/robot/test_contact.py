@@ -265,7 +265,7 @@ def test_what_has_found_its_cause_is_judged_anew() -> None:
     assert not one.calm
     one.explained()
     assert one.calm
-    assert not one.told.any()
+    assert not one.reported.any()
     assert seen(one, [2.0, 2.0, 0.0, 2.0, 2.0]) == [0] * 5
     assert seen(one, [2.0]) == [1]
 
