@@ -81,11 +81,6 @@ class NormalLoop:
         return self.kept.block
 
     @property
-    def room(self) -> int:
-        """Rows until the current block ends."""
-        return self.kept.block - self.kept.filled
-
-    @property
     def seen(self) -> int:
         """Number of the first row behind the state that is gone back to."""
         return self.kept.seen

@@ -275,7 +275,7 @@ class Phases:
         if not isinstance(asked, WindowRequest):
             self._carry_out(asked, None)
         elif self.parts.nonlinear is not None:
-            shown = self.parts.nonlinear.relearning.show(asked, moment)
+            shown = self.parts.nonlinear.relearning.windows.show(asked, moment)
             self._carry_out(self.parts.monitor.review(shown.evidence), shown)
 
     def _carry_out(self, decision: Decision, shown: "Shown | None") -> None:

@@ -10,7 +10,7 @@ from estimators.online.eta.refits import EtaRefits
 from estimators.online.judgement.events import EventLog
 from estimators.online.judgement.motion import MotionCount
 from estimators.online.judgement.validity import Validity
-from estimators.online.monitor.base import Before, Evidence, Moment, SearchEta, WindowRequest
+from estimators.online.monitor.base import Before, Evidence, SearchEta
 from estimators.online.monitor.window_evidence import Shown, Windows
 from estimators.online.normal_loop import NormalLoop
 from estimators.quantities import Parameter
@@ -41,11 +41,7 @@ class Relearning:
         self._parameters = parameters
         self._learner, self._validity, self._motion, self._history = learner, validity, motion, history
         self._eta, self._lookback, self._refits, self._loop, self._log = eta, lookback, refits, loop, log
-        self._windows = Windows(learner, history, eta, lookback)
-
-    def show(self, request: WindowRequest, moment: Moment) -> Shown:
-        """Compute the evidence of a window that a monitor requests."""
-        return self._windows.show(request, moment)
+        self.windows = Windows(learner, history, eta, lookback)
 
     def alarmed(self, onset: int, own: bool) -> None:
         """Take an alarm; onset: number of the row at which its change begins.
@@ -65,7 +61,7 @@ class Relearning:
             names, step = self._eta.block.nonlinear, shown.evidence.step
             words = ", ".join(f"{names[k].name} {100 * step[k]:+.1f} %" for k in bent)
             self._log.say("drift", f"over {self._lookback.ago(first)} s of motion: {words}", self._history.span(first))
-        self._refits.ask(purpose, first, self._learner.rls.noise, self._windows.before(which))
+        self._refits.ask(purpose, first, self._learner.rls.noise, self.windows.before(which))
 
     def restore(self) -> str:
         """Go on from before the alarm; returns the text of the event."""
@@ -120,7 +116,7 @@ class Relearning:
         lookback = self._lookback
         self._refits.accepted(pending, self._eta.accept(outcome, pending.last - pending.first))
         self._eta.write(outcome.columns, pending.first, pending.last, self._history)
-        before = self._windows.before(Before.CHANGE if alarmed else Before.NOW)
+        before = self.windows.before(Before.CHANGE if alarmed else Before.NOW)
         rows = self._history.since(pending.last)
         self._learner.take_over(outcome.learnt, rows.phi, rows.y, self._motion.memory)
         self._validity.judge(self._learner)

@@ -153,7 +153,7 @@ class ModelFit:
         self.quantiser.fade(fade)
         self.quantiser.read()
         scores.close(sums.products, rls.noise[0] / rls.noise, fade, self._lags, kept.behind, kept.scores)
-        if self._blocks < LEAST or rls.state[at.CUSUM] > 0.0:
+        if self.kept.scores.effective_blocks < LEAST or rls.state[at.CUSUM] > 0.0:
             if settled and kept.left == 0.0:
                 self._begin_with_steps(learner, time)
             return
@@ -171,7 +171,7 @@ class ModelFit:
     def follow(self, learner: Learner, settled: bool) -> None:
         """Update the weight of rows with a reversal, and the usual residual; settled: whether θ is published."""
         kept = self.kept
-        if self._blocks < LEAST or learner.rls.state[at.CUSUM] > 0.0:
+        if self.kept.scores.effective_blocks < LEAST or learner.rls.state[at.CUSUM] > 0.0:
             return
         for o in range(len(kept.rows)):
             if learner.reversal[o] == reversals.UNPROVEN and min(kept.forth[o], kept.rows[o] - kept.forth[o]) < EITHER:
@@ -189,11 +189,6 @@ class ModelFit:
     def _corrected(self) -> bool:
         """Whether θ has been corrected for the steps."""
         return self._corrects and bool(np.isfinite(self.kept.steps).all())
-
-    @property
-    def _blocks(self) -> float:
-        """With scores, by their weight."""
-        return self.kept.scores.effective_blocks
 
     def coarse(self, steps: Steps) -> None:
         """Tell it that the readings of an encoder have steps."""
@@ -256,7 +251,7 @@ class ModelFit:
 
     def _widen(self, learner: Learner, deviations: Floats, bias: Floats) -> None:
         """Widen the learner's deviations by the terms of the module's equation."""
-        kept, rls, blocks = self.kept, learner.rls, self._blocks
+        kept, rls, blocks = self.kept, learner.rls, self.kept.scores.effective_blocks
         share, free = blocks / (blocks + KNOWN), blocks / max(blocks - rls.p, 0.5 * blocks)
         claimed = rls.variance() * rls.share() * np.diag(rls.covariance()) * learner.honesty**2
         told = np.isfinite(deviations) & (claimed > 0.0)
