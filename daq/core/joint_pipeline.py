@@ -28,9 +28,9 @@ Message = tuple[bytes, bytes]  # topic, msgpack map
 #: ns, argued: Time between two updates of a joint that has no data.
 STALE_EVERY = 500_000_000
 #: ns, argued: Readings that are worth waiting for, at most.
-HELD = 20_000_000
+LONGEST_WAIT = 20_000_000
 #: 1, argued: The same as a share of the silence that makes a channel stale.
-HELD_OF_STALE = 0.1
+WAIT_OF_STALE = 0.1
 
 
 class JointPipeline:

@@ -32,12 +32,12 @@ from daq.stream.transcript import Batch, RecordedClock, Transcript
 STATUS_EVERY: Final = 500_000_000
 #: ns, argued: Time between two meta messages: an outlet that comes back has one soon.
 INTRODUCE_EVERY: Final = 1_000_000_000
-#: ns, argued: Time between two reports of what the page draws beside a joint's estimates, while somebody looks.
-LOOKED_AT: Final = 200_000_000
-#: ns, argued: The same while nobody looks: its last minute is there when a page opens.
-UNSEEN: Final = 1_000_000_000
-#: ns, argued: Time between two looks at silence, refits and baselines when nothing is due.
-LOOK_EVERY: Final = 50_000_000
+#: ns, argued: Time between two reports of what the page draws beside a joint's estimates, while somebody watches.
+INSPECT_WATCHED: Final = 200_000_000
+#: ns, argued: The same while nobody watches: its last minute is there when a page opens.
+INSPECT_UNWATCHED: Final = 1_000_000_000
+#: ns, argued: Time between two checks of silence, refits and baselines when nothing is due.
+IDLE_EVERY: Final = 50_000_000
 #: ns, argued: Delay behind the readings from which several updates of a joint become the last one.
 LATE: Final = 100_000_000
 #: s, argued: Silence after which a driver is not up; it reports twice a second, and two reports may be lost.

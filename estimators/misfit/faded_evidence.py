@@ -1,12 +1,12 @@
-"""What recent residuals say for a few columns that the model does not have: least squares with fading information.
+"""Recent evidence for a few columns that the model does not have: least squares with fading information.
 
     S ← f S + Σ XᵀWX,  b ← f b + Σ XᵀWr,  a ← f a + E[eᵀWr]      C = (S + P0⁻¹)⁻¹
     δ = C (b − a),  cov δ = C + (C a)(C a)ᵀ
 
-One look is half a second of rows; when something has happened, only the last looks are kept. a is what noise that
-columns share with the residual (X = X0 + e) adds to b. It is taken off, and all of it stays in the deviation: half a
-second does not tell how much of that noise there was.
-Why so: docs/decisions/019-whole-robots-contacts.md, points 1 and 2.
+One window ("look") is half a second of rows. When something has happened, only the last windows count. a is what noise
+adds to b that the columns share with the residual (X = X0 + e). It is subtracted, but all of it stays in the deviation,
+because half a second does not show how much of that noise there was.
+The reasons are in docs/decisions/021-whole-robots-live.md, points 35 and 46.
 """
 
 from collections import deque
@@ -25,7 +25,7 @@ MARKED: Final = 20
 
 
 class Coefficients(NamedTuple):
-    """The columns' coefficients as the evidence has them."""
+    """Coefficients of the columns by the evidence so far."""
 
     values: Floats  # (k,)
     covariance: Floats  # (k, k)
@@ -33,7 +33,7 @@ class Coefficients(NamedTuple):
 
 
 class FadedEvidence:
-    """For k columns with prior N(0, P0)."""
+    """Faded sums of the evidence for k columns with prior N(0, P0)."""
 
     def __init__(self, precision: Floats) -> None:
         """precision: (k, k), P0⁻¹."""
@@ -44,7 +44,7 @@ class FadedEvidence:
         self._looks: deque[tuple[Floats, Floats]] = deque(maxlen=KEPT)
 
     def absorb(self, X: Floats, r: Floats, weights: Floats, pulls: Floats | None = None) -> None:
-        """One look: X (rows, n, k), residual r (rows, n), weights (n,); pulls: (k,) E[eᵀWr], where there is such."""
+        """Add a window: X (rows, n, k), r (rows, n), weights (n,); pulls: (k,) E[eᵀWr], if columns have noise."""
         weighted = X * weights[:, None]
         S = np.einsum("tjk,tjl->kl", weighted, X)
         b = np.zeros_like(self._b)
@@ -59,37 +59,37 @@ class FadedEvidence:
         self.S, self._b = FADE * self.S + S, FADE * self._b + b
 
     def change(self) -> Coefficients:
-        """What the coefficients are most likely."""
+        """Most likely coefficients by all that has not faded."""
         return self._solved(self.S, self._b)
 
     def lately(self) -> Coefficients:
-        """The same from the last looks alone."""
+        """Most likely coefficients by the last windows alone."""
         if not self._looks:
             return self.change()
         S, b = (np.sum(parts, axis=0) for parts in zip(*self._looks, strict=True))
         return self._solved(S, b)
 
     def mark(self) -> None:
-        """Something happens, in the look that is under way."""
+        """Note that something happens in the window that is under way."""
         if self._marked > MARKED:
             self._marked = -1
             self._since[0][:], self._since[1][:] = 0.0, 0.0
 
     def since(self) -> Coefficients:
-        """What all looks behind the mark say, each as much as the others; the last ones where there is no such mark."""
+        """Most likely coefficients by all windows since the mark, weighted equally; without a mark by the last ones."""
         return self._solved(*self._since) if len(self._looks) < self._marked <= MARKED else self.lately()
 
     def looks(self) -> list[Coefficients]:
-        """Each of the last looks alone."""
+        """Most likely coefficients by each of the last windows alone."""
         return [self._solved(S, b) for S, b in self._looks]
 
     def only_lately(self) -> None:
-        """The past does not count any more."""
+        """Forget all but the last windows."""
         self.S = np.sum([S for S, _ in self._looks], axis=0) if self._looks else 0.0 * self.S
         self._b = np.sum([b for _, b in self._looks], axis=0) if self._looks else 0.0 * self._b
 
     def clear(self) -> None:
-        """Nothing is known."""
+        """Forget everything."""
         self._looks.clear()
         self._marked = MARKED + 1
         self.S[:], self._b[:] = 0.0, 0.0

@@ -1,16 +1,15 @@
-"""The long-run variance of residuals, from themselves: what a row weighs where neighbours say nearly the same.
+"""Long-run variance of correlated residuals: what a row weighs where its neighbours say nearly the same.
 
     γ_k = Σ f r_t r_{t−k} / Σ f        S = γ_0 (1 + 2 Σ γ_k/γ_0), up to the first share below INDEPENDENT
 
-f fades block by block, at first so that block n counts n(n + 1)/2 times: θ was worse before. The r of now is taken
-before its block taught, the other one after, so what θ has taken of the noise and what θ is off by cancel: their
-product has the mean R where that of the first squared has R + z. S does not depend on the low-pass that a residual has
-passed (its spectrum at frequency zero), as variance and correlation do. What was known before of the correlation stands
-until there are ENOUGH blocks, and PER_PARAMETER independent rows for each parameter that was not known then: the
-residual of those is small because they were fitted. After k rows a parameter their variance is (1 − 1/k)/(1 + 1/k) of
-that on other rows, so deviations are 1/k too small: of a standard normal's 0.27 % beyond 3 σ become 0.67 at k = 10,
-0.43 at 20, 0.37 at 30.
-Why so: docs/decisions/018-whole-robots-learning.md, point 2.
+f fades block by block. At first block n counts n(n + 1)/2 times, since θ was worse before. r_t is taken before its
+block has taught, r_t−k after its own. So the noise that θ has absorbed and the error of θ cancel: the product has the
+mean R, where the square of the first has R + z. Unlike variance and correlation, S does not depend on the low-pass that
+a residual has passed: it is the spectrum at frequency zero. The correlation that was known before is used until there
+are ENOUGH blocks, and PER_PARAMETER independent rows for each parameter that was unknown then, because residuals of
+fitted rows are too small: after k rows a parameter their variance is (1 − 1/k)/(1 + 1/k) of that on other rows. So
+deviations are 1/k too small; of a standard normal's 0.27 % beyond 3 σ become 0.67 at k = 10, 0.43 at 20, 0.37 at 30.
+The reasons are in docs/decisions/021-whole-robots-live.md, point 34.
 """
 
 from typing import Final
@@ -29,7 +28,7 @@ PER_PARAMETER: Final = 30.0
 
 
 class LongRun:
-    """Of n residuals, by the block."""
+    """Long-run variances of n residuals, updated block by block."""
 
     def __init__(self, correlation: Floats, unknown: float, longest: int, fade: float) -> None:
         """correlation: (n,) rows that count as one, as known before; unknown: parameters then; longest: rows, after
@@ -42,7 +41,7 @@ class LongRun:
         self._number = 0  # of the last block
 
     def of(self, variance: Floats) -> Floats:
-        """S (n,); variance: (n,) of the residuals by now."""
+        """Long-run variance S (n,); variance: (n,) present variance of the residuals."""
         power = self._products[0]
         if self._blocks < ENOUGH or self._independent < self._wanted:
             return variance * self._correlation
@@ -52,8 +51,11 @@ class LongRun:
         return np.where(power > 0.0, power / np.maximum(self._rows, 1.0) * factor, variance * self._correlation)
 
     def absorb(self, number: int, before: Floats, after: Floats, most: Floats) -> None:
-        """One block. number: 1, 2, … where blocks follow each other; before, after: (rows, n) residuals before it
-        taught and after, 0 where a row says nothing; most: (n,) that one counts at most."""
+        """Add a block.
+
+        number: 1, 2, … where blocks follow each other; before, after: (rows, n) residuals before and after the block
+        has taught, 0 where a row says nothing; most: (n,) largest size that counts.
+        """
         before, after = np.clip(before, -most, most), np.clip(after, -most, most)
         known = self._before if number == self._number + 1 else np.zeros_like(self._before)
         series, self._number = np.concatenate([known, after]), number

@@ -1,20 +1,20 @@
-"""Columns of what models leave out, a few a row: by them a misfit shows, and by them it has a name.
+"""Misfit regressors: columns of effects that models leave out. They detect a misfit and name its cause.
 
-    cause       columns, of a joint at q̄, v̄ (means under the row's kernel)      what its weight would be
+    cause       columns, of a joint at q̄, v̄ (means under the row's kernel)      meaning of its coefficient
     lag         change of Φθ since the row before, 1/s                          − s by which y is late
     speed       v̄|v̄|, side·exp(−|v̄|/6v₀), side·exp(−|v̄|/30v₀)                 friction of another shape over speed
     direction   |v̄|, v̄²                                                         friction that differs by direction
     memory      stops at 1, 6 and 40 mrad (mm), each less side                  friction that remembers where it turned
     angle       sin nq̄, cos nq̄, n = 1 … 4, where the joint turns                a torque that repeats with the angle
 
-side: v̄ over its rms under the kernel, between −1 and 1; v₀: standstill speed. A column that the model has already
-explains nothing. They need nothing but what a row says of its joint, so every model has them, one set an output.
-Products of [Φ Φ̇ W y] are summed row by row, Φ̇ the change of Φ: with θ at hand Φ̇θ is the lag's column (misfit.py). How
-rows are cut into batches does not matter. Rows that see a reversal are
-left out: around it a joint sticks, its bristles and teeth change sides, and at a row's noise that is an error of a
-hundred deviations, which any column would be taken for that is large near standstill. Their products [Φ y] are summed
-apart: what they weigh follows from it (recursive/reversals.py). So are those of the rows up to twice the largest stop
-behind a reversal: they stay among the others, and what they alone pull θ by is seen.
+side: v̄ over its rms under the kernel, between −1 and 1; v₀: standstill speed. A column that the model already has
+explains nothing more. The columns need only what a row says of its joint, so every model has one set for each output.
+Products of [Φ Φ̇ W y] are summed row by row, where Φ̇ is the change of Φ; Φ̇θ is the column of the lag (scores.py). The
+sums do not depend on how rows are cut into batches.
+Rows that see a reversal are left out. Around a reversal a joint sticks, and its bristles and teeth change sides. That
+is an error of a hundred deviations, and any column that is large near standstill would explain it. Their products [Φ y]
+are summed separately; the weight of such rows follows from them (recursive/reversals.py). Rows behind a reversal, up to
+twice the NEAR stop, are summed in both places, which shows by how much they alone move θ.
 """
 
 from typing import Annotated, Final
@@ -49,7 +49,7 @@ FAST: Final = 30.0
 
 
 class BlockSums(Layout, version=1):
-    """Products of the columns of rows since the block began, and how far joints and outputs have come.
+    """Products of the columns of the rows since the block began, and the last state of joints and outputs.
 
     n: columns [φ φ̇ w y] of an output; p: parameters.
     """
@@ -72,7 +72,7 @@ class BlockSums(Layout, version=1):
 
     @classmethod
     def of(cls, owners: NDArray[np.int64], parameters: int, own: int, period: float, remembers: bool) -> "BlockSums":
-        """Before any row; own: witnesses of an output; period: ns between rows."""
+        """State before any row; own: misfit regressors of an output; period: ns between rows."""
         outputs, joints = len(owners), int(owners.max()) + 1
         return cls.zeros(
             owners=owners, period=period, remembers=remembers, n=2 * parameters + own, outputs=outputs,
@@ -82,19 +82,19 @@ class BlockSums(Layout, version=1):
         )  # fmt: skip
 
     def begin_block(self) -> None:
-        """Rows are counted anew."""
+        """Count the rows of a new block from zero."""
         for one in (self.count, self.turned_count, self.noise, self.turned_noise, self.forth):
             one[:] = 0.0
 
 
 def columns(turns: bool) -> int:
-    """How many an output has; turns: whether the joint's position is an angle."""
+    """Return how many misfit regressors an output has; turns: whether the joint's position is an angle."""
     return len(CAUSES) if turns else TURNS
 
 
 @inline
 def _follow(sums: BlockSums, joint: int, q: float) -> None:
-    """Stops of a joint up to its next position."""
+    """Move the stops of a joint to its next position."""
     stops, place = sums.stops, sums.place[joint]
     if np.isfinite(place):
         for i in range(len(STOPS)):
@@ -104,7 +104,7 @@ def _follow(sums: BlockSums, joint: int, q: float) -> None:
 
 @inline
 def _fill(row: Floats, first: int, joint: Floats, q: float, v: float, rms: float, slow: float, remembers: bool) -> None:
-    """The columns of one row but the lag's, from row[first + 1] on, as long as they, and y; joint: its state."""
+    """Write the columns of one row without the lag's from row[first + 1] on; joint: deflections of its stops."""
     size = abs(v)
     side = v / (rms + AROUND * slow)
     row[first + 1] = v * size
@@ -172,6 +172,6 @@ def gather_row(time: int, phi: Floats, y: Floats, speed: Floats, motion: Floats,
 def gather(
     time: NDArray[np.int64], phi: Floats, y: Floats, speed: Floats, motion: Floats, slow: float, sums: BlockSums
 ) -> None:
-    """Add the products of rows; arguments as of gather_row, one row after the other."""
+    """Add the products of rows, one after the other; arguments as of gather_row."""
     for row in range(len(time)):
         gather_row(time[row], phi[row], y[row], speed[row], motion[row], slow, sums)

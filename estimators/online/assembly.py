@@ -1,4 +1,4 @@
-"""How the parts of an estimator are put together: with nonlinear parameters, and without."""
+"""Builds the parts of an estimator: for a model with nonlinear parameters, and for one without."""
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
@@ -44,7 +44,7 @@ def linear(
     sample: float = 0.0,
     overlap: float = 1.0,
 ) -> Phases:
-    """For a model without nonlinear parameters.
+    """Build the estimator of a model without nonlinear parameters.
 
     owners: the joint of each output; row: s between rows; start: s of motion; standstill: rad/s (m/s); turns: whether
     positions are angles; remembers: whether friction has a memory; sample: s between readings, 0: at an instant each;
@@ -73,7 +73,7 @@ def linear(
 
 
 def rows_alike(taps: Floats, decimation: int) -> float:
-    """Rows that say the same, where one in `decimation` leaves a kernel."""
+    """Number of rows that say the same, where a kernel gives one row for `decimation` samples."""
     return max(1.0, 1.0 / (float(taps @ taps) * max(1.0, decimation)))
 
 
@@ -88,7 +88,7 @@ def searched(
     monitor: MonitorSettings,
     executor: Executor | None = None,
 ) -> Phases:
-    """For a model with nonlinear parameters.
+    """Build the estimator of a model with nonlinear parameters.
 
     taps: of the kernel that smoothed the rows, of which one in `decimation` left; row: s between rows; executor: where
     refits run, by default inline.

@@ -1,10 +1,10 @@
-"""Rows in, compiled: gated, learnt and judged, block by block, until there is something to decide.
+"""Normal loop, compiled: rows are gated, learnt and judged block by block, until there is something to decide.
 
-A row is a few dozen multiplications, and Python's decisions around it would cost a hundred times as much; in normal
-mode there is nothing to decide until an alarm comes, the joint comes to rest or moves again, a test of the monitor is
-due, or something is sick. Then the block ends before its review, which is Python's (phases.py). In every other phase
-each block ends so. What is published while an alarm stands, and what is gone back to when nothing had changed, is
-remembered here and nowhere else, while nothing points to an alarm.
+A row costs a few dozen multiplications; Python around it would cost a hundred times as much. In normal mode there is
+nothing to decide until an alarm comes, the joint stops or moves again, a test of the monitor is due, or a value is
+corrupt. Then the block ends with a review in Python (phases.py). In every other phase each block ends so. The values
+that are published while an alarm stands, and the state to go back to when nothing has changed, are remembered here,
+while nothing points to an alarm.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ REVIEW_EVERY: Final = 0.1
 
 
 class LoopState(Layout, version=3):
-    """How far the current block is, and what was known while nothing pointed to an alarm."""
+    """State of the loop: how far the block is, and what was known while nothing pointed to an alarm."""
 
     block: int  # rows
     good_values: Annotated[Vector, "parameters"]  # while nothing pointed to an alarm
@@ -43,7 +43,7 @@ class LoopState(Layout, version=3):
     total: int = 0  # number of the next row with a finite output
     seen: int = 0  # the same when the snapshot was taken
     alarms: int = 0  # that have been looked at
-    held: bool = True  # whether the joint is known to be at rest
+    at_rest: bool = True  # whether the joint is known to be at rest
     taught: Scratch[int] = 0  # rows of a run
     due: Scratch[int] = 0  # number of the row from which a test is due
     learns: Scratch[bool] = True  # whether rows are learnt
@@ -52,7 +52,7 @@ class LoopState(Layout, version=3):
 
 
 class NormalLoop:
-    """Runs rows through gate, learner and validity."""
+    """Holds the state of the loop that runs rows through gate, learner and validity."""
 
     def __init__(
         self,
@@ -83,11 +83,6 @@ class NormalLoop:
         return self.kept.block
 
     @property
-    def room(self) -> int:
-        """Rows until the current block ends."""
-        return self.kept.block - self.kept.filled
-
-    @property
     def seen(self) -> int:
         """Number of the first row behind the state that is gone back to."""
         return self.kept.seen
@@ -98,35 +93,34 @@ class NormalLoop:
         return np.array([self.kept.good_values, self.kept.good_deviations])
 
     def alarm(self) -> bool:
-        """Whether there is one that nobody has looked at."""
+        """Whether there is an alarm that has not been handled."""
         return self._learner.rls.state.alarms > self.kept.alarms
 
     def crossed(self) -> bool | None:
-        """Whether the joint rests, where that is news; else None."""
+        """Whether the joint rests, if that has changed; else None."""
         resting = self._gate.resting
-        if self.kept.held == resting:
+        if self.kept.at_rest == resting:
             return None
-        self.kept.held = resting
+        self.kept.at_rest = resting
         return resting
 
     def remember(self) -> None:
-        """What is known now counts as good, unless something points to an alarm."""
+        """Remember the present values as good, unless something points to an alarm."""
         self.kept.total = self._history.total
         _remember_now(self._learner.kept, self._gate.kept, self.kept)
 
     def accept(self) -> None:
-        """What is known now counts as good, whatever it points to, and all alarms as looked at."""
+        """Remember the present values as good in any case, and count all alarms as handled."""
         self.kept.good_values[:], self.kept.good_deviations[:] = self._learner.rls.theta, self._learner.kept.deviations
         self.kept.alarms = self._learner.rls.state.alarms
 
     def begin(self) -> None:
-        """Normal mode begins, in motion."""
-        self.kept.held = False
+        """Begin normal mode, in motion."""
+        self.kept.at_rest = False
 
     def copy_state(self) -> None:
-        """The state of now is what is gone back to."""
-        copy(self._learner.rls.state, self.kept.snapshot)
-        self.kept.seen = self._history.total
+        """Remember the present state as the one to go back to."""
+        self.kept.snapshot[:], self.kept.seen = self._learner.rls.state, self._history.total
 
 
 @inline
@@ -144,7 +138,7 @@ def _finite(phi: Floats, y: Floats) -> bool:
 
 @inline
 def _remember(learnt: Learnt, gate: GateState, loop: LoopState) -> None:
-    """While nothing points to an alarm: values, deviations, and in motion the whole state."""
+    """Remember values and deviations, and in motion the whole state, while nothing points to an alarm."""
     state = learnt.state
     if state.cusum == 0.0:
         for i in range(len(learnt.deviations)):
@@ -207,7 +201,7 @@ def advance(
         if loop.filled < loop.block:
             break
         loop.filled = 0
-        told = state.alarms == loop.alarms and gate.resting == loop.held
+        told = state.alarms == loop.alarms and gate.resting == loop.at_rest
         due = loop.every or (loop.total >= loop.due and not gate.resting)
         if due or not told or not healthy(state.theta, state.d, state.bound, learnt.signal):
             loop.review = True

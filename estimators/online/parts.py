@@ -1,4 +1,4 @@
-"""What the phases of an estimator are composed of, and where it stands at the end of a block of rows."""
+"""Parts of an estimator, and its state at the end of a block of rows."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -32,7 +32,7 @@ SAME: Final = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Nonlinear:
-    """What a model with nonlinear parameters has besides."""
+    """Additional parts of a model with nonlinear parameters."""
 
     eta: "EtaInForce"
     lookback: "Lookback"
@@ -42,7 +42,7 @@ class Nonlinear:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the phases are composed of; each has a state of its own."""
+    """Parts that the phases are composed of; each has a state of its own."""
 
     parameters: tuple[Parameter, ...]  # θ
     learner: Learner
@@ -62,7 +62,7 @@ class Parts:
         object.__setattr__(self, "names", tuple(one.name for one in self.parameters))
 
     def moment(self, wanted: NDArray[np.bool_]) -> Moment:
-        """Where the end of a block stands; wanted (parameters,): what was valid when the last alarm came."""
+        """Describe the end of a block; wanted (parameters,): which values were valid when the last alarm came."""
         nonlinear, rls, motion = self.nonlinear, self.learner.rls, self.motion
         return Moment(
             row=motion.row,
@@ -94,7 +94,7 @@ class Parts:
         return self.nonlinear is not None and self.nonlinear.refits.pending is not None
 
     def keeping(self) -> dict[str, Part]:
-        """Those whose state outlives a restart of the program, by name."""
+        """Parts whose state outlives a restart of the program, by name."""
         kept: dict[str, Part] = {
             "learner": self.learner,
             "unexcited": self.learner.unexcited,

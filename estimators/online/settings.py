@@ -1,4 +1,4 @@
-"""How one joint is identified: settings only, and what must fit together in them."""
+"""Settings of the identification of one joint, and checks of what must fit together in them."""
 
 from typing import Final, Self
 
@@ -18,7 +18,7 @@ LINK: Final = "link_position"  # of a second encoder, behind the gear
 
 
 class JointIdentification(Settings):
-    """How one joint is identified."""
+    """Settings of the identification of one joint."""
 
     model: JointModelSettings
     conditioning: Conditioning = Conditioning()
@@ -49,7 +49,7 @@ class JointIdentification(Settings):
         return USUAL if self.standstill is None else self.standstill
 
     def roles(self) -> tuple[str, ...]:
-        """The channels that the joint must have: its model's, and a second encoder where the gear alone needs it."""
+        """Channels that the joint must have: those of its model, and a second encoder where only the gear needs it."""
         own = self.model.roles()
         watched = self.lost_motion is not None and self.lost_motion.watch
         return own + (LINK,) * (watched and LINK not in own)

@@ -1,16 +1,16 @@
-"""What an encoder's steps do to a law's columns, and through them to θ and η: the motion as found, read again.
+"""Effect of encoder steps on θ and η of a searched law: the smoothed motion is read by shifted encoders.
 
-Where a joint turns round it stands on a step of its encoder. It does so at the same places period after period, so what
-that does to ω1, or to a spring, is no noise: it does not average out, and no residual shows it.
-Where on the lattice of steps a joint turns is chance. So the smoothed motion is read by an encoder that has these steps
-and lies elsewhere by a share of one, is smoothed as readings are, and least squares say what that moves:
+Where a joint turns round, it stands on a step of its encoder, at the same places period after period. What that does
+to ω1, or to a spring, is no noise: it does not average out, and no residual shows it. Where on the lattice of steps a
+joint turns is chance. So the smoothed motion is read by an encoder with the same steps, shifted by a share of one; the
+readings are smoothed as usual, and least squares give the shift of the parameters:
 
     b = −([Φ' T']ᵀW[Φ' T'])⁻¹ [Φ' T']ᵀW ((Φ' − Φ)θ − (y' − y)),   T: tangents of η, ': of that reading
 
-The mean of b bᵀ over the lattice is the covariance of [θ s] that is owed to it. What smoothing takes from the motion is
-in it, too. The motion that is read is smoothed AGAIN times more than rows are, for what one smoothing leaves of a
-reversal's own step says too little, or too much. What b would be spread by if steps were white noise, as of an encoder
-that lies elsewhere at each instant, is left out: that is in the residual, and averages out.
+The mean of b bᵀ over the lattice is the covariance of [θ s] because of the steps; it includes what smoothing takes from
+the motion. The motion is smoothed AGAIN times more than rows are, because one smoothing leaves part of the step at a
+reversal. The spread of b for white steps, of an encoder that is shifted anew at each instant, is subtracted: that noise
+is in the residual, and averages out.
 """
 
 import itertools
@@ -34,7 +34,7 @@ AGAIN: Final = 2
 
 
 class Lattice(NamedTuple):
-    """How an encoder is read, and how that is smoothed."""
+    """Declares the steps of an encoder, what they do to a row, and how readings are smoothed."""
 
     step: float  # rad (m)
     slopes: Floats  # (3, outputs, parameters) ∂φ by value, rate and second derivative of what it reads
@@ -43,25 +43,25 @@ class Lattice(NamedTuple):
     period: float  # s between samples
 
 
-def owed(
+def steps_covariance(
     block: NonlinearBlock, rows: Rows, eta: Floats, theta: Floats, noise: Floats, law: Lattice, far: Lattice | None
 ) -> Floats:
-    """Covariance of [θ s] (parameters + nonlinear,)²; rows: with the columns of η; noise: (outputs,) variances.
+    """Covariance of [θ s] because of the steps: (parameters + nonlinear,)².
 
-    law: of the encoder that the law's speed comes from; far: of that behind the spring, where there is one. Zero where
-    rows do not hang together for long enough to be smoothed once more.
+    rows: with the columns of η; noise: (outputs,) variances; law: encoder that the law's speed comes from; far: encoder
+    behind the spring, if there is one. Zero where no stretch of rows is long enough to be smoothed once more.
     """
-    lattices, white = moved(block, rows, eta, theta, noise, law, far)
+    lattices, white = shifts(block, rows, eta, theta, noise, law, far)
     covariance = lattices.T @ lattices / PLACES
     square = np.maximum(np.diag(covariance), np.finfo(float).tiny)
     own = np.sqrt(np.maximum(1.0 - white.var(axis=0, ddof=1) / square, 0.0))
     return np.asarray(covariance * np.outer(own, own))
 
 
-def moved(
+def shifts(
     block: NonlinearBlock, rows: Rows, eta: Floats, theta: Floats, noise: Floats, law: Lattice, far: Lattice | None
 ) -> tuple[Floats, Floats]:
-    """b (PLACES, parameters + nonlinear) of encoders that lie elsewhere, and of such that do so at each instant."""
+    """b (PLACES, parameters + nonlinear) of shifted encoders, and of encoders that are shifted anew at each instant."""
     one = _readings(block, rows, eta, theta, noise, law, far)
     if one is None:
         nothing = np.zeros((PLACES, len(theta) + len(eta)))
@@ -74,7 +74,7 @@ def moved(
 def imitated(
     block: NonlinearBlock, rows: Rows, eta: Floats, theta: Floats, noise: Floats, law: Lattice, far: Lattice | None
 ) -> dict[str, float]:
-    """By what error of a known constant, rms, its score test would take the steps of encoders that lie elsewhere."""
+    """Error of each known constant, rms, that its score test would find because of the steps alone."""
     one = _readings(block, rows, eta, theta, noise, law, far)
     if one is None:
         return {}
@@ -94,7 +94,7 @@ def imitated(
 
 
 class _Readings(NamedTuple):
-    """Of a window by encoders that lie elsewhere."""
+    """Reads a window by shifted encoders."""
 
     which: NDArray[np.int64]  # of its rows
     instants: int
@@ -104,7 +104,7 @@ class _Readings(NamedTuple):
 def _readings(
     block: NonlinearBlock, rows: Rows, eta: Floats, theta: Floats, noise: Floats, law: Lattice, far: Lattice | None
 ) -> _Readings | None:
-    """What reads a window again; None where too few rows hang together."""
+    """Prepare a window for shifted encoders; None where too few rows are contiguous."""
     place, taps, count = block.place, len(block.taps), len(theta) + len(eta)
     seen, first = distinct(rows.samples[:, block.index], ARGUMENTS)
     reach = len(law.kernel) // 2 + 1
@@ -121,7 +121,7 @@ def _readings(
     _look(block, _seen(seen, place.scale[0] * near, law.period), first, eta, theta, before, design)
 
     def read(shares: Floats) -> tuple[Floats, Floats]:
-        """By encoders that lie off by these shares of a step (instants,)."""
+        """Read the motion by an encoder that is shifted by these shares of a step (instants,)."""
         off = _read(near, law.step, shares)
         phi, y = rows.phi.copy(), np.zeros_like(rows.y)
         _add(law, off, block.taps, first, phi, y)
@@ -136,14 +136,14 @@ def _readings(
 
 
 def _solved(design: Floats, left: Floats) -> Floats:
-    """b."""
+    """Solve for b by least squares."""
     return np.asarray(np.linalg.lstsq(design, left, rcond=None)[0])
 
 
 def _look(
     block: NonlinearBlock, seen: Floats, first: NDArray[np.int64], eta: Floats, theta: Floats, phi: Floats, out: Floats
 ) -> None:
-    """Write the law's columns of what it sees into phi, and [Φ T] into out (rows, outputs, parameters + nonlinear)."""
+    """Write the law's columns into phi, and [Φ T] into out (rows, outputs, parameters + nonlinear)."""
     place, p = block.place, len(theta)
     smooth(
         columns_of(block.law, seen, eta), first, block.taps, block.own, place.sign, place.output, block.moving, phi
@@ -155,7 +155,7 @@ def _look(
 
 
 def _calm(place: Floats, ends: NDArray[np.int64], lattice: Lattice) -> Floats:
-    """A position (instants,) without what is left in it of steps; ends: of stretches that hang together."""
+    """Smooth a position (instants,) until no steps are left in it; ends: of contiguous stretches."""
     half, found = len(lattice.kernel) // 2, place.copy()
     for _ in range(AGAIN):
         for begin, end in itertools.pairwise(ends):
@@ -165,12 +165,12 @@ def _calm(place: Floats, ends: NDArray[np.int64], lattice: Lattice) -> Floats:
 
 
 def _read(place: Floats, step: float, share: Floats) -> Floats:
-    """What an encoder reads too much (instants,) whose lattice lies off by shares of a step (instants,)."""
+    """Reading error (instants,) of an encoder whose lattice is shifted by shares of a step (instants,)."""
     return np.asarray((np.round(place / step + share) - share) * step - place)
 
 
 def _twist(block: NonlinearBlock, rows: Rows, first: NDArray[np.int64], instants: int) -> Floats:
-    """Of the spring (instants,), rad; 0 where there is none."""
+    """Twist of the spring (instants,), rad; 0 where there is none."""
     if not block.joint.springs:
         return np.zeros(instants)
     spring = block.joint.springs[0]
@@ -182,7 +182,7 @@ def _twist(block: NonlinearBlock, rows: Rows, first: NDArray[np.int64], instants
 
 
 def _add(lattice: Lattice, off: Floats, taps: Floats, first: NDArray[np.int64], phi: Floats, y: Floats) -> None:
-    """What readings that are off (instants,) do to the linear columns of rows: phi (rows, outputs, parameters), y."""
+    """Add the effect of reading errors, off (instants,), to the linear columns: phi (rows, outputs, parameters), y."""
     rate, second = np.zeros_like(off), np.zeros_like(off)
     rate[1:-1] = (off[2:] - off[:-2]) / (2.0 * lattice.period)
     second[1:-1] = (off[2:] - 2.0 * off[1:-1] + off[:-2]) / lattice.period**2
@@ -192,7 +192,7 @@ def _add(lattice: Lattice, off: Floats, taps: Floats, first: NDArray[np.int64], 
 
 
 def _seen(seen: Floats, place: Floats, period: float) -> Floats:
-    """What a law sees (arguments, instants) where its position is this (instants,)."""
+    """Arguments of a law (arguments, instants) for this position (instants,)."""
     found = seen.copy()
     found[POSITION] = place
     found[VELOCITY, 1:-1] = (place[2:] - place[:-2]) / (2.0 * period)

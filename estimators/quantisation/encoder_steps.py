@@ -1,4 +1,4 @@
-"""What an encoder's steps do to rows: found from the readings, and what they add to the products of the columns.
+"""Encoder steps: finds them in the readings, and computes the noise that they add to products of columns.
 
 A step Δ is white noise of variance Δ²/12 a sample (period T) where the joint moves on. Through a Hann kernel of half
 width H its second derivative has the variance Δ²/12 · T π⁴/(4 H⁵): 12 bits at 1 kHz and 20 ms 1.2 rad/s², at 100 ms
@@ -36,7 +36,7 @@ FINEST: Final = 1e-9
 
 
 class EncoderMoves(Layout):
-    """By how much the readings of one encoder move."""
+    """Sizes of the moves in the readings of one encoder."""
 
     channel: int
     moves: Vector  # (ENOUGH,) rad (m)
@@ -60,10 +60,7 @@ class EncoderSteps:
         return self.state.since
 
     def absorb(self, time: Nanoseconds, column: Floats) -> bool:
-        """Look at readings that have not been looked at yet; whether it has just been found what the step is.
-
-        How they are cut does not matter.
-        """
+        """Look at readings that are new; returns whether the step has just been found. Batches may be cut anywhere."""
         if self.known or not len(time):
             return False
         fresh = int(np.searchsorted(time, self._seen, "right")) if self._seen >= 0 else 0
@@ -85,7 +82,7 @@ class EncoderSteps:
 
 @inline
 def move(time: int, reading: float, state: EncoderMoves) -> bool:
-    """The next reading (rad, m); whether it is the one by which enough moves have been seen."""
+    """Take the next reading (rad, m); returns whether it completes the moves that are needed."""
     if state.count == len(state.moves) or not np.isfinite(reading):
         return False
     moved = abs(reading - state.last)
@@ -105,7 +102,7 @@ def _move(time: Nanoseconds, column: Floats, state: EncoderMoves) -> None:
 
 
 class Unevenness(Layout):
-    """How far the samples of one channel lie from even ones."""
+    """Reading errors of one channel because its samples are not equidistant."""
 
     channel: int
     period: float  # s between samples
@@ -116,7 +113,7 @@ class Unevenness(Layout):
 
 
 class UnevenTime:
-    """Finds how unevenly a channel is sampled: that moves its readings like an encoder's steps."""
+    """Finds how unevenly a channel is sampled, as the encoder step that would cause errors of the same size."""
 
     def __init__(self, period: float, channel: int = 0) -> None:
         """period: s between rows."""
@@ -125,7 +122,7 @@ class UnevenTime:
         self.known = False
 
     def absorb(self, time: Nanoseconds, column: Floats) -> bool:
-        """Look at rows; whether it has just been found. How they are cut does not matter."""
+        """Look at rows; returns whether the result has just been found. Batches may be cut anywhere."""
         if self.known:
             return False
         _sample(time, column, self.state)
@@ -143,7 +140,7 @@ class UnevenTime:
 
 @inline
 def sample(time: int, reading: float, state: Unevenness) -> bool:
-    """The next sample; whether it is the one by which enough have been seen."""
+    """Take the next sample; returns whether it completes the samples that are needed."""
     if state.count == len(state.squares):
         return False
     late, moved = 1e-9 * (time - state.last_time) - state.period, reading - state.last
@@ -162,12 +159,12 @@ def _sample(time: Nanoseconds, column: Floats, state: Unevenness) -> None:
 
 
 def half_width(step: float, period: float) -> float:
-    """s that a kernel needs for this step, WIDEST at most."""
+    """Half width (s) that a kernel needs for this step, WIDEST at most."""
     return min(WIDEST, float((step**2 / 12.0 * period * math.pi**4 / (4.0 * CALM**2)) ** 0.2))
 
 
-def told_from(step: float, period: float, width: float, share: float = HARMLESS) -> float:
-    """rad/s² (m/s²), rms acceleration of a motion below which more than this share of the inertia is lost to the steps.
+def told_from(step: float, period: float, width: float, share: float = 0.01) -> float:
+    """Rms acceleration (rad/s², m/s²) of a motion below which the steps bias the inertia by more than this share.
 
     Errors in variables: least squares find J·a²/(a² + n²), n the noise of the smoothed acceleration; width: s, half.
     """
@@ -184,11 +181,11 @@ def one_step(taps: Floats, period: float, step: float) -> float:
 def noise_of(
     model: Model, taps: Floats, period: float, step: float, channel: int, before: int = 0
 ) -> tuple[Floats, Floats]:
-    """Products of the noise of one channel's steps in a row: N (outputs, parameters, parameters), n (outputs,
-    parameters).
+    """Products of the noise of one channel's steps in a row.
 
-    Of columns that are linear in value and derivatives of the position; what a law makes of them is not. The first
-    factor may be of a row so many samples before.
+    Returns N (outputs, parameters, parameters) and n (outputs, parameters). They hold for columns that are linear in
+    the position and its derivatives, not for those of a friction law. before: samples by which the row of the first
+    factor is earlier.
     """
     kernels = kernels_of(taps, period)
     earlier, later = np.pad(kernels, ((0, 0), (0, before))), np.pad(kernels, ((0, 0), (before, 0)))
@@ -198,7 +195,7 @@ def noise_of(
 
 
 def kernels_of(taps: Floats, period: float) -> Floats:
-    """What a row makes of value, rate and second derivative of a channel: (3, taps + 2), by its readings."""
+    """Weights of the readings in value, rate and second derivative of a channel: (3, taps + 2)."""
     value = np.pad(taps, 1)
     rate = np.zeros(len(taps) + 2)
     rate[2:] += taps / (2.0 * period)

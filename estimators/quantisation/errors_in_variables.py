@@ -1,7 +1,7 @@
-"""What an encoder's steps do to θ: errors in variables, from what is known of the encoder and the kernel.
+"""Errors in variables: the bias of θ by encoder steps, from what is known of the encoder and the kernel.
 
-With noise N in the products of the rows, and n in those with y, least squares give θ = (G + N)⁻¹(Gθ₀ + n), G that of
-rows without: so θ₀ − θ = G⁻¹(Nθ − n). N and n of a row: conditioning/encoder_steps.py.
+With noise N in the products of the rows, and n in those with y, least squares give θ = (G + N)⁻¹(Gθ₀ + n), where G
+belongs to rows without noise. So θ₀ − θ = G⁻¹(Nθ − n). N and n of a row are those of encoder_steps.py.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import numpy as np
 
 from estimators.numerics.elimination import eliminate
 from estimators.numerics.jit import kernel
-from estimators.quantisation.shifted_quantiser import EncoderReading, untold
+from estimators.quantisation.shifted_quantiser import EncoderReading, unidentifiable
 from estimators.quantities import Floats
 
 #: 1, tuned: Share of the squared correction that stays in the deviation: a third, since steps are not white near a
@@ -20,7 +20,7 @@ UNSURE: Final = 0.3**2
 
 
 class Steps(NamedTuple):
-    """Of one encoder, and what they add to a row."""
+    """Declares the steps of one encoder, and the noise that they add to a row."""
 
     size: float  # rad (m)
     since: int  # ns, from when they are known
@@ -32,9 +32,11 @@ class Steps(NamedTuple):
     reading: EncoderReading | None = None  # of the only joint's only row
 
 
-def clear(steps: Sequence[Steps], rows: Floats, time: int, products: Floats) -> None:
-    """Take what steps have in common in φ̇ and φ of rows (outputs,) out of products (outputs, n, n) of [φ φ̇ w y]: it is
-    no lag of the torque."""
+def subtract_noise(steps: Sequence[Steps], rows: Floats, time: int, products: Floats) -> None:
+    """Subtract the noise that φ̇ and φ share from products (outputs, n, n) of [φ φ̇ w y]: it is no lag of the torque.
+
+    rows: (outputs,) how many; time: ns, of the last one.
+    """
     for one in steps:
         if time >= one.since:
             p = one.own.shape[1]
@@ -42,8 +44,8 @@ def clear(steps: Sequence[Steps], rows: Floats, time: int, products: Floats) -> 
             products[:, -1, p : 2 * p] -= rows[:, None] * one.rate_own
 
 
-def added(steps: Sequence[Steps], rows: Floats, time: int, p: int) -> tuple[Floats, Floats]:
-    """What steps that are known by then (ns) add to the products of rows (outputs,), by weight: N (p, p), n (p,)."""
+def noise_of_rows(steps: Sequence[Steps], rows: Floats, time: int, p: int) -> tuple[Floats, Floats]:
+    """Noise N (p, p), n (p,) in the products of weighted rows (outputs,), by the steps known at a time (ns)."""
     noise, own = np.zeros((p, p)), np.zeros(p)
     for one in steps:
         if time >= one.since:
@@ -53,8 +55,8 @@ def added(steps: Sequence[Steps], rows: Floats, time: int, p: int) -> tuple[Floa
 
 
 @kernel("f8[::1](f8[:, ::1], f8[:, ::1], f8[::1], f8[::1])")
-def moved(gram: Floats, noise: Floats, own: Floats, theta: Floats) -> Floats:
-    """θ₀ − θ (p,); gram: G + N (p, p). Infinite for what steps may be most of what tells it."""
+def bias_of(gram: Floats, noise: Floats, own: Floats, theta: Floats) -> Floats:
+    """Bias θ₀ − θ (p,); gram: G + N (p, p). Infinite where steps may be most of the information on a parameter."""
     p = len(theta)
     scale, found, clean, lost = np.ones(p), np.zeros((p, 1)), np.empty((p, p)), np.zeros(p, np.bool_)
     for i in range(p):
@@ -65,7 +67,7 @@ def moved(gram: Floats, noise: Floats, own: Floats, theta: Floats) -> Floats:
             clean[i, j] = (gram[i, j] - noise[i, j]) / (scale[i] * scale[j])
             found[i, 0] += noise[i, j] * theta[j]
         found[i, 0] = (found[i, 0] - own[i]) / scale[i]
-    told = not untold(gram, noise, lost) and eliminate(clean, found, p, 1)
+    told = not unidentifiable(gram, noise, lost) and eliminate(clean, found, p, 1)
     for i in range(p):
         found[i, 0] = found[i, 0] / scale[i] if told else (np.inf if lost[i] else 0.0)
     return found[:, 0].copy()

@@ -1,16 +1,16 @@
-"""Rows in which an encoder's rounding does not average out weigh by their own variance.
+"""Quantisation weights: rows in which an encoder's rounding does not average out count by their own variance.
 
-At a constant speed rounding is a beat (conditioning/rounding.py). Where its frequency is one that the kernel lets
-through, the row's residual has ρ times the variance v of white rounding, up to seventy times, for as long as the speed
-stays; with R the variance of the rows as they are learnt, and ρ̄ ≤ 1 the mean of theirs, each such row is multiplied by
+At a constant speed rounding is a beat (rounding.py). If the kernel passes its frequency, the residual of the row has ρ
+times the variance v of white rounding, up to seventy times, for as long as the speed stays. With R the variance of the
+rows as they are learnt, and ρ̄ ≤ 1 the mean of their ρ, each such row is multiplied by
 
     w = 1 / √(1 + g·max(SURE·(ρ − ρ̄), ρ_most − ρ̄))        g = v/R, v = θᵀNθ − 2nᵀθ
 
-(N, n: of a row, conditioning/encoder_steps.py)
+(N, n: of a row, encoder_steps.py)
 
-which is what least squares do with rows of known variances: neither θ nor the alarm takes the beat for news. SURE: ρ
-found in the readings of one row is known to a factor of two, and rows of a beat that lasts are not independent; where a
-beat is narrower than φ is known (rounding.py), it may be ρ_most for as long as the speed stays.
+as least squares weigh rows of known variances. So neither θ nor the alarm mistakes the beat for a change. SURE: the ρ
+of one row is known to a factor of two, and rows of a lasting beat are not independent. Where a beat is narrower than φ
+is known (rounding.py), ρ may be ρ_most for as long as the speed stays.
 """
 
 from typing import Final
@@ -26,30 +26,30 @@ from estimators.rows import MOST, ROUNDING, WEIGHT, Rows
 SURE: Final = 2.0
 
 
-def temper(rows: Rows, grain: Floats, usual: Floats, owners: NDArray[np.int64]) -> Rows:
-    """The rows as they are learnt; grain: (outputs,) g; usual: (outputs,) ρ̄; owners: the joint of each output.
+def temper(rows: Rows, gain: Floats, usual: Floats, owners: NDArray[np.int64]) -> Rows:
+    """Return the weighted rows; gain: (outputs,) g; usual: (outputs,) ρ̄; owners: the joint of each output.
 
-    ROUNDING of what it returns is what is left of the noise, WEIGHT is w.
+    Their WEIGHT is w, their ROUNDING is the noise that is left.
     """
     if len(rows.motion) != len(rows.time) or not (
-        grain.max() > 0.0 and rows.motion[:, :, MOST].max(initial=0.0) > usual.min()
+        gain.max() > 0.0 and rows.motion[:, :, MOST].max(initial=0.0) > usual.min()
     ):
         return rows
     phi, y, motion = rows.phi.copy(), rows.y.copy(), rows.motion.copy()
-    _temper(phi, y, motion, grain, usual, owners)
+    _temper(phi, y, motion, gain, usual, owners)
     return rows._replace(phi=phi, y=y, motion=motion)
 
 
 @inline
-def weigh(phi: Floats, y: Floats, motion: Floats, grain: Floats, usual: Floats, owners: NDArray[np.int64]) -> None:
-    """`temper`, in place."""
+def weigh(phi: Floats, y: Floats, motion: Floats, gain: Floats, usual: Floats, owners: NDArray[np.int64]) -> None:
+    """Weigh rows in place; arguments as of `temper`."""
     for row in range(len(y)):
         for joint in range(motion.shape[1]):
             most = 0.0
             for output in range(len(owners)):
                 if owners[output] == joint:
                     beyond = SURE * (motion[row, joint, ROUNDING] - usual[output])
-                    most = max(most, grain[output] * max(beyond, motion[row, joint, MOST] - usual[output]))
+                    most = max(most, gain[output] * max(beyond, motion[row, joint, MOST] - usual[output]))
             if most > 0.0:
                 weight = 1.0 / np.sqrt(1.0 + most)
                 motion[row, joint, WEIGHT] = weight
@@ -63,5 +63,5 @@ def weigh(phi: Floats, y: Floats, motion: Floats, grain: Floats, usual: Floats, 
 
 
 @kernel("void(f8[:, :, ::1], f8[:, ::1], f8[:, :, ::1], f8[::1], f8[::1], Array(i8, 1, 'C', readonly=True))")
-def _temper(phi: Floats, y: Floats, motion: Floats, grain: Floats, usual: Floats, owners: NDArray[np.int64]) -> None:
-    weigh(phi, y, motion, grain, usual, owners)
+def _temper(phi: Floats, y: Floats, motion: Floats, gain: Floats, usual: Floats, owners: NDArray[np.int64]) -> None:
+    weigh(phi, y, motion, gain, usual, owners)

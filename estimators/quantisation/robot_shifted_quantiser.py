@@ -1,13 +1,14 @@
-"""What the steps of a robot's encoders do to θ wherever they lie: the motion as found, read again by others.
+"""Shifted quantiser of a whole robot: by how much encoder steps move θ, wherever they lie against the motion.
 
-A motion that repeats to the sample draws its rounding once: what that does to θ does not average out, and no residual
-says it (as of one joint, online/reread.py). So PLACES encoders of each joint, shares of a step Δ apart, read the motion
-as found, and what they read too much passes the low-passes:
+In a motion that repeats to the sample, rounding is one single draw: its effect on θ does not average out, and no
+residual shows it (for one joint: shifted_quantiser.py). So PLACES encoders of each joint, shifted by shares of a step,
+Δ, read the filtered motion, and their reading errors pass the low-passes:
 
     ε = Δ(round(q/Δ + s) − s) − q  →  e = ε̈ of joint k        δX = Σ_k e_k X_k,  u = δX θ
-    d ← a d      d ← d + P(Nθ − (X + δX)ᵀW u − XᵀWX d)        what θ is off by, as it is learnt
+    d ← a d      d ← d + P(Nθ − (X + δX)ᵀW u − XᵀWX d)        error of θ, as it is learnt
 
-A motion that never repeats draws anew each time, and d averages out by itself. The mean of d dᵀ is owed.
+A motion that never repeats draws anew each time, and d averages out. The covariance of θ is the mean of d dᵀ. One joint
+solves for d from sums instead (shifted_quantiser.py): its learner forgets uniformly, a robot's parameter by parameter.
 """
 
 from typing import Final
@@ -27,7 +28,7 @@ WAITS: Final = 0.5
 
 
 class RobotShiftedQuantiser:
-    """Of n joints and q parameters, lags included."""
+    """Shifted quantisers of n joints, and the errors d of q parameters, lags included."""
 
     def __init__(
         self, joints: int, parameters: int, low_passes: tuple[float, float], period: float, stride: int = 1
@@ -44,16 +45,16 @@ class RobotShiftedQuantiser:
         self._moved = np.zeros((PLACES, parameters))
 
     def hold(self, q: Floats) -> bool:
-        """Samples (samples, n) that are to be read; whether there is room for as many more."""
+        """Take samples (samples, n) that are to be read; returns whether there is room for as many more."""
         self._waiting[self._count : self._count + len(q)] = q
         self._count += len(q)
         return self._count + len(q) <= len(self._waiting)
 
     def read(self, steps: Floats, upto: int, *blocks: tuple[Integers, Floats]) -> None:
-        """What has waited; upto: samples of the motion so far; steps: Δ (n,), 0 where there are none.
+        """Read the samples that wait; upto: samples of the motion so far; steps: Δ (n,), 0 where there are none.
 
-        blocks: of rows, each its sample (rows,) and its e (rows, PLACES, n), filled where this tells it. e speaks of a
-        motion later than a row does: behind the low-passes.
+        blocks: of rows, each with its samples (rows,) and its e (rows, PLACES, n), which is filled as far as it is now
+        known. Because of the low-passes e belongs to a later motion than its row.
         """
         first = upto - self._count + self._ahead
         skipped = -first % self._stride
@@ -71,8 +72,10 @@ class RobotShiftedQuantiser:
     def absorb(
         self, learner: PriorBounded, X: Floats, e: Floats, weights: Floats, slopes: Floats, noise: Floats
     ) -> None:
-        """A block that the learner has just learnt, N (p, p) not yet taken off: X (rows, n, q), e (rows, PLACES, n),
-        weights (rows, n), 0 of rows that say nothing; slopes: as Encoders gives them."""
+        """Follow a block that the learner has just learnt, before its noise N (p, p) is taken off.
+
+        X: (rows, n, q); e: (rows, PLACES, n); weights: (rows, n), 0 where a row says nothing; slopes: of Encoders.
+        """
         p, d = len(noise), self._moved * learner.fade
         theta, looks = learner.theta[:p], (len(slopes), SPARSE, PLACES, -1)
         wu = torque(e, slopes, theta).reshape(looks) * weights.reshape(*looks[:2], 1, -1)
@@ -84,17 +87,17 @@ class RobotShiftedQuantiser:
         self._moved = d + right @ learner.covariance
 
     def forget(self, which: Integers) -> None:
-        """These parameters have been found anew."""
+        """Set the errors of these parameters to zero: they have been found anew."""
         self._moved[:, which] = 0.0
 
     @property
-    def owed(self) -> Floats:
-        """(q, q) mean of d dᵀ."""
+    def covariance(self) -> Floats:
+        """Covariance of θ and lags (q, q): the mean of d dᵀ."""
         return np.asarray(self._moved.T @ self._moved / PLACES)
 
 
 def torque(e: Floats, slopes: Floats, theta: Floats) -> Floats:
-    """u (rows, PLACES, n), of e likewise; slopes: as Encoders gives them; theta: (p,)."""
+    """Torque u (rows, PLACES, n) of e (rows, PLACES, n); slopes: of Encoders; theta: (p,)."""
     looks = e.reshape(len(slopes), SPARSE, PLACES, -1)
     return np.asarray(np.einsum("rsjk,rkl->rsjl", looks, slopes[..., : len(theta)] @ theta)).reshape(e.shape)
 
@@ -104,7 +107,7 @@ def _read(
     q: Floats, steps: Floats, places: Floats, omegas: tuple[float, float], period: float, state: Floats, skipped: int,
     stride: int, e: Floats,
 ) -> None:  # fmt: skip
-    """e of each stride-th sample from `skipped` on; state: of both low-passes (causal_low_pass.py), (6, n, PLACES)."""
+    """Write e of each stride-th sample from `skipped` on; state: of both filters (6, n, PLACES)."""
     half, (first, second) = 0.5 * period, omegas
     gain, damping = half * first * first, np.sqrt(2.0) * first
     slow_gain, slow_damping = half * second * second, np.sqrt(2.0) * second

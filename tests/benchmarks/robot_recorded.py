@@ -128,7 +128,7 @@ def online(second: Even, third: Even, found: IdentifiedRobot) -> Iterator[Row]:
     yield Row("LWR4 2 then 3, from the URDF: run 3 ahead", "<= 4.5 %", f"{plain:.2f} %", plain <= 4.5)
     usual = error(*play(RobotEstimator(found, 1.0 / RATE), third))
     yield Row("LWR4 identified on 2, then run 3 live", "<= 4.5 %", f"{usual:.2f} %", usual <= 4.5)
-    before, size = rested.learnt, np.trace(rested._learner.covariance)
+    before, size = rested.learnt, np.trace(rested._learner.bayesian.covariance)
     rows = round(REST * RATE)
     wander = np.repeat(np.random.default_rng(0).uniform(-STUCK, STUCK, (rows // 400 + 1, 7)), 400, axis=0)[:rows]
     ticks = second.ticks[-1] + np.arange(1, rows + 1) * round(1e9 / RATE)
@@ -136,7 +136,7 @@ def online(second: Even, third: Even, found: IdentifiedRobot) -> Iterator[Row]:
     play(rested, still)
     taught_at_rest = rested.learnt - before
     after = error(*play(rested, third, 30.0 + REST))
-    P, P0 = rested._learner.covariance, rested._learner.prior_covariance
+    P, P0 = rested._learner.bayesian.covariance, rested._learner.bayesian.prior_covariance
     bounded = bool(np.linalg.eigvalsh(P0 - P)[0] > -1e-9 * np.trace(P0))
     yield Row(
         "10 min at rest with 0.3 N·m of stiction: then run 3",

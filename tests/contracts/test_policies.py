@@ -17,7 +17,6 @@ from estimators.online.monitor.base import (
     Evidence,
     GiveUp,
     LearnTheta,
-    Look,
     Moment,
     Monitor,
     Purpose,
@@ -27,6 +26,7 @@ from estimators.online.monitor.base import (
     SearchEta,
     Sharpen,
     Wait,
+    WindowRequest,
 )
 from estimators.online.monitor.plain import PlainMonitor
 from estimators.online.phases import Phases
@@ -112,29 +112,23 @@ def state(monitor: Monitor) -> str:
     )
 
 
-# what a monitor asks about a quiet moment: at every block, and then one after the other
-QUIET: dict[str, tuple[Purpose | None, list[Purpose]]] = {
-    "fast": (None, [Purpose.SHARPEN, Purpose.DRIFT]),
-    "plain": (None, []),  # it has no η that could be wrong
+# windows that a monitor requests about a quiet moment, one after the other
+QUIET: dict[str, list[Purpose]] = {
+    "fast": [Purpose.SHARPEN, Purpose.DRIFT],
+    "plain": [],  # it has no η that could be wrong
 }
 
 
 @every_monitor
 def test_it_is_quiet_about_a_quiet_moment(name: str) -> None:
     monitor = running(name)
-    always, routine = QUIET[name]
     decisions: list[object] = []
-    first = monitor.always(moment())
-    assert isinstance(first, Wait if always is None else Look)
-    if isinstance(first, Look):
-        assert first.purpose is always
-        decisions.append(monitor.review(evidence(first.purpose, first=first.first)))
     asked = []
     for look in monitor.routine(moment()):
-        assert isinstance(look, Look), "nothing is decided without a look"
+        assert isinstance(look, WindowRequest), "nothing is decided without a look"
         asked.append(look.purpose)
         decisions.append(monitor.review(evidence(look.purpose, first=look.first)))
-    assert asked == routine
+    assert asked == QUIET[name]
     for decision in decisions:
         assert isinstance(decision, (Wait, Sharpen)), "an η that holds may become more certain, and no more"
 
@@ -156,7 +150,7 @@ def test_the_same_numbers_give_the_same_decision(name: str, gain: float, varianc
 @every_monitor
 def test_it_decides_nothing_twice_at_one_moment(name: str) -> None:
     monitor = running(name)
-    asked = [one.purpose if isinstance(one, Look) else one for one in monitor.routine(moment())]
+    asked = [one.purpose if isinstance(one, WindowRequest) else one for one in monitor.routine(moment())]
     assert len(asked) == len(set(asked))
     assert list(monitor.routine(moment())) == [], "the next look is later"
     later = moment(now=moment().now + round(1.0 / ROW))
@@ -168,7 +162,6 @@ def test_it_waits_while_a_refit_is_under_way(name: str) -> None:
     monitor = alarmed(name)
     busy = moment(searching=True, now=9000, elapsed=0.1)
     assert isinstance(monitor.transient(busy._replace(moved=10)), Wait)
-    assert isinstance(monitor.always(busy), Wait)
     assert list(monitor.routine(busy)) == []
     assert monitor.due(True) is None, "and looks at every block, for it may end"
 
@@ -189,7 +182,7 @@ def test_a_transient_ends_after_all(name: str) -> None:
         monitor = alarmed(name)
         late = moment(now=6000, moved=1800, elapsed=18.0, variance=variance, level=variance, covered=covered)
         asked = monitor.transient(late)
-        if isinstance(asked, Look):
+        if isinstance(asked, WindowRequest):
             seen = evidence(asked.purpose, rows=1800, variance=variance, now=6000)
             asked = monitor.review(seen)
         if isinstance(asked, SearchEta):
@@ -272,7 +265,7 @@ def test_after_a_restart_of_the_program_nothing_points_to_rows_that_are_not_ther
     monitor = alarmed(name)
     monitor.resume(7000)
     assert monitor.onset in (0, 7000)
-    looks = [one for one in monitor.routine(moment(now=7100)) if isinstance(one, Look)]
+    looks = [one for one in monitor.routine(moment(now=7100)) if isinstance(one, WindowRequest)]
     assert all(one.first >= 7000 for one in looks)
 
 

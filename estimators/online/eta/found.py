@@ -1,4 +1,4 @@
-"""A refit on its way, and one that has ended."""
+"""Declares a refit that is under way, and one that has ended."""
 
 from concurrent.futures import Future
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from estimators.refit.outcome import RefitOutcome
 
 
 class Pending(NamedTuple):
-    """A refit on its way."""
+    """Declares a refit that is under way."""
 
     future: "Future[RefitOutcome]"
     purpose: str  # start, change, confirmation, drift
@@ -19,7 +19,7 @@ class Pending(NamedTuple):
 
 
 class EndedRefit(NamedTuple):
-    """A refit that has ended: its outcome, or the reason why there is none."""
+    """Declares a refit that has ended: its outcome, or the reason why there is none."""
 
     outcome: RefitOutcome | None
     reason: str

@@ -1,6 +1,7 @@
-"""Rows as they are under η in force, within a pass: what EtaInForce.shaped does to finished rows, to the same bits.
+"""Nonlinear columns within a compiled pass: columns of rows under η in force, to the same bits as EtaInForce.shaped.
 
-A law sees each instant once, however many rows' kernels lie over it; it is called by address, so none is compiled in.
+A law is evaluated once for each instant, however many rows' kernels contain it. It is called by its address, so the
+pass need not be compiled for it.
 """
 
 from typing import Annotated, Final
@@ -18,8 +19,8 @@ from estimators.rows import RATE, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE
 from jointwatch_layout import Cube, Function, Integers, Layout, Matrix, Vector
 
 
-class ShapingState(Layout):
-    """One block of a model, its spring if it has one, and what its law sees of each instant."""
+class NonlinearColumnsState(Layout):
+    """One block of a model, its spring if it has one, and the arguments and columns of its law at each instant."""
 
     law: Function
     constants: Vector
@@ -42,21 +43,21 @@ class ShapingState(Layout):
 
 
 # where no law is searched
-NOTHING: Final = ShapingState.zeros(
+NOTHING: Final = NonlinearColumnsState.zeros(
     law=None, constants=np.zeros(0), eta=np.zeros(0), own=np.zeros(0, np.int64), moving=np.zeros(0, np.int64),
     signs=np.zeros(0), instants=0, arguments=0, signals=0, law_columns=0,
 )  # fmt: skip
 
 
-class Shaping:
-    """Of one block of a model, and its spring if it has one."""
+class NonlinearColumns:
+    """Prepares the state for one block of a model, and its spring if it has one."""
 
     def __init__(self, block: NonlinearBlock, spring: SpringPlace | None, instants: int) -> None:
         """instants: of the signals that a pass has room for."""
         law, place = block.law, block.place
         self.block = block
         (linear, cubic), signs = ((0, 0), ()) if spring is None else (spring.columns, spring.signs)
-        self.state = ShapingState(
+        self.state = NonlinearColumnsState(
             law=law.kernel,
             constants=law.constants,
             eta=np.zeros(len(block.nonlinear)),
@@ -81,7 +82,9 @@ class Shaping:
 
 
 @inline
-def shape(starts: NDArray[np.int64], signals: Floats, taps: Floats, phi: Floats, state: ShapingState) -> None:
+def fill_columns(
+    starts: NDArray[np.int64], signals: Floats, taps: Floats, phi: Floats, state: NonlinearColumnsState
+) -> None:
     """Write the columns that η moves, and move the zero of the spring's twist, in phi (rows, outputs, parameters).
 
     starts: (rows,) the first of the signals (instants, channels, SIGNALS) under each row's kernel, taps.
@@ -108,7 +111,9 @@ def shape(starts: NDArray[np.int64], signals: Floats, taps: Floats, phi: Floats,
             phi[row, output, cubic] -= sign * (3.0 * zero * twist * (twist - zero) + cube)
 
 
-@kernel(("i8[::1]", "f8[:, :, ::1]", "f8[::1]", "f8[:, :, ::1]", ShapingState))
-def shape_rows(starts: NDArray[np.int64], signals: Floats, taps: Floats, phi: Floats, state: ShapingState) -> None:
-    """As `shape`, for Python."""
-    shape(starts, signals, taps, phi, state)
+@kernel(("i8[::1]", "f8[:, :, ::1]", "f8[::1]", "f8[:, :, ::1]", NonlinearColumnsState))
+def fill_columns_of_rows(
+    starts: NDArray[np.int64], signals: Floats, taps: Floats, phi: Floats, state: NonlinearColumnsState
+) -> None:
+    """Write the columns that η moves, for Python; arguments as of `fill_columns`."""
+    fill_columns(starts, signals, taps, phi, state)

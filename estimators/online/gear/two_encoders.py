@@ -1,4 +1,4 @@
-"""Which joints have two encoders, and what is known of the gear between them: the settings of its watch."""
+"""Finds the joints with two encoders, and derives the settings with which the gear between them is watched."""
 
 from typing import Final, NamedTuple
 
@@ -20,7 +20,7 @@ SPEEDING: Final = 2.0
 
 
 class WatchedGear(NamedTuple):
-    """A gear that is watched."""
+    """Declares a gear that is watched."""
 
     settings: LostMotionSettings
     roles: tuple[str, ...]  # of the joint's channels, in the order in which the watch takes them
@@ -28,7 +28,7 @@ class WatchedGear(NamedTuple):
 
 
 def gear_of(joint: JointIdentification, rate: float) -> WatchedGear | None:
-    """None where there are not two encoders, or where nobody wants it. rate: Hz of the samples."""
+    """Return the gear of a joint; None without two encoders, or where it is not wanted. rate: Hz of the samples."""
     wish, model = joint.lost_motion or GearWatchSettings(), joint.model
     elastic = isinstance(model, TwoMassSettings)
     if not wish.watch or not (elastic or joint.lost_motion):

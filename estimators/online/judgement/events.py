@@ -1,4 +1,4 @@
-"""What happened to an estimate, until someone asks."""
+"""Log of what happened to an estimate, until it is read."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,7 +8,7 @@ from estimators.base import Event
 
 @dataclass(slots=True)
 class EventLogState:
-    """What an EventLog keeps."""
+    """State of an EventLog."""
 
     VERSION: ClassVar[int] = 1
 
@@ -25,10 +25,10 @@ class EventLog:
         self._events: list[Event] = []
 
     def say(self, kind: str, text: str, window: tuple[int, int] | None = None) -> None:
-        """Something has happened; window: ns, first and last instant of the rows that it speaks of."""
+        """Add an event; window: ns, first and last instant of the rows that it is about."""
         self._events.append(Event(self.kept.time, kind, text, window))
 
     def taken(self) -> list[Event]:
-        """What happened since the last call."""
+        """Return what happened since the last call."""
         events, self._events = self._events, []
         return events

@@ -1,56 +1,54 @@
-"""What a Fit keeps."""
+"""Declares the state of ModelFit: the sums of the rows since the start, and what they said at the end of a block."""
 
 from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from estimators.misfit import regressors, scores
-from estimators.quantisation.shifted_quantiser import RereadRows
-from jointwatch_layout import Cube, Layout, Matrix, Vector
+from estimators.misfit.regressors import BlockSums
+from estimators.misfit.scores import ScoreState
+from estimators.quantisation.shifted_quantiser import QuantiserState
+from jointwatch_layout import Layout, Vector
 
 
-class FitKept(Layout, version=6):
-    """Sums of the rows since the start, faded, and what was told of them when the last block ended.
+class FitState(Layout, version=7):
+    """Sums of the rows since the start, faded, and what was reported of them when the last block ended.
 
-    n: columns of an output, its own, witnesses and y; N: of all outputs, y left out.
+    n: columns of an output with its misfit regressors and y; N: columns of all outputs without y.
     """
 
-    sums: regressors.BlockSums  # of the current block
-    reread: RereadRows
-    gram: Annotated[Cube, "outputs", "n", "n"]  # products of [φ φ̇ w y], faded
+    sums: BlockSums  # of the current block
+    quantiser: QuantiserState
+    scores: ScoreState
     turns: Annotated[Vector, "outputs"]  # rows with a reversal, faded
-    spread: Annotated[Matrix, "N", "N"]
-    scores: Annotated[Vector, "N"]
-    last: Annotated[Vector, "N"]
-    figures: Vector  # see scores.py
-    theta: Annotated[Vector, "parameters"]  # least squares over the same rows
-    rows: Annotated[Vector, "outputs"]  # of them, faded
-    steps: Annotated[Vector, "parameters"]  # what an encoder's steps have moved θ by, as told
-    forth: Annotated[Vector, "outputs"]  # of rows, those in which the joint moves forth, faded
-    rough: Annotated[Vector, "outputs"]  # rows by the noise of an encoder's steps in them, 1: white rounding's, faded
-    owed: Annotated[Vector, "outputs"]  # the same of all that taught and are not corrected for it yet, faded
+    rows: Annotated[Vector, "outputs"]  # rows without one, faded
+    steps: Annotated[Vector, "parameters"]  # by how much an encoder's steps have moved θ, as reported
+    forth: Annotated[Vector, "outputs"]  # rows in which the joint moves forth, faded
+    rough: Annotated[Vector, "outputs"]  # rows, each times its noise of encoder steps (1: white rounding), faded
+    owed: Annotated[Vector, "outputs"]  # the same of all rows that taught and are not corrected for it yet, faded
     trail: Annotated[Vector, "parameters + 1"]  # Σ of θ at the ends of blocks, faded, and of their weights
-    behind: Annotated[Vector, "parameters"]  # by which θ is behind a truth that moves on, as told
-    late: Annotated[Vector, "parameters"]  # what a lag that nobody knows may have done to θ, squared, as told
-    gains: Annotated[Vector, "witnesses"]  # share of y² that each explains, as told
-    found: Annotated[Vector, "witnesses"]  # their weights
-    lattice: Annotated[Vector, "parameters"]  # what an encoder's place may have moved θ by, squared, as told
-    share: float = 0.0  # of the torque, rms, that witnesses explain, as told
+    behind: Annotated[Vector, "parameters"]  # how far θ is behind a truth that moves on, as reported
+    late: Annotated[Vector, "parameters"]  # variance of θ because the lag is not known, as reported
+    gains: Annotated[Vector, "regressors"]  # share of y² that each misfit regressor explains, as reported
+    found: Annotated[Vector, "regressors"]  # their coefficients
+    lattice: Annotated[Vector, "parameters"]  # variance of θ by the place of an encoder's steps, as reported
+    share: float = 0.0  # of the torque, rms, that misfit regressors explain, as reported
     left: float = 0.0  # … and that the model leaves
     spoiled: bool = False  # whether it is too much for anything to be valid
     due: int = 0  # number of the row that ends the block
     forgotten: float = 0.0  # of the learner, when the last block ended
 
+    @classmethod
+    def of(cls, p: int, owners: NDArray[np.int64], own: int, row: float, remembers: bool, unread: int) -> "FitState":
+        """State before any row.
 
-def nothing(
-    p: int, owners: NDArray[np.int64], own: int, row: float, remembers: bool = False, unread: int = 0
-) -> FitKept:
-    """Before any row; p: parameters; owners: joint of each output; own: witnesses of each output; row: s between rows;
-    remembers: whether friction has a memory of its own; unread: rows that wait to be read again."""
-    m = len(owners)
-    return FitKept.zeros(
-        sums=regressors.BlockSums.of(owners, p, own, 1e9 * row, remembers), reread=RereadRows.room(unread, p, row),
-        outputs=m, n=2 * p + own, N=p + m * own, parameters=p, trail=np.zeros(p + 1), witnesses=m * own,
-        figures=np.zeros(scores.FIGURES),
-    )  # fmt: skip
+        p: parameters; owners: joint of each output; own: misfit regressors of each output; row: s between rows;
+        remembers: whether friction has a memory of its own; unread: room for rows of the shifted quantiser.
+        """
+        m = len(owners)
+        sums, quantiser = BlockSums.of(owners, p, own, 1e9 * row, remembers), QuantiserState.room(unread, p, row)
+        scores = ScoreState.zeros(outputs=m, n=2 * p + own, N=p + m * own, p=p, regressors=m * own)
+        return cls.zeros(
+            sums=sums, quantiser=quantiser, scores=scores, outputs=m, parameters=p, regressors=m * own,
+            trail=np.zeros(p + 1),
+        )  # fmt: skip

@@ -1,7 +1,7 @@
-"""When a row may teach: standstill with hysteresis.
+"""Gate: decides by standstill, with hysteresis, whether a row may teach.
 
-A gate is a flag and a saving, not the safety: the bound on P (recursive/kernel.py) holds with every gate open, and a
-closed gate leaves θ and P exactly as they are, so crossing it moves nothing.
+A gate reports rest and saves work; it is not needed for safety. The bound on P (recursive/kernel.py) holds with every
+gate open, and a closed gate leaves θ and P exactly as they are.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ WAKE: Final = 1.5
 
 
 class GateState(Layout, version=3):
-    """Whether a joint rests, and what decides it."""
+    """State of a gate: whether a joint rests, and what decides it."""
 
     standstill: float  # rad/s (m/s) below which it may rest
     wake: float  # rad/s (m/s) at which it moves again
@@ -53,7 +53,7 @@ class Gate:
 
 @inline
 def may_teach(gate: GateState, least: float, speed: float) -> bool:
-    """Whether the next row may teach; speed: rad/s (m/s), NaN is not motion; least: below which none does."""
+    """Whether the next row may teach; speed: rad/s (m/s), NaN is not motion; least: speed below which no row does."""
     if speed >= gate.standstill:
         gate.slow = 0
         if speed >= gate.wake:

@@ -1,21 +1,20 @@
-"""Whether a model fits, by the second of motion: what its misfit did to θ widens the deviations, and has a name.
+"""Model fit, judged each second of motion: the effect of a misfit on θ widens its deviations and is named.
 
     deviation² ← deviation² · factor² + bias² + near² + behind² + late² + steps²
 
-factor: from the scores' own covariance (recursive/misfit.py), beside the learner's with the weight of KNOWN blocks, and
-not less than white noise under the kernel gives; with η, not less than that of the start;
-near: what the rows behind reversals pull θ by, beyond noise (recursive/reversals.py: backlash, friction with memory);
-bias: what θ owes to columns that the model does not have (recursive/witnesses.py), and to rows that saw a reversal, by
-which it differs from least squares without them; behind: by which θ differs from its own mean under the same
-forgetting, and so from a truth that moves on at a constant rate (Brown's double exponential smoothing); late: for a lag
-of the torque that nobody knows (scores.py); steps: what those of an encoder do, as errors in variables
-(conditioning/encoder_steps.py, reread.py). None of it touches θ; what rows with a reversal weigh
-(recursive/reversals.py) does.
-Where witnesses explain more of the torque than is asked of a value (GOOD), nothing of that joint is valid, and the
-reason is their cause; below that the deviations say what it costs.
+factor: from the covariance of the scores (misfit/scores.py), averaged with the learner's own, which weighs as much as
+KNOWN blocks; it is not less than that of white noise under the kernel, and with η not less than that of the start.
+near: effect of rows behind reversals on θ, beyond noise (recursive/reversals.py: backlash, friction with memory).
+bias: effect of columns that the model does not have (misfit/regressors.py), and of rows that saw a reversal: how far θ
+differs from least squares without them. behind: how far θ differs from its own mean under the same forgetting, and so
+from a truth that moves at a constant rate (Brown's double exponential smoothing). late: variance because the lag of the
+torque is not known (scores.py). steps: effect of encoder steps (quantisation/errors_in_variables.py and
+shifted_quantiser.py). None of these changes θ; the weight of rows with a reversal does (recursive/reversals.py).
+Where misfit regressors explain more of the torque than the limit of a valid value (GOOD), no value of that joint is
+valid, and the reason is their cause. Below that limit the deviations contain their effect.
 
 A block ends at a review, at a row that is known beforehand, so results do not depend on how rows are cut. While there
-are too few blocks, as behind an alarm, what was told before stands.
+are too few blocks, as behind an alarm, the last report stands.
 """
 
 import math
@@ -26,9 +25,9 @@ import numpy as np
 
 from estimators.misfit import regressors, scores
 from estimators.misfit.regressors import ANGLE, DIRECTION, LAG, MEMORY, SPEED
-from estimators.online.judgement import fit_state
+from estimators.online.judgement.fit_state import FitState
 from estimators.online.judgement.gate import Gate
-from estimators.quantisation.errors_in_variables import UNSURE, Steps, added, clear, moved
+from estimators.quantisation.errors_in_variables import UNSURE, Steps, bias_of, noise_of_rows, subtract_noise
 from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
 from estimators.quantities import Floats, Parameter
 from estimators.recursive import reversals
@@ -59,7 +58,7 @@ WAITING: Final = 16
 
 
 class ModelFit:
-    """Of one estimator."""
+    """Judges how well the model of one estimator fits, and widens its deviations."""
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"active", "_gate", "_steps"})
 
@@ -88,8 +87,8 @@ class ModelFit:
         self._steps: tuple[Steps, ...] = ()
         self.active = True  # false while rows do not say how their joint moved
         unread = 2 * self._block + WAITING if corrects and m == 1 else 0
-        self.kept = kept = fit_state.nothing(p, self._owners, own, row, remembers, unread)
-        self.reread = ShiftedQuantiser(kept.reread)
+        self.kept = kept = FitState.of(p, self._owners, own, row, remembers, unread)
+        self.quantiser = ShiftedQuantiser(kept.quantiser)
 
     @property
     def due(self) -> int:
@@ -97,23 +96,19 @@ class ModelFit:
         return self.kept.due if self.active else ENDLESS
 
     def begin(self, now: int) -> None:
-        """Rows of before are of other columns; now: number of the next row. What was told stands for the time being."""
+        """Forget all sums: rows so far had other columns; now: number of the next row. The last report stands."""
         kept = self.kept
-        for one in (kept.sums.products, kept.sums.turned, kept.gram, kept.spread):
+        for one in (kept.rows, kept.rough, kept.forth, kept.turns, kept.owed, kept.trail, kept.behind):
             one[:] = 0.0
-        for flat in (
-            kept.scores, kept.last, kept.figures, kept.theta, kept.rows, kept.rough, kept.forth, kept.turns, kept.owed,
-            kept.trail, kept.behind,
-        ):  # fmt: skip
-            flat[:] = 0.0
-        kept.reread.sums[:] = 0.0
-        kept.reread.total, kept.reread.count = 0.0, 0
+        kept.sums.products[:] = kept.sums.turned[:] = 0.0
+        kept.scores.clear()
+        self.quantiser.clear()
         kept.sums.when[:] = -math.inf
         kept.sums.begin_block()
         kept.due, kept.forgotten = now + self._block, 0.0
 
     def forget(self, learner: Learner) -> None:
-        """Everything begins anew: nothing is known of the model any more."""
+        """Forget the last report as well: nothing is known of the model any more."""
         kept = self.kept
         kept.share, kept.left, kept.spoiled = 0.0, 0.0, False
         kept.gains[:] = kept.found[:] = 0.0
@@ -122,7 +117,7 @@ class ModelFit:
         learner.correlated[:], learner.misfit[:] = 1.0, 0.0
 
     def absorb(self, rows: Rows, reversal: Floats) -> None:
-        """Rows that taught; reversal: (outputs,) of a Learner."""
+        """Take rows that taught; reversal: (outputs,) of a Learner."""
         if not len(rows.time):
             return
         self.active = len(rows.motion) == len(rows.time)
@@ -130,11 +125,11 @@ class ModelFit:
             slow = max(self._gate.standstill, reversals.UNSEEN)
             phi = np.ascontiguousarray(rows.phi)
             regressors.gather(rows.time, phi, rows.y, rows.speed, rows.motion, slow, self.kept.sums)
-            if self.reread.reading is not None:
-                self.reread.keep(rows, slow, float(reversal[0]))
+            if self.quantiser.reading is not None:
+                self.quantiser.keep(rows, slow, float(reversal[0]))
 
     def review(self, rows: Rows, learner: Learner, now: int) -> None:
-        """Begin with the rows of a start, block by block; now: number of the next one."""
+        """Begin with the rows of a start, block by block; now: number of the next row."""
         self.begin(now)
         self.kept.sums.place[:] = np.nan
         for first in range(0, len(rows.time) - self._block + 1, self._block):
@@ -145,11 +140,11 @@ class ModelFit:
         self.kept.forgotten = learner.rls.state.forgotten
 
     def close(self, learner: Learner, now: int, time: int, settled: bool) -> None:
-        """End a block, and let the deviations know.
+        """End a block, and widen the learner's deviations.
 
         now: number of the next row; time: ns, of the last one; settled: whether θ is published.
         """
-        kept, rls, p, sums = self.kept, learner.rls, learner.rls.p, self.kept.sums
+        kept, rls, sums = self.kept, learner.rls, self.kept.sums
         kept.due = now + self._block
         forgotten = rls.state.forgotten
         fade = math.exp(kept.forgotten - forgotten) if forgotten >= kept.forgotten else 0.0
@@ -161,40 +156,36 @@ class ModelFit:
         kept.rough[:] = fade * kept.rough + sums.noise
         kept.owed[:] = fade * kept.owed + sums.noise + learner.reversal**2 * sums.turned_noise
         if self._corrects:
-            clear(self._steps, sums.noise, time, sums.products)
+            subtract_noise(self._steps, sums.noise, time, sums.products)
         sums.begin_block()
-        self.reread.fade(fade)
-        self.reread.read()
-        deviations, bias, late = np.empty(p), np.zeros(p), np.zeros(p)
-        gains, found = np.zeros(len(kept.gains)), np.zeros(len(kept.found))
-        scores.close(
-            sums.products, kept.gram, rls.noise[0] / rls.noise, fade, self._lags, kept.behind, kept.spread, kept.scores,
-            kept.last, kept.figures, kept.theta, deviations, bias, gains, found, late,
-        )  # fmt: skip
-        if self._blocks < LEAST or rls.state.cusum > 0.0:
+        self.quantiser.fade(fade)
+        self.quantiser.read()
+        scores.close(sums.products, rls.noise[0] / rls.noise, fade, self._lags, kept.behind, kept.scores)
+        if self.kept.scores.effective_blocks < LEAST or rls.state.cusum > 0.0:
             if settled and kept.left == 0.0:
                 self._begin_with_steps(learner, time)
             return
-        kept.gains[:], kept.found[:], kept.late[:] = gains, found, late
-        kept.share, kept.left = float(kept.figures[scores.SHARE]), float(kept.figures[scores.LEFT])
+        told = kept.scores
+        kept.gains[:], kept.found[:], kept.late[:] = told.gains, told.coefficients, told.lag_variance
+        kept.share, kept.left = told.explained, told.unexplained
         kept.spoiled = kept.share > (MISFIT_OVER if kept.spoiled else 1.0) * GOOD
         if settled:
             self._weigh_steps(rls.noise[0] / rls.noise, time)
             self.correct(learner, time)
             kept.trail[:] = fade * kept.trail + np.append(rls.theta, 1.0)
-            self._widen(learner, deviations, bias)
+            self._widen(learner, told.deviations, told.bias)
             self.roughen(learner, time)
 
     def follow(self, learner: Learner, settled: bool) -> None:
-        """What rows with a reversal weigh from here on, and what residual is usual; settled: whether θ is published."""
+        """Update the weight of rows with a reversal, and the usual residual; settled: whether θ is published."""
         kept = self.kept
-        if self._blocks < LEAST or learner.rls.state.cusum > 0.0:
+        if self.kept.scores.effective_blocks < LEAST or learner.rls.state.cusum > 0.0:
             return
         for o in range(len(kept.rows)):
             if learner.reversal[o] == reversals.UNPROVEN and min(kept.forth[o], kept.rows[o] - kept.forth[o]) < EITHER:
                 continue
-            straight = reversals.left(kept.gram[o], kept.theta)
-            reversing = reversals.left(kept.sums.turned[o], kept.theta)
+            straight = reversals.left(kept.scores.gram[o], kept.scores.theta)
+            reversing = reversals.left(kept.sums.turned[o], kept.scores.theta)
             learner.reversal[o] = reversals.weight(
                 straight, kept.rows[o], reversing, kept.turns[o], float(learner.reversal[o])
             )
@@ -204,75 +195,71 @@ class ModelFit:
 
     @property
     def _corrected(self) -> bool:
-        """Whether the steps have been taken off θ."""
+        """Whether θ has been corrected for the steps."""
         return self._corrects and bool(np.isfinite(self.kept.steps).all())
 
-    @property
-    def _blocks(self) -> float:
-        """With scores, by their weight."""
-        figures = self.kept.figures
-        return float(figures[scores.WEIGHT] ** 2 / max(figures[scores.WEIGHT_2], 1.0))
-
     def coarse(self, steps: Steps) -> None:
-        """An encoder's readings have steps."""
+        """Tell it that the readings of an encoder have steps."""
         self._steps = (*self._steps, steps)
-        if steps.reading is not None and len(self.kept.reread.times):
-            self.reread.coarse(steps.size, steps.reading)
+        if steps.reading is not None and len(self.kept.quantiser.times):
+            self.quantiser.coarse(steps.size, steps.reading)
 
     def correct(self, learner: Learner, time: int) -> None:
-        """Take off what the steps have moved θ by in the rows since the last time: θ += P(Nθ − n), their N and n.
+        """Correct θ for the steps in the rows since the last time: θ += P(Nθ − n), with their N and n.
 
-        So θ follows (G − N)θ = b − n row by row. Not of a model with η, whose rows are learnt again and again, and not
-        where the steps are most of what tells a direction.
+        So θ follows (G − N)θ = b − n row by row. A model with η is not corrected, since its rows are learnt again and
+        again; nor is θ where the steps are most of the information in a direction.
         """
         rls, kept = learner.rls, self.kept
         if self._corrected and self._steps:
-            noise, own = added(self._steps, kept.owed / rls.noise, time, rls.p)
+            noise, own = noise_of_rows(self._steps, kept.owed / rls.noise, time, rls.p)
             rls.theta[:] = rls.theta + rls.covariance() @ (noise @ rls.theta - own)
         kept.owed[:] = 0.0
 
     def lighten(self, left: Floats) -> None:
-        """The rows of a start weigh less than when they came: left (outputs,), of the noise of steps in them."""
+        """Note that the rows of a start weigh less than before; left (outputs,): share of the step noise in them."""
         self.kept.owed *= left
-        self.reread.fade(float(left[0]))
+        self.quantiser.fade(float(left[0]))
 
     def roughen(self, learner: Learner, time: int) -> None:
-        """What rows weigh from here on in which rounding does not average out, or the torque changes at once."""
+        """Set the weights of rows in which rounding does not average out, or the torque changes within a sample."""
         rls, grain = learner.rls, learner.kept.grain
         learner.kept.usual[:] = np.minimum(self.kept.rough / np.maximum(self.kept.rows, 1.0), 1.0)
         learner.kept.held[:] = self._instant / (rls.variance() * rls.noise)
         for o in range(len(grain) if self._corrected else 0):
-            noise, own = added(self._steps, np.eye(len(grain))[o], time, rls.p)
+            noise, own = noise_of_rows(self._steps, np.eye(len(grain))[o], time, rls.p)
             white = float(rls.theta @ noise @ rls.theta - 2.0 * own @ rls.theta)
             grain[o] = max(0.0, white) / (rls.variance() * rls.noise[o])
 
     def _begin_with_steps(self, learner: Learner, time: int) -> None:
-        """A start has ended before there are scores: what an encoder's steps do needs none, and is no less true."""
+        """Correct for encoder steps at the end of a start, before there are scores: the correction needs none."""
         self._weigh_steps(learner.rls.noise[0] / learner.rls.noise, time)
         self.correct(learner, time)
         learner.misfit[:] = self._left_of_steps(learner)
 
     def _left_of_steps(self, learner: Learner) -> Floats:
-        """What the steps may still have moved θ by (p,), squared; infinite where an encoder is too coarse."""
-        kept, rls, reading = self.kept, learner.rls, self.reread.reading
+        """Variance of θ (p,) that the steps leave; infinite where an encoder is too coarse."""
+        kept, rls, reading = self.kept, learner.rls, self.quantiser.reading
         if not self._corrected:
             return np.asarray(kept.steps**2)
         if reading is not None:
             noise, own = self._steps[0].noise[0], self._steps[0].own[0]
-            kept.lattice[:] = self.reread.owed(rls.theta, rls.noise[0] * np.linalg.inv(rls.covariance()), noise, own)
+            kept.lattice[:] = self.quantiser.variance(
+                rls.theta, rls.noise[0] * np.linalg.inv(rls.covariance()), noise, own
+            )
         return np.maximum(UNSURE * kept.steps**2, kept.lattice)
 
     def _weigh_steps(self, weight: Floats, time: int) -> None:
-        """What the steps move θ by."""
-        kept, p = self.kept, len(self.kept.theta)
-        noise, own = added(self._steps, weight * kept.rough, time, p)
+        """Compute by how much the steps move θ."""
+        kept, p = self.kept, len(self.kept.scores.theta)
+        noise, own = noise_of_rows(self._steps, weight * kept.rough, time, p)
         if noise.any():
-            gram = np.ascontiguousarray(scores.products(kept.gram, weight, p)[:p, :p])
-            kept.steps[:] = moved(gram, noise, own, kept.theta)
+            gram = np.ascontiguousarray(scores.products(kept.scores.gram, weight, p)[:p, :p])
+            kept.steps[:] = bias_of(gram, noise, own, kept.scores.theta)
 
     def _widen(self, learner: Learner, deviations: Floats, bias: Floats) -> None:
-        """Let the learner's deviations hold what the rows have said."""
-        kept, rls, blocks = self.kept, learner.rls, self._blocks
+        """Widen the learner's deviations by the terms of the module's equation."""
+        kept, rls, blocks = self.kept, learner.rls, self.kept.scores.effective_blocks
         share, free = blocks / (blocks + KNOWN), blocks / max(blocks - rls.p, 0.5 * blocks)
         claimed = rls.variance() * rls.share() * np.diag(rls.covariance()) * learner.honesty**2
         told = np.isfinite(deviations) & (claimed > 0.0)
@@ -283,16 +270,16 @@ class ModelFit:
         ahead = rls.theta - kept.trail[:-1] / kept.trail[-1]
         kept.behind[:] = np.sign(ahead) * np.sqrt(np.maximum(ahead**2 - known, 0.0))
         weight = rls.noise[0] / rls.noise
-        whole = scores.products(kept.gram, weight, rls.p)
+        whole = scores.products(kept.scores.gram, weight, rls.p)
         lagging = float(kept.behind @ whole[:-1, :-1] @ kept.behind) / (float(rls.noise[0]) * float(kept.rows.sum()))
         least = max(1.0 - lagging / rls.variance(), NOISE)  # as at the start, but what θ is behind is no noise
         lowest = self._lowest(learner, least) / learner.honesty**2 if self._corrects else least
         learner.correlated[:] = np.sqrt(np.maximum((1.0 - share) * least + share * known / claimed, lowest))
-        straight = kept.theta + kept.steps if self._corrected else kept.theta
+        straight = kept.scores.theta + kept.steps if self._corrected else kept.scores.theta
         apart = rls.theta - straight  # what reversals pull θ by, beyond what θ without them is uncertain
         pulled = np.sign(apart) * np.sqrt(np.maximum(apart**2 - known, 0.0))
         turned = scores.products(kept.sums.turned[len(weight) :], weight, rls.p)
-        near = reversals.contrast(whole, turned, kept.theta, known)
+        near = reversals.contrast(whole, turned, kept.scores.theta, known)
         left = self._left_of_steps(learner)
         learner.misfit[:] = (pulled + bias) ** 2 + near**2 + kept.behind**2 + kept.late + left
 
@@ -305,7 +292,7 @@ class ModelFit:
         rounding = float((learner.kept.grain * learner.kept.usual).max(initial=0.0))
         return noise + (self._overlap - 1.0) * max(noise - rounding, 0.0)
 
-    # --- what is told
+    # --- reports
 
     @property
     def reasons(self) -> tuple[str, ...]:

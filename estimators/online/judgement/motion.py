@@ -1,4 +1,4 @@
-"""How much motion there was since a phase began, how long a period of it is, and what follows for a start's length."""
+"""Amount of motion since a phase began, its period, and the length of a start that follows from them."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Final
@@ -12,8 +12,8 @@ MEMORY_PERIODS: Final = 2.0
 
 
 @dataclass(slots=True)
-class MotionKept:
-    """What a Motion keeps."""
+class MotionState:
+    """State of a MotionCount."""
 
     VERSION: ClassVar[int] = 1
 
@@ -22,17 +22,17 @@ class MotionKept:
 
 
 class MotionCount:
-    """Rows of motion, counted; all lengths are in rows unless they say seconds."""
+    """Counts rows of motion; all lengths are in rows unless they say seconds."""
 
     def __init__(self, row: float, start: float, periods: float, configured: float | None = None) -> None:
         """row: s between rows; start: s of motion, and periods of it, that a start takes at least; configured: s."""
         self.row, self._start, self._periods = row, start, periods
         self._configured = 0 if configured is None else round(configured / row)
-        self.kept = MotionKept(cycle=self._configured)
+        self.kept = MotionState(cycle=self._configured)
 
     @property
     def seconds(self) -> float:
-        """Of motion since the phase began."""
+        """Seconds of motion since the phase began."""
         return self.kept.count * self.row
 
     @property
@@ -47,12 +47,12 @@ class MotionCount:
 
     @property
     def span(self) -> int:
-        """Rows of one motion period, or of what stands for it."""
+        """Rows of one motion period; of the start's length where there is none."""
         return self.kept.cycle or round(self._start / self.row)
 
     @property
     def patience(self) -> float:
-        """s of motion after which a start ends all the same."""
+        """Seconds of motion after which a start ends in any case."""
         return PATIENCE * self._start
 
     @property
@@ -61,10 +61,10 @@ class MotionCount:
         return not self.kept.cycle and not self._configured
 
     def found(self, cycle: int) -> None:
-        """Rows in one motion period, as just found; one that is configured stays."""
+        """Set the rows of one motion period, unless it is configured."""
         if not self._configured:
             self.kept.cycle = cycle
 
     def restart(self) -> None:
-        """Begin to count anew, with another motion."""
+        """Count from zero, for another motion."""
         self.kept.count, self.kept.cycle = 0, self._configured

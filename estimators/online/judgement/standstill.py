@@ -1,12 +1,12 @@
-"""Below which speed a joint rests, found from its motion: one number in rad/s does not suit a slide and a spindle.
+"""Standstill: finds the speed below which a joint rests, from its motion. No single number suits slide and spindle.
 
     ω_noise = max(ω_step, SURELY·ω_least)
     ω = min(ω₀, SHARE·ω_top) where ω_top > CLEAR·ω_noise, else ω₀; at least ω_noise as far as that is below MOST·ω_top
 
-ω₀: USUAL; ω_step: what a row reads where an encoder moves by one step, as it does at rest on the edge between two;
-ω_top, ω_least: highest and least speed of the windows in which the joint has travelled (a drive that hunts about one
-place has not). A joint sticks where it turns, the longer the slower it is: SHARE is large, so that such rows are taken
-for rest. Decided at rows that are known beforehand, so how rows are cut does not matter.
+ω₀: USUAL; ω_step: speed of a row in which the encoder moves by one step, as it may at rest on the edge between two;
+ω_top, ω_least: highest and lowest speed of the windows in which the joint has travelled (a drive that hunts about one
+place has not). A joint sticks where it turns, and the slower it is the longer; SHARE is large, so that such rows count
+as rest. Limits change at rows that are known beforehand, so results do not depend on how rows are cut.
 """
 
 import math
@@ -42,7 +42,7 @@ NEWS: Final = 0.2
 
 
 class Seen(Layout):
-    """What is seen of a window of rows, and when limits may change."""
+    """Range of speed and position in a window of rows, and when limits may change."""
 
     slow: float = math.inf  # rad/s (m/s)
     fast: float = 0.0
@@ -65,12 +65,12 @@ class Standstill:
         self.seen = Seen(left=self._window)
 
     def coarse(self, since: int, speed: float) -> None:
-        """From this instant (ns) an encoder is known to read this speed (rad/s, m/s) by one step."""
+        """Note that from this instant (ns) one step of an encoder is known to read as this speed (rad/s, m/s)."""
         self._coming.append((since, STEPS * speed))
         self.seen.due = self._coming[0][0]
 
     def decide(self) -> None:
-        """A window is full, or the rows that come see an encoder's steps: set the limits."""
+        """Set the limits: a window is full, or an encoder's steps count from the next row on."""
         seen = self.seen
         if seen.left == 0:
             self._close(seen)
@@ -81,7 +81,7 @@ class Standstill:
             seen.due = self._coming[0][0] if self._coming else NEVER
 
     def _close(self, seen: Seen) -> None:
-        """A window ends."""
+        """End a window."""
         if 0.0 < TRAVEL * seen.fast <= seen.highest - seen.lowest:
             self._top, self._least = max(self._top, seen.fast), min(self._least, seen.slow)
             self._set()
@@ -101,7 +101,7 @@ class Standstill:
 
 @inline
 def see(speed: float, place: float, seen: Seen) -> None:
-    """One row. What is not a number stays seen."""
+    """Take one row. A value that is not a number stays."""
     if speed < seen.slow or np.isnan(speed):
         seen.slow = speed
     if speed > seen.fast or np.isnan(speed):

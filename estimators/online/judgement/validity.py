@@ -1,4 +1,4 @@
-"""When a value may be trusted, why it may not, and when an estimator must start again."""
+"""Validity: when a value may be trusted, why it may not, and when an estimator must start again."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ RUNAWAY: Final = 1e4
 
 
 class ValidityState(Layout, version=2):
-    """What a Validity keeps."""
+    """State of a Validity."""
 
     values: Annotated[Vector, "parameters"]
     deviations: Annotated[Vector, "parameters"]  # of them, what is not known of η left out
@@ -38,7 +38,7 @@ class ValidityState(Layout, version=2):
 
 
 class Validity:
-    """Which parameters may be trusted, with hysteresis."""
+    """Decides which parameters may be trusted, with hysteresis."""
 
     def __init__(self, parameters: Sequence[Parameter], cubic: int | None = None) -> None:
         """cubic: the column that grows with the cube of an elastic gear's torque, if any."""
@@ -55,12 +55,12 @@ class Validity:
         )
 
     def judge(self, learner: Learner) -> None:
-        """What the learner's deviations are by now, and what they allow."""
+        """Judge the present values and deviations of a learner."""
         learner.unexcited_variance[:] = learner.unexcited.variances(learner.rls.variance())
         _judge_learner(learner.kept, self.kept)
 
     def weigh(self, values: Floats, deviations: Floats, leverage: Floats, signal: float) -> None:
-        """Judge these instead: values, deviations (parameters,), the rms of each column and the rms of y.
+        """Judge other values and deviations (parameters,); leverage: rms of each column; signal: rms of y.
 
         A deviation is small against the value itself, or against what the torque would notice.
         """
@@ -74,7 +74,7 @@ class Validity:
 
     @property
     def readiness(self) -> float:
-        """0 … 1, how near the least certain parameter is to valid."""
+        """How near the parameters are to valid on average, 0 … 1."""
         return float(np.mean(1.0 / np.maximum(self.kept.excess, 1.0)))
 
     @property
@@ -83,7 +83,7 @@ class Validity:
         return tuple(self._reason(which) for which in map(int, np.flatnonzero(~self.kept.valid)))
 
     def told(self, cause: Callable[[int, float], str]) -> tuple[str, ...]:
-        """The same, where something else than a want of motion has widened a deviation.
+        """Reasons as in `reasons`, with causes other than a lack of motion.
 
         cause: what it is, in words, of a parameter with this deviation; "" where it is nothing else.
         """
@@ -117,7 +117,7 @@ def plausible(judged: ValidityState, which: int) -> bool:
 
 @inline
 def judge(judged: ValidityState, leverage: Floats, signal: float) -> None:
-    """From values and deviations: by how much each deviation is too large, and which values are valid."""
+    """Write by how much each deviation is too large, and which values are valid."""
     for i in range(len(judged.valid)):
         deviation, size = judged.deviations[i], GOOD * abs(judged.values[i])
         excess = np.inf
@@ -139,7 +139,7 @@ def _judge(judged: ValidityState, leverage: Floats, signal: float) -> None:
 
 @inline
 def judge_learner(learnt: Learnt, judged: ValidityState) -> None:
-    """Judge what a Learner has learnt, and its deviations as published."""
+    """Judge the values of a Learner, and write its deviations as they are published."""
     own_deviations(learnt, judged.deviations)
     for i in range(len(judged.valid)):
         judged.values[i] = learnt.state.theta[i]

@@ -1,4 +1,4 @@
-"""Normal mode without an alarm: refits are confirmed, η becomes more certain, slow drift of η is looked for."""
+"""Drift: in normal mode refits are confirmed, η becomes more certain, and slow drift of η is looked for."""
 
 from collections.abc import Iterator
 from typing import ClassVar, Final
@@ -10,12 +10,12 @@ from estimators.online.monitor.base import (
     Before,
     Decision,
     Evidence,
-    Look,
     Moment,
     Purpose,
     SearchEta,
     Sharpen,
     Wait,
+    WindowRequest,
 )
 from estimators.online.monitor.change import ChangeInquiry
 from estimators.refit.acceptance import BETTER, CERTAIN, delta
@@ -29,7 +29,7 @@ LONGER: Final = 1.5
 
 
 class DriftWatch:
-    """Every second one look at the last motion period; twice significant, η is searched."""
+    """Tests the last motion period every second; η is searched after two significant results."""
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"due", "drifts"})
 
@@ -45,11 +45,11 @@ class DriftWatch:
         return self.due if confirm is None else min(self.due, confirm)
 
     def put_off(self, now: int, row: float) -> None:
-        """Look again in a second."""
+        """Test again in a second."""
         self.due = now + round(EVERY / row)
 
-    def looks(self, moment: Moment) -> Iterator[Look | Decision]:
-        """What is due by now, one after the other."""
+    def looks(self, moment: Moment) -> Iterator[WindowRequest | Decision]:
+        """Yield the decisions and requests that are due, one after the other."""
         change, now = self._change, moment.now
         if moment.searching:
             return
@@ -62,13 +62,13 @@ class DriftWatch:
         self.put_off(now, moment.row)
         first = max(change.onset, now - moment.capacity)
         if change.confirm is None and now - first >= LONGER * moment.basis and not moment.suspicious:
-            yield Look(Purpose.SHARPEN, first, Before.NOTHING)
+            yield WindowRequest(Purpose.SHARPEN, first, Before.NOTHING)
         first = max(change.onset, now - moment.span)
         if now - first >= 0.5 * moment.span:
-            yield Look(Purpose.DRIFT, first, Before.NOW)
+            yield WindowRequest(Purpose.DRIFT, first, Before.NOW)
 
     def review(self, evidence: Evidence) -> Decision:
-        """What a window says that it wanted to be shown."""
+        """Decide from a window that it has requested."""
         return self._sharpen(evidence) if evidence.purpose is Purpose.SHARPEN else self._drift(evidence)
 
     def _sharpen(self, evidence: Evidence) -> Decision:

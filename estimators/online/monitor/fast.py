@@ -1,4 +1,4 @@
-"""The monitor of a model with nonlinear parameters η: alarms are followed up, η is searched anew only when it moved.
+"""Monitor of a model with nonlinear parameters η: it follows up alarms, and searches η only when η has moved.
 
     alarm      CUSUM on the squared prediction error (cusum.py); the change began about where the CUSUM was last zero,
                at the row that its likelihood says (change_point.py)
@@ -25,13 +25,13 @@ from estimators.online.monitor.base import (
     Decision,
     Evidence,
     LearnTheta,
-    Look,
     Moment,
     Purpose,
     Rejection,
     Restore,
     SearchEta,
     Wait,
+    WindowRequest,
 )
 from estimators.online.monitor.change import ChangeInquiry
 from estimators.online.monitor.drift import DriftWatch
@@ -53,13 +53,13 @@ STRAIGHT: Final = 9.0
 
 @dataclass(slots=True)
 class Nothing:
-    """What a FastMonitor keeps: all of it begins anew with the rows."""
+    """State of a FastMonitor that outlives a restart: none, because the rows do not."""
 
     VERSION: ClassVar[int] = 1
 
 
 class FastMonitor:
-    """A change of θ is told from one of η as soon as the window allows."""
+    """Distinguishes a change of θ from one of η as soon as the window allows."""
 
     def __init__(self, row: float) -> None:
         """row: s between rows."""
@@ -79,64 +79,60 @@ class FastMonitor:
         return self.change.confirm is None
 
     def started(self, _noise: float, first: int, now: int) -> None:
-        """Normal mode begins."""
+        """Begin normal mode."""
         self.change.begin(first)
         self.drift.due = now
 
     def alarmed(self, began: int, moment: Moment) -> bool:
-        """An alarm; returns whether it is of a change of its own."""
+        """Take an alarm; returns whether it is a change of its own."""
         self.drift.drifts = 0
         return self.change.alarmed(began, moment)
 
     def due(self, searching: bool) -> int | None:
-        """The next look at drift, or confirmation; every block while a refit is under way."""
+        """Number of the row of the next test; None, every block, while a refit is under way."""
         return None if searching else self.drift.next
 
     def period_due(self, now: int) -> bool:
-        """Whenever drift is looked for."""
+        """Whether drift is tested now."""
         return now >= self.drift.due
 
-    def transient(self, moment: Moment) -> Look | Decision:
-        """A look at all since the change, once there is enough of it."""
+    def transient(self, moment: Moment) -> WindowRequest | Decision:
+        """Request all rows since the change, once there are enough."""
         change = self.change
         if not change.ready(moment):
             return Wait()
         place = round(HEAD / moment.row) if change.onset == change.newest else 0  # the alarm's own guess
-        return Look(Purpose.CHANGE, change.onset, Before.CHANGE, place)
+        return WindowRequest(Purpose.CHANGE, change.onset, Before.CHANGE, place)
 
-    def always(self, _moment: Moment) -> Look | Decision:
-        """Nothing."""
-        return Wait()
-
-    def routine(self, moment: Moment) -> Iterator[Look | Decision]:
-        """Drift."""
+    def routine(self, moment: Moment) -> Iterator[WindowRequest | Decision]:
+        """Test for drift."""
         return self.drift.looks(moment)
 
     def review(self, evidence: Evidence) -> Decision:
-        """What a window says that it wanted to be shown."""
+        """Decide from a window that it has requested."""
         return self._verdict(evidence) if evidence.purpose is Purpose.CHANGE else self.drift.review(evidence)
 
     def learnt(self, now: int, first: int | None = None) -> None:
-        """θ was learnt anew, from row `first` on where that is news."""
+        """Note that θ was learnt anew, from row `first` on if that is new."""
         self.drift.put_off(now, self._row)
         if first is not None:
             self.change.begin(max(self.change.onset, first))
 
     def accepted(self, purpose: str, first: int, moment: Moment) -> None:
-        """A refit counts."""
+        """Note that a refit is accepted."""
         self.change.accepted(purpose, first, moment)
 
     def rejected(self, rejection: Rejection, alarmed: bool) -> Decision:
-        """A refit does not."""
+        """Decide what follows from a rejected refit."""
         return self.change.rejected(rejection, alarmed)
 
     def resume(self, now: int) -> None:
-        """Rows of before are not there."""
+        """Go on without the rows of before."""
         self.change.resume(now)
         self.drift.due, self.drift.drifts = now, 0
 
     def _verdict(self, evidence: Evidence) -> Decision:
-        """Whether θ changed, η did, nothing did, or more motion is wanted."""
+        """Decide whether θ, η or nothing has changed, or whether more motion is needed."""
         usual, signal = evidence.usual, evidence.signal
         overdue = evidence.rows >= evidence.needed
         known = evidence.reach <= COVERED or evidence.reach * usual <= SMALL**2 * signal

@@ -1,4 +1,4 @@
-"""What a person wants to see of a joint beside its estimate: points of its curves, excitation, nearness of an alarm.
+"""Inspection of a joint, for a person: points of its curves, excitation, and how near an alarm is.
 
 Excitation of a parameter: rms, over the last seconds, of the part of its column that no combination of the others
 imitates (1/√((ΦᵀΦ/n)⁻¹)_kk), as a share of the largest rms that its whole column has had.
@@ -29,7 +29,7 @@ MEMORY: Final = 10.0
 
 
 class Inspection(NamedTuple):
-    """One report."""
+    """Declares what a person sees of a joint beside its estimate."""
 
     time: Nanoseconds  # (points,) ns
     points: Floats  # (points, 4), columns estimators.curves.POINT
@@ -74,7 +74,7 @@ class Inspector:
         recentre: Callable[[Rows], None],
         law: Settings | None = None,
     ) -> Inspection | None:
-        """What came since the last report; None when nothing did.
+        """Report what came since the last report; None if nothing did.
 
         recentre: changes rows to what the parameters are for; law: in use, where not the configured one.
         """
@@ -121,7 +121,7 @@ def look(
     motion: Floats,
     state: InspectorState,
 ) -> None:
-    """Keep every n-th of so many rows; samples: (rows, blocks · ARGUMENTS, taps)."""
+    """Keep every n-th of `count` rows; samples: (rows, blocks · ARGUMENTS, taps)."""
     for row in range(state.skip, count, state.every):
         place = state.looked % len(state.rows.y)
         copy_row(time[row], phi[row], y[row], speed[row], samples[row], motion[row], state.rows, place)

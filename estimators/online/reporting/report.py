@@ -1,4 +1,4 @@
-"""What is told of an estimate, by the phase it is in."""
+"""Makes the report of an estimate, by the phase it is in."""
 
 from typing import Final, NamedTuple
 
@@ -20,7 +20,7 @@ FIGURES: Final = 3  # told beside values and deviations, those of η included
 
 
 class ReportState(Layout):
-    """What figures of an estimate are made of, and where they are left."""
+    """State that the figures of an estimate are computed from, and the figures themselves."""
 
     learnt: Learnt
     loop: LoopState
@@ -38,7 +38,7 @@ class Verdict(NamedTuple):
 
 
 class EstimateReport:
-    """Of one estimator: what it looks at each time lies side by side."""
+    """Reports the estimates of one estimator."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts, self._names, self._fit = parts, parts.names, parts.fit.kept
@@ -63,11 +63,11 @@ class EstimateReport:
 
     @property
     def doubted(self) -> bool:
-        """Whether there is a reason beside deviations not to trust the values, as far as that was asked."""
+        """Whether there is a reason beside deviations not to trust the values, as of the last `ready`."""
         return self._unsure or self._fit.spoiled
 
     def ready(self, phase: Phase) -> None:
-        """What is told of η until something is decided again."""
+        """Write the figures of η, which hold until the next decision."""
         if self._parts.nonlinear is None:
             return
         eta, count, all_of_them = self._parts.nonlinear.eta, self._count, len(self._names)
@@ -76,15 +76,18 @@ class EstimateReport:
         self._unsure = bool(self._parts.nonlinear.lookback.kept.wrong or eta.reasons)
 
     def numbers(self) -> tuple[list[float], float, float]:
-        """Of `figures` just called, as an estimate tells them: values, deviations, error and λ; measured, predicted."""
+        """Return the last `figures`: values, deviations, error and λ in one list; measured torque; predicted torque."""
         told, end = self._told, 2 * len(self._names) + FIGURES
         predicted = told[end:].dot(told[: self._count]).item()
         numbers = told[:end].tolist()
         return numbers, numbers.pop(), predicted
 
     def estimate(self, phase: Phase, spectrum: Spectrum, figured: tuple[bool, bool] | None = None) -> Estimate:
-        """What is known by now; phase: of the state machine; spectrum: of what was learnt from last; figured: what
-        `figures` gave, if it was just called."""
+        """Report the present estimate.
+
+        phase: of the state machine; spectrum: of the rows that were last learnt from; figured: result of `figures`, if
+        it was just called.
+        """
         parts, names, count = self._parts, self._names, len(self._names)
         if figured is None:
             self.ready(phase)
@@ -118,9 +121,10 @@ def _reasons(parts: Parts) -> tuple[str, ...]:
 
 @inline
 def figures(idle: bool, alarmed: bool, state: ReportState) -> bool:
-    """Leave what is told of an estimate in `told`; returns whether every value is certain.
+    """Write the figures of an estimate into `told`; returns whether every value is certain.
 
-    idle, alarmed: whether nothing is known yet, or an alarm stands, and the values of before it are told.
+    idle: whether nothing is known yet; alarmed: whether an alarm stands, so that the values from before it are
+    reported.
     """
     told, learnt, loop, valid = state.told, state.learnt, state.loop, state.judged.valid
     recursive, deviations = learnt.state, learnt.deviations
@@ -163,7 +167,7 @@ def verdict(phase: Phase, resting: bool, reasons: tuple[str, ...]) -> Verdict:
 
 
 def progress(phase: Phase, motion: MotionCount, validity: Validity) -> float:
-    """Of the start, per cent."""
+    """Progress of the start, per cent."""
     if phase in IDLE:
         return 0.0
     if phase is not Phase.STARTING:

@@ -1,15 +1,15 @@
-"""By how much the friction of a robot's joints bends beyond its law, and what that does to θ.
+"""Friction discrepancy: by how much the friction of a robot's joints differs from its law, and what that does to θ.
 
     τ = X θ + B d + …      B: hats over |q̇| at KNOTS of the speed seen, times the direction
 
-d is not learnt: it is known to D, the same at every knot of a joint. D² is what the residual has at all knots, squared,
-beyond what its long-run variance and the encoders' steps (reread.py) leave to chance: the law has followed d as far as
-it could, so what is left at one knot says too little. And it is no less than the identification saw. What θ is off by
-for each d is followed block by block, as that of a considered parameter (Schmidt 1966):
+d is not learnt: it is known to have the deviation D, the same at every knot of a joint. D² is the sum over all knots of
+the squared residual beyond chance, that is beyond its long-run variance and the encoders' steps (shifted quantiser):
+the law has followed d as far as it could, so one knot alone shows too little. D is no less than the identification saw.
+The error of θ for each d is followed block by block, as that of a considered parameter (Schmidt 1966):
 
     S ← a S      S ← S + P XᵀW (B − X S)      friction c θ is off by (c S − B) d
 
-A D that explains more than a GOOD share of a joint's torque is a misfit with a name.
+If D explains more than a GOOD share of a joint's torque, the misfit is reported as a reason.
 """
 
 from collections.abc import Sequence
@@ -39,8 +39,8 @@ FADE: Final = 0.99
 FrictionColumns = tuple[Integers, Floats]  # of one joint: places in θ (own,), columns of them (k, own)
 
 
-class Bends:
-    """Of n joints and q parameters, lags included."""
+class FrictionDiscrepancy:
+    """Follows friction beyond its law for n joints, and the error of q parameters by it, lags included."""
 
     def __init__(self, reach: Floats, parameters: int, known: Floats | None) -> None:
         """reach: (n,) rad/s (m/s) seen; known: (n,) D by the identification, N·m (N)."""
@@ -61,8 +61,10 @@ class Bends:
         self.spread, self.moved, self.seen = spread, moved, seen
 
     def notice(self, dq: Floats, r: Floats, torque: Floats, variance: Floats, u: Floats | None = None) -> None:
-        """A block: speeds, residuals and torques (rows, n), 0 where a row says nothing; variance: (n,) R c of r;
-        u: (rows, PLACES, n) torque that encoders elsewhere would have read, none where they have no steps."""
+        """Take a block: speeds, residuals and torques (rows, n), 0 where a row says nothing.
+
+        variance: (n,) R c of r; u: (rows, PLACES, n) torque of shifted encoders, None where they have no steps.
+        """
         B = self._columns(dq)
         self.seen *= FADE
         self.seen[:3] += np.einsum("tnk,tn->nk", B, r), np.abs(B).sum(axis=0), (B**2).sum(axis=0)
@@ -74,7 +76,7 @@ class Bends:
         self._named = self._share() > np.where(self._named, MISFIT_OVER, 1.0) * GOOD
 
     def _squares(self) -> Floats:
-        """(n, knots) of what the residual has at each knot, beyond chance."""
+        """Squared residual at each knot beyond chance: (n, knots)."""
         pulled, touched, rows = self.seen[:3]
         rows = np.maximum(rows, TOUCHED * touched)
         whole = np.where(rows > 0.0, rows, np.inf)
@@ -82,14 +84,14 @@ class Bends:
         return np.asarray(np.maximum((pulled**2 - steps) / whole**2 - self._chance[:, None] / whole, 0.0))
 
     def _share(self) -> Floats:
-        """(n,) of the torque, that these explain of the rows there were."""
+        """Share of the torque that the discrepancy explains in the rows so far: (n,)."""
         rows = self.seen[1]
         found = (self._squares() * rows).sum(axis=1) / np.maximum(rows.sum(axis=1), 1.0)
         power = self._power[0] / np.maximum(self._power[1], 1.0)
         return np.asarray(np.sqrt(found / np.where(power > 0.0, power, np.inf)))
 
     def absorb(self, learner: PriorBounded, X: Floats, dq: Floats, weights: Floats) -> None:
-        """A block that the learner has just learnt: X (rows, n, q), dq (rows, n), weights (n,)."""
+        """Follow a block that the learner has just learnt: X (rows, n, q), dq (rows, n), weights (n,)."""
         S = self.moved * learner.fade[:, None, None]
         weighted, flat = X * weights[:, None], X.reshape(-1, X.shape[2])
         right = (weighted.transpose(1, 2, 0) @ self._columns(dq).swapaxes(0, 1)).swapaxes(0, 1)
@@ -97,11 +99,11 @@ class Bends:
         self.moved = S + np.tensordot(learner.covariance, right, 1)
 
     def forget(self, which: Integers) -> None:
-        """These parameters have been found anew."""
+        """Set the errors of these parameters to zero: they have been found anew."""
         self.moved[which] = 0.0
 
     def reasons(self, names: tuple[str, ...], units: tuple[str, ...]) -> tuple[str, ...]:
-        """Of the joints whose misfit has a name, in words."""
+        """Reasons of the joints whose discrepancy is too large, in words."""
         return tuple(self._words(j, names[j], units[j]) for j in map(int, np.flatnonzero(self._named)))
 
     def _words(self, j: int, name: str, unit: str) -> str:
@@ -112,12 +114,12 @@ class Bends:
         return f"{name}: friction is no such law: {off:+.2g} {unit} at {speed:.2g} {rate}, {share:.0f} % of its torque"
 
     @property
-    def owed(self) -> Floats:
-        """(q,) variance of θ."""
+    def variance(self) -> Floats:
+        """Variance of θ (q,) by friction beyond its law."""
         return np.asarray(np.einsum("qnk,n->q", self.moved**2, self.spread**2))
 
     def of_friction(self, speeds: Floats, friction: Sequence[FrictionColumns]) -> Floats:
-        """Variance (n, k) of the friction that these columns of the parameters give at speeds (n, k)."""
+        """Variance (n, k) of the friction by these columns at speeds (n, k)."""
         at = self._columns(speeds.T)
         found = np.empty_like(speeds)
         for j, (place, columns) in enumerate(friction):

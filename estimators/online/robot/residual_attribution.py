@@ -1,10 +1,9 @@
-"""What explains the torque that the model does not: a payload, or another friction of one joint.
+"""Residual attribution: what explains the unexplained torque, a payload or another friction of one joint.
 
-Each half second the residual is fitted with the last link's ten columns, and joint by joint with that joint's friction
-columns and an offset (which takes what a steady push would leave there). A payload is told when its mass is certain and
-both of the last two looks say so; friction after four, so that a payload is told before, and only once the joint has
-moved either way: what is seen in one direction may be a push as well.
-See docs/decisions/019-whole-robots-contacts.md, point 1.
+Each half second ("look") the residual is fitted with the last link's ten columns, and for each joint with its friction
+columns and an offset, which absorbs a steady push. A payload is reported when its mass is certain and both of the last
+two looks agree. A friction is reported after four looks, so that a payload comes first, and only if the joint has moved
+either way: an effect in one direction may be a push. See docs/decisions/021-whole-robots-live.md, point 35.
 """
 
 from collections.abc import Sequence
@@ -54,15 +53,15 @@ NONE: Final = -3
 
 
 class Attribution(NamedTuple):
-    """What has happened."""
+    """Declares what has happened: a payload, its end, or another friction of one joint."""
 
     cause: int  # PAYLOAD, GONE or a joint
     change: Floats  # coefficients: of the payload (10,), of the joint's terms, or ()
     covariance: Floats  # their covariance
 
 
-class Causes:
-    """Evidence for each cause, and for how many looks the likeliest has been it."""
+class ResidualAttribution:
+    """Gathers evidence for each cause, and counts for how many looks the likeliest has been the same."""
 
     def __init__(self, model: WholeRobot, prior_deviations: Floats, correlation: Floats, motor_side: bool) -> None:
         """prior_deviations: (p,); correlation: (n,) c; motor_side: torque is motor current times a constant."""
@@ -77,7 +76,7 @@ class Causes:
         self._friction = [
             FadedEvidence(np.diag(1.0 / prior_deviations[model.base + terms] ** 2)) for terms in self.terms
         ]
-        self.bends = np.zeros(n)
+        self.discrepancy = np.zeros(n)
         """(n,) deviation of what friction has beyond its law, N·m (N)."""
         self.covariance = np.zeros((model.size, model.size))
         """(p, p) of θ: what is not known of it is no change."""
@@ -88,11 +87,11 @@ class Causes:
         self._lasts = False  # the end of the last look is beyond the usual, too
         self._lately = (0.0, 0.0)  # of the last two looks
 
-    def look(
+    def absorb(
         self, X: Floats, Y: Floats, r: Floats, u: Floats, dq: Floats, weights: Floats,
         pulls: Sequence[Floats] | None = None,
     ) -> None:  # fmt: skip
-        """Half a second of rows.
+        """Take half a second of rows.
 
         X: (rows, n, p); Y: (rows, n, 10) the last link's columns; r, u: (rows, n) residual without and with payload;
         dq: (rows, n) speeds, 0 of a joint whose friction is any torque; weights: (n,) 1/(R c); pulls: what steps of the
@@ -113,12 +112,12 @@ class Causes:
         self._excess, self._lately = FADE * self._excess + beyond, (self._lately[1], beyond)
 
     def mark(self) -> None:
-        """A residual is beyond its threshold: what is to be explained may begin now."""
+        """Note that a residual is beyond its threshold: a change may begin now."""
         for evidence in self._friction:
             evidence.mark()
 
     def verdict(self) -> Attribution | None:
-        """What is certain now."""
+        """Return the cause that is certain now, or None."""
         found = self._load.change()
         payload = self._as_payload(found)
         limit = max(CERTAIN * payload.mass_deviation, MASS)
@@ -156,33 +155,33 @@ class Causes:
         return Attribution(PAYLOAD, found.values, found.covariance)
 
     def _rubs(self, joint: int) -> Attribution:
-        """The verdict that a joint's friction has changed; nothing of before counts for any friction.
+        """Return that a joint's friction has changed, and forget all evidence for frictions.
 
-        By how much is what the looks say that came after it began: those before it would lessen it.
+        The size of the change is that of the looks since it began; earlier ones would make it smaller.
         """
         since = self._friction[joint].since()
         self._begin()
         return Attribution(joint, since.values, since.covariance)
 
     def _begin(self) -> None:
-        """Evidence for frictions, and what is unexplained, from here on."""
+        """Begin to gather evidence for frictions, and unexplained torque, from zero."""
         for evidence in self._friction:
             evidence.clear()
         self._directions[:] = 0.0
         self._suspect, self._looks, self._excess, self._lately = NONE, 0, 0.0, (0.0, 0.0)
 
     def forget(self) -> None:
-        """Nothing of before counts, and nothing is carried."""
+        """Forget all evidence; nothing is carried."""
         self._load.clear()
         self.payload, self.carried = NO_PAYLOAD, np.zeros(PARAMETERS)
         self._begin()
 
     def friction_terms(self, j: int) -> NDArray[np.int64]:
-        """Terms of joint j's law, the offset and the rotor apart."""
+        """Terms of joint j's friction law, without offset and rotor."""
         return self.terms[j][: len(self._model.law_of(j).parameters)]
 
     def friction_columns(self, speeds: Floats) -> list[FrictionColumns]:
-        """Of each joint its places in θ, and their columns (k, own) at speeds (n, k), forth and back halved."""
+        """For each joint: places in θ, and columns (k, own) at speeds (n, k), half the difference of forth and back."""
         found, still = [], np.zeros(speeds.shape[1])
         for j, own in enumerate(speeds):
             law, place = self._model.law_of(j), self._model.base + self.friction_terms(j)
@@ -191,15 +190,15 @@ class Causes:
         return found
 
     def _again(self, cause: int) -> int:
-        """For how many looks in a row it has been this cause; 0 for none."""
+        """Count for how many looks in a row this has been the cause; 0 for none."""
         self._looks = self._looks + 1 if cause == self._suspect else 1
         self._suspect = cause
         return self._looks if cause != NONE else 0
 
     def _likeliest(self, payload: Coefficients | None) -> int:
-        """What explains at least half of what the model does not.
+        """Return the cause that explains at least half of the unexplained torque.
 
-        payload: what the last looks say of one, where a mass is certain.
+        payload: its coefficients by the last looks, where a mass is certain.
         """
         if payload is not None:
             alone = max(
@@ -213,17 +212,14 @@ class Causes:
         return best if best != NONE and scores[best] > SHARE * self._excess else NONE
 
     def _is_change(self, j: int, change: Coefficients) -> bool:
-        """Whether the friction of joint j, its offset apart, is certainly another one, beyond the usual residual.
-
-        Of one whose residual is large either way.
-        """
+        """Whether the friction of joint j, without its offset, has certainly changed, beyond the usual residual."""
         own = len(self._model.law_of(j).parameters)
         place = self._model.base + self.friction_terms(j)
         values, S = change.values[:own], self._friction[j].S
         P = change.covariance[:own, :own] + self.covariance[np.ix_(place, place)]
         certain = float(values @ np.linalg.solve(P, values)) > CHANGED
         rows = S[own, own]  # the offset's column is 1: rows over R c
-        usual = self._variance[j] + CERTAIN**2 * self.bends[j] ** 2
+        usual = self._variance[j] + CERTAIN**2 * self.discrepancy[j] ** 2
         return certain and float(values @ S[:own, :own] @ values) > rows * usual
 
     def _either_way(self, j: int) -> bool:
@@ -247,6 +243,6 @@ class Causes:
 
 
 def in_words(law: FrictionLaw, before: Floats, after: Floats) -> str:
-    """Another friction, coefficient by coefficient of its law."""
+    """Sentence about a changed friction, coefficient by coefficient of its law."""
     each = zip(law.parameters, before, after, strict=True)
     return ", ".join(f"{one.name} {old:.3g} → about {new:.3g} {one.unit}" for one, old, new in each)

@@ -1,4 +1,4 @@
-"""What every start does: gather rows, give the learner their scale, look at them now and then, calibrate at the end."""
+"""What all starts share: gather rows, give the learner their scale, check them each second, calibrate at the end."""
 
 from collections.abc import Callable
 from typing import ClassVar, Final
@@ -27,7 +27,7 @@ TOLD: Final = 0.5
 
 
 class Gathering:
-    """The rows of one start and what the learner gets from them."""
+    """Gathers the rows of one start, and lets the learner learn from them."""
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"rows", "anchor"})
 
@@ -66,11 +66,11 @@ class Gathering:
         self._learner.learn(*self.rows.raw(), noise, leverage, signal, self.anchor)
 
     def due(self, block: int, resting: bool) -> bool:
-        """Whether another second of motion is there to be looked at; block: rows between two questions."""
+        """Whether there is another second of motion to check; block: rows between two calls."""
         return self._motion.kept.count % max(1, round(SCALE_WINDOW / self._motion.row)) < block and not resting
 
-    def look(self) -> None:
-        """The motion's period, and how honest the deviations are."""
+    def check(self) -> None:
+        """Find the motion's period, and the factor that makes the deviations honest."""
         self._motion.found(self.rows.cycle())
         self._learner.honesty[:] = self.rows.honesty(self._learner.rls)
 
@@ -83,7 +83,7 @@ class Gathering:
         return bool(((factor * self._validity.kept.excess <= LOSE) | (factor <= reversals.GROSS)).all())
 
     def solve(self) -> None:
-        """Least squares over all rows, 0 where they tell nothing, become where the learner begins."""
+        """Begin with least squares over all rows, 0 along directions that are not identifiable."""
         learner = self._learner
         learner.reversal[:] = self.rows.discount(learner.rls.noise, learner.leverage, self._least, self.proven)
         self.anchor = self.rows.solution(learner.rls.noise, learner.leverage, self._least)
@@ -95,10 +95,10 @@ class Gathering:
         lighten: Callable[[Floats], None],
         owners: NDArray[np.int64],
     ) -> None:
-        """The same, each row weighed as it will be in normal mode.
+        """Learn all rows again, weighed as in normal mode.
 
-        roughen: finds by what, at a time (ns); weighed: gives rows so; lighten: is told what noise of steps is left in
-        them, of each output; owners: the joint of each.
+        roughen: finds the weights at a time (ns); weighed: applies them to rows; lighten: takes the share of step noise
+        that is left in each output; owners: the joint of each output.
         """
         learner = self._learner
         self.learn(self.noise())
@@ -108,7 +108,7 @@ class Gathering:
 
     @property
     def _least(self) -> float:
-        """Of a direction's information, whitened, below which it is left at 0."""
+        """Information of a direction, whitened, below which it stays at 0."""
         learner, signal = self._learner, self._learner.kept.signal
         return learner.rls.variance() / (TOLD * signal) ** 2 if signal > 0 else np.inf
 
@@ -127,7 +127,7 @@ class Gathering:
         return found
 
     def started(self, threshold: Threshold, first: int, told: str, weak: tuple[str, ...]) -> Started:
-        """The end: told: what the rows tell apart; weak: what is not to be trusted, both in words."""
+        """End the start; told: identifiable directions; weak: what is not to be trusted, both in words."""
         rows = self.rows
         text = f"from {len(rows) * self._motion.row:.1f} s of motion, {told}"
         verdict = Started(threshold, first, text + (f"; but {'; '.join(weak)}" if weak else ""), rows.span)

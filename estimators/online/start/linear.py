@@ -19,7 +19,7 @@ from estimators.window.spectrum import spectrum
 
 
 class LinearStart:
-    """λ = 1 from a wide prior, over enough motion."""
+    """Learns with λ = 1 from a wide prior, over enough motion."""
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"spectrum"})
     unsure: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class LinearStart:
         return self.gathering.absorb(rows)
 
     def begin(self) -> bool:
-        """The first look at the scale of things; whether there was enough that is finite."""
+        """Learn the scale of columns and outputs; returns whether enough rows are finite."""
         if not self.gathering.begin():
             return False
         self._look(self.gathering.noise())
@@ -58,11 +58,11 @@ class LinearStart:
         return True
 
     def verdict(self, resting: bool) -> Verdict:
-        """What is to come next."""
+        """Decide at the end of a block what follows."""
         gathering, motion = self.gathering, self._motion
         if gathering.due(self._block, resting):
             self._look(gathering.noise())
-            gathering.look()
+            gathering.check()
         ready = motion.kept.count >= motion.needed and not self._validity.reasons and gathering.proven
         if not ready and motion.seconds < motion.patience:
             return StartWait()
@@ -74,7 +74,7 @@ class LinearStart:
         return gathering.started(threshold, 0, str(self.spectrum), self._validity.reasons)
 
     def found(self, _found: EndedRefit) -> Verdict:
-        """Nothing is searched here."""
+        """Wait: this start searches nothing."""
         return StartWait()
 
     def restart(self) -> None:
@@ -83,5 +83,5 @@ class LinearStart:
         self.spectrum = UNKNOWN
 
     def _look(self, noise: Floats) -> None:
-        """What the window tells apart; noise: (outputs,) variances."""
+        """Find the identifiable directions of the window; noise: (outputs,) variances."""
         self.spectrum = spectrum(self.gathering.rows.products(noise), self._names)

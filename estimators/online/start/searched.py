@@ -1,7 +1,7 @@
 """The start of a model with nonlinear parameters: it ends with a search that is certain of every parameter.
 
-On the way the start finds out what is not as configured: the encoders' zeros (taken off), another friction law with
-the same columns (used), and wrong known constants (named).
+On the way the start corrects the encoders' zeros, uses another friction law with the same columns if that explains the
+motion better, and names known constants that are wrong.
 """
 
 from typing import ClassVar, Final
@@ -40,7 +40,7 @@ SMALL_ZERO: Final = 0.25
 
 
 class SearchedStart:
-    """A gathering whose end is a search."""
+    """Gathers rows until a search over them is certain of every parameter."""
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"spectrum", "unsure", "_first", "_try", "_recentrings"})
 
@@ -74,7 +74,7 @@ class SearchedStart:
         return self.gathering.absorb(rows)
 
     def begin(self) -> bool:
-        """The first look at the scale of things; whether there was enough that is finite."""
+        """Learn the scale of columns and outputs; returns whether enough rows are finite."""
         self._try, self._first = 0, self._history.total - self._motion.kept.count
         if not self.gathering.begin():
             return False
@@ -84,18 +84,18 @@ class SearchedStart:
         return True
 
     def verdict(self, resting: bool) -> Verdict:
-        """What is to come next; asks for a refit where there is enough motion for one."""
+        """Wait for the refit; starts one where there is enough motion for it."""
         gathering, motion = self.gathering, self._motion
         self._peak()
         if gathering.due(self._block, resting):
             self._look(gathering.noise())
-            gathering.look()
+            gathering.check()
         if self._refits.pending is None and motion.kept.count >= max(motion.needed, self._try):
             self._refits.ask("start", self._first, gathering.noise(), self._lookback.nothing)
         return StartWait()
 
     def found(self, found: EndedRefit) -> Verdict:
-        """The start ends when its refit is certain of every parameter, or when patience does."""
+        """End the start when its refit is certain of every parameter, or when patience ends."""
         (outcome, reason, pending), motion = found, self._motion
         patient = motion.seconds < motion.patience
         if outcome is None:
@@ -125,7 +125,7 @@ class SearchedStart:
         self._eta.kept.zero = 0.0
 
     def _again(self, pending: Pending, reason: str) -> None:
-        """A refit does not count; more motion is wanted before the next."""
+        """Reject a refit; the next one needs more motion."""
         self._refits.rejected(pending, reason)
         self._try = round(GROWTH * self._motion.kept.count)
 
@@ -157,7 +157,10 @@ class SearchedStart:
         return calibrate(squared, ALLOWANCE, LIMIT * self._eta.overlap)
 
     def _recentred(self, outcome: RefitOutcome, pending: Pending) -> bool:
-        """Whether the residual shows the encoders' zero: then it is moved, and the window searched again."""
+        """Whether the residual shows that the encoders' zeros differ.
+
+        then they are corrected, and the search is repeated.
+        """
         spring, rows, eta = self._spring, self._history.since(pending.first), self._eta
         if spring is None or self._recentrings >= RECENTRINGS:
             return False
@@ -182,7 +185,7 @@ class SearchedStart:
         return True
 
     def _look(self, noise: Floats) -> None:
-        """What the window tells apart, η included; noise: (outputs,) variances."""
+        """Find the identifiable directions of the window, η included; noise: (outputs,) variances."""
         try:
             score = self._lookback.explain(self._first, self._lookback.nothing, noise)
             self.spectrum = self._lookback.told_apart(score, self._parameters)
@@ -190,7 +193,7 @@ class SearchedStart:
             self.spectrum = UNKNOWN
 
     def _peak(self) -> None:
-        """The largest torque through an elastic gear so far, with the spring as it is known by now."""
+        """Update the largest torque through an elastic gear so far, with the present spring."""
         if self._spring is None:
             return
         linear, cubic = self._learner.rls.theta[list(self._spring.columns)]

@@ -1,12 +1,11 @@
 """What blocks of rows say of a model, against least squares and covariances written out in NumPy."""
 
-from typing import NamedTuple
-
 import numpy as np
 import pytest
 import scipy.stats
 
 from estimators.misfit import scores
+from estimators.misfit.scores import ScoreState
 from estimators.quantities import Floats
 
 P, OWN, FADE = 2, 4, 0.97  # own: the lag, and three others
@@ -15,32 +14,14 @@ SIZE = 2 * P + OWN  # of [φ φ̇ w y]
 COUNT = P + OWN
 
 
-class Told(NamedTuple):
-    """After all blocks."""
-
-    theta: Floats
-    deviations: Floats
-    bias: Floats
-    late: Floats
-    gains: Floats
-    found: Floats
-    figures: Floats
-
-
-def closed(blocks: list[Floats], lags: Floats) -> Told:
-    """blocks: (rows, SIZE) each."""
-    gram, spread = np.zeros((1, SIZE, SIZE)), np.zeros((COUNT, COUNT))
-    sums, last = np.zeros((2, COUNT))
-    figures, gains, found = np.zeros(scores.FIGURES), np.zeros(OWN), np.zeros(OWN)
-    theta, deviations, bias, late = np.zeros((4, P))
+def closed(blocks: list[Floats], lags: Floats) -> ScoreState:
+    """State after all blocks, (rows, SIZE) each."""
+    state = ScoreState.zeros(outputs=1, n=SIZE, N=COUNT, p=P, regressors=OWN)
     for rows in blocks:
         fresh = np.tril(rows.T @ rows)[None]
-        scores.close(
-            fresh, gram, np.ones(1), FADE, lags, np.zeros(P), spread, sums, last, figures, theta, deviations, bias,
-            gains, found, late,
-        )  # fmt: skip
+        scores.close(fresh, np.ones(1), FADE, lags, np.zeros(P), state)
         assert not fresh.any()
-    return Told(theta, deviations, bias, late, gains, found, figures)
+    return state
 
 
 def drawn(seed: int, count: int = 40, rows: int = 60, memory: float = 0.0) -> list[Floats]:
@@ -112,8 +93,8 @@ def test_deviations_are_those_of_the_scores_covariance(memory: float) -> None:
 def test_a_lag_that_nobody_knows_is_owed() -> None:
     blocks, lags = drawn(4, count=12), np.array([1.0, 0.5])
     told, wanted = closed(blocks, lags), Reference(blocks, lags)
-    assert not told.found.any()
-    assert told.late == pytest.approx(wanted.late, rel=1e-6)
+    assert not told.coefficients.any()
+    assert told.lag_variance == pytest.approx(wanted.late, rel=1e-6)
 
 
 def test_what_is_left_out_is_found_and_what_it_did_to_theta_is_its_bias() -> None:
@@ -124,22 +105,22 @@ def test_what_is_left_out_is_found_and_what_it_did_to_theta_is_its_bias() -> Non
     root = np.concatenate([np.full(len(one), FADE ** (0.5 * (len(blocks) - i - 1))) for i, one in enumerate(blocks)])
     rows = np.concatenate(blocks) * root[:, None]
     with_it = np.linalg.lstsq(rows[:, [0, 1, 2 * P + 1]], rows[:, -1])[0]
-    assert np.flatnonzero(told.found).tolist() == [2]
-    assert told.found[2] == pytest.approx(with_it[-1], rel=1e-9)
+    assert np.flatnonzero(told.coefficients).tolist() == [2]
+    assert told.coefficients[2] == pytest.approx(with_it[-1], rel=1e-9)
     assert told.theta - told.bias == pytest.approx(with_it[:P], rel=1e-9)
     left = [
         np.sum((rows[:, -1] - rows[:, c] @ np.linalg.lstsq(rows[:, c], rows[:, -1])[0]) ** 2)
         for c in ([0, 1], [0, 1, 5])
     ]
     power = np.sum(rows[:, -1] ** 2)
-    assert told.figures[scores.LEFT] == pytest.approx(np.sqrt(left[0] / power), rel=1e-9)
+    assert told.unexplained == pytest.approx(np.sqrt(left[0] / power), rel=1e-9)
     assert told.gains[2] == pytest.approx((left[0] - left[1]) / power, rel=1e-9)
-    assert told.figures[scores.SHARE] == pytest.approx(np.sqrt(told.gains.sum()), rel=1e-9)
+    assert told.explained == pytest.approx(np.sqrt(told.gains.sum()), rel=1e-9)
 
 
 def test_noise_is_not_found() -> None:
     """Of 60 draws of 16 blocks; at 2.2 deviations a fifth of them would name something."""
-    assert not any(closed(drawn(100 + seed, count=16, rows=20), np.ones(P)).found.any() for seed in range(60))
+    assert not any(closed(drawn(100 + seed, count=16, rows=20), np.ones(P)).coefficients.any() for seed in range(60))
 
 
 @pytest.mark.parametrize("blocks", [20.0, 50.0, 1000.0])

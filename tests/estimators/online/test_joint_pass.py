@@ -76,7 +76,7 @@ def outcome(joint: JointEstimator, told: list[Any]) -> dict[str, Any]:
     loop = parts.loop.kept
     kept["loop"] = repr([getattr(loop, one.name) for one in loop.fields() if one.kept])
     found = {"told": told, "kept": kept, "counters": joint.counters(), "estimate": repr(estimate)}
-    found |= {"learnt": packed(parts.learner.rls.state), "gram": parts.fit.kept.gram.tobytes()}
+    found |= {"learnt": packed(parts.learner.rls.state), "gram": parts.fit.kept.scores.gram.tobytes()}
     if seen is not None:
         found |= {"points": seen.points.tobytes(), "excitation": seen.excitation.tobytes()}
     return found

@@ -11,7 +11,7 @@ from estimators.models.friction.tanh_stribeck import TanhStribeckSettings
 from estimators.models.joints.rigid import RigidSettings
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.online.eta.in_force import EtaInForce
-from estimators.quantisation.effect import Lattice, moved, owed
+from estimators.quantisation.effect import Lattice, shifts, steps_covariance
 from estimators.quantisation.encoder_steps import half_width, slopes_of
 from estimators.quantities import Floats
 from estimators.rows import Rows
@@ -66,12 +66,12 @@ def test_it_is_what_readings_in_other_places_do(bits: int) -> None:
         block = NonlinearBlock(MODEL, conditioner.taps)
         errors.append(off(rows, block))
     lattice = Lattice(step, *slopes_of(MODEL, 0), conditioner.arguments, PERIOD)
-    lattices, white = moved(block, rows, ETA, THETA, NOISE, lattice, None)
+    lattices, white = shifts(block, rows, ETA, THETA, NOISE, lattice, None)
     told, are = (np.sqrt(np.mean(np.square(one), axis=0)) for one in (lattices, errors))
     law = [1, 2, 3, 5, 6]  # what it says comes of a motion that has been smoothed and read once already
     assert (told[law] > 0.5 * are[law]).all(), (told, are)
     assert (told[law] < 2.0 * are[law]).all(), (told, are)
-    found = owed(block, rows, ETA, THETA, NOISE, lattice, None)
+    found = steps_covariance(block, rows, ETA, THETA, NOISE, lattice, None)
     assert found == pytest.approx(found.T)
     whole = np.sqrt(np.diag(found) + white.var(axis=0, ddof=1))
     assert (whole > 0.99 * told).all(), (whole, told)
@@ -86,7 +86,7 @@ def test_a_fine_encoder_owes_next_to_nothing() -> None:
         block = NonlinearBlock(MODEL, conditioner.taps)
         block.refill(rows, ETA)
         lattice = Lattice(step, *slopes_of(MODEL, 0), conditioner.arguments, PERIOD)
-        variances.append(np.diag(owed(block, rows, ETA, THETA, NOISE, lattice, None)))
+        variances.append(np.diag(steps_covariance(block, rows, ETA, THETA, NOISE, lattice, None)))
     assert (variances[1][5:] < 0.1 * variances[0][5:]).all(), variances
 
 
@@ -96,7 +96,7 @@ def test_rows_that_do_not_hang_together_owe_nothing() -> None:
     block.refill(rows, ETA)
     apart = rows.part(np.arange(0, len(rows.time), 30))
     lattice = Lattice(1.5e-3, *slopes_of(MODEL, 0), conditioner.arguments, PERIOD)
-    assert not owed(block, apart, ETA, THETA, NOISE, lattice, None).any()
+    assert not steps_covariance(block, apart, ETA, THETA, NOISE, lattice, None).any()
 
 
 def test_tangents_are_slopes_of_what_the_kernel_makes_of_columns() -> None:

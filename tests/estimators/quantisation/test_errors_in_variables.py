@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from estimators.misfit import scores
-from estimators.quantisation.errors_in_variables import Steps, added, clear, moved
+from estimators.quantisation.errors_in_variables import Steps, bias_of, noise_of_rows, subtract_noise
 from estimators.recursive import reversals
 
 P = 4
@@ -24,7 +24,7 @@ def test_what_noise_in_the_columns_has_moved_least_squares_by_is_taken_off() -> 
     noisy = phi + np.random.default_rng(2).normal(size=phi.shape) * spread
     gram, noise = noisy.T @ noisy, np.diag(spread**2) * len(y)
     found = np.linalg.solve(gram, noisy.T @ y)
-    better = found + moved(gram, noise, np.zeros(P), found)
+    better = found + bias_of(gram, noise, np.zeros(P), found)
     assert np.abs(found - theta).max() > 0.05
     assert better == pytest.approx(theta, rel=0.01)
 
@@ -33,14 +33,14 @@ def test_where_noise_is_most_of_a_direction_nothing_is_told_of_what_has_some() -
     phi, _, theta = rows(3)
     gram = phi.T @ phi
     noise = np.diag([0.9 * gram[0, 0], 0.0, 0.0, 0.0])
-    assert moved(gram, noise, np.zeros(P), theta).tolist() == [np.inf, 0.0, 0.0, 0.0]
+    assert bias_of(gram, noise, np.zeros(P), theta).tolist() == [np.inf, 0.0, 0.0, 0.0]
 
 
 def test_the_same_as_lapack_gives() -> None:
     phi, _, theta = rows(4)
     gram, noise, own = phi.T @ phi, np.diag([0.3, 0.2, 0.0, 0.1]), np.array([0.1, 0.0, 0.2, 0.0])
     expected = np.linalg.solve(gram - noise, noise @ theta - own)
-    assert moved(gram, noise, own, theta) == pytest.approx(expected, rel=1e-9)
+    assert bias_of(gram, noise, own, theta) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("outputs", [1, 2])
@@ -70,7 +70,7 @@ def encoders() -> tuple[Steps, Steps]:
 def test_steps_add_to_every_output_by_its_rows_and_from_when_they_are_known() -> None:
     both, rows_of = encoders(), np.array([3.0, 0.5])
     for time, known in ((4, ()), (5, both[:1]), (8, both[:1]), (9, both), (10, both)):
-        noise, own = added(both, rows_of, time, P)
+        noise, own = noise_of_rows(both, rows_of, time, P)
         assert noise == pytest.approx(sum((3.0 * one.noise[0] + 0.5 * one.noise[1] for one in known), np.zeros((P, P))))
         assert own == pytest.approx(sum((3.0 * one.own[0] + 0.5 * one.own[1] for one in known), np.zeros(P)))
 
@@ -79,7 +79,7 @@ def test_what_steps_have_in_common_in_rates_and_columns_is_taken_out_of_their_pr
     both, rows_of = encoders(), np.array([3.0, 0.5])
     before = np.random.default_rng(8).normal(size=(2, 2 * P + 3, 2 * P + 3))
     found = before.copy()
-    clear(both, rows_of, 8, found)
+    subtract_noise(both, rows_of, 8, found)
     wanted = before.copy()
     for output, weight in enumerate(rows_of):
         for i in range(P):

@@ -25,11 +25,11 @@ def _read(q: Floats, shift: float) -> Floats:
 def test_encoders_elsewhere_read_what_the_steps_do_one_delay_later() -> None:
     """Of a motion that repeats to the sample; against that of encoders less that of the motion itself."""
     q = 0.2 * np.sin(2.0 * np.pi * 0.5 * np.arange(0.0, 8.0, 1.0 / RATE))[:, None]
-    reread, e = RobotShiftedQuantiser(1, 1, (QUICK, SLOW), 1.0 / RATE), np.full((len(q), PLACES, 1), np.nan)
+    quantiser, e = RobotShiftedQuantiser(1, 1, (QUICK, SLOW), 1.0 / RATE), np.full((len(q), PLACES, 1), np.nan)
     delay = round((1.0 / QUICK + 1.0 / SLOW) / (np.sqrt(2.0) * np.pi) * RATE)
     for part in range(0, len(q), 10):
-        if not reread.hold(q[part : part + 10]):
-            reread.read(np.array([STEP]), part + 10, (np.arange(len(q)) - delay, e))
+        if not quantiser.hold(q[part : part + 10]):
+            quantiser.read(np.array([STEP]), part + 10, (np.arange(len(q)) - delay, e))
     e = e[:, :, 0]
     smooth = CausalLowPass(1, SLOW, 1.0 / RATE).absorb(CausalLowPass(1, QUICK, 1.0 / RATE).absorb(q)[0])[2][:, 0]
     for place in range(PLACES):
@@ -42,11 +42,11 @@ def test_rows_are_read_alike_however_they_wait() -> None:
     steps, samples = np.array([0.1, 0.0, 0.3]), np.arange(0, 250, 20)
     found = np.zeros((2, len(samples), PLACES, 3))
     for e, ends in zip(found, ([250], [1, 40, 41, 90, 250]), strict=True):
-        reread = RobotShiftedQuantiser(3, 1, (QUICK, SLOW), 1.0 / RATE, 20)
+        quantiser = RobotShiftedQuantiser(3, 1, (QUICK, SLOW), 1.0 / RATE, 20)
         for first, end in zip([0, *ends], ends, strict=False):
             for part in np.array_split(q[first:end], max(1, (end - first) // 10)):
-                reread.hold(part)
-            reread.read(steps, end, (samples[:6], e[:6]), (samples[6:], e[6:]))
+                quantiser.hold(part)
+            quantiser.read(steps, end, (samples[:6], e[:6]), (samples[6:], e[6:]))
     assert (found[0] == found[1]).all()
     assert (found[0][:9, :, [0, 2]] != 0.0).all()
     assert not found[0][:, :, 1].any()
@@ -55,10 +55,10 @@ def test_rows_are_read_alike_however_they_wait() -> None:
 def test_two_joints_that_move_alike_stand_on_other_places() -> None:
     """Else what the steps of all joints do would add up in each place, as it does in no robot."""
     q = np.repeat(np.cumsum(np.full(500, 0.37 * STEP))[:, None], 2, axis=1)
-    reread, e = RobotShiftedQuantiser(2, 1, (QUICK, SLOW), 1.0 / RATE), np.zeros((150, PLACES, 2))
+    quantiser, e = RobotShiftedQuantiser(2, 1, (QUICK, SLOW), 1.0 / RATE), np.zeros((150, PLACES, 2))
     for part in range(0, len(q), 10):
-        if not reread.hold(q[part : part + 10]):
-            reread.read(np.full(2, STEP), part + 10, (300 + np.arange(len(e)), e))
+        if not quantiser.hold(q[part : part + 10]):
+            quantiser.read(np.full(2, STEP), part + 10, (300 + np.arange(len(e)), e))
     assert e.any(axis=(1, 2)).all()
     assert np.sort(e[:, :, 0], axis=1) == pytest.approx(np.sort(e[:, :, 1], axis=1))
     assert not np.allclose(e[:, 1:, 0], e[:, 1:, 1])
@@ -85,16 +85,16 @@ def test_what_they_would_have_done_to_the_parameters_is_owed() -> None:
             learner.absorb(read, X @ truth * taught, weights)
             learner.unbias(noise)
         found.append(learner.theta - truth)
-    learner, reread = (
+    learner, quantiser = (
         PriorBounded(truth, 100.0 * np.eye(3), fade),
         RobotShiftedQuantiser(2, 3, (QUICK, SLOW), 1.0 / RATE),
     )
     for _ in range(blocks):
         learner.absorb(X * taught[:, :, None], X @ truth * taught, weights)
-        reread.absorb(learner, X * taught[:, :, None], e, taught * weights, slopes, noise)
+        quantiser.absorb(learner, X * taught[:, :, None], e, taught * weights, slopes, noise)
         learner.unbias(noise)
     expected = np.array(found).T @ np.array(found) / PLACES
-    assert np.sqrt(np.diag(reread.owed)) == pytest.approx(np.sqrt(np.diag(expected)), rel=0.1)
-    reread.forget(np.array([2]))
-    assert not reread.owed[2].any()
-    assert reread.owed[0, 0] > 0.0
+    assert np.sqrt(np.diag(quantiser.covariance)) == pytest.approx(np.sqrt(np.diag(expected)), rel=0.1)
+    quantiser.forget(np.array([2]))
+    assert not quantiser.covariance[2].any()
+    assert quantiser.covariance[0, 0] > 0.0

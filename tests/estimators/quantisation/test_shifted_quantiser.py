@@ -9,7 +9,13 @@ from estimators.conditioning.conditioner import taps
 from estimators.online.joint import JointEstimator
 from estimators.online.settings import JointIdentification
 from estimators.quantisation.encoder_steps import kernels_of
-from estimators.quantisation.shifted_quantiser import PLACES, EncoderReading, RereadRows, ShiftedQuantiser, untold
+from estimators.quantisation.shifted_quantiser import (
+    PLACES,
+    EncoderReading,
+    QuantiserState,
+    ShiftedQuantiser,
+    unidentifiable,
+)
 from estimators.quantities import Floats
 from estimators.rows import PLACE, SPEED, Rows, moved
 
@@ -39,7 +45,7 @@ def rows(samples: int) -> tuple[Rows, np.ndarray]:
 
 
 def reader(capacity: int) -> tuple[ShiftedQuantiser, Floats]:
-    state = RereadRows.room(capacity, 2, PERIOD * DECIMATION)
+    state = QuantiserState.room(capacity, 2, PERIOD * DECIMATION)
     found = ShiftedQuantiser(state)
     found.coarse(STEP, EncoderReading(KERNELS, SLOPES, OWN, PERIOD))
     return found, state.sums
@@ -95,14 +101,14 @@ def test_the_mean_of_what_each_of_them_moves_theta_by_is_owed() -> None:
     moved_by = [
         np.linalg.solve(G - A[:, :2], (A[:, :2] - rho * N) @ theta - (A[:, 2] - rho * n)) for A in sums[:PLACES]
     ]
-    assert found.owed(theta, G, N, n) == pytest.approx(np.mean(np.square(moved_by), axis=0), rel=1e-9)
+    assert found.variance(theta, G, N, n) == pytest.approx(np.mean(np.square(moved_by), axis=0), rel=1e-9)
 
 
 def test_what_is_owed_does_not_change_where_everything_fades_alike() -> None:
     found, _, G, N, n = summed(4)
-    before = found.owed(np.array([2.0, -1.0]), G, N, n)
+    before = found.variance(np.array([2.0, -1.0]), G, N, n)
     found.fade(0.3)
-    assert found.owed(np.array([2.0, -1.0]), 0.3 * G, N, n) == pytest.approx(before, rel=1e-9)
+    assert found.variance(np.array([2.0, -1.0]), 0.3 * G, N, n) == pytest.approx(before, rel=1e-9)
 
 
 def test_across_a_pause_the_motion_is_not_known() -> None:
@@ -141,11 +147,11 @@ def test_noise_is_compared_direction_by_direction() -> None:
     both = turn @ gram @ turn.T, turn @ noise @ turn.T
     assert scipy.linalg.eigh(both[1], both[0], eigvals_only=True)[-1] == pytest.approx(0.95)
     lost = np.zeros(3, np.bool_)
-    assert untold(*both, lost)
+    assert unidentifiable(*both, lost)
     assert lost.any()
-    assert untold(gram, noise, lost)
+    assert unidentifiable(gram, noise, lost)
     assert lost.tolist() == [False, True, False]
-    assert not untold(gram, 0.4 * noise, lost)
+    assert not unidentifiable(gram, 0.4 * noise, lost)
     assert not lost.any()
 
 

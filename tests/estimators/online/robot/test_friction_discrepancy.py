@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from estimators.online.robot.friction_discrepancy import KNOTS, Bends
+from estimators.online.robot.friction_discrepancy import KNOTS, FrictionDiscrepancy
 from estimators.quantities import Floats
 from estimators.recursive.prior_bounded import PriorBounded
 
@@ -37,7 +37,7 @@ def motion(seed: int, rows: int = 50) -> tuple[Floats, Floats]:
 
 def test_what_theta_is_off_by_is_that_of_least_squares_with_the_bend_in_its_torque() -> None:
     weights, fade = np.array([3.0, 0.7]), np.array([1.0, 0.9, 0.99, 0.95])
-    bends = Bends(REACH, 4, np.array([0.2, 0.1]))
+    bends = FrictionDiscrepancy(REACH, 4, np.array([0.2, 0.1]))
     off = [PriorBounded(np.zeros(4), 25.0 * np.eye(4), fade) for _ in range(2 * KNOT)]
     for seed in range(6):
         dq, X = motion(seed)
@@ -50,7 +50,7 @@ def test_what_theta_is_off_by_is_that_of_least_squares_with_the_bend_in_its_torq
         bends.absorb(off[0], X, dq, weights)
     wanted = np.array([one.theta for one in off]).T.reshape(4, 2, KNOT)
     np.testing.assert_allclose(bends.moved, wanted, atol=1e-9)
-    np.testing.assert_allclose(bends.owed, (wanted**2 * np.array([[[0.04], [0.01]]])).sum(axis=(1, 2)))
+    np.testing.assert_allclose(bends.variance, (wanted**2 * np.array([[[0.04], [0.01]]])).sum(axis=(1, 2)))
     speeds = REACH[:, None] * np.array([0.1, 0.35])
     friction = [(np.array([2 * j, 2 * j + 1]), np.stack([np.ones(2), speeds[j]], axis=1)) for j in range(2)]
     for j, (place, columns) in enumerate(friction):
@@ -64,7 +64,7 @@ def test_what_theta_is_off_by_is_that_of_least_squares_with_the_bend_in_its_torq
 
 
 def test_a_bend_of_a_joint_is_found_and_noise_is_none() -> None:
-    bends, random = Bends(REACH, 4, None), np.random.default_rng(5)
+    bends, random = FrictionDiscrepancy(REACH, 4, None), np.random.default_rng(5)
     for seed in range(60):
         dq, _ = motion(seed)
         dq[::7, 1] = 0.0
@@ -78,7 +78,7 @@ def test_a_bend_of_a_joint_is_found_and_noise_is_none() -> None:
 
 @pytest.mark.parametrize(("torque", "told"), [(1.0, True), (10.0, False)])
 def test_a_bend_that_explains_much_of_the_torque_is_named(torque: float, told: bool) -> None:
-    bends = Bends(REACH, 4, None)
+    bends = FrictionDiscrepancy(REACH, 4, None)
     for seed in range(40):
         dq, _ = motion(seed)
         bends.notice(
@@ -93,7 +93,7 @@ def test_a_bend_that_explains_much_of_the_torque_is_named(torque: float, told: b
 
 
 def test_speeds_far_from_a_knot_say_little_of_it() -> None:
-    bends = Bends(REACH, 4, None)
+    bends = FrictionDiscrepancy(REACH, 4, None)
     dq = np.stack([REACH[0] * np.full(50, KNOTS[2] * 1.001), np.zeros(50)], axis=1)
     r = np.where(dq != 0.0, 1.0, 0.0)
     bends.notice(dq, r, r, np.full(2, 1e-6))
@@ -101,7 +101,7 @@ def test_speeds_far_from_a_knot_say_little_of_it() -> None:
 
 
 def test_what_was_identified_is_the_least() -> None:
-    bends = Bends(REACH, 4, np.array([0.3, 0.0]))
+    bends = FrictionDiscrepancy(REACH, 4, np.array([0.3, 0.0]))
     dq, _ = motion(1)
     bends.notice(dq, np.zeros((50, 2)), np.ones((50, 2)), np.ones(2))
     np.testing.assert_array_equal(bends.spread, [0.3, 0.0])

@@ -9,7 +9,7 @@ from estimators.models.robots.description import RobotDescription, RobotJoint, p
 from estimators.models.robots.inertia import standard
 from estimators.models.robots.tree import PARAMETERS
 from estimators.models.robots.whole_robot import WholeRobot
-from estimators.online.robot.residual_attribution import GONE, PAYLOAD, Attribution, Causes, in_words
+from estimators.online.robot.residual_attribution import GONE, PAYLOAD, Attribution, ResidualAttribution, in_words
 from estimators.quantities import Axis, Floats
 
 N, ROWS, NOISE = 3, 25, 0.2  # joints; rows of a look; N·m
@@ -31,7 +31,7 @@ class Looks:
 
     def __init__(self, motor_side: bool = False, alike: float = 1.0) -> None:
         """alike: rows that say the same."""
-        self.causes = Causes(MODEL, np.full(MODEL.size, 5.0), np.full(N, alike), motor_side)
+        self.causes = ResidualAttribution(MODEL, np.full(MODEL.size, 5.0), np.full(N, alike), motor_side)
         self.rng, self.weights = np.random.default_rng(5), np.full(N, 1.0 / (alike * NOISE**2))
 
     def look(
@@ -54,7 +54,7 @@ class Looks:
     def told(
         self, X: Floats, Y: Floats, r: Floats, dq: Floats, pulls: list[Floats] | None = None
     ) -> Attribution | None:
-        self.causes.look(X, Y, r, r - Y @ self.causes.carried, dq, self.weights, pulls)
+        self.causes.absorb(X, Y, r, r - Y @ self.causes.carried, dq, self.weights, pulls)
         return self.causes.verdict()
 
     def causes_of(self, looks: int, *args: Any, **kwargs: Any) -> list[int | None]:
@@ -286,7 +286,7 @@ def test_friction_that_is_not_known_better_has_not_changed(deviation: float, tol
 @pytest.mark.parametrize(("bend", "told"), [(0.2, True), (0.3, False)])
 def test_friction_within_four_times_what_its_law_leaves_has_not_changed(bend: float, told: bool) -> None:
     looks = Looks()
-    looks.causes.bends = np.array([bend, 0.0, 0.0])
+    looks.causes.discrepancy = np.array([bend, 0.0, 0.0])
     assert (0 in looks.causes_of(8, rubs=1.0)) is told
 
 
@@ -366,5 +366,5 @@ def test_two_looks_agree_by_their_mass_wherever_it_lies(seed: int) -> None:
 def test_friction_that_can_hardly_be_another_one_is_not() -> None:
     """By its prior it is known to a thousandth of what the residual has."""
     looks = Looks()
-    looks.causes = Causes(MODEL, np.full(MODEL.size, 1e-3), np.ones(N), False)
+    looks.causes = ResidualAttribution(MODEL, np.full(MODEL.size, 1e-3), np.ones(N), False)
     assert looks.causes_of(8, rubs=1.0) == [None] * 8
