@@ -120,7 +120,8 @@ class NormalLoop:
 
     def copy_state(self) -> None:
         """Remember the present state as the one to go back to."""
-        self.kept.snapshot[:], self.kept.seen = self._learner.rls.state, self._history.total
+        copy(self._learner.rls.state, self.kept.snapshot)
+        self.kept.seen = self._history.total
 
 
 @inline

@@ -38,6 +38,7 @@ def _tests(place: Path) -> list[str]:
 
 
 ONLINE: Final = "estimators/online/test_"
+JUDGED: Final = "estimators/online/judgement/test_"
 ROOMS: Final = {
     room.folder: room
     for room in (
@@ -65,7 +66,7 @@ ROOMS: Final = {
         Room("estimators/online", "contracts/test_policies.py estimators/models/joints scenarios/test_standstill.py"),
         Room(
             "estimators/online/eta",
-            f"{ONLINE}search.py {ONLINE}shaping.py {ONLINE}lookback.py {ONLINE}refits.py estimators/online/judgement/test_model_fit.py",
+            f"{ONLINE}search.py {ONLINE}shaping.py {ONLINE}lookback.py {ONLINE}refits.py {JUDGED}model_fit.py",
             f"{ONLINE}eta_in_force.py {ONLINE}search.py {ONLINE}shaping.py {ONLINE}lookback.py {ONLINE}refits.py",
         ),
         Room("estimators/online/gear", f"{ONLINE}lost_motion.py daq/core/test_gear_pipeline.py"),
@@ -73,7 +74,7 @@ ROOMS: Final = {
         Room("estimators/online/robot", "daq/core/test_robot_pipeline.py"),
         Room("estimators/online/start", f"{ONLINE}phases.py contracts/test_policies.py"),
         Room("estimators/recursive", "contracts/test_forgetting.py estimators/online/judgement/test_model_fit.py"),
-        Room("estimators/refit", "estimators/online/judgement/test_model_fit.py estimators/models/joints/test_two_mass.py"),
+        Room("estimators/refit", f"{JUDGED}model_fit.py estimators/models/joints/test_two_mass.py"),
         Room("estimators/search", "contracts/test_searches.py hil_rig/papers/searches/test_reproduce_search.py"),
         Room("estimators/window", f"{ONLINE}phases.py estimators/models/test_shared_instants.py"),
     )
