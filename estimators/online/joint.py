@@ -35,6 +35,7 @@ from estimators.quantisation.encoder_steps import (
 from estimators.quantisation.errors_in_variables import Steps
 from estimators.quantisation.shifted_quantiser import EncoderReading
 from estimators.quantities import Axis, Floats, Nanoseconds
+from estimators.reasons import Reason
 
 TELLING: Final = 1.05  # times the kernel's width, up to which another one is not worth a new start …
 SEARCHED: Final = 1.5  # … with a search at its end, for which every second of motion counts (18 bits at 1 kHz: 1.2)
@@ -53,7 +54,7 @@ class JointEstimator:
         self._said: list[Event] = []  # by phases that were given up
         self._steps: dict[int, EncoderSteps] = {}  # by channel, where there are some
         self._swings: dict[int, Swing] = {}  # by channel, under a kernel that an encoder asked for
-        self._faults: tuple[str, ...] = ()  # of how channels are sampled
+        self._faults: tuple[Reason, ...] = ()  # of how channels are sampled
         self._friction = model.blocks[0]
         self._begin(first=True)
 
@@ -132,7 +133,7 @@ class JointEstimator:
         """What samples say of what a wide kernel leaves of the motion."""
         for channel, swing in self._swings.items():
             for instant, words in swing.absorb(time, values[:, channel]):
-                self._said.append(Event(instant, "swing", f"{self.channels[channel]}: {words}"))
+                self._said.append(Event(instant, "swing", words))
 
     def _found(self, channel: int, steps: EncoderSteps) -> None:
         """The step of an encoder is known: a kernel that is too narrow for it is given up, with all that was learnt."""
@@ -156,7 +157,9 @@ class JointEstimator:
         self.front.widen(half_width)
         self._begin()
         for channel, steps in self._steps.items():
-            self._swings[channel] = Swing(self.conditioner.taps, self.conditioner.period, steps.step)
+            self._swings[channel] = Swing(
+                self.channels[channel], self.conditioner.taps, self.conditioner.period, steps.step
+            )
             self.state.followed = True
             self._coarse(channel, steps)
 
@@ -188,7 +191,7 @@ class JointEstimator:
         """How unevenly a position is sampled is known."""
         wide = 0.5 * self.conditioner.period * len(self.conditioner.taps)
         if half_width(uneven.step, self.conditioner.period) > wide:  # else it harms nobody
-            self._faults += (f"{self.channels[channel]} is sampled unevenly: accelerations are of that",)
+            self._faults += (Reason("channel_uneven", self.channels[channel]),)
 
     def estimate(self, figured: tuple[bool, bool] | None = None) -> Estimate:
         """Report; never learns; figured: of a pass that has just told figures, see Report."""
@@ -196,7 +199,7 @@ class JointEstimator:
         early = estimate.phase in (Phase.WAITING, Phase.STARTING)
         watch = self.front.channels
         if self._swings:
-            swings = tuple(f"{self.channels[i]}: {one.words}" for i, one in self._swings.items() if one.lost)
+            swings = tuple(one.reason for one in self._swings.values() if one.lost)
             estimate = estimate._replace(reasons=(*estimate.reasons, *swings))
         wild = self.front.range.faults if figured is None else self.front.range.faults_told
         faults = (watch.faults if early else watch.certain) + wild + self._faults

@@ -33,6 +33,7 @@ from estimators.online.robot.residual_attribution import CERTAIN, GONE, PAYLOAD,
 from estimators.quantisation.robot_errors_in_variables import Encoders, shares
 from estimators.quantisation.robot_shifted_quantiser import RobotShiftedQuantiser, torque
 from estimators.quantities import Floats, Nanoseconds
+from estimators.reasons import Reason
 from estimators.recursive.process_noise_correction import Belief, Wander
 
 AFTER: Final = 3  # blocks that a block waits before it teaches
@@ -381,19 +382,22 @@ class RobotEstimator:
         self._causes.bends, self._causes.covariance = self._bends.spread, self._covariance
         self._watch.doubts = CERTAIN * self._deviations(np.outer(self._reach, KNOTS), self._at_knots)
 
-    def _state(self) -> tuple[Phase, Status, tuple[str, ...]]:
+    def _state(self) -> tuple[Phase, Status, tuple[Reason, ...]]:
         if self._time == 0 or not np.isfinite(self._measured).all():
-            return Phase.WAITING, Status.UNESTIMATED, ("no row with every joint in it yet",)
+            return Phase.WAITING, Status.UNESTIMATED, (Reason("incomplete_row"),)
         if self._starting:
-            words = f"the start lasts {self._start_rows / ROWS:.0f} s of motion"
-            return Phase.STARTING, Status.LEARNING, (words,)
+            return (
+                Phase.STARTING,
+                Status.LEARNING,
+                (Reason("robot_starting", None, {"seconds": self._start_rows / ROWS}),),
+            )
         if self._watch.told.any() or self._time < self._doubted:  # what has happened is known within SOON
-            return Phase.TRANSIENT, Status.LEARNING, ("torque that the model does not explain",)
+            return Phase.TRANSIENT, Status.LEARNING, (Reason("torque_unexplained"),)
         if self._causes.payload.carried:
-            return Phase.HELD, Status.HELD, ("a payload is carried: the model stays as it is",)
+            return Phase.HELD, Status.HELD, (Reason("payload_carried"),)
         bent = self._bends.reasons(self.model.robot.names, self._units)
         if not self._moves:
-            return Phase.HELD, Status.HELD, ("at rest", *bent)
+            return Phase.HELD, Status.HELD, (Reason("at_standstill"), *bent)
         return Phase.NORMAL, Status.LEARNING if bent else Status.VALID, bent
 
     def _say(self, kind: str, text: str) -> None:

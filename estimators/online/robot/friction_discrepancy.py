@@ -22,6 +22,7 @@ from estimators.numerics.nnls import Integers
 from estimators.online.judgement.validity import GOOD
 from estimators.quantisation.shifted_quantiser import PLACES
 from estimators.quantities import Floats
+from estimators.reasons import Reason
 from estimators.recursive.prior_bounded import PriorBounded
 
 KNOTS: Final = np.array((0.05, 0.1, 0.2, 0.5, 1.0))  # of the speed seen
@@ -96,16 +97,16 @@ class Bends:
         """These parameters have been found anew."""
         self.moved[which] = 0.0
 
-    def reasons(self, names: tuple[str, ...], units: tuple[str, ...]) -> tuple[str, ...]:
-        """Of the joints whose misfit has a name, in words."""
-        return tuple(self._words(j, names[j], units[j]) for j in map(int, np.flatnonzero(self._named)))
+    def reasons(self, names: tuple[str, ...], units: tuple[str, ...]) -> tuple[Reason, ...]:
+        """Of the joints whose misfit has a name."""
+        return tuple(self._reason(j, names[j], units[j]) for j in map(int, np.flatnonzero(self._named)))
 
-    def _words(self, j: int, name: str, unit: str) -> str:
+    def _reason(self, j: int, name: str, unit: str) -> Reason:
         where = int(np.argmax(self._squares()[j]))
         off, speed = self.seen[0, j, where] / self.seen[1, j, where], float(KNOTS[where] * self._reach[j])
-        share = 100.0 * self._share()[j]
-        rate = "rad/s" if unit == "N·m" else "m/s"
-        return f"{name}: friction is no such law: {off:+.2g} {unit} at {speed:.2g} {rate}, {share:.0f} % of its torque"
+        numbers = {"torque": float(off), "speed": speed, "percent": 100.0 * float(self._share()[j])}
+        words = {"unit": unit, "rate": "rad/s" if unit == "N·m" else "m/s"}
+        return Reason("friction_beyond_law", name, numbers, words)
 
     @property
     def owed(self) -> Floats:
