@@ -5,6 +5,7 @@ import numpy as np
 
 from daq.config.sections import JointSection
 from daq.core.joint_pipeline import JointLine, Message
+from daq.stream.reasons import texts
 from daq.stream.update import Map, Publication
 
 S = 1_000_000_000  # ns
@@ -24,7 +25,7 @@ def maps(messages: list[Message], family: str) -> list[Map]:
 def reasons(messages: list[Message]) -> list[str]:
     """Of the estimate among them."""
     (told,) = maps(messages, "estimate")
-    found: list[str] = told["health"]["reasons"]
+    found = texts(told["health"]["reasons"])
     return found
 
 
