@@ -26,12 +26,13 @@ DRIFT = {
 
 
 WORDS = {"unit": "N·m", "needs": "slow motion"}
+WHY = Reason("uncertain", "coulomb", {"value": 2.0, "deviation": 0.3}, WORDS)
 SPECTRUM = Spectrum((1.5, 0.5, 0.05), "coulomb against inertia")
 
 
 def estimate(error: float = 0.01, spectrum: Spectrum = SPECTRUM) -> Estimate:
     return Estimate(
-        time=5, phase=Phase.TRANSIENT, status=Status.HELD, reasons=(Reason("uncertain", "coulomb", {"value": 2.0, "deviation": 0.3}, WORDS),), names=("inertia", "coulomb"),
+        time=5, phase=Phase.TRANSIENT, status=Status.HELD, reasons=(WHY,), names=("inertia", "coulomb"),
         values=np.array([0.5, 2.0]), deviations=np.array([0.01, math.inf]), error=error, forgetting=0.99,
         measured=3.5, predicted=3.25, progress=40.0, spectrum=spectrum,
     )  # fmt: skip
