@@ -255,6 +255,7 @@ def test_a_channel_that_never_comes_is_named_although_the_others_come(config: Co
     assert len(estimates) > 120
     for update in estimates[-80:]:
         assert update["health"]["status"] == "faulted"
+        assert update["health"]["reasons"][0]["code"] == "channel_silent"
         assert update["health"]["reasons"][0]["text"].startswith("no torque (bus.STATE.current) for ")
     whole = readings(1.0, begin=3.0)
     assert maps(pipeline.absorb(whole, 0, lambda: 0), b"event/elbow")[0]["kind"] == "recovered"

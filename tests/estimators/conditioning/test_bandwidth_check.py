@@ -51,7 +51,7 @@ def joint(fast: float, size: int) -> tuple[JointEstimator, list[Event]]:
         part = slice(first, first + size)
         one.absorb(np.round(1e9 * t[part]).astype(np.int64), values[part])
         if len(t) * PERIOD > 1e-3 * first >= 26.0 > 1e-3 * (first - size):
-            told = [reason for reason in map(str, one.estimate().reasons) if "conditioning.half_width" in reason]
+            told = [reason for reason in one.estimate().reasons if reason.code == "kernel_too_wide"]
             assert len(told) == (fast > 0.0), told
     return one, [event for event in one.events() if event.kind == "swing"]
 

@@ -11,6 +11,7 @@ from estimators.models.collinearity import collinear
 from estimators.models.joints.rigid import RigidSettings
 from estimators.online.joint import JointEstimator
 from estimators.online.settings import JointIdentification
+from estimators.quantisation.encoder_steps import UnevenTime
 from estimators.quantities import Floats
 from estimators.reasons import Reason, joined
 from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
@@ -78,6 +79,15 @@ def test_a_channel_that_never_changes_is_named_until_it_does() -> None:
     assert str(joint.estimate().reasons[0]) == "torque stays at 3.25 although other channels change"
     joint.absorb(time[1000:], stuck[1000:])
     assert not any("stays at" in reason for reason in map(str, joint.estimate().reasons))
+
+
+@pytest.mark.parametrize(("step", "told"), [(0.1, True), (1e-9, False)])
+def test_a_position_that_is_sampled_unevenly_is_named_where_the_kernel_is_too_narrow(step: float, told: bool) -> None:
+    joint = JointEstimator(JointIdentification.model_validate({"model": {"kind": "rigid"}}), 0.005)
+    uneven = UnevenTime(0.005)
+    uneven.step = step
+    joint._sampled(0, uneven)
+    assert (Reason("channel_uneven", "position") in joint.estimate().reasons) is told
 
 
 def test_a_joint_at_rest_is_not_accused_of_constant_channels() -> None:

@@ -126,4 +126,6 @@ def test_steps_pass_for_an_error_of_a_constant() -> None:
     assert suspect.beyond(0.0)
     assert suspect.beyond(0.029)
     assert not suspect.beyond(0.03)
-    assert "the scale of torque (+14.0 ± 1.1 %)" in str(too_coarse(suspect))
+    reason = too_coarse(suspect)
+    assert (reason.code, reason.parameter) == ("constant_or_encoder_steps", "the scale of torque")
+    assert "the scale of torque (+14.0 ± 1.1 %)" in str(reason)

@@ -15,6 +15,7 @@ from estimators.online.joint import JointEstimator
 from estimators.online.phases import Phases
 from estimators.online.settings import JointIdentification
 from estimators.quantities import Floats
+from estimators.reasons import Reason
 from estimators.recursive.forgetting import Alarm
 from estimators.rows import Rows, moved
 
@@ -164,6 +165,22 @@ def test_a_restart_of_the_program_knows_it_still() -> None:
     for one in (joint, again):
         one.absorb(given.part(slice(6040, None)))
     np.testing.assert_array_equal(again.estimate().deviations, joint.estimate().deviations)
+
+
+def test_what_widens_a_deviation_without_a_column_for_it_has_a_code() -> None:
+    joint = phases()
+    joint.absorb(rows(20.0))
+    parts = joint.parts
+    fit, learner = parts.fit, parts.learner
+    fit.kept.left, fit.kept.share = 0.1, 0.0
+    fit.kept.late[:], learner.misfit[:] = 0.0, 0.0
+    assert fit.cause(learner, 0, 1e3) == (Reason("residual_not_noise"),)
+    learner.misfit[0] = 1e6
+    assert fit.cause(learner, 0, 1e3) == (Reason("reversal_friction"),)
+    fit.kept.late[0] = 1e6
+    assert fit.cause(learner, 0, 1e3) == (Reason("instant_not_identifiable"),)
+    fit.kept.left = 0.0
+    assert fit.cause(learner, 0, 1e3) == ()
 
 
 def test_a_misfit_that_ends_is_over() -> None:

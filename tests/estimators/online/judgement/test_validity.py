@@ -40,6 +40,7 @@ def test_an_implausible_value_is_not_valid() -> None:
     validity = Validity(PARAMETERS)
     validity.weigh(np.array([-1.0, 1.0]), np.array([0.01, 0.01]), np.ones(2), 10.0)
     assert validity.valid.tolist() == [False, True]
+    assert validity.reasons[0].code == "implausible_value"
     assert "outside its plausible range [0, inf]" in str(validity.reasons[0])
 
 
