@@ -39,6 +39,7 @@ def test_a_faulted_joint_says_why(seven: str, open_page: Callable[..., Page]) ->
     expect(page.locator(".explanation")).to_have_text("The values must not be used.")
 
 
+NO_DATA = "Check its power, cable and interface; Acquisition on the page names the bus."
 SCREENS = [(1440, 900), (1920, 1080), (390, 844)]
 IN_VIEW = """(selector) => [...document.querySelectorAll(selector)].every((e) => {
   const { top, bottom, left, right, width } = e.getBoundingClientRect();
@@ -228,3 +229,6 @@ def test_a_joint_that_lacks_excitation_neither_looks_well_nor_accuses_itself(
     assert colour == muted
     assert page.evaluate(good) != colour
     expect(page.locator('[data-chip="elbow"] .short')).to_have_text("2 of 2 unsure")
+    page.goto(f"{outlet.page}/#/joint/elbow")
+    asked = "Let it make stronger accelerations and faster and slower motion."
+    expect(page.locator(".head .todo")).to_have_text(asked)
