@@ -25,8 +25,7 @@ def maps(messages: list[Message], family: str) -> list[Map]:
 def reasons(messages: list[Message]) -> list[str]:
     """Of the estimate among them."""
     (told,) = maps(messages, "estimate")
-    found = texts(told["health"]["reasons"])
-    return found
+    return texts(told["health"]["reasons"])
 
 
 def test_a_slow_channel_is_waited_for_three_of_its_own_periods() -> None:
