@@ -26,6 +26,7 @@ from rich.table import Table
 from rich.text import Text
 
 from daq.commands.codes import fail
+from daq.stream.reasons import in_words
 from drivers.base import TRAFFIC
 
 EVERY: Final = 0.5  # s between two drawings
@@ -193,7 +194,7 @@ class Overview:
                 _percent((joint.get("alarm") or [None])[0]),
                 str(sum(joint.get("lost", {}).values())),
                 *self._wide(_milliseconds(joint.get("latency"))),
-                Text("; ".join(joint.get("health", {}).get("reasons", ())), colour),
+                Text(in_words(joint.get("health", {}).get("reasons", ())), colour),
             )
         return table
 

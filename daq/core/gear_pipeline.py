@@ -7,6 +7,7 @@ import numpy as np
 
 from daq.config.sections import JointSection
 from daq.state.baselines import Baseline
+from daq.stream.reasons import as_maps
 from daq.stream.update import Map, Publication
 from estimators.base import Estimate
 from estimators.models.joints.lost_motion import LOST_MOTION, WEARS
@@ -58,7 +59,7 @@ class GearPipeline:
             "parameters": dict(zip(watch.names, report.values.tolist(), strict=True)),
             "deviations": dict(zip(watch.names, report.deviations.tolist(), strict=True)),
             "known": bool(np.isfinite(report.values[LOST_MOTION])),
-            "reasons": list(report.reasons),
+            "reasons": as_maps(report.reasons),
             "reversals": report.reversals,
             "rarer": report.rarer,
             "imitated": report.imitated,

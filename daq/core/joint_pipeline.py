@@ -22,6 +22,7 @@ from estimators.online.gear.two_encoders import gear_of
 from estimators.online.joint import JointEstimator
 from estimators.online.joint_pass import EstimatorState, Intervals, JointState, advance_readings
 from estimators.quantities import Floats, Nanoseconds
+from estimators.reasons import Reason, joined
 
 Message = tuple[bytes, bytes]  # topic, msgpack map
 
@@ -61,7 +62,7 @@ class JointPipeline:
         self._period = round(1e9 / joint.rate)
         self._longest_wait = min(LONGEST_WAIT, round(WAIT_OF_STALE * joint.stale * 1e9))
         self._stale = False
-        self._missing: tuple[str, ...] = ()  # what does not come although it should, in words
+        self._missing: tuple[Reason, ...] = ()  # what does not come although it should
         self._sources = [(role, joint.channels[role].signal) for role in self.estimator.channels]
         rates = [joint.channels[role].rate or joint.rate for role in self.estimator.channels]
         self._stale_after = np.array([max(joint.stale, 3 / rate) * 1e9 for rate in rates])  # ns
@@ -159,7 +160,7 @@ class JointPipeline:
         messages: list[Message] = []
         if not self._stale:
             self._stale = True
-            messages.append(self._publication.event("fault", "; ".join(self._missing), (now + epoch) / 1e9))
+            messages.append(self._publication.event("fault", joined(self._missing), (now + epoch) / 1e9))
         if now - self._last_update < STALE_EVERY:
             return messages
         return messages + self._update(self.estimator.estimate(), now, self._last_arrival, epoch, now)
@@ -189,16 +190,16 @@ class JointPipeline:
         """Measure drift against this baseline from the next update on."""
         self._comparison.set_baseline(baseline)
 
-    def _silent_channels(self, now: int) -> tuple[str, ...]:
-        """Every channel that gives no data, in words."""
+    def _silent_channels(self, now: int) -> tuple[Reason, ...]:
+        """Every channel that gives no data."""
         silence = now - self._seen[:-1]
         silent = (silence >= self._stale_after).nonzero()[0]
         if len(silent) == 0:
             return ()
         if len(silent) == len(silence):
-            return (f"no data for {silence.min() / 1e9:.1f} s",)
+            return (Reason("no_data", None, {"seconds": float(silence.min()) / 1e9}),)
         return tuple(
-            f"no {role} ({signal}) for {silence[at] / 1e9:.1f} s"
+            Reason("channel_silent", role, {"seconds": float(silence[at]) / 1e9}, {"signal": signal})
             for at, (role, signal) in enumerate(self._sources)
             if at in silent
         )

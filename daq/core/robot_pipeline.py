@@ -14,6 +14,7 @@ from daq.config.robot_model import torque_role
 from daq.config.sections import JointSection
 from daq.core.drift import Comparison
 from daq.state.baselines import Baseline, friction_names, friction_speeds
+from daq.stream.reasons import as_maps
 from daq.stream.update import ROBOT, Map, Publication
 from estimators.alignment.common_clock import CommonClock
 from estimators.base import Estimate
@@ -167,7 +168,7 @@ def robot_body(found: RobotEstimate, names: Sequence[str], efforts: Sequence[str
     )
     return {
         "phase": str(found.phase),
-        "health": {"status": str(found.status), "reasons": list(found.reasons)},
+        "health": {"status": str(found.status), "reasons": as_maps(found.reasons)},
         "progress": found.progress,
         "joints": {
             name: {

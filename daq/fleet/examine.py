@@ -20,6 +20,7 @@ from daq.replay.from_columns import configured
 from daq.replay.replay import BOOT, Played, play
 from daq.replay.sources import Batch, readings_of
 from drivers.base import DriverError
+from estimators.reasons import joined
 
 DELAY: Final = "delay."  # prefix of the role of a channel whose delay was measured
 LONGEST: Final = 0.1  # s that a channel may be late
@@ -131,7 +132,7 @@ def _joint(
         str(model.kind),
         str(estimate.phase),
         str(estimate.status),
-        "; ".join(estimate.reasons),
+        joined(estimate.reasons),
         joint.samples,
         sum(joint.aligner.lost().values()),
         estimate.error,

@@ -13,6 +13,7 @@ from daq.outlet.history import History
 from daq.processes.logs import log
 from daq.state.baselines import JUDGED, TOPIC, WATCHED, Baseline, Baselines, parse, read, write
 from daq.state.files import BaselineError
+from daq.stream.reasons import in_words
 from daq.stream.sockets import Socket
 
 EVERY: Final = 1.0  # s between two looks at the file
@@ -52,7 +53,7 @@ class Commissioning:
     def _now(self, history: History, name: str) -> Baseline:
         found = history.current_values(name)
         if found is None or found.status not in JUDGED:
-            why = ("; ".join(found.reasons) or f"it is {found.status}") if found else "nothing comes from it"
+            why = (in_words(found.reasons) or f"it is {found.status}") if found else "nothing comes from it"
             raise ValueError(f"the values of {name} are no baseline: {why}")
         try:
             return Baseline(

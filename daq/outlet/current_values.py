@@ -11,7 +11,7 @@ class CurrentValues(NamedTuple):
 
     time: float  # Unix s
     status: str
-    reasons: Sequence[str]  # why the status is not valid, in words
+    reasons: Sequence[Map]  # why the status is not valid, as messages have them
     values: dict[str, float]
     deviations: dict[str, float]
     friction: Map | None  # the law in use

@@ -17,6 +17,7 @@ from daq.outlet.current_values import CurrentValues
 from daq.outlet.robot_history import RobotHistory
 from daq.outlet.trace import Trace
 from daq.stream.curve_points import points
+from daq.stream.reasons import as_maps, with_todo
 from daq.stream.schema import SPECTRUM, WINDOW
 from daq.stream.update import ROBOT, Map
 from estimators.base import Phase, Status
@@ -25,6 +26,7 @@ from estimators.models.joints import JointModelSettings
 from estimators.models.joints.lost_motion import LOST_MOTION as PLACE
 from estimators.models.joints.lost_motion import PARAMETERS as OF_GEAR
 from estimators.models.joints.lost_motion import WEARS
+from estimators.reasons import Reason
 
 ESTIMATES: Final = 10.0  # rows/s kept of estimates: what a screen can show
 RESIDUALS: Final = 50.0  # rows/s kept of torques: ten points in the shortest period that a joint's motion shows
@@ -160,13 +162,14 @@ class History:
             for trace in (joint.estimates, joint.residuals, joint.points, joint.alarms):
                 trace.skip()
 
-    def stale(self, now: float) -> str:
-        """Why the joints' values are out of date (the core is down), in words; empty while the core runs."""
+    def stale(self, now: float) -> Reason | None:
+        """Why the joints' values are out of date (the core is down); None while the core runs."""
         told = self._processes.get("core")
         if told is not None and not told["up"]:
-            return f"the core does not run: {told['cause']}" if told["cause"] else "the core does not run"
+            return Reason("core_down", words={"cause": f": {told['cause']}" if told["cause"] else ""})
         silence = now - self._core_heard
-        return f"no word from the core for {silence:.0f} s" if self._core_heard and silence > SILENT else ""
+        quiet = self._core_heard and silence > SILENT
+        return Reason("core_silent", None, {"seconds": silence}) if quiet else None
 
     def processes(self, now: float) -> dict[str, Map]:
         """Every process, as the supervisor reports it; a supervisor that is silent counts as down."""
@@ -251,6 +254,8 @@ class History:
             for key in ("timestamp", "phase", "health", "progress", "error", "forgetting", "latency", "boot", *SPECTRUM)
             if key in update
         } | {"received": now}
+        if reasons := update["health"]["reasons"]:
+            joint.state["health"] = update["health"] | {"reasons": with_todo(reasons)}
 
     def _samples(self, joint: JointHistory, update: Map) -> None:
         for row in points(update).tolist():
@@ -290,14 +295,15 @@ class History:
         }
 
 
-def _state(joint: JointHistory, stale: str) -> Map:
+def _state(joint: JointHistory, stale: Reason | None) -> Map:
     """The last state of a joint; marked as faulted, with the reason, where it is out of date."""
     if not stale or not joint.state:
         return joint.state
-    return joint.state | {"phase": str(Phase.FAULTED), "health": {"status": str(Status.FAULTED), "reasons": [stale]}}
+    faulted = {"status": str(Status.FAULTED), "reasons": with_todo(as_maps([stale]))}
+    return joint.state | {"phase": str(Phase.FAULTED), "health": faulted}
 
 
-def _joint_message(joint: JointHistory, base: float, whole: bool, fresh: bool, stale: str) -> Map:
+def _joint_message(joint: JointHistory, base: float, whole: bool, fresh: bool, stale: Reason | None) -> Map:
     told: Map = {"state": _state(joint, stale), "totals": joint.totals}
     if fresh:
         told |= {

@@ -6,7 +6,9 @@ from typing import Any, Final
 from daq.outlet.current_values import CurrentValues
 from daq.outlet.trace import Trace
 from daq.state.baselines import friction_names, friction_speeds
+from daq.stream.reasons import as_maps, with_todo
 from estimators.base import Phase, Status
+from estimators.reasons import Reason
 
 Map = dict[str, Any]
 
@@ -38,15 +40,17 @@ class RobotHistory:
         self._trace.append((update["timestamp"], payload["mass"], payload["mass_deviation"], *residuals))
         kept = ("timestamp", "phase", "health", "progress", "joints", "payload")
         self._state = {key: update[key] for key in kept} | {"received": now}
+        health = update["health"]
+        self._state["health"] = health | {"reasons": with_todo(health["reasons"])}
         return fresh
 
-    def latest(self, stale: str) -> Map:
-        """The newest values; empty without a model. stale: why they are out of date, or ""."""
+    def latest(self, stale: Reason | None) -> Map:
+        """The newest values; empty without a model. stale: why they are out of date, or None."""
         if not self._state:
             return {}
         state = self._state
         if stale:
-            faulted = {"status": str(Status.FAULTED), "reasons": [stale]}
+            faulted = {"status": str(Status.FAULTED), "reasons": with_todo(as_maps([stale]))}
             state = state | {"phase": str(Phase.FAULTED), "health": faulted}
         told = {"friction": self._parameters.get("friction", {}), "learnt": self._parameters.get("learnt", 0)}
         return state | told | {"drift": self.drift}
@@ -69,7 +73,7 @@ class RobotHistory:
         time = self._state["timestamp"]
         return CurrentValues(time, health["status"], health["reasons"], values, deviations, speeds)
 
-    def message(self, base: float, stale: str, whole: bool) -> Map:
+    def message(self, base: float, stale: Reason | None, whole: bool) -> Map:
         """The robot's part of a message to a page: newest values, and all rows or those since the last message."""
         if not self._state:
             return {}

@@ -16,9 +16,10 @@ from typing import Any, Final
 import msgpack
 
 from daq.stream.form import Form
+from daq.stream.reasons import as_maps
 from estimators.base import Estimate
 
-VERSION: Final = 1
+VERSION: Final = 2  # 2: reasons are maps with a code; before they were texts
 PUBLIC: Final = (
     *("estimate/", "residual/", "event/", "drift/", "lost_motion/"),
     *("robot", "robot/parameters", "process/", "meta"),
@@ -114,7 +115,7 @@ class Publication:
             "error": estimate.error,
             "forgetting": estimate.forgetting,
             "progress": estimate.progress,
-            "health": {"status": estimate.status.value, "reasons": estimate.reasons},
+            "health": {"status": estimate.status.value, "reasons": as_maps(estimate.reasons)},
             "arrival": arrival,
             "latency": latency,
         }

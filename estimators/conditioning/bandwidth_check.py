@@ -11,6 +11,7 @@ import numpy as np
 
 from estimators.conditioning.conditioner import USUAL
 from estimators.quantities import Floats, Nanoseconds
+from estimators.reasons import Reason
 
 #: s, argued: Samples that are compared at once; a slow motion has some of its acceleration in them.
 BLOCK: Final = 4.0
@@ -27,8 +28,9 @@ CLEAR: Final = 4.0
 class Swing:
     """The bandwidth check of one position under one kernel; how samples are cut does not matter."""
 
-    def __init__(self, taps: Floats, period: float, step: float) -> None:
-        """taps: of the kernel; period: s between samples; step: rad (m), of the encoder."""
+    def __init__(self, channel: str, taps: Floats, period: float, step: float) -> None:
+        """channel: its role; taps: of the kernel; period: s between samples; step: rad (m), of the encoder."""
+        self._channel = channel
         self.share = 1.0  # of the motion that gets through, rms
         self.lost = False  # whether it is too little
         self._taps, self._period = taps, period
@@ -56,9 +58,16 @@ class Swing:
     @property
     def words(self) -> str:
         """What the kernel leaves."""
-        told = ": tell conditioning.half_width for a joint that swings so fast" if self.lost else ""
-        seen = f"the kernel that its steps ask for, {self._half_width:.2g} s"
-        return f"{seen}, leaves {100.0 * self.share:.0f} % of the motion{told}"
+        if self.lost:
+            return str(self.reason)
+        seen = f"{self._channel}: the kernel that its steps ask for, {self._half_width:.2g} s"
+        return f"{seen}, leaves {100.0 * self.share:.0f} % of the motion"
+
+    @property
+    def reason(self) -> Reason:
+        """Why values are less certain where too little is left."""
+        numbers = {"half_width": self._half_width, "percent": 100.0 * self.share}
+        return Reason("kernel_too_wide", self._channel, numbers)
 
     def _judge(self) -> bool:
         """The end of a block; whether the verdict is another one."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats
+from estimators.reasons import Reason
 from jointwatch_layout import Flags, Integers, Layout, Vector
 
 #: rad (m), argued: No joint has a position beyond this; a larger value is a broken reading.
@@ -78,18 +79,18 @@ class PhysicalRange:
         return self.state.refused
 
     @property
-    def faults(self) -> tuple[str, ...]:
-        """Channels that have had such values lately, in words."""
+    def faults(self) -> tuple[Reason, ...]:
+        """Channels that have had such values lately."""
         return self._named(self.state.named)
 
     @property
-    def faults_told(self) -> tuple[str, ...]:
+    def faults_told(self) -> tuple[Reason, ...]:
         """Faults when an update was last due."""
         return self._named(self.state.told)
 
-    def _named(self, left: NDArray[np.int64]) -> tuple[str, ...]:
-        words = "had values that no joint has: they are left out"
-        return tuple(f"{name} {words}" for name, rows in zip(self._names, left.tolist(), strict=True) if rows > 0)
+    def _named(self, left: NDArray[np.int64]) -> tuple[Reason, ...]:
+        named = zip(self._names, left.tolist(), strict=True)
+        return tuple(Reason("channel_out_of_range", name) for name, rows in named if rows > 0)
 
 
 @inline

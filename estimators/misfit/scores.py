@@ -12,8 +12,8 @@ learner's do. The products are those of [Φ Φ̇ …]; Φ̇θ, with the present 
 t² is the score (Lagrange multiplier) statistic with that covariance. It holds for a residual that is correlated over
 up to one block. While a regressor is beyond LEVEL, the one that explains most is selected; by how much this moves θ is
 the bias of θ. Before any motion the lag between torque and position is known to ±LAG_SPREAD only. Let z belong to the
-lag, let c be what one second of lag moves θ by, δ the estimate of the lag with that prior, and σ_δ what remains uncertain.
-Then θ has the additional variance c²(δ² + σ_δ²) from the first row on (Schmidt's consider parameter).
+lag, let c be what one second of lag moves θ by, δ the estimate of the lag with that prior, and σ_δ what remains
+uncertain. Then θ has the additional variance c²(δ² + σ_δ²) from the first row on (Schmidt's consider parameter).
 References: Rao 1948; Newey & West, Econometrica 55:703–708, 1987; Dempster 1969 (sweep).
 """
 

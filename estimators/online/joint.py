@@ -35,6 +35,7 @@ from estimators.quantisation.encoder_steps import (
 from estimators.quantisation.errors_in_variables import Steps
 from estimators.quantisation.shifted_quantiser import EncoderReading
 from estimators.quantities import Axis, Floats, Nanoseconds
+from estimators.reasons import Reason
 
 #: 1, argued: A kernel that is wider by less than this factor is not worth a new start.
 TELLING: Final = 1.05
@@ -56,7 +57,7 @@ class JointEstimator:
         self._earlier_events: list[Event] = []  # by phases that were given up
         self._steps: dict[int, EncoderSteps] = {}  # by channel, where there are some
         self._bandwidth_checks: dict[int, Swing] = {}  # by channel, under a kernel that an encoder asked for
-        self._faults: tuple[str, ...] = ()  # of how channels are sampled
+        self._faults: tuple[Reason, ...] = ()  # of how channels are sampled
         self._friction = model.blocks[0]
         self._begin(first=True)
 
@@ -135,7 +136,7 @@ class JointEstimator:
         """Check whether a wide kernel damps the motion itself."""
         for channel, check in self._bandwidth_checks.items():
             for instant, words in check.absorb(time, values[:, channel]):
-                self._earlier_events.append(Event(instant, "swing", f"{self.channels[channel]}: {words}"))
+                self._earlier_events.append(Event(instant, "swing", words))
 
     def _take_steps(self, channel: int, steps: EncoderSteps) -> None:
         """Take the step of an encoder; a kernel that is too narrow for it is replaced, and the joint is learnt anew."""
@@ -159,7 +160,9 @@ class JointEstimator:
         self.front.widen(half_width)
         self._begin()
         for channel, steps in self._steps.items():
-            self._bandwidth_checks[channel] = Swing(self.conditioner.taps, self.conditioner.period, steps.step)
+            self._bandwidth_checks[channel] = Swing(
+                self.channels[channel], self.conditioner.taps, self.conditioner.period, steps.step
+            )
             self.state.followed = True
             self._set_steps(channel, steps)
 
@@ -191,7 +194,7 @@ class JointEstimator:
         """Report a fault if a position is sampled too unevenly for the present kernel."""
         wide = 0.5 * self.conditioner.period * len(self.conditioner.taps)
         if half_width(uneven.step, self.conditioner.period) > wide:  # else it harms nobody
-            self._faults += (f"{self.channels[channel]} is sampled unevenly: accelerations are of that",)
+            self._faults += (Reason("channel_uneven", self.channels[channel]),)
 
     def estimate(self, figured: tuple[bool, bool] | None = None) -> Estimate:
         """Report; never learns; figured: result of a pass that has just written figures, see EstimateReport."""
@@ -199,7 +202,7 @@ class JointEstimator:
         early = estimate.phase in (Phase.WAITING, Phase.STARTING)
         watch = self.front.channels
         if self._bandwidth_checks:
-            swings = tuple(f"{self.channels[i]}: {one.words}" for i, one in self._bandwidth_checks.items() if one.lost)
+            swings = tuple(one.reason for one in self._bandwidth_checks.values() if one.lost)
             estimate = estimate._replace(reasons=(*estimate.reasons, *swings))
         wild = self.front.range.faults if figured is None else self.front.range.faults_told
         faults = (watch.faults if early else watch.certain) + wild + self._faults

@@ -7,6 +7,7 @@ import numpy as np
 
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.quantities import Floats
+from estimators.reasons import Reason
 from estimators.refit.outcome import RefitOutcome
 
 #: 1, tuned: Deviation of ln η up to which a window is covered and a refit accepted; Case 2 (decision 006, points 2 and
@@ -33,23 +34,23 @@ def delta(usual: float, signal: float) -> float:
     return max(NOISE**2 * usual, SHARE**2 * signal)
 
 
-def doubts(shape: NonlinearBlock, outcome: RefitOutcome, sigma: Floats) -> tuple[str, ...]:
+def doubts(shape: NonlinearBlock, outcome: RefitOutcome, sigma: Floats) -> tuple[Reason, ...]:
     """What speaks against an outcome by itself; sigma: (nonlinear,) deviations of s."""
     found = tuple(
-        f"{parameter.name} = {value:.4g} {parameter.unit} is uncertain by {100 * one:.0f} %"
-        for parameter, value, one in zip(shape.nonlinear, outcome.eta, sigma, strict=True)
-        if not one <= CERTAIN
+        Reason("nonlinear_uncertain", one.name, {"value": value, "percent": 100.0 * s}, {"unit": one.unit})
+        for one, value, s in zip(shape.nonlinear, outcome.eta.tolist(), sigma.tolist(), strict=True)
+        if not s <= CERTAIN
     )
-    found += tuple(f"{name} is at the end of its range" for name in outcome.edge)
-    found += tuple(f"{name} would be negative" for name in outcome.held)
-    return found + ((outcome.ambiguous,) if outcome.ambiguous else ())
+    found += tuple(Reason("nonlinear_at_range_end", name) for name in outcome.edge)
+    found += tuple(Reason("coefficient_negative", name) for name in outcome.held)
+    return found + ((Reason("second_minimum", words={"cause": outcome.ambiguous}),) if outcome.ambiguous else ())
 
 
 def implausible(
     shape: NonlinearBlock, outcome: RefitOutcome, sigma: Floats, eta: Floats, limit: float, usual: float
 ) -> str:
     """Why an outcome is not accepted in place of eta, in words; "" when it is. limit: δ² of its window."""
-    against = doubts(shape, outcome, sigma)
+    against = tuple(map(str, doubts(shape, outcome, sigma)))
     if outcome.residual > limit:
         against = (f"the residual is {math.sqrt(outcome.residual / usual):.2f} times the usual one", *against)
     far = np.abs(shape.distance(eta, outcome.eta)) > PLAUSIBLE

@@ -15,6 +15,7 @@ import numpy as np
 from estimators.models.base import Constant
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.quantities import Floats
+from estimators.reasons import Reason
 from estimators.rows import Rows
 from estimators.thresholds import GOOD, LEAST_DIVISOR, OWN_SHARE
 
@@ -52,16 +53,21 @@ class Suspect(NamedTuple):
         return f"{self.name} ({self.error:+.2g} ± {self.deviation:.1g} {self.unit})"
 
 
-def accused(suspects: Sequence[Suspect]) -> str:
-    """In words, "" where there are none."""
-    if not suspects:
-        return ""
-    return f"something taken as known is wrong, most likely {' or '.join(map(str, suspects))}"
+def accused(suspects: Sequence[Suspect]) -> tuple[Reason, ...]:
+    """The reason that they are, none where there are none."""
+    return (_reason("constant_wrong", suspects),) if suspects else ()
 
 
-def too_coarse(suspect: Suspect) -> str:
-    """In words, of one that is no more than what an encoder's steps pass for."""
-    return f"the encoders' steps are too coarse for this joint: they pass for an error of {suspect}"
+def too_coarse(suspect: Suspect) -> Reason:
+    """The reason that one is, which is no more than what an encoder's steps pass for."""
+    return _reason("constant_or_encoder_steps", (suspect,))
+
+
+def _reason(code: str, suspects: Sequence[Suspect]) -> Reason:
+    """Numbers are those of the first."""
+    name, unit, error, deviation, *_ = suspects[0]
+    words = {"suspects": " or ".join(map(str, suspects)), "unit": unit}
+    return Reason(code, name, {"error": float(error), "deviation": float(deviation)}, words)
 
 
 def suspected(

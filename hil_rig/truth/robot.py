@@ -107,7 +107,7 @@ def _run(seed: int, jumps: tuple[Jump, ...], bits: int, bend: float) -> TrialOut
         estimate, found = estimator.estimate(), estimator.friction()
         errors.append(float(np.linalg.norm(estimate.measured - estimate.predicted) / np.linalg.norm(estimate.measured)))
         if estimate.status not in JUDGED:
-            reasons |= {one: reasons.get(one, 0) + 1 for one in estimate.reasons[:1]}
+            reasons |= {one.named: reasons.get(one.named, 0) + 1 for one in estimate.reasons[:1]}
             continue
         z = (found.torque - arm.friction(found.speeds)) / found.deviations
         trusted += 1

@@ -1,6 +1,5 @@
 """One joint with a known truth through the same alignment and estimator as a live one, faster than real time."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -100,8 +99,7 @@ def run(trial: Trial) -> TrialOutcome:
         errors.append(estimate.error)
         if estimate.status not in JUDGED:
             for reason in estimate.reasons[:1]:
-                short = re.sub(r"[-+0-9.e±]+", "#", reason)[:110]
-                reasons[short] = reasons.get(short, 0) + 1
+                reasons[reason.named] = reasons.get(reason.named, 0) + 1
             continue
         trusted += 1
         if not any(0.0 <= now - change < UNSEEN for change in trial.changes):

@@ -15,6 +15,7 @@ from estimators.base import UNKNOWN, Estimate, Phase, Spectrum, Status
 from estimators.models.joints.lost_motion import LostMotionSettings
 from estimators.online.gear.lost_motion import LostMotion
 from estimators.online.robot.estimate import NO_PAYLOAD, Friction, RobotEstimate
+from estimators.reasons import Reason
 
 HEAD = {"timestamp": float, "v": int, "robot": str, "seq": int, "boot": int}
 PARAMETER = {"unit": "kg·m²", "low": 0.0, "high": 10.0, "equation": "(1)"}
@@ -24,12 +25,14 @@ DRIFT = {
 }  # fmt: skip
 
 
+WORDS = {"unit": "N·m", "needs": "slow motion"}
+WHY = Reason("uncertain", "coulomb", {"value": 2.0, "deviation": 0.3}, WORDS)
 SPECTRUM = Spectrum((1.5, 0.5, 0.05), "coulomb against inertia")
 
 
 def estimate(error: float = 0.01, spectrum: Spectrum = SPECTRUM) -> Estimate:
     return Estimate(
-        time=5, phase=Phase.TRANSIENT, status=Status.HELD, reasons=("alarm",), names=("inertia", "coulomb"),
+        time=5, phase=Phase.TRANSIENT, status=Status.HELD, reasons=(WHY,), names=("inertia", "coulomb"),
         values=np.array([0.5, 2.0]), deviations=np.array([0.01, math.inf]), error=error, forgetting=0.99,
         measured=3.5, predicted=3.25, progress=40.0, spectrum=spectrum,
     )  # fmt: skip
@@ -129,7 +132,16 @@ def test_an_estimate_says_it_all() -> None:
     assert update["phase"] == "transient"
     assert update["parameters"] == {"inertia": 0.5, "coulomb": 2.0}
     assert update["deviations"] == {"inertia": 0.01, "coulomb": math.inf}
-    assert update["health"] == {"status": "held", "reasons": ["alarm"]}
+    assert update["health"]["status"] == "held"
+    assert update["health"]["reasons"] == [
+        {
+            "code": "uncertain",
+            "parameter": "coulomb",
+            "numbers": {"value": 2.0, "deviation": 0.3},
+            "words": WORDS,
+            "text": "coulomb is not certain enough yet: 2 ± 0.3 N·m; it needs slow motion",
+        }
+    ]
     assert (update["error"], update["forgetting"], update["latency"]) == (0.01, 0.99, 1e-4)
 
 

@@ -9,6 +9,7 @@ from estimators.base import Event, Phase, Status
 from estimators.online.joint import JointEstimator
 from estimators.online.settings import JointIdentification
 from estimators.quantities import Floats
+from estimators.reasons import Reason
 from estimators.rows import Rows
 from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
 
@@ -93,7 +94,7 @@ class Standing:
 def check_the_rest(run: Standing, learnt: list[Any]) -> None:
     assert all(np.array_equal(before, after) for before, after in zip(learnt, run.learnt(), strict=True))
     estimate = run.joint.estimate()
-    assert (estimate.phase, estimate.status, estimate.reasons) == (Phase.HELD, Status.HELD, ("at standstill",))
+    assert (estimate.phase, estimate.status, estimate.reasons) == (Phase.HELD, Status.HELD, (Reason("at_standstill"),))
 
 
 def check_the_motion_after(run: Standing) -> None:

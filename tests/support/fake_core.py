@@ -32,6 +32,7 @@ from estimators.online.gear.lost_motion import LostMotion
 from estimators.online.reporting.inspection import Inspection
 from estimators.online.robot.estimate import Friction, Payload, RobotEstimate
 from estimators.quantities import Axis
+from estimators.reasons import Reason
 
 GEAR = {
     "stiffness": 14_820.0,
@@ -101,25 +102,25 @@ class Joint:
         if self.kind == "starting":
             progress = min(100.0, (age % 40) / 40 * 100)
             phase, status = Phase.STARTING, Status.LEARNING
-            reasons = (f"start-up: {progress:.0f} % of the motion needed has been seen",)
+            reasons = (Reason("not_identifiable", "inertia", {}, {"needs": "stronger accelerations"}),)
             settled, predicted = 0.4 + (age % 40) * 0.2, predicted * (1 - math.exp(-(age % 40) / 8))
         elif self.kind == "transient":
             since = age % 30
             truth = self.values * np.array([1, *[1.3 if age % 60 > 30 else 1.0] * 2, *[1] * (len(self.values) - 3)])
             if since < 6:
                 phase, status = Phase.TRANSIENT, Status.HELD
-                reasons = ("the residual left its start-up band 6.2 s ago; last good values are shown",)
+                reasons = (Reason("alarm_stands"),)
                 noise, settled = 0.16, 0.3 + since
                 measured *= 1.22
             if since < 0.99 / 50:
                 event = "residual left its start-up band (CUSUM 48 > 40)"
         elif self.kind == "held":
-            phase, status, reasons = Phase.HELD, Status.HELD, ("standstill for 14 s: nothing can be learnt",)
+            phase, status, reasons = Phase.HELD, Status.HELD, (Reason("at_standstill"),)
             measured = predicted = self.truth["offset"] + self.truth["coulomb"] * 0.4
             noise = 0.002
         elif self.kind == "faulted":
             phase, status = Phase.FAULTED, Status.FAULTED
-            reasons = ("no data for 12.4 s", "driver can1: interface is down")
+            reasons = (Reason("no_data", None, {"seconds": 12.4}),)
         scale = 60.0 if self.curves.has_spring else float(np.max(np.abs(self.values[:3])))
         measured += self.random.normal(0, noise * scale * 0.4)
         deviations = self.scale * (0.15 + 1.6 / math.sqrt(1 + settled))

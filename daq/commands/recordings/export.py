@@ -13,6 +13,7 @@ from daq.commands.codes import fail, tell_breaks
 from daq.config.routes import routes
 from daq.config.sections import Config
 from daq.recording.reader import RecordingError, blocks, configuration, said
+from daq.stream.reasons import in_words
 from daq.stream.schema import WINDOW
 from daq.stream.transcript import TurnBlock
 from daq.stream.update import Map
@@ -161,14 +162,14 @@ def _row(family: str, update: Map, names: Sequence[str]) -> Map:
     row: Map = {key: update.get(key) for key in ("timestamp", "joint", "seq", "boot")}
     if family == "estimate":
         health = update["health"]
-        row |= {"phase": update["phase"], "status": health["status"], "reasons": "; ".join(health["reasons"])}
+        row |= {"phase": update["phase"], "status": health["status"], "reasons": in_words(health["reasons"])}
         row |= {key: update.get(key) for key in ("error", "forgetting", "progress", "condition", "latency")}
         row |= {name: update["parameters"].get(name) for name in names}
         row |= {f"{name}.deviation": update["deviations"].get(name) for name in names}
     elif family == "residual":
         row |= {key: update.get(key) for key in ("measured", "predicted", "residual", "unit")}
     elif family == "lost_motion":
-        row |= {"reasons": "; ".join(update["reasons"])}
+        row |= {"reasons": in_words(update["reasons"])}
         told = ("known", "reversals", "rarer", "imitated", "progress", "soft", "grown")
         row |= {key: float(update.get(key, False)) for key in told}
         row |= {one.name: update["parameters"].get(one.name) for one in PARAMETERS}

@@ -16,6 +16,7 @@ from daq.core.pipeline import Pipeline
 from daq.recording.reader import Said, break_of, configuration, digest, said
 from daq.replay.repeat import Repetition
 from daq.stream import curve_points as samples
+from daq.stream.reasons import texts
 from daq.stream.update import Map
 from daq.subscriber import Continuity
 from estimators.models.curves import POINT, Curves
@@ -47,7 +48,7 @@ class JointRun:
         """Take one message."""
         if family == "estimate":
             self.phases[update["phase"]] += 1
-            self.status, self.reasons = update["health"]["status"], update["health"]["reasons"]
+            self.status, self.reasons = update["health"]["status"], texts(update["health"]["reasons"])
             self._estimates.extend((update["timestamp"], update.get("error", UNKNOWN)))
             for found in (update["parameters"], update["deviations"]):
                 self._estimates.extend(found.get(name, UNKNOWN) for name in self.units)

@@ -14,6 +14,7 @@ from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.models.spring_zero import recentre
 from estimators.quantisation.effect import Lattice
 from estimators.quantities import Floats
+from estimators.reasons import Reason
 from estimators.refit.acceptance import CERTAIN
 from estimators.refit.outcome import RefitOutcome
 from estimators.rows import Rows
@@ -132,14 +133,13 @@ class EtaInForce:
         return self.kept.covariance + self.kept.steps
 
     @property
-    def reasons(self) -> tuple[str, ...]:
-        """Where on its steps an encoder happens to turn moves η by more than a search may leave open, in words."""
+    def reasons(self) -> tuple[Reason, ...]:
+        """Where on its steps an encoder happens to turn moves η by more than a search may leave open."""
         steps = np.sqrt(np.diag(self.kept.steps))
         return tuple(
-            f"{parameter.name} = {value:.4g} {parameter.unit} is uncertain by {100 * one:.0f} %: "
-            "where the joint turns, its encoder's steps are too coarse for it"
-            for parameter, value, one in zip(self.block.nonlinear, self.kept.eta, steps, strict=True)
-            if one > CERTAIN
+            Reason("nonlinear_encoder_steps", one.name, {"value": value, "percent": 100.0 * step}, {"unit": one.unit})
+            for one, value, step in zip(self.block.nonlinear, self.kept.eta.tolist(), steps.tolist(), strict=True)
+            if step > CERTAIN
         )
 
     @property

@@ -1,7 +1,7 @@
 """Look back: what the rows of the history say of θ and η, and what was known of θ before a change."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from estimators.online.eta.in_force import EtaInForce
 from estimators.online.judgement.validity import Validity
 from estimators.quantisation.effect import READ, imitated
 from estimators.quantities import Floats, Parameter
+from estimators.reasons import Reason
 from estimators.recursive.learner import Learner
 from estimators.recursive.prior import Prior, nothing
 from estimators.recursive.state import RecursiveState
@@ -26,13 +27,15 @@ from estimators.window.wrong_constants import Suspect, accused, suspected, too_c
 class LookbackState:
     """State of a Lookback."""
 
-    VERSION: ClassVar[int] = 3
+    VERSION: ClassVar[int] = 4
 
     motions: Floats  # (parameters + nonlinear,)² [Φ T]ᵀ[Φ T] a row, over the start: all of the motion
     owed: Floats  # (parameters,) variances of θ that are owed to an encoder's steps
     constants: Floats  # (parameters,) … to known constants that were seen to be wrong
     usual: float = 1.0  # residual variance of the start, whitened
-    wrong: str = ""  # known constants that are so wrong that nothing may be trusted
+    wrong: dict[str, Any] = field(
+        default_factory=dict
+    )  # the reason, where known constants are too wrong to trust anything
 
 
 class Lookback:
@@ -50,6 +53,11 @@ class Lookback:
     def nothing(self) -> Prior:
         """No prior."""
         return nothing(self._learner.rls.p)
+
+    @property
+    def wrong(self) -> tuple[Reason, ...]:
+        """Known constants that are so wrong that nothing may be trusted."""
+        return (Reason.of(self.kept.wrong),) if self.kept.wrong else ()
 
     @property
     def around(self) -> Prior:
@@ -144,12 +152,12 @@ class Lookback:
             told = [one for one in found if one.beyond(steps.get(one.name, 0.0))]
             if not told:
                 self.kept.constants[:] = 0.0
-                self.kept.wrong = too_coarse(found[0]) if found[0].grave else ""
+                self.kept.wrong = too_coarse(found[0]).plain if found[0].grave else {}
                 return []
             found = told
         done = [one.shift[:p] ** 2 + one.unsure[:p] ** 2 for one in found]
         self.kept.constants[:] = np.max(done, axis=0) if done else 0.0
-        self.kept.wrong = accused(found) if any(one.grave for one in found) else ""
+        self.kept.wrong = accused(found)[0].plain if any(one.grave for one in found) else {}
         return found
 
     def told_apart(self, score: Score, parameters: tuple[Parameter, ...]) -> Spectrum:

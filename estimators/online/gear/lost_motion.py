@@ -42,6 +42,7 @@ from estimators.models.joints.lost_motion import (
 from estimators.online import checkpoint
 from estimators.online.gear.rows import CHANNELS, MEMORY, SMOOTHING, GearState, absorb, butterworth, unbroken, windows
 from estimators.quantities import Floats, Nanoseconds
+from estimators.reasons import Reason
 from estimators.recursive.blocks import Blocks, spread
 
 #: reversals, argued: Changes of the load's sign in a window without which its lost motion is not reported.
@@ -72,7 +73,7 @@ class GearReport(NamedTuple):
 
     values: Floats  # (PARAMETERS,) NaN where nothing can be said
     deviations: Floats  # (PARAMETERS,)
-    reasons: tuple[str, ...]  # why there is no lost motion, in words; empty when there is
+    reasons: tuple[Reason, ...]  # why there is no lost motion; empty when there is
     reversals: int  # of the load, in the window
     rarer: float  # share of the rarer sign of the load in the window
     imitated: float  # R² of that sign by the other columns
@@ -221,7 +222,7 @@ class LostMotion:
             report = self._judge(self.blocks.last())
             progress = min(99.9 if missing else 100.0, 100.0 * self.blocks.filled / self.blocks.blocks)
             if missing:
-                reason = f"{progress:.0f} % of the rows that a first window takes"
+                reason = Reason("gear_window_filling", None, {"percent": progress})
                 report = report._replace(values=report.values.copy(), reasons=(reason, *report.reasons))
                 report.values[LOST_MOTION] = report.deviations[LOST_MOTION] = np.nan
             self._report = report._replace(progress=progress)
@@ -235,18 +236,18 @@ class LostMotion:
         needed = REVERSALS * min(1.0, len(which) / self.blocks.blocks)
         reasons = []
         if share < RAREST:
-            rarer = f"{100 * share:.0f} % of the rows have the rarer sign, {100 * RAREST:.0f} % are needed"
-            reasons.append(f"the load is one-sided: {rarer}")
+            numbers = {"percent": 100.0 * float(share), "needed": 100.0 * RAREST}
+            reasons.append(Reason("gear_load_one_sided", None, numbers))
         if turns < needed:
-            reasons.append(f"the load changed its sign {turns:.0f} times, {needed:.0f} are needed")
+            reasons.append(Reason("gear_few_reversals", None, {"reversals": float(turns), "needed": needed}))
         if imitated >= IMITATED:
-            reasons.append(f"other columns imitate the load's sign (R² {imitated:.3f}, below {IMITATED:g} is needed)")
+            reasons.append(Reason("gear_sign_imitated", None, {"r2": float(imitated), "limit": IMITATED}))
         values, deviations, soft, viscous = *np.full((2, len(PARAMETERS)), np.nan), False, (math.nan, math.nan)
         if len(which) >= LEAST:
             values, deviations, viscous = self._fit(which)
             if not values[STIFFNESS] > 2.0 * deviations[STIFFNESS]:
                 values[:], deviations[:] = np.nan, np.nan
-                reasons.append("the torque does not twist the gear measurably")
+                reasons.append(Reason("gear_twist_small"))
             if reasons:
                 values[LOST_MOTION] = deviations[LOST_MOTION] = np.nan
             else:

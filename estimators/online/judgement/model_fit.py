@@ -24,12 +24,13 @@ from typing import ClassVar, Final
 import numpy as np
 
 from estimators.misfit import regressors, scores
-from estimators.misfit.regressors import ANGLE, DIRECTION, LAG, MEMORY, SPEED
+from estimators.misfit.regressors import ANGLE, LAG
 from estimators.online.judgement.fit_state import FitState
 from estimators.online.judgement.gate import Gate
 from estimators.quantisation.errors_in_variables import UNSURE, Steps, bias_of, noise_of_rows, subtract_noise
 from estimators.quantisation.shifted_quantiser import ShiftedQuantiser
 from estimators.quantities import Floats, Parameter
+from estimators.reasons import Reason
 from estimators.recursive import reversals
 from estimators.recursive.learner import Learner
 from estimators.rows import Rows
@@ -55,6 +56,9 @@ MOSTLY: Final = 0.5
 FOLLOWS: Final = 2.0 ** (1.0 / 60.0)
 #: rows, argued: Rows beyond two blocks for which motion may still be unknown.
 WAITING: Final = 16
+
+# codes of reasons, by the regressor that shows them
+SHAPES: Final = {SPEED: "friction_shape", DIRECTION: "friction_direction", MEMORY: "friction_memory"}
 
 
 class ModelFit:
@@ -295,62 +299,57 @@ class ModelFit:
     # --- reports
 
     @property
-    def reasons(self) -> tuple[str, ...]:
-        """Why nothing of the joint may be trusted, in words."""
+    def reasons(self) -> tuple[Reason, ...]:
+        """Why nothing of the joint may be trusted."""
         if not self.kept.spoiled:
             return ()
-        return (f"the model leaves {100.0 * self.kept.left:.0f} % of the torque: {self.causes}",)
+        left = {"unexplained": 100.0 * float(self.kept.left)}
+        return tuple(one._replace(numbers={**one.numbers, **left}) for one in self.causes)
 
-    def cause(self, learner: Learner, which: int, deviation: float) -> str:
-        """What rather than a want of motion makes a parameter's deviation as large as this, in words; or ""."""
+    def cause(self, learner: Learner, which: int, deviation: float) -> tuple[Reason, ...]:
+        """What rather than a want of motion makes a parameter's deviation as large as this; or nothing."""
         if not self.kept.left > 0.0:
-            return ""
+            return ()
         rls = learner.rls
         noise = rls.variance() * rls.share() * rls.covariance()[which, which] + learner.unexcited_variance[which]
         if noise >= MOSTLY * deviation**2:
-            return ""
+            return ()
         if self._steps and max(self.kept.steps[which] ** 2, self.kept.lattice[which]) >= MOSTLY * deviation**2:
             step = max(self._steps, key=lambda one: one.wanted)
-            return (
-                f"the encoder's steps of {step.size:.2g} are too coarse for it under this kernel "
-                f"(conditioning.half_width = {step.wanted:.2g} s would do)"
-            )
+            return (Reason("encoder_steps", None, {"step": step.size, "half_width": step.wanted}),)
         if self.kept.share > 0.0:
             return self.causes
         if self.kept.late[which] >= MOSTLY * deviation**2:
-            return "that torque and position are of the same instant is not told by this motion"
+            return (Reason("instant_not_identifiable"),)
         if learner.misfit[which] >= MOSTLY * deviation**2:
-            return "where the joint turns round, friction is not what its law says"
-        return "what the model leaves is correlated, not noise"
+            return (Reason("reversal_friction"),)
+        return (Reason("residual_not_noise"),)
 
     @property
-    def causes(self) -> str:
+    def causes(self) -> tuple[Reason, ...]:
         """What explains the misfit, the largest share first."""
-        kept, told = self.kept, list[str]()
+        kept, told = self.kept, list[Reason]()
         if kept.share < MOST * kept.left:
-            return "the model leaves something that is not noise"
+            return (Reason("residual_not_noise"),)
         for k in np.argsort(-kept.gains):
             if kept.gains[k] <= 0.0 or len(told) == 2:
                 break
-            words = self._words(int(k))
-            if words not in told:
-                told.append(words)
-        return "; ".join(told)
+            reason = self._reason(int(k))
+            if reason not in told:
+                told.append(reason)
+        return tuple(told)
 
-    def _words(self, k: int) -> str:
+    def _reason(self, k: int) -> Reason:
         """One cause, with its size."""
         output, column = divmod(k, self._own)
         cause = regressors.CAUSES[column]
-        where = f" (row {output + 1})" if len(self._owners) > 1 else ""
+        numbers = {"row": output + 1.0} if len(self._owners) > 1 else {}
         if cause == LAG:
-            late = -1e3 * self.kept.found[k]
-            return f"the torque is {abs(late):.2g} ms {'late' if late > 0 else 'early'} against the position{where}"
+            late = -float(self.kept.found[k])
+            lag = f"{1e3 * abs(late):.2g} ms {'late' if late > 0 else 'early'}"
+            return Reason("torque_lag", None, {"late": late, **numbers}, {"lag": lag})
         if cause == ANGLE:
             first = output * self._own + regressors.TURNS + (column - regressors.TURNS) // 2 * 2
-            size, turns = math.hypot(*self.kept.found[first : first + 2]), (column - regressors.TURNS) // 2 + 1
-            return f"a torque repeats {turns} × a turn, {size:.2g} N·m{where}"
-        return {
-            SPEED: "friction has another shape over speed than the law's",
-            DIRECTION: "friction differs between the directions",
-            MEMORY: "friction remembers where the joint turned (a law with memory: prandtl_ishlinskii)",
-        }[cause] + where
+            size, times = math.hypot(*self.kept.found[first : first + 2]), (column - regressors.TURNS) // 2 + 1
+            return Reason("torque_repeats", None, {"times": float(times), "torque": size, **numbers})
+        return Reason(SHAPES[cause], None, numbers)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from estimators.numerics.jit import inline, kernel
 from estimators.quantities import Floats, Parameter
+from estimators.reasons import Reason
 from estimators.recursive.estimator import LARGEST
 from estimators.recursive.learner import Learner, Learnt, own_deviations
 from estimators.thresholds import GOOD
@@ -78,34 +79,46 @@ class Validity:
         return float(np.mean(1.0 / np.maximum(self.kept.excess, 1.0)))
 
     @property
-    def reasons(self) -> tuple[str, ...]:
-        """Why the others may not be trusted, in words."""
+    def reasons(self) -> tuple[Reason, ...]:
+        """Why the others may not be trusted."""
         return tuple(self._reason(which) for which in map(int, np.flatnonzero(~self.kept.valid)))
 
-    def told(self, cause: Callable[[int, float], str]) -> tuple[str, ...]:
+    def told(self, causes: Callable[[int, float], tuple[Reason, ...]]) -> tuple[Reason, ...]:
         """Reasons as in `reasons`, with causes other than a lack of motion.
 
-        cause: what it is, in words, of a parameter with this deviation; "" where it is nothing else.
+        causes: what it is, of a parameter with this deviation; none where it is nothing else.
         """
         if False not in self.kept.valid.tolist():  # a tenth of what `all` costs
             return ()
         which = map(int, np.flatnonzero(~self.kept.valid))
-        return tuple(self._reason(i, cause(i, float(self.kept.deviations[i]))) for i in which)
+        return tuple(one for i in which for one in self._caused(i, causes(i, float(self.kept.deviations[i]))))
 
-    def _reason(self, which: int, cause: str = "") -> str:
-        parameter, kept = self._parameters[which], self.kept
-        value, deviation, excess = (float(one[which]) for one in (kept.values, kept.deviations, kept.excess))
-        name, unit, peak = parameter.name, parameter.unit, kept.peak
+    def _caused(self, which: int, causes: tuple[Reason, ...]) -> tuple[Reason, ...]:
+        """Those of one parameter: each cause with its value, else that the motion does not show it."""
+        if not causes or not plausible(self.kept, which):
+            return (self._reason(which),)
+        parameter, numbers = self._parameters[which], self._numbers(which)
+        return tuple(
+            Reason(one.code, parameter.name, {**one.numbers, **numbers}, {**one.words, "unit": parameter.unit})
+            for one in causes
+        )
+
+    def _numbers(self, which: int) -> dict[str, float]:
+        return {"value": float(self.kept.values[which]), "deviation": float(self.kept.deviations[which])}
+
+    def _reason(self, which: int) -> Reason:
+        """What the motion does not show of a parameter, or that its value cannot be."""
+        parameter, kept, numbers = self._parameters[which], self.kept, self._numbers(which)
+        name, peak, excess = parameter.name, kept.peak, float(kept.excess[which])
         if not plausible(kept, which):
-            return f"{name} = {value:.4g} {unit} is outside its plausible range [{parameter.low:g}, {parameter.high:g}]"
-        if cause:
-            return f"{name} = {value:.4g} ± {deviation:.2g} {unit}: {cause}"
-        if not math.isfinite(deviation):
-            return f"{name} lacks excitation: it needs {parameter.needs}"
-        wanted = parameter.needs
+            limits = {"value": numbers["value"], "low": parameter.low, "high": parameter.high}
+            return Reason("implausible_value", name, limits, {"unit": parameter.unit})
+        if not math.isfinite(numbers["deviation"]):
+            return Reason("not_identifiable", name, {}, {"needs": parameter.needs})
         if which == self._cubic and peak > 0.0 and math.isfinite(excess):
-            wanted = f"torque peaks above {peak * excess ** (1 / 3):.0f} N·m, there were {peak:.0f}"
-        return f"{name} lacks excitation: {value:.4g} ± {deviation:.2g} {unit}; it needs {wanted}"
+            peaks = {"peak": peak, "wanted": peak * excess ** (1 / 3)}
+            return Reason("torque_peaks_low", name, {**numbers, **peaks}, {"unit": parameter.unit})
+        return Reason("uncertain", name, numbers, {"unit": parameter.unit, "needs": parameter.needs})
 
 
 @inline

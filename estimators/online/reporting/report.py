@@ -11,11 +11,13 @@ from estimators.online.judgement.motion import MotionCount
 from estimators.online.judgement.validity import Validity, ValidityState
 from estimators.online.normal_loop import LoopState
 from estimators.online.parts import Parts
+from estimators.reasons import Reason
 from estimators.recursive.learner import Learnt
 from jointwatch_layout import Layout, Vector
 
 IDLE = (Phase.WAITING, Phase.FAULTED)
 WEIGHED = (Phase.STARTING, Phase.NORMAL)  # phases in which it matters why a value may not be trusted
+WAITING: Final = Reason("waiting_for_motion")
 FIGURES: Final = 3  # told beside values and deviations, those of η included
 
 
@@ -34,7 +36,7 @@ class Verdict(NamedTuple):
 
     phase: Phase
     status: Status
-    reasons: tuple[str, ...]
+    reasons: tuple[Reason, ...]
 
 
 class EstimateReport:
@@ -73,7 +75,7 @@ class EstimateReport:
         eta, count, all_of_them = self._parts.nonlinear.eta, self._count, len(self._names)
         self._told[count:all_of_them] = np.nan if phase in IDLE else eta.kept.eta
         self._told[all_of_them + count : 2 * all_of_them] = eta.deviations
-        self._unsure = bool(self._parts.nonlinear.lookback.kept.wrong or eta.reasons)
+        self._unsure = bool(self._parts.nonlinear.lookback.wrong or eta.reasons)
 
     def numbers(self) -> tuple[list[float], float, float]:
         """Return the last `figures`: values, deviations, error and λ in one list; measured torque; predicted torque."""
@@ -95,7 +97,7 @@ class EstimateReport:
         certain, resting = figured
         told = self._told.copy()
         values, deviations = told[:count], told[count : 2 * count]
-        reasons: tuple[str, ...] = ()
+        reasons: tuple[Reason, ...] = ()
         if phase in WEIGHED and not (certain and not self.doubted):
             reasons = _reasons(parts)
         predicted = told[2 * count + FIGURES :].dot(values[: self._count]).item()
@@ -110,13 +112,12 @@ class EstimateReport:
         )  # fmt: skip
 
 
-def _reasons(parts: Parts) -> tuple[str, ...]:
+def _reasons(parts: Parts) -> tuple[Reason, ...]:
     """Why parameters may not be trusted."""
     weak = parts.validity.told(lambda which, deviation: parts.fit.cause(parts.learner, which, deviation))
     if parts.nonlinear is None:
         return (*parts.fit.reasons, *weak)
-    wrong = parts.nonlinear.lookback.kept.wrong
-    return (*filter(None, (wrong,)), *parts.nonlinear.eta.reasons, *parts.fit.reasons, *weak)
+    return (*parts.nonlinear.lookback.wrong, *parts.nonlinear.eta.reasons, *parts.fit.reasons, *weak)
 
 
 @inline
@@ -150,17 +151,17 @@ def _figures(idle: bool, alarmed: bool, state: ReportState) -> bool:
     return figures(idle, alarmed, state)
 
 
-def verdict(phase: Phase, resting: bool, reasons: tuple[str, ...]) -> Verdict:
+def verdict(phase: Phase, resting: bool, reasons: tuple[Reason, ...]) -> Verdict:
     """From the phase of the state machine; reasons: why parameters may not be trusted."""
     if phase is Phase.WAITING:
-        return Verdict(Phase.WAITING, Status.UNESTIMATED, ("waiting for motion",))
+        return Verdict(Phase.WAITING, Status.UNESTIMATED, (WAITING,))
     if phase is Phase.FAULTED:
-        return Verdict(Phase.FAULTED, Status.FAULTED, ("the estimator starts again", "waiting for motion"))
-    rest = ("at standstill",) if resting else ()
+        return Verdict(Phase.FAULTED, Status.FAULTED, (Reason("restarting"), WAITING))
+    rest = (Reason("at_standstill"),) if resting else ()
     if phase is Phase.STARTING:
         return Verdict(Phase.STARTING, Status.LEARNING, (*rest, *reasons))
     if phase is Phase.TRANSIENT:
-        return Verdict(Phase.TRANSIENT, Status.LEARNING, ("an alarm stands: values from before it", *rest))
+        return Verdict(Phase.TRANSIENT, Status.LEARNING, (Reason("alarm_stands"), *rest))
     if reasons:
         return Verdict(Phase.HELD if rest else Phase.NORMAL, Status.LEARNING, (*rest, *reasons))
     return Verdict(Phase.HELD, Status.HELD, rest) if rest else Verdict(Phase.NORMAL, Status.VALID, ())

@@ -9,6 +9,7 @@ import numpy as np
 from estimators.base import Phase, Status
 from estimators.online.robot.friction_discrepancy import KNOTS, SUMS
 from estimators.quantities import Floats
+from estimators.reasons import Reason
 
 VERSION: Final = 3  # of what is kept
 
@@ -44,7 +45,7 @@ class RobotEstimate:
     time: int  # ns
     phase: Phase
     status: Status
-    reasons: tuple[str, ...]
+    reasons: tuple[Reason, ...]
     measured: Floats  # (n,) filtered torque, N·m (N)
     predicted: Floats  # (n,) of the model, the payload included
     deviations: Floats  # (n,) of the residual where nothing was wrong

@@ -26,6 +26,7 @@ from estimators.online.robot.residual_attribution import GONE, PAYLOAD, Attribut
 from estimators.online.robot.start import RobotStart
 from estimators.online.robot.watch import RobotWatch
 from estimators.quantities import Floats, Nanoseconds
+from estimators.reasons import Reason
 from estimators.thresholds import AT_REST, START
 
 #: 1, argued: Times its deviation by which a change that was just found is doubted.
@@ -272,19 +273,19 @@ class RobotEstimator:
         self._start.begin_anew()
         self._watch.contact.gather_anew()
 
-    def _state(self) -> tuple[Phase, Status, tuple[str, ...]]:
+    def _state(self) -> tuple[Phase, Status, tuple[Reason, ...]]:
         if self._time == 0 or not np.isfinite(self._measured).all():
-            return Phase.WAITING, Status.UNESTIMATED, ("no row with every joint in it yet",)
+            return Phase.WAITING, Status.UNESTIMATED, (Reason("incomplete_row"),)
         if self._start.active:
-            words = f"the start lasts {self._start.rows / ROWS:.0f} s of motion"
-            return Phase.STARTING, Status.LEARNING, (words,)
+            why = Reason("robot_starting", None, {"seconds": self._start.rows / ROWS})
+            return Phase.STARTING, Status.LEARNING, (why,)
         if self._watch.contact.reported.any() or self._time < self._doubted:  # what has happened is known within SOON
-            return Phase.TRANSIENT, Status.LEARNING, ("torque that the model does not explain",)
+            return Phase.TRANSIENT, Status.LEARNING, (Reason("torque_unexplained"),)
         if self._watch.attribution.payload.carried:
-            return Phase.HELD, Status.HELD, ("a payload is carried: the model stays as it is",)
+            return Phase.HELD, Status.HELD, (Reason("payload_carried"),)
         bent = self._learner.discrepancy.reasons(self.model.robot.names, self._units)
         if not self._moves:
-            return Phase.HELD, Status.HELD, ("at rest", *bent)
+            return Phase.HELD, Status.HELD, (Reason("at_standstill"), *bent)
         return Phase.NORMAL, Status.LEARNING if bent else Status.VALID, bent
 
     def _say(self, kind: str, text: str) -> None:

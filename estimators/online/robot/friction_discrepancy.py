@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from estimators.numerics.nnls import Integers
 from estimators.quantisation.shifted_quantiser import PLACES
 from estimators.quantities import Floats
+from estimators.reasons import Reason
 from estimators.recursive.prior_bounded import PriorBounded
 from estimators.thresholds import GOOD, MISFIT_OVER
 
@@ -102,16 +103,16 @@ class FrictionDiscrepancy:
         """Set the errors of these parameters to zero: they have been found anew."""
         self.moved[which] = 0.0
 
-    def reasons(self, names: tuple[str, ...], units: tuple[str, ...]) -> tuple[str, ...]:
-        """Reasons of the joints whose discrepancy is too large, in words."""
-        return tuple(self._words(j, names[j], units[j]) for j in map(int, np.flatnonzero(self._named)))
+    def reasons(self, names: tuple[str, ...], units: tuple[str, ...]) -> tuple[Reason, ...]:
+        """Reasons of the joints whose discrepancy is too large."""
+        return tuple(self._reason(j, names[j], units[j]) for j in map(int, np.flatnonzero(self._named)))
 
-    def _words(self, j: int, name: str, unit: str) -> str:
+    def _reason(self, j: int, name: str, unit: str) -> Reason:
         where = int(np.argmax(self._squares()[j]))
         off, speed = self.seen[0, j, where] / self.seen[1, j, where], float(KNOTS[where] * self._reach[j])
-        share = 100.0 * self._share()[j]
-        rate = "rad/s" if unit == "N·m" else "m/s"
-        return f"{name}: friction is no such law: {off:+.2g} {unit} at {speed:.2g} {rate}, {share:.0f} % of its torque"
+        numbers = {"torque": float(off), "speed": speed, "percent": 100.0 * float(self._share()[j])}
+        words = {"unit": unit, "rate": "rad/s" if unit == "N·m" else "m/s"}
+        return Reason("friction_beyond_law", name, numbers, words)
 
     @property
     def variance(self) -> Floats:

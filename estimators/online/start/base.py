@@ -4,6 +4,7 @@ from typing import NamedTuple, Protocol
 
 from estimators.base import Spectrum
 from estimators.online.eta.found import EndedRefit
+from estimators.reasons import Reason
 from estimators.recursive.forgetting import Threshold
 from estimators.rows import Rows
 
@@ -39,8 +40,8 @@ class Start(Protocol):
         ...
 
     @property
-    def unsure(self) -> tuple[str, ...]:
-        """What is uncertain beside the learner's parameters, in words."""
+    def unsure(self) -> tuple[Reason, ...]:
+        """What is uncertain beside the learner's parameters."""
         ...
 
     def absorb(self, rows: Rows) -> int:

@@ -12,6 +12,7 @@ from estimators.online.judgement.validity import LOSE, Validity
 from estimators.online.start.base import Started
 from estimators.online.start.rows import StartRows
 from estimators.quantities import Floats
+from estimators.reasons import Reason, joined
 from estimators.recursive import reversals
 from estimators.recursive.forgetting import Threshold
 from estimators.recursive.learner import Learner
@@ -126,11 +127,11 @@ class Gathering:
         self._learner.honesty[:] = rows.honesty(rls)
         return found
 
-    def started(self, threshold: Threshold, first: int, told: str, weak: tuple[str, ...]) -> Started:
-        """End the start; told: identifiable directions; weak: what is not to be trusted, both in words."""
+    def started(self, threshold: Threshold, first: int, told: str, weak: tuple[Reason, ...]) -> Started:
+        """End the start; told: identifiable directions, in words; weak: what is not to be trusted."""
         rows = self.rows
         text = f"from {len(rows) * self._motion.row:.1f} s of motion, {told}"
-        verdict = Started(threshold, first, text + (f"; but {'; '.join(weak)}" if weak else ""), rows.span)
+        verdict = Started(threshold, first, text + (f"; but {joined(weak)}" if weak else ""), rows.span)
         rows.clear()
         return verdict
 

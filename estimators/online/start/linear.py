@@ -12,6 +12,7 @@ from estimators.online.judgement.validity import Validity
 from estimators.online.start.base import StartWait, Verdict
 from estimators.online.start.gathering import Gathering
 from estimators.quantities import Floats, Parameter
+from estimators.reasons import Reason
 from estimators.recursive.cusum import calibrate
 from estimators.recursive.learner import Learner
 from estimators.rows import Rows
@@ -22,7 +23,7 @@ class LinearStart:
     """Learns with λ = 1 from a wide prior, over enough motion."""
 
     WORKING: ClassVar[frozenset[str]] = frozenset({"spectrum"})
-    unsure: tuple[str, ...] = ()
+    unsure: tuple[Reason, ...] = ()
 
     def __init__(
         self,

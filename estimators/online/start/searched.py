@@ -20,6 +20,7 @@ from estimators.online.judgement.validity import Validity
 from estimators.online.start.base import Failed, Started, StartWait, Verdict
 from estimators.online.start.gathering import Gathering
 from estimators.quantities import Floats
+from estimators.reasons import Reason, joined
 from estimators.recursive.cusum import calibrate
 from estimators.recursive.forgetting import Threshold
 from estimators.recursive.learner import Learner
@@ -60,7 +61,7 @@ class SearchedStart:
         """block: rows between two verdicts."""
         self.gathering = Gathering(learner, validity, motion)
         self.spectrum: Spectrum = UNKNOWN
-        self.unsure: tuple[str, ...] = ()
+        self.unsure: tuple[Reason, ...] = ()
         self._parameters = model.parameters
         self._spring = model.springs[0] if model.springs else None
         self._learner, self._validity, self._motion, self._block = learner, validity, motion, block
@@ -100,7 +101,7 @@ class SearchedStart:
         patient = motion.seconds < motion.patience
         if outcome is None:
             self._again(pending, reason)
-            self.unsure = (reason,)
+            self.unsure = (Reason("search_failed", words={"cause": reason}),)
             return StartWait() if patient else Failed(f"no η was found in {motion.seconds:.0f} s of motion: {reason}")
         if outcome.law is not None:
             words = self._eta.adopt(outcome.law)
@@ -114,7 +115,7 @@ class SearchedStart:
         self.unsure = doubts(self._eta.block, outcome, self._eta.of_s(outcome))
         weak = self.unsure + self._validity.reasons
         if weak and patient:
-            self._again(pending, "; ".join(weak))
+            self._again(pending, joined(weak))
             return StartWait()
         return self._accept(outcome, pending)
 
@@ -145,7 +146,7 @@ class SearchedStart:
         self._look(learner.rls.noise)
         self._peak()
         self._validity.judge(learner)
-        weak = (*self._validity.reasons, *filter(None, (accused(suspects),)))
+        weak = (*self._validity.reasons, *accused(suspects))
         verdict = gathering.started(threshold, pending.first, str(self.spectrum), weak)
         score = self._lookback.explain(pending.first, self._lookback.nothing)
         self._lookback.kept.motions = score.mean

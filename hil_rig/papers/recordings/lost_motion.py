@@ -16,6 +16,7 @@ import numpy as np
 from daq.config.sections import JointSection
 from estimators.online.gear.lost_motion import LostMotion
 from estimators.online.gear.two_encoders import gear_of
+from estimators.reasons import joined
 from hil_rig.papers.figures import Figure, Reproduced, main, truth
 from hil_rig.papers.recordings.kr300_gears import NOMINAL, gears
 from hil_rig.papers.recordings.readers import DATA, PublicRecordingError
@@ -86,7 +87,7 @@ def table(options: argparse.Namespace) -> Reproduced:
     flat = GearPlantSettings(T_g=0.0, motion=PointToPoint(acceleration=4.0))
     report = play(flat, 1, 150)[0].report()
     figures.append(truth("vertical axis at 4 rad/s²: no number (R² > 0.9)", math.isnan(report.values[LOST]), "yes"))
-    words = [f"One-sided load: {'; '.join(reports[0].reasons)}."]
+    words = [f"One-sided load: {joined(reports[0].reasons)}."]
     soft = play(GearPlantSettings(half_gap=0.0, soft_torque=10.0), 1, 150)[0].report().values[LOST] / 2
     words.append(
         f"A spring 1.67 times softer up to 10 N·m, without any gap, shows as half a gap of {1e6 * soft:.0f} µrad "
@@ -119,7 +120,7 @@ def _kr300(words: list[str]) -> list[Figure]:
         )
         silent = math.isnan(a.values[LOST]) and math.isnan(b.values[LOST])
         figures.append(truth(f"{label}: no number for lost motion", silent, "yes"))
-        why = "; ".join(a.reasons[1:])
+        why = joined(a.reasons[1:])
         words.append(
             f"{label}: K {stiffness[0]:.2f} ± {spread[0]:.2f} and {stiffness[1]:.2f} ± {spread[1]:.2f} (nominal "
             f"{1e-6 * NOMINAL[axis]:.2f}) 10⁶ N·m/rad, {apart / of_it:.1f} combined deviations apart "

@@ -83,7 +83,7 @@ def test_it_is_told_once_a_second_and_found(said: list[Message]) -> None:
     assert np.diff([one["timestamp"] for one in told]) == pytest.approx(1.0, abs=0.21)
     before = [one for one in told if one["timestamp"] < 41.0]
     assert not before[0]["known"]
-    assert "% of the rows that a first window takes" in before[3]["reasons"][0]
+    assert "% of the rows that a first window takes" in before[3]["reasons"][0]["text"]
     assert before[-1]["known"]
     assert before[-1]["parameters"]["lost_motion"] == pytest.approx(150e-6, rel=0.15)
     assert before[-1]["parameters"]["gear_stiffness"] == pytest.approx(2e4, rel=0.02)

@@ -220,7 +220,9 @@ def test_silence_is_said_and_so_is_its_end(config: Config) -> None:
     said = pipeline.check_silence(end + 1_100_000_000, 0)
     assert maps(said, b"event/elbow")[0]["kind"] == "fault"
     faulted = maps(said, b"estimate/elbow")[0]
-    assert faulted["health"] == {"status": "faulted", "reasons": ["no data for 1.1 s"]}
+    assert faulted["health"]["status"] == "faulted"
+    [reason] = faulted["health"]["reasons"]
+    assert (reason["code"], reason["text"]) == ("no_data", "no data for 1.1 s")
     assert pipeline.check_silence(end + 1_200_000_000, 0) == []
     assert len(maps(pipeline.check_silence(end + 1_700_000_000, 0), b"estimate/elbow")) == 1
     again = readings(1.0, begin=6.0)
@@ -253,7 +255,8 @@ def test_a_channel_that_never_comes_is_named_although_the_others_come(config: Co
     assert len(estimates) > 120
     for update in estimates[-80:]:
         assert update["health"]["status"] == "faulted"
-        assert update["health"]["reasons"][0].startswith("no torque (bus.STATE.current) for ")
+        assert update["health"]["reasons"][0]["code"] == "channel_silent"
+        assert update["health"]["reasons"][0]["text"].startswith("no torque (bus.STATE.current) for ")
     whole = readings(1.0, begin=3.0)
     assert maps(pipeline.absorb(whole, 0, lambda: 0), b"event/elbow")[0]["kind"] == "recovered"
     assert pipeline.check_silence(int(whole["time"][-1]), 0) == []

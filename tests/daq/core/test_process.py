@@ -22,6 +22,7 @@ from daq.processes.heartbeat import Heartbeats, Life
 from daq.processes.process import live
 from daq.state.baselines import TOPIC, Baseline, Baselines
 from daq.stream.channel import Sender
+from daq.stream.reasons import texts
 from daq.stream.sockets import open_publisher
 from daq.stream.transcript import TurnBlock, received
 from drivers.reading import READING
@@ -189,7 +190,7 @@ def test_a_driver_without_a_word_is_not_up_any_more_and_its_joint_has_a_fault(ou
     *_, fault, recovered = outside.of("event/elbow")
     assert (fault["kind"], recovered["kind"], recovered["text"]) == ("fault", "recovered", "data again")
     assert fault["text"].startswith("no data for ")
-    reasons = [one["health"]["reasons"] for one in outside.of("estimate/elbow") if one["phase"] == "faulted"]
+    reasons = [texts(one["health"]["reasons"]) for one in outside.of("estimate/elbow") if one["phase"] == "faulted"]
     assert [fault["text"]] in reasons
 
 

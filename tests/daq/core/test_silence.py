@@ -5,6 +5,7 @@ import numpy as np
 
 from daq.config.sections import JointSection
 from daq.core.joint_pipeline import JointPipeline, Message
+from daq.stream.reasons import texts
 from daq.stream.update import Map, Publication
 
 S = 1_000_000_000  # ns
@@ -26,8 +27,7 @@ def maps(messages: list[Message], family: str) -> list[Map]:
 def reasons(messages: list[Message]) -> list[str]:
     """Of the estimate among them."""
     (told,) = maps(messages, "estimate")
-    found: list[str] = told["health"]["reasons"]
-    return found
+    return texts(told["health"]["reasons"])
 
 
 def test_a_slow_channel_is_waited_for_three_of_its_own_periods() -> None:

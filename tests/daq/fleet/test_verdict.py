@@ -192,7 +192,9 @@ def test_one_that_still_learns_is_compared_by_what_it_has_told_and_named() -> No
         for k, run in enumerate(found):
             if run.robot == robot:
                 told = (RecordedQuantity("coulomb", "N·m", value, deviation),)
-                joint = run.joints[0]._replace(status="learning", reasons="offset lacks excitation", quantities=told)
+                joint = run.joints[0]._replace(
+                    status="learning", reasons="offset is not certain enough yet", quantities=told
+                )
                 found[k] = run._replace(joints=(joint,))
 
     learning("r03", value=8.0, deviation=0.1)
@@ -202,7 +204,7 @@ def test_one_that_still_learns_is_compared_by_what_it_has_told_and_named() -> No
     assert [one.robot for one in judged if one.odd] == ["r03"]
     assert {one.robot for one in judged} == {run.robot for run in found} - {"r06"}
     assert [(run.robot, why) for run, _, why in unsettled(found)][::2] == [
-        (robot, "offset lacks excitation") for robot in ("r03", "r05", "r06")
+        (robot, "offset is not certain enough yet") for robot in ("r03", "r05", "r06")
     ]
     assert "<h2>Not valid at the end</h2>" in document(found, judged)
 

@@ -19,7 +19,7 @@ def baseline(since: float = 1.0, inertia: float = 2.0) -> Baseline:
     return Baseline(since=since, model="rigid", values={"inertia": inertia}, deviations={"inertia": 0.1})
 
 
-def update(status: str, reasons: tuple[str, ...] = (), deviation: float = 0.1) -> dict[str, object]:
+def update(status: str, reasons: tuple[dict[str, object], ...] = (), deviation: float = 0.1) -> dict[str, object]:
     return {
         "timestamp": 50.0, "phase": "normal", "parameters": {"inertia": 2.0}, "deviations": {"inertia": deviation},
         "error": 0.01, "forgetting": 1.0, "progress": 100.0, "health": {"status": status, "reasons": list(reasons)},
@@ -95,14 +95,19 @@ def test_a_baseline_is_set_and_the_core_hears_of_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("status", "reasons", "deviation", "words"),
     [
-        ("learning", ("viscous is not certain",), 0.1, "viscous is not certain"),
-        ("faulted", ("no data for 2 s",), 0.1, "no data for 2 s"),
+        (
+            "learning",
+            ({"code": "uncertain", "words": {"needs": "motion"}, "text": "viscous is not certain"},),
+            0.1,
+            "viscous is not certain",
+        ),
+        ("faulted", ({"code": "no_data", "text": "no data for 2 s"},), 0.1, "no data for 2 s"),
         ("starting", (), 0.1, "it is starting$"),
         ("valid", (), float("inf"), "not all of them are known"),
     ],
 )
 def test_values_that_cannot_be_trusted_are_no_baseline(
-    tmp_path: Path, status: str, reasons: tuple[str, ...], deviation: float, words: str
+    tmp_path: Path, status: str, reasons: tuple[dict[str, object], ...], deviation: float, words: str
 ) -> None:
     history = History("arm", [JointLabel("elbow", "N·m", {"inertia": "kg·m²"})])
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()

@@ -42,18 +42,18 @@ def joint(told: dict[str, Any]) -> dict[str, Any]:
 def test_the_first_silence_of_the_core_is_told_within_two_seconds_and_none_that_a_lost_word_explains(
     history: History,
 ) -> None:
-    assert history.stale(NOW + LOST) == ""
-    assert history.stale(NOW + LATEST + 0.01) == "no word from the core for 2 s"
-    assert history.stale(NOW + 12.0) == "no word from the core for 12 s"
+    assert history.stale(NOW + LOST) is None
+    assert str(history.stale(NOW + LATEST + 0.01)) == "no word from the core for 2 s"
+    assert str(history.stale(NOW + 12.0)) == "no word from the core for 12 s"
     history.absorb("status/core", STATUS, NOW + 12.0)
-    assert history.stale(NOW + 12.0 + LOST) == ""
+    assert history.stale(NOW + 12.0 + LOST) is None
     history.absorb("estimate/elbow", ESTIMATE, NOW + 14.0)
     assert history.stale(NOW + 12.0 + LATEST + 0.01), "what joints say is no word of the core on the whole"
 
 
 def test_a_core_that_has_not_said_a_word_yet_is_not_silent() -> None:
     history = History("arm", [])
-    assert history.stale(NOW) == ""
+    assert history.stale(NOW) is None
     assert history.processes(NOW) == {}
     assert history.latest(NOW)["counted"] == 0.0, "no totals have come"
 
@@ -63,7 +63,7 @@ def test_a_core_that_has_not_said_a_word_yet_is_not_silent() -> None:
 )
 def test_a_core_that_its_supervisor_knows_to_be_dead_is_told_at_once(history: History, cause: str, words: str) -> None:
     history.absorb("process/core", {"up": False, "cause": cause, "restarts": 3, "pid": 0}, NOW)
-    assert history.stale(NOW) == words
+    assert str(history.stale(NOW)) == words
 
 
 def test_of_a_silent_core_every_joint_is_faulted_with_the_reason_and_keeps_its_values(history: History) -> None:
@@ -71,7 +71,10 @@ def test_of_a_silent_core_every_joint_is_faulted_with_the_reason_and_keeps_its_v
     for told in (history.latest(late), history.snapshot(late), history.tick(late)):
         state = joint(told)
         assert state["phase"] == "faulted"
-        assert state["health"] == {"status": "faulted", "reasons": ["no word from the core for 5 s"]}
+        [reason] = state["health"]["reasons"]
+        assert (state["health"]["status"], reason["code"]) == ("faulted", "core_silent")
+        assert reason["text"] == "no word from the core for 5 s"
+        assert reason["todo"].startswith("Wait some seconds.")
         assert state["timestamp"] == NOW
     assert history.latest(late)["joints"]["elbow"]["parameters"]["inertia"]["value"] == 2.0
     for told in (history.latest(NOW + 1.0), history.snapshot(NOW + 1.0), history.tick(NOW + 1.0)):

@@ -210,6 +210,30 @@ def test_a_baseline_holds_from_the_turn_in_which_it_came(tmp_path: Path, states:
     assert compare(Repetition([file])) == updates(file)
 
 
+def of_version_1(body: bytes, **more: object) -> bytes:
+    """A message as it was when a reason was its text alone."""
+    update = msgpack.unpackb(body) | {"v": 1} | more
+    if "health" in update:
+        words = ["inertia lacks excitation" for _ in update["health"]["reasons"]]
+        update["health"] = update["health"] | {"reasons": words}
+    return msgpack.packb(update)
+
+
+def test_a_recording_of_version_1_is_compared_but_for_its_words(tmp_path: Path) -> None:
+    config = configured(tmp_path)
+    core = Core(config, 5)
+    blocks = [core.block() for _ in range(3)]
+    assert any(msgpack.unpackb(body).get("health", {}).get("reasons") for block in blocks for _, body in block.messages)
+    for block in blocks:
+        block.messages[:] = [(topic, of_version_1(body)) for topic, body in block.messages]
+    file = kept(config, *blocks)
+    assert compare(Repetition([file])) == updates(file) > 5
+    topic, body = blocks[1].messages[0]
+    blocks[1].messages[0] = (topic, of_version_1(body, joint="other"))
+    with pytest.raises(RecordingError, match=r"differing: \['joint'\]"):
+        compare(Repetition([kept(config, *blocks)]))
+
+
 def test_other_updates_are_told_with_what_differs(tmp_path: Path) -> None:
     config = configured(tmp_path)
     core = Core(config, 5)

@@ -23,7 +23,7 @@ def response(x: float) -> float:
 def test_the_share_is_the_frequency_response(x: float) -> None:
     width = 0.127
     time = np.arange(20_000)
-    swing = Swing(taps(width / PERIOD), PERIOD, STEP)
+    swing = Swing("position", taps(width / PERIOD), PERIOD, STEP)
     place = 0.2 * np.sin(2.0 * np.pi * x / width * PERIOD * time)
     said = swing.absorb(1_000_000 * time, np.round(place / STEP) * STEP)
     assert swing.share == pytest.approx(response(x), abs=0.03)
@@ -34,7 +34,7 @@ def test_the_share_is_the_frequency_response(x: float) -> None:
 
 def test_an_encoder_that_stands_or_a_joint_that_creeps_is_not_judged() -> None:
     time = np.arange(20_000)
-    swing = Swing(taps(127.0), PERIOD, STEP)
+    swing = Swing("position", taps(127.0), PERIOD, STEP)
     assert not swing.absorb(1_000_000 * time, STEP * np.round(np.random.default_rng(1).uniform(0.3, 0.7, len(time))))
     assert swing.share == 1.0
 
@@ -51,7 +51,7 @@ def joint(fast: float, size: int) -> tuple[JointEstimator, list[Event]]:
         part = slice(first, first + size)
         one.absorb(np.round(1e9 * t[part]).astype(np.int64), values[part])
         if len(t) * PERIOD > 1e-3 * first >= 26.0 > 1e-3 * (first - size):
-            told = [reason for reason in one.estimate().reasons if "conditioning.half_width" in reason]
+            told = [reason for reason in one.estimate().reasons if reason.code == "kernel_too_wide"]
             assert len(told) == (fast > 0.0), told
     return one, [event for event in one.events() if event.kind == "swing"]
 

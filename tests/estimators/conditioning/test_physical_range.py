@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from estimators.conditioning.physical_range import PhysicalRange
+from estimators.reasons import Reason
 
 CHANNELS = ("position", "torque")
 
@@ -25,7 +26,7 @@ def test_nonsense_is_left_out_named_and_counted(channel: int, value: float) -> N
     assert np.isnan(found[:, channel]).all()
     assert np.isfinite(found[:, 1 - channel]).all()
     assert ranges.count == 300
-    assert ranges.faults == (f"{CHANNELS[channel]} had values that no joint has: they are left out",)
+    assert ranges.faults == (Reason("channel_out_of_range", CHANNELS[channel]),)
     for _ in range(30):
         ranges.absorb(usual(100))
     assert ranges.faults == ()

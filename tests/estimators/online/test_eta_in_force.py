@@ -71,7 +71,7 @@ def test_what_an_encoders_steps_may_have_done_is_published_with_it() -> None:
     assert eta.reasons == ()
     eta.kept.steps = np.diag([0.09**2, 0.079**2])
     (reason,) = eta.reasons
-    assert reason.startswith("omega_tanh = 0.1 rad/s is uncertain by 9 %: where the joint turns")
+    assert str(reason).startswith("omega_tanh = 0.1 rad/s is uncertain by 9 %: where the joint turns")
 
 
 def test_another_law_is_told_by_what_it_has_otherwise() -> None:

@@ -11,7 +11,9 @@ from estimators.models.collinearity import collinear
 from estimators.models.joints.rigid import RigidSettings
 from estimators.online.joint import JointEstimator
 from estimators.online.settings import JointIdentification
+from estimators.quantisation.encoder_steps import UnevenTime
 from estimators.quantities import Floats
+from estimators.reasons import Reason, joined
 from hil_rig.plants.joints.two_mass import TwoMassPlantSettings as Rig
 
 PAIRS = [
@@ -65,7 +67,7 @@ def test_a_channel_that_is_never_finite_is_named() -> None:
     joint.absorb(time, values)
     estimate = joint.estimate()
     assert estimate.phase is Phase.WAITING
-    assert estimate.reasons[0] == "torque gave no finite value for 2 s"
+    assert str(estimate.reasons[0]) == "torque gave no finite value for 2 s"
 
 
 def test_a_channel_that_never_changes_is_named_until_it_does() -> None:
@@ -74,9 +76,18 @@ def test_a_channel_that_never_changes_is_named_until_it_does() -> None:
     stuck[:1000, 1] = 3.25
     joint = JointEstimator(JointIdentification.model_validate({"model": {"kind": "rigid"}}), 0.005)
     joint.absorb(time[:1000], stuck[:1000])
-    assert joint.estimate().reasons[0] == "torque stays at 3.25 although other channels change"
+    assert str(joint.estimate().reasons[0]) == "torque stays at 3.25 although other channels change"
     joint.absorb(time[1000:], stuck[1000:])
-    assert not any("stays at" in reason for reason in joint.estimate().reasons)
+    assert not any("stays at" in reason for reason in map(str, joint.estimate().reasons))
+
+
+@pytest.mark.parametrize(("step", "told"), [(0.1, True), (1e-9, False)])
+def test_a_position_that_is_sampled_unevenly_is_named_where_the_kernel_is_too_narrow(step: float, told: bool) -> None:
+    joint = JointEstimator(JointIdentification.model_validate({"model": {"kind": "rigid"}}), 0.005)
+    uneven = UnevenTime(0.005)
+    uneven.step = step
+    joint._sampled(0, uneven)
+    assert (Reason("channel_uneven", "position") in joint.estimate().reasons) is told
 
 
 def test_a_joint_at_rest_is_not_accused_of_constant_channels() -> None:
@@ -84,7 +95,7 @@ def test_a_joint_at_rest_is_not_accused_of_constant_channels() -> None:
     values[:] = values[0]
     joint = JointEstimator(JointIdentification.model_validate({"model": {"kind": "rigid"}}), 0.005)
     joint.absorb(time, values)
-    assert joint.estimate().reasons == ("waiting for motion",)
+    assert joint.estimate().reasons == (Reason("waiting_for_motion"),)
 
 
 @pytest.mark.compiled
@@ -99,13 +110,13 @@ def test_a_channel_that_dies_or_freezes_in_normal_mode_is_named_but_not_at_stand
     wrong = values[3000:4000].copy()
     wrong[:, role] = wrong[0, role] if stays else np.nan
     joint.absorb(time[3000:4000], wrong)
-    told = " ".join(joint.estimate().reasons)
+    told = joined(joint.estimate().reasons)
     name = joint.channels[role]
     assert (f"{name} stays at" in told) is (stays and name == "torque"), "with the only encoder still, all is at rest"
     assert (f"{name} gave no finite value" in told) is not stays
     assert joint.estimate().status is not Status.VALID
     joint.absorb(time[4000:4800], values[4000:4800])
-    assert not any(name in reason for reason in joint.estimate().reasons)
+    assert not any(name in reason for reason in map(str, joint.estimate().reasons))
 
 
 @pytest.mark.compiled
@@ -126,7 +137,7 @@ def test_an_encoder_that_freezes_in_normal_mode_is_named_where_the_other_moves()
     assert joint.estimate().reasons == ()
     joint.absorb(time[12_000:], values[12_000:])
     assert joint.estimate().phase is not Phase.STARTING
-    assert joint.estimate().reasons[0].startswith("link_position stays at")
+    assert str(joint.estimate().reasons[0]).startswith("link_position stays at")
 
 
 @pytest.mark.compiled
@@ -145,4 +156,4 @@ def test_a_joint_that_is_never_loaded_stays_in_its_start_and_names_the_torque_it
     estimate = joint.estimate()
     assert estimate.phase is Phase.STARTING
     assert estimate.progress < 100.0
-    assert any("stiffness_cubic lacks excitation" in one and "torque peaks above" in one for one in estimate.reasons)
+    assert any((one.code, one.parameter) == ("torque_peaks_low", "stiffness_cubic") for one in estimate.reasons)

@@ -117,8 +117,8 @@ def test_a_law_that_steps_move_too_far_is_a_reason() -> None:
     eta = EtaInForce(MODEL, np.ones(1), 1.0)
     eta.kept.steps = np.diag(np.square([0.07, 0.09]))
     (reason,) = eta.reasons
-    assert reason.startswith("omega_stribeck = 0.14 rad/s is uncertain by 9 %")
-    assert "steps" in reason
+    assert str(reason).startswith("omega_stribeck = 0.14 rad/s is uncertain by 9 %")
+    assert reason.code == "nonlinear_encoder_steps"
 
 
 def test_steps_pass_for_an_error_of_a_constant() -> None:
@@ -126,4 +126,6 @@ def test_steps_pass_for_an_error_of_a_constant() -> None:
     assert suspect.beyond(0.0)
     assert suspect.beyond(0.029)
     assert not suspect.beyond(0.03)
-    assert "the scale of torque (+14.0 ± 1.1 %)" in too_coarse(suspect)
+    reason = too_coarse(suspect)
+    assert (reason.code, reason.parameter) == ("constant_or_encoder_steps", "the scale of torque")
+    assert "the scale of torque (+14.0 ± 1.1 %)" in str(reason)

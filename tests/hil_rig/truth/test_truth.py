@@ -18,14 +18,14 @@ def test_fields_of_1e30_teach_nothing() -> None:
     for value, _, truth in outcome.last.values():
         assert value == pytest.approx(truth, rel=0.03)
     assert outcome.alarms == 0
-    assert any("had valu" in reason for reason in outcome.reasons)
+    assert any(reason.startswith("channel_out_of_range") for reason in outcome.reasons)
 
 
 def test_an_encoder_that_is_too_coarse_is_said_with_what_would_help() -> None:
     narrow = {"settings": {"conditioning": {"half_width": 0.02}}}
     outcome = run(rigid(3, bits=14, seconds=75.0, trial=narrow))
     assert outcome.lying == 0
-    assert any("st#ps" in reason and "conditioning" in reason for reason in outcome.reasons), outcome.reasons
+    assert any(reason.startswith("encoder_steps") for reason in outcome.reasons), outcome.reasons
 
 
 @pytest.mark.parametrize(("bits", "off"), [(14, 0.005), (12, 0.02)])
@@ -58,7 +58,7 @@ def test_ripple_is_named_and_not_trusted() -> None:
     outcome = run(rigid(3, ripple=1.5, seconds=75.0))
     assert outcome.lying == 0
     assert outcome.trusted < 0.1 * outcome.looks
-    assert any("torqu# r#p#ats" in reason for reason in outcome.reasons), outcome.reasons
+    assert any(reason.startswith("torque_repeats") for reason in outcome.reasons), outcome.reasons
 
 
 def test_a_joint_that_sticks_is_trusted_from_its_start_and_says_what_is_true() -> None:
@@ -124,7 +124,7 @@ def test_a_wrong_inertia_of_an_elastic_joint_takes_validity_away_from_the_start_
     outcome = run(elastic(3, "elastic", {"inertia_link": 1 / 3}, seconds=26.0))
     assert outcome.looks > 50
     assert outcome.trusted == 0
-    assert all("known is wrong, most lik#ly" in reason for reason in outcome.reasons), outcome.reasons
+    assert all(reason.startswith("constant_wrong") for reason in outcome.reasons), outcome.reasons
 
 
 def test_a_wrong_inertia_that_is_small_is_in_the_deviations() -> None:

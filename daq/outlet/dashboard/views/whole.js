@@ -34,7 +34,7 @@ export function ranked(state) {
 export function standing(state) {
   const worst = ranked(state), touched = worst.filter(([, told]) => told.contact);
   const key = state.phase ?? "waiting", { carried, mass, mass_deviation: sigma } = state.payload ?? {};
-  if (key === "faulted" || key === "waiting") return { key, text: (state.health?.reasons ?? []).join("; ") || "No row with every joint in it yet", todo: TODO[key] };
+  if (key === "faulted" || key === "waiting") return { key, text: (state.health?.reasons ?? []).map(({ text }) => text).join("; ") || "No row with every joint in it yet", todo: TODO[key] };
   if (touched.length) {
     const words = touched.map(([name, told]) => size(told) < 1 // it may come back
       ? `${name}: just back below its threshold of ${torque(told.threshold, told.unit)}`

@@ -5,12 +5,14 @@ import pytest
 
 from estimators.online.judgement.validity import Validity, sick
 from estimators.quantities import Parameter
+from estimators.reasons import Reason
 from estimators.recursive.estimator import LARGEST
 from estimators.recursive.forgetting import Alarm
 from estimators.recursive.learner import Learner
 
 pytestmark = pytest.mark.interpreted
 
+INERTIA = {"unit": "kg·m²", "needs": "stronger accelerations"}
 PARAMETERS = (
     Parameter("inertia", "kg·m²", 0.0, np.inf, "", needs="stronger accelerations"),
     Parameter("offset", "N·m", -np.inf, np.inf, ""),
@@ -22,7 +24,9 @@ def test_validity_has_hysteresis_and_names_what_is_missing() -> None:
     values, leverage = np.array([1.0, 0.001]), np.array([10.0, 1.0])
     validity.weigh(values, np.array([0.2, 0.05]), leverage, 10.0)
     assert validity.valid.tolist() == [False, True]  # the offset is small, but so is what it does to the torque
-    assert validity.reasons == ("inertia lacks excitation: 1 ± 0.2 kg·m²; it needs stronger accelerations",)
+    assert validity.reasons == (Reason("uncertain", "inertia", {"value": 1.0, "deviation": 0.2}, INERTIA),)
+    [said] = map(str, validity.reasons)
+    assert said == "inertia is not certain enough yet: 1 ± 0.2 kg·m²; it needs stronger accelerations"
     validity.weigh(values, np.array([0.04, 0.05]), leverage, 10.0)
     assert validity.valid.all()
     assert validity.reasons == ()
@@ -36,7 +40,8 @@ def test_an_implausible_value_is_not_valid() -> None:
     validity = Validity(PARAMETERS)
     validity.weigh(np.array([-1.0, 1.0]), np.array([0.01, 0.01]), np.ones(2), 10.0)
     assert validity.valid.tolist() == [False, True]
-    assert "outside its plausible range [0, inf]" in validity.reasons[0]
+    assert validity.reasons[0].code == "implausible_value"
+    assert "outside its plausible range [0, inf]" in str(validity.reasons[0])
 
 
 def test_readiness_is_how_near_the_deviations_are_on_average() -> None:
@@ -97,7 +102,7 @@ def test_a_deviation_is_small_by_either_measure_and_infinite_by_none() -> None:
         assert validity.valid.tolist() == [small] * 2
     validity.weigh(np.array([1.0, 1.0]), np.array([np.inf, 0.01]), np.ones(2), 10.0)
     assert validity.valid.tolist() == [False, True]
-    assert validity.reasons == ("inertia lacks excitation: it needs stronger accelerations",)
+    assert validity.reasons == (Reason("not_identifiable", "inertia", {}, {"needs": INERTIA["needs"]}),)
     assert validity.readiness == pytest.approx(0.5)
 
 
@@ -110,14 +115,15 @@ def test_without_a_torque_only_the_value_itself_counts() -> None:
 def test_another_cause_than_a_want_of_motion_is_told_with_value_and_deviation() -> None:
     validity, asked = Validity(PARAMETERS), list[tuple[int, float]]()
 
-    def cause(which: int, deviation: float) -> str:
+    def cause(which: int, deviation: float) -> tuple[Reason, ...]:
         asked.append((which, deviation))
-        return "the encoder is too coarse" if which == 0 else ""
+        return (Reason("friction_shape"), Reason("torque_lag", None, {}, {"lag": "2 ms late"})) if which == 0 else ()
 
     validity.weigh(np.array([1.5, 0.2]), np.array([0.25, 1.0]), np.array([10.0, 10.0]), 10.0)
-    assert validity.told(cause) == (
-        "inertia = 1.5 ± 0.25 kg·m²: the encoder is too coarse",
-        "offset lacks excitation: 0.2 ± 1 N·m; it needs a more varied motion",
+    assert tuple(map(str, validity.told(cause))) == (
+        "inertia = 1.5 ± 0.25 kg·m²: friction has another shape over speed than the law's",
+        "inertia = 1.5 ± 0.25 kg·m²: the torque is 2 ms late against the position",
+        "offset is not certain enough yet: 0.2 ± 1 N·m; it needs a more varied motion",
     )
     assert asked == [(0, 0.25), (1, 1.0)]
     validity.weigh(np.array([1.5, 0.2]), np.array([0.01, 0.01]), np.ones(2), 10.0)
@@ -131,7 +137,11 @@ def test_an_elastic_gear_is_told_the_torque_it_needs() -> None:
     validity.kept.peak = 30.0
     validity.weigh(np.array([1.0, 1.0]), np.array([0.01, 0.4]), np.array([1.0, 100.0]), 10.0)
     [reason] = validity.reasons
-    assert reason == "stiffness_cubic lacks excitation: 1 ± 0.4 ; it needs torque peaks above 60 N·m, there were 30"
+    assert (reason.code, reason.parameter) == ("torque_peaks_low", "stiffness_cubic")
+    assert str(reason) == (
+        "stiffness_cubic is not certain enough yet: 1 ± 0.4; it needs torque peaks above 60 N·m, there were 30"
+    )
+    assert reason.todo == "Let it make torque peaks above 60 N·m."
 
 
 @pytest.mark.parametrize(("share", "sick_of_it"), [(0.9, False), (1.1, True)])

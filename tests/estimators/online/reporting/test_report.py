@@ -4,12 +4,14 @@ import pytest
 
 from estimators.base import Phase, Status
 from estimators.online.reporting.report import verdict
+from estimators.reasons import Reason
 
-WHY, REST, ALARM = "inertia lacks excitation", "at standstill", "an alarm stands: values from before it"
-AGAIN = ("the estimator starts again", "waiting for motion")
+WHY, REST, ALARM = Reason("not_identifiable", "inertia"), Reason("at_standstill"), Reason("alarm_stands")
+WAITING = (Reason("waiting_for_motion"),)
+AGAIN = (Reason("restarting"), *WAITING)
 TOLD = [
-    (Phase.WAITING, False, (), Phase.WAITING, Status.UNESTIMATED, ("waiting for motion",)),
-    (Phase.WAITING, True, (WHY,), Phase.WAITING, Status.UNESTIMATED, ("waiting for motion",)),
+    (Phase.WAITING, False, (), Phase.WAITING, Status.UNESTIMATED, WAITING),
+    (Phase.WAITING, True, (WHY,), Phase.WAITING, Status.UNESTIMATED, WAITING),
     (Phase.FAULTED, True, (WHY,), Phase.FAULTED, Status.FAULTED, AGAIN),
     (Phase.STARTING, False, (), Phase.STARTING, Status.LEARNING, ()),
     (Phase.STARTING, True, (WHY,), Phase.STARTING, Status.LEARNING, (REST, WHY)),
@@ -24,6 +26,6 @@ TOLD = [
 
 @pytest.mark.parametrize(("phase", "resting", "reasons", "told", "status", "words"), TOLD)
 def test_what_is_told(
-    phase: Phase, resting: bool, reasons: tuple[str, ...], told: Phase, status: Status, words: tuple[str, ...]
+    phase: Phase, resting: bool, reasons: tuple[Reason, ...], told: Phase, status: Status, words: tuple[Reason, ...]
 ) -> None:
     assert verdict(phase, resting, reasons) == (told, status, words)

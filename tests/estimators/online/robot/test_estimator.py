@@ -335,7 +335,7 @@ def test_friction_beyond_its_law_is_in_the_deviations_and_named_where_it_is_much
         part = slice(first, first + round(RATE))
         estimator.absorb(np.round(t[part] * 1e9).astype(np.int64), q[part], tau[part])
         estimate, friction = estimator.estimate(), estimator.friction()
-        told |= set(estimate.reasons)
+        told |= set(map(str, estimate.reasons))
         speeds = friction.speeds
         curve = bend * np.arctan(8.0 * speeds) * (COULOMB / COULOMB.max())[:, None]
         truth = COULOMB[:, None] * np.tanh(speeds / 0.01) + VISCOUS[:, None] * speeds + curve

@@ -87,9 +87,10 @@ def test_a_bend_that_explains_much_of_the_torque_is_named(torque: float, told: b
     reasons = bends.reasons(("a", "b"), ("N·m", "N"))
     assert bool(reasons) is told
     if told:
-        assert reasons[0].startswith("b: friction is no such law: +0.1")
-        assert " N at " in reasons[0]
-        assert " m/s, 1" in reasons[0]
+        assert (reasons[0].code, reasons[0].parameter) == ("friction_beyond_law", "b")
+        assert str(reasons[0]).startswith("b: friction differs from its law by +0.1")
+        assert " N at " in str(reasons[0])
+        assert " m/s, 1" in str(reasons[0])
 
 
 def test_speeds_far_from_a_knot_say_little_of_it() -> None:
