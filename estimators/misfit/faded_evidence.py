@@ -6,7 +6,7 @@
 One window ("look") is half a second of rows. When something has happened, only the last windows count. a is what noise
 adds to b that the columns share with the residual (X = X0 + e). It is subtracted, but all of it stays in the deviation,
 because half a second does not show how much of that noise there was.
-The reasons are in docs/decisions/021-whole-robots-live.md, points 35 and 46.
+The reasons are in docs/decisions/019-whole-robots-contacts.md, points 1 and 2.
 """
 
 from collections import deque

@@ -9,7 +9,7 @@ a residual has passed: it is the spectrum at frequency zero. The correlation tha
 are ENOUGH blocks, and PER_PARAMETER independent rows for each parameter that was unknown then, because residuals of
 fitted rows are too small: after k rows a parameter their variance is (1 − 1/k)/(1 + 1/k) of that on other rows. So
 deviations are 1/k too small; of a standard normal's 0.27 % beyond 3 σ become 0.67 at k = 10, 0.43 at 20, 0.37 at 30.
-The reasons are in docs/decisions/021-whole-robots-live.md, point 34.
+The reasons are in docs/decisions/018-whole-robots-learning.md, point 2.
 """
 
 from typing import Final

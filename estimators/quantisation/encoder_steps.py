@@ -163,7 +163,7 @@ def half_width(step: float, period: float) -> float:
     return min(WIDEST, float((step**2 / 12.0 * period * math.pi**4 / (4.0 * CALM**2)) ** 0.2))
 
 
-def told_from(step: float, period: float, width: float, share: float = 0.01) -> float:
+def told_from(step: float, period: float, width: float, share: float = HARMLESS) -> float:
     """Rms acceleration (rad/s², m/s²) of a motion below which the steps bias the inertia by more than this share.
 
     Errors in variables: least squares find J·a²/(a² + n²), n the noise of the smoothed acceleration; width: s, half.

@@ -40,7 +40,17 @@ from estimators.models.joints.lost_motion import (
     physical,
 )
 from estimators.online import checkpoint
-from estimators.online.gear.rows import CHANNELS, MEMORY, SMOOTHING, GearState, absorb, butterworth, unbroken, windows
+from estimators.online.gear.rows import (
+    CHANNELS,
+    MEMORY,
+    MEMORY_CUTOFF,
+    SMOOTHING,
+    GearState,
+    absorb,
+    butterworth,
+    unbroken,
+    windows,
+)
 from estimators.quantities import Floats, Nanoseconds
 from estimators.reasons import Reason
 from estimators.recursive.blocks import Blocks, spread
@@ -118,7 +128,7 @@ class LostMotion:
             band=settings.band,
             small=settings.small,
             still=settings.still,
-            memory=MEMORY * 20.0 / settings.cutoff / period,
+            memory=MEMORY * MEMORY_CUTOFF / settings.cutoff / period,
             every=every,
             loaded=settings.load,
             period=period,

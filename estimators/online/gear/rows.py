@@ -84,7 +84,7 @@ class GearState(Layout):
 
 def butterworth(cutoff: float, period: float) -> Floats:
     """Return b0, b1, b2, a1, a2 of the second-order low pass: bilinear transform with the cut-off (Hz) kept."""
-    k = math.tan(math.pi * min(cutoff * period, 0.45))
+    k = math.tan(math.pi * min(cutoff * period, HIGHEST_CUTOFF))
     scale = 1.0 / (1.0 + math.sqrt(2.0) * k + k * k)
     return np.array([k * k, 2 * k * k, k * k, 2 * (k * k - 1.0), 1.0 - math.sqrt(2.0) * k + k * k]) * scale
 

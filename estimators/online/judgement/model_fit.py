@@ -24,7 +24,7 @@ from typing import ClassVar, Final
 import numpy as np
 
 from estimators.misfit import regressors, scores
-from estimators.misfit.regressors import ANGLE, LAG
+from estimators.misfit.regressors import ANGLE, DIRECTION, LAG, MEMORY, SPEED
 from estimators.online.judgement.fit_state import FitState
 from estimators.online.judgement.gate import Gate
 from estimators.quantisation.errors_in_variables import UNSURE, Steps, bias_of, noise_of_rows, subtract_noise

@@ -71,7 +71,7 @@ class ContactWatch:
         self._wait = np.full(n, quiet)  # chunks of quiet, after which a contact is over
         self._quiet, self._rested = quiet, np.full(n, self._soon)  # chunks since the last one was
         self._moved, self._slid = np.zeros((2, n))  # chunks since it was slow, behind and before the slow low-pass
-        since = chunk * np.arange(math.ceil(self._settling - 1e-9)) - 1.0 / (math.sqrt(2.0) * math.pi * QUICK)
+        since = chunk * np.arange(math.ceil(self._settling - WHOLE)) - 1.0 / (math.sqrt(2.0) * math.pi * QUICK)
         decay = math.sqrt(2.0) * np.exp(-math.sqrt(2.0) * math.pi * SLOW_PASS * since)
         self._decay = np.concatenate(([1.0], np.minimum(decay, 1.0)))  # share of friction in the limit, by `_moved`
         self._roughness = ROUGH / chunk

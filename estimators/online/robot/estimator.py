@@ -7,7 +7,7 @@
     1 s           Bayesian update towards the prior; a block teaches three seconds later, if nothing happened meanwhile
 
 All decisions fall at fixed row counts, so results do not depend on how rows are cut into batches.
-The reasons for this design are in docs/decisions/021-whole-robots-live.md.
+The reasons for this design are in docs/decisions/018-whole-robots-learning.md.
 """
 
 from collections.abc import Mapping

@@ -3,7 +3,7 @@
 Each half second ("look") the residual is fitted with the last link's ten columns, and for each joint with its friction
 columns and an offset, which absorbs a steady push. A payload is reported when its mass is certain and both of the last
 two looks agree. A friction is reported after four looks, so that a payload comes first, and only if the joint has moved
-either way: an effect in one direction may be a push. See docs/decisions/021-whole-robots-live.md, point 35.
+either way: an effect in one direction may be a push. See docs/decisions/019-whole-robots-contacts.md, point 1.
 """
 
 from collections.abc import Sequence
