@@ -12,7 +12,7 @@ with the same sign: no noise, and an alarm where corners are steeper than in the
     w = 1 / √(1 + h·ẏ²)        h = T²/(12·R)
 
 which is what least squares do with rows of known variances. A lag that the whole of the motion shows is another matter
-(misfit.py). Less than NOTICED of R changes nothing: a weight that is off by so little costs nothing.
+(misfit/regressors.py). Less than NOTICED of R changes nothing: a weight that is off by so little costs nothing.
 """
 
 from typing import Final

@@ -8,7 +8,7 @@ with the window's Statistics and solves the small non-negative least squares. Mi
 
 1. survey: ρ on a lattice. Where every column depends on one η only, `lattice` evaluations give all latticeᵠ
    combinations and, by six-point interpolation of the columns in s, ρ and its derivatives anywhere between
-   (lattice.py): no further evaluation is spent on finding the valleys and running down them.
+   (eta_grid.py): no further evaluation is spent on finding the valleys and running down them.
 2. from the bottom of each valley, evaluations again: Gauss–Newton with Kaufman's Jacobian (BIT 15:49–57, 1975). With
    D_k = ∂M/∂s_k θ_M, r the residual and P⊥ the projector off the columns in use,
 

@@ -67,17 +67,17 @@ FORMULAS: Final[dict[str, dict[str, tuple[float, ...]]]] = {
     "estimators/alignment/clock_rate.py": {"even": (0.25,)},  # critical damping
     "estimators/conditioning/bandwidth_check.py": {"__init__": (6.0,)},  # noise of a second difference
     "estimators/misfit/scores.py": {"critical": (3.0, 4.0, 5.0, 16.0, 96.0)},  # Student's t about the normal
-    "estimators/online/eta/nonlinear_columns.py": {"shape": (3.0,)},  # derivative of a cube
+    "estimators/online/eta/nonlinear_columns.py": {"fill_columns": (3.0,)},  # derivative of a cube
     "estimators/online/gear/lost_motion.py": {"report": (99.9,)},  # per cent that are not all
-    "estimators/online/robot/estimator.py": {"estimate": (99.0,)},
+    "estimators/online/robot/start.py": {"progress": (99.0,)},
     "estimators/quantisation/encoder_steps.py": {
         "sample": (1e-9,),  # s per ns
         "half_width": (0.2, 4.0),  # noise of a smoothed acceleration
         "told_from": (4.0,),
         "slopes_of": (1.5,),  # instants at which a law is tried
     },
-    "estimators/quantisation/rounding.py": {"lattice": (6.0,), "whiteness": (3.0,)},  # a sawtooth; uniform numbers
-    "estimators/quantisation/shifted_quantiser.py": {"_read": (1e-9,)},  # s per ns
+    "estimators/quantisation/rounding.py": {"beats": (6.0,), "whiteness": (3.0,)},  # a sawtooth; uniform numbers
+    "estimators/quantisation/shifted_quantiser.py": {"_interpolate": (1e-9,)},  # s per ns
     "estimators/refit/job.py": {"warm": (0.06, 0.13, 20.0, 70.0, 500.0)},  # a friction to compile with
 }
 

@@ -57,7 +57,7 @@ ROOMS: Final = {
         Room("drivers/layout", "drivers/decode drivers/can drivers/test_links.py"),
         Room("drivers/serial", "drivers/test_links.py contracts/test_drivers.py"),
         Room("estimators/alignment", "daq/core/test_align.py"),
-        Room("estimators/conditioning", f"estimators/recursive/test_timing_weights.py {JUDGED}standstill.py"),
+        Room("estimators/conditioning", f"{JUDGED}standstill.py estimators/quantisation"),
         Room("estimators/misfit", "estimators/online/judgement/test_model_fit.py"),
         Room("estimators/models", "contracts/test_models.py contracts/test_friction_laws.py"),
         Room("estimators/numerics", "estimators/recursive/test_reference.py estimators/refit/test_refit.py"),
