@@ -42,15 +42,15 @@ ROOMS: Final = {
     room.folder: room
     for room in (
         Room("daq/config", "daq/core/test_pipeline.py contracts/test_rigs.py"),
-        Room("daq/core", "contracts/test_updates.py daq/outlet/test_commissioning.py end_to_end/test_live.py"),
+        Room("daq/core", "contracts/test_updates.py daq/outlet/test_commissioning.py"),
         Room("daq/fleet", "daq/commands/test_report.py"),
         Room("daq/outlet", without="daq/outlet/dashboard"),
-        Room("daq/processes", "daq/core/test_refit_worker.py end_to_end/test_replug.py"),
+        Room("daq/processes", "daq/core/test_refit_worker.py"),
         Room("daq/recording", "daq/replay/test_repeat.py daq/commands/test_columns.py daq/commands/test_skew.py"),
         Room("daq/replay", "daq/commands/test_skew.py daq/commands/test_identify.py"),
         Room("daq/state", "daq/core/test_checkpoint.py daq/outlet/test_baseline_request.py"),
         Room("daq/stream", "daq/test_subscriber.py daq/processes/test_priority.py contracts/test_updates.py"),
-        Room("drivers/can", "drivers/test_links.py contracts/test_drivers.py end_to_end/test_replug.py"),
+        Room("drivers/can", "drivers/test_links.py contracts/test_drivers.py"),
         Room("drivers/decode", "drivers/layout drivers/serial drivers/test_links.py"),
         Room("drivers/files", "daq/commands/test_decode.py contracts/test_drivers.py"),
         Room("drivers/layout", "drivers/decode drivers/can drivers/test_links.py"),
