@@ -38,6 +38,7 @@ def _tests(place: Path) -> list[str]:
 
 
 ONLINE: Final = "estimators/online/test_"
+JUDGEMENT: Final = "estimators/online/judgement/test_"
 ROOMS: Final = {
     room.folder: room
     for room in (
@@ -56,7 +57,10 @@ ROOMS: Final = {
         Room("drivers/layout", "drivers/decode drivers/can drivers/test_links.py"),
         Room("drivers/serial", "drivers/test_links.py contracts/test_drivers.py"),
         Room("estimators/alignment", "daq/core/test_align.py"),
-        Room("estimators/conditioning", f"estimators/recursive/test_timing_weights.py estimators/online/judgement/test_standstill.py estimators/quantisation"),
+        Room(
+            "estimators/conditioning",
+            f"estimators/recursive/test_timing_weights.py {JUDGEMENT}standstill.py estimators/quantisation",
+        ),
         Room("estimators/misfit", "estimators/online/judgement/test_model_fit.py"),
         Room("estimators/models", "contracts/test_models.py contracts/test_friction_laws.py"),
         Room("estimators/numerics", "estimators/recursive/test_reference.py estimators/refit/test_refit.py"),
@@ -65,15 +69,15 @@ ROOMS: Final = {
         Room("estimators/online", "contracts/test_policies.py estimators/models/joints scenarios/test_standstill.py"),
         Room(
             "estimators/online/eta",
-            f"{ONLINE}search.py {ONLINE}shaping.py {ONLINE}lookback.py {ONLINE}refits.py estimators/online/judgement/test_model_fit.py",
+            f"{ONLINE}search.py {ONLINE}shaping.py {ONLINE}lookback.py {ONLINE}refits.py {JUDGEMENT}model_fit.py",
             f"{ONLINE}eta_in_force.py {ONLINE}search.py {ONLINE}shaping.py {ONLINE}lookback.py {ONLINE}refits.py",
         ),
         Room("estimators/online/gear", f"{ONLINE}lost_motion.py daq/core/test_gear_pipeline.py"),
         Room("estimators/online/monitor", f"{ONLINE}phases.py contracts/test_policies.py"),
         Room("estimators/online/robot", "daq/core/test_robot_pipeline.py"),
         Room("estimators/online/start", f"{ONLINE}phases.py contracts/test_policies.py"),
-        Room("estimators/recursive", f"contracts/test_forgetting.py estimators/online/judgement/test_model_fit.py"),
-        Room("estimators/refit", f"estimators/online/judgement/test_model_fit.py estimators/models/joints/test_two_mass.py"),
+        Room("estimators/recursive", f"contracts/test_forgetting.py {JUDGEMENT}model_fit.py"),
+        Room("estimators/refit", f"{JUDGEMENT}model_fit.py estimators/models/joints/test_two_mass.py"),
         Room("estimators/search", "contracts/test_searches.py hil_rig/papers/searches/test_reproduce_search.py"),
         Room("estimators/window", f"{ONLINE}phases.py estimators/models/test_shared_instants.py"),
     )
