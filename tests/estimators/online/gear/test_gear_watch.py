@@ -157,6 +157,25 @@ def test_how_samples_are_cut_does_not_matter_and_times_may_jitter() -> None:
         assert whole.report().reversals == other.report().reversals
 
 
+def test_how_many_rows_a_second_has_changes_how_many_are_used_and_not_how_long_a_block_is() -> None:
+    values = samples(8.0)
+    progress = [learnt(values, rows=rows, blocks=40).report().progress for rows in (50.0, 100.0, 200.0)]
+    assert progress[0] == pytest.approx(progress[2], rel=0.15)
+    assert progress[1] == pytest.approx(progress[2], rel=0.15)
+    assert 10.0 < progress[2] < 90.0
+
+
+def test_it_begins_with_the_first_sample_that_is_there() -> None:
+    values, stamps = samples(7.0), ticks(1400)
+    late, missing = watch(), watch()
+    late.absorb(stamps[40:], values[40:])
+    values[:40] = np.nan
+    missing.absorb(stamps, values)
+    assert np.array_equal(missing.report().values, late.report().values)
+    assert missing.report().progress == late.report().progress
+    assert missing.report().reversals == late.report().reversals
+
+
 def test_missing_samples_leave_rows_out_and_nothing_wrong_in() -> None:
     values = samples(7.0)
     values[0, 1] = values[900, 0] = np.nan
