@@ -60,6 +60,7 @@ class Outside:
             socket.bind(f"ipc://{folder}/{name}")
         self._tells = open_publisher(self.context, f"ipc://{folder}/baselines")
         self.wrong: list[BaseException] = []
+        self.stopped = False  # whether the core was asked to stop, or has ended
         self.thread = threading.Thread(target=self._live)
 
     def of(self, topic: str) -> list[dict[str, Any]]:
@@ -74,6 +75,12 @@ class Outside:
         except BaseException as error:  # the main thread is to say so
             self.wrong.append(error)
         finally:
+            self._stop()
+
+    def _stop(self) -> None:
+        """Once: whoever runs here afterwards is no core."""
+        if not self.stopped:
+            self.stopped = True
             os.kill(os.getpid(), signal.SIGTERM)
 
     def _play(self) -> None:
@@ -89,7 +96,7 @@ class Outside:
         self._until(lambda: [one for one in self.of("event/elbow") if one["kind"] == "fault"])
         self._until(lambda: not self.status()["drivers"]["bus"]["up"])
         self._send(driver, motion(SAMPLES, LAST, time.monotonic_ns() - (SAMPLES + LAST) * 1_000_000))
-        os.kill(os.getpid(), signal.SIGTERM)
+        self._stop()
         self._until(lambda: sum(len(block.readings) for block in self.blocks) == 3 * (SAMPLES + LAST))
         driver.close()
 
@@ -135,6 +142,7 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Outside:
         run("core", load(folder / "jointwatch.toml"), folder, Life(heartbeats, 1))
         one.thread.join(PATIENCE)
     finally:
+        one.stopped = True
         signal.alarm(0)
         for number, handler in signals.items():
             signal.signal(number, handler)

@@ -7,13 +7,16 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgpack
 import numpy as np
 import pytest
+import zmq
 from jsonschema import Draft202012Validator
 from mcap.reader import make_reader
 from playwright.sync_api import sync_playwright
@@ -23,12 +26,13 @@ from daq.config.sections import Config, CurveKeys, Publish, Record
 from daq.config.words import ConfigError
 from daq.outlet.history import History
 from daq.outlet.metrics import Metrics
+from daq.processes.heartbeat import Heartbeats, Life
 from daq.recording.folder import RecordingFolder, recordings
 from daq.recording.json_channels import JsonChannels
 from daq.recording.mcap_file import McapFile
-from daq.recording.process import NextBlock, Recorder
+from daq.recording.process import NextBlock, Recorder, run
 from daq.recording.reader import blocks, configuration, said
-from daq.stream.transcript import Batch, TurnBlock, pack
+from daq.stream.transcript import WIRE, Batch, TurnBlock, pack
 from daq.stream.update import Introduction
 from daq.subscriber import Subscriber
 from drivers.reading import READING
@@ -398,6 +402,76 @@ def test_what_the_recorder_says_reaches_page_and_metrics(tmp_path: Path, start: 
     assert history.latest(status["timestamp"] + 1)["recorder"]["up"]
     stuck = history.latest(status["timestamp"] + 4)["recorder"]
     assert (stuck["up"], stuck["cause"]) == (False, "no word from the recorder for 4 s")
+
+
+class Around(threading.Thread):
+    """The core and the outlet around a recorder, which has the main thread; the order to stop is the last they say."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        super().__init__(name="around")
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._blocks, self._status = self._context.socket(zmq.PUSH), self._context.socket(zmq.SUB)
+        self._status.subscribe(b"")
+        self._status.bind(f"ipc://{folder}/status")
+        self._blocks.connect(f"ipc://{folder}/transcript")
+        self._count = count
+        self.said: list[tuple[str, dict[str, Any]]] = []
+
+    def run(self) -> None:
+        try:
+            self._hear_of(0)
+            for number in range(self._count):
+                self._send(number)
+            self._hear_of(self._count)
+        finally:
+            os.kill(os.getpid(), signal.SIGTERM)
+            self._send(self._count)  # the last, which comes with the order to stop
+            self._status.close(0)
+            self._blocks.close(2000)
+            self._context.term()
+
+    def _send(self, number: int) -> None:
+        one = block(number)
+        turn = (one.batches[0], one.readings.tobytes(), one.messages)
+        self._blocks.send(WIRE.pack(one.boot, number) + msgpack.packb(turn))
+
+    def _hear_of(self, written: int) -> None:
+        """Until it says that it has written so many."""
+        while not self.said or self.said[-1][1]["blocks"] < written:
+            assert self._status.poll(60_000), "the recorder says nothing"
+            topic, body = self._status.recv_multipart()
+            self.said.append((topic.decode(), msgpack.unpackb(body)))
+
+
+def test_a_recorder_writes_all_that_comes_and_says_so_until_it_is_told_to_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nice: list[int] = []
+    monkeypatch.setattr(os, "nice", nice.append)
+    config, heartbeats, before = configured(tmp_path / "records"), Heartbeats(2), signal.getsignal(signal.SIGTERM)
+    around = Around(tmp_path, 20)
+    around.start()
+    try:
+        run("recorder", config, tmp_path, Life(heartbeats, 1))
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        around.join(60.0)
+        signal.signal(signal.SIGTERM, before)
+    assert heartbeats.ready(1)
+    assert heartbeats.last(1) > 0.0
+    assert nice == [5], "a file may wait, the core may not"
+    assert {topic for topic, _ in around.said} == {"recorder/status"}
+    assert not around.said[0][1]["up"]
+    assert around.said[-1][1]["up"]
+    times = np.diff([one["timestamp"] for _, one in around.said])
+    assert (times > 0.4).all(), "every half second, not with every block"
+    [file] = recordings(tmp_path / "records", "arm")
+    assert [one.number for one in blocks(file)] == list(range(21))
+    assert [one.readings.tobytes() for one in blocks(file)] == [
+        block(number).readings.tobytes() for number in range(21)
+    ]
+    with file.open("rb") as stream:
+        assert make_reader(stream).get_summary() is not None, "the file has its end"
 
 
 @pytest.fixture(scope="module")

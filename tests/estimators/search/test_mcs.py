@@ -153,6 +153,36 @@ def test_a_start_with_a_scale_makes_the_list():
     assert points == [5.0, -4.0, 0.5]
 
 
+def test_a_list_may_reach_from_bound_to_bound():
+    points = []
+
+    def f(x):
+        points.append(x[0])
+        return float(x[0])
+
+    minimise(Mcs(initial=((-4.0, 0.0, 2.0, 5.0),), initial_start=(3,)), f, [-4.0], [5.0], budget=4)
+    assert points[0] == 5.0
+    assert sorted(points) == [-4.0, 0.0, 2.0, 5.0]
+
+
+@pytest.mark.parametrize("search", [Mcs(), Mcs(initial=3), Mcs(published=True)], ids=["beyond", "lines", "published"])
+@pytest.mark.parametrize("factor", [1024.0, 1.0 / 1024.0])
+def test_the_unit_of_the_values_does_not_matter(search, factor):
+    """Times a power of two, which rounds nothing: not a point is another one."""
+
+    def points(unit):
+        found = []
+
+        def f(x):
+            found.append(tuple(x))
+            return unit * float(30.0 + (x[0] - 0.7) ** 2 + 0.3 * (x[1] + 0.4) ** 4 + np.sin(3.0 * x[0]) * x[1])
+
+        minimise(search, f, [-4.0, -3.0], [5.0, 6.0], budget=400)
+        return found
+
+    assert points(factor) == points(1.0)
+
+
 @pytest.mark.parametrize(
     ("search", "message"),
     [

@@ -157,6 +157,25 @@ def test_how_samples_are_cut_does_not_matter_and_times_may_jitter() -> None:
         assert whole.report().reversals == other.report().reversals
 
 
+def test_how_many_rows_a_second_has_changes_how_many_are_used_and_not_how_long_a_block_is() -> None:
+    values = samples(8.0)
+    progress = [learnt(values, rows=rows, blocks=40).report().progress for rows in (50.0, 100.0, 200.0)]
+    assert progress[0] == pytest.approx(progress[2], rel=0.15)
+    assert progress[1] == pytest.approx(progress[2], rel=0.15)
+    assert 10.0 < progress[2] < 90.0
+
+
+def test_it_begins_with_the_first_sample_that_is_there() -> None:
+    values, stamps = samples(7.0), ticks(1400)
+    late, missing = watch(), watch()
+    late.absorb(stamps[40:], values[40:])
+    values[:40] = np.nan
+    missing.absorb(stamps, values)
+    assert np.array_equal(missing.report().values, late.report().values)
+    assert missing.report().progress == late.report().progress
+    assert missing.report().reversals == late.report().reversals
+
+
 def test_missing_samples_leave_rows_out_and_nothing_wrong_in() -> None:
     values = samples(7.0)
     values[0, 1] = values[900, 0] = np.nan
@@ -401,3 +420,28 @@ def test_a_program_that_begins_again_goes_on_with_what_was_known() -> None:
     after.absorb(stamps[cut:], values[cut:])
     assert [event.kind for event in after.events()] == ["lost_motion_grown"]
     assert after.report().values == pytest.approx(TRUTH * np.where(np.arange(len(TRUTH)) == LOST_MOTION, 2.0, 1.0))
+
+
+def test_viscous_friction_alone_is_allowed_for_and_known_to_a_program_that_begins_again() -> None:
+    seconds = 40.0
+    t = np.arange(round(seconds * RATE)) / RATE
+    load = LINK * place(t, 2) - GRAVITY * np.sin(place(t))
+    values = samples(seconds, load, dry=0.0)[:, :3]
+    stamps, cut = ticks(len(values)), 24 * 200
+
+    def part() -> LostMotion:
+        return watch(load=False, blocks=20, block=0.4)
+
+    whole, before, after = part(), part(), part()
+    whole.absorb(stamps, values)
+    assert whole.kept.viscous == pytest.approx(1.25 * (MOTOR_VISCOUS + LINK_VISCOUS), rel=0.05)
+    assert whole.kept.dry < 1.0, "there is none"
+    before.absorb(stamps[:cut], values[:cut])
+    assert before.kept.viscous > 0.0
+    kept = before.keep()
+    assert kept is not None
+    after.resume(kept)
+    before.absorb(stamps[cut:], values[cut:])
+    after.absorb(stamps[cut:], values[cut:])
+    assert abs(after.report().progress - before.report().progress) <= 5.0, "a block at most begins anew"
+    assert after.report().values[:4] == pytest.approx(before.report().values[:4], rel=1e-3)

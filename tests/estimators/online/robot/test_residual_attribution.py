@@ -368,3 +368,15 @@ def test_friction_that_can_hardly_be_another_one_is_not() -> None:
     looks = Looks()
     looks.causes = ResidualAttribution(MODEL, np.full(MODEL.size, 1e-3), np.ones(N), False)
     assert looks.causes_of(8, rubs=1.0) == [None] * 8
+
+
+@pytest.mark.parametrize(("own", "told"), [(True, False), (False, True)])
+def test_friction_has_not_changed_where_its_own_parameters_are_not_known_whatever_the_others_are(
+    own: bool, told: bool
+) -> None:
+    """Viscous and Coulomb friction of joint 1, or all other parameters, may be anything."""
+    looks = Looks()
+    unknown = np.full(MODEL.size, not own)
+    unknown[MODEL.base + looks.causes.terms[1][:2]] = own
+    looks.causes.covariance = np.diag(np.where(unknown, 1e4, 0.0))
+    assert (1 in looks.causes_of(8, joint=1, rubs=1.0)) is told

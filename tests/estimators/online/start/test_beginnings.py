@@ -143,6 +143,18 @@ def test_while_something_lacks_excitation_it_waits_for_five_times_as_long() -> N
     assert estimate.values[2] == pytest.approx(estimate.values[3], rel=1e-6), "and nothing says which of them it is"
 
 
+def test_after_the_first_second_of_motion_it_says_what_that_tells_apart_and_what_not() -> None:
+    rows, joint = rigid(tones(2.0)), linear()
+    rows.phi[:, 0, 2] = 1.0  # as if it moved one way only
+    joint.absorb(rows.part(slice(0, 45)))
+    assert joint.estimate().spectrum.values == ()
+    joint.absorb(rows.part(slice(45, 80)))
+    estimate = joint.estimate()
+    assert len(estimate.spectrum.values) == 4
+    assert [reason for reason in estimate.reasons if reason.parameter in ("coulomb", "offset")]
+    assert not [reason for reason in estimate.reasons if reason.parameter in ("inertia", "viscous")]
+
+
 def test_what_is_told_by_stops_alone_waits_until_the_joint_has_moved_either_way() -> None:
     """Where a joint stands friction is any torque up to Coulomb's: such rows do not tell it from the offset."""
     t = ROW * np.arange(round(16.0 / ROW))
@@ -220,6 +232,9 @@ def test_it_ends_with_a_search_that_is_certain() -> None:
     assert (early.phase, early.status) == (Phase.STARTING, Status.LEARNING)
     assert np.isfinite(early.values).all()
     assert np.isnan(early.deviations[4:]).all(), "nothing is known of η yet"
+    first = searched(Worker())
+    first.absorb(rows.part(slice(0, 80)))
+    assert len(first.estimate().spectrum.values) > 0, "after the first second it says what that tells apart"
     events = said(joint, rows.part(slice(100, None)))
     assert [event.kind for event in events] == ["refit_started", "refit_accepted", "refit", "started"]
     assert events[0].text == "start, 4.00 s of motion"
