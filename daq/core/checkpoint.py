@@ -28,7 +28,17 @@ from daq.stream.update import ROBOT
 from estimators.online.checkpoint import NotTheSameError
 
 # folders of estimators whose code a state depends on
-ROOMS: Final = ("models", "conditioning", "recursive", "window", "refit", "online", "alignment")
+ROOMS: Final = (
+    "models",
+    "conditioning",
+    "recursive",
+    "window",
+    "refit",
+    "online",
+    "misfit",
+    "quantisation",
+    "alignment",
+)
 
 
 @cache

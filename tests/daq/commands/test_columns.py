@@ -34,7 +34,7 @@ def arm(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.compiled
 def test_the_lines_of_the_page_word_for_word(arm: Path) -> None:
     page = (ROOT / "docs/recording.md").read_text(encoding="utf-8")
-    lines = LINE.findall(page[page.index("## A recording of somebody else's") :])
+    lines = LINE.findall(page[page.index("## Recordings of other programs") :])
     assert len(lines) == 2
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     for line in lines:

@@ -33,7 +33,7 @@ def test_without_an_answer_the_work_is_done_here(
 ) -> None:
     monkeypatch.setattr(cluster, "PATIENCE", 0.3)
     monkeypatch.setattr(cluster._ELSEWHERE, "client", None)
-    monkeypatch.setattr(cluster._ELSEWHERE, "again", 0.0)
+    monkeypatch.setattr(cluster._ELSEWHERE, "next_attempt", 0.0)
     assert cluster.elsewhere("tcp://127.0.0.1:9", os.getpid) == os.getpid()
     began = time.monotonic()
     assert cluster.elsewhere("tcp://127.0.0.1:9", abs, -3) == 3  # not asked again so soon

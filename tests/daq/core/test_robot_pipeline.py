@@ -283,4 +283,4 @@ def test_a_second_encoder_goes_the_whole_way_and_its_lack_is_told(tmp_path: Path
     with pytest.raises(ConfigError) as refused:
         load(tmp_path / "arm.toml")
     assert len(refused.value.problems) == 2
-    assert "expected link_position, the second encoder that" in str(refused.value)
+    assert "was learnt with this second encoder, found none" in str(refused.value)

@@ -124,11 +124,11 @@ import json, os, pathlib, sys
 import daq.outlet.process, daq.processes.driver, drivers
 from daq.config.load import load
 from daq.core.pipeline import Pipeline
-from daq.core.refit_worker import Refits
+from daq.core.refit_worker import RefitWorker
 config = load(pathlib.Path(sys.argv[1]))
 for driver in config.drivers.values(): drivers.load(driver)
 Pipeline(config, 1)
-Refits()
+RefitWorker()
 print(json.dumps(list(sys.modules)), flush=True)
 os._exit(0)
 """

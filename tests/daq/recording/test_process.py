@@ -66,7 +66,7 @@ def block(number: int, boot: int = 1, size: int = 100) -> TurnBlock:
     rows = np.zeros(size, READING)
     rows["value"] = rng.standard_normal(size)
     update = {"timestamp": 1.5 + number, "kind": "started", "text": "μ", "seq": number, "boot": boot, "joint": "elbow",
-              "robot": "arm", "v": 1}  # fmt: skip
+              "robot": "arm", "v": 2}  # fmt: skip
     batch = Batch(size, 10**18, number, [], [], None)
     return TurnBlock(boot, number, [batch], rows, [(b"event/elbow", msgpack.packb(update))])
 

@@ -39,7 +39,7 @@ class Noting(Pipeline):
     def check_silence(self, now: int, epoch: int) -> list[Message]:
         assert epoch == 0
         self.given.append(("watch", [now]))
-        return super().watch(now, epoch)
+        return super().check_silence(now, epoch)
 
     def batches(self) -> list[list[int]]:
         return [times for what, times in self.given if what == "absorb"]

@@ -163,6 +163,9 @@ def used_parts(phases: Any) -> list[Any]:
 
 def _moved(fresh: Any, used: Any, name: str, kept: list[Any]) -> Iterator[str]:
     places = vars(used) if hasattr(used, "__dict__") else {one.name: getattr(used, one.name) for one in fields(used)}
+    layouts = [value for value in places.values() if isinstance(value, Layout)]
+    declared = [getattr(one, field.name) for one in layouts for field in one.fields() if field.array is not None]
+    kept = kept + declared
     for attribute, value in places.items():
         if attribute in ("kept", *getattr(type(used), "WORKING", ())):
             continue

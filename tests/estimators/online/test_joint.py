@@ -86,7 +86,7 @@ def test_a_position_that_is_sampled_unevenly_is_named_where_the_kernel_is_too_na
     joint = JointEstimator(JointIdentification.model_validate({"model": {"kind": "rigid"}}), 0.005)
     uneven = UnevenTime(0.005)
     uneven.step = step
-    joint._sampled(0, uneven)
+    joint._take_unevenness(0, uneven)
     assert (Reason("channel_uneven", "position") in joint.estimate().reasons) is told
 
 

@@ -9,7 +9,7 @@ from estimators.models.joints.two_mass import STEPPING, TURNS, TwoMassSettings
 from estimators.models.nonlinear_block import NonlinearBlock
 from estimators.quantities import Floats
 from estimators.recursive.prior import nothing
-from estimators.refit.job import Outcome, job, run
+from estimators.refit.job import RefitOutcome, job, run
 from estimators.refit.refit import RefitSettings
 from estimators.rows import RATE, SECOND, SIGNALS, SMOOTH, SMOOTH_RATE, VALUE, Rows
 from hil_rig.papers.space_joint.case2 import LINEAR, OMEGAS, case
@@ -58,7 +58,7 @@ def rows(model: Model, signals: tuple[Floats, Floats, Floats]) -> Rows:
     )
 
 
-def fit(model: Model, window: Rows) -> Outcome:
+def fit(model: Model, window: Rows) -> RefitOutcome:
     outputs, parameters = len(model.outputs), len(model.parameters)
     shape = NonlinearBlock(model, np.ones(1))
     return run(job(shape, window, np.ones(outputs), nothing(parameters), True, RefitSettings(nodes=0)))

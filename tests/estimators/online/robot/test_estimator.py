@@ -342,7 +342,7 @@ def test_friction_beyond_its_law_is_in_the_deviations_and_named_where_it_is_much
         if estimate.status == "valid":
             assert (np.abs(friction.torque - truth) < 4.0 * friction.deviations).all()
     assert estimate.status == status
-    assert any(": friction is no such law: " in one for one in told) is (status == "learning")
+    assert any(": friction differs from its law by " in one for one in told) is (status == "learning")
 
 
 def test_what_is_kept_goes_on_and_what_does_not_fit_is_refused_in_words() -> None:
